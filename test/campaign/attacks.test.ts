@@ -19,11 +19,11 @@ import { send, withDatabase, type Answer, type Site } from "../support/raw-reque
 import { someTerms } from "../support/rows.ts";
 
 const RAW_ATTACKS = size(250, 12_000);
-/** Many wait for the service to give a request up, which takes 5 to 10 s. */
+/** Number of concurrent attacks; many wait until the service gives up on a request, which takes 5 to 10 s. */
 const PARALLEL = 200;
 const SPELLINGS = size(4_000, 1_000_000);
 
-/** An attack as it was sent, and the fresh creates that were answered. */
+/** An attack as it was sent, the ids of the checkouts that it created, and what was wrong. */
 type Attacked = {
   readonly bytes: Buffer;
   readonly created: readonly string[];
@@ -68,7 +68,7 @@ test(`no spelling of an address leads a delivery to a forbidden target (seed ${S
   fc.assert(
     fc.property(SPELLED_URL, (text) => {
       const { ok } = parseTarget(text, POLICY);
-      // Not by expect, which takes longer than both.
+      // `expect` would take longer than the two checks.
       if (ok !== isTarget(text)) throw new Error(`taken: ${ok}`);
       if (ok) counts.urls += 1;
     }),
@@ -116,7 +116,7 @@ test("a delivery with any changed byte, header or splice is refused", async ({ a
       secrets: SECRET,
       now: AT * 1000,
     };
-    // Not by expect, which takes longer than both.
+    // `expect` would take longer than the two verifiers.
     const verdicts = [verifySignature(request).ok, verifyWebhook(request).ok];
     if (verdicts.some((ok) => ok !== isSigned))
       expect([timestamp, signature, body.toString("latin1"), verdicts]).toEqual(isSigned);
@@ -132,7 +132,7 @@ test("a delivery with any changed byte, header or splice is refused", async ({ a
     check(timestamp, signature, other.body);
     check(other.timestamp, signature, body);
     check(timestamp, `${other.signature},${signature}`, body);
-    // The dot between time and body is at one place only.
+    // The dot between timestamp and body cannot move.
     check(timestamp.slice(0, -1), signature, Buffer.concat([Buffer.from(timestamp.slice(-1)), body]));
     check(`${timestamp}.`, signature, body);
     check(timestamp, signature, Buffer.concat([Buffer.from("."), body]));
@@ -144,7 +144,7 @@ test("a delivery with any changed byte, header or splice is refused", async ({ a
   );
 });
 
-/** Sends an attack, and a look at the canary behind it. */
+/** Sends an attack, and then a retrieve of the canary on the same connection. */
 async function launch(
   site: Site,
   {
@@ -174,7 +174,7 @@ async function launch(
   }
 }
 
-/** The ids of new checkouts. Throws for an answer that the service must not give. */
+/** Returns the ids of new checkouts. Throws for an answer that the service must not give. */
 function judgeAttack(
   site: Site,
   attack: { readonly bytes: Buffer; readonly received: Buffer; readonly canaryId: string },
@@ -198,7 +198,7 @@ function judgeAttack(
   return fresh;
 }
 
-/** The answers of a connection; an answer to a HEAD has no body, also if it has a length. */
+/** The answers of a connection; an answer to a HEAD has no body, even if it has a Content-Length. */
 function answersIn(received: Buffer, sent: string): readonly Answer[] {
   try {
     return readAnswers(received, "POST");
@@ -236,7 +236,7 @@ function rowsOf(site: Site): ReadonlyMap<string, Row> {
   return new Map(rows.map(({ id, ...row }) => [id, row]));
 }
 
-/** Does work for each item, PARALLEL at a time; the results are in the order of the items. */
+/** Runs `work` for each item, PARALLEL at a time; the results are in the order of the items. */
 async function inParallel<Item, Result>(
   items: readonly Item[],
   work: (item: Item, index: number) => Promise<Result>,
@@ -253,7 +253,7 @@ async function inParallel<Item, Result>(
 const POLICY = { allowedHosts: ["shop.test", "10.1.2.3"], ownPort: 4242 };
 const NAMED: DeliveryTarget = { url: "http://shop.test/", host: "shop.test", port: 80, addresses: null };
 
-/** Node's own reading: the host is this machine or an allowed host, in its normal form. */
+/** Whether, as Node parses the URL, its host is this machine or an allowed host, in its normal form. */
 function isTarget(text: string): boolean {
   const [, spelled = "", digits] =
     /^https?:\/\/(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::([1-9][0-9]{0,4}))?(?:[/?][^\0-\x20#@]*)?$/.exec(text) ?? [];
@@ -263,7 +263,7 @@ function isTarget(text: string): boolean {
   return isLoopback ? digits !== "4242" : POLICY.allowedHosts.includes(spelled);
 }
 
-/** Ranges that nothing is sent to; Node reads an IPv4-mapped address as the IPv4 address. */
+/** Ranges that must get no deliveries; Node reads an IPv4-mapped address as the IPv4 address. */
 const NO_RECEIVER = new BlockList();
 for (const range of [
   "0.0.0.0/8 169.254.0.0/16 224.0.0.0/4 240.0.0.0/4 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32",
@@ -272,7 +272,7 @@ for (const range of [
   const [net = "", prefix] = range.split("/");
   NO_RECEIVER.addSubnet(net, Number(prefix), isIPv4(net) ? "ipv4" : "ipv6");
 }
-/** IPv4-compatible addresses, ::1 apart. */
+/** IPv4-compatible addresses; LOOPBACK is checked before them, because `::1` is among them. */
 const COMPATIBLE = new BlockList();
 COMPATIBLE.addSubnet("::", 96, "ipv6");
 const LOOPBACK = new BlockList();
@@ -281,7 +281,7 @@ LOOPBACK.addAddress("::1", "ipv6");
 
 function isNoReceiver(address: string, port: number): boolean {
   const [plain = ""] = address.split("%");
-  // Node looks up a text that is no address as a name, which may lead anywhere.
+  // Node resolves a text that is no address as a name, which may lead anywhere.
   if (isIP(plain) === 0) return true;
   const family = isIPv4(plain) ? "ipv4" : "ipv6";
   const isLoopback = LOOPBACK.check(plain, family);
@@ -289,7 +289,7 @@ function isNoReceiver(address: string, port: number): boolean {
   return NO_RECEIVER.check(plain, family) || (family === "ipv6" && COMPATIBLE.check(plain, family));
 }
 
-/** As a browser writes it, and https with a name or this machine. */
+/** Whether a text is an origin as a browser writes it: of this machine, or https with a host name. */
 function isOrigin(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { origin, protocol, hostname } = new URL(text);
@@ -301,7 +301,7 @@ function isOrigin(text: string): boolean {
 const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
 const AT = 1_767_225_600;
 
-/** One delivery of the sandbox's. */
+/** A delivery that is signed like the sandbox's deliveries. */
 function delivery(orderId: string, timestamp: number) {
   const store = { id: "s1", active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
   const input = {
@@ -322,14 +322,14 @@ function signedText(timestamp: string, body: Buffer): string {
   return `${timestamp}.${body.toString("latin1")}`;
 }
 
-/** By the interface: one to three signatures, one of which fits the bytes. */
+/** Whether the header has one to three signatures, one of them over these bytes, as the interface says. */
 function isListWith(signature: string, timestamp: string, body: Buffer): boolean {
   const list = signature.split(",");
   const right = createHmac("sha256", SECRET).update(`${timestamp}.`).update(body).digest("hex");
   return list.length <= 3 && list.every((one) => /^[0-9a-f]{64}$/.test(one)) && list.includes(right);
 }
 
-/** Every bit turned (at full size every byte by every other), every byte left out, doubled, swapped; every splice. */
+/** Bodies with a bit flipped (at full size a byte set to any value), bytes removed, doubled or swapped, and splices. */
 function* alteredBodies(body: Buffer, other: Buffer): Generator<Buffer> {
   for (let place = 0; place < body.length; place += 1) {
     for (const value of otherBytes(body[place] ?? 0)) yield replaced(body, place, 1, Uint8Array.of(value));
@@ -344,7 +344,7 @@ function* alteredBodies(body: Buffer, other: Buffer): Generator<Buffer> {
   }
 }
 
-/** Every character of a header replaced, left out or doubled, blanks and signs around it, and splices with another. */
+/** The header with each character replaced, removed or doubled, with blanks and signs around it, and with splices. */
 function* alteredTexts(text: string, other: string): Generator<string> {
   for (let place = 0; place < text.length; place += 1) {
     const [before, after] = [text.slice(0, place), text.slice(place + 1)];

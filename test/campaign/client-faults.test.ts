@@ -46,13 +46,13 @@ async function checkCuts(ending: "close" | "reset"): Promise<void> {
     proxy.failNext({ answerBytes: cutAt, ending });
     const { id, tries } = await createOrder(client, cutOrderId(cutAt));
     expect([id], where).toEqual(idsOf(rows, cutOrderId(cutAt)));
-    // The last cut is behind the last byte: whether it is noticed does not matter.
+    // The last cut is after the last byte; the client may or may not notice it.
     if (cutAt < answerBytes) expect(tries, `${where}: tries`).toBe(2);
   }
   client.journal.close();
 }
 
-/** All of one length, so that all answers are. */
+/** An order_id of constant length, so that all answers have the same length. */
 function cutOrderId(cutAt: number): string {
   return `cut-${String(cutAt).padStart(6, "0")}`;
 }
@@ -100,7 +100,7 @@ test.for(CLIENT_FOLDERS)(
       seen.killed += first.code === null ? 1 : 0;
       seen.replayed += printed.replayed ? 1 : 0;
     }
-    // A campaign in which all kills come too early shows nothing.
+    // A campaign whose kills all come before the order is created proves nothing.
     if (FULL) expect(seen.replayed, "killed after the order was made").toBeGreaterThan(0);
     await annotate(
       `seed ${SEED}: ${seen.killed} killed before their end, ${seen.replayed} had made the order`,
@@ -173,7 +173,7 @@ test.for(MOMENTS)(
       const orderId = `restarted-${round}`;
       const ended = await createWhileKilled({ moment, delayMs, orderId, cwd, proxy, sandbox, journal });
       sandbox = ended.sandbox;
-      // A reader that stayed open would spare the next start the recovery of the file.
+      // With an open reader the next start would not have to recover the file.
       const rows = openRows(sandbox);
       expect([ended.made.id], where).toEqual(idsOf(rows, orderId));
       rows.close();
@@ -187,7 +187,7 @@ test.for(MOMENTS)(
   },
 );
 
-/** One create, with the service killed during it and started again on its port and folder. */
+/** Creates an order; meanwhile the service is killed and started again with the same port and folder. */
 async function createWhileKilled(round: {
   readonly moment: Moment;
   readonly delayMs: number;
@@ -218,13 +218,13 @@ async function createWhileKilled(round: {
   return { made, sandbox: restarted };
 }
 
-/** A timer of Node counts whole milliseconds, and a whole create takes few of them. */
+/** Waits more precisely than a timer of Node, which counts whole milliseconds: a create takes only a few of them. */
 async function waitExactly(milliseconds: number): Promise<void> {
   const end = REAL.monotonic() + milliseconds;
   while (REAL.monotonic() < end) await setImmediate();
 }
 
-// --- What the parts share.
+// --- Shared by all parts.
 
 type Client = {
   readonly world: ClientWorld;
@@ -234,7 +234,7 @@ type Client = {
 
 type Made = { readonly id: string; readonly tries: number; readonly replayed: boolean };
 
-/** Creates an order, with as many attempts as needed, and also finds it in the journal. */
+/** Creates an order, with as many attempts as needed, and checks its entry in the journal. */
 async function createOrder({ world, target, journal }: Client, orderId: string): Promise<Made> {
   const intent = {
     endpoint: "orders",
@@ -252,12 +252,12 @@ async function createOrder({ world, target, journal }: Client, orderId: string):
   return { id, tries: exchange.tries, replayed: exchange.headers["idempotent-replayed"] === "true" };
 }
 
-/** The options of a sandbox that answers to the proxy's name too. */
+/** The options of a sandbox that also accepts the proxy's host. */
 function argsBehind(proxy: FaultProxy): readonly string[] {
   return [...SANDBOX_ARGS, "--allow-host", `127.0.0.1:${proxy.port}`];
 }
 
-/** A sandbox that answers to the proxy's name too, on the port that it had before or on any. */
+/** Starts a sandbox that also accepts the proxy's host; `port` 0 means any free port. */
 async function startBehind(proxy: FaultProxy, cwd: string, port = 0): Promise<SandboxProcess> {
   const args = [...argsBehind(proxy), "--port", String(port)];
   const sandbox = await startSandbox({ cwd, args });

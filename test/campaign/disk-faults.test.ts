@@ -23,7 +23,7 @@ const START = ["sandbox", "start", "--json", "--port", "0", ...PLAIN];
 /** The acknowledged work under a fault. */
 type Acknowledged = { readonly creates: ReadonlyMap<string, Answer>; readonly paid: readonly string[] };
 
-/** A run under strace; how it ended, and what it had acknowledged. */
+/** A run under strace; resolves with its end and the work that it acknowledged. */
 type Trial = (cwd: string, strace: readonly string[]) => Promise<Finished & Acknowledged>;
 
 /** One kind of trial: the state before, the run, and the required state after. */
@@ -75,7 +75,7 @@ test("the folder opens with everything acknowledged after the failure of any sys
   );
 });
 
-/** As many trials as are run, in the order of the seed: of every operation all, or as many as its share allows. */
+/** Returns TRIALS trials, shuffled by the seed and taken from the scenarios in turn. */
 function choose(trials: readonly Chosen[]): readonly Chosen[] {
   const random = seededRandom(SEED);
   const shuffled = trials
@@ -136,14 +136,14 @@ type Found = {
 };
 
 /**
- * Calls are counted, so on a busy machine a fault can meet a write of Node's event loop to itself, which ends the
- * program as a kill would: what was acknowledged is there all the same.
+ * Whether a fault hit a write of Node's event loop to itself, which ends the program like a kill. Faults are placed by
+ * counting calls, so this can happen on a busy machine. Acknowledged work must survive all the same.
  */
 function isNodeItself({ stderr }: Finished): boolean {
   return /^node: .*deps\/uv\/src\/.* Assertion /m.test(stderr);
 }
 
-/** Starts the sandbox without a fault, looks at it, and stops it; returns what was wrong. */
+/** Starts the sandbox without a fault, runs the checks of `look`, and stops it; returns the errors. */
 async function reopen(
   cwd: string,
   look: (sandbox: SandboxHere) => Promise<readonly string[]>,
@@ -172,7 +172,7 @@ function leftovers(folder: string): string[] {
     .map((name) => `${name} was left`);
 }
 
-/** A server that answers creates and a payment, and is stopped. */
+/** The scenario of a server that answers creates and a payment, and is stopped. */
 function serve(name: string, template: string | undefined): Scenario {
   return {
     name,
@@ -191,7 +191,7 @@ function serve(name: string, template: string | undefined): Scenario {
   };
 }
 
-/** A folder of the present schema version after all work that `serve` does. */
+/** Writes a folder of the current schema version, with all the work of `serve`. */
 async function useFolder(cwd: string): Promise<Acknowledged> {
   const sandbox = await startSandboxHere({ cwd, args: PLAIN });
   const seen = await useServer(cwd, sandbox.output.stdout);
@@ -199,7 +199,7 @@ async function useFolder(cwd: string): Promise<Acknowledged> {
   return seen;
 }
 
-/** The opening of an older file by a later version: its migrations are made up, all else is the product's. */
+/** The scenario of a later version that opens an older file; only its migrations are invented by the test. */
 function migrate(template: string, seen: Acknowledged): Scenario {
   const copy = `state/sandbox.db.v${PRESENT}.backup`;
   return {
@@ -211,7 +211,7 @@ function migrate(template: string, seen: Acknowledged): Scenario {
     }),
     verify: async (cwd, { code }) => {
       const path = join(cwd, "state", "sandbox.db");
-      // As every command does first.
+      // Every command begins with this.
       REAL.files.removeUnfinished(join(cwd, "state"));
       const found = formatIn(path);
       const wrong = [
@@ -249,7 +249,7 @@ function formatIn(path: string): string {
   return found.join(" ");
 }
 
-/** Acknowledged rows, and rows made by their migrations, that a database file lacks. */
+/** The acknowledged rows, and the rows that migrations make from them, that are missing in a database file. */
 function lostRows(path: string, kind: FileKind, { creates, paid }: Acknowledged): string[] {
   const opened = openDatabase(path, { kind });
   if (!opened.ok) return [`${path} does not open: ${opened.refusal.message}`];
@@ -319,7 +319,7 @@ function unpaid(sandbox: SandboxHere, { paid }: Acknowledged): string[] {
   return paid.filter((id) => status.get(id)?.status !== "succeeded").map((id) => `${id} was paid and is not`);
 }
 
-/** The client's create with a failing journal; the service is another process, with another folder. */
+/** The scenario of a client's create with a failing journal; the service is another process with another folder. */
 function order(shop: SandboxHere): Scenario {
   const env = { CHECKOUT_API_KEY: apiKeyOf(shop) };
   const fixed = `--amount-minor 1999 --currency EUR --payment-method alipay_plus --base-url ${shop.ready.base_url}`;

@@ -11,7 +11,7 @@ import { manyOrders } from "../support/rows.ts";
 
 const ROUNDS = size(4, 60);
 const CHECKOUTS = size(2000, 10_000);
-/** A command that is killed this early may not have begun. */
+/** Maximum time of an early kill: the erasure may not have begun yet. */
 const EARLY_MS = 20;
 const STORES = {
   erased: "00000000-0000-4000-8000-00000000000a",
@@ -40,14 +40,14 @@ test(`a store whose erasure was killed is whole or erased for the next request (
     const erasing = await startErasing(cwd, sandbox, kind);
     const isEarly = round >= KINDS.length && random() < 0.25;
     if (!isEarly) await hasBegun(database, erasing.ended);
-    // The first rounds measure how long it takes.
+    // The first rounds are not killed, and measure the time of an erasure.
     if (round < KINDS.length) await erasing.ended;
     else await sleep(isEarly ? random() * EARLY_MS : random() * eraseMs);
     eraseMs = Math.max(eraseMs, round < KINDS.length ? performance.now() - startedAt : 0);
     await erasing.kill();
     outcomes.add(stateOf(database, whole));
     sandbox = await startSandbox({ cwd });
-    // Before any request.
+    // The start must have finished the erasure before any request.
     const state = stateOf(database, whole);
     expect([round, kind, state]).toEqual([round, kind, expect.stringMatching(/^(whole|erased|gone)$/)]);
     expect(state).not.toBe(kind === "delete" ? "erased" : "gone");
@@ -64,7 +64,7 @@ async function makeStores(cwd: string, sandbox: SandboxProcess): Promise<void> {
   await openControl(sandbox.port, join(cwd, ".checkout")).call("applyConfig", { body: { stores } });
 }
 
-/** Begins to erase in another process. */
+/** Starts an erasure in another process. */
 async function startErasing(cwd: string, sandbox: SandboxProcess, kind: Kind) {
   if (kind === "reset of a folder") {
     await sandbox.stop("SIGTERM");
@@ -83,13 +83,13 @@ async function startErasing(cwd: string, sandbox: SandboxProcess, kind: Kind) {
   });
   const ended = asked.then(
     (answer) => expect(answer.status).toBe(200),
-    // It is killed.
+    // The sandbox may be killed before it answers.
     () => undefined,
   );
   return { ended, kill: () => sandbox.stop("SIGKILL") };
 }
 
-/** Waits until an erasure has been recorded in the file. */
+/** Waits until an erasure is recorded in the file, or has ended. */
 async function hasBegun(database: Database.Database, ended: Promise<void>): Promise<void> {
   const over = new AbortController();
   void ended.then(() => over.abort());
@@ -97,7 +97,7 @@ async function hasBegun(database: Database.Database, ended: Promise<void>): Prom
   while (!over.signal.aborted && pending.get() === 0) await sleep(0);
 }
 
-/** Orders of a day, each with its key and its event. */
+/** Writes orders of a store, each with its key and its event. */
 function fill(database: Database.Database, storeId: string, name: string): void {
   const tag = Buffer.from(name).toString("hex").padEnd(8, "0").slice(-8);
   const id = `printf('${tag}-${storeId.slice(-4)}-7000-8000-%012d', n)`;
@@ -108,7 +108,7 @@ function fill(database: Database.Database, storeId: string, name: string): void 
     COMMIT;`);
 }
 
-/** The rows of a store in the file. */
+/** The number of rows that a store has in each table. */
 function found(database: Database.Database, storeId: string) {
   const count = (table: string): number =>
     Number(database.prepare(`SELECT count(*) FROM ${table} WHERE store_id = ?`).pluck().get(storeId));
@@ -122,7 +122,7 @@ function found(database: Database.Database, storeId: string) {
   };
 }
 
-/** Whether a store is unchanged, half erased, erased, or gone. */
+/** The state of the store: "whole" if unchanged, "half" if partly erased, "erased" if reset, "gone" if deleted. */
 function stateOf(database: Database.Database, whole: ReturnType<typeof found>): string {
   const now = JSON.stringify(found(database, STORES.erased));
   const nothing = { checkouts: 0, keys: 0, events: 0, erasures: 0 };
@@ -131,7 +131,7 @@ function stateOf(database: Database.Database, whole: ReturnType<typeof found>): 
   return now === JSON.stringify({ ...whole, ...nothing, prices: 0, credentials: 0 }) ? "gone" : "half";
 }
 
-/** Whether the merchant's copy has the key of the store. */
+/** Whether credentials.json still has the key of the store. */
 function kept(cwd: string): boolean {
   return readFileSync(join(cwd, ".checkout/credentials.json"), "utf8").includes(STORES.erased);
 }

@@ -11,7 +11,7 @@ import { PROGRAM } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ROUNDS = size(6, 200);
-/** How long after the beginning a kill comes at most: before, during and after the command. */
+/** Maximum time from the start to a kill, so that kills come before, during and after the command. */
 const KILL_WITHIN_MS = 400;
 const { processStartTime } = REAL;
 
@@ -22,7 +22,7 @@ test(`a series of execs, half of them killed, leaves no process, file or port (s
   const processes: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const isKilled = round % 2 === 1;
-    // The signal that ends the command is not ours: the command ends by itself.
+    // Without a kill the command ends by itself.
     const command = [process.execPath, "-e", isKilled ? SLEEPS : SAYS_WHERE];
     const child = spawn(process.execPath, [PROGRAM, "exec", "--", ...command], {
       cwd,

@@ -26,10 +26,10 @@ const PAIRS = new Set(
   Object.entries(BROKEN.explore).flatMap(([name, { least }]) => (least.length === 2 ? [name] : [])),
 );
 
-/** The tests of the kit and of the command explore four other shops, and shops that hold. */
+/** Other tests explore four more broken shops and the careful shops, with the kit and the command. */
 test.each(part(Object.entries(BROKEN_SHOPS), 24))("explore finds: %s", async (name, shop) => {
   const isPair = PAIRS.has(name);
-  // An endpoint of payments alone has fewer places.
+  // An endpoint for successful payments alone leaves fewer places for faults.
   const events = isPair && !FULL ? { events: ["order.succeeded"] } : {};
   const options = optionsFor({ ...shop, ...events });
   const limits = { ...LIMITS, depth: isPair ? 2 : 1, maxSchedules: size(130, 600) };
@@ -44,7 +44,7 @@ test.each(FULL ? Object.entries(CAREFUL_SHOPS) : [])(
   },
 );
 
-/** With processes, and therefore slow: in the campaign alone. */
+/** Shops in separate processes are slow, so they run only in the campaign. */
 test.each(FULL ? WHOLE : [])(
   "explore finds no fault in the whole shop in %s, with pairs and kills",
   async (language) => {
@@ -73,7 +73,7 @@ test.each(FULL ? THOUSANDS : [])(
   },
 );
 
-/** A pair takes a minute to be found. */
+/** Outside a campaign only shops that a single fault breaks: finding a pair takes a minute. */
 const KILLED = Object.keys(KILLED_SHOPS).filter(
   (name) => FULL || BROKEN.exploreKilled[name]?.least.length === 1,
 );

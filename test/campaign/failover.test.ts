@@ -38,7 +38,7 @@ test("a backup taken under load restores everything up to its time after a kill"
     const since = performance.now();
     const backup = await backUpByPage("docs/team.md", cwd);
     totals.backupMs = Math.max(totals.backupMs, performance.now() - since);
-    // A create in flight may have been written before the end of the backup.
+    // Creates in flight may still be part of the backup.
     const after = bought.length + CONNECTIONS;
     await eventually("some orders come later", () => expect(bought.length).toBeGreaterThan(after + 5));
     await sandbox.stop("SIGKILL");
@@ -67,7 +67,7 @@ test("a backup taken under load restores everything up to its time after a kill"
     await eventually("everything due is delivered", () =>
       expect(rows.prepare("SELECT count(*) FROM deliveries WHERE state = 'due'").pluck().get()).toBe(0),
     );
-    // An event of the backup has one id and one body, before and after the failover.
+    // Each event of the backup keeps its id and its body after the failover.
     const events = rows
       .prepare<[], EventRow>("SELECT id, checkout_id || ' ' || sequence AS place, body FROM events")
       .all();
@@ -90,7 +90,7 @@ test("a backup taken under load restores everything up to its time after a kill"
 });
 
 function start(cwd: string): Promise<SandboxProcess> {
-  // In a container the folder is at the same place again; elsewhere it has to be adopted before it delivers.
+  // A restored folder with another path delivers only after `--adopt`; a container would keep the path.
   return startSandbox({ cwd, args: ["--adopt", "--rate-limit", "off", "--quiet"] });
 }
 
@@ -98,7 +98,7 @@ function controlOf({ port, ready }: SandboxProcess): Control {
   return openControl(port, ready.data_dir ?? "");
 }
 
-/** Creates orders, and pays some, until the sandbox is gone. */
+/** Creates orders, and pays some of them, until the sandbox is gone. */
 async function buyUntilGone(
   sandbox: SandboxProcess,
   {
@@ -128,7 +128,7 @@ async function buyUntilGone(
   service.agent.destroy();
 }
 
-/** Sends creates again, as their client does: stored creates are replayed, lost creates are made again. */
+/** Sends creates again, as their client does: stored creates are replayed, lost orders are created again. */
 async function repeat(
   sandbox: SandboxProcess,
   { kept, lost, where }: { readonly kept: Bought[]; readonly lost: Bought[]; readonly where: string },
@@ -145,10 +145,10 @@ async function repeat(
   service.agent.destroy();
 }
 
-/** A receiver that notes the bytes of each event, and each event that comes with other ones. */
+/** A receiver that records the body of each event; an event that comes again with another body is a fault. */
 async function openEventLog() {
   const bodies = new Map<string, string>();
-  /** For each event its checkout and its number there. */
+  /** The checkout and the sequence number of each event, by its id. */
   const places = new Map<string, string>();
   const faults: string[] = [];
   const url = await openHttpReceiver((request, response) => {

@@ -10,13 +10,12 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const STARTS = size(4, 500);
 /**
- * A first start is killed at most this long after one of its moments: on an idle machine the next moment has then
- * passed.
+ * Maximum time from a moment of a first start to the kill; on an idle machine the next moment has come by then.
  */
 const KILL_WITHIN_MS = 12;
-/** The moments of a first start in their order: a file is there, or the start has said that it is ready. */
+/** The moments of a first start in order: a file exists, or the ready line is printed. */
 const MOMENTS = ["sandbox.db", "master.key", "credentials.json", "ready"] as const;
-/** Polls for a moment, with pauses of a millisecond or more. */
+/** Maximum number of polls for a moment, with pauses of at least a millisecond. */
 const MAX_LOOKS = 60_000;
 /** Number of concurrent starts. */
 const PLACES = [1, 2, 3] as const;
@@ -51,7 +50,7 @@ test("a first start killed at any time is neither refused afterwards nor loses i
   expect(wrong).toEqual([]);
 });
 
-/** Kills a first start, loses its log, and starts again; returns what is then wrong. */
+/** Kills a first start, loses its write-ahead log, and starts again; returns the ready line and the error, if any. */
 async function startAndKill({ moment, killAfterMs, loss }: Case) {
   const cwd = tempFolder();
   const first = begin(["sandbox", "start", "--json", "--port", "0"], { cwd });
@@ -75,7 +74,7 @@ async function startAndKill({ moment, killAfterMs, loss }: Case) {
   };
 }
 
-/** Waits until a start has made a file, or, without one, until it has said that it is ready. */
+/** Waits until a start has created `file`; without a file, until it has printed its ready line. */
 async function reached({ process: child, output }: Running, file: string | undefined): Promise<void> {
   const isReached = (): boolean => (file === undefined ? output.stdout !== "" : existsSync(file));
   for (let looks = 0; !isReached(); looks += 1) {
@@ -89,7 +88,7 @@ function readyOf({ output }: Running): ReadyMessage | undefined {
   return output.stdout.endsWith("\n") ? (JSON.parse(output.stdout) as ReadyMessage) : undefined;
 }
 
-/** The keys that the file says belong to a start that was ready; undefined if it names none. */
+/** The keys in credentials.json by store; undefined if the file is missing or says that the start was not ready. */
 function confirmedKeys(cwd: string): Readonly<Record<string, string>> | undefined {
   try {
     const text = readFileSync(join(cwd, ".checkout/credentials.json"), "utf8");

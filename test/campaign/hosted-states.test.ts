@@ -30,11 +30,11 @@ import { openHttpReceiver } from "../support/http-receiver.ts";
 import { runHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A served state that was killed, with two stores and due deliveries; what it had, and a count of all posts. */
+/** A state with two stores and due deliveries whose process was killed; `posts` counts all requests to its receiver. */
 type KilledState = {
-  /** The folder in which it was served, and to which it belongs. */
+  /** The folder in which the state was served, and to which it belongs. */
   readonly folder: string;
-  /** A copy of the folder as it was left. */
+  /** A copy of the folder as the kill left it. */
   readonly kept: string;
   readonly ready: ReadyMessage;
   readonly posts: () => number;
@@ -58,7 +58,7 @@ async function killedState(): Promise<KilledState> {
   return { folder, kept, ready, posts: () => posts };
 }
 
-/** The output of a command on a folder. */
+/** Runs a command on a folder; returns its output. */
 async function command(folder: string, line: string): Promise<string> {
   const { code, stdout, stderr } = await runHere([...line.split(" "), "--dir", folder], {
     cwd: tempFolder(),
@@ -67,7 +67,7 @@ async function command(folder: string, line: string): Promise<string> {
   return stdout;
 }
 
-/** The files of a state that a start needs. */
+/** The files that the start of a state needs. */
 const FILES = ["credentials.json", "master.key", "admin.json"] as const;
 const DATABASES = ["index", "first store", "second store", "index alarms", "store alarms"] as const;
 const FOLDERS = ["objects", "objects/index", "objects/stores"] as const;
@@ -88,7 +88,7 @@ const DAMAGES: readonly Damage[] = [
   ),
 ];
 
-/** Number of rounds over all damages; the databases differ by seed. */
+/** Number of rounds over all damages; each round cuts the databases at different bytes. */
 const ROUNDS = size(1, 2);
 
 test("a start on a damaged state serves the same stores, or is refused with the file to restore, and overwrites and sends nothing", async () => {
@@ -110,7 +110,7 @@ test("a start on a damaged state serves the same stores, or is refused with the 
   expect(ends.refused).toBeGreaterThan(0);
 });
 
-/** Starts a damaged state; returns what is then wrong. */
+/** Starts a damaged state; returns whether it is served, and the first error. */
 async function startDamaged({ folder, ready, posts }: KilledState, { part: name, form }: Damage) {
   const before = { files: digestsOf(folder), posts: posts() };
   const started = await startHostedFolder(folder);
@@ -135,7 +135,7 @@ async function startDamaged({ folder, ready, posts }: KilledState, { part: name,
   return { isServed: true, found: isSame ? undefined : `served ${JSON.stringify(got)}` };
 }
 
-/** The report of doctor about a folder; a missing admin.json is recreated. */
+/** Returns the report of doctor about a folder; doctor recreates a missing admin.json. */
 async function doctor(folder: string): Promise<string> {
   const { stdout, stderr } = await runHere(["doctor", "--dir", folder], { cwd: tempFolder() });
   return stdout + stderr;
@@ -160,7 +160,7 @@ function damageState(folder: string, { part: name, form, log }: Damage, random: 
   if (form === "foreign") writeFileSync(path, "no database ".repeat(1000));
 }
 
-/** The path of a part of a state. The stores' databases come in the order of their names, which say nothing. */
+/** The path of a part of a state. The databases of the stores are sorted by file name, which is arbitrary. */
 function pathOf(folder: string, name: string): string {
   const databases = (kind: string): readonly string[] =>
     readdirSync(join(folder, "objects", kind))
@@ -179,7 +179,7 @@ function pathOf(folder: string, name: string): string {
 
 const ALARMS = "metadata.sqlite";
 
-/** Changes that the author of a repository can make to a copy, so that it looks new. */
+/** Changes with which the author of a repository can make a copied state look new. */
 const CRAFTS: readonly ((folder: string) => void)[] = [
   () => undefined,
   (folder) => {
@@ -242,7 +242,7 @@ test("a first start continues after its runtime was killed with only the index o
 
 /** Number of killed first starts. */
 const KILLS = size(2, 45);
-/** A first start takes about this long. */
+/** The approximate time of a first start. */
 const START_MS = 1500;
 
 test("a first start killed at any time loses no key and makes no second store", async () => {

@@ -11,7 +11,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const SANDBOXES = size(6, 40);
 const START = ["sandbox", "start", "--detach", "--port", "0", "--json"];
-/** A starter is killed at some time of a start. */
+/** Maximum time until a starter is killed, which is about the time of a start. */
 const KILL_WITHIN_MS = 600;
 
 type Fate = "stopped" | "killed" | "starter killed";
@@ -55,12 +55,12 @@ async function startAndEnd({
   if (fate !== "starter killed") expect([code, starter.output.stderr]).toEqual([0, ""]);
   const ready = line.endsWith("\n") ? (JSON.parse(line) as ReadyMessage) : undefined;
   if (fate === "killed" && ready !== undefined) process.kill(ready.pid, "SIGKILL");
-  // A sandbox whose starter was killed may have been released just before.
+  // A starter may be killed just after its start is complete, and then its sandbox keeps running.
   if (fate !== "killed")
     expect(await runHere(["sandbox", "stop"], { cwd })).toMatchObject({ code: 0, stderr: "" });
 }
 
-/** The folder is as good as before: a start in it works, and its stop leaves nothing. */
+/** Checks that a folder is usable: a start works, and its stop leaves nothing behind. */
 async function startAgain({ cwd }: { readonly cwd: string }): Promise<void> {
   expect((await runHere(["sandbox", "status"], { cwd })).code).toBe(7);
   const again = await startSandboxHere({ cwd });

@@ -14,10 +14,10 @@ const ROUNDS = size(1, 25);
 
 type Race = {
   readonly name: string;
-  /** One client process for each. */
+  /** The endpoint of each client process. */
   readonly endpoints: readonly RequestedCreate["endpoint"][];
   readonly keys: "one key" | "a key for each";
-  /** The number of each outcome, over both processes. */
+  /** The number of answers with each outcome, over both processes. */
   readonly expected: Readonly<Record<string, number>>;
 };
 
@@ -72,7 +72,7 @@ test("creates that race for one key or order_id make one order, at either endpoi
 
 type Client = Awaited<ReturnType<typeof startClient>>;
 
-/** Both processes are up before either sends. */
+/** Lets the client processes send at the same time; returns all answers. */
 async function runRace(
   { baseUrl, storeId, apiKey }: ServiceProcess,
   clients: readonly Client[],
@@ -89,7 +89,7 @@ async function runRace(
   return (await Promise.all(answers)).flat();
 }
 
-/** Starts a client process; the returned function lets it send and gives its answers. */
+/** Starts a client process; the returned function lets it send creates and resolves with the answers. */
 async function startClient(): Promise<(creates: ManyCreates) => Promise<ManyAnswer[]>> {
   const env = { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] };
   const child = spawn(process.execPath, [SCRIPT], { env, stdio: "pipe" });

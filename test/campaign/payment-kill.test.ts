@@ -15,23 +15,23 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const CYCLES = size(2, 100);
 const CONNECTIONS = 8;
-/** A kill comes after at least this many answers, and then within MAX_LOAD_MS. */
+/** Minimum number of answers before a kill, which then comes within MAX_LOAD_MS. */
 const MIN_ANSWERS = 100;
 const MAX_LOAD_MS = 400;
-/** Number of order_ids that are bought repeatedly in a cycle; some settle automatically. */
+/** Number of order_ids in a cycle; each is bought repeatedly, and some settle automatically. */
 const ORDERS = 24;
-/** Payers mostly act on one of this many newest checkouts. */
+/** Number of newest checkouts on which payers mostly act. */
 const RECENT = 16;
 const MAX_ADVANCE_MS = 3_500_000;
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
 
-/** The promise of an answer about a checkout; it must hold after every later restart. */
+/** A promise that an answer made about a checkout, and that must hold after every later restart. */
 type Fact = { readonly id: string; readonly what: string; readonly holds: (row: PaymentRow) => boolean };
 
 /** The facts that are certain over all cycles. */
 type Ledger = {
   readonly facts: Fact[];
-  /** Every event that an answer named. */
+  /** The ids of all events that answers named. */
   readonly events: Set<string>;
   /** The token of each checkout's forms. */
   readonly tokens: Map<string, string>;
@@ -49,7 +49,7 @@ type Load = {
   readonly random: () => number;
   readonly ledger: Ledger;
   readonly answered: Map<Kind, number>;
-  /** The requests in flight at the kill; creates with their key. */
+  /** The requests in flight at the kill, with their keys if they are creates. */
   readonly inFlight: { readonly kind: Kind; readonly key: string | undefined }[];
   readonly faults: string[];
   isKilled: boolean;
@@ -65,7 +65,7 @@ type Call = {
 };
 type Answer = { readonly status: number; readonly body: string };
 
-/** A request, and its possible statuses. */
+/** The expected statuses of each kind of request. */
 const EXPECTED = {
   create: [201, 409],
   pay: [200, 409],
@@ -127,7 +127,7 @@ function start(cwd: string): Promise<SandboxProcess> {
   return startSandbox({ cwd, args: ["--rate-limit", "off", "--quiet"] });
 }
 
-/** Random commands on all connections at once, until the kill. */
+/** Sends random commands on all connections at once, and kills the sandbox after some time. */
 async function loadAndKill(
   sandbox: SandboxProcess,
   options: Pick<Load, "cycle" | "random" | "ledger"> & { readonly loadMs: number },
@@ -168,7 +168,7 @@ function openLoad(sandbox: SandboxProcess, options: Pick<Load, "cycle" | "random
   };
 }
 
-/** One action of a merchant, a payer, the clock or an operator. */
+/** Takes a random action of a merchant, a payer, the clock or an operator. */
 async function doSomething(load: Load): Promise<void> {
   const { random, ledger } = load;
   const choice = random();
@@ -238,13 +238,13 @@ async function openPage(load: Load, id: string): Promise<string | undefined> {
   return page.body;
 }
 
-/** The attempt of the wallet to which a page leads. */
+/** The number of the attempt to whose wallet a page leads. */
 function attemptIn(page: string): number | undefined {
   const [, attempt] = /\/wallet\/([1-5])"/.exec(page) ?? [];
   return attempt === undefined ? undefined : Number(attempt);
 }
 
-/** Sends a form of a page that may be out of date. A payer who never saw the page open has no token, and cannot. */
+/** Sends a form of a page that may be out of date. Without a token, which only an open page has, it sends nothing. */
 async function sendForm(load: Load, id: string, act: FormAct): Promise<void> {
   const { tokens, attempts, facts } = load.ledger;
   if (!tokens.has(id)) await openPage(load, id);
@@ -258,14 +258,14 @@ async function sendForm(load: Load, id: string, act: FormAct): Promise<void> {
   facts.push({ id, what: `answered ${JSON.stringify(act)}`, holds: afterForm(act, lastSeen) });
 }
 
-/** Facts that hold once the form of an act was answered, given the last attempt before it. */
+/** The condition that holds after the form of an act is answered; `lastSeen` is the last attempt before the act. */
 function afterForm(act: FormAct, lastSeen: number): Fact["holds"] {
   switch (act.kind) {
     case "start":
       return ({ status, attempts }) => attempts.length > 0 || isEnd(status);
     case "cancel": {
       const { attempt } = act;
-      // A wallet cancels only for its own attempt, which is no longer open.
+      // A wallet cancels only its own attempt, which is then no longer open.
       if (attempt === null) return ({ status }) => isEnd(status);
       return ({ attempts }) => attempt > lastSeen || attempts[attempt - 1] !== null;
     }
@@ -304,7 +304,7 @@ function acknowledgeMoves(load: Load, moves: readonly Move[]): void {
   }
 }
 
-/** A status that an answer told is still true later, or was followed as decision 10 lets it. */
+/** Records the status in an answer as a fact: later rows have this status or one that decision 10 lets follow. */
 function acknowledge({ ledger }: Load, id: string, told: Status): void {
   const holds = ({ status }: PaymentRow): boolean => {
     if (isEnd(told)) return status === told;
@@ -313,7 +313,7 @@ function acknowledge({ ledger }: Load, id: string, told: Status): void {
   ledger.facts.push({ id, what: `was ${told}`, holds });
 }
 
-/** Rows and answers that a restart has lost or left unfinished. */
+/** Checks rows and answers after a restart; returns all that are lost, unfinished or contradictory. */
 async function verify(sandbox: SandboxProcess, { cycle, random, ledger }: Load): Promise<string[]> {
   const rows = openRows(sandbox);
   const payments = paymentRows(rows);
@@ -329,7 +329,7 @@ async function verify(sandbox: SandboxProcess, { cycle, random, ledger }: Load):
   ];
 
   const load = openLoad(sandbox, { cycle, random, ledger: { ...ledger, facts: [] } });
-  // So that nothing becomes due between an answer and the look at its row.
+  // A frozen clock lets nothing become due between reading a row and retrieving its checkout.
   await control(load, "clock", { path: "/clock", body: { action: "freeze" } });
   const said = new Map<string, string | undefined>();
   const queue = payments.keys();
@@ -346,7 +346,7 @@ async function verify(sandbox: SandboxProcess, { cycle, random, ledger }: Load):
   return [...faults, ...load.faults];
 }
 
-/** The number of committed creates among those in flight. */
+/** The number of creates in flight at the kill that were committed. */
 function countKept(sandbox: SandboxProcess, { inFlight }: Load): number {
   const rows = openRows(sandbox);
   const select = rows.prepare<[string], number>("SELECT 1 FROM idempotency_keys WHERE key = ?").pluck();

@@ -28,13 +28,13 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const RUNTIME = runtimeHere();
 const HISTORIES = RUNTIME.share(size(6, 400));
-/** Number of runs of each race; never fewer than in a small run, because each must end in several ways. */
+/** Number of runs of each race; at least 6, because each race must end in several ways. */
 const RACES_OF_EACH = Math.max(6, RUNTIME.share(size(6, 1000)));
 const STEPS = 60;
 const ORDERS = ["order-0", "order-1", "order-2", "order-3", ...PAY_OUTCOMES.map((one) => `order-4~${one}`)];
 const MAX_ADVANCE_MS = 3_500_000;
 const LOOKED_AT = 4;
-/** An act without an effect this many times is a mistake of this test. */
+/** A step that never changes anything in this many tries is an error of this test. */
 const ENOUGH = 50;
 const RESULTS = ["succeeded", "declined", "failed"] as const satisfies readonly AttemptResult[];
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
@@ -42,15 +42,15 @@ const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-S
 /** The service as its callers see it, and its tables. */
 type Site = {
   readonly random: () => number;
-  /** The token of each checkout's forms, as its first page has it. */
+  /** The token of each checkout's forms, from its first page. */
   readonly tokens: Map<string, string>;
   service: PaymentService;
   keys: number;
-  /** The number of checkouts that were inspected. */
+  /** The number of inspections of a checkout's views. */
   looks: number;
 };
 
-/** A step as the counts name it, and the possible states of every earlier checkout. */
+/** The name of a step, and the states that it allows for each earlier checkout. */
 type Step = { readonly did: string; readonly allows: (id: string, before: PaymentRow) => readonly Payment[] };
 
 const PASSIVE = new Set(["look", "restart", "walk_away"]);
@@ -108,7 +108,7 @@ const START: Act = { kind: "start" };
 const CANCEL: Act = { kind: "cancel", attempt: null };
 const outcome = (one: (typeof PAY_OUTCOMES)[number]): Act => ({ kind: "pay", outcome: one });
 
-/** Two payers at once, each with their acts in order. */
+/** Races between two payers; each payer does the listed acts in order. */
 const RACES: readonly (readonly [what: string, left: readonly Act[], right: readonly Act[]])[] = [
   ["success/expire", [outcome("succeeded")], [outcome("expired")]],
   ["success/cancel", [outcome("succeeded")], [outcome("cancelled")]],
@@ -132,7 +132,7 @@ test("two racing commands never both succeed", async ({ annotate }) => {
     if (id === undefined) throw new Error(`race-${round} was not created`);
     const run = Math.floor(round / RACES.length);
     const racers = run % 2 === 0 ? [left, right] : [right, left];
-    // At first each side is ahead once; then chance decides.
+    // In the first two runs each side starts first once; after that chance decides.
     const maxTurns = run < 2 ? 0 : 3;
     const answers = await Promise.all(racers.map((acts) => actInOrder(site, { id, acts, maxTurns })));
     const ended = paymentOf(paymentRows(site.service.rows, id).get(id));
@@ -146,7 +146,7 @@ test("two racing commands never both succeed", async ({ annotate }) => {
   expect(brokenPromises(site.service.rows)).toEqual([]);
   for (const [what, left, right] of RACES) {
     const possible = new Set(endsOf(CREATED, [left, right]).map((one) => JSON.stringify(one)));
-    // A race that always ends in the same way is not a race.
+    // A race that always ends in the same way would test nothing.
     expect(seen.get(what)?.size, what).toBeGreaterThanOrEqual(Math.min(2, possible.size));
   }
   const ends = [...seen].map(([what, { size: different }]) => `${what} ${different}`);
@@ -177,11 +177,11 @@ test("the check of the promises finds a violation of each promise", async () => 
   expect(new Set(DAMAGE.map(([promise]) => promise))).toEqual(new Set(Object.keys(PROMISES)));
 });
 
-/** Does one possible action of a merchant, a payer, the clock or an operator. */
+/** Takes a random action of a merchant, a payer, the clock or an operator. */
 async function takeStep(site: Site, before: ReadonlyMap<string, PaymentRow>): Promise<Step> {
   const { random } = site;
   const choice = random();
-  // Mostly an open checkout, and rather the oldest, so that some get far.
+  // Mostly an open checkout, preferably an old one, so that some checkouts take many steps.
   const open = [...before].filter(([, { status }]) => !isEnd(status));
   const [id, row] = pick(() => random() ** 2, open.length > 0 && random() < 0.8 ? open : [...before]) ?? [];
   if (choice < 0.14 || id === undefined || row === undefined) return createStep(site, before);
@@ -225,7 +225,7 @@ async function createStep(site: Site, before: ReadonlyMap<string, PaymentRow>): 
   return { did: "create", allows: unchanged };
 }
 
-/** An act that may be right or too late: on the open attempt, on an old one, or on one that never existed. */
+/** A random act, valid or too late: on the open attempt, on an old attempt, or on an attempt that never existed. */
 function randomAct(random: () => number, { attempts }: Payment): Act {
   const attempt =
     random() < 0.6 ? Math.max(1, attempts.length) : 1 + Math.floor(random() * (attempts.length + 1));
@@ -243,7 +243,7 @@ function randomAct(random: () => number, { attempts }: Payment): Act {
   return outcome(pick(random, PAY_OUTCOMES) ?? "declined");
 }
 
-/** Milliseconds: mostly little, so that payments go on, and now and then most of a lifetime. */
+/** A random time in milliseconds: mostly short, so that payments continue; sometimes most of a lifetime. */
 function someTime(random: () => number): number {
   return 1 + Math.floor(random() ** 3 * MAX_ADVANCE_MS);
 }
@@ -253,7 +253,7 @@ function nameOf(act: Act): string {
   return act.kind === "pay" ? `pay ${act.outcome}` : act.kind;
 }
 
-/** Does some acts, each up to `maxTurns` turns of the event loop after the one before. */
+/** Does the acts in order, each up to `maxTurns` turns of the event loop after the previous act. */
 async function actInOrder(
   site: Site,
   { id, acts, maxTurns }: { readonly id: string; readonly acts: readonly Act[]; readonly maxTurns: number },
@@ -267,7 +267,7 @@ async function actInOrder(
   return answers;
 }
 
-/** Does an act as its payer would: with a form of the page, or over the control API. */
+/** Does an act of a payer: with a form of the page, or over the control API. */
 async function perform(site: Site, id: string, act: Act): Promise<Answered> {
   if (act.kind === "pay") return control(site, `/checkouts/${id}/pay`, { outcome: act.outcome });
   if (act.kind === "walk_away") return visit(site, `/pay/${id}/wallet/${act.attempt}/closed`);
@@ -322,7 +322,7 @@ async function create(site: Site, orderId: string): Promise<string | undefined> 
   return data.id;
 }
 
-/** The v1 answer about every checkout, after due work was done. */
+/** The status of every checkout in the answer of the v1 API, which does due work first. */
 async function retrieveAll(site: Site): Promise<Map<string, string | undefined>> {
   const said = new Map<string, string | undefined>();
   for (const id of paymentRows(site.service.rows).keys()) said.set(id, await retrieve(site, id));
@@ -337,7 +337,7 @@ async function control({ service }: Site, path: string, body?: object): Promise<
   return unlessFailed(path, await service.control(path, body));
 }
 
-/** Asks as a browser does. */
+/** Requests a page as a browser does. */
 function visit(site: Site, path: string, call: Partial<ApiCall> = {}): Promise<Answered> {
   const headers = { Host: site.service.checkoutHost, Authorization: "", ...call.headers };
   return send(site, { ...call, path, headers });
@@ -352,7 +352,7 @@ function unlessFailed(what: string, answer: Answered): Answered {
   return answer;
 }
 
-/** The status in an answer in JSON; undefined for refusals and pages. */
+/** The status in a JSON answer; undefined for refusals and pages. */
 function statusIn({ headers, body }: Answered): string | undefined {
   if (headers["Content-Type"]?.startsWith("application/json") !== true) return undefined;
   const { data } = JSON.parse(String(body)) as { readonly data?: { readonly status: string } };

@@ -10,12 +10,12 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const KILLS = size(2, 100);
 const CONNECTIONS = 16;
-/** A batch is written when this many requests wait, if not earlier (decision 86). */
+/** Maximum number of waiting requests before their batch is written (decision 86). */
 const BATCH = 500;
-/** A kill comes after this many answers and up to two batches more: some of them have to be in the log. */
+/** Minimum number of answers before a kill, so that some of them must be in the log. */
 const MIN_ANSWERS = BATCH + CONNECTIONS + 10;
 
-test("the request log opens after kill -9 under load, and lost at most its last batch", async ({
+test("the request log opens after kill -9 under load, and has lost at most its last batch", async ({
   annotate,
 }) => {
   const cwd = tempFolder();
@@ -31,7 +31,7 @@ test("the request log opens after kill -9 under load, and lost at most its last 
     const answered = [...load.acknowledged.keys()].map(({ orderId }) => orderId);
     const logged = readLog(sandbox);
     const kept = new Set(logged.map(({ orderId }) => orderId));
-    // Answers of several connections arrive in an order other than the order of the requests.
+    // Answers on several connections may arrive in a different order than their requests.
     const settled = answered.slice(0, answered.length - BATCH - CONNECTIONS);
     expect(settled.length, where).toBeGreaterThan(0);
     expect(
@@ -80,7 +80,7 @@ async function loadAndKill(
   return load;
 }
 
-/** The log as the kill left it, newest request first. */
+/** Reads the log as the kill left it, newest request first. */
 function readLog({ ready }: SandboxProcess) {
   const opened = openRequestFile(join(ready.data_dir ?? "", "requests.db"), {});
   if (!opened.ok) throw new Error(opened.refusal.message);

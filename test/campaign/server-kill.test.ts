@@ -21,7 +21,7 @@ const CONNECTIONS = 16;
 const MIN_LOAD_MS = 20;
 const MAX_LOAD_MS = 400;
 
-/** The facts that are certain over all rounds: the body of each key. */
+/** The order_id and the body of every create that was answered in any round, by its key. */
 type Ledger = Map<string, { readonly orderId: string; readonly body: string }>;
 
 test("kill -9 under load loses nothing acknowledged and leaves nothing half done", async ({ annotate }) => {
@@ -68,7 +68,7 @@ async function loadAndKill(
   };
   const loading = loadUntilGone(service, { connections: CONNECTIONS, nextCreate });
   await sleep(loadMs);
-  // Each connection sends the next create when the one before is answered.
+  // Each connection sends its next create when the previous create is answered.
   await eventually("some creates are answered", () => expect(sent).toBeGreaterThan(CONNECTIONS + 1));
   expect(await sandbox.stop("SIGKILL"), `the sandbox ended by itself: ${sandbox.output.stderr}`).toBeNull();
   const load = await loading;
@@ -77,8 +77,8 @@ async function loadAndKill(
 }
 
 /**
- * Looks at the rows of every create of a round as the restart left them, then replays it. `kept` counts the unanswered
- * ones that were there.
+ * Checks the rows of every create of a round as the restart left them, then sends the create again. `kept` is the
+ * number of unanswered creates that were committed.
  */
 async function verifyRound(
   sandbox: SandboxProcess,
@@ -108,7 +108,7 @@ async function verifyRound(
   return { faults, kept: unanswered.filter((create) => presence.get(create) === "whole").length };
 }
 
-/** What is wrong with a replay, given the first answer and the state after the restart. */
+/** The error of a replay, given the first answer and the state after the restart; undefined if it is right. */
 function judgeReplay(
   answer: Answer | undefined,
   { first, wasThere }: { readonly first: Answer | undefined; readonly wasThere: boolean },
@@ -149,7 +149,7 @@ function readPresence(sandbox: SandboxProcess, creates: readonly Create[]): Map<
   return new Map(presence);
 }
 
-/** After all rounds: the file is sound, and holds every create once, with the answer that its client has. */
+/** Checks after all rounds that the file is sound and holds every create once, with the answer that its client got. */
 function verifyFile(rows: Database.Database, ledger: Ledger): void {
   const count = (sql: string): unknown => rows.prepare(sql).pluck().get();
   expect(rows.pragma("integrity_check", { simple: true }), `seed ${SEED}`).toBe("ok");

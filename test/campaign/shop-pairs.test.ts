@@ -39,7 +39,7 @@ type Slot = keyof Shop;
 
 const SHOP = "http://localhost:3000";
 const VIEW = `--order-view ${SHOP}/orders/{order_id}`;
-/** A description that leaves no risk: a receiver may be limited to a few requests a second. */
+/** A complete description of the shop; `--settle` is long for receivers that take only a few requests per second. */
 const WHOLE = String.raw`${VIEW} --paid-when \bpaid\b --bookings (?:ings":|ed\s|,\s)(\d+) --create client --settle 60s`;
 const BEFORE = [
   `endpoints add ${SHOP}/hooks`,
@@ -48,14 +48,14 @@ const BEFORE = [
   "admin approve-credential",
   "admin open-gate",
 ];
-/** The drill of a part, and the item that a wrong part keeps open. */
+/** The drill for each part, and the item that stays open while the part is wrong. */
 const DRILLS: Readonly<Record<Slot, readonly [line: string, item: ItemName]>> = {
   client: ["idempotency --client-command client", "idempotency_replay"],
   plan: [`duplicates ${WHOLE}`, "webhook_verification"],
   page: [`browser-return --return-url ${SHOP}/thanks ${WHOLE}`, "return_origins"],
   receiver: [`webhooks ${VIEW}`, "webhook_verification"],
 };
-/** The kind of the part that changes, of 20 parts: a drill of a client takes a tenth of one of duplicates. */
+/** The slots of 20 changes; clients change most often, because their drill takes a tenth of the duplicates drill. */
 const SLOTS: readonly Slot[] = [
   ...Array<Slot>(11).fill("client"),
   ...Array<Slot>(6).fill("receiver"),
@@ -63,8 +63,8 @@ const SLOTS: readonly Slot[] = [
   "plan",
 ];
 /**
- * The number of parts that change in one store, of stores in one test, and of tests, each of which continues after the
- * one before.
+ * The number of changed parts in one store, of stores in one test, and of tests. Each test continues the random draws
+ * of the previous test.
  */
 const CHANGES = size(6, 50);
 const STORES = size(1, 10);
@@ -159,7 +159,7 @@ const RIGHT: { readonly [Name in Slot]: () => Shop[Name] } = {
   client: () => (random() < 0.2 ? goodClient() : drawnClient()),
   plan: drawnPlan,
   page: inTurn(Object.entries(GOOD_PAGES)),
-  // The time that a receiver takes passes here for every drill: other drills would outlast their leases.
+  // Time passes for every drill while a slow receiver works, and other drills would outlast their leases.
   receiver: receivers(GOOD_RECEIVERS.filter(({ name }) => !name.startsWith("slow: "))),
 };
 const WRONG: { readonly [Name in Slot]: () => Shop[Name] } = {
@@ -169,7 +169,7 @@ const WRONG: { readonly [Name in Slot]: () => Shop[Name] } = {
   receiver: receivers(BROKEN_RECEIVERS),
 };
 
-/** A store that lacks only the drills, and a shop of right parts that has passed them. */
+/** Opens a store that lacks only the drills, and a shop of right parts; `judge` drills the shop. */
 async function openStore() {
   const site = await openWebhookSite(EPHEMERAL);
   const { harness } = site;
@@ -189,7 +189,7 @@ async function openStore() {
     page: RIGHT.page(),
     receiver: RIGHT.receiver(),
   };
-  /** Puts parts into the shop and drills it: its checklist, and the differences from the expected one. */
+  /** Replaces parts of the shop and drills it; returns the differences from the expected checklist. */
   const judge = async (slot: Slot, parts: Partial<Shop>, isRight: boolean): Promise<string[]> => {
     shop = { ...shop, ...parts };
     const { receiver, plan, page, client } = shop;
@@ -219,7 +219,7 @@ for (let number = 1; number <= TESTS; number += 1)
     for (let store = 0; store < STORES; store += 1) {
       const { judge, deliveries, stop } = await openStore();
       await judge("client", {}, true);
-      // The drill of webhooks needs an order that the receiver knows.
+      // The webhook drill needs an order that the receiver knows.
       await eventually("the receiver was told of the order", async () =>
         expect((await deliveries("?state=succeeded")).length).toBeGreaterThan(0),
       );

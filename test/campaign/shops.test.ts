@@ -10,7 +10,7 @@ import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/sh
 import type { ItemName } from "../../src/core/readiness/names.ts";
 import { BREAKAGES, type Breakage } from "../shops/breakages.ts";
 
-/** The final verdict of the checklist, and the causes that the drills named. */
+/** The verdict and the open items of the final checklist, and the causes that the drills named. */
 type Launch = {
   readonly code: number | null;
   readonly verdict: string;
@@ -29,7 +29,7 @@ type Report = {
 };
 
 const MAKES: readonly Make[] = HAS_PYTHON ? ["express", "python"] : ["express"];
-/** The number of shops that are launched side by side: they mostly wait. */
+/** Shops that are launched side by side, because each mostly waits. */
 const PLACES = ["one", "two", "three", "four"];
 
 const STEPS: readonly (readonly string[])[] = launchSteps();
@@ -37,13 +37,13 @@ const STEPS: readonly (readonly string[])[] = launchSteps();
 const NO_ORDER = '"code":"no_order_created"';
 const READY: Launch = { code: 0, verdict: "ready", open: [], causes: [] };
 
-/** The part of a run that judges an item alone. */
+/** The part of a checklist run that judges a single item. */
 const PARTS: Partial<Record<ItemName, string>> = {
   idempotency_replay: "idempotency",
   return_origins: "browser-return",
 };
 
-/** Makes a new shop ready for launch by typed commands alone; with a part, it runs that part of the checklist. */
+/** Types the commands of docs/launch.md for a new shop; with `part`, runs only that part of the checklist. */
 async function launch(shop: ServedShop, part?: string): Promise<Launch> {
   const causes: string[] = [];
   const type = async (step: readonly string[]): Promise<Finished> => {
@@ -53,7 +53,7 @@ async function launch(shop: ServedShop, part?: string): Promise<Launch> {
     );
     const finished = await shop.type([...words, "--json"]);
     if (finished.stderr.includes(NO_ORDER)) return finished;
-    // A drill or the checklist can fail, and then shows why.
+    // A failed drill or checklist prints its result.
     if (finished.code !== 0 && finished.stdout === "")
       throw new Error(`${words.join(" ")}: ${finished.stderr}`);
     if (step[1] === "run") causes.push(...causesIn(finished.stdout));
@@ -67,7 +67,7 @@ async function launch(shop: ServedShop, part?: string): Promise<Launch> {
   return { code, verdict, open: items.filter(({ status }) => status !== "pass"), causes };
 }
 
-/** Buys in the shop, twice by mistake, and pays; returns the shop's view of the order. */
+/** Buys an order twice in the shop, as by mistake, and pays it; returns the shop's view of the order. */
 async function buy({ origin, type }: ServedShop): Promise<unknown> {
   const order = { method: "POST", redirect: "manual", body: '{"order_id":"order-1"}' } as const;
   const bought = (): Promise<Response> =>
@@ -84,14 +84,14 @@ async function buy({ origin, type }: ServedShop): Promise<unknown> {
   });
 }
 
-/** The different causes that a run gave. */
+/** The distinct causes in the output of a run. */
 function causesIn(stdout: string): string[] {
   const { broken, items } = JSON.parse(stdout) as Judged;
   const failed = [...broken, ...items.flatMap(({ failures }) => failures)];
   return [...new Set(failed.map(({ cause }) => cause ?? "no cause"))];
 }
 
-/** Why a right shop did not sell, or did not get to ready. */
+/** The error if a right shop did not become ready or did not sell. */
 async function refused(make: Make): Promise<string[]> {
   const shop = await serveShop(make);
   const found = { launched: await launch(shop), sold: await buy(shop) };
@@ -99,7 +99,7 @@ async function refused(make: Make): Promise<string[]> {
   return isDeepStrictEqual(found, expected) ? [] : [`${make}: ${JSON.stringify(found)}`];
 }
 
-/** Differences between the expected and the found breakage. One mistake may break several histories. */
+/** Differences between the expected and the reported breakage. One breakage may break several histories. */
 async function missed({ make, name, item, causes, undrilled = [] }: Breakage): Promise<string[]> {
   const launched = await launch(await serveShop(make, name), FULL ? undefined : PARTS[item]);
   const open = launched.open.map((one) => `${one.name} ${one.status}`);
@@ -117,7 +117,7 @@ async function missed({ make, name, item, causes, undrilled = [] }: Breakage): P
       ];
 }
 
-/** All breakages of the shops in a campaign; in `npm test` one that a part of the run finds, by the seed. */
+/** In a campaign all breakages; in `npm test` a breakage, chosen by the seed, that a part of the run detects. */
 function chosen(rows: readonly Breakage[]): Breakage[] {
   const own = rows.filter(
     ({ make, item, undrilled }) =>
@@ -128,7 +128,7 @@ function chosen(rows: readonly Breakage[]): Breakage[] {
 
 test("docs/launch.md leads two shops to ready, and broken ones to the cause", async ({ annotate }) => {
   if (!HAS_PYTHON) await annotate("python3 is not installed: only the shop with Express was launched");
-  // In `npm test` the right shop that gets to ready is one of real/whole-shops.
+  // In `npm test` test/real/whole-shops.test.ts launches a right shop.
   const right = FULL ? MAKES : [];
   const broken = chosen(BREAKAGES);
   const launches = [...right.map((make) => () => refused(make)), ...broken.map((row) => () => missed(row))];

@@ -41,11 +41,11 @@ test(`a snapshot or restore that is killed leaves the old or the new state, neve
   for (let round = 0; round < ROUNDS; round += 1) {
     const kind = KINDS[round % KINDS.length] ?? "restore";
     fill(database, storeId, `${round}`);
-    // A file that another program wrote has no mark; its log alone would be taken for a foreign one.
+    // The write of another program, `fill`, leaves the file without a mark, and a kill would make the log look foreign.
     expect(await post({ cwd, sandbox }, "clock", { action: "real" })).toBe(200);
     const [before, other] = [ordersIn(database), heldBy(cwd, "other")];
     const work = await startWork({ cwd, sandbox }, kind);
-    // In a campaign the first of each kind comes to its end.
+    // In a campaign the first work of each kind is not killed.
     await (FULL && round < KINDS.length ? work.ended : sleep(random() * usualMs[kind]));
     await work.kill();
     sandbox = await startSandbox({ cwd });
@@ -66,7 +66,7 @@ test(`a snapshot or restore that is killed leaves the old or the new state, neve
     expect(database.pragma("foreign_key_check")).toEqual([]);
     expect(await snapshots({ cwd, sandbox }, "/restore", "base")).toBe(200);
     expect(await snapshots({ cwd, sandbox }, "", "other")).toBe(200);
-    // A file that a kill left unfinished was removed by the next write.
+    // The next write has removed an unfinished file that the kill left.
     expect(readdirSync(join(cwd, ".checkout/snapshots")).toSorted()).toEqual([
       "base.snapshot",
       "other.snapshot",
@@ -75,14 +75,14 @@ test(`a snapshot or restore that is killed leaves the old or the new state, neve
   if (FULL) expect(outcomes.size).toBe(2 * KINDS.length);
 });
 
-/** How long something takes, in milliseconds. */
+/** The milliseconds that `work` takes. */
 async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const since = performance.now();
   await work();
   return performance.now() - since;
 }
 
-/** Begins to take or to restore a snapshot in another process. */
+/** Starts to take or to restore a snapshot in another process. */
 async function startWork({ cwd, sandbox }: Site, kind: Kind) {
   if (kind === "restore in a folder") {
     await sandbox.stop("SIGTERM");
@@ -92,7 +92,7 @@ async function startWork({ cwd, sandbox }: Site, kind: Kind) {
   }
   const site = { cwd, sandbox };
   const asked = kind === "restore" ? snapshots(site, "/restore", "base") : snapshots(site, "", "other");
-  // It may be killed before it answers.
+  // The sandbox may be killed before it answers.
   const ended = asked.catch(() => undefined);
   return { ended, kill: () => sandbox.stop("SIGKILL") };
 }
@@ -111,7 +111,7 @@ async function post({ cwd, sandbox }: Site, path: string, body: object): Promise
   return (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).status;
 }
 
-/** Orders of a day, each with its key and its event. */
+/** Writes orders of a store, each with its key and its event. */
 function fill(database: Database.Database, storeId: string, name: string): void {
   const tag = Buffer.from(name).toString("hex").padEnd(8, "0").slice(0, 8);
   const id = `printf('${tag}-0000-7000-8000-%012d', n)`;
@@ -125,12 +125,12 @@ function fill(database: Database.Database, storeId: string, name: string): void 
 const COUNTS =
   "SELECT (SELECT count(*) FROM checkouts) || ' ' || (SELECT count(*) FROM idempotency_keys) || ' ' || (SELECT count(*) FROM events)";
 
-/** The number of orders in a database, with their keys and events. */
+/** The number of orders, keys and events in a database. */
 function ordersIn(database: Database.Database): string {
   return String(database.prepare(COUNTS).pluck().get());
 }
 
-/** The same number in a named snapshot, which must be complete. */
+/** The number of orders, keys and events in a named snapshot, which must open. */
 function heldBy(cwd: string, name: string): string {
   const bytes = readFileSync(join(cwd, `.checkout/snapshots/${name}.snapshot`));
   const opened = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });

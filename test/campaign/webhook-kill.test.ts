@@ -19,7 +19,7 @@ import { startServiceProcess, type ServiceProcess } from "../support/service-pro
 
 const CYCLES = size(3, 100);
 const SHOPPERS = 3;
-/** Maximum pause between two orders, so that deliveries can nearly keep up. */
+/** Maximum pause between two orders, which lets the deliveries nearly keep up. */
 const MAX_PAUSE_MS = 8;
 const MIN_LOAD_MS = 20;
 const MAX_LOAD_MS = 400;
@@ -27,13 +27,13 @@ const MAX_LOAD_MS = 400;
 const MAX_REFUSALS = 3;
 const HOUR_MS = 3_600_000;
 
-/** When the sandbox is killed: at any moment, or as a receiver gets a request, or has just answered one. */
+/** The moment of the kill: any moment, or when a receiver gets a request, or when it has just answered a request. */
 const MOMENTS = ["any", "request", "answer"] as const;
 
-/** An endpoint, and how many deliveries are in flight to it at most. */
+/** An endpoint with its maximum number of deliveries in flight. */
 type Endpoint = Audited & { readonly atOnce: number };
 
-/** A running service, and its buyer. */
+/** A running service, and the random numbers of its shoppers in a cycle. */
 type Shop = {
   readonly service: ServiceProcess;
   readonly random: () => number;
@@ -100,7 +100,7 @@ test("every event is delivered at least once after kill -9, in order for each ch
     had.filter(({ several, most }) => !several && most > 1),
     "several where one was asked for",
   ).toEqual([]);
-  // Each would need a load that a busy machine does not reach in the few kills of a small run.
+  // Not every endpoint: a busy machine does not reach enough load in the few kills of a small run.
   expect(
     had.some(({ several, most }) => several && most > 1),
     "several at once, somewhere",
@@ -119,7 +119,7 @@ test("every event is delivered at least once after kill -9, in order for each ch
   );
 });
 
-/** Receivers that accept everything at once, are slow for each event, or sometimes refuse or delay. */
+/** Adds endpoints with receivers that answer at once, answer slowly, or sometimes refuse or delay. */
 async function addEndpoints(
   { control, signingSecret: secret }: ServiceProcess,
   random: () => number,
@@ -151,7 +151,7 @@ async function addEndpoints(
   return added;
 }
 
-/** Orders, sessions and payments; in every third cycle the clock moves meanwhile, so that retries are cut off too. */
+/** Trades and kills the sandbox; in a third of the cycles the clock moves, so that retries are cut off too. */
 async function tradeAndKill(
   shop: Shop,
   options: {
@@ -175,7 +175,7 @@ async function tradeAndKill(
   await Promise.all([...work, moving]);
 }
 
-/** Runs an action at the moment in which a receiver gets a request, or has answered one. */
+/** Runs `act` when a receiver gets its next request, or has answered it. */
 async function untilNext(
   moment: "request" | "answer",
   witnesses: readonly Witness[],
@@ -192,7 +192,7 @@ async function untilNext(
   await acted;
 }
 
-/** Creates and pays until the sandbox is gone. */
+/** Creates and pays checkouts until the sandbox is gone. */
 async function trade(
   { service, random, cycle }: Shop,
   { shopper, acknowledged }: { readonly shopper: number; readonly acknowledged: Set<string> },
@@ -214,7 +214,7 @@ async function trade(
   }
 }
 
-/** The number of attempts at each endpoint that the end of a process interrupted. */
+/** The number of attempts at each endpoint that were interrupted by the end of a process. */
 function countInterrupted({ openRows }: ServiceProcess, endpoints: readonly Audited[]): number[] {
   const rows = openRows();
   const select = rows.prepare<[string], number>(
