@@ -61,7 +61,7 @@ test("the table of commands has every command of the program", async () => {
 });
 
 test.for(["", "svc_test_0000000000000000000000000000000ab"])(
-  "every command without a sandbox sends nothing to its port, and says what to type: key %j",
+  "without a sandbox every command sends nothing to the sandbox's former port, and says what to type: key %j",
   async (key) => {
     const { harness, heard } = await abandonedFolder();
     const env: Record<string, string> = key === "" ? {} : { CHECKOUT_API_KEY: key };
@@ -139,7 +139,7 @@ test("every command that needs a sandbox fails at once if the folder says that n
   }
 });
 
-test("--retries 0 waits for nothing", async () => {
+test("--retries 0 fails without waiting", async () => {
   const { harness } = await abandonedFolder();
   const before = harness.clock.now();
   const result = await harness.run([...words(`orders create ${ORDER}`), "--retries", "0"]);
@@ -169,7 +169,7 @@ test("CHECKOUT_RETRIES and CHECKOUT_TIMEOUT apply to every command that needs a 
     timeouts.length = 0;
     expect([line, (await type(line, env)).code, timeouts]).toEqual([line, 0, [3000]]);
   }
-  // The store's time; a long poll adds its waiting time, and a clock move has no timeout.
+  // The timeouts of three requests: a clock reading, a long poll with its waiting time, and a clock move.
   timeouts.length = 0;
   await type("events list --wait --timeout 1s --since 1h", env);
   await type("sandbox clock advance 1h", env);
@@ -230,7 +230,7 @@ test("the hint after a lost answer repeats the address of the service", async ()
   ]);
 });
 
-test("the folder's key goes only to the folder's running sandbox, whatever its address is called", async () => {
+test("the folder's key goes only to the folder's running sandbox, in every spelling of its address", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { heard, service } = eavesdropper();

@@ -10,7 +10,7 @@ import { createHarness, type Harness } from "../support/harness.ts";
 const CALIBRATE = ["calibrate", "--base-url", "http://127.0.0.1:4242/v1", "--yes"];
 const CHECK = [...CALIBRATE, "--check", "--json"];
 
-/** An answer in place of the service's; undefined lets the request pass. */
+/** Returns an answer in place of the service's, or undefined to let the request pass. */
 type Refusal = (request: { readonly number: number; readonly now: number }) => OutboundResult | undefined;
 
 function refusal(status: number, headers: Readonly<Record<string, string>> = {}): OutboundResult {
@@ -18,7 +18,7 @@ function refusal(status: number, headers: Readonly<Record<string, string>> = {})
   return { ok: true, status, headers: { "content-type": "application/json", ...headers }, body };
 }
 
-/** A sandbox as the service, with a part of the requests refused; `after`: after they were handled. */
+/** Starts a sandbox as the service; `before` and `after` refuse requests before or after the sandbox handles them. */
 async function openRefusing({
   before,
   after,
@@ -34,7 +34,7 @@ async function openRefusing({
     const asked = { number, now: harness.clock.now() };
     const refused = before?.(asked);
     if (refused !== undefined) return refused;
-    // A real server refuses it before the sandbox; this harness has none.
+    // In reality the HTTP server, which this harness lacks, refuses a large body before the sandbox sees it.
     if (String(request.body).length > 16_384) return refusal(413);
     const answer = await pass();
     return after?.(asked) ?? answer;

@@ -14,10 +14,10 @@ const WITH_PAYER = ["calibrate", ...AT_SANDBOX, "--yes", "--with-payer", "--secr
 const BY_PAYMENT = [10, 11, 12, 13, 16, 19, 88];
 type Verdicts = Readonly<Record<number, string>>;
 
-/** The network between the sandbox and the receiver, or the command and the sandbox. */
+/** Changes a delivery on its way from the sandbox to the receiver. */
 type Drift = (request: OutboundRequest, secret: string) => OutboundRequest;
 
-/** A sandbox with the receiver's addresses, and the requests to its API. */
+/** Starts a sandbox with the receiver as endpoint and return origin, and records the requests to its API. */
 async function openPaid({
   drift,
   start = [],
@@ -32,7 +32,7 @@ async function openPaid({
     if (request.url.includes("/v1/")) sent.push(request);
     if (!request.url.startsWith(RECEIVER)) return pass();
     const changed = drift?.(request, sandbox.ready.signing_secret ?? "");
-    // The network passes on the request that it was asked with.
+    // `pass` sends this request object, so it is changed in place.
     Object.assign(request, changed);
     return pass();
   });
@@ -42,7 +42,7 @@ async function openPaid({
 type Order = { readonly id: string; readonly order_id: string };
 type Person = (harness: Harness, sandbox: RunningSandbox, order: Order) => Promise<void>;
 
-/** Pays on the pages as a person does, and follows the link back to the shop. */
+/** Declines, pays, and follows the link back to the shop, as a person does. */
 const payAndReturn: Person = async (harness, sandbox, { id }) => {
   await harness.run(["sandbox", "pay", id, "--outcome", "declined"]);
   await harness.clock.sleep(2000);
@@ -52,7 +52,7 @@ const payAndReturn: Person = async (harness, sandbox, { id }) => {
   await harness.send({ method: "GET", url: back.replaceAll("&amp;", "&"), headers: {} });
 };
 
-/** Runs a calibration, and acts once during its wait. */
+/** Runs a calibration; `person` acts once while it waits. */
 async function calibrated(
   { harness, sandbox }: { readonly harness: Harness; readonly sandbox: RunningSandbox },
   person: Person,
@@ -125,7 +125,7 @@ test("only a check with a payer compares the assumptions about payments", async 
 
 type Signing = { readonly secret: string; readonly body?: string; readonly lateBySeconds?: number };
 
-/** A delivery that its sender signs otherwise. */
+/** The delivery with another signature. */
 function signed(request: OutboundRequest, { secret, body, lateBySeconds = 0 }: Signing): OutboundRequest {
   const rawBody = Buffer.from(body ?? request.body ?? "");
   const { event_id: eventId } = JSON.parse(rawBody.toString("utf8")) as { readonly event_id: string };
@@ -146,7 +146,7 @@ const visiting =
     await harness.send({ method: "GET", url: RECEIVER + path(order), headers: {} });
   };
 
-/** A difference of a service, and the verdicts that it changes. */
+/** Services that differ from the sandbox, and the verdicts of their calibration. */
 const OTHERWISE: Readonly<
   Record<
     string,

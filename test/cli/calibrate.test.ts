@@ -27,7 +27,7 @@ const TOO_LARGE: Answer = {
   body: '{"ok":false,"request_id":"x","error":{"code":"body_too_large","message":"too large"}}',
 };
 
-/** A sandbox as the service, with all requests to its API; `drift` changes answers. */
+/** Starts a sandbox as the service, and records the requests to its API; `drift` changes its answers. */
 async function openService(drift: Drift = (answer) => answer) {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -35,7 +35,7 @@ async function openService(drift: Drift = (answer) => answer) {
   harness.setFault(async (request, pass) => {
     if (!request.url.includes("/v1/")) return pass();
     sent.push(request);
-    // A real server refuses it before the sandbox; this harness has none.
+    // In reality the HTTP server, which this harness lacks, refuses a large body before the sandbox sees it.
     if (String(request.body).length > 16_384) return TOO_LARGE;
     const answer = await pass();
     return answer.ok ? drift(answer, request) : answer;
@@ -95,7 +95,7 @@ const replacing =
   (answer) =>
     withBody(answer, (text) => text.replace(from, to));
 
-/** Ten services that differ in one point, and the decisions that it contradicts. */
+/** Ten services that each differ in one point, and the decisions that this difference contradicts. */
 const DRIFTS: Readonly<Record<string, readonly [drift: Drift, decisions: readonly number[]]>> = {
   "ids of version 4": [replacing(/("request_id":"[\da-f]{8}-[\da-f]{4}-)7/, "$14"), [2]],
   "creates answered 200": [
@@ -137,7 +137,7 @@ test("a service that differs in one point contradicts that decision, and --check
   }
 });
 
-/** A drift of the services before which the scenarios fail, as one of an answer here. */
+/** Converts a drift of the table for the scenarios into a drift of this test's answers. */
 const asDrift =
   ({ answer: change }: (typeof DRIFTING)[string]): Drift =>
   (answer, { method, url }) => {
@@ -216,7 +216,7 @@ test("assumptions, the checklist and the portal show the verdicts of the project
   expect(await shown(["assumptions"])).not.toMatch(/confirmed|contradicted/);
   expect(await shown(["checklist"])).not.toContain("Calibrated");
   expect(await page("/launch")).not.toContain("Calibrated");
-  // In a subfolder of the project, whose record is beside the state folder.
+  // The record is written beside the state folder, although the command runs in a subfolder of the project.
   const cwd = join(harness.cwd, "src");
   mkdirSync(cwd);
   expect((await harness.run(["calibrate", ...AT_SANDBOX, "--yes"], { cwd })).code).toBe(0);

@@ -83,7 +83,7 @@ test("the refusals of every command match their golden file", async () => {
   for (const path of all) {
     const isGroup = all.some((one) => one.startsWith(`${path} `));
     const row = isGroup ? path : (rows.find((one) => `${one} `.startsWith(`${path} `)) ?? path);
-    // Without a sandbox most commands are refused; two would keep running.
+    // Without a sandbox most commands are refused; two others would keep running.
     const refused =
       (["sandbox start", "mcp"].includes(path) ? undefined : await refusal(row)) ??
       (await refusal(`${path} --unknown`));
@@ -93,12 +93,12 @@ test("the refusals of every command match their golden file", async () => {
   await expect(shown.join("\n")).toMatchFileSnapshot("refused.golden.txt");
 });
 
-/** The output and exit code of a command line in a new folder; undefined if it succeeds. */
+/** Runs a command line in a new folder; returns its output and exit code, or undefined if it succeeds. */
 async function refusal(line: string): Promise<string | undefined> {
   const harness = createHarness();
   const { code, stdout, stderr } = await harness.run(words(line));
   if (code === 0) return undefined;
-  // A group prints its help, which the map has.
+  // A group prints its help, which another test compares with the map.
   const talk = stderr
     .replace(/^Usage: [^]*?(?=^✗)/m, "its help\n")
     .replace(new RegExp(`^${NO_SANDBOX}; .*\\n`, "gm"), "");

@@ -9,7 +9,7 @@ import { REAL } from "../support/real.ts";
 
 type Answer = { readonly values: readonly string[]; readonly directive: string };
 
-/** The completions for these words, of which the last is being typed. */
+/** The completions for these words; the last word is being typed. */
 async function complete(harness: Harness, words: readonly string[], before: string[] = []): Promise<Answer> {
   const { code, stdout, stderr } = await harness.run(["complete", ...before, "--", ...words]);
   expect([code, stderr]).toEqual([0, ""]);
@@ -88,7 +88,7 @@ test("Tab offers order_ids, ids, endpoints, faults, snapshots and stores of the 
   expect(await valuesOf(harness, "stores", "use", "Sand")).toEqual(["Sandbox Store"]);
   for (const words of ["events get", "requests get", "keys revoke", "prices retire"])
     expect([words, await valuesOf(harness, ...words.split(" "), "")]).toEqual([words, []]);
-  // Another store has none of them, and a store that does not exist offers nothing.
+  // Another store has none of these values, and an unknown store offers nothing.
   const other = (await run("stores create --name Other"))["store_id"];
   expect(await valuesOf(harness, "--store", String(other), "sandbox", "pay", "")).toEqual([]);
   expect(await valuesOf(harness, "sandbox", "pay", "--store", "Nothing", "")).toEqual([]);

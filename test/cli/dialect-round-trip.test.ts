@@ -11,7 +11,7 @@ import { createHarness } from "../support/harness.ts";
 
 const RECEIVER = "http://127.0.0.1:4300";
 const SERVICE = ["--base-url", "http://127.0.0.1:4242/v1"];
-/** A sandbox that speaks a dialect, with its receiver for calibrations. */
+/** Starts a sandbox that speaks a dialect and has the receiver of calibrations. */
 async function speak(dialect: Dialect) {
   const harness = createHarness();
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(dialect));
@@ -22,14 +22,14 @@ async function speak(dialect: Dialect) {
   return { harness, sandbox, dialect };
 }
 
-/** The server refuses it before the sandbox; there is none between the two here. */
+/** The answer of the HTTP server to a large body; this harness has no server in front of the sandbox. */
 function tooLarge({ errors = {} }: Dialect): OutboundResult {
   const { code = "body_too_large", status = 413 } = errors["body_too_large"] ?? {};
   const body = JSON.stringify({ ok: false, request_id: "x", error: { code, message: "too large" } });
   return { ok: true, status, headers: { "content-type": "application/json" }, body };
 }
 
-/** The dialect that a calibration with a payer writes, and the parts that it reports as not observed. */
+/** Runs a calibration with a payer; returns the dialect that it writes, and its report. */
 async function calibrate({ harness, sandbox, dialect }: Awaited<ReturnType<typeof speak>>) {
   let isPaid = false;
   const sleep = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
@@ -59,7 +59,7 @@ async function calibrate({ harness, sandbox, dialect }: Awaited<ReturnType<typeo
   return { found, said: ran.stderr };
 }
 
-/** Header names as HTTP compares them, and replays without a header by which they are marked. */
+/** The dialect in lower case, because HTTP compares header names without regard to case. */
 const comparable = (dialect: Dialect): unknown => JSON.parse(JSON.stringify(dialect).toLowerCase());
 
 const BODY = { amount_minor: 100, currency: "EUR", payment_method: "alipay_plus" };
@@ -127,7 +127,7 @@ async function recordAnswers({
   return said;
 }
 
-/** Decline and pay, five declines, expiry, cancellation, and payments that come too late: as the scenarios. */
+/** The workflows of the scenarios: decline and pay, five declines, expiry, cancellation, and late payments. */
 const WORKFLOWS = [
   ["declined", "succeeded"],
   ["declined", "declined", "declined", "declined", "declined"],
@@ -148,7 +148,7 @@ const FAULTS = [
 const seeds = Array.from({ length: size(1, 10) }, (_, at) => SEED + at);
 
 test.each(seeds)(
-  "a calibration writes the dialect of seed %i, and a third sandbox with that dialect answers alike",
+  "a calibration writes the dialect of seed %i, and another sandbox with that dialect gives the same answers",
   async (seed) => {
     const dialect = drawDialect(seed);
     expect(parseDialect(JSON.stringify(dialect))).toMatchObject({ ok: true });

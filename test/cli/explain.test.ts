@@ -297,7 +297,7 @@ test("every request about an order is shown with the checkout before it, or with
   expect(await requestsOf(TERMS.order_id)).toEqual([...before, ...after]);
 });
 
-test("an explained conflict is compared with the state at its time, not with a later state", async () => {
+test("an explained conflict is compared with the state at the request's time, not with a later state", async () => {
   const { harness, post, explain } = await open();
   const [first, other] = [await post(TERMS), { "Idempotency-Key": "another-key" }];
   const reused = await post({ ...TERMS, amount_minor: 2999 });
@@ -312,7 +312,7 @@ test("an explained conflict is compared with the state at its time, not with a l
     );
   };
   await check();
-  // The checkout expires, its order gets another, and its key is forgotten and used for another order.
+  // The checkout expires, its order gets a second checkout, and its key is forgotten and used for another order.
   expect((await harness.run(["sandbox", "clock", "advance", "2d"])).code).toBe(0);
   await check();
   expect((await post({ ...TERMS, amount_minor: 2999 }, other)).status).toBe(201);
@@ -480,7 +480,7 @@ test("the story has the payer's page view and return, and says that a return pro
   const { id } = await post(TERMS);
   const html = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
   const [, to = "", token = ""] = /<page-views hidden to="([^"]+)" token="([^"]+)"/.exec(html) ?? [];
-  /** The request of the page's script. */
+  /** Sends the request that the script of the payment page sends. */
   const tell = async (kind: string, { site = "same-origin", sent = token } = {}) => {
     const type = "application/x-www-form-urlencoded;charset=UTF-8";
     const headers = { Authorization: "", "Content-Type": type, "Sec-Fetch-Site": site };
@@ -501,7 +501,7 @@ test("the story has the payer's page view and return, and says that a return pro
     "payment page opened",
     "browser returned to http://localhost:3000/thanks (proves nothing)",
   ]);
-  // One a minute, up to a limit, so that nobody fills the disk.
+  // Views of the page are recorded once a minute at most, and 20 in all, so that they cannot fill the disk.
   for (let count = 0; count < 30; count += 1) {
     harness.clock.advance(61_000);
     await tell("opened");
@@ -750,13 +750,13 @@ test("an explanation has no secret, wherever the secret was sent", async () => {
   }
 });
 
-/** A receiver that answers with the present status. */
+/** A receiver that answers with the current result of `status`. */
 function receiver(status: () => number): Service {
   const answer = () => Promise.resolve({ status: status(), headers: {}, body: "" });
   return { answer, refuse: () => ({ status: 400, headers: {}, body: "" }) };
 }
 
-/** A sandbox, creates with its key, and explanations. */
+/** Starts a sandbox; returns functions that create with its key and that explain. */
 async function open(harness: Harness = createHarness()) {
   const started = await harness.start();
   const { ready } = started;
@@ -803,7 +803,7 @@ test("a next command is printed once, and is never the explanation itself or a l
     expect([one, new Set(next).size]).toEqual([one, next.length]);
     expect([one, next.includes("checkout deliveries list")]).toEqual([one, false]);
   }
-  // A price that cannot be named is refused for the form that names it.
+  // An unknown price is refused by the rule of the price form.
   expect(await explain(priced.requestId)).toMatchObject({ field: "price_id", rule: 10, decision: 7 });
 });
 
@@ -812,7 +812,7 @@ test("a payment that succeeds after its order expired is shown as a late result"
   await harness.start();
   const pay = (outcome: string) => harness.run(["sandbox", "pay", "order-1", "--outcome", outcome, "--json"]);
   await harness.run(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"]);
-  // A second start continues the first.
+  // A second `pending` continues the first attempt.
   for (const _ of [1, 2])
     expect(JSON.parse((await pay("pending")).stdout)).toMatchObject({ status: "pending" });
   await harness.run(["sandbox", "clock", "advance", "61m"]);
@@ -876,7 +876,7 @@ test("events list --since takes a span, a time or a date", async () => {
   expect(await ordersSince("2000-01-01")).toEqual(["o-7", "o-8"]);
   const unknown = await harness.run(["events", "list", "--since", "2026-02-30"]);
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("2026-02-30")]);
-  // Later events of a clock that was set back are older.
+  // Events that follow a return to the real time have an earlier time.
   const before = new Date(harness.clock.now() + 3_600_000).toISOString();
   await harness.run(["sandbox", "clock", "real"]);
   await harness.run(["orders", "create", "--order-id", "o-9", "--price-id", "price_coffee"]);

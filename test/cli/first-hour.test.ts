@@ -8,7 +8,7 @@ import { createHarness, type CommandOptions, type Result } from "../support/harn
 import { tempFolder } from "../support/temp-folder.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
-/** A command line of a first hour: its exit code and its text, on stdout if the code is 0. */
+/** A command line of a first hour, its exit code, and its output, which is on stdout if the code is 0. */
 type Row = readonly [line: string, code: number, says: RegExp];
 
 /** Words that stand for ids in a row; a short id is the last 8 characters. */
@@ -16,7 +16,7 @@ type Ids = Readonly<Record<string, string>>;
 
 /** Command lines without a sandbox. */
 const WITHOUT_SANDBOX: readonly Row[] = [
-  // Inherited names of an object are not commands or words of commands.
+  // Names of inherited object properties are not commands or arguments.
   ["constructor", 2, /unknown command 'constructor'\n/],
   ["checklist run constructor", 2, /too many arguments.*constructor/],
   ["orders constructor", 2, /unknown command 'constructor'\n/],
@@ -94,7 +94,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ],
   ["http 3000", 2, /'http'\n.*checkout listen --forward http:\/\/localhost:3000\/hooks$/m],
   ["http localhost:3000", 2, /'http'\n.*checkout listen --forward http:\/\/localhost:3000$/m],
-  // Nouns of this service and of others, which no letters lead astray.
+  // Nouns of this service and of others, which lead to the right command instead of a similarly spelt command.
   ["checkouts list", 2, /\(Did you mean one of orders list, sessions list\?\)/],
   ["checkout list", 2, /\(Did you mean one of orders list, sessions list\?\)/],
   ["checkouts retrieve cs_123", 2, /→ checkout sessions get cs_123$/m],
@@ -103,7 +103,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["checkout orders list", 2, /→ checkout orders list$/m],
   ["payments retrieve pi_1", 2, /→ checkout orders get pi_1$/m],
   ["order show o-1", 2, /→ checkout orders get o-1$/m],
-  // An option with another name keeps its value.
+  // An option with the name that another tool uses: the corrected line keeps its value.
   ["events list -n 5", 2, /'-n' \(Did you mean --limit\?\)\n.*→ checkout events list --limit 5$/m],
   ["events list -n5", 2, /'-n' \(Did you mean --limit\?\)\n.*→ checkout events list --limit 5$/m],
   ["--dir x sessions list --max=5", 2, /→ checkout --dir x sessions list --limit 5$/m],
@@ -171,7 +171,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["sandbox clock advance 30 min", 2, /Did you mean 30m\?/],
   ["faults add lost_answer", 2, /Did you mean lose_answer\?/],
   ["faults add nonsense", 2, /got "nonsense"\n/],
-  // An option of another tool, with its value.
+  // An output format as other tools spell it.
   ["orders list -o json", 2, /→ checkout orders list --json$/m],
   ["events list -o yaml", 2, /there is no YAML; this prints JSON: checkout events list --json$/m],
   ["explain o-1 --output table", 2, /the text is the default: checkout explain o-1$/m],
@@ -186,7 +186,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["events list 7ad3911e", 2, /→ checkout events get 7ad3911e$/m],
   ["trigger order succeeded", 2, /→ checkout trigger order\.succeeded$/m],
   ["faults add latency 3s --path /v1/orders", 2, /\(Did you mean --latency 3s\?\)/],
-  // Commands that are not in the group `sandbox`.
+  // Commands typed after `sandbox`, although they are not in that group.
   ["sandbox snapshot create x", 2, /→ checkout snapshots create x$/m],
   ["sandbox faults add status --status 503", 2, /→ checkout faults add status --status 503$/m],
   ["sandbox events", 2, /→ checkout events --help$/m],
@@ -212,7 +212,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["checklist run --only webhook", 2, /→ checkout checklist run webhooks$/m],
   ["snapshots restore ./base.snapshot", 2, /→ a file has its own option: --file \.\/base\.snapshot$/m],
   ["--dir nowhere orders list", 7, /there is no such folder\n +→ correct --dir/],
-  // Values that cannot be meant.
+  // Values that are certainly not intended.
   [
     "faults add --status 503 --path /v1/orders",
     2,
@@ -230,7 +230,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
     /Expected an address with \{order_id\} or/,
   ],
   ["whoami --base-url test.example.com", 2, /write https:\/\/test\.example\.com\/v1;/],
-  // Words whose letters are near those of another command.
+  // Words that are spelt almost like the wrong command.
   ["sandbox clock unfreeze", 2, /→ checkout sandbox clock real$/m],
   ["sandbox clock now", 2, /→ checkout sandbox clock show$/m],
   ["sandbox start --reset", 2, /→ leave out --reset; checkout sandbox reset/],
@@ -275,7 +275,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
     1,
     /see checkout --dir \.checkout prices list/,
   ],
-  // Creates, as people type them first.
+  // Creates, as people first type them.
   [
     `orders create --order-id a-1 --amount-minor 1999 --currency EUR ${PAY}`,
     0,
@@ -356,7 +356,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["admin enable-capability EUR", 5, /active already/],
   ["admin disable-capability GBP", 0, /GBP is inactive/],
   ["admin disable-capability CHF", 1, /the store has no capability/],
-  // The result of the create.
+  // Repeated creates, which show the existing order.
   ["orders create --order-id paid-1 --price-id price_coffee", 0, /= the same order.*status +succeeded/s],
   [
     "orders create --order-id ended-1 --price-id price_coffee",
@@ -474,12 +474,12 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["production request", 0, /./],
 ];
 
-/** Variables and files with usual mistakes: of another sandbox, with line ends, half set. */
+/** An environment or a file with a common mistake, a command line, its exit code, and its output. */
 type SettingRow = readonly [env: Readonly<Record<string, string>>, line: string, code: number, says: RegExp];
 
 const CREATE = "orders create --order-id b-1 --price-id price_coffee";
 const NOT_HERE = "0199a3c4-5d00-7000-8000-00000000dead";
-/** HERE stands for the address of the sandbox, ORIGIN for the same without its path, OWN for its key, OTHER for another's. */
+/** HERE is the sandbox's address, ORIGIN its origin, OWN its key, and OTHER a key of another sandbox. */
 const WITH_SETTINGS: readonly SettingRow[] = [
   // The key.
   [{ CHECKOUT_API_KEY: "OTHER" }, CREATE, 4, /the API key is unknown here, or was revoked/],
@@ -637,7 +637,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "endpoints roll-secret 00000009", 2, /→ checkout endpoints rotate-secret 00000009$/m],
   [{}, "checklist run duplicate", 2, /→ checkout checklist run duplicates$/m],
   [{}, "sandbox pay x --result declined", 2, /\(Did you mean --outcome\?\)/],
-  // What only looks like a command that removes something does not suggest it.
+  // A suggested line is complete, unless it might remove something or lacks a value.
   [{}, "orders show order-1", 2, /\(Did you mean orders get\?\)\n {2}→ checkout orders get order-1$/m],
   [{}, "get order order-1 --dir there", 2, /→ checkout --dir there orders get order-1$/m],
   [{}, "orders show order-1 order-2", 2, /→ checkout orders get --help$/m],
@@ -649,7 +649,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "sandbox start --dir", 2, /→ checkout sandbox start --help$/m],
   [{}, "tokens revok x", 2, /^✗ unknown command 'revok'\n {2}→ checkout tokens --help$/m],
   [{}, "forgte x", 2, /^✗ unknown command 'forgte'\n {2}→ checkout --help$/m],
-  // A corrected line without the typed words would pay, or delay every request.
+  // Without the excess words a corrected line would pay an order, or delay every request.
   [{}, "cancel x y", 2, /→ checkout --help$/m],
   [{}, "faults add lose_answer --duration 30s", 2, /→ checkout faults add --help$/m],
   [{}, "webhooks list", 2, /\(Did you mean one of endpoints list, events list, deliveries list\?\)/],
@@ -829,7 +829,7 @@ test("--no-color, NO_COLOR and TERM=dumb turn escape codes off", async () => {
   }
 });
 
-/** Every command that asks, with its question and the answer. */
+/** Commands that ask questions, each question with the typed answer. */
 const QUESTIONS: readonly (readonly [line: string, typed: NonNullable<CommandOptions["typed"]>])[] = [
   [
     "orders create",
@@ -937,7 +937,7 @@ test("variables of the folder's stopped sandbox lead to the start command", asyn
   const env = { ...(JSON.parse(printed.stdout) as Record<string, string>), CHECKOUT_RETRIES: "0" };
   for (const line of ["orders list", "endpoints list", "sandbox clock show", "admin log", "env --control"]) {
     const { code, stdout, stderr } = await harness.run(line.split(" "), { env });
-    // A shell that evaluates it fails.
+    // A shell that evaluates the output of `env` fails.
     expect([line, code, stdout]).toEqual([line, 7, line.startsWith("env") ? "(exit 7)\n" : ""]);
     expect(stderr, line).toMatch(/→ checkout sandbox start/);
   }
@@ -946,7 +946,7 @@ test("variables of the folder's stopped sandbox lead to the start command", asyn
   await again.stop();
 });
 
-test("a refused control token is reported by its variable", async () => {
+test("the refusal of a control token names its variable", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const at = { CHECKOUT_BASE_URL: ready.base_url };
@@ -982,7 +982,7 @@ test("an order that differs from the order in the journal is reported", async ()
   const idOf = ({ stdout }: Result): string => (JSON.parse(stdout) as { data: { id: string } }).data.id;
   const first = await harness.run(create);
   expect((await harness.run(create)).stderr).toBe("");
-  // The service keeps a key for 30 days.
+  // The service keeps a key for 30 days, and then creates another order.
   expect((await harness.run(["sandbox", "clock", "advance", "31d"])).code).toBe(0);
   const other = await harness.run(create);
   expect(idOf(other)).not.toBe(idOf(first));
@@ -1002,7 +1002,7 @@ test("every line of the banner can be read and copied at 80 columns", async () =
   expect(lines.filter((line) => line.length > 80 && !LINK_ALONE.test(line))).toEqual([]);
 });
 
-test("the banner says whose secret it shows after rotate-secret", async () => {
+test("after rotate-secret the banner says that its secret is the store's", async () => {
   const harness = createHarness();
   const banner = async (): Promise<string> => {
     const running = await harness.launch(["sandbox", "start"]);
@@ -1026,7 +1026,7 @@ test("the banner says whose secret it shows after rotate-secret", async () => {
 const WHOSE_SECRET =
   "note: CHECKOUT_SIGNING_SECRET is the store's; an endpoint has its own: checkout endpoints secret\n";
 
-test("env says whose secret it prints after rotate-secret", async () => {
+test("after rotate-secret env says that its secret is the store's", async () => {
   const harness = createHarness();
   await harness.start();
   const typed = async (line: string) => harness.run(line.split(" "));
@@ -1046,7 +1046,7 @@ test("env says whose secret it prints after rotate-secret", async () => {
   }
 });
 
-/** A sandbox with an order that is paid, one that has expired, an open one, and an endpoint that answers 200. */
+/** A sandbox with a paid, an expired and an open order, and an endpoint that answers 200. */
 async function openShop(): Promise<Scene> {
   const { harness, control } = await openWebhookSite();
   const fine = { status: 200, headers: {}, body: "" };
@@ -1079,15 +1079,15 @@ async function openShop(): Promise<Scene> {
   };
 }
 
-/** The folder in which rows are typed. */
+/** A folder in which rows are typed, and the ids for the words of its rows. */
 type Scene = { readonly run: (argv: readonly string[]) => Promise<Result>; readonly ids: Ids };
 
-/** The id that a word stands for, without inherited names of an object. */
+/** The id for a word, ignoring inherited properties. */
 function known(ids: Ids, word: string): string | undefined {
   return Object.hasOwn(ids, word) ? ids[word] : undefined;
 }
 
-/** Rows with another result, in a run for people and in one with JSON. */
+/** The rows with a wrong result, as text or with `--json`. */
 async function wrongRows(rows: readonly Row[], open: () => Promise<Scene>): Promise<readonly object[]> {
   const [people, programs] = [await open(), await open()];
   const type = (line: string, { run, ids }: Scene, ...before: string[]): Promise<Result> =>
@@ -1106,7 +1106,7 @@ function lastLine(text: string): string {
   return text.trimEnd().split("\n").at(-1) ?? "";
 }
 
-/** The stream of the result: an error is on stderr, with nothing on stdout. */
+/** The output of the command: stdout, or stderr after an error. */
 function said({ code, stdout, stderr }: Result): string {
   return code === 0 ? stdout : stderr;
 }
@@ -1115,7 +1115,7 @@ function silent({ code, stdout, stderr }: Result): string {
   return code === 0 ? stderr : stdout;
 }
 
-/** Whether one line of JSON has the same result; help is text for programs, too. */
+/** Whether the result is one line of JSON with the same code and text; help is text with `--json` too. */
 function isJsonOf(result: Result, { code, says }: { readonly code: number; readonly says: RegExp }): boolean {
   const text = said(result);
   if (result.code !== code || silent(result) !== "") return false;
@@ -1143,7 +1143,7 @@ test("--dir with the parent of a state folder suggests the state folder", async 
   }
 });
 
-test("the lines in the banner of an ephemeral sandbox reach it from any folder", async () => {
+test("the variables in the banner of an ephemeral sandbox lead to that sandbox from any folder", async () => {
   const harness = createHarness();
   const running = await harness.launch(["sandbox", "start", "--ephemeral"]);
   const shown = running.text().stdout;

@@ -51,10 +51,10 @@ test("help lists all choices of an option, and every runnable command has exampl
   const options = all((await whole).commands).flatMap((one) => one.options);
   const withChoices = options.filter(({ choices }) => choices !== undefined);
   expect(withChoices.length).toBeGreaterThan(15);
-  // An event type is described by its form, because there are 13.
+  // The help of --type describes the form of event types, because there are 13 of them.
   for (const { name, choices = [], description } of withChoices.filter((one) => one.name !== "--type"))
     expect([name, choices.filter((choice) => !description.includes(choice))]).toEqual([name, []]);
-  // A command without an example does not run.
+  // Each command runs or is a group.
   for (const { words, runs, commands } of all((await whole).commands))
     expect([words, runs || commands.length > 0]).toEqual([words, true]);
 });
@@ -105,7 +105,7 @@ test("the map of one command has only that command, and the whole map has every 
     ...Array.from(text.matchAll(/findProxyVariable\(env, "(\w+)"/g), ([, name = ""]) => name),
   ];
   expect(read).toContain("XDG_CONFIG_HOME");
-  // HOME shortens a shown path. Two are beginnings of names, and one is a word of the code.
+  // HOME only shortens shown paths, two others are prefixes of variable names, and CHECKOUT_END is no variable.
   const others = new Set(["HOME", "CHECKOUT_SANDBOX", "CHECKOUT_LISTEN", "CHECKOUT_END"]);
   expect([...new Set(read)].filter((name) => !names.has(name) && !others.has(name))).toEqual([]);
 });

@@ -11,7 +11,7 @@ import { SEED, size } from "../support/campaign.ts";
 import { createHarness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** The command that needs no choice if only one of several can be paid. */
+/** The command that accepts an ambiguous order_id if only one of its checkouts can be paid. */
 const PAYS = "sandbox pay NAME";
 /** Every command that takes the id of an order or a session; NAME stands for the id. */
 const COMMANDS = [
@@ -27,7 +27,7 @@ const COMMANDS = [
   "explain NAME --as checkout",
   "open NAME --print",
 ];
-/** Commands that find more than orders and sessions. */
+/** A command that finds more than orders and sessions. */
 const FINDS_MORE = "open NAME --print";
 const TERMS = { amount_minor: 450, currency: "EUR", payment_method: "alipay_plus" };
 const UNKNOWN = "0199a3c4-5d00-7000-8000-00000000dead";
@@ -54,7 +54,7 @@ async function open() {
   return { harness, sandbox, create, run };
 }
 
-/** Adds a checkout row with an id of the test's choice. */
+/** Adds a checkout row with a given id. */
 function insert(cwd: string, { id, orderId }: { readonly id: string; readonly orderId: string }): void {
   const file = new Database(join(cwd, ".checkout/sandbox.db"));
   file
@@ -89,7 +89,7 @@ test("every command accepts id, order_id and short id for the same order or sess
   ] as const) {
     const id = await create(orderId, kind);
     expect((await run("sandbox pay NAME", orderId)).stdout).toContain("pending → succeeded");
-    // Only the request has the target of the portal's link.
+    // The target of the portal's link is only in the request.
     const leadsTo: string[] = [];
     harness.setFault((request, deliver) => {
       if (request.url.endsWith("/sign-ins")) leadsTo.push(String(request.body));
@@ -101,7 +101,7 @@ test("every command accepts id, order_id and short id for the same order or sess
       for (const name of [id.toUpperCase(), orderId, shortId(id), shortId(id).toUpperCase()]) {
         const { code, stdout, stderr } = await run(command, name);
         if (command === FINDS_MORE) expect([command, name, code]).toEqual([command, name, 0]);
-        // The story of the sandbox includes the requests of the earlier commands.
+        // The explanation grows with the requests of earlier commands, so only its first line is compared.
         else if (command.startsWith("explain"))
           expect(stdout.split("\n")[0]).toBe(byId.stdout.split("\n")[0]);
         else expect([command, name, { code, stdout, stderr }]).toEqual([command, name, byId]);
@@ -111,7 +111,7 @@ test("every command accepts id, order_id and short id for the same order or sess
       new URLSearchParams(body.split("find?")[1]?.replace(/".*/, "")).get("q"),
     );
     expect(found).toEqual([id, id.toUpperCase(), id, shortId(id), shortId(id).toUpperCase()]);
-    // Every command is about a paid one.
+    // The commands have found this paid order or session.
     expect((await run("orders get NAME", orderId)).stdout).toContain(id);
     expect(
       (await run("events list --json --checkout NAME", orderId)).stdout.match(new RegExp(id, "g"))?.length,
@@ -161,7 +161,7 @@ test("an ambiguous order_id does nothing and lists the candidates; sandbox pay t
     ],
     exit_code: 2,
   });
-  // The order's own story is whole.
+  // An ambiguous order_id has a complete explanation.
   expect((await run("explain NAME", "order-1")).stdout).toContain(
     "the newest of 2 checkouts of this order_id",
   );
@@ -202,7 +202,7 @@ test("an unknown id is not found, and an impossible id is a usage error without 
   }
   const asked: string[] = [];
   harness.setFault(({ url }, deliver) => {
-    // A drill takes the lease first.
+    // A drill takes its lease before it resolves the id.
     if (!url.includes("/leases")) asked.push(url);
     return deliver();
   });
@@ -229,7 +229,7 @@ test("an exact order_id wins over an id that ends with the same 8 characters", a
     return code === 0 ? (JSON.parse(stdout) as { id: string }).id : code;
   };
   expect(await idOf("cafe0001")).toBe(chosen);
-  // An order_id is exact, an id may be short.
+  // An order_id is compared exactly; a short id in any case.
   expect(await idOf("CAFE0001")).toBe(ending);
   expect(await idOf(ending)).toBe(ending);
   expect(await idOf("o-1")).toBe(ending);
@@ -280,7 +280,7 @@ test(`any order_id is accepted (seed ${SEED})`, async () => {
   await fc.assert(check, { seed: SEED, numRuns: size(20, 1000), endOnFailure: true });
 });
 
-/** Checks that an order_id is accepted as an argument, after `--`, and as the value of an option. */
+/** Checks that an order_id is accepted as an argument, after `--`, and as an option's value. */
 async function checkTaken(
   harness: ReturnType<typeof createHarness>,
   { orderId, id }: { readonly orderId: string; readonly id: string },
@@ -297,7 +297,7 @@ async function checkTaken(
   }
 }
 
-test("another service is asked only for a whole id", async () => {
+test("only a whole id is requested from another service", async () => {
   const { harness, sandbox, create, run } = await open();
   const id = await create("order-1");
   const target = { base_url: "https://pay.example/v1" };
@@ -339,7 +339,7 @@ test("another service is asked only for a whole id", async () => {
   expect(asked).toEqual([]);
 });
 
-test("a sandbox that the environment names finds an order_id in the store of the key", async () => {
+test("a sandbox named by the environment finds an order_id in the store of the key", async () => {
   const { harness, sandbox, create, run } = await open();
   await create("order-1");
   const made = JSON.parse((await run("stores create --name Tea --json")).stdout) as Record<string, string>;

@@ -18,20 +18,20 @@ const REGISTRY = { world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => u
 const NAMES = Object.keys(KINDS) as readonly KindName[];
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
-/** A check of each kind that allows no field beyond the documented ones. */
+/** For each kind a validator that allows only the documented fields. */
 const CHECKS = new Map<KindName, ValidateFunction>(
   NAMES.map((name) => [name, ajv.compile(schemaOf(name, { closed: true }))]),
 );
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The printed results, by their kinds. */
+/** A printed result, with its kind and command. */
 type Printed = { readonly kind: KindName; readonly command: string; readonly value: unknown };
 
-/** The printed results that no kind of their command allows. */
+/** The printed results, and the wrong outputs, which match no kind of their command. */
 type Results = { readonly printed: Printed[]; readonly wrong: unknown[] };
 
-/** The commands of the program that do something, by their words. */
+/** The words of every command of the program that runs. */
 async function commandsOfProgram(): Promise<readonly string[]> {
   const all = (commands: readonly MappedCommand[]): readonly MappedCommand[] =>
     commands.flatMap((one) => [one, ...all(one.commands)]);
@@ -197,14 +197,14 @@ const ADMIN = new Set([
   "log",
 ]);
 
-/** A plain line of the list, as it is typed. */
+/** The command line for a line of the list, in which `admin` is left out. */
 function asTyped(line: string): string {
   const [first = ""] = line.split(" ");
   const isAct = ADMIN.has(first) || /^(en|dis)able-capability|^(approve|revoke)-price/.test(line);
   return isAct ? `admin ${line}` : line;
 }
 
-/** Every command but those of a shop. */
+/** Runs all commands except the commands about a shop. */
 async function runSite(known: readonly string[], results: Results): Promise<void> {
   const harness = createHarness();
   const { run, record } = createRecorder(harness, known, results);
@@ -265,7 +265,7 @@ async function runSite(known: readonly string[], results: Results): Promise<void
   record("requests list", (await requests.stop()).stdout, ["request_line"]);
 }
 
-/** The commands about a shop. */
+/** Runs the commands about a shop. */
 async function runShop(known: readonly string[], results: Results): Promise<void> {
   const site = await openWebhookSite();
   const { harness } = site;
@@ -289,7 +289,7 @@ async function runShop(known: readonly string[], results: Results): Promise<void
   await run('explore --only [{"action":"lose_answer"}] -- create-order');
 }
 
-/** Commands whose result this process cannot see: they need a runtime, or a person who answers. */
+/** Commands that cannot run in this process: they need a runtime, or a person who answers. */
 const ELSEWHERE = new Set(["hosted dev", "shop init"]);
 
 test("every command with --json prints only fields of its schema, and the documented jq filter reads them", async () => {

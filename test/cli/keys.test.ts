@@ -14,7 +14,7 @@ type Variables = Readonly<Record<typeof API_KEY | typeof SECRET | typeof CONTROL
 
 type KeysHarness = ReturnType<typeof createHarness>;
 
-/** Secrets as `checkout keys generate` makes them, by their variables. */
+/** The secrets that `checkout keys generate` prints, by variable. */
 async function generated(harness: KeysHarness): Promise<Variables> {
   const { code, stdout } = await harness.run(["keys", "generate"]);
   expect(code).toBe(0);
@@ -78,7 +78,7 @@ test("a file can give each secret, without its final line break", async () => {
   expect(harness.readState("admin.json")).toContain(env[ADMIN]);
 });
 
-test("a malformed secret is refused by its variable, is not repeated, and creates nothing", async () => {
+test("the refusal of a malformed secret names its variable, not the secret, and creates nothing", async () => {
   const harness = createHarness();
   const good = await generated(harness);
   const folder = mkdirSync(join(harness.cwd, "a-folder"), { recursive: true }) ?? "";
@@ -111,7 +111,7 @@ test("a malformed secret is refused by its variable, is not repeated, and create
   expect(readdirSync(harness.cwd)).not.toContain("sandbox.db");
 });
 
-test("a secret that differs from the store's is refused by its variable and changes nothing", async () => {
+test("the refusal of a secret that differs from the store's names its variable and changes nothing", async () => {
   const harness = createHarness();
   const before = await generated(harness);
   await (await harness.start([], { env: before })).stop();
@@ -123,12 +123,12 @@ test("a secret that differs from the store's is refused by its variable and chan
     expect(stderr).toContain(`${name} differs from the`);
     expect(stderr).not.toContain(other[name]);
   }
-  // A control token is valid for one run.
+  // A control token belongs to one run and may differ.
   const sandbox = await harness.start([], { env: { ...before, [CONTROL]: other[CONTROL] } });
   expect([sandbox.ready.api_key, sandbox.ready.signing_secret]).toEqual([before[API_KEY], before[SECRET]]);
 });
 
-/** A sandbox, its commands, and v1 with a given key. */
+/** Starts a sandbox; returns functions that run commands and that call v1 with a given key. */
 async function openShop() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -384,7 +384,7 @@ test("output for people in a CI log has no secrets, and points to the command th
     const shown = await harness.run("sandbox start --reuse --detach".split(" "), options);
     expect([options, secret.test(shown.stdout)]).toEqual([options, true]);
   }
-  // Every named command prints a secret.
+  // The commands that the output names print the secrets.
   for (const line of ["env", `endpoints secret ${id}`, "env --store Tea"]) {
     const printed = await harness.run(line.split(" "), { env: { CI: "true" } });
     expect([line, secret.test(printed.stdout)]).toEqual([line, true]);

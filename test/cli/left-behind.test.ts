@@ -8,7 +8,7 @@ import { openWebhookSite } from "../support/webhook-site.ts";
 const LOST = { ok: false, failure: "connection_lost", message: "socket hang up" } as const;
 const EXEC_PORT = 4777;
 
-/** Loses every answer of a kind from the `first` on, which counts from 1; the sandbox never sees those requests. */
+/** Loses the requests that `isMeant` selects, from number `first` on (counted from 1); they never reach the sandbox. */
 function loseFrom(harness: Harness, first: number, isMeant: (request: OutboundRequest) => boolean): void {
   let count = 0;
   harness.setFault((request, pass) =>
@@ -66,7 +66,7 @@ test("a listen that fails half-way frees its port, and its events wait", async (
   const { harness } = site;
   const listening = await startListening(harness, ["--exit-on-disconnect"]);
   let isLost = false;
-  // One check is lost although the sandbox runs.
+  // One request is lost although the sandbox runs.
   harness.setFault((request, pass) => {
     if (isLost || !request.url.includes("/endpoints/")) return pass();
     isLost = true;
@@ -87,7 +87,7 @@ test("a drill that fails half-way leaves no lease and no pause behind", async ()
   const order = (await listed(harness, "orders list"))["checkouts"]?.[0] as { readonly id: string };
   expect((await harness.run(["sandbox", "pay", order.id])).code).toBe(0);
   const view = ["--order-view", "http://localhost:3000/orders/{order_id}", "--paid-when", "paid"];
-  // A store has one lease at a time, and the second drill finds it free.
+  // A store has one lease at a time, so the second drill shows that the lease is free again.
   for (const time of ["first", "second"]) {
     const line = ["checklist", "run", "duplicates", ...view, "--checkout", order.id];
     const { code, stderr } = await harness.run(line);

@@ -73,7 +73,7 @@ test("a wrong command line exits with 2, says what was expected, and sends nothi
   }
 });
 
-/** An option that checks its value, its command, and the command's required arguments. */
+/** An option that checks its value, with the words and the required arguments of its command. */
 type Checking = {
   readonly words: readonly string[];
   readonly args: readonly string[];
@@ -549,7 +549,7 @@ test("only http and https addresses reach the browser, as the parser spells them
     });
   const other = ["file:///bin/sh", "javascript:alert(1)", "vscode://x", "C:\\x.exe", "--help", "/bin/sh", ""];
   for (const address of other) {
-    // Such an answer is not an answer of v1.
+    // An answer with such an address is not an answer of v1.
     answerWith(address);
     const refused = await harness.run(createOrder("o-1", "--open", "--retries", "0"));
     expect([address, refused.code]).toEqual([address, 7]);
@@ -562,7 +562,7 @@ test("only http and https addresses reach the browser, as the parser spells them
   const odd = await harness.run(createOrder("o-1", "--open"));
   expect([odd.code, harness.opened]).toEqual([0, ["https://pay.example/a%20b%22$(id)%22?q=%C3%BC"]]);
 
-  /** The message if the URL to open is one that no answer can contain. */
+  /** The message about an address that no answer of v1 can contain. */
   async function talkOf(address: string): Promise<string> {
     const stderr = new PassThrough({ encoding: "utf8" });
     const printer = await createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
@@ -662,13 +662,13 @@ test("a key that the service may have forgotten is not sent again", async () => 
   ]);
 });
 
-test("a taken default port moves; a taken explicit port fails with the name of its owner", async () => {
+test("a start moves from a taken default port, and names the owner of a taken explicit port", async () => {
   const harness = createHarness();
   harness.occupy(4242);
   const explicit = await harness.run(["sandbox", "start", "--port", "4242"]);
   expect(explicit.code).toBe(1);
   expect(explicit.stderr).toContain("port 4242 is used by another-program (pid 4711)");
-  // The folder of a first start that failed is not left behind, with its keys.
+  // A failed first start leaves no folder with keys behind.
   const folder = join(harness.cwd, ".checkout");
   expect(existsSync(folder)).toBe(false);
   const detached = await harness.run(["sandbox", "start", "--detach", "--port", "4242"]);

@@ -97,7 +97,7 @@ test("doctor knows the variable of a target, and does not show its value", async
   expect(stdout).not.toContain(KEY);
 });
 
-/** A harness whose requests are recorded by origin and key, and never answered. */
+/** A harness that records the origin and the key of each request, and answers none. */
 function open() {
   const harness = createHarness();
   const { cwd } = harness;

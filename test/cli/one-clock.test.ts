@@ -3,11 +3,11 @@ import { createHarness, type Harness } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 
 const TERMS = { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
-/** The store's time at the start; the real clock shows a day of 2026. */
+/** The store's date at the start; the real date is in 2026. */
 const STORE_DAY = "2027-03-01";
 const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 
-/** A store whose clock was set to another year, with an order that was declined and an endpoint that fails. */
+/** A store whose clock is set to another year, with a declined order and an endpoint that fails. */
 async function openMoved() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -39,7 +39,7 @@ function momentsIn(value: unknown, name = ""): readonly string[] {
   return Object.entries(value).flatMap(([key, one]) => momentsIn(one, Array.isArray(value) ? name : key));
 }
 
-/** The newest object of a kind. */
+/** The id of the newest object in a list; `key` is the name of the id's field. */
 async function idsOf(type: (line: string) => Promise<string>, list: string, key: string): Promise<string> {
   const found = JSON.parse(await type(`${list} --json`)) as Record<string, readonly Record<string, string>[]>;
   return Object.values(found).find(Array.isArray)?.[0]?.[key] ?? "";
@@ -66,7 +66,7 @@ test("every command shows the store's time, and labels the real time", async () 
   for (const command of commands) {
     const told = momentsIn(JSON.parse(await type(`${command} --json`)));
     expect([command, told.filter((at) => !at.startsWith(STORE_DAY))]).toEqual([command, []]);
-    // An order alone has no time: v1 has none.
+    // `orders get` prints no time, because v1 has none.
     if (command !== "orders get order-1001") expect([command, told.length > 0]).toEqual([command, true]);
   }
   const [first] = (
@@ -123,7 +123,7 @@ test("every page shows the store's time, and labels the real time", async () => 
   for (const path of [request, `${portal.home}/requests`, `${portal.home}/checkouts/${created.data?.id}`])
     expect((await portal.get(path)).html).toMatch(real);
   await type("sandbox clock real");
-  // Earlier lines stay unchanged.
+  // After a return to the real time, earlier requests keep the label.
   expect((await portal.get(request)).html).toMatch(real);
 });
 
@@ -167,7 +167,7 @@ test("messages of listen use the store's time, and real time with a label while 
 
 let orders = 0;
 
-/** The lines that `listen` prints about an order that ends meanwhile. */
+/** The lines that `listen` prints about an order that ends while it runs. */
 async function listened(
   harness: Harness,
   type: (line: string) => Promise<string>,

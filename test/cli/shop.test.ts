@@ -12,7 +12,7 @@ const PLAIN = { NO_COLOR: "1" };
 
 type Typed = NonNullable<CommandOptions["typed"]>;
 
-/** A site with a terminal and a configuration. */
+/** A site on which `init` runs `shop init` with typed answers, and `section` reads the configuration that it wrote. */
 async function openSite() {
   const site = await openWebhookSite(EPHEMERAL);
   const { harness } = site;
@@ -59,7 +59,7 @@ test("shop init tries each answer at once, asks again after a wrong answer, and 
     restart: "restart",
     settle: "20s",
   });
-  // The person who typed the commands has confirmed them.
+  // Commands that a person typed count as confirmed.
   const check = await harness.run(["shop", "check", "--json"], { env: PLAIN });
   expect([check.code, check.stderr]).toEqual([0, ""]);
   const { trials } = JSON.parse(check.stdout) as { trials: readonly { field: string; ok: boolean }[] };
@@ -180,7 +180,7 @@ const COMMANDS = {
   restart: "restart",
 };
 
-/** A folder whose configuration has a section, and the commands that ran there. */
+/** A site with a shop whose configuration has a section; `write` replaces the section. */
 async function openConfigured() {
   const opened = await openSite();
   const { site, harness } = opened;

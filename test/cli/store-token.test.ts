@@ -48,10 +48,10 @@ test("the token of a store works from another machine, for its store only", asyn
     "config export",
   ])
     expect([line, (await type(line)).code > 0]).toEqual([line, true]);
-  // An order with a name is created through v1, with a key that ends with the command.
+  // `trigger` with an order_id creates its order through v1, with a key that ends with the command.
   const isKey = expect.stringMatching(/^Bearer svc_(?!store_)/) as string;
   expect([...new Set(sent)]).toEqual([`Bearer ${made["token"] ?? ""}`, isKey]);
-  // The first store is as it was.
+  // The first store is unchanged.
   expect((await owner.run(["faults", "list", "--json"])).stdout).toContain('"faults":[]');
 });
 
@@ -69,7 +69,7 @@ test("a viewer's token reads from another machine, and changes nothing; an owner
   ]);
 });
 
-test("a request that waits ends soon after its token was revoked", async () => {
+test("a waiting request ends soon after its token is revoked", async () => {
   const { owner, type, revoke } = await openTeam("viewer");
   const waiting = type("events list --wait --timeout 20s --since 0");
   await revoke();
@@ -162,7 +162,7 @@ test("checklist run judges a shop with the token of its store alone: its command
   expect(await run(`keys list --store ${store} --json`)).not.toContain(key.slice(-4));
 });
 
-/** The status of a retrieve with the key: 404 with a valid key. */
+/** The status of a retrieve of an unknown session, which is 404 if the key is valid. */
 async function statusOf(sandbox: RunningSandbox, key: string): Promise<number> {
   const headers = { Authorization: `Bearer ${key}` };
   const path = "/v1/checkout-sessions/0199a3c4-5d00-7000-8000-00000000000f";
@@ -207,7 +207,7 @@ test("a command's key is revoked after the command or the sandbox was killed, or
   await isRevoked("the lease is too old", held);
   const last = await keyOf(run);
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
-  // As a killed sandbox leaves it.
+  // A killed sandbox leaves the key unrevoked.
   const keptAlive = "UPDATE credentials SET revoked_at = NULL WHERE for_drill = 1";
   await sandbox.stop();
   database.exec(keptAlive);

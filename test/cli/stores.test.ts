@@ -20,7 +20,7 @@ type Asked<Said> = { readonly code: number; readonly said: Said; readonly stderr
 
 const UNKNOWN = "00000000-0000-7000-8000-00000000ffff";
 
-/** A command's output and exit code. */
+/** Runs a command with --json; returns its parsed output, stderr and exit code. */
 async function ask<Said>(harness: Harness, line: string, command: CommandOptions = {}): Promise<Asked<Said>> {
   const typed = [...(line.match(/'[^']*'|\S+/g) ?? []), "--json"].map((word) => word.replaceAll("'", ""));
   const { code, stdout, stderr } = await harness.run(typed, command);
@@ -43,7 +43,7 @@ function rows<Row>(harness: Harness, sql: string): Row[] {
   }
 }
 
-/** The store of an order in the database. */
+/** The stores of an order's checkouts, in order of creation. */
 function storeOf(harness: Harness, orderId: string): string[] {
   return rows<{ store_id: string }>(
     harness,
@@ -127,7 +127,7 @@ test("an ambiguous or unknown store name exits with 2 and lists the stores", asy
   }
 });
 
-/** The store of a command in the control API and in v1, or the refusal. */
+/** The store that a command reaches through the control API and through v1, or the exit code. */
 async function targets(harness: Harness, flag: string, env: Readonly<Record<string, string>>, order: string) {
   const named = flag === "" ? [] : ["--store", flag];
   const listed = await harness.run(["return-origins", "list", "--json", ...named], { env });
@@ -161,7 +161,7 @@ test("a command's store comes from flag, environment, stores use, key, first sto
     ["tea", "-", "-", "-", "tea", "tea"],
     ["tea", "book", "-", "-", "tea", "tea"],
     ["tea", "-", "-", "tea", "tea", "tea"],
-    // It contradicts the key's store.
+    // The chosen store contradicts the key's store.
     ["tea", "-", "-", "book", "tea", 2],
     ["tea", "book", "-", "book", "tea", 2],
     ["-", "tea", "-", "book", "tea", 2],
@@ -185,7 +185,7 @@ test("a command's store comes from flag, environment, stores use, key, first sto
       row,
       expected,
     ]);
-    // Names work like ids.
+    // Names of stores work like ids.
     const name = { tea: "Tea", book: "Books", first: "Sandbox Store", "-": "" }[flag];
     expect([row, await targets(harness, name, env, `n-${at}`)]).toEqual([row, expected]);
     if (use !== "-") writeFileSync(path, "");
@@ -276,7 +276,7 @@ test("a store that the sandbox does not have is reported, with the command that 
 /** Commands about the whole sandbox, or about no existing store. */
 const OF_NO_STORE = /^(config|sandbox logs|portal sign-out|stores (create|list|use|delete))/;
 
-/** Commands that only show a request or a link to the store's page, and drills that need a terminal. */
+/** Commands that send no request about the store: they show a request or a link, or are drills without a terminal. */
 const ASKS_NOTHING = /--dry-run|^open |run (duplicates|browser-return)/;
 
 test("every command takes --store and acts only in that store", async () => {
@@ -378,7 +378,7 @@ test("env prints the variables of any store, and exec runs a command in a fresh 
   expect((await ask(harness, "env --store Tea --control")).said).toEqual(withToken);
   const first = { ...ready, name: ready.store_name, api_key: ready.api_key ?? "" };
   expect((await ask(harness, "env")).said).toEqual(variables(first));
-  // This command replaces variables of a deleted state.
+  // `env` replaces variables of a deleted state, so it ignores them.
   const stale = { CHECKOUT_STORE_ID: UNKNOWN, CHECKOUT_API_KEY: tea.api_key };
   expect((await ask(harness, "env", { env: stale })).said).toEqual(variables(first));
   expect((await harness.run(["stores", "use", "Tea"])).code).toBe(0);

@@ -53,10 +53,10 @@ const COMMANDS: readonly string[] = [
   'explore --only [{"action":"lose_answer"}] -- client',
   "snapshots list",
 ];
-/** Commands that run last, so that no id of the others depends on them. */
+/** Commands that run last, so that the ids in the other tables do not depend on them. */
 const SNAPSHOTS = ["create a-snapshot-of-the-tea-shop-at-the-corner-of-the-market", "create base --all"];
 
-/** A shop with a long value in every place. */
+/** A shop with a long value in every field. */
 async function openLongShop() {
   const site = await openWebhookSite();
   const down = { status: 500, headers: {}, body: "" };
@@ -77,7 +77,7 @@ async function openLongShop() {
       await type(`endpoints disable ${endpoints[1]?.id.slice(-8)}`);
     } else await type(line);
   }
-  // The key of the order with another body: a refusal that has differences.
+  // The order's key with another body leads to a refusal with differences.
   const body = { order_id: LONG_ORDER, price_id: "price_coffee", description: "other ".repeat(20) };
   const keys = JSON.parse(await type("idempotency list --json")) as { order_id: string; key: string }[];
   const { key = "" } = keys.find(({ order_id: orderId }) => orderId === LONG_ORDER) ?? {};
@@ -96,7 +96,7 @@ async function openLongShop() {
   };
 }
 
-/** The lines of the tables of a text. */
+/** The lines of a text that belong to tables. */
 function tableLines(text: string): string[] {
   let inside = false;
   return text.split("\n").filter((line) => {
@@ -134,7 +134,7 @@ test("the golden file has the table of every command", () => {
     })),
   );
   expect(tables.length).toBeGreaterThan(15);
-  // A narrow table drops or cuts columns. Deliveries have two more, which their command names.
+  // A narrow table drops or cuts columns. A table of deliveries has up to two columns that `COLUMNS` does not find.
   const isShown = ({ names }: { readonly names: readonly string[] }): boolean =>
     shown.some((columns) => {
       const isKnown = (column: string): boolean =>

@@ -7,7 +7,7 @@ import { createHarness } from "../support/harness.ts";
 
 const SECURE = "https://localhost:3000/hooks";
 
-/** A harness with files of certificates, and the requests that its sandbox sends to receivers. */
+/** A harness with certificate files that records the requests of its sandbox to receivers. */
 function open() {
   const harness = createHarness();
   const sent: OutboundRequest[] = [];

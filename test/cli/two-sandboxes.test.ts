@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ALONE, COMMANDS, ORDER, words } from "../support/commands.ts";
 import { createHarness } from "../support/harness.ts";
 
-/** Two projects with running sandboxes, the environment of the second, and the requests to the first. */
+/** Two projects with running sandboxes; `type` runs a command in the first with the environment of the second. */
 async function openTwo() {
   const harness = createHarness();
   const [a, b] = [join(harness.cwd, "a"), join(harness.cwd, "b")];
@@ -27,7 +27,7 @@ async function openTwo() {
   return { harness, a, own, other, type };
 }
 
-/** Commands that are not about one sandbox: they make their own, read a file or the command line, or print what replaces the environment. */
+/** Commands without a sandbox to name: they start one, read only files or arguments, or print a new environment. */
 const NO_DOUBT = new Set([
   "hosted dev",
   "sandbox start",
@@ -52,16 +52,16 @@ test.each([
   const lines = [...COMMANDS, ...ALONE].filter(
     (line) => !NO_DOUBT.has(line) && !line.startsWith("completion "),
   );
-  // Last, because it stops the sandbox.
+  // `sandbox stop` comes last, because the other commands need the sandbox.
   const ordered = [...lines.filter((line) => line !== "sandbox stop"), "sandbox stop"];
   for (const line of ordered.map((each) => (each === "sandbox reset" ? `${each} --yes` : each))) {
     const { code, stdout, stderr: said, reached } = await type(`${line} --json`, more);
-    // doctor prints one report, to be pasted.
+    // `doctor` prints its whole report on stdout, so that it can be pasted.
     const stderr = line === "doctor" ? stdout.replaceAll("/v1", "") : said;
     const message = `${line} → ${code}\n${stdout}${stderr}`;
     for (const { base_url } of [own, other]) expect(stderr, message).toContain(new URL(base_url).origin);
     expect(stderr, message).toContain("CHECKOUT_BASE_URL");
-    // The named sandbox is stopped.
+    // `sandbox stop` alone changes the first sandbox, and stops it.
     const acted =
       line === "sandbox stop" ? [`POST ${new URL(own.base_url).origin}/__sandbox/sandbox/stop`] : [];
     expect(
@@ -136,7 +136,7 @@ test("a malformed CHECKOUT_BASE_URL is refused even beside --base-url if the env
 test("no note is printed if the environment names the folder's sandbox, or if no sandbox runs here", async () => {
   const { harness, a, own } = await openTwo();
   for (const url of [own.base_url, "http://localhost:4242/v1"]) {
-    // A token that another sandbox had is no reason to refuse the folder's own.
+    // A token of another sandbox does not prevent the use of the folder's token.
     const env = { CHECKOUT_BASE_URL: url, CHECKOUT_CONTROL_TOKEN: "a-token-of-yesterday" };
     for (const line of [`orders create ${ORDER}`, "endpoints list", "sandbox status", "doctor", "whoami"]) {
       const { stderr } = await harness.run(words(line), { cwd: a, env });

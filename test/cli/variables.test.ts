@@ -8,7 +8,7 @@ import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness } from "../support/harness.ts";
 
-/** Every variable that an option has. One that is not a setting must not be here: it would reach every call. */
+/** The variables of all options. Only settings may have a variable, because it applies to every command. */
 const SETTINGS = [
   ...["BASE_URL", "DIR", "RETRIES", "STORE_ID", "TARGET", "TIMEOUT"].map((name) => `CHECKOUT_${name}`),
   ...[
@@ -68,7 +68,7 @@ test("only settings have a variable, and the sandbox and the client share no var
 test("docs/settings.md lists exactly the variables that exist", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/settings.md"), "utf8");
   const named = Array.from(page.matchAll(/^\| `(CHECKOUT_[A-Z_]+)`/gm), ([, name = ""]) => name);
-  // Variables that name a file are described once, and two are set by this program for others.
+  // The page describes all _FILE variables in one row, and leaves out two variables that this program sets for others.
   const secrets = [...OTHER_VARIABLES.keys()].filter(
     (name) => !/_FILE$|^CHECKOUT_(ORDER_ID|DETACHED_LOG)$/.test(name),
   );

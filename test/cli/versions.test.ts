@@ -27,7 +27,7 @@ async function typed(harness: Harness, line: string, env: Readonly<Record<string
   return harness.run(line.split(" "), { version: "0.3.0", env });
 }
 
-/** Simulates an operation that the sandbox does not have by an unknown path. */
+/** Simulates a sandbox without an operation by sending its requests to an unknown path. */
 function forget(harness: Harness, name: OperationName): void {
   const { method, path } = CONTROL_OPERATIONS[name];
   const asked = new RegExp(`${path.replaceAll(/\{\w+\}/g, "[^/]+")}(\\?|$)`);
@@ -226,7 +226,7 @@ test("a folder of an older version is migrated with a note about its backup, and
   const note = `note: ${path} was migrated from schema version ${present - 1} to ${present}; the older file is ${path}.v${present - 1}.backup\n`;
   expect(starting.text().stderr).toContain(note);
   await starting.stop();
-  // The way back: the backup is renamed to the database.
+  // The remedy: the backup is renamed to the database.
   renameSync(`${path}.v${present - 1}.backup`, path);
   const again = await harness.launch(["sandbox", "start", "--json"]);
   expect([again.text().stdout, again.text().stderr]).toEqual([

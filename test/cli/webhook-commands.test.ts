@@ -18,7 +18,7 @@ type Answer = {
   };
 };
 
-/** A site whose commands are typed as one line. */
+/** A site, and functions that run a command line given as one text. */
 async function openShop() {
   const site = await openWebhookSite();
   const type = async (line: string): Promise<Answer> => {
@@ -96,7 +96,7 @@ test("endpoints secret prints the secret alone or for the environment, and refus
   expect(third).toMatchObject({ endpoint_id: id, retired: [second, first] });
   expect((await shop.type("endpoints secret")).stdout).toBe(`${String(third["signing_secret"])}\n`);
 
-  // The endpoint that `listen` left is not a server of the shop.
+  // `endpoints secret` does not count the endpoint that `listen` left as an endpoint of the shop.
   await shop.control("/listener", { url: "http://localhost:3002/hooks" });
   expect((await shop.type("endpoints secret")).stdout).toBe(`${String(third["signing_secret"])}\n`);
   const other = await shop.add("http://localhost:3001/");
@@ -205,7 +205,7 @@ test("faults of deliveries are added, listed in order, used up and removed", asy
     1,
     expect.stringContaining("webhook.test was not accepted: dropped") as string,
   ]);
-  // Newest first: the dropped one, the pair, one without a fault, and the refused one.
+  // Newest first: the dropped delivery, the duplicated pair, a delivery without a fault, and the refused delivery.
   const { stdout } = await shop.type("deliveries list --limit 5");
   expect(stdout.split("\n", 6).map((line) => FAULT_CELL.exec(line)?.[0])).toEqual([
     "FAULT",
@@ -252,7 +252,7 @@ test("events list --wait waits for the next matching event, within its timeout",
   const shop = await openShop();
   const old = await shop.order("order-1");
   await shop.pay(old, "succeeded");
-  // It settles itself after a second.
+  // This order settles by itself after a second.
   const id = await shop.order("order-2~succeeded");
   const began = shop.harness.clock.now();
   const next = (await shop.ask("events list --type order.succeeded --wait")) as unknown as {
@@ -442,7 +442,7 @@ test("trigger continues an existing order, and shows only the new events", async
   }
   const conflict = await shop.type("trigger checkout_session.created --order-id order-1 --json");
   expect([conflict.code, conflict.json.error?.code]).toEqual([5, "order_conflict"]);
-  // The client's own create is the same purchase.
+  // A create by the client is the same purchase.
   const { replayed } = await shop.ask("orders create --order-id order-1 --price-id price_coffee");
   expect(replayed).toBe(true);
   expect(await shop.events()).toHaveLength(3);

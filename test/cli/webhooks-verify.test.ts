@@ -23,7 +23,7 @@ async function open() {
   };
   const [event = { event_id: "", body: "" }] = events;
   const [own = ""] = (await run(`endpoints secret ${id}`)).split("\n");
-  /** Verifies a body that was signed with a key, with a secret in the variable or in a file. */
+  /** Signs a body with `key`, and verifies it with a secret in the variable or in a file. */
   const verify = async (given: {
     readonly env?: string;
     readonly file?: string;
@@ -63,7 +63,7 @@ test("only a given secret makes a signature valid, and the sandbox's secrets exp
   const { verify, own, store } = await open();
   const ofEndpoint = "the endpoint http://localhost:3000/hooks";
   expect(await verify({})).toMatchObject({ exit: 0, valid: true, secret_of: ofEndpoint, codes: [] });
-  // As `eval "$(checkout env)"` sets it.
+  // `eval "$(checkout env)"` sets the store's secret.
   const other = await verify({ env: store });
   expect(other).toMatchObject({ exit: 1, valid: false, codes: ["other_secret"] });
   expect(other.causes?.[0]?.message).toContain(ofEndpoint);
@@ -89,7 +89,7 @@ test("webhooks verify compares a body with its event if a sandbox runs", async (
   );
   const lent = await verify({ key: "whsec_never_heard_of" });
   expect(lent).toMatchObject({ exit: 1, codes: ["body_is_event"] });
-  // A proven cause stays first.
+  // A proven cause comes first.
   expect(await verify({ body: `${body}\n`, signed: body })).toMatchObject({
     codes: ["body_whitespace_added", "body_differs"],
   });
