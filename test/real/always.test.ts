@@ -14,19 +14,19 @@ import { tempFolder } from "../support/temp-folder.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 type Rule = {
-  /** How the rule begins in ARCHITECTURE.md. */
+  /** The first words of the rule in ARCHITECTURE.md. */
   readonly rule: string;
   readonly holds: (edition: Edition, annotate: (said: string) => Promise<unknown>) => Promise<void>;
 };
 
 type RuleOfARunning = Pick<Rule, "rule"> & { readonly holds: (served: Served) => Promise<void> };
 
-/** A process with its own mounts, in which it has the rights of root. */
+/** Options of `unshare` for a process with its own mounts and the rights of root. */
 const MOUNTS = ["--user", "--map-root-user", "--mount"];
 
 let orders = 0;
 
-/** Creates an order; its id. */
+/** Creates an order; returns its id. */
 async function createOrder({ request }: Served, description?: string): Promise<string> {
   orders += 1;
   const body = { order_id: `order-${orders}`, price_id: "price_coffee", ...(description && { description }) };
@@ -36,7 +36,7 @@ async function createOrder({ request }: Served, description?: string): Promise<s
   return (JSON.parse(answer.body) as { readonly data: { readonly id: string } }).data.id;
 }
 
-/** Follows a link to the portal, as a browser does; returns its code. The hosted edition has no portal. */
+/** Signs in by a link to the portal, as a browser does; returns the sign-in code. The hosted edition has no portal. */
 async function signInByLink({ control, ready }: Served): Promise<{ readonly sign_in_code?: string }> {
   const link = await control.attempt("createSignIn", { body: {} });
   expect([link.end, ready.portal_url === null]).toEqual([link.end, link.end !== "success"]);
@@ -53,7 +53,7 @@ async function signInByLink({ control, ready }: Served): Promise<{ readonly sign
 /** Requests that must be refused or change nothing. */
 const PATHS = ["/", "/v1/orders", "/pay/x", "/__sandbox/stores", "/assets/x", "/x"] as const;
 
-/** The rules of "What always holds" about a service that runs: all are tried on one, of both editions. */
+/** Rules of "What always holds" about a running service; one service of each edition is tested for all of them. */
 const RULES_OF_A_RUNNING: readonly RuleOfARunning[] = [
   {
     rule: "Every change of a status has its row in `events`",
@@ -156,7 +156,7 @@ const RULES_OF_A_RUNNING: readonly RuleOfARunning[] = [
   },
 ];
 
-/** The other rules of "What always holds" about a service: each is tried on one of its own, of both editions. */
+/** Other rules of "What always holds" about a service; each is tested on its own service of each edition. */
 const RULES: readonly Rule[] = [
   {
     rule: "An answer leaves after its commit",
@@ -184,7 +184,7 @@ const RULES: readonly Rule[] = [
       await served.stop("SIGKILL");
       status = 200;
       await serve(edition, served.folder);
-      // Nothing asks for anything.
+      // No request causes the delivery.
       await eventually("it is delivered after the start", () => expect(seen).toContain(200));
     },
   },
@@ -347,17 +347,17 @@ const RULES: readonly Rule[] = [
 /** Whether this machine lets a test mount a disk without privileges. */
 const HAS_DISKS = spawnSync("unshare", [...MOUNTS, "mount", "-t", "tmpfs", "tmpfs", "/tmp"]).status === 0;
 
-/** Runs the program with a disk of this size below a folder. */
+/** Runs the program with a disk of the given size mounted on a folder. */
 function withDisk(folder: string, size: string): { readonly command: readonly string[] } {
   const script = 'mount -t tmpfs -o "size=$0" tmpfs "$1"; shift; exec "$@"';
   return { command: ["unshare", ...MOUNTS, "sh", "-c", script, size, folder, process.execPath, PROGRAM] };
 }
 
-/** Rules that are not about a running service, each with its test, and rules that a hosted service lacks. */
+/** Rules that have their own tests, because they are not about both editions of the service. */
 const OTHER_RULES: readonly string[] = [
-  // docs/hosted.md: it has no snapshots.
+  // A hosted service has no snapshots (docs/hosted.md).
   "A restore is one transaction",
-  // The command line alone.
+  // A rule about the command line alone.
   "A command line of the user's runs only",
 ];
 

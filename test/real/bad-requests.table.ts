@@ -11,16 +11,16 @@ export type Verdict =
 
 /**
  * How a request differs from a valid create. Heads are Latin-1, one byte a character; bodies are UTF-8. In both,
- * `{host}`, `{apiKey}` and the other words of the site stand for its own; `{row}` is a number of the row's own.
+ * `{host}`, `{apiKey}` and other words stand for values of the site; `{row}` is a number that only this row has.
  */
 export type Change = {
   /** The request line. */
   readonly line?: string;
-  /** The lines of a header, in place of its valid line; an empty list leaves it out. */
+  /** The lines of a header, in place of its valid line; an empty list leaves the header out. */
   readonly headers?: Readonly<Record<string, readonly string[]>>;
   /** Further header lines, as they are. */
   readonly lines?: readonly string[];
-  /** Fields of the body that differ; undefined leaves one out. */
+  /** Fields of the body that differ; undefined leaves the field out. */
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Text after the fields' JSON in the body. */
   readonly tail?: string;
@@ -34,7 +34,7 @@ export type Change = {
 
 export type Row = readonly [name: string, verdict: Verdict, change: Change];
 
-/** The state that the rows speak of: one store with a live order, and a second store that is not active. */
+/** The state that the rows refer to: one store with a live order, and a second, inactive store. */
 export const SEED = { orderId: "seeded-order", idempotencyKey: "seeded-key-0001", amountMinor: 500 } as const;
 
 const BODY = '{"order_id":"row-{row}","amount_minor":1999,"currency":"EUR","payment_method":"alipay_plus"}';
@@ -63,7 +63,7 @@ const coded = (coding: string | readonly string[], content: string): Change => (
 const chunked = (content: string): Change => coded("chunked", content);
 const chunk = (content: string): string => `${content.length.toString(16)}\r\n${content}\r\n`;
 const LAST_CHUNK = "0\r\n\r\n";
-/** `{row}` has three digits when it is sent. */
+/** The length of the body as it is sent: `{row}` is replaced by three digits. */
 const BODY_LENGTH = BODY.length - 2;
 const GOOD_CHUNK = `${BODY_LENGTH.toString(16)}\r\n${BODY}\r\n`;
 const amount = (literal: string): Change => body(BODY.replace("1999", literal));
@@ -782,7 +782,7 @@ export const BAD_REQUESTS: readonly Row[] = [
   ...STATE,
 ];
 
-/** Requests that do not arrive in time: 5 s for the headers, 10 s for the whole. */
+/** Requests that do not arrive in time: 5 s for the headers, 10 s for the whole request. */
 export const SLOW_REQUESTS: readonly Row[] = [
   ["a connection that says nothing", "408 request_timeout", { raw: "" }],
   ["a request line that stops", "408 request_timeout", { raw: "POST /v1/or" }],
@@ -791,7 +791,7 @@ export const SLOW_REQUESTS: readonly Row[] = [
   ["chunks that stop", "408 request_timeout", chunked(GOOD_CHUNK)],
 ];
 
-/** One check of decision 3: a fault that can be in one request together with the fault of every other check. */
+/** A fault for each check of decision 3, in the order of the checks; one request can have all of these faults. */
 const LADDER: readonly Row[] = [
   ["a line without a colon", "400 invalid_request", lines("Accept")],
   ["a foreign Host", "403 host_not_allowed", host("shop.example")],
@@ -895,10 +895,10 @@ export const MISPLACED_KEYS: readonly Change[] = [
   field("currency", "{apiKey}"),
 ];
 
-/** All rungs from the scope on: what the rate limit goes before. */
+/** A request with all faults from the scope check on; the rate limit is checked before them. */
 export const WRONG_FROM_SCOPE_ON: Row = together(LADDER.slice(4));
 
-/** Faults in one request. Where two need the same header, the earlier fault holds the later one too. */
+/** One request with several faults. If two faults change the same header, the change of the earlier fault counts. */
 function together(faults: readonly Row[]): Row {
   const [earliest] = faults;
   if (earliest === undefined) throw new Error("a request is wrong in at least one way");
@@ -916,7 +916,7 @@ function over(later: Change, earlier: Change): Change {
   };
 }
 
-/** A body that is only announced to be over the limit, with another header changed. */
+/** A Content-Length over the limit without such a body, and a change of another header. */
 function contentLengthBeside(name: string, ...values: string[]): Change {
   return { headers: { "Content-Length": ["16385"], [name]: values }, body: "" };
 }

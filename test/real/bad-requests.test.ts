@@ -55,7 +55,7 @@ test("the rate limit is checked between the credential and the scope", async () 
   const [, refusedOtherwise, change] = WRONG_FROM_SCOPE_ON;
   const request = render(site, keptAlive(change), 1);
   const unknownKey = { headers: { Authorization: ["Bearer {unknownKey}"] } };
-  // In one segment, so that the bucket has no time to fill.
+  // All requests are sent at once, so that the bucket of the rate limit has no time to fill again.
   const bytes = [...Array<Buffer>(LIMITED_REQUESTS).fill(request), render(site, unknownKey, 2)];
   const answers = readAnswers(await send(site, Buffer.concat(bytes), false), "POST");
   const verdicts = answers.map((answer) => judge(site, answer, "POST"));
@@ -113,7 +113,7 @@ test("garbage after a request does not prevent its answer", async () => {
   const before = rowCounts(site);
   const bytes = Buffer.concat([render(site, keptAlive({}), 1), Buffer.from("GARBAGE\r\n\r\n")]);
   const answers = readAnswers(await send(site, bytes, false), "POST");
-  // Commits are in the order of arrival: when this one is answered, the other is on disk too.
+  // Commits are in the order of arrival: when this create is answered, the earlier order is on disk too.
   await createGood(site, { fields: { order_id: "good-order" } });
   const created = rowCounts(site).checkouts - before.checkouts - 1;
   expect({ created, answers: answers.map(({ status }) => status) }).toEqual({
@@ -152,7 +152,7 @@ async function check(site: Site, [name, expected, change]: Row, number: number):
   return got === expected ? undefined : `${name}: expected ${expected}; got ${got}`;
 }
 
-/** The answer as a verdict, or what is wrong with it as an HTTP answer or an envelope. */
+/** The answer as a verdict, or the error that makes it an invalid HTTP answer or envelope. */
 function describeAnswers(site: Site, received: Buffer, method: string): string {
   try {
     const answers = readAnswers(received, method);
@@ -164,10 +164,10 @@ function describeAnswers(site: Site, received: Buffer, method: string): string {
   }
 }
 
-/** Sends one part after the other, so that each arrives by itself, and reads what came only then. */
+/** Sends the parts one after the other, so that each arrives by itself, and reads the answer after the last part. */
 async function sendBeforeReading({ sandbox }: Site, parts: readonly Uint8Array[]): Promise<Buffer> {
   const socket = connect({ host: "127.0.0.1", port: sandbox.port, noDelay: true }).pause();
-  // An incomplete answer names its missing part.
+  // A connection error is ignored here: an incomplete answer is reported with its missing part.
   socket.on("error", () => undefined);
   const closed = new Promise((resolve) => void socket.once("close", resolve));
   for (const part of parts) {
@@ -193,7 +193,7 @@ function keptAlive(change: Change): Change {
   return { ...change, headers: { ...change.headers, Connection: ["keep-alive"] } };
 }
 
-/** The database is as before, no two answers had the same request_id, and the same sandbox still does its work. */
+/** Checks that the database is unchanged, that all request_ids differ, and that the sandbox still works. */
 async function expectUnharmed(site: Site, before: RowCounts): Promise<void> {
   expect(rowCounts(site)).toEqual(before);
   expect(new Set(site.requestIds).size).toBe(site.requestIds.length);

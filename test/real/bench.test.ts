@@ -27,7 +27,7 @@ test("rows that the benchmarks delete, snapshot and restore fit the tables", asy
   expect((await measureSnapshots()).map(({ value }) => value > 0)).toEqual([true, true]);
 });
 
-test("the stall benchmark covers every act that takes long", async () => {
+test("the stall benchmark covers every long operation", async () => {
   const bench = openBench();
   onTestFinished(bench.end);
   const figures = await measureStalls(bench, [{ checkouts: 3, expiring: 2, queued: 4 }]);

@@ -41,7 +41,7 @@ function clone(): string {
   return folder;
 }
 
-/** Every file of a folder, and when it was put there. */
+/** Every file of a folder, with its inode and the time of its last change. */
 function state(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => !name.startsWith("compile-cache"))
@@ -86,7 +86,7 @@ test("a running sandbox loads its own chunks after another build replaced them",
   await runFile(process.execPath, ["--input-type=module", "-e", BUILD_PROGRAM], { cwd: folder });
   expect((await runFile(process.execPath, [bin, "--version"])).stdout).toBe("7.7.7\n");
   expect(readFileSync(join(folder, "dist/checkout"), "utf8")).toBe("the executable");
-  // It loads what they need when they are first asked for.
+  // The sandbox loads the code of an address at the first request to it.
   const statuses = ["/", "/portal/", "/__sandbox/openapi.json", "/pay/none"].map(
     async (path) => (await fetch(origin + path)).status,
   );
@@ -159,7 +159,7 @@ function repository() {
   return { root, out, made, build, read, change: (text: string) => writeFileSync(source, text) };
 }
 
-test("a build makes outdated files, and leaves the files of the other kind of build", async () => {
+test("a build replaces only outdated files, and leaves the files of the other kind of build", async () => {
   const { root, out, made, build, read, change } = repository();
   for (const kind of ["package", "executable", "package", "executable"] as const) await build(kind);
   expect(made).toEqual(["package 1", "executable 1"]);
@@ -168,7 +168,7 @@ test("a build makes outdated files, and leaves the files of the other kind of bu
   expect(read()).toEqual({ "checkout.js": "2", "chunks-1/a.js": "1", "chunks-2/a.js": "2", checkout: "1" });
   await build("executable");
   expect(read()).toMatchObject({ "checkout.js": "2", checkout: "2" });
-  // A build that was killed while it put its files in place, or another one of the same moment, may have left this.
+  // A build that was killed while it moved its files, or a concurrent build, may leave such a file.
   writeFileSync(join(out, "checkout.js"), "1");
   await build("package");
   expect(read()).toMatchObject({ "checkout.js": "2" });
@@ -189,7 +189,7 @@ test("concurrent builds of changing sources produce whole files", async () => {
   made.length = 0;
   change("2");
   await build("package");
-  // It may contain half of each build, even if the sources are now right.
+  // A build whose sources changed meanwhile may be half old and half new, so the next build does not rely on it.
   expect(made).toEqual(["package 2"]);
   await expect(build("executable", () => Promise.reject(new Error("a mistake")))).rejects.toThrow(
     "a mistake",
@@ -209,7 +209,7 @@ test("replaced chunks and remains of killed builds are deleted after a week", as
     await build("package");
     age(`chunks-${text}`, 20);
   }
-  // The third is loaded until the next build takes its place, however old it is.
+  // The third chunks are in use until the next build replaces them, however old they are.
   age("chunks-1", 8);
   age("chunks-2", 6);
   mkdirSync(join(out, "unfinished-1"));

@@ -11,13 +11,13 @@ const ROOT = join(import.meta.dirname, "../..");
 /** Parts of the prompts that must not be bundled: an unused editor, and its encodings. */
 const UNWANTED = new Set(["iconv-lite", "chardet", "safer-buffer", "@inquirer/external-editor"]);
 
-/** The files with the text of the program and of the modules that merchants import, relative to the repository. */
+/** The files that are bundled into the program and the modules that merchants import, relative to the repository. */
 async function bundledFiles(): Promise<string[]> {
   const input = ["bin/main.ts", "src/testing/testing.ts", "src/webhooks.ts"];
   const bundle = await rolldown({ ...common, cwd: ROOT, input, external: ["better-sqlite3"] });
   const { output } = await bundle.generate({ format: "cjs" });
   const files = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
-  // The bundler's own functions are no files.
+  // The bundler's own functions come from no file.
   const ofPackages = files.filter((path) => !path.startsWith("\0"));
   return ofPackages.map((path) => relative(ROOT, path.replace(/\?raw$/, "")).replaceAll("\\", "/"));
 }
@@ -36,7 +36,7 @@ test("every bundled package has its licence text, and no unwanted package is bun
   });
   expect(missing).toEqual([]);
   expect(passedOn).toMatch(/^ {2}rolldown \d/m);
-  // A build knows its own files by these, and so when it is up to date.
+  // A build is up to date if its INPUTS are unchanged, so they must include all bundled files of the repository.
   const own = files.filter((path) => !path.includes("node_modules/"));
   expect(own).toEqual(expect.arrayContaining(["INTERFACE.md", "bin/main.ts", "src/web/guard.ts"]));
   expect(own.filter((path) => !INPUTS.some((name) => path === name || path.startsWith(`${name}/`)))).toEqual(

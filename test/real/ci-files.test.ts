@@ -76,7 +76,7 @@ test("every CI file is valid by its published schema", () => {
   ] as const;
   for (const [name, schema] of rows) {
     const raw = readFileSync(join(SCHEMAS, schema), "utf8");
-    // Names of older drafts, which ajv refuses; nothing refers to them.
+    // `$schema` and `id` name older drafts, which ajv refuses; nothing refers to them.
     const rules = JSON.parse(raw, (key, value: unknown) =>
       key === "$schema" || (key === "id" && typeof value === "string") ? undefined : value,
     ) as object;
@@ -87,7 +87,7 @@ test("every CI file is valid by its published schema", () => {
     expect([name, isValid(value), isValid.errors]).toEqual([name, true, null]);
     expect([name, isValid({ ...value, jobs: 1, runs: 1, services: 1, shop: 1 })]).toEqual([name, false]);
   }
-  // No package has its schema: these are the allowed fields.
+  // No package has the schema of devcontainer.json, so its fields are listed here.
   const fields =
     "name image postCreateCommand postStartCommand forwardPorts portsAttributes remoteUser".split(" ");
   const devcontainer = JSON.parse(text("devcontainer/devcontainer.json")) as object;
@@ -106,7 +106,7 @@ test("the image runs the program as an ordinary user, with a health check", () =
   const instructions = DockerfileParser.parse(text("Dockerfile")).getInstructions();
   const values = (keyword: string): string[] =>
     instructions.filter((one) => one.getKeyword() === keyword).map((one) => one.getArgumentsContent() ?? "");
-  // Both stages begin with the same bytes.
+  // Both stages have the same base image.
   expect(values("FROM")).toHaveLength(2);
   const bases = values("FROM").map((value) => value.replace(/ AS \w+$/, ""));
   expect(new Set(bases).size).toBe(1);
@@ -116,8 +116,7 @@ test("the image runs the program as an ordinary user, with a health check", () =
     ["SIGTERM"],
     ["/var/lib/checkout"],
   ]);
-  // A list is run without a shell.
-  // Everything that is copied is in the npm package, which has no src.
+  // All copied files are in the npm package, which has no src; commands are lists, which run without a shell.
   const { files } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { files: string[] };
   const packed = ["package.json", ...files.map((path) => path.split("/")[0] ?? "")];
   const copied = instructions
@@ -132,7 +131,7 @@ test("the image runs the program as an ordinary user, with a health check", () =
 
 test("files with secret names do not get into the image", () => {
   const patterns = text("Dockerfile.dockerignore").split("\n").filter(Boolean);
-  // By Docker's rules a pattern is of a path, and a double star stands for any number of folders.
+  // Docker compares a pattern with the whole path; a double star stands for any number of folders.
   const isIgnored = (path: string): boolean =>
     patterns.some((pattern) => posix.matchesGlob(path, pattern) || path.startsWith(`${pattern}/`));
   for (const name of [".env", ".env.local", ".env.production", ".npmrc", "server.key", "server.pem"])
@@ -152,7 +151,7 @@ test("the program reads every variable that the CI files name", () => {
   expect([...strange]).toEqual([]);
 });
 
-/** The words of a variable or a list of the last stage of the Dockerfile. */
+/** The commands, variables and copied files of the last stage of the Dockerfile. */
 function imageOf() {
   const instructions = DockerfileParser.parse(text("Dockerfile")).getInstructions();
   const list = (keyword: string): string[] => {
@@ -203,7 +202,7 @@ function here(words: readonly string[], folder: string): string[] {
 
 type Started = { readonly stop: () => Promise<number | null>; readonly said: () => string };
 
-/** A process with nothing in its environment but what its container would have; it ends with the test. */
+/** Starts a process with the environment of its container; it ends with the test. */
 function start(words: readonly string[], env: Readonly<Record<string, string>>): Started {
   const child = spawn(process.execPath, words, { cwd: tempFolder(), env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
@@ -223,7 +222,7 @@ const GIVEN = {
   CHECKOUT_SANDBOX_SIGNING_SECRET: formatSigningSecret(Buffer.alloc(SIGNING_SECRET_BYTES, 4)),
 };
 
-/** Fills in `${NAME:?…}` as compose does, and puts other ports and this machine's paths in the places of the file's. */
+/** Fills in `${NAME:?…}` as compose does, and replaces ports and paths of the file by those in `places`. */
 function filled(
   values: Readonly<Record<string, string>>,
   places: Readonly<Record<string, string>>,
@@ -279,7 +278,7 @@ test("a shop in a second container creates, is paid through the public URL, and 
   const program = here(image.entrypoint, folder);
   const inContainer = (words: readonly string[]) =>
     promisify(execFile)(process.execPath, [...program, ...words], { env: own });
-  // Each health check is a separate process, run when there is something to see.
+  // A health check is a separate process, so it runs only once the sandbox answers.
   await eventually("the sandbox answers", () => fetch(`http://127.0.0.2:${port}/healthz`));
   await eventually("the health check passes", () => inContainer(image.healthcheck.slice(1)));
   const [, register = ""] = /exec checkout (checkout endpoints add \S+)/.exec(text("compose.yaml")) ?? [];
@@ -308,7 +307,7 @@ test("a shop in a second container creates, is paid through the public URL, and 
   expect([await sandbox.stop(), await shopProcess.stop()]).toEqual([0, 0]);
 });
 
-/** The folder of a job, in which npx and npm run this program, with free ports of the machine. */
+/** The folder of a CI job, in which npx and npm run this program on free ports. */
 function job(env: Readonly<Record<string, string>>) {
   const [cwd, bin] = [tempFolder(), tempFolder()];
   const program = `"${process.execPath}" "${join(ROOT, "bin/checkout.cjs")}"`;

@@ -22,11 +22,11 @@ const ROOT = join(import.meta.dirname, "../..");
 const ADDON = Buffer.from("the bytes of an addon");
 const NAME = `${hash("sha256", ADDON, "hex")}.node`;
 const IS_UNIX = process.getuid !== undefined;
-/** Its owner is the user who runs the test: only root could give a folder away. */
+/** The folder's owner is the user who runs the test, because only root could change the owner. */
 const OTHERS = "another user's, mode 700";
 const AS_ANOTHER = "const own = process.getuid(); process.getuid = () => own + 1;";
 
-/** Folders for compiled code that another user made, or could write to or read; each is made at a path. */
+/** Folders for compiled code that another user created, or can read or write; `plant` creates the folder at a path. */
 const PLANTED: readonly (readonly [what: string, plant: (path: string) => void, possible: boolean])[] = [
   ...[0o777, 0o770, 0o755, 0o701, 0o1777].map(
     (mode) =>
@@ -52,7 +52,7 @@ function install(): { readonly bin: string; readonly cache: string } {
   return { bin: join(folder, "bin", "checkout.cjs"), cache: join(folder, "dist", "compile-cache") };
 }
 
-/** Runs it in a shell with a umask, without a configured folder for compiled code. */
+/** Runs `checkout --version` in a shell with a umask, without a configured folder for compiled code. */
 function version(bin: string, umask: string, before = ""): string {
   const { NODE_COMPILE_CACHE: _ours, ...env } = process.env;
   const command = `umask ${umask}; exec "$0" --import "$1" "$2" --version`;
@@ -60,7 +60,7 @@ function version(bin: string, umask: string, before = ""): string {
   return execFileSync("/bin/sh", args, { encoding: "utf8", env });
 }
 
-/** Lets this process be taken for another user's until the test ends. */
+/** Makes this process look like another user's process until the test ends. */
 function runAsAnother(): void {
   const { getuid } = process;
   if (getuid === undefined) throw new Error("this system has no users by number");

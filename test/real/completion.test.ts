@@ -69,7 +69,7 @@ for (const shell of SHELLS)
     expect(lines).toHaveLength(1);
     await runHere(["complete", "--", "sandbox", "pay", ""], { cwd });
     const [reached = []] = await typedInto(shell, cwd, lines);
-    // A shell that would not quote it inserts nothing.
+    // A shell that does not quote `~` inserts nothing.
     expect([
       ["sandbox", "pay", "~root"],
       ["sandbox", "pay"],
@@ -122,7 +122,7 @@ function drawn(count: number): readonly Line[] {
   return all.filter(({ typed, orderId }) => !typed.startsWith('"') || !orderId.includes("!"));
 }
 
-/** Types each line with a Tab into a shell on a terminal; the words that reached `checkout`. */
+/** Types each line with a Tab into a shell on a terminal; returns the words that reached `checkout`. */
 async function typedInto(
   shell: Tested,
   cwd: string,

@@ -43,7 +43,7 @@ function save(folder: string, config: unknown, name = FILE): string {
   return path;
 }
 
-/** The output of a command, with its exit code. */
+/** Runs a command with --json; returns its parsed output, stderr and exit code. */
 async function ask(harness: Harness, words: string, command: CommandOptions = {}) {
   const { code, stdout, stderr } = await harness.run([...words.split(" "), "--json"], command);
   return { code, said: JSON.parse(stdout || stderr) as Record<string, never>, stderr };
@@ -325,7 +325,7 @@ test.each(FAULTS)("a file with %s is refused, with field, line and column", (_wh
   expect(JSON.stringify(faults)).not.toMatch(/hush|u:p|svc_test_\w|whsec_s/);
 });
 
-test("the editor schema agrees with the reader, and comments may stand anywhere", () => {
+test("the editor schema agrees with the parser, and comments are allowed anywhere", () => {
   const validate = new Ajv2020({ strict: false }).compile(configJsonSchema());
   const whole = {
     $schema: "./schema.json",
@@ -586,7 +586,7 @@ test("prices that a file approves or changes are in the audit log of an existing
   expect(JSON.parse((await harness.run(create)).stderr)).toMatchObject({
     error: { message: expect.stringContaining("which is retired") as string },
   });
-  // One that a file makes has its prices from the beginning, as any new store.
+  // A store that a file creates has its prices from the beginning, like any new store, so its audit log is empty.
   save(harness.cwd, { stores: [SHOP] });
   expect((await ask(harness, "config apply")).code).toBe(0);
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"), { readonly: true });
@@ -601,7 +601,7 @@ test("a catalog that would not fit into a file is refused, however it grows", as
   const prices = Array.from({ length: 197 }, (_, at) => ({ ...PRICE, id: `price-${at}` }));
   const saveWith = (more: readonly object[]): string =>
     save(harness.cwd, { stores: [{ id, name: "Sandbox Store", prices: [...prices, ...more] }] });
-  // With the three of a new store it is full.
+  // With the three prices of a new store the catalog is full.
   saveWith([]);
   expect((await ask(harness, "config apply")).code).toBe(0);
   saveWith([PRICE]);
@@ -738,9 +738,9 @@ const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown
   ca: ["ca.pem", "ca.pem", "none"],
 };
 
-test("every setting is compared with options and file alike, reported by the running sandbox, and exported", async () => {
+test("every setting is compared with a running sandbox, as an option or in the file, reported and exported", async () => {
   const { properties } = configJsonSchema() as { properties: { sandbox: { properties: object } } };
-  // A dialect is compared with the first store's, which keeps the one of its creation: test/sandbox/dialect.test.ts.
+  // `like` is compared with the dialect of the first store, which never changes: test/sandbox/dialect.test.ts.
   const names = Object.keys(properties.sandbox.properties).filter((name) => name !== "like");
   expect(Object.keys(SETTINGS).toSorted()).toEqual(names.toSorted());
   const [harness, told] = [createHarness(), createHarness()];
@@ -1062,7 +1062,7 @@ test("two projects of one repository run at once on default ports without being 
     expect(await plan(harness, "config diff", { cwd: folder })).toEqual([]);
     expect((await ask(harness, "stores show", { cwd: folder })).said).toMatchObject({ store: { id, name } });
   }
-  // The project around them has no file, and keeps its own sandbox.
+  // The enclosing project has no file, and keeps its own sandbox.
   expect((await ask(harness, "whoami")).said).toMatchObject({
     config: { value: null },
     dir: { value: join(harness.cwd, ".checkout") },
@@ -1174,7 +1174,7 @@ const config = fc.array(store, { minLength: 1, maxLength: 3 }).map((stores) => (
 
 type Listed = Readonly<Record<string, unknown>>;
 
-/** Fields of a price, and their defaults. */
+/** Optional fields of a file, and their defaults. */
 const DEFAULTS: Readonly<Record<string, unknown>> = {
   approved: true,
   billing_model: "one_time",
@@ -1182,7 +1182,7 @@ const DEFAULTS: Readonly<Record<string, unknown>> = {
   retired: false,
 };
 
-/** The content of a file, in no particular order, and without optional parts. */
+/** The content of a file, sorted, and without fields that have their defaults. */
 function normalised(value: unknown): unknown {
   if (Array.isArray(value))
     return value
@@ -1228,7 +1228,7 @@ test("an export that would not fit into a file is refused with the reason", asyn
         readonly data: { readonly stores: [typeof SHOP] };
       };
       const [{ prices, ...shop }] = data.stores;
-      // As long as they may be.
+      // Descriptions of the maximum length.
       const long = prices.map((price) => Object.assign({}, price, { description: "x".repeat(128) }));
       const priced = { ...shop, prices: Array.from({ length: times }, () => long).flat() };
       const stores = Array.from({ length: count }, () => priced);
@@ -1254,7 +1254,7 @@ test("any file is applied once, has an empty plan afterwards, and is exported un
     for (const wanted of [first, second]) {
       save(harness.cwd, wanted);
       const applied = await ask(harness, "config apply --prune");
-      // A store keeps its merchant, which the second file may give another one.
+      // A store keeps its merchant, but the second file may name another merchant.
       if (applied.code !== 0) {
         expect(applied.stderr).toContain("the merchant of a store cannot change");
         break;

@@ -12,7 +12,7 @@ const OK: HttpResponse = { status: 200, headers: {}, body: "ok" };
 const REQUEST = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
 /**
- * A server for few connections whose answers to `/held` come when the test lets them, and clients that are destroyed.
+ * A server for few connections that answers `/held` when the test releases the answer, and clients that end with it.
  */
 async function open(more: Partial<ServerLimits> = {}) {
   const held: (() => void)[] = [];
@@ -63,7 +63,7 @@ test("a new connection replaces the oldest half-open one", async () => {
   await answered(whole);
   await closed(halves.at(2 * LIMIT) ?? whole);
   expect(halves.map(({ isClosed }) => isClosed)).toEqual(halves.map((_, at) => at <= 2 * LIMIT));
-  // The rest of the head may still come.
+  // The newest half-open connection can still complete its head.
   const last = halves.at(-1) ?? whole;
   last.socket.write(": x\r\n\r\n");
   await answered(last);

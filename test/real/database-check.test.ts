@@ -21,7 +21,7 @@ const KIND: FileKind = {
   filesToMoveAway: "the file",
 };
 
-/** A database under constant writes, whose log often starts again. */
+/** A database with a function that writes to it; its small checkpoint interval restarts the log often. */
 function openWriter(random: () => number) {
   const path = join(tempFolder(), "a.db");
   const opened = openWatchedDatabase(path, { kind: KIND });

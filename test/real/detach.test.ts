@@ -11,7 +11,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const START = ["sandbox", "start", "--detach", "--port", "0", "--json"];
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
-/** A folder with a sandbox that ends with the test. */
+/** A folder in which the end of the test stops any sandbox. */
 function folderToUse(): { readonly cwd: string; readonly state: string; readonly log: string } {
   const cwd = tempFolder();
   onTestFinished(async () => void (await runHere(["sandbox", "stop"], { cwd })));
@@ -63,7 +63,7 @@ test("the starter reports a sandbox that was killed before it was ready, and the
   annotate,
 }) => {
   if (!existsSync("/proc/self/cwd")) return void (await annotate("processes cannot be found here"));
-  // Where the machine is busy with us, the sandbox may be ready first.
+  // On a busy machine the sandbox may be ready before the kill.
   let { cwd, starter } = await killedAtOnce();
   for (let tries = 1; starter.process.exitCode === 0 && tries < 20; tries += 1)
     ({ cwd, starter } = await killedAtOnce());
@@ -103,7 +103,7 @@ test("two concurrent starts start one sandbox, its full log is rotated, and it s
   const [{ base_url, pid } = { base_url: "", pid: 0 }] = lines;
   const { origin } = new URL(base_url);
   const olderLog = join(state, "sandbox.log.1");
-  // With one older file, and without one where that cannot be written.
+  // Once with an older log file, and once with a folder in its place, which cannot be replaced.
   for (const older of ["a file", "in the way"] as const) {
     if (older === "in the way") {
       rmSync(olderLog);

@@ -26,7 +26,7 @@ type Report = {
   readonly stdout: string;
 };
 
-/** A damage, and its repair. */
+/** A state folder to damage, and its sandbox. */
 type Patient = {
   readonly harness: Harness;
   readonly folder: string;
@@ -38,9 +38,9 @@ const { files } = REAL;
 const RECEIVER = 3000;
 const HOOKS = `http://127.0.0.1:${RECEIVER}/hooks/path-secret-1234`;
 
-/** A folder that a sandbox has served, with a journal or without one, and no sandbox. */
+/** Creates a folder that a sandbox has served, with a journal or without; the sandbox is stopped. */
 async function patient({ hasJournal = true } = {}): Promise<Patient> {
-  // Files have real times, so the clock of the program is not far from them.
+  // Files have real times, so the program's clock must be close to them.
   const harness = createHarness({ now: Date.now() + 60_000 });
   const folder = join(harness.cwd, ".checkout");
   const first = await harness.start();
@@ -71,7 +71,7 @@ function rowOf({ checks }: Report, name: string): Row {
   return row;
 }
 
-/** Types the command that a remedy ends with, or holds behind `: `. */
+/** Types the command of a remedy that the pattern finds. */
 async function type({ harness }: Patient, next: string | null, pattern: RegExp): Promise<void> {
   const [line] = pattern.exec(next ?? "") ?? [];
   if (line === undefined) throw new Error(`no command in ${next}`);
@@ -86,7 +86,7 @@ const endpointOf = async ({ harness }: Patient): Promise<string> => {
   const added = await harness.run(["endpoints", "add", HOOKS, "--json"]);
   return (JSON.parse(added.stdout) as { id: string }).id;
 };
-/** Waits until all deliveries are listed with a result, as the whole of its column: an id or a time can have it too. */
+/** Waits until all deliveries are listed with a result, which must fill its column: an id may contain the same text. */
 const untilListed = ({ harness }: Patient, result: string): Promise<void> =>
   eventually(`the deliveries are listed with ${result}`, async () => {
     const { stdout } = await harness.run(["deliveries", "list"]);
@@ -627,7 +627,7 @@ test("doctor gives a whole report of anything broken, changes nothing, and sends
     if (isThere) renameSync(aside, one.file(name));
   }
   expect(sent.filter((host) => host !== "127.0.0.1")).toEqual([]);
-  // Nothing that was put aside is missing.
+  // All files that were moved aside are back.
   expect((await examine(one.harness)).code).toBe(0);
 });
 
@@ -729,7 +729,7 @@ test("doctor knows every variable of the program", async () => {
       (name) =>
         readFileSync(join(src, name), "utf8").match(/(?<![A-Z_])CHECKOUT_[A-Z_]*[A-Z](?![A-Z_]*_MS)/g) ?? [],
     );
-  // Beginnings of names, and the end of a text in the form of GitHub.
+  // Prefixes of variable names, and the delimiter of a text for GitHub.
   const owners = new Set(["CHECKOUT_SANDBOX", "CHECKOUT_LISTEN", "CHECKOUT_END"]);
   const strange = new Set(
     named.filter((name) => !known.has(name) && !owners.has(name) && !isTargetVariable(name)),

@@ -125,7 +125,7 @@ test("every snippet about test suites is run here, and type-checks against the p
     lib: ["es2024", "esnext.disposable", "dom"],
     module: "nodenext",
     skipLibCheck: true,
-    // Packages are resolved from here, also if links lead elsewhere.
+    // Packages are resolved from this folder, even if links lead elsewhere.
     preserveSymlinks: true,
     paths: { "@playwright/test": ["./playwright.d.ts"], express: ["./express.d.ts"] },
   };
@@ -140,7 +140,7 @@ test("every snippet about test suites is run here, and type-checks against the p
 test("the snippets run as scripts and under node:test", async () => {
   const cwd = project();
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
-  // Node 22 does not know it.
+  // Node 22 does not support `await using`.
   const plain = ["closing.ts", ...(process.version.startsWith("v22.") ? [] : ["using.ts"])];
   // The output of node:test itself is tested in test/real/kit-fixtures.test.ts.
   const imports = [...plain, "node.test.ts"].map((name) => `await import("./${name}");`).join("");
@@ -154,7 +154,7 @@ test("vitest runs the snippets with a store for each test, and prints its story 
   const start = `import { createStoreTest } from "hosted-checkout/testing/vitest";\nconst test = createStoreTest();`;
   writeFileSync(join(cwd, "fixture.test.mjs"), suiteOf(start, { after: ", 500" }));
   const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
-  // One worker loads the kit once, and not for each file.
+  // A single worker loads the kit once instead of once per file.
   const args = [vitest, "run", "--root", cwd, "--no-isolate", "--maxWorkers=1", "--reporter=verbose"];
   const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined };
   const failed = run(process.execPath, [...args, "shop", "recipes", "receiver", "explore", "fixture"], {
@@ -168,7 +168,7 @@ test("vitest runs the snippets with a store for each test, and prints its story 
   );
   const output = `${stdout}\n${stderr}`;
   expect([code, output]).toEqual([1, expect.stringMatching(/Test Files +1 failed \| 4 passed \(5\)/)]);
-  // Four of the six tests of the fixture pass, and all of the snippets.
+  // Four of the six tests of the fixture pass, and all tests of the snippets.
   const passed = output.match(/^ *✓ .*$/gm) ?? [];
   expect(passed.filter((line) => line.includes("fixture.test.mjs"))).toHaveLength(4);
   expect(output).toMatch(new RegExp(`Tests +2 failed \\| ${passed.length} passed`));
@@ -235,7 +235,7 @@ test("an application that mounts the sandbox answers like it: Hono, Express, Nex
       200,
       expect.stringContaining(name),
     ]);
-    // All that the page loads.
+    // The files that the page loads.
     const loaded = Array.from(
       html.matchAll(/<(?:link|script|img)[^>]* (?:href|src)="(\/[^"]+)"/g),
       ([, to = ""]) => to,
@@ -247,7 +247,7 @@ test("an application that mounts the sandbox answers like it: Hono, Express, Nex
     }
     await sandbox.store.faults.add({ action: "lose_answer" });
     await expect(answer(create(name))).rejects.toThrow(TypeError);
-    // The server of Hono reports it on stderr.
+    // Hono's server would report a truncated answer on stderr.
     if (name === "hono") return;
     await sandbox.store.faults.add({ action: "truncate" });
     await expect((await answer(create(name))).text()).rejects.toThrow("terminated");
@@ -261,10 +261,8 @@ test("an application that mounts the sandbox answers like it: Hono, Express, Nex
   serve = (incoming, response) => void listener(incoming, response);
   await check("hono", (request) => fetch(request));
   await check("next", (request) => (request.method === "GET" ? GET : POST)(request));
-  // The sandbox's own fetch too follows redirects only within the sandbox.
+  // `sandbox.fetch` also follows redirects only within the sandbox.
   const order = await store.orders.create({ order_id: "own", price_id: "price_coffee" });
   const page = await sandbox.fetch(order.checkout_url);
   expect([page.status, page.url]).toEqual([200, order.checkout_url]);
 });
-
-/** A port that nothing listens on. */

@@ -48,7 +48,7 @@ const RECIPES: readonly Recipe[] = [
     language: "java",
     isThere: () => hasLanguage("java"),
     files: (block) => ({ ...JUNIT, "ShopTest.java": block }),
-    // Short programs, which no better code would make faster.
+    // The program is so short that optimizing it would take longer than running it.
     prepare: [
       "javac",
       "-J-XX:TieredStopAtLevel=1",
@@ -82,7 +82,7 @@ const RECIPES: readonly Recipe[] = [
 test.for(RECIPES)("the recipe for $language creates an order and sees it paid", async (recipe) => {
   const { language, isThere, files, prepare, command, passed } = recipe;
   const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1] ?? "";
-  // Where the tool is not there, the recipe still names what every one needs.
+  // Even without the tool, the recipe is checked for the names that every recipe needs.
   for (const needed of ["CHECKOUT_BASE_URL", "CHECKOUT_API_KEY", "Idempotency-Key", "/checkout-sessions/"])
     expect([language, block.includes(needed)]).toEqual([language, true]);
   if (!isThere()) return;

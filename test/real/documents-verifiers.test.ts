@@ -51,7 +51,7 @@ print(json.dumps([is_genuine(c["secrets"], c["headers"], base64.b64decode(c["bod
     program: "php",
     args: [],
     file: "verify.php",
-    // A server of PHP joins the lines of a header so.
+    // PHP servers join the lines of a header in this way.
     around: (block) => `<?php
 ${block}
 function header_of(array $case, string $name): string {
@@ -114,7 +114,7 @@ func main() {
   {
     name: "java",
     program: "java",
-    // A short program, which no better code would make faster.
+    // The program is so short that optimizing it would take longer than running it.
     args: ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"],
     file: "Verify.java",
     around: (block) => `import java.nio.file.*; import java.util.*; import java.util.stream.*;
@@ -137,7 +137,7 @@ public static void main(String[] args) throws Exception {
   },
 ];
 
-/** A case for a language that reads no JSON by itself: each value of a list stands behind a dot. */
+/** A case as one line, for a language without a JSON parser; a dot precedes each value of a list. */
 function asLine({ secrets, headers, ...vector }: SignatureVector): string {
   const list = (values: readonly string[]): string =>
     values.map((value) => `.${Buffer.from(value).toString("base64")}`).join("");
@@ -160,7 +160,7 @@ test("docs/verifying.md has the verifiers of the whole shops, and they agree wit
     const own = block.replace(/^import .*\n+/, "").replaceAll(/^(?=.)/gm, name === "java" ? "    " : "");
     const shop = readFileSync(DESCRIBED_SHOPS[name], "utf8");
     expect([name, own.length > 500 && shop.includes(own)]).toEqual([name, true]);
-    // Without the language, the strict forms of its code are still compared with the service's.
+    // Even without the language, the strict patterns in its code are compared with the patterns of the service.
     expect([name, block.includes("[1-9][0-9]{9}")]).toEqual([name, true]);
     expect([name, block.includes(`[0-9a-f]{64}(,[0-9a-f]{64}){0,${MAX_SIGNATURES - 1}}`)]).toEqual([
       name,
@@ -237,7 +237,7 @@ test("the JavaScript receivers on docs/verifying.md accept a webhook and refuse 
 
 type Answer = (init: RequestInit) => Promise<Response>;
 
-/** The receiver of a block, by the framework that it is written for; undefined if that is not installed. */
+/** The receiver in a block, with the name of its framework; undefined if the framework is not installed. */
 function served(block: string, secrets: string): readonly [framework: string, answer: Answer] | undefined {
   const Body = (() => undefined).constructor as FunctionConstructor;
   const run = (names: string, ...values: unknown[]): unknown =>

@@ -32,7 +32,7 @@ const BACKGROUND = /^npx checkout (env|sandbox (start --detach|wait|status|stop)
 const OF_PROGRAM =
   /^(?:(CHECKOUT_\w+)=(\S+) )?npx checkout (?!exec)((?:[\w:/.~-]+|'[^']*'| )+?)(?: > (\S+))?$/;
 
-/** The pages with output of commands: each page has its own sandbox, because each is complete. */
+/** The pages with output of commands; each page is complete, so each has its own sandbox. */
 const TRANSCRIPTS = PAGES.map(({ name, text }) => ({ name, text, steps: transcript(text) })).filter(
   ({ steps }) => steps.length > 0,
 );
@@ -41,19 +41,19 @@ test.for(TRANSCRIPTS)(
   "the transcripts on $name are what the program prints",
   async ({ name, text, steps }) => {
     const cwd = tempFolder();
-    // README is typed into a shell. Other pages may run in this process, except for lines that need a shell or a background.
+    // README is typed into a shell. Other pages run in this process, except for lines of a shell or in the background.
     const isTyped = name === "README.md";
     const sandbox = await (isTyped ? startSandbox : startSandboxHere)({ cwd });
     const background = tempFolder();
     const ids = new Map<string, string>();
     for (const { command, shown } of steps) {
-      // It is shown after the sandbox was started: a start would apply it.
+      // The page shows the configuration file after the start, because a start would apply the file.
       if (command.includes("config validate"))
         writeFileSync(join(cwd, "checkout.config.json"), configShown(text));
       const typed = command
         .replaceAll(UUIDS, (id) => ids.get(id) ?? id)
         .replaceAll("127.0.0.1:4242", `127.0.0.1:${sandbox.port}`);
-      // It is about another service, in a folder without a sandbox.
+      // A command about another service runs in a folder without a sandbox.
       const folder = command.startsWith("CHECKOUT_BASE_URL=") ? tempFolder() : cwd;
       const printed = BACKGROUND.test(command)
         ? await inBackground(command, background)
@@ -206,7 +206,7 @@ test("the lines with jq of docs/json.md print what the page says, and jq reads e
 
 test("the network settings of the documents start a sandbox with the generated secrets", async () => {
   const lines = shellBlock("npx checkout keys generate").split("\n");
-  // In the place of the shell, so that a signal reaches it.
+  // `exec` replaces the shell with the sandbox, so that a signal reaches the sandbox.
   const script = [...lines.slice(0, -1), `exec ${lines.at(-1)} --json`].join("\n");
   const cwd = tempFolder();
   const sandbox = await launch(["-ec", script], { cwd, command: ["/bin/sh"] });
@@ -289,7 +289,7 @@ test("checkout_url with --listen alone is an address of the sandbox's machine", 
   expect(sandbox.ready.checkout_origin).toBe(`http://127.0.0.1:${sandbox.port}`);
 });
 
-/** A receiver of one user's, which notes the types of its events; answers its port. */
+/** Starts a user's receiver, which adds the types of its events to `types`; returns its port. */
 async function receiverAt(address: string, types: string[]): Promise<number> {
   const server = createServer((request, response) => {
     void request.toArray().then((chunks: readonly Buffer[]) => {
@@ -301,7 +301,6 @@ async function receiverAt(address: string, types: string[]): Promise<number> {
   return listenUntilEnd(server, address);
 }
 
-/** A port that nothing listens on, at any address. */
 test("the package's page of commands has every command, and the maintainers' page every script", async () => {
   const page = readFileSync(join(ROOT, "dist/docs/commands.md"), "utf8");
   const harness = createHarness();
@@ -332,7 +331,7 @@ test("the package's page of commands has every command, and the maintainers' pag
   expect(unnamed).toEqual([]);
 });
 
-test("the pages that are made at build link to files of the package", () => {
+test("the pages that the build generates link to files of the package", () => {
   const folder = join(ROOT, "dist/docs");
   const links = readdirSync(folder).flatMap((name) =>
     Array.from(

@@ -44,7 +44,7 @@ const CLIENT = `
 /** The fields of an order's event that the shop reads. */
 type Told = { readonly type: string; readonly data?: { readonly order_id?: string } };
 
-/** A right shop with answers that can be held: it keeps its requests, and the answer at `pauseAt` never comes. */
+/** A right shop that records its requests, and holds the answer that `pauseAt` chooses. */
 async function openShop() {
   const asked: string[] = [];
   const pids = new Set<number>();
@@ -78,7 +78,7 @@ async function openShop() {
     asked,
     /** The processes of the client. */
     pids,
-    /** Forgets what was asked, and keeps the nth answer to a path back from now on. */
+    /** Clears the recorded requests, and holds the nth answer to a path from now on. */
     pauseAt: (path: string, nth: number): void => {
       asked.length = 0;
       state.pauseAt = `${path} ${nth}`;
@@ -89,8 +89,8 @@ async function openShop() {
 }
 
 /**
- * A sandbox with an endpoint, of this process or of the real program, and the command lines of the drills against a shop.
- * Started again, it is of this process.
+ * A sandbox with an endpoint, in this process or as the real program, and the command lines that drill a shop. After a
+ * restart the sandbox is always in this process.
  */
 async function openLaboratory<Sandbox extends Pick<SandboxProcess, "ready" | "port">>(
   start: (options: { readonly cwd: string }) => Promise<Sandbox>,
@@ -130,9 +130,9 @@ async function openLaboratory<Sandbox extends Pick<SandboxProcess, "ready" | "po
   };
 }
 
-/** Where each drill can be killed: the answer that the shop keeps back. */
+/** The steps at which a drill is killed: the nth answer to a path, which the shop holds. */
 const STEPS = [
-  // Past the plain purchase, which has no lease.
+  // After the plain purchase, which has no lease.
   ["idempotency", "/step/begun", 2],
   ["idempotency", "/step/lost", 2],
   ["idempotency", "/step/replayed", 2],
@@ -141,7 +141,7 @@ const STEPS = [
   ["browser_return", "/orders", 1],
   ["browser_return", "/thanks", 1],
   ["browser_return", "/thanks", 3],
-  // Past the plain purchase, which has no lease.
+  // After the plain purchase, which has no lease.
   ["browser_return", "/orders", 12],
   ["webhook", "/hooks", 1],
   ["webhook", "/hooks", 5],
@@ -150,7 +150,7 @@ const STEPS = [
   ["duplicates", "/hooks", 12],
 ] as const;
 
-/** So many laboratories work side by side: what is waited for there leaves the processors alone. */
+/** Opens laboratories that work side by side, because each mostly waits. */
 const openLaboratories = <Laboratory>(count: number, open: () => Promise<Laboratory>) =>
   Promise.all(Array.from({ length: count }, open));
 
@@ -190,7 +190,7 @@ test("a sandbox that is killed during a drill releases the drill's held webhooks
     await restart();
     await expectNothingLeft({ label, ...current, cwd });
     shop.letGo();
-    // It has to say that it could not go on.
+    // The drill must fail, because it could not continue.
     const { code, stdout } = await drilled;
     expect([label, code, stdout]).toEqual([label, 7, ""]);
   });

@@ -136,8 +136,7 @@ test("keys of creates at another service within exec are stored where a later ru
   expect((await harness.run(["idempotency", "list", "--json"])).stdout).toContain("order-1");
 });
 
-/** Settings of a client that say nothing of where a service is. */
-/** The folder counts for a client only where no address is given, and `exec` gives one. */
+/** Settings of a client that select no service: CHECKOUT_DIR counts only without an address, and `exec` sets one. */
 const HARMLESS = new Set(["CHECKOUT_DIR", "CHECKOUT_RETRIES", "CHECKOUT_TIMEOUT"]);
 
 test("exec replaces or removes every variable that could lead its program to another service", async () => {
@@ -159,8 +158,8 @@ test("exec replaces or removes every variable that could lead its program to ano
 });
 
 /**
- * The user's environment, and the variables of it that the program of exec gets: this machine is never behind the
- * proxy.
+ * The proxy variables of the user's environment, and the NO_PROXY that exec's program gets, which excludes this machine
+ * from every proxy.
  */
 const PROXIED: readonly (readonly [Readonly<Record<string, string>>, string | undefined])[] = [
   [{}, undefined],
@@ -335,7 +334,7 @@ test("an administrator's act within exec needs --admin, and is refused at once w
     const began = harness.clock.now();
     const { code, stderr } = await harness.run(["admin", "approve-credential"], { env });
     results.push([code, stderr, harness.clock.now() - began]);
-    // Commands about the folder say that there is nothing to print.
+    // Within exec, `env` is refused with a message about exec.
     const printed = await harness.run(["env"], { env, cwd: tempFolder() });
     expect([printed.code, printed.stderr]).toEqual([7, expect.stringContaining("within checkout exec")]);
     return { ending: "exited", exitCode: 0 };
@@ -358,7 +357,7 @@ test("an administrator's act within exec needs --admin, and is refused at once w
   await outer.stop();
 });
 
-/** Says which signals came how often, after each one, and ends some time after as many as are expected. */
+/** A program that prints the count of each signal after every signal, and ends some time after the expected number. */
 const countsSignals = (expected: number): string => `
   const got = {};
   let left = ${expected};
@@ -484,7 +483,7 @@ test("exec prints a line for each setting of the folder that opens the sandbox t
     ...hosts,
     "events are sent to https://evil.example/hooks",
   ]);
-  // An option wins over the file, and a file without stores opens something too.
+  // An option wins over the file; a file without stores opens the sandbox to others too.
   writeFileSync(join(cwd, "checkout.config.json"), JSON.stringify({ sandbox: configuration.sandbox }));
   const again = await runHere(["exec", "--listen", "127.0.0.3", "--", "true"], { cwd });
   expect(opened(again.stderr)).toEqual(hosts);

@@ -31,7 +31,7 @@ test("an opened browser neither blocks a command nor writes to its terminal", as
   const { data } = json(result.stdout) as { data: { checkout_url: string } };
   expect([result.code, result.stderr]).toEqual([0, ""]);
   await eventually("the browser is there", () => expect(browser.opened()).toEqual([data.checkout_url]));
-  // It is still there: the command did not wait for it, and did not take it along.
+  // The browser is still running: the command neither waited for it nor ended it.
   expect(process.kill(browser.pid(), 0)).toBe(true);
 });
 
@@ -100,7 +100,7 @@ test("the executable answers on 127.0.0.1, ::1 and allowed names, and on no othe
   expect(refused).toMatchObject({ code: "ECONNREFUSED" });
 });
 
-test("a service without any answer is reported as a failure", async () => {
+test("a service that answers only 101 is reported as a failure", async () => {
   const service = createServer((socket) => {
     socket.on("error", () => undefined);
     socket.on("data", () =>
@@ -178,7 +178,7 @@ async function disturb(port: number): Promise<readonly Socket[]> {
   const sockets: Socket[] = [];
   const talk = (text: string): Promise<Socket> =>
     new Promise((resolve) => {
-      // It keeps its own side open, even if the server closes the connection.
+      // The client keeps its side open, even if the server closes the connection.
       const socket = connect({ host: "127.0.0.1", port, allowHalfOpen: true });
       sockets.push(socket);
       socket.on("error", () => undefined).once("data", () => resolve(socket));
@@ -191,7 +191,7 @@ async function disturb(port: number): Promise<readonly Socket[]> {
   return sockets;
 }
 
-/** Sends a create but for the end of its body, which `finish` sends. */
+/** Sends a create without the end of its body, which `finish` sends. */
 async function beginCreate({ port, ready }: SandboxProcess) {
   const body = '{"order_id":"o-1","price_id":"price_bento"}';
   const socket = connect({ host: "127.0.0.1", port });
@@ -209,7 +209,7 @@ async function beginCreate({ port, ready }: SandboxProcess) {
     socket.on("data", (chunk: Buffer) => (text += chunk.toString("utf8"))).on("close", () => resolve(text));
   });
   await new Promise((resolve) => socket.write(`${head}\r\n\r\n${body.slice(0, 10)}`, resolve));
-  // Its answer to another one comes after it has read this much.
+  // An answer to another request shows that the sandbox has read this part of the create.
   const alive = await runHere(["sessions", "get", "0199a3c4-5d00-7000-8000-000000000001"], {
     cwd: tempFolder(),
     env: { CHECKOUT_BASE_URL: ready.base_url, CHECKOUT_API_KEY: "x" },

@@ -13,7 +13,7 @@ import { begin, PROGRAM as CHECKOUT, run, startSandboxHere } from "../support/pr
 import { folderOf } from "../support/whole-shops.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A program that makes one purchase; `KEY` is how it makes its key, `AFTER` what it does with an answer. */
+/** A program that makes one purchase; `KEY` is the code that creates the key, `AFTER` the code after an answer. */
 const PROGRAM = `
 const { fetch } = require(${JSON.stringify(join(import.meta.dirname, "../support/light-fetch.cjs"))});
 const { existsSync, readFileSync, writeFileSync } = require("node:fs");

@@ -79,7 +79,7 @@ async function buyThroughApiFaults({ shop, fault, control }: Opened) {
 async function payThroughDeliveryFaults({ shop, fault, order, pay, settle, control }: Opened): Promise<void> {
   for (const action of DELIVERY_ACTIONS) {
     const more = /delay|reorder/.test(action) ? { latency_ms: 5000 } : {};
-    // A payment is the last event: what comes out of order is what was before it.
+    // A payment is the last event, so the event before it is reordered.
     const type = action === "reorder" ? "order.pending" : "order.succeeded";
     await fault(action, { event_type: type, order_id: `hook-${action}` }, more);
     await buy(shop, `hook-${action}`);

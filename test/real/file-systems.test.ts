@@ -79,7 +79,7 @@ test("the files of a key and a token get their names when they are complete, eve
 
 test("a folder on a missing drive is refused after the search for its parents", () => {
   const { existsSync } = fs;
-  // As on Windows, where the root of a drive may be missing.
+  // On Windows the root of a drive may be missing.
   Object.assign(fs, { existsSync: () => false });
   syncBuiltinESMExports();
   onTestFinished(() => {

@@ -6,10 +6,10 @@ import { failingCall, HAS_STRACE } from "../support/disk-faults.ts";
 import { PROGRAM, run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A program that loops in a system call receives no signal: only a kill ends it. */
+/** Time until a start is killed: a program that loops in a system call does not react to other signals. */
 const LIMIT_MS = 20_000;
 
-/** A start in a folder that must be created first: its exit code and its output. */
+/** Starts a sandbox in a folder that must be created first; returns its exit code and output. */
 function startIn(dir: string) {
   return run(["sandbox", "start", "--port", "0", "--dir", dir], { cwd: tempFolder(), timeoutMs: LIMIT_MS });
 }

@@ -57,7 +57,7 @@ export async function journey(fetch: typeof globalThis.fetch, baseUrl: string, a
 }
 `;
 
-/** The network of generated clients: the sandbox that runs in this process. */
+/** The `fetch` of generated clients, which leads to the sandbox in this process. */
 function fetchFrom({ request, ready }: RunningSandbox): typeof fetch {
   return async (input, init) => {
     const sent = new Request(input, init);
@@ -67,7 +67,7 @@ function fetchFrom({ request, ready }: RunningSandbox): typeof fetch {
     const answer = await request({
       method: sent.method,
       path: `${pathname}${search}`,
-      // As the harness writes its own, so that these take their place.
+      // In title case, as the harness writes its own headers, so that these headers replace them.
       headers: Object.fromEntries([...sent.headers].map(([name, value]) => [titleCase(name), value])),
       ...(body === "" ? {} : { body }),
     });

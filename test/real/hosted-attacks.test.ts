@@ -21,7 +21,7 @@ import { sendRaw } from "../support/send-raw.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** Requests of the flood of each kind, and how many are under way. */
+/** The number of requests of each kind in a flood, and the workers that send them. */
 const FLOOD = size(60, 15_000);
 const AT_ONCE = [1, 2, 3, 4, 5, 6, 7, 8] as const;
 
@@ -31,7 +31,7 @@ async function startUntilEnd(options: Parameters<typeof startHosted>[0] = {}): P
   return service;
 }
 
-/** The files of the objects; logs come and go with an object that is in memory. */
+/** The files of the objects, without logs, which exist only while an object is in memory. */
 function filesOf({ folder }: HostedService): readonly string[] {
   const names = readdirSync(join(folder, "objects"), { recursive: true }) as string[];
   return names.filter((name) => !/-(?:wal|shm)$/.test(name)).toSorted();
@@ -108,13 +108,13 @@ test("invented ids and keys, foreign Hosts and calls without a token create no f
         }
       },
     );
-  // The runtime's heap grows to its working size in a flood; what a request left behind would grow in the next one too.
+  // The runtime's heap grows to its working size in the first flood; a leak would also grow in the second flood.
   await flood(FULL ? FLOOD : 5);
   const used = memoryOf(service);
   await flood(FLOOD);
   expect([...wrong]).toEqual([]);
   expect(filesOf(service)).toEqual(before);
-  // A small flood says nothing about memory.
+  // A small flood proves nothing about memory.
   expect(memoryOf(service)).toBeLessThan(used * (FULL ? 1.1 : 2));
 });
 
@@ -143,7 +143,7 @@ test("the runtime's network connects to the allowed address and to no address of
   expect(await own.json()).toEqual([[`${service.origin}/healthz`, "answered"]]);
 });
 
-/** A Worker that says of each address whether its network lets it connect. */
+/** A Worker that reports for each address whether its network lets it connect. */
 const PROBE = `
 import { DurableObject } from "cloudflare:workers";
 export class StoreObject extends DurableObject {}
@@ -164,7 +164,7 @@ export default {
 };
 `;
 
-/** Endpoints of the table of odd ones, with the message that a Worker's network allows for each. */
+/** Odd endpoints by their names in the shared table, each with the message that a Worker's network allows. */
 const TOLD_OF_ENDPOINTS: readonly (readonly [name: string, said: RegExp])[] = [
   ["nothing listens at localhost", /nothing listens at this address, or /],
   ["https where nothing listens", /nothing listens at this address, or /],
@@ -236,7 +236,7 @@ test("creates on a full disk are refused as unavailable, the health check says s
   expect(new Set(refused.map((one) => JSON.stringify(one)))).toEqual(
     new Set([JSON.stringify([503, "storage_unavailable"])]),
   );
-  // A refused key is no write, though its object answers.
+  // The refusal of a key needs no write, so the object still answers it.
   const headers = { Authorization: `Bearer ${apiKey.slice(0, -1)}${apiKey.endsWith("0") ? "1" : "0"}` };
   const unauthorized = await fetch(`${service.origin}/v1/orders`, { method: "POST", headers });
   expect(unauthorized.status).toBe(401);

@@ -29,7 +29,7 @@ import type { World } from "../../src/world.ts";
 /** This repository, in which workerd is installed. */
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Starts the command on a state folder. */
+/** Starts `hosted dev` on a state folder. */
 async function startDev(folder: string, more: readonly string[] = []) {
   const args = ["hosted", "dev", "--port", "0", "--dir", folder, "--json", ...more];
   const started = await launch(args, { cwd: ROOT });
@@ -185,7 +185,7 @@ test("tokens go only to the workerd of this package or of the user's project, ne
   expect(said).toContain(
     `${join(project, "node_modules")} can be written by other users: correct that first`,
   );
-  // The usual mask of a user with a private group.
+  // The usual mode for a user with a private group.
   chmodSync(join(project, "node_modules"), 0o775);
   const [user, group] = [process.getuid?.(), process.getgid?.()];
   expect(await start()).toBe(user === group);
@@ -251,7 +251,7 @@ test("hosted dev can be stopped while workerd is being fetched", async () => {
   expect(existsSync(join(cwd, ".checkout/run.json"))).toBe(false);
 });
 
-/** A world in which a sandbox of others opens the port that a start chose, before its first runtime does. */
+/** A world in which a stranger's sandbox takes the port that a start has chosen, before the runtime listens. */
 function worldWithStranger(cwd: string) {
   const asked: string[] = [];
   const strangers: Server[] = [];

@@ -9,7 +9,7 @@ import { stateFile } from "../../src/host/folder/files.ts";
 import { startHosted } from "../support/hosted.ts";
 
 const MARK = 7;
-/** A service that never answers is given up. */
+/** Maximum time to wait for an answer of the service. */
 const MAX_ANSWER_MS = 20_000;
 
 function drawFirstStore(): FirstStore {
@@ -37,7 +37,7 @@ test("hosted dev refuses a first store whose object has another store, and finds
     [own, [200, own.id, undefined]],
   ] as const) {
     await service.kill();
-    // As if the object had never reported its store to the index.
+    // Without its index, the object looks as if it had never reported its store.
     rmSync(join(stateFile(service.folder, "objects"), "index"), { recursive: true });
     await service.restart(first);
     expect(await create()).toEqual(answer);

@@ -47,7 +47,7 @@ await createHostedStore(service);
 // Runs the tests of v1 again: loading them registers them.
 askAnother((now) => hostedV1(service, now));
 await import("../sandbox/api-v1.test.ts?hosted");
-// And those of two stores, and the campaigns on payments, on creates that race, and on deliveries.
+// The tests of two stores run again too, and the campaigns about payments, racing creates and deliveries.
 runIn(hostedRuntime(service));
 startAnother(() => openHostedProcess(service));
 await import("../sandbox/control-answers.test.ts?hosted");
@@ -94,17 +94,17 @@ const SEEN_BY_THE_RUNTIME: ReadonlySet<string> = new Set(
       "CONNECT",
       "CONNECT with a foreign Host",
     ],
-    // The steps of a path are resolved.
+    // Dot segments of a path are resolved.
     ["a step up", "a step up, encoded", "a backslash", "a step up in place of a session id"],
-    // Lines of one header are joined, and an empty one is none.
+    // The lines of a header are joined, and an empty header counts as missing.
     ["an empty Origin", "an empty Authorization", "two Idempotency-Keys", "the same Idempotency-Key twice"],
     ["an Idempotency-Key and an empty one", "two Idempotency-Keys in two spellings"],
-    // The body is read whole.
+    // The runtime reads the whole body first.
     ["a body over 16 KiB that is announced only", "a body over 16 KiB that asks first"],
     ["a body over 16 KiB and a foreign Host", "a body over 16 KiB and no credential"],
   ].flat(),
 );
-/** Two lines of a key, which are joined, with further mistakes. */
+/** Requests with two lines of a key, which the runtime joins, and with further mistakes. */
 const TWO_KEYS = /^two keys \+ /;
 /** Requests that the runtime's parser reads or refuses in its own way. */
 const BY_THE_PARSER = /^(?:400 invalid_request|431 headers_too_large)/;
@@ -193,7 +193,7 @@ test("an id or key that joins the mark of one store to the rest of another's is 
   }
 });
 
-/** An id with another mark: its time and its random bits stay. */
+/** The id with another mark, and with the same time and random bits. */
 function withMark(mark: Mark, id: string): string {
   const plain = id.replaceAll("-", "");
   return markedUuid(mark, Number.parseInt(plain.slice(0, 12), 16), Buffer.from(plain.slice(20), "hex"));
@@ -270,7 +270,7 @@ test("a failed deletion of an object is repeated until it is done, and delays no
   expect(filledDatabases(service)).toHaveLength(listed.length);
 });
 
-test("requests during a store's deletion are answered, or refused as to an unknown store", async () => {
+test("requests during a store's deletion are answered, or refused like requests to an unknown store", async () => {
   const alarms = countAlarms(service, "stores");
   const store = await createHostedStore(service);
   const own = serviceOf(store);
@@ -342,12 +342,12 @@ test("a hosted service under load loses nothing acknowledged by kill -9, and lea
   let sent = 0;
   const nextCreate = (): Create => ({ key: `kill-key-${(sent += 1)}`, orderId: `kill-${sent}` });
   for (let round = 1; round <= KILLS; round += 1) {
-    // In the last rounds nothing but the load asks for anything.
+    // In the last rounds no store is deleted, and the load alone sends requests.
     const doomed = await storesWithCheckouts(round <= DELETION_KILLS ? AT_ONCE : 0);
     const loading = loadUntilGone(serviceOf(store), { connections: CONNECTIONS, nextCreate });
     await sleep(50 + random() * 250);
     const deleting = doomed.map(({ storeId }) => isDeleted(storeId));
-    // Some are acknowledged, and the others are on their way.
+    // Some deletions are acknowledged, and the others are in flight.
     await Promise.all(deleting.slice(0, (random() * doomed.length) / 2));
     await service.kill();
     for (const [create, answer] of (await loading).acknowledged) acknowledged.set(create, answer);
@@ -357,7 +357,7 @@ test("a hosted service under load loses nothing acknowledged by kill -9, and lea
     if (doomed.length > 0) await expectWholeOrGone(doomed, { deleted, round });
   }
   expect(deletions).toEqual(new Set(["acknowledged", "lost"]));
-  // Nothing asks the store any more: its alarm alone starts it.
+  // The store gets no more requests, so only its alarm can start it.
   const path = databaseOf(service, store.storeId);
   const events = (): readonly string[] =>
     readDatabase(path, (rows) => rows.prepare<[], string>("SELECT id FROM events").pluck().all());
@@ -383,7 +383,7 @@ async function storesWithCheckouts(count: number): Promise<readonly Owned[]> {
   return Promise.all(Array.from({ length: count }, storeWithCheckout));
 }
 
-/** Deletes a store, and returns whether that was acknowledged. */
+/** Deletes a store, and returns whether the deletion was acknowledged. */
 async function isDeleted(storeId: string): Promise<boolean> {
   return service.control(`/stores/${storeId}/delete`, {}).then(
     () => true,
@@ -391,7 +391,7 @@ async function isDeleted(storeId: string): Promise<boolean> {
   );
 }
 
-/** Each store is there with its key, or gone with everything that it had; gone if its deletion was acknowledged. */
+/** Checks that each store exists with its key, or is gone with all its rows; an acknowledged deletion must be done. */
 async function expectWholeOrGone(
   stores: readonly Owned[],
   { deleted, round }: { readonly deleted: readonly boolean[]; readonly round: number },

@@ -6,7 +6,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const JSON_TYPE = "application/json";
 
-/** Sends a request as it stands, and reads the answer until the connection ends. */
+/** Sends a request unchanged, and reads the answer until the connection ends. */
 async function send({ port }: SandboxHere, lines: readonly string[], body = ""): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let answer = "";

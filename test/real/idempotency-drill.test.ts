@@ -30,7 +30,7 @@ type Judged = {
 type Use = { readonly key: string; readonly kind: string; readonly request_id: string; readonly at: number };
 
 const DRILL = ["checklist", "run", "idempotency"];
-/** In this time a command that hangs has said its first line, on a machine that is very busy too. */
+/** Long enough for a hanging command to print its first line, even on a very busy machine. */
 const LONG_ENOUGH = ["--command-timeout", "10s"];
 const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
@@ -76,7 +76,7 @@ type Laboratory = {
   ) => Promise<Judged & { readonly code: number | null }>;
 };
 
-/** A sandbox and clients that are drilled against it; sandbox and drill are of this process, or of the real binary. */
+/** A sandbox, and drills of clients against it; sandbox and drills run in this process, or as the real program. */
 async function laboratory({
   start = startSandboxHere,
   type = runHere,
@@ -129,7 +129,7 @@ test("a client with one key for each purchase passes, and its log rows survive k
   `;
   const { code, verdict, steps } = await drill(commandOf(stored));
   expect([faults({ steps }), verdict, code]).toEqual([{}, "passed", 0]);
-  // Without a view of orders, what needs one is left out.
+  // Without a view of orders, the run skips histories that need a view.
   const client = Object.entries<History>(CLIENT_HISTORIES)
     .filter(([, { part, steps: all }]) => part === "idempotency" && all.every(({ act }) => act !== "look"))
     .map(([name]) => name);
@@ -146,7 +146,7 @@ test("a client with one key for each purchase passes, and its log rows survive k
     });
     return status;
   };
-  // Another process sees the row of a use when its answer is there.
+  // Once a create is answered, another process sees the row of its use.
   const kinds = () => usesOf(options.cwd).map(({ kind }) => kind);
   const before = kinds();
   const shown = usesOf(options.cwd);
@@ -167,7 +167,7 @@ test("a killed client leaves no process, and a client that draws a key at each s
   const { commandOf, drill } = await laboratory();
   const random =
     "const answer = await retrying(() => keyed(randomUUID()));\nprocess.exitCode = Number(answer.status !== 201);";
-  // The customer waits between two purchases: the other histories have their rows in client/idempotency-clients.
+  // The customer waits between two purchases. Other histories: test/client/idempotency-clients.test.ts.
   const { code, broken } = await drill(commandOf(random), FULL ? [] : ["--only", "client_killed"]);
   const found = broken.map(({ history, invariant }) => `${history}: ${invariant}`);
   expect([code, found]).toEqual([1, expect.arrayContaining(["client_killed: one_key"])]);
@@ -234,7 +234,7 @@ test("a command's child processes are killed at its timeout and at its end", asy
     try {
       return !execFileSync("ps", ["-o", "stat=", "-p", pid], { encoding: "utf8" }).startsWith("Z");
     } catch {
-      // There is no such process.
+      // No process has this id.
       return false;
     }
   };
@@ -270,7 +270,7 @@ test("the log has one row for each repeated key, with its request", async () => 
   const otherPath = await create("key-number-1", order, "/v1/checkout-sessions");
   expect([replay.status, otherBody.status, otherPath.status]).toEqual([201, 409, 409]);
   const [replayed, ...refused] = usesOf(harness.cwd);
-  // The answer carries the first request's id; the log this one's.
+  // A replayed answer has the id of the first request; the log has the id of the replay.
   expect(replay.requestId).toBe(first.requestId);
   expect(replayed).toMatchObject({ key: "key-number-1", kind: "replayed" });
   expect(replayed?.request_id).not.toBe(first.requestId);
@@ -282,7 +282,7 @@ test("the log has one row for each repeated key, with its request", async () => 
     expect(new Date(at).toISOString().slice(0, 16)).toBe("2026-02-01T00:00");
   }
 
-  // A create of the same batch that fails has the whole batch run twice.
+  // If one create of a batch fails, the whole batch runs twice.
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   database.exec(`CREATE TRIGGER broken BEFORE INSERT ON checkouts WHEN NEW.order_id = 'order-broken'
     BEGIN SELECT RAISE(ABORT, 'broken'); END`);

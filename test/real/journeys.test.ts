@@ -30,7 +30,7 @@ import { typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** The npm package, as npm installs its tarball in an empty project, without a network; in a release its own tarball. */
+/** The npm package, installed by npm in an empty project without a network; in a release the released tarball. */
 async function installedPackage(): Promise<Form> {
   const cwd = tempFolder();
   const npm = async (...words: readonly string[]) =>
@@ -45,7 +45,7 @@ async function installedPackage(): Promise<Form> {
   return programForm({ name: "npm package", command, half: 0, hosted: WITHOUT_NPX });
 }
 
-/** The executable, alone in a folder and without Node; in a release its own. */
+/** The executable, alone in a folder and without Node; in a release the released executable. */
 async function loneExecutable(): Promise<Form> {
   const command = [join(tempFolder(), "checkout-on-its-own")];
   const released = process.env["RELEASED_EXECUTABLE"];
@@ -54,7 +54,7 @@ async function loneExecutable(): Promise<Form> {
   return programForm({ name: "executable", command, variables, half: 1, hosted: WITHOUT_WORKER });
 }
 
-/** All drills, up to a shop that is ready. */
+/** Runs all drills, and checks that the shop is ready. */
 async function expectReady({ shell }: Form): Promise<void> {
   const { code, stdout, stderr } = await typeHead(WHOLE_SHOPS.node, shell ?? "");
   const verdict = /^(?:Not r|R)eady.*$/m.exec(stdout)?.[0];
@@ -64,7 +64,7 @@ async function expectReady({ shell }: Form): Promise<void> {
 /** A clone of this repository, in which `npx checkout` starts the built program. */
 const CLONE = programForm({ name: "clone", command: [process.execPath, PROGRAM], hosted: WITHOUT_NPX });
 
-/** A form that is installed in a root folder, where a release is tried. */
+/** A form that is installed in a root folder for the test of a release. */
 function formInRoot(text: string): Form {
   const given = JSON.parse(text) as Omit<Parameters<typeof programForm>[0], "hosted" | "folder"> & {
     readonly folder: string;
@@ -76,7 +76,7 @@ const IN_ROOT = process.env["FORM_IN_ROOT"];
 const FORMS: Readonly<Record<string, () => Form | Promise<Form>>> =
   IN_ROOT === undefined
     ? {
-        // The package is made of the sources: what fails in them fails in it.
+        // An error in the sources is also in the package, which is built from them.
         ...(FULL && { "the source": () => SOURCE }),
         "the npm package": installedPackage,
         "the executable": loneExecutable,
@@ -126,7 +126,7 @@ test("the single executable opens a browser, survives a kill in the background, 
   const cwd = tempFolder();
   const executable = join(cwd, "checkout-on-its-own");
   copyFileSync(file, executable);
-  // With the addon of SQLite and with Node inside, it passes their code on too.
+  // The executable contains SQLite's addon and Node, so it needs their licences too.
   const licenses = readFileSync(join(folder, "checkout-THIRD-PARTY-LICENSES.txt"));
   for (const passedOn of ["better-sqlite3 ", "zod ", "Node.js "])
     expect(licenses.includes(passedOn)).toBe(true);
@@ -185,7 +185,7 @@ test("an executable with an unusable cache folder, or half of its addon in it, s
   expect(await exec(half)).toEqual({ code: 0, stderr: "" });
   expect(readFileSync(join(half, "hosted-checkout", name)).equals(addon)).toBe(true);
   const planted = holding(Buffer.from("code of another user"));
-  // Only root can plant for another; a folder that all can write is refused as well.
+  // Only root can give a folder to another user; a folder that everybody can write is refused too.
   if (process.getuid?.() === 0) chownSync(join(planted, "hosted-checkout"), 12_001, 12_001);
   else chmodSync(join(planted, "hosted-checkout"), 0o777);
   const noFolder = join(whole, "hosted-checkout", name);

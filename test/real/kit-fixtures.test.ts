@@ -11,7 +11,7 @@ import { expectStories, suiteOf } from "../support/kit-suite.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const JEST = "30.5.2";
 
-/** The output of a run; its end shows that the sandbox was closed. */
+/** Runs a script; returns its output. The end of the script shows that the sandbox was closed. */
 function printed(cwd: string, args: readonly string[]): Promise<string> {
   const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined, NODE_TEST_CONTEXT: undefined };
   return new Promise((resolve) => {
@@ -21,7 +21,7 @@ function printed(cwd: string, args: readonly string[]): Promise<string> {
   });
 }
 
-// vitest is tested in test/real/documents-kit.test.ts, whose snippets it runs in the same process.
+// vitest is tested in test/real/documents-kit.test.ts, where one process of vitest runs all snippets.
 test("node:test gets a store for each test, and its story if the test fails, with import and require", async () => {
   const timeout = { options: "{ timeout: 500 }," };
   const name = `"hosted-checkout/testing/node"`;
@@ -78,7 +78,7 @@ test("Playwright gets a sandbox for each worker and a store for each test", asyn
   createStoreTest(base as never, { port: null });
   const [sandboxOf, { scope }] = fixtures?.sandbox ?? [undefined, { scope: "" }];
   expect(scope).toBe("worker");
-  // Playwright reads from its text what a fixture needs.
+  // Playwright reads the dependencies of a fixture from the text of its function.
   expect(String(sandboxOf)).toMatch(/^async \(\{\s*\}, use\)/);
   expect(String(fixtures?.store)).toMatch(/^async \(\{ ?sandbox ?\}, use, info\)/);
   let used: Sandbox | undefined;
@@ -115,7 +115,7 @@ test("the kit says what it needs on an older Node and on Bun", () => {
     );
 });
 
-/** The program of jest, from the registry the first time; undefined if that cannot be reached. */
+/** The program of jest, installed from the registry the first time; undefined if the registry cannot be reached. */
 async function jestFromRegistry(): Promise<string | undefined> {
   const cache = join(ROOT, "node_modules/.cache");
   const folder = join(cache, `jest-${JEST}`);

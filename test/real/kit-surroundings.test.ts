@@ -40,7 +40,7 @@ function project(files: Readonly<Record<string, string>> = {}): string {
 
 type Run = { readonly stdout: string; readonly stderr: string };
 
-/** A program of a merchant; that it ends at all shows that the kit keeps nothing alive. */
+/** Runs a merchant's program. The end of the program shows that the kit keeps no process alive. */
 function run(cwd: string, ...args: readonly string[]): Promise<Run> {
   return new Promise((resolve) => {
     execFile(process.execPath, args, { cwd, timeout: 60_000 }, (_failed, stdout, stderr) =>
@@ -103,8 +103,8 @@ test("an application whose Date a test has set verifies the sandbox's webhooks a
   }
 });
 
-// Sinon's default replaces process.nextTick, without which no socket of Node does anything.
-test("a start, a receiver, a wait and a close name fake timers that stop Node's sockets", async () => {
+// By default Sinon replaces process.nextTick, without which Node's sockets stop.
+test("a start, a receiver, a wait and a close fail with a message about fake timers that stop Node's sockets", async () => {
   const program = `
 import { startSandbox } from "hosted-checkout/testing";
 const sandbox = await startSandbox();
@@ -130,7 +130,7 @@ console.log(JSON.stringify(failed));
     );
 });
 
-/** Programs that fail by an error of the package, uncaught; each with a part of the message. */
+/** Programs that end with an uncaught error of the package, each with a part of its message. */
 const UNCAUGHT: readonly (readonly [string, string])[] = [
   ["await startSandbox({ sead: 1 });", "sead is not an option"],
   ["await startSandbox({ port: -1 });", "port"],

@@ -62,7 +62,7 @@ test("the timeline of an order begins with its request, whatever its id and the 
     for (const id of [order.id, order.order_id]) {
       const told = (await store.timeline(id)).entries.map(({ text }) => text.replace(/, key \S+/, ""));
       expect(told[0]).toBe("POST /v1/orders: 201");
-      // Entries of one millisecond have no order.
+      // Entries of the same millisecond have no defined order.
       expect(told.toSorted()).toEqual([
         "POST /v1/orders: 201",
         "POST /v1/orders: 409 order_conflict",
@@ -143,7 +143,7 @@ test("a wrong argument of an untyped caller is a CheckoutError that names it", a
       name: "CheckoutError",
       message: expect.stringContaining(said) as string,
     });
-  // Nothing was sent, and no receiver started.
+  // The refused calls sent nothing and started no receiver.
   expect([await store.endpoints.list(), (await store.requests.list()).length]).toEqual([[], 1]);
   const none = [null, undefined, "bytes", 5, {}, [1, 2], bytes.buffer];
   for (const one of none)
@@ -328,7 +328,7 @@ test("the kit reads no environment or folder of its program, and writes to no st
     encoding: "utf8",
     timeout: 60_000,
   });
-  // It ended by itself.
+  // The program ended by itself.
   expect([status, stderr]).toEqual([0, ""]);
   expect(JSON.parse(stdout)).toEqual({ own: true, same: true, left: [], exitCode: null, mask: 0o022 });
   expect(readdirSync(join(folder, "state"))).not.toContain("run.json");
@@ -448,7 +448,7 @@ test("a close ends waits and requests in flight", async () => {
   for (const one of [port, new URL(receiver.url).port]) expect(await isOpen(Number(one))).toBe(false);
 });
 
-/** The refusal of an unknown id. */
+/** The refusals of unknown ids. */
 const NOTHING_THERE = /^CheckoutError: (there is no checkout|this store has no request)/;
 
 test("every call of a closed or closing sandbox says so", async () => {
@@ -472,7 +472,7 @@ test("every call of a closed or closing sandbox says so", async () => {
   const whole = await (await start({ port: null, config })).snapshot();
   for (const [name, call] of Object.entries(calls)) {
     const sandbox = await startSandbox({ port: null, config });
-    // A request in progress may still be answered, or refused because the id is gone.
+    // A call in progress may still succeed, or be refused because its id does not exist.
     const ends = async (): Promise<string> =>
       call(sandbox).then(
         () => "done",
@@ -495,7 +495,7 @@ test("a receiver ends with its close, its store or its sandbox, in any order", a
     const [snapshot, whole] = [await store.snapshot(), await sandbox.snapshot()];
     const receivers = [await store.receiver()];
     for (const act of plan) {
-      // One of a store that is gone is refused, and leaves nothing.
+      // A receiver of a deleted store is refused and leaves no port open.
       if (act === "receiver") await store.receiver().then((one) => receivers.push(one), unlessNotFound);
       if (act === "close") for (const one of receivers) await one.close();
       if (act === "delete") await store.delete().catch(unlessNotFound);
@@ -526,7 +526,7 @@ test("await using deletes stores and closes sandboxes", async () => {
   await store[Symbol.asyncDispose]();
   await expect(store.events.list()).rejects.toMatchObject({ status: 404 });
   expect(await isOpen(Number(new URL(receiver.url).port))).toBe(false);
-  // This includes one that has already ended.
+  // A store that is already deleted can be disposed of again.
   await store[Symbol.asyncDispose]();
   await sandbox.store.orders.create(ORDER);
   await sandbox.store[Symbol.asyncDispose]();

@@ -44,7 +44,7 @@ const problemIn = ({ stderr }: Result) =>
   };
 const runOf = (harness: Harness) => JSON.parse(harness.readState("run.json")) as { control_token: string };
 
-/** The portal is served, and its link is its own. */
+/** Checks that the sign-in link leads to the sandbox's own portal. */
 function expectSignIn({
   base_url: baseUrl,
   portal_url: portalUrl,
@@ -126,7 +126,7 @@ test("--ephemeral refuses --detach and --reuse, and says what to do instead", as
   }
 });
 
-/** Settings of a running sandbox, and the differing field, if there is one. */
+/** Options of a start beside a running sandbox, and the field in which the sandbox differs, if any. */
 const SETTINGS: readonly (readonly [given: string, differs?: string])[] = [
   ["--port 4300"],
   ["--port 0"],
@@ -233,7 +233,7 @@ test("a start beside a running sandbox refuses a secret that differs, and shows 
   for (const flag of ["--reuse", "--detach"]) {
     const same = await typed(`sandbox start ${flag}`, { env: GIVEN });
     expect([flag, same.code, same.stderr]).toEqual([flag, 0, ""]);
-    // A key that came from outside is named by its variable, as by the first start.
+    // Like the first start, this start prints the variable of a given key instead of the key.
     for (const { stdout } of [first, same]) {
       expect(stdout).toMatch(/API key +CHECKOUT_SANDBOX_API_KEY\n/);
       expect(Object.values(GIVEN).filter((secret) => stdout.includes(secret))).toEqual([]);
@@ -249,7 +249,7 @@ test("a start beside a running sandbox refuses a secret that differs, and shows 
       expect(other.stderr).not.toContain(value);
     }
   }
-  // Any key of the first store is right, and one of another store is not.
+  // Any key of the first store is accepted, and a key of another store is refused.
   const made = JSON.parse((await typed("keys create --json")).stdout) as { readonly api_key: string };
   const store = JSON.parse((await typed("stores create --json")).stdout) as { readonly api_key: string };
   for (const [key, code] of [
@@ -316,7 +316,7 @@ test("sandbox stop asks first, and signals only a sandbox that does not answer",
   }
 });
 
-test("sandbox stop leaves the program of an embedded sandbox alone, even if it does not answer", async () => {
+test("sandbox stop does not stop the program of an embedded sandbox, even if the sandbox does not answer", async () => {
   const harness = createHarness();
   const terminate = () => {
     throw new Error("the program would have ended");

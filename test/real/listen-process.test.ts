@@ -26,7 +26,7 @@ const SECRET = "whsec_dGhpcy1pcy1hLXNlY3JldC1vZi1hLXRlc3QtYW5kLW5vLW90aGVy";
 const body = async (incoming: IncomingMessage): Promise<string> =>
   Buffer.concat((await incoming.toArray()) as Uint8Array[]).toString("utf8");
 
-/** A real server on a free port of one address; it ends with the test. */
+/** Serves on a free port of an address until the test ends; returns the port. */
 async function serve(server: Server, host: string): Promise<number> {
   server.listen(0, host);
   await once(server, "listening");
@@ -113,7 +113,7 @@ test("a listen that is killed and started again misses no event, and keeps each 
   // A delivery that was in flight at the kill is repeated after 5 s.
   await eventually("every event has come", () => expect(ids().size).toBe(expected));
   expect(isInOrder(application.got)).toBe(true);
-  // Forwarded twice is only what was taken, but not noted, in the moment of a kill: at most all that was in flight.
+  // Only deliveries in flight at a kill can be forwarded twice: accepted by the application, but not yet recorded.
   expect(application.got.length).toBeLessThanOrEqual(expected + rounds * DEFAULT_DELIVERIES_IN_FLIGHT);
   expect(await last.stop("SIGINT")).toBe(0);
   expect(last.output.stderr).toBe("");
@@ -212,6 +212,6 @@ test("listen takes bodies of up to 1 MiB from a service, over real sockets", asy
   expect([await send(1000), await send(1024 * 1024), await send(1024 * 1024 + 1)]).toEqual([200, 200, 413]);
   expect(application.got.map(({ event_id: id }) => id)).toEqual(["of-1000", `of-${1024 * 1024}`]);
   expect(await listening.stop()).toBe(0);
-  // No state folder was there, and none was made.
+  // The command has created no state folder.
   expect(existsSync(join(cwd, ".checkout"))).toBe(false);
 });

@@ -11,16 +11,16 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const PROGRAM = join(import.meta.dirname, "../support/tie-program.ts");
 const FILES = ["", "-wal", "-opening"] as const;
-/** The calls that change a file, its name or what is on disk; a process is killed before one of them. */
+/** The system calls that change a file, its name or the disk; a process is killed before one of these calls. */
 const CALLS = ["pwrite64", "write", "fsync", "fdatasync", "rename", "unlink", "ftruncate", "rmdir"];
 const TRIALS = size(3, 150);
-/** Kills of one folder, one after the other. */
+/** Number of successive kills in one folder. */
 const KILLS = 3;
 
-/** The version before the file of openings, which marked each commit. */
+/** The schema version before the file of openings; it marked each commit. */
 const OLDER: FileKind = { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 36 - 30 + 1) };
 
-/** A database of the version before, with one row: closed, or as a killed process left it. */
+/** Creates a database of the older version with one row, closed or as a killed process leaves it. */
 function olderFile(path: string, isKilled: boolean): void {
   const from = join(tempFolder(), "sandbox.db");
   const opened = openDatabase(from, { kind: OLDER });

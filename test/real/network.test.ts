@@ -104,8 +104,8 @@ test("links, forms and the QR code have the public URL behind an https proxy, wi
     const wallet = await sandbox.request({ path: started.headers["Location"] ?? "", headers: way });
     expect([way, wallet.status]).toEqual([way, 200]);
   }
-  // A request without another Host belongs to the portal, and is redirected to this machine's own address, which
-  // redirects no further.
+  // A request whose Host is localhost belongs to the portal: it is redirected to 127.0.0.1, which redirects no
+  // further.
   const away = await sandbox.request({ path, headers: { Host: "localhost:4242" } });
   expect([away.status, away.headers["Location"]]).toEqual([307, `http://127.0.0.1:4242${path}`]);
 });

@@ -12,7 +12,7 @@ import { sideBySide } from "../support/side-by-side.ts";
 type Note = {
   readonly what: "watched" | "connect" | "bind" | "lookup" | "udp" | "pipe";
   readonly detail: readonly (string | number)[];
-  /** The command line of the process that wrote it into a file. */
+  /** The command line of the process, if the note is from a log file. */
   readonly argv?: readonly string[];
 };
 
@@ -20,10 +20,10 @@ const PRELOAD = join(import.meta.dirname, "../support/note-network.cjs");
 const { watchNetwork } = createRequire(import.meta.url)(PRELOAD) as {
   readonly watchNetwork: (note: (one: Note) => void) => () => void;
 };
-/** The rows of commands that use no service, with effects. */
+/** Complete command lines for commands that use no service. */
 const ALONE_AS_TYPED: Readonly<Record<string, readonly string[]>> = {
   "sandbox start": ["sandbox start --ephemeral --port 0"],
-  // It runs another program, which npm fetches: the command line asks for that.
+  // `hosted dev` would make npm fetch another program, as its user wants.
   "hosted dev": ["hosted dev --help"],
   "sandbox stop": ["sandbox stop --dir nowhere"],
   "sandbox reset": ["sandbox reset --yes --dir nowhere"],
@@ -48,7 +48,7 @@ test("no command connects to, binds or resolves anything but this machine and na
   const watched = (name: string): Record<string, string> => ({
     NODE_OPTIONS: `--require ${PRELOAD}`,
     NETWORK_LOG: join(cwd, name),
-    // A connection through the proxy would be recorded.
+    // A connection through this proxy would be recorded.
     ALL_PROXY: "http://127.0.0.9:9",
     CHECKOUT_RETRIES: "0",
   });
@@ -90,7 +90,7 @@ test("no command connects to, binds or resolves anything but this machine and na
     return (what === "bind" || what === "lookup") && LOOPBACK.has(host);
   };
   expect(notes.filter((note) => !isNamed(note))).toEqual([]);
-  // The watch works: most commands have called the sandbox.
+  // The recording works, because most commands have called the sandbox.
   expect(notes.filter(({ what }) => what === "connect").length).toBeGreaterThan(lines.length / 3);
   const own = notesOf(join(cwd, "sandbox.log")).filter(({ what }) => what !== "watched");
   expect(own.filter(({ detail: [host] }) => !LOOPBACK.has(host))).toEqual([]);

@@ -7,7 +7,7 @@ import { PROGRAM } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { projectOf } from "../support/kit-projects.ts";
 
-/** A new network whose loopback has only ::1. */
+/** The commands that leave only ::1 on the loopback of a new network. */
 const ONLY_IPV6 = "ip link set lo up && ip addr del 127.0.0.1/8 dev lo";
 const HAS_NETWORKS = spawnSync("unshare", ["--net", "sh", "-c", ONLY_IPV6]).status === 0;
 
@@ -79,7 +79,7 @@ test("the sandbox, its commands, a shop and the kit work on a loopback with only
   ]);
 });
 
-/** A new network in which two connections to one address use up all local ports. */
+/** The commands that leave two local ports in a new network, so that two connections to one address use them up. */
 const TWO_PORTS = 'ip link set lo up && echo "40000 40001" > /proc/sys/net/ipv4/ip_local_port_range';
 const HAS_TWO_PORTS = spawnSync("unshare", ["--net", "sh", "-c", TWO_PORTS]).status === 0;
 

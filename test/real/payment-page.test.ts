@@ -94,7 +94,7 @@ const ENDINGS: readonly Ending[] = [
   },
 ];
 
-/** The ways in which an ending is reached. */
+/** The ways to reach an ending. */
 const WAYS = [true, false].flatMap((hasScript) =>
   ["alipay_plus", "wechat_pay"].map((method) => ({ hasScript, method })),
 );
@@ -103,7 +103,7 @@ test("a browser reaches every ending of a payment, with both methods, with and w
   const shop = await openShop();
   const scripted = await shop.visit("about:blank");
   const plain = await shop.visit("about:blank", { javaScriptEnabled: false });
-  // The ways take turns. The forms of every ending are sent with both methods by test/sandbox/payment-endings.test.ts.
+  // Each ending takes the next way; test/sandbox/payment-endings.test.ts sends the forms of all endings and methods.
   for (const [at, { name, act, status, heading }] of part([...ENDINGS.entries()], 2))
     for (const { hasScript, method } of part(WAYS, WAYS.length, at)) {
       const page = hasScript ? scripted : plain;
@@ -138,11 +138,11 @@ test("an open payment page follows changes from elsewhere without a reload", asy
     expect(await page.title()).toContain("Payment successful"),
   );
   expect(await page.evaluate("window.loadedOnce")).toBe(true);
-  // A screen reader announces what changes inside an element that was there before.
+  // A screen reader announces changes only inside an element that was already on the page.
   expect(await page.textContent("[role=status]")).toBe("Payment successful");
   expect(await page.evaluate("document.querySelector('[role=status]').seenBefore")).toBe(true);
   expect(shop.complaints).toEqual([]);
-  // The time left stands while the store's clock is frozen, and runs out when it is moved.
+  // The remaining time stands still while the store's clock is frozen, and runs out when the clock is moved.
   await shop.command("sandbox", "clock", "freeze");
   const left = await shop.sell();
   await page.goto(left.checkout_url);
@@ -160,7 +160,7 @@ test("an open payment page says that the server is silent, and ends when its che
   const page = await shop.visit(sold.checkout_url);
   const silence = "document.querySelector('.no-answer').getAnimations()[0]";
   await page.evaluate(`${silence}.currentTime = 4000`);
-  // Each answer restarts the count.
+  // Each answer restarts the time until the notice.
   const seen = `[${silence}.currentTime < 3000, getComputedStyle(document.querySelector(".no-answer")).visibility]`;
   await eventually("an answer is there", async () =>
     expect(await page.evaluate(seen)).toEqual([true, "hidden"]),
@@ -187,7 +187,7 @@ test("an open attempt shows a code on a desktop, the wallet's button on a phone,
     if ((await page.locator(".qr").count()) === 0) await page.click("button.primary");
     const wallet = page.locator("a.primary", { hasText: "Open the sandbox wallet here" });
     await wallet.waitFor();
-    // The style sheet decides what is visible.
+    // The style sheet decides which parts are visible.
     await page.waitForLoadState("load");
     const again = page.locator("a", { hasText: "Check again" });
     const parts = [page.locator(".qr"), wallet, page.locator(".waiting"), again];
@@ -236,7 +236,7 @@ test("double clicks, reloads, the back button and two tabs act once", async () =
   const second = await first.context().newPage();
   await second.goto(sold.checkout_url);
   const tabs = [first, second];
-  // On a busy machine one tab would follow the other before it is clicked.
+  // On a busy machine a tab would follow the other tab before the test clicks in it.
   const isFollowing = (route: Route): boolean => route.request().headers()["hx-request"] !== undefined;
   const stay = (route: Route): Promise<void> => (isFollowing(route) ? route.abort() : route.continue());
   await Promise.all(tabs.map((page) => page.route(sold.checkout_url, stay)));
@@ -291,7 +291,7 @@ test("the return link has both ids and no status, and is followed automatically 
   expect([request.method(), request.headers()["referer"]]).toEqual(["GET", undefined]);
   expect(await shop.statusOf(unpaid)).toBe("created");
 
-  // The page that was open while another device paid.
+  // A page that is open while another device pays.
   const sold = await shop.sell({ order_id: "order-1" });
   await page.goto(sold.checkout_url);
   await pay(sold);
@@ -320,7 +320,8 @@ test("the return link has both ids and no status, and is followed automatically 
 });
 
 /**
- * A browser's request and its answer. Each page is checked in both languages, or in the language that the seed selects.
+ * The locale of a browser, and the language of its pages. Each page is checked in both languages, or in the language
+ * that the seed selects.
  */
 type Language = { readonly locale: string; readonly lang: string; readonly from: number };
 const LANGUAGES: readonly Language[] = [
@@ -329,9 +330,9 @@ const LANGUAGES: readonly Language[] = [
 ];
 
 const HEIGHT = 700;
-/** A look at a page, and the rules of axe that it is looked at by; in each it has to fit. */
+/** A way to look at a page, and the rules of axe for it; the page must fit in every look. */
 type AxeLook = Look & { readonly by?: NonNullable<Parameters<typeof axeFaults>[1]> };
-/** Text at its normal size, or doubled. A theme changes only colours. */
+/** Looks with text at its normal size, or doubled; a theme changes only colours. */
 const LOOKS: readonly AxeLook[] = [
   { colorScheme: "light", width: 1440, text: "100%", by: { atLeast: 5 } },
   { colorScheme: "dark", width: 1440, text: "100%", by: { rules: ["color-contrast"] } },
@@ -342,7 +343,7 @@ const LOOKS: readonly AxeLook[] = [
   { colorScheme: "dark", width: 320, text: "100%" },
 ];
 
-/** The browser's own line for a page that is answered 403, 404 or 405. */
+/** The browser's own console line for a page with status 403, 404 or 405. */
 const ANSWERED_WITH_ERROR = /^Failed to load resource: the server responded with a status of 40[345]/;
 
 test("axe accepts the payment pages in every state, language and theme, and they fit a narrow phone with doubled text", async () => {
@@ -379,7 +380,7 @@ test("axe accepts the payment pages in every state, language and theme, and they
   const found = await Promise.all(LANGUAGES.map(look));
   expect(found.flat()).toEqual([]);
   expect(shop.complaints.filter((one) => !ANSWERED_WITH_ERROR.test(one))).toEqual([]);
-  // The rule would otherwise find something.
+  // The rules do find faults in a bad page.
   const bad = await shop.visit("about:blank");
   await bad.setContent("<main><img src='data:,'><button></button></main>");
   expect((await axeFaults(bad)).length).toBeGreaterThan(1);
@@ -393,7 +394,7 @@ type Shown = { readonly skeleton: string; readonly texts: readonly string[]; rea
 test("hostile texts of a merchant are escaped on the payment page", async () => {
   const shop = await openShop();
   expect(HOSTILE_TEXTS.length).toBeGreaterThanOrEqual(60);
-  // A page without a checkout, which does not update.
+  // A page without a checkout does not update itself.
   const page = await shop.visit(`${shop.sandbox.ready.checkout_origin}/`);
   const look = ({ checkout_url }: Sold): Promise<Shown> =>
     page.evaluate<Shown>(`(${SHOWN_IN_PLACE})(${JSON.stringify(checkout_url)})`);
@@ -408,7 +409,7 @@ test("hostile texts of a merchant are escaped on the payment page", async () => 
   expect(shop.complaints).toEqual([]);
 });
 
-/** A line break is shown as a blank, and a family as one picture; all else as on a terminal, also invisible blanks. */
+/** The text in a page: a line break is a blank, and a family is one picture; the rest is as on a terminal. */
 function inMarkup(text: string): string {
   const keepsJoiners = text.startsWith("😀");
   return keepsJoiners ? text : printable(displayText(text).replace(/\r\n|[\n\u2028\u2029]/g, " "));
@@ -433,7 +434,7 @@ async function follow(page: Page, label: string): Promise<void> {
   await page.waitForLoadState();
 }
 
-/** The largest elements of a page. */
+/** Values that make the elements of a page as wide as possible. */
 const WIDEST = { description: "W".repeat(128), amount_minor: Number.MAX_SAFE_INTEGER, currency: "CNY" };
 const WIDEST_ORDER = "W".repeat(20);
 
@@ -457,7 +458,7 @@ async function sendForms(checkout: Sold, forms: readonly Form[]): Promise<void> 
   }
 }
 
-/** The way to each page and state that there is; the store's clock stands. */
+/** Functions that open each page in each state, by name; the store's clock is frozen. */
 async function pagesInEveryState(shop: Shop): Promise<Record<string, (page: Page) => Promise<unknown>>> {
   let number = 0;
   const open = async (forms: readonly Form[], suffix = ""): Promise<string> => {
@@ -506,28 +507,28 @@ async function pagesInEveryState(shop: Shop): Promise<Record<string, (page: Page
     .filter(({ role, methods }) => role === "payer" && methods.includes("GET"))
     .map(({ path }) => new RegExp(`${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`))
     .filter((pattern) => !Object.values(addresses).some((address) => pattern.test(address)));
-  // A page that is missing from this list is examined by no other test.
+  // No other test examines pages that are missing in this list.
   expect(unseen).toEqual([]);
   const ways = Object.entries(addresses).map(
     ([name, address]) => [name, (visitor: Page) => visitor.goto(address)] as const,
   );
   const withoutToken = async (visitor: Page): Promise<void> => {
     await visitor.goto(created);
-    // At once: the next answer brings the token back.
+    // The form is sent at once, because the next answer brings the token back.
     await visitor.evaluate(
       "document.querySelector('input[name=token]').value = ''; document.querySelector('button.primary').click()",
     );
     await visitor.waitForSelector("main:not([hx-get]) h1");
   };
   const sentBack = async (visitor: Page): Promise<void> => {
-    // The page is looked at for longer than it stays.
+    // Without the interval the page does not return to the shop while it is examined.
     await visitor.addInitScript("window.setInterval = () => 0");
     await visitor.goto(succeeded);
   };
   return { ...Object.fromEntries(ways), succeeded: sentBack, "form refused": withoutToken };
 }
 
-/** The hidden parts of a page on a screen of one size, as an expression for the browser. */
+/** Measures the hidden parts of a page on a screen, as an expression for the browser. */
 const MEASURE = `({
   overflow: Math.max(0, document.documentElement.scrollWidth - window.innerWidth),
   brokenDigits: [...document.querySelectorAll(".digits")].flatMap((digits) => [...digits.childNodes]).filter((piece) => {

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { PROGRAM, run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A new process id namespace, with an init that ends with its starter, as in a container. */
+/** Options of `unshare` for a new PID namespace whose init ends with its starter, as in a container. */
 const NAMESPACE = ["--pid", "--fork", "--mount-proc", "--kill-child"];
 const HAS_NAMESPACES = spawnSync("unshare", [...NAMESPACE, "true"]).status === 0;
 
@@ -55,7 +55,7 @@ test("a second start from another PID namespace is refused, and commands name th
     expect([words, ended.code, said]).toEqual([words, code, expect.stringMatching(UNSEEN)]);
   }
 
-  // The lock ends with its process, however that ends.
+  // The lock ends with its process, even after a kill.
   first.child.kill("SIGKILL");
   await first.ended;
   const again = await run(["sandbox", "status"], { cwd });

@@ -14,18 +14,18 @@ import { sideBySide } from "../support/side-by-side.ts";
 const MAX_FIRST_PAINT_BYTES = 30 * 1024;
 const SHARED_SCRIPT = /\/(htmx|hx-\w+)\.js/;
 
-/** A way to look at a page: with all of axe's rules or some. It always has to fit. */
+/** A way to look at a page, and the rules of axe for it (default: all); the page must fit in every look. */
 type AxeLook = Look & { readonly rules?: readonly string[] };
 
-/** By how many pixels a page is too wide. */
+/** The number of pixels by which a page is too wide. */
 const EXCESS = "document.documentElement.scrollWidth - innerWidth";
 
-/** The tables of which a part is out of sight. */
+/** Tables that are partly out of sight. */
 const CUT_TABLES = `[...document.querySelectorAll(".scroll")]
   .filter((one) => one.scrollWidth > one.clientWidth)
   .map((one) => "a part is out of sight: " + one.getAttribute("aria-label"))`;
 
-/** The moments on a page in the program's format, outside of bytes and of text to type. */
+/** Times on a page in the program's format, except in code and in text to type. */
 const RAW_MOMENTS = `[...document.querySelectorAll("main *:not(time, pre, pre *, script)")]
   .flatMap((one) => [...one.childNodes])
   .filter((one) => one.nodeType === 3 && /\\d{4}-\\d\\d-\\d\\dT\\d\\d:/.test(one.data))
@@ -50,8 +50,8 @@ const EVERY_LOOK: readonly AxeLook[] = [
 ];
 
 /**
- * All rules once in the light, or colours in the dark in one width; then what a width or larger text can change. The theme
- * changes once, which costs the most.
+ * One look with all rules in the light theme, or with the colours in the dark theme; the other looks check only the
+ * width. The theme changes only once, because that is the slowest change.
  */
 const fewLooks = (colorScheme: Look["colorScheme"], darkWidth: 1440 | 390): readonly AxeLook[] => [
   { colorScheme: "light", width: 1440, text: "200%", rules: [] },
@@ -68,7 +68,7 @@ const SHARES = 12;
 const THEMES = FULL ? (["both"] as const) : (["light", "dark"] as const);
 type Theme = (typeof THEMES)[number];
 
-/** The looks of one page and of the next, which begins as the one before it ended. */
+/** The looks of one page and of the next page, which begins with the last look of the first. */
 function looksIn(theme: Theme): readonly [readonly AxeLook[], readonly AxeLook[]] {
   if (theme === "both") return [EVERY_LOOK, EVERY_LOOK.toReversed()];
   return [fewLooks(theme, 1440), fewLooks(theme, 390).toReversed()];
@@ -84,7 +84,7 @@ const LANGUAGES = [
   ["zh-CN", "zh-Hans"],
 ] as const;
 
-/** Tabs that are looked at side by side: more of them are no faster. */
+/** Number of tabs that examine pages side by side; more tabs are not faster. */
 const TABS = 3;
 
 /** A store with an entry in every list. */
@@ -145,7 +145,7 @@ async function filledShop(): Promise<{
   };
 }
 
-/** A tab of a browser that looks at pages, how many it has seen, and the addresses that are not looked at again. */
+/** A browser tab that examines pages, the number of its pages, and the addresses that are not examined again. */
 type Tab = {
   readonly page: Page;
   readonly showAs: ShowAs;
@@ -188,7 +188,7 @@ async function faultsOf(
   return faults;
 }
 
-/** The page with its styles and scripts, compressed. */
+/** The compressed size of a page with its styles and scripts. */
 async function firstPaintBytes(page: Page, body: Buffer): Promise<number> {
   const files = await page.evaluate<string[]>(
     `[...document.querySelectorAll("link[rel=stylesheet], script[src]")].map((one) => one.href || one.src)`,
@@ -210,7 +210,7 @@ function sizeOf(file: string): Promise<number> | undefined {
 
 test(`every page of the portal is accessible, fits and is small, in both themes and languages (seed ${SEED})`, async () => {
   const { shop, ids, more } = await filledShop();
-  // A saved story is a download, and has the markup of its page.
+  // A saved story is left out: it is a download with the markup of its page.
   const pages = [...portalPages(PORTAL_AREA.routes, ids), ...more].filter(
     ({ path }) => !path.endsWith(".html"),
   );
@@ -242,7 +242,7 @@ test(`every page of the portal is accessible, fits and is small, in both themes 
     });
     return found;
   };
-  // One after the other: both would only share the processor.
+  // The languages run one after the other, because together they would only share the processor.
   for (const [place, language] of LANGUAGES.entries()) {
     if (FULL) seen.clear();
     expect(await look(language, place)).toEqual([]);

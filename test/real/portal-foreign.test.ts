@@ -13,16 +13,16 @@ import { runHere, startSandboxHere } from "../support/program.ts";
 import { OTHER_HOST, sharedBrowser } from "../support/shop.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A name of the attacker's: the resolver of the browser leads it to this machine by now. */
+/** A host name of the attacker that the browser's resolver now resolves to this machine. */
 const REBOUND = OTHER_HOST;
-/** Without the words of our own pages, so that what is read can be told. */
+/** A page without any word of our own pages, so that stolen content can be recognized. */
 const EMPTY_PAGE = "<!doctype html><title>elsewhere</title>";
 
-/** Into how many parts the rows that an origin attacks are divided: the pages, and the many forms. */
+/** The number of parts per origin into which the pages and the many forms are divided; an origin attacks one part. */
 const PAGE_PARTS = 4;
 const FORM_PARTS = 12;
 
-/** The attempts of an attacker's page: each row of the tables, at each address of the sandbox. */
+/** A request that an attacker's page attempts. */
 type Attempt = { readonly url: string; readonly isForm: boolean; readonly body: string };
 
 test(`a foreign page changes, reads and writes nothing, whatever it sends to any route (seed ${SEED})`, async () => {
@@ -30,8 +30,8 @@ test(`a foreign page changes, reads and writes nothing, whatever it sends to any
   const { page: own, attempts, origins, stored, prefers, home } = site;
   expect(attempts.length).toBeGreaterThan(25);
   const [before, chosen] = [stored(), await prefers()];
-  // From every origin each row is attacked, or a part of them: which one, the seed says. Which headers of a browser open
-  // nothing of which row, is in test/portal/access.test.ts; here is shown which headers a browser sends.
+  // Each origin attacks all routes, or a part that the seed selects. This test shows which headers a browser sends;
+  // test/portal/access.test.ts shows that such headers open no route.
   for (const [place, origin] of origins.entries()) {
     const page = await own.context().newPage();
     await page.goto(origin);
@@ -46,7 +46,7 @@ test(`a foreign page changes, reads and writes nothing, whatever it sends to any
     expect([origin, await attack(page, attacked)]).toEqual([origin, []]);
     await page.close();
   }
-  // The reverse: a script on the portal acts on no page that payers see.
+  // In the other direction, a script on the portal cannot act on payers' pages.
   await own.goto(home);
   expect(await attack(own, site.payersAttempts)).toEqual([]);
   expect(changedTables(before, stored())).toEqual([]);
@@ -58,7 +58,7 @@ test(`a foreign page changes, reads and writes nothing, whatever it sends to any
   expect(changedTables(before, stored())).toContain("stores");
 });
 
-/** A sandbox, a browser that is signed in to it in both roles, and servers of an attacker beside it. */
+/** A sandbox, a browser that is signed in to it in both roles, and an attacker's server. */
 async function openSite() {
   const cwd = tempFolder();
   const [sandbox, browser] = await Promise.all([startSandboxHere({ cwd }), sharedBrowser()]);
@@ -86,7 +86,7 @@ async function openSite() {
   };
   const addressOf = (path: string): string =>
     path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => values[name] ?? order.id);
-  // A page that had even stolen the token of the forms could do nothing with it.
+  // Even a stolen token of the forms does not help the attacker.
   const body = new URLSearchParams({
     token: formToken ?? "",
     action: "freeze",
@@ -122,14 +122,14 @@ async function openSite() {
       `http://localhost:${elsewhere}/`,
       `http://127.0.0.1:${elsewhere}/`,
       `http://${REBOUND}:${elsewhere}/`,
-      // A document without an origin: its requests say `Origin: null`.
+      // A document without an origin, whose requests have `Origin: null`.
       `http://localhost:${elsewhere}/sandboxed`,
-      // The origin of the pages that payers see, and the sandbox by a name that is not its own.
+      // The origin of payers' pages, and the sandbox under a foreign name.
       `http://127.0.0.1:${port}/`,
       `http://${REBOUND}:${port}/portal`,
     ],
     stored: () => allRows(join(cwd, ".checkout", "sandbox.db")),
-    /** The choices of this browser, which no database holds. */
+    /** The preferences of this browser, which are in no database. */
     prefers: async () => {
       const looked = await context.newPage();
       const status = (await looked.goto(`${home}/clock`))?.status();
@@ -146,13 +146,13 @@ async function openSite() {
 
 const ATTACKER = join(import.meta.dirname, "../support/foreign-page.js");
 
-/** Sends everything that a page can send; returns what of it the page could read, or run. */
+/** Makes the page send all attempts in every way; returns the answers that the page could read or run. */
 async function attack(page: Page, attempts: readonly Attempt[]): Promise<unknown> {
   await page.addScriptTag({ path: ATTACKER });
   return page.evaluate(`attack(${JSON.stringify(attempts)})`);
 }
 
-/** Another user's server on this machine; one of its pages has no origin. */
+/** Starts another user's server on this machine; one of its pages has no origin. */
 async function serveEmptyPages(): Promise<number> {
   const server = createServer((request, response) => {
     const sandboxed = request.url === "/sandboxed";

@@ -23,7 +23,7 @@ async function openSite() {
     const page = await context.newPage();
     page.on("pageerror", ({ message }) => complaints.push(message));
     page.on("console", (message) => {
-      // The browser's own line for a page that is answered 401 or 404.
+      // The browser's own console line for a page with status 401 or 404 is no complaint.
       if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
         complaints.push(message.text());
     });
@@ -63,7 +63,7 @@ test("the sign-in code leaves the address bar at once, and is in no Referer, his
   expect(complaints).toEqual([]);
 });
 
-/** Another user's program on a port of this machine: the requests that browsers send to it, by their paths. */
+/** Starts another user's program on a port of this machine, and records the requests that browsers send to it. */
 async function listenBeside() {
   const got: { readonly path: string; readonly cookie: string; readonly referer: string }[] = [];
   const server = createServer(({ url: path = "", headers: { cookie = "", referer = "" } }, response) => {
@@ -100,19 +100,19 @@ test("a signed-in browser sends no cookie or address of the portal to another po
   for (const path of ["/", `${other}/admin`]) {
     await page.goto(`${home}/clock`);
     expect(await page.textContent("h1")).toBe("Clock");
-    // By a link on the page of the portal itself, which the browser follows as a person's click.
+    // The portal's own page leads to the other port, as a link would.
     await page.evaluate(`location.assign(${JSON.stringify(origin + path)})`);
     await page.waitForURL(origin + path);
     expect(got.at(-1)).toEqual({ path, cookie: "", referer: "" });
   }
-  // The page of that port requests all the others: a browser sends cookies to a path from every page.
+  // The page on the other port requests all other paths, because a browser sends a path's cookies from any page.
   got.length = 0;
   await page.evaluate(`Promise.all(${JSON.stringify(paths)}.map((path) => fetch(path)))`);
   expect(got.map(({ path, cookie }) => `${path} ${cookie}`).toSorted()).toEqual(
     paths.map((path) => `${path} `).toSorted(),
   );
   expect(paths).toContain(`${other}/admin`);
-  // Payment pages are elsewhere for a browser.
+  // Payment pages have another origin, so they get no cookie or referer either.
   const line = ["orders", "create", "--json", "--order-id", "order-1", "--price-id", "price_coffee"];
   const made = JSON.parse((await runHere(line, { cwd })).stdout) as {
     data: { checkout_url: string; id: string };
@@ -141,7 +141,7 @@ test("without JavaScript the link is pasted into the form, and the whole frame w
   expect(await page.textContent("h1")).toBe("Sign in");
 });
 
-/** A browser leaves the focus in a closed dialog until it draws the page again. */
+/** Presses a key in a closed dialog, where a browser leaves the focus until it paints the page again. */
 const KEY_IN_CLOSED_DIALOG = `
   const dialog = document.querySelector("#keys");
   dialog.showModal();
@@ -183,7 +183,7 @@ test("single keys navigate, but not while typing or when switched off", async ()
       await page.keyboard.press(key);
       expect([list, await page.evaluate(FOCUSED_ROW)]).toEqual([list, row]);
     }
-    // A row without a link does nothing, also with buttons in it.
+    // Enter in a row without a link does nothing, even if the row has buttons.
     await page.keyboard.press("Enter");
     expect([page.url(), await page.locator("main tbody details[open]").count()]).toEqual([
       `${home}/${list}`,
@@ -224,11 +224,11 @@ test("times are in the browser's zone, the store's clock runs, and commands can 
 test("lists and stories show dates in the browser's zone, and in UTC without JavaScript", async () => {
   const { cwd, visitSignedIn, home, complaints } = await openSite();
   await runHere(["sandbox", "clock", "set", "2030-01-01T20:00:00Z"], { cwd });
-  // No receiver listens there: the delivery is retried for days.
+  // No receiver listens at this address, so the delivery is retried for days.
   await runHere(["endpoints", "add", "http://127.0.0.1:9/hooks"], { cwd });
   await runHere(["orders", "create", "--order-id", "order-1", "--price-id", "price_coffee"], { cwd });
   await runHere(["sandbox", "clock", "advance", "30h"], { cwd });
-  // At two in the morning of 3 January in UTC, and later it is that day still, but not in Tokyo.
+  // Now it is 02:00 on 3 January in UTC; 14 hours later it is still 3 January in UTC, but not in Tokyo.
   await runHere(["orders", "create", "--order-id", "order-2", "--price-id", "price_coffee"], { cwd });
   await runHere(["sandbox", "clock", "advance", "14h"], { cwd });
   for (const [options, hours, listed] of [
@@ -258,7 +258,7 @@ test("lists and stories show dates in the browser's zone, and in UTC without Jav
       ]);
     }
     expect(days.size).toBeGreaterThan(1);
-    // Attempts lie on other days than their event, and say so themselves.
+    // Attempts on other days than their event show their date.
     expect(await page.textContent(".attempts li:last-child .at")).toMatch(/^2030-01-0\d \d\d:/);
   }
   await showsSavedStory({ cwd, visit: visitSignedIn, home });
@@ -287,7 +287,7 @@ async function showsSavedStory(site: {
   await page.goto(pathToFileURL(file).href);
   expect(await page.evaluate(looks)).toEqual(shown);
   expect(sent.filter((url) => !url.startsWith("data:"))).toEqual([pathToFileURL(file).href]);
-  // Its lines open without a script.
+  // The lines of the story open without a script.
   await page.click(".story summary >> nth=0");
   expect(await page.isVisible(".story details[open] .more")).toBe(true);
 }
@@ -308,7 +308,7 @@ test("sign-in and refusal pages are accessible from 320 px, and bar and menu fit
       const found = [colorScheme, width, name, await isTooWide(), await axeFaults(page)];
       expect(found).toEqual([colorScheme, width, name, false, []]);
     };
-    // A click does not wait for the page that it leads to.
+    // A click does not wait until the next page is loaded.
     const signIn = async (): Promise<void> => {
       const loaded = page.waitForEvent("load");
       await page.click("#sign-in button");
@@ -323,7 +323,7 @@ test("sign-in and refusal pages are accessible from 320 px, and bar and menu fit
     await page.fill("[name=admin_token]", adminTokenIn(cwd));
     await signIn();
     await merchantSignedIn(page.context(), sandbox);
-    // The menu of a phone is wider than it: where one is, is in sight.
+    // The menu is wider than a phone, but the entry of the current page is in sight.
     await page.goto(`${home}/launch`);
     const here = await page.locator(".menu [aria-current]").boundingBox();
     expect([width, here !== null && here.x >= 0 && here.x + here.width <= width]).toEqual([width, true]);

@@ -5,10 +5,10 @@ import { openHttpReceiver } from "../support/http-receiver.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 import { signedInBrowser } from "../support/portal-browser.ts";
 
-/** Pages whose forms are updated in place: as many as one browser can follow at once. */
+/** Pages whose forms are updated in place, as many as a browser can follow at once. */
 const PAGES = ["/launch", "/webhooks", "/catalog", "/stores"] as const;
 
-/** Another user changes the content of every page. */
+/** Changes the content of every page, as another user would. */
 async function change({ command, sell }: Shop): Promise<void> {
   const lines = [
     ["endpoints", "add", "http://localhost:9/hooks"],
@@ -33,7 +33,7 @@ async function change({ command, sell }: Shop): Promise<void> {
   await sell();
 }
 
-/** Opens what can be opened, types into each field, and goes on in the last one. */
+/** Opens all details, types into each field, and keeps the focus in the last field. */
 const FILL_IN = `(() => {
   const page = document.querySelector("#page");
   for (const details of page.querySelectorAll("details")) details.open = true;
@@ -47,7 +47,7 @@ const FILL_IN = `(() => {
   fields.at(-1)?.focus();
 })()`;
 
-/** A form being filled in: the position of each field, and its value. */
+/** The state of half-filled forms: the fields with their values, the open questions, and the focus. */
 const IN_HAND = `(() => {
   const page = document.querySelector("#page");
   const named = (field) => {
@@ -71,7 +71,7 @@ type InHand = {
 
 const inHand = (page: Page): Promise<InHand> => page.evaluate(IN_HAND);
 
-/** Whether the page has the forms that a reload would show: all that was changed has arrived. */
+/** The number of forms and rows after a reload and on the page; they are equal once all changes have arrived. */
 const IS_CURRENT = `(async () => {
   const answer = await fetch(location.href);
   const loaded = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -94,7 +94,7 @@ test("a live page follows changes without moving the focus, typed text or an ope
   await page.waitForSelector("#clock .frozen");
   const clock = await page.textContent("#clock time");
   expect(clock).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
-  // A list with rows that do not move meanwhile.
+  // The rows of a list do not move when a checkout is added.
   await page.goto(`${home}/checkouts`);
   await page.waitForSelector("#live[data-state=live]");
   const shownRows = (): Promise<unknown> =>
@@ -120,7 +120,7 @@ test("a live page follows changes without moving the focus, typed text or an ope
     const tab = at === 0 ? page : await page.context().newPage();
     await tab.goto(`${home}${path}`);
     await tab.waitForSelector("#live[data-state=live]");
-    // A field named id would stand for the id of its form.
+    // A field with the name `id` would replace the `id` property of its form.
     expect(await tab.evaluate('[...document.forms].filter(({ id }) => typeof id !== "string").length')).toBe(
       0,
     );

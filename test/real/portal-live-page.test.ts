@@ -15,7 +15,7 @@ async function isLive(page: Page): Promise<void> {
   await page.waitForSelector("#live[data-state=live]");
 }
 
-/** The behaviour of a browser when a tab is covered or shown again. */
+/** Hides or shows the page, as a browser does when its tab is covered or shown again. */
 async function setHidden(page: Page, hidden: boolean): Promise<void> {
   const property = `{ value: ${hidden}, configurable: true }`;
   await page.evaluate(
@@ -75,7 +75,7 @@ test("a live list counts new rows without moving; p pays the checkout, and r rep
   await page.waitForSelector(".checkout-head .badge.succeeded");
   expect((await shop.command("endpoints", "add", "http://127.0.0.1:9/hooks")).code).toBe(0);
   await isLive(page);
-  // The first press shows what the second one does.
+  // The first press only asks; the second press replays the event.
   await page.keyboard.press("r");
   await page.keyboard.press("r");
   type Listed = { readonly deliveries: readonly { readonly cause: string; readonly type: string }[] };
@@ -99,7 +99,7 @@ test("a page updates in place and keeps what is open, focused and typed, also wh
   await shop.sell();
   await payFor(shop, sold.id);
   await page.waitForSelector(".checkout-head .badge.succeeded");
-  // The announcement comes later, names the changes, and is made once in ten seconds.
+  // The announcement comes later, and at most once in ten seconds.
   await page.waitForSelector("#changes:text-is('The page has changed.')", { state: "attached" });
   const kept = (): Promise<unknown> =>
     page.evaluate(`({
@@ -117,7 +117,7 @@ test("a page updates in place and keeps what is open, focused and typed, also wh
   expect(await kept()).toEqual(inHand);
 });
 
-test("a visible page polls each second without downloads; a hidden one does not poll, and catches up when shown", async () => {
+test("a visible page polls each second without downloads; a hidden page does not poll, and catches up when shown", async () => {
   const { shop, page, home } = await openPortal();
   const sold = await shop.sell();
   await page.clock.install();
@@ -133,7 +133,7 @@ test("a visible page polls each second without downloads; a hidden one does not 
   const pass = async (seconds: number): Promise<void> => {
     for (let count = 0; count < seconds; count += 1) await page.clock.runFor(1000);
   };
-  // The request of the sale is logged after a moment, and the page shows it.
+  // The request of the sale is logged a moment later, and then the page shows it.
   await eventually("the page shows the whole story", async () => {
     await pass(1);
     expect(answers.at(-1)).toBe(304);

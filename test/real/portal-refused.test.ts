@@ -10,7 +10,7 @@ type WrongForm = {
   readonly path: string;
   readonly fields: Readonly<Record<string, string>>;
   readonly field: string;
-  /** The position among the page's forms that have the field. Default: there is one. */
+  /** A selector for the form, if several forms of the page have the field. */
   readonly form?: string;
 };
 
@@ -47,14 +47,14 @@ async function send(page: Page, { fields, field, form: which = "" }: WrongForm):
   await Promise.all([page.waitForEvent("load"), form.locator("button[type=submit]").click()]);
 }
 
-/** Waits until the wrong field has the focus: a browser moves it there when it draws the loaded page. */
+/** Waits until the wrong field has the focus, which a browser moves when it paints the loaded page. */
 function expectFocus(page: Page, { path, field }: WrongForm): Promise<void> {
   return eventually(`${path} has the focus in ${field}`, async () =>
     expect(await page.locator(`input[name="${field}"]:focus`).count()).toBe(1),
   );
 }
 
-/** The faults that axe finds in the page's own content, and whether the page is wider than its window. */
+/** The faults that axe finds in the page's own content, and a line if the page is too wide. */
 async function faultsOf(page: Page): Promise<readonly string[]> {
   const excess = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
   const found = await axeFaults(page, { within: "main" });
@@ -85,7 +85,7 @@ test("a refused form has the focus in its wrong field, also on a phone and witho
   await Promise.all([page.waitForEvent("load"), page.getByRole("button", { name: "+6h" }).click()]);
   expect(await page.locator(".move").innerText()).toMatch(/1 expired/);
   expect(await faultsOf(page)).toEqual([]);
-  // The same sign-in without scripts. The markup of every form: test/portal/refused-forms.test.ts.
+  // The same session without scripts. The markup of every form: test/portal/refused-forms.test.ts.
   const plain = await shop.visit("about:blank", { javaScriptEnabled: false });
   await plain.context().addCookies(await page.context().cookies());
   for (const one of part(FORMS, 4)) {

@@ -16,7 +16,7 @@ import { PROGRAM, runHere, startSandboxHere } from "../support/program.ts";
 
 const execute = promisify(execFile);
 
-/** A webhook as it arrived, and the secret that it was signed with. */
+/** A webhook as it arrived, and the secret of its signature. */
 type Arrived = {
   readonly secret: string;
   readonly timestamp: string;
@@ -24,13 +24,13 @@ type Arrived = {
   readonly body: Buffer;
 };
 
-/** How the snippets of a language are run as they are shown. */
+/** Runs the snippets of a language as they are shown. */
 type Runner = {
   /** A language that the machine may not have. */
   readonly needs?: TestedLanguage;
   /** Creates an order. */
   readonly create: (code: string, place: Place) => Promise<unknown>;
-  /** Returns the genuine webhooks among these. */
+  /** Returns for each webhook whether it is genuine. */
   readonly verify: (code: string, place: Place, arrived: readonly Arrived[]) => Promise<readonly boolean[]>;
 };
 
@@ -126,13 +126,13 @@ test("the overview shows the snippets as they are run, and docs/verifying.md has
   expect(pageText("README.md")).toContain(of("cli")?.create.trimEnd());
 });
 
-/** The text of code, as a browser shows it. */
+/** The text of code in HTML, as a browser shows it. */
 function codeOf(markup: string): string {
   const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
   return markup.replaceAll(/&([#\w]+);/g, (whole, name: string) => entities[name] ?? whole);
 }
 
-/** A shell that has the programs of this package, and the webhook where the snippets look for it. */
+/** Runs a snippet in a shell with this program, and with the webhook in the file and variables that snippets read. */
 async function shell(code: string, { folder, env }: Place, arrived?: Arrived): Promise<string> {
   if (arrived !== undefined) writeFileSync(join(folder, "body.json"), arrived.body);
   const { stdout } = await execute(
@@ -143,7 +143,7 @@ async function shell(code: string, { folder, env }: Place, arrived?: Arrived): P
   return stdout;
 }
 
-/** Asks about one webhook after the other. */
+/** Judges the webhooks one after the other. */
 async function oneByOne(
   arrived: readonly Arrived[],
   isGenuine: (one: Arrived) => Promise<boolean>,
@@ -153,7 +153,7 @@ async function oneByOne(
   return verdicts;
 }
 
-/** Runs the server of the snippet on a port that is free, and sends it the webhooks. */
+/** Runs the server of the snippet on a free port, and sends it the webhooks. */
 async function verifyByServer(
   code: string,
   { folder, env }: Place,

@@ -71,12 +71,12 @@ test(`every task of the portal works by clicks and meets no dead end (seed ${SEE
   const signIn = async (): Promise<Page> =>
     (await signedInBrowser(shop, { viewport: { width: 1440, height: 900 } })).page;
   const shared = await signIn();
-  // All tasks, without a script: test/portal/tasks.test.ts. Tasks that would sign the shared browser out come last.
+  // Tasks that would sign the shared browser out come last. All tasks without a browser: test/portal/tasks.test.ts.
   const tasks = part(PORTAL_TASKS, 4).toSorted(
     (one, other) => Number(one.changesBrowser ?? false) - Number(other.changesBrowser ?? false),
   );
   for (const task of tasks) {
-    // An open page of another browser would say that it was signed out.
+    // An open page of the shared browser would be signed out, and would complain.
     if (task.changesBrowser === true) await shared.close();
     const page = task.changesBrowser === true ? await signIn() : shared;
     results.push(await resultOf(shop, task, { page, receivers: `http://127.0.0.1:${port}` }));

@@ -11,10 +11,10 @@ const GLYPHS = {
   whole: ["--font-render-hinting=full", "--disable-font-subpixel-positioning"],
 } as const;
 
-/** The fonts of each kind that the machine has. */
+/** The generic font families, each with a font of the machine. */
 const FONTS = ["monospace", "sans-serif", "serif"] as const;
 const WIDTHS = [390, 768, 1440] as const;
-/** The last is a size of which no glyph is a whole number of pixels wide. */
+/** Sizes of text; at the last size no glyph is a whole number of pixels wide. */
 const TEXTS = ["100%", "200%", "106.7%"] as const;
 
 const closing: (() => Promise<void>)[] = [];

@@ -39,13 +39,13 @@ type Report = {
   }[];
 };
 
-/** The output beside the result: the drill for people, and its duration. */
+/** The expected stderr of a successful command: the steps of a drill without a failure, otherwise nothing. */
 function talkOf(line: string): unknown {
   const isDrill = line.startsWith("checklist run ") && !line.endsWith("--json");
   return isDrill ? expect.not.stringContaining("✗") : "";
 }
 
-/** A sandbox whose commands are one line of words. */
+/** A sandbox, and functions that run a command line given as one text. */
 async function openShop(args: readonly string[] = []) {
   const harness = createHarness();
   const sandbox = await harness.start(args);
@@ -79,7 +79,7 @@ function typist(harness: Harness, env: Readonly<Record<string, string>> = {}) {
 
 type Shop = Awaited<ReturnType<typeof openShop>>;
 
-/** The shop of the README, on the port of its endpoint: its receiver, its orders, and the page that customers return to. */
+/** Opens the shop of the README on the port of its endpoint: its receiver, its orders, and its return page. */
 function receive({ harness }: Pick<Shop, "harness">, secret: () => string): void {
   const orders = new Map<string, string>();
   const prices = new Map<string, string>();
@@ -147,7 +147,7 @@ function database({ harness }: Pick<Shop, "harness">): Database.Database {
   return new Database(join(harness.cwd, ".checkout/sandbox.db"));
 }
 
-test("a store becomes ready step by step, and an item that is undone turns the verdict back", async () => {
+test("a store becomes ready step by step, and an undone item makes it not ready again", async () => {
   const shop = await openShop();
   const { check, done, type, harness } = shop;
   const steps: (readonly [string, string])[] = [];
@@ -166,7 +166,7 @@ test("a store becomes ready step by step, and an item that is undone turns the v
   await accepted(shop);
   await open(WEBHOOKS);
   await open(DUPLICATES);
-  // Evidence from the log alone opens nothing.
+  // Evidence from the log alone passes no item.
   const order =
     "orders create --order-id order-1001 --payment-method alipay_plus --currency EUR --amount-minor";
   for (const amount of [1999, 1999, 2999]) await open(`${order} ${amount}`);
@@ -239,7 +239,7 @@ test("a store becomes ready step by step, and an item that is undone turns the v
   const connection = database(shop);
   const move = (url: string): void => {
     connection.prepare("UPDATE endpoints SET url = ? WHERE id = ?").run(url, endpoint);
-    // This is how long another process's change may go unseen.
+    // The change of another process may stay unnoticed for this long.
     harness.clock.advance(50);
   };
   move(`${HOOKS}/2`);
@@ -266,7 +266,7 @@ test("a store becomes ready step by step, and an item that is undone turns the v
   expect((await check()).open).toEqual(["return_origins", "webhook_verification", "idempotency_replay"]);
 });
 
-/** The steps of a page, but for the words by which the pages differ. */
+/** The steps of a page, without the words in which the pages differ. */
 const stepsOf = (page: string): readonly string[] =>
   launchSteps(page).map((step) => step.slice(0, step[0] === "production" ? 2 : 99).join(" "));
 
@@ -290,7 +290,7 @@ test("the steps of docs/launch.md and docs/ci.md make a store ready within exec 
     }
     expect((await inExec.check()).report).toMatchObject({ verdict: "ready", livemode: false });
 
-    // A broken client turns the verdict back, with any earlier log.
+    // A broken client makes the store not ready, whatever the earlier log shows.
     const [broken] = BROKEN_CLIENTS;
     installClient(harness, broken?.client ?? rightClient);
     const drill = ["checklist", "run", "idempotency", "--client-command", "client"];
@@ -318,7 +318,7 @@ test("a waiver replaces a drill as a risk until the drill decides or 7 days have
     expect(report.items.flatMap(({ assumptions }) => assumptions).join()).toContain(`by-hand-${name}`);
   expect((await type("checklist --json --allow-risks")).code).toBe(0);
   expect((await type("checklist --allow-risks --item store_active")).code).toBe(0);
-  // A later failed drill outweighs it; a passed one removes the risk.
+  // A later failed drill outweighs the waiver; a passed drill removes the risk.
   await done("sandbox clock advance 1ms");
   receive(shop, () => "whsec_another");
   await type(WEBHOOKS);
@@ -362,7 +362,7 @@ test("only the administrator opens the gate, and only after the other items", as
       expect.stringContaining(said),
     ]);
   }
-  // The approval is back, and the gate is not.
+  // The approval is restored, but the gate stays closed.
   expect((await check()).open).toContain("production_gate");
   const log = JSON.parse(await done("admin log --json")) as { acts: Record<string, unknown>[] };
   expect(log.acts.map(({ number, actor, action, note }) => [number, actor, action, note])).toEqual([
@@ -400,7 +400,7 @@ test("an inactive store or capability refuses orders at once", async () => {
   expect(await code(order("b", "USD"))).toBe("201");
   await done("admin deactivate");
   expect(await code(order("c", "USD"))).toBe("store_inactive");
-  // A replay is answered even if the store changed since (decision 3).
+  // A replay is answered even after a change of the store (decision 3).
   expect(await code(order("a", "EUR"))).toBe("201");
   await done("admin activate");
   expect(await code(order("c", "EUR"))).toBe("capability_missing");
@@ -468,7 +468,7 @@ test("every role accepts only its own token", async () => {
   expect(
     (await sandbox.request({ path: "/__sandbox/stores/default/admin/acts", headers: twice })).status,
   ).toBe(401);
-  // Only its own token reaches the command.
+  // A command of the administrator needs the admin token.
   writeFileSync(join(harness.cwd, ".checkout/admin.json"), JSON.stringify({ admin_token: run }));
   const refused = await type("admin close-gate");
   expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining("scope_missing")]);
@@ -493,12 +493,12 @@ test("the admin token is created once, kept in a private file and never shown", 
     await type("checklist --json"),
     await type("checklist --markdown"),
   ];
-  // A secret that was pasted into a note by mistake is not kept either.
+  // A secret in a note is redacted.
   for (const { stdout } of said.slice(-2)) expect(stdout).toContain("svc_test_…");
   const { stdout, stderr } = await sandbox.stop();
   for (const text of [...said.flatMap((one) => [one.stdout, one.stderr]), stdout, stderr])
     expect(text).not.toContain(token);
-  // No other file has it, and only the merchant's file has the API key.
+  // The admin token is in no other file, and the API key only in the merchant's file.
   for (const name of readdirSync(join(harness.cwd, ".checkout"))) {
     const text = readFileSync(join(harness.cwd, ".checkout", name), "latin1");
     if (name !== "admin.json") expect(text).not.toContain(token);
@@ -542,14 +542,14 @@ test("an ephemeral sandbox reads the admin token from the environment", async ()
   const both = typist(harness, { ...where, ...tokens });
   expect((await both.check()).open).not.toContain("production_credential");
   await both.done("production request");
-  // With the admin token alone nothing else can be done, and with the control token nothing of his.
+  // The admin token works only for commands of the administrator, and the control token for none of them.
   expect((await asAdministrator.type("production request")).code).toBe(7);
   expect((await typist(harness, { ...where, CHECKOUT_CONTROL_TOKEN: token }).type("stores show")).code).toBe(
     4,
   );
   const swapped = { ...where, CHECKOUT_ADMIN_TOKEN: tokens.CHECKOUT_CONTROL_TOKEN };
   expect((await typist(harness, swapped).type("admin log")).code).toBe(4);
-  // It is sent to this machine alone.
+  // The admin token is sent only to this machine.
   const away = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_ADMIN_TOKEN: token };
   harness.setFault(() => Promise.reject(new Error("nothing may be sent")));
   expect((await typist(harness, away).type("admin log")).code).toBe(2);
@@ -619,7 +619,7 @@ test("stores show lists capabilities and contents without a secret", async () =>
   expect(listed).toEqual({ store_id: sandbox.ready.store_id, capabilities: shown.capabilities });
 });
 
-/** The file, parsed by a third-party parser. */
+/** The content of an XML file, read by a third-party parser. */
 async function parseXml(
   path: string,
 ): Promise<{ readonly suite: Record<string, string>; readonly cases: string[][] }> {
@@ -678,7 +678,7 @@ test("the report has the same content as table, JSON, JUnit XML and Markdown", a
   expect(cases[2]?.at(-1)).toContain("risk: ");
   expect(cases[4]?.at(-1)).toContain("key <key>`@a|b");
 
-  // A risk fails as the exit code does, unless risks are allowed.
+  // A risk counts as a failure, as in the exit code, unless risks are allowed.
   await type("checklist --junit strict.xml");
   const strict = await parseXml(join(harness.cwd, "strict.xml"));
   expect(strict.suite).toMatchObject({ tests: "6", failures: "3", errors: "2", skipped: "0" });
@@ -751,7 +751,7 @@ test("the checklist of another service reads its calibration record and sends no
     },
     refuse: () => ({ status: 400, headers: {}, body: "" }),
   });
-  // The sandbox of this folder is as good as ready, and says nothing about another service.
+  // The sandbox of this folder is nearly ready, which proves nothing about another service.
   const quiet = await check();
   expect(quiet.report).toMatchObject({
     verdict: "not_ready",

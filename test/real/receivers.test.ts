@@ -14,19 +14,19 @@ import { drips, floods, openRawReceiver, says } from "../support/raw-receiver.ts
 import { tempFolder } from "../support/temp-folder.ts";
 import type { DeliveryEntry } from "../../src/core/webhook/shapes.ts";
 
-/** The time within which a receiver has answered, even on a busy machine. */
+/** Long enough for a receiver to answer, even on a busy machine. */
 const TIMEOUT_MS = 2000;
-/** Waits before the second and the third attempt, in milliseconds, a fifth more or less. */
+/** Minimum and maximum waits before the second and the third attempt, in milliseconds: a fifth less or more. */
 const SECOND_TRY = [4000, 6000] as const;
 const THIRD_TRY = [240_000, 360_000] as const;
 
 const MEBIBYTE = 2 ** 20;
 const GIBIBYTE = 2 ** 30;
-/** An answer that is cut off has filled the buffers of two sockets at most, which the system can make some MiB large. */
+/** Maximum bytes taken of an answer that is cut off: the buffers of two sockets, which may have some MiB each. */
 const MAX_TAKEN_BYTES = 16 * MEBIBYTE;
-/** Maximum growth of the program by all floods, as a ratio to its memory before them: it grows by a fifth. */
+/** Maximum growth of the program by all floods, as a ratio to its memory before them; usually it is a fifth. */
 const MAX_GROWTH = 1;
-/** Maximum cost of all floods as a ratio to the processor time of a start; they cost half of it. */
+/** Maximum processor time of all floods, as a ratio to the processor time of a start; usually it is a half. */
 const MAX_WORK = 3;
 const KEPT_BYTES = 4096;
 
@@ -40,7 +40,7 @@ type Expected = {
   readonly status?: number;
   readonly error?: DeliveryError;
   readonly answer?: string;
-  /** Where it was connected to. */
+  /** The IP address of the connection. */
   readonly address?: string | null;
   readonly state?: DeliveryEntry["state"];
   /** Milliseconds until the next attempt. */
@@ -100,7 +100,7 @@ test("any failure of a receiver's connection is audited and retried, and disturb
   for (const delivery of await site.tried(goodId, orders))
     check(delivery, ["is good", good.url, { status: 204, state: "succeeded", answer: "" }], 0);
   expect(good.got.map(({ verdict }) => verdict)).toEqual(["ok", "ok"]);
-  // It had received everything before the others received their last event.
+  // The good receiver got its last event before the hanging receiver did.
   expect(good.got.at(-1)?.at).toBeLessThan(hanging.requests.at(-1) ?? 0);
 
   await site.control.call("moveClock", { body: { action: "real" } });
@@ -245,7 +245,7 @@ test("localhost means 127.0.0.1 or ::1, whichever answers", async () => {
 const openSite = async (args: readonly string[] = []) =>
   siteOf(await startSandboxHere({ cwd: tempFolder(), args: ["--quiet", ...args] }));
 
-/** The sandbox of a site, its receivers' endpoints, and its orders. */
+/** Functions that create orders, add endpoints, and list the deliveries of a sandbox. */
 function siteOf(sandbox: Pick<SandboxProcess, "ready" | "port">) {
   const control = openControl(sandbox.port, sandbox.ready.data_dir ?? "");
   const target = { baseUrl: sandbox.ready.base_url, apiKey: apiKeyOf(sandbox), service: "", storeId: null };
@@ -304,7 +304,7 @@ async function vacantUrl(): Promise<string> {
   return `http://127.0.0.1:${await heldPort()}/hooks`;
 }
 
-/** Compares one attempt of a delivery with the expected one. */
+/** Compares an attempt of a delivery with the expected attempt. */
 function check(delivery: DeliveryEntry, [name, , expected]: Row, index: number): void {
   const { attempts, state, tries } = delivery;
   const attempt = attempts[index];
@@ -336,7 +336,7 @@ function check(delivery: DeliveryEntry, [name, , expected]: Row, index: number):
   expect(wait, name).toBeLessThanOrEqual(most);
 }
 
-/** The memory of a process and its processor time; nothing without /proc. */
+/** The memory and the processor time of a process; zeros without /proc. */
 function usageOf(pid: number | undefined): { readonly memoryBytes: number; readonly processorMs: number } {
   if (!existsSync(`/proc/${pid}/status`)) return { memoryBytes: 0, processorMs: 0 };
   const [, kilobytes = ""] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];

@@ -53,7 +53,7 @@ const REFUSED: readonly Refused[] = [
     code: "usage",
     env: { CHECKOUT_SANDBOX_ADMIN_TOKEN: "another-token-of-an-administrator" },
   },
-  // Elsewhere there is no such folder, or it cannot be written. Node's own way to make parents never ends there.
+  // Node's recursive mkdir loops forever below /proc; other systems have no /proc, or refuse to write there.
   {
     what: "a folder below /proc",
     code: process.platform === "linux" ? "file_missing" : "file_",
@@ -100,11 +100,11 @@ const REFUSED: readonly Refused[] = [
 ];
 
 /**
- * Every byte of a folder but the run file, which is of the start itself, the -shm, which only says what the log holds, and
- * a log of no bytes, which SQLite makes to read a database.
+ * The bytes of all files of a folder, except the run file, which the start itself writes, the -shm, which is only an
+ * index of the log, and an empty log, which SQLite creates to read a database.
  */
 function bytesOf(folder: string): Readonly<Record<string, string>> {
-  // A kill can leave a folder in which a file was being made.
+  // A kill can leave a folder with an unfinished file.
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))

@@ -23,7 +23,7 @@ type Entry = Readonly<Record<string, unknown>> & { readonly request_id: string }
 
 const ORDERS = "/v1/orders";
 
-/** Every request, ten at most. */
+/** A filter for all requests, at most ten. */
 const ALL: RequestFilter = {
   ofMerchant: false,
   statuses: null,
@@ -83,7 +83,7 @@ test("a refused request is logged in the store of its key, even a revoked key, o
   const [, explains = ""] = /checkout (--store \S+ explain \S+) says why/.exec(refused.stderr) ?? [];
   const { entries } = await json(explains);
   const [entry] = entries as unknown as readonly { readonly at: string }[];
-  // By the clock of its store.
+  // The entry has the time of its store's clock.
   expect(Date.parse(entry?.at ?? "") - harness.clock.now()).toBeGreaterThan(86_400_000);
   const typed = { env: { CHECKOUT_API_KEY: `svc_test_${"A".repeat(33)}` } };
   const unknown = await harness.run([...create.slice(0, -1), tea], typed);
@@ -434,7 +434,7 @@ test("positions of requests keep growing after a restart or reset, and beside an
         report: (problem) => void reported.push(problem),
       },
     );
-    /** Notes a request, has it written, and returns what the log has. */
+    /** Notes a request, writes it, and returns the entries of the log. */
     const note = (at: number): readonly (readonly number[])[] => {
       log.note(
         { method: "GET", target: "/v1/x" },
@@ -522,7 +522,7 @@ test("the requests of an order are found in every batch, also after the batch wa
   other.forget("a");
   append(other, [one(1, "order-1")]);
   expect(positions("order-1")).toEqual([1]);
-  // More than is remembered: nothing of them is.
+  // The log has more positions than the index remembers, and is searched without it.
   append(log, [one(90_000, "order-1")], "a", 100_000);
   expect([positions("order-1"), positions("order-2")]).toEqual([[90_000, 1], []]);
   log.close();
@@ -601,7 +601,7 @@ test("a request that is too large is logged in its store with its headers", asyn
   await sandbox.stop("SIGTERM");
 });
 
-/** A sandbox, its list of requests, and creates by its key. */
+/** Starts a sandbox; returns functions that list its requests and create with its key. */
 async function open(
   harness: Harness = createHarness(),
   args: readonly string[] = [],

@@ -36,8 +36,8 @@ async function openKit() {
 
 const NO_DRIFT = { names: [], drifts: [], fails: [] } as const;
 
-// All scenarios pass against the executable, by the lines of the document: test/real/journeys.test.ts; and in workerd:
-// test/real/hosted.test.ts.
+// test/real/journeys.test.ts runs all scenarios against the executable with the lines of the document, and
+// test/real/hosted.test.ts runs them in workerd.
 test("a scenario fails only at the steps that name the difference of a changed service", async () => {
   const { origin, access } = await openKit();
   const groups = groupedDrifts().toSorted((one, other) => other.names.length - one.names.length);

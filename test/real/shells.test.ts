@@ -18,7 +18,7 @@ import { installedShells, machineLine, type TestedShell } from "../support/machi
 import { tempFolder } from "../support/temp-folder.ts";
 
 const POSIX = installedShells().filter((shell) => shell !== "pwsh");
-/** Characters and pieces that mean something in some shell, or end what quotes began. */
+/** Characters and texts that have a meaning in some shell, or that end quotes. */
 const NASTY = [
   ...Array.from("'\"`$\\!#%^&*()[]{}<>|;:,.?~=+-_@/ \t\nabxn0179éß漢😀"),
   ...Array.from(
@@ -97,7 +97,7 @@ test("any quoted value is one word of every shell, byte for byte, and is not exe
   for (const shell of POSIX) {
     check(shell, VALUES, (value) => quote(value));
     check(shell, VALUES, (value) => quoteToCopy(value));
-    // The value of an option that begins with `-` is in one word with the option.
+    // An option and a value that begins with `-` are one word.
     const values = VALUES.flatMap((value, at) => (at % 8 === 0 ? [value, `-${value}`] : []));
     check(shell, values, (value) => optionToCopy("--order-id", value), optionWords);
   }
@@ -207,12 +207,12 @@ test("a test run says which shells and languages it had", () => {
   expect(machineLine()).toMatch(/^shells: sh\b.*; languages: [^\n]*$/);
 });
 
-/** Words that an option with this value has to be. */
+/** The expected words of an option with this value. */
 function optionWords(value: string): readonly string[] {
   return value.startsWith("-") ? [`--order-id=${value}`] : ["--order-id", value];
 }
 
-/** Runs all values with a word in one process of the shell, and looks for forbidden effects. */
+/** Prints the word of each value in one process of the shell, and compares the output with the expected words. */
 function check(
   shell: TestedShell,
   values: readonly string[],
@@ -238,7 +238,7 @@ function check(
   expect(got).toHaveLength(expected.length);
 }
 
-/** Prints how many arguments there are, each of them, and the body if that comes from the pipe. */
+/** A `curl` that prints the number of its arguments, the arguments, and a body from the pipe. */
 const CURL = {
   sh: `curl() { printf '%s\\0' "$#" "$@"; case "$*" in *" --data-binary @-") cat; printf '\\0';; esac; }
 CHECKOUT_BASE_URL=BASE CHECKOUT_API_KEY=KEY`,
@@ -246,7 +246,7 @@ CHECKOUT_BASE_URL=BASE CHECKOUT_API_KEY=KEY`,
 set CHECKOUT_BASE_URL BASE; set CHECKOUT_API_KEY KEY`,
 } as const;
 
-/** The arguments of each line, with its body in place of the option for the body. */
+/** Runs curl lines; returns the arguments of each line, with the body in place of the body's option. */
 function sentByCurl(shell: TestedShell, lines: readonly string[]): string[][] {
   const fields = read(shell, [CURL[shell === "fish" ? "fish" : "sh"], ...lines].join("\n"));
   return lines.map(() => {
@@ -257,9 +257,9 @@ function sentByCurl(shell: TestedShell, lines: readonly string[]): string[][] {
 }
 
 /**
- * A word in an argument of PowerShell: bare, or one literal in single quotes (four characters count as such) or double
- * quotes (four others). Undefined if it would be more than words: a character outside quotes with another meaning, or
- * an expansion in double quotes.
+ * Parses a word as PowerShell does: bare text, and literals in single quotes (four characters count as single quotes)
+ * or double quotes (four other characters). Undefined if the text is more than a word: it has a special character
+ * outside quotes, or an expansion in double quotes.
  */
 function readByPowerShell(text: string): string | undefined {
   let value = "";
@@ -283,7 +283,7 @@ const QUIET = {
   pwsh: ["-NoProfile"],
 } as const;
 
-/** The output of a script, between NULs. Fails if the script left a file in its folder. */
+/** Runs a script; returns its output, split at NULs. Fails if the script left a file in its folder. */
 function read(shell: TestedShell, script: string, at: "script" | "prompt" = "script"): string[] {
   const cwd = tempFolder();
   const folder = tempFolder();

@@ -15,7 +15,7 @@ const SKILL = readFileSync(join(ROOT, "skills/checkout/SKILL.md"), "utf8");
 const MAX_LINES = 150;
 const BLOCKS = Array.from(SKILL.matchAll(/^```sh\n([\s\S]*?)^```/gm), ([, block = ""]) => block);
 
-/** The drills take minutes; the heads of the shops, which `npm test` types, have the same drills. */
+/** Index of the recipe with the drills, which take minutes; the heads of the shops have the same drills. */
 const OF_DRILLS = 4;
 
 /** The end of each recipe's output. */
@@ -63,7 +63,7 @@ test.for(SHOPS)(
   },
 );
 
-/** Types all blocks into one shell; what each printed. */
+/** Types all blocks into one shell; returns the output of each block. */
 async function typeBlocks(language: "node" | "python") {
   const cwd = projectOf({}, ["express"]);
   const port = await heldPort();

@@ -27,7 +27,7 @@ import { eventually, runOn } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 
 const TEA = "00000000-0000-4000-8000-00000000000a";
-/** Columns that each restore encrypts again; and tables of no store, or of all stores together. */
+/** Columns that each restore encrypts again, and tables without rows of a single store. */
 const SEALED = new Set(["nonce", "sealed"]);
 const OF_NO_STORE = new Set([
   "home",
@@ -42,7 +42,7 @@ const OF_NO_STORE = new Set([
 
 type Rows = Readonly<Record<string, readonly string[]>>;
 
-/** All rows of the file in their order, by table; of one store, or of all others. */
+/** All rows of a store, or of all other stores, by table and in their order. */
 function rowsOf(database: Database.Database, storeId: string, which: "own" | "others" = "own"): Rows {
   const tables = database
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
@@ -59,7 +59,7 @@ function rowsOf(database: Database.Database, storeId: string, which: "own" | "ot
         const isOwn = own.has(row["store_id"] ?? row["checkout_id"] ?? row["delivery_id"] ?? row["id"]);
         return table === "merchants" || isOwn === (which === "own");
       });
-      // Where a place was taken since, all rows of the store go behind it together; events have a floor in place of that.
+      // If another row took a position, a restore moves all rows of the store behind it; events have a floor instead.
       const first = table === "events" || which === "others" ? 0 : Number(mine[0]?.["position"]);
       const shownAs = (name: string, value: unknown): unknown => {
         if (SEALED.has(name)) return 0;
@@ -119,7 +119,7 @@ function keyOf(harness: Harness, id: string): string {
   return stores[id]?.api_key ?? "";
 }
 
-/** Two stores with a receiver each, and the actions on one of them. */
+/** Two stores, each with a receiver, and functions that change one of them. */
 async function openTwo() {
   const site = await open();
   const { harness, sandbox, control, first } = site;
@@ -225,7 +225,7 @@ test("a restore of the whole sandbox brings back deleted stores and removes late
   expect([rowsOf(database, first), rowsOf(database, TEA)]).toEqual(taken);
   expect(database.prepare("SELECT id FROM stores ORDER BY rowid").pluck().all()).toEqual([first, TEA]);
   expect(keyOf(harness, String(made))).toBe("");
-  // No key is in a snapshot: what was kept of it is gone, and it is in force.
+  // A snapshot contains no API key: the kept copy of the key is gone, but the key is active.
   expect([keyOf(harness, TEA), done.stderr]).toEqual([
     "",
     expect.stringContaining(`no API key of store ${TEA}`),
@@ -268,7 +268,7 @@ test("another sandbox restores a snapshot with its first store, key and signing 
     body: JSON.stringify({ order_id: "o-1", price_id: "price_coffee" }),
   });
   expect([replayed.status, replayed.headers["Idempotent-Replayed"]]).toEqual([201, "true"]);
-  // A restart reads what was restored with its own master key.
+  // A restart decrypts the restored secrets with the sandbox's own master key.
   await other.sandbox.stop();
   const restarted = await other.harness.start();
   expect([restarted.ready.store_id, restarted.ready.signing_secret]).toEqual([
@@ -301,7 +301,7 @@ test("a snapshot has no readable key, token, secret or path of this machine", as
   }
 });
 
-/** A snapshot with one bit of it changed; the same one for each number. */
+/** A copy of a snapshot with one bit changed, which the seed and `number` select. */
 function withAnotherBit(whole: Uint8Array, number: number): Buffer {
   const [bit = 0] = fc.sample(fc.nat(whole.length * 8 - 1), { seed: SEED + number, numRuns: 1 });
   const bytes = Buffer.from(whole);
@@ -431,7 +431,7 @@ test("a missing store of a snapshot is created, unless another store has its key
     409,
     expect.stringContaining("does not contain"),
   ]);
-  // Another store has the API key by now.
+  // Another store now has the API key.
   await control(`stores/${TEA}/delete`, {});
   const other = "00000000-0000-4000-8000-00000000000b";
   await control("config", { stores: [{ id: other, name: "Other" }] });
@@ -577,7 +577,7 @@ test("event positions keep growing across a restore, and a used position is repl
   await control(`stores/${first}/snapshots/restore`, { name: "one" });
   await order(first, "e");
   expect(positions(first).at(-1)).toBe((last ?? 0) + 1);
-  // The audit log has no floor: the places that a reset frees are taken by others.
+  // The audit log has no floor: other rows take the positions that a reset frees.
   const act = (storeId: string) => control(`stores/${storeId}/waivers`, { drill: "duplicates", reason: "r" });
   await act(first);
   await act(first);
@@ -598,7 +598,7 @@ test("a snapshot has exactly the tables with rows of a store", () => {
   const world = { now: () => 1, freshId: () => "", randomBytes: (length: number) => new Uint8Array(length) };
   const context = { store: opened.value, world, masterKey: new Uint8Array(32) };
   expect(() => takeSnapshot(context, { storeId: TEA })).toThrow(/exists and is not being erased/);
-  // Every statement is prepared: one for a table that neither names its store nor is known would fail.
+  // A table without a known reference to its store would fail here, because the statements of all tables are prepared.
   const bytes = takeSnapshot(context, "all");
   expect(Buffer.compare(takeSnapshot(context, "all"), bytes)).toBe(0);
   expect(SNAPSHOT_FILE.migrations).toBe(SANDBOX_FILE.migrations);

@@ -9,7 +9,7 @@ import { REAL } from "../support/real.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** Special files, made at a path, with their names. A git repository or an archive brings most of them. */
+/** Special files, each with its name in refusals and a function that creates it. Most may come in a git repository. */
 const KINDS = {
   "a link to a device": ["is a device", (path: string) => symlinkSync("/dev/zero", path)],
   "a pipe": ["is a pipe", (path: string) => execFileSync("mkfifo", ["-m", "600", path])],
@@ -33,7 +33,7 @@ const KINDS = {
 const SIGNED = ["--timestamp", "1", "--signature", "a".repeat(64)];
 const SECRET = { CHECKOUT_SIGNING_SECRET: `whsec_${"a".repeat(43)}` };
 
-/** Commands with the file that each reads; `{}` is its path. A configuration is found, not named. */
+/** Commands, each with the file that it reads; `{}` is the path of the file. */
 const READERS: readonly (readonly [
   file: string,
   args: readonly string[],
@@ -69,7 +69,7 @@ test("every reader refuses a file that is not ordinary or is too large", async (
     const { code, stdout, stderr } = await read(one);
     const [called] = KINDS[one.kind];
     const isOwn = READERS[one.at]?.[0].startsWith(".checkout/") === true;
-    // The state folder is looked at before anything in it is read: there a link counts as a link.
+    // The files of a state folder are examined before they are read, and a link is refused as a link.
     const words = isOwn
       ? /not a regular file|is too large|is missing|is not an SQLite database/
       : new RegExp(called);

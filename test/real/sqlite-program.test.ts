@@ -7,10 +7,10 @@ import { openSeenEvents } from "../../src/store/journal/journal.ts";
 import { createHarness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** The first SQLite that has what the tables are made of. */
+/** The first version of SQLite with all features of the tables. */
 const NEEDED = [3, 37];
 
-/** The output of the machine's sqlite3. Throws its stderr, to which it writes on any failure. */
+/** Runs the machine's sqlite3; returns its output. Throws with its stderr, which any failure writes. */
 function sqlite(path: string, words: string, input = ""): string {
   const { status, stdout, stderr } = spawnSync("sqlite3", ["-bail", path, ...(words === "" ? [] : [words])], {
     input,
@@ -21,7 +21,7 @@ function sqlite(path: string, words: string, input = ""): string {
   return stdout;
 }
 
-/** The version of the machine's sqlite3, as far as it can read the files; undefined if there is none. */
+/** The version of the machine's sqlite3; undefined if it is missing or cannot read the files. */
 function versionHere(): string | undefined {
   const { stdout } = spawnSync("sqlite3", ["--version"], { encoding: "utf8" });
   const [version = ""] = (stdout ?? "").split(" ");
@@ -92,7 +92,7 @@ test("an older sqlite3 checks, copies, dumps and restores every database of a us
       ]);
     }
   }
-  // A copy is taken for the file itself.
+  // A sandbox starts with the copies in place of its files.
   for (const name of names.slice(0, 3)) {
     const path = join(folder, name);
     const copy = join(tempFolder(), name);

@@ -59,7 +59,7 @@ test("a server whose files were removed acknowledges nothing more, and says so",
   expect(sandbox.output.stderr).not.toMatch(/\n\s+at |bug in checkout/);
 });
 
-/** A folder with an order, and a second sandbox killed after another order, with the database of the time between. */
+/** A folder whose sandbox was killed after its second order; `before` is a copy of the database before this order. */
 async function killedFolder() {
   const cwd = tempFolder();
   const options = { cwd, args: ["--quiet", "--dir", "state"] };
@@ -114,7 +114,7 @@ const OPEN = join(import.meta.dirname, "../support/open-program.ts");
 const FILES = ["", "-wal", "-shm"] as const;
 const ALL_FILES = [...FILES, "-opening"] as const;
 
-/** A database with its log, as a killed process leaves it, so that all three files are opened. */
+/** A database with its log, as a killed process leaves it; opening it opens all three files. */
 async function killedDatabase(): Promise<string> {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd, args: ["--quiet", "--dir", "state"] });
@@ -124,7 +124,7 @@ async function killedDatabase(): Promise<string> {
   return copied;
 }
 
-/** A copy of a database, of all its files or of some. */
+/** Copies all files of a database, or some of them; returns the path of the copy. */
 function copyOf(database: string, files: readonly (typeof ALL_FILES)[number][] = ALL_FILES): string {
   const path = join(tempFolder(), "sandbox.db");
   for (const ending of files) copyFileSync(database + ending, path + ending);
@@ -150,7 +150,7 @@ test("a database file that cannot be opened or extended is reported with its cau
     [["-shm"], "ftruncate", "EIO", "disk_io_error"],
   ] as const;
   for (const [endings, call, error, reason] of rows) {
-    // One process opens a database for each file that the call fails for.
+    // One process opens a database for each file for which the call fails.
     const opened = endings.map((ending) => ({ ending, path: copyOf(killed) }));
     const failing = opened.flatMap(({ ending, path }) => ["-P", path + ending]);
     const paths = opened.map(({ path }) => path);
@@ -158,16 +158,16 @@ test("a database file that cannot be opened or extended is reported with its cau
     const reasons = said.map((line) => line.split(" ")[0]);
     expect([call, error, endings, reasons]).toEqual([call, error, endings, endings.map(() => reason)]);
   }
-  // A disk without room for the index is reported as full, also if SQLite names another error.
+  // A disk without room for the index is reported as full, even if SQLite names another error.
   expect(await openTraced([killed], failingCall("pwrite64,ftruncate", "ENOSPC"))).toEqual([
     expect.stringMatching(/^disk_full /),
   ]);
 });
 
-/** Opens copies of a database under strace, which is told what to do with their reads. */
+/** Opens copies of a database under strace, whose options decide the result of their reads. */
 function readingTraced(killed: string): (strace: readonly string[]) => Promise<string> {
   return async (strace) => {
-    // Each run ends with a database without a log.
+    // Each run leaves its copy without a log, so each needs a new copy.
     const path = copyOf(killed, ["", "-wal", "-opening"]);
     const files = ["", "-wal"].flatMap((ending) => ["-P", path + ending]);
     const traced = runTraced([path], { cwd: dirname(path), strace: [...strace, ...files], program: OPEN });
@@ -186,7 +186,7 @@ test("a read that fails once or permanently is never called damage", async ({ an
   const found = new Map<string, string>();
   for (const when of part(trials, 60))
     found.set(when, await tried(["-o", "/dev/null", ...failingCall("pread64", `EIO:when=${when}`)]));
-  // SQLite itself reads some pages again.
+  // Some failures have no effect, because SQLite reads some pages again.
   const others = [...found].filter(([, said]) => said !== "opened\n" && !said.startsWith("disk_io_error "));
   expect(others).toEqual([]);
   expect([...found.values()].filter((said) => said.startsWith("disk_io_error ")).length).toBeGreaterThan(0);
@@ -198,7 +198,7 @@ test("a page of the schema that the disk never returns is a read error, which SQ
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const tried = readingTraced(await killedDatabase());
   const log = join(tempFolder(), "calls");
-  /** The numbers of the reads of a whole MiB when one read has failed: only after word of damage we read so much. */
+  /** The positions of reads of a whole MiB after the nth read failed; only after a report of damage we read so much. */
   const readingAgain = async (nth: number): Promise<number[]> => {
     const said = await tried(["-o", log, ...failingCall("pread64", `EIO:when=${nth}`)]);
     const calls = readFileSync(log, "utf8").match(/pread64\(.*/g) ?? [];
@@ -278,7 +278,7 @@ test("too many open files are reported as such, at any limit", () => {
     { left, path: join(tempFolder(), "new.db") },
   ]).flat();
   const words = (some: typeof trials): string[] => some.map(({ left, path }) => `${path}=${left}`);
-  // The first that a process opens needs descriptors for SQLite itself too: those with the fewest have their own.
+  // The first opening in a process needs more descriptors for SQLite itself, so the tightest limits get a new process.
   const alone = trials.filter(({ left, path }) => FULL || (left < 3 && path !== existing));
   const [first, ...said] = open(existing, ...words(trials));
   expect([first, said.length]).toEqual(["opened", trials.length]);
@@ -306,7 +306,7 @@ test("a full disk is called full, whatever was being written", async ({ annotate
   if (!whole.ok) throw new Error(whole.refusal.message);
   whole.value.close();
   const needed = Math.ceil(statSync(open).size / 1024);
-  // Too little for the file, and from there up for the log and its index, page by page.
+  // Disks without room for the file, and then with room for the log and its index, page by page.
   const all = [8, 100, 200, ...Array.from({ length: 20 }, (_, pages) => needed + 4 * (pages - 2))];
   const disks = part(all, 4).map((size) => ({ size, disk: join(tempFolder(), `${size}`) }));
   for (const { disk } of disks) mkdirSync(disk);
@@ -330,7 +330,7 @@ test("a full disk is called full, whatever was being written", async ({ annotate
   const others = found.filter(({ first }) => first !== "disk_full" && first !== "opened");
   expect(others).toEqual([]);
   expect(found.filter(({ first }) => first === "disk_full").length).toBeGreaterThan(2);
-  // With room it opens, and nothing of the first time is left.
+  // After the disk is enlarged, the database opens, and nothing of the first opening is left.
   for (const { size, later, files } of found) expect([size, later, files]).toEqual([size, "opened", "a.db"]);
 });
 
@@ -348,7 +348,7 @@ test("a file size limit is reported as such", () => {
   expect(found.map(([, said]) => said)).toContain("file_too_large");
 });
 
-test("the health check fails after a failed write, until one succeeds", async () => {
+test("the health check fails after a failed write, until a write succeeds", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd, args: ["--quiet", "--dir", "state"] });
   const other = new Database(join(cwd, "state", "sandbox.db"));
@@ -358,7 +358,7 @@ test("the health check fails after a failed write, until one succeeds", async ()
     body: expect.stringContaining("another process keeps the file locked"),
   });
   expect((await health(sandbox))[0]).toBe(503);
-  // A page, an operation of the control API and the health check say as well when to try again.
+  // A page, an operation of the control API and the health check also say when to try again.
   const { checkout_origin: origin, control_token: token, store_id: store } = sandbox.ready;
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const endpoint = JSON.stringify({ url: "http://127.0.0.1:9/hooks" });
@@ -413,7 +413,7 @@ test("a disk that fails every request is logged once, then counted, and never wi
   }
 });
 
-test("every kind of failure has its own streak, which ends when it stops", () => {
+test("every kind of failure has its own streak, which ends with the failure", () => {
   const { clock } = createHarness();
   const written: string[] = [];
   const stream = new Writable({
@@ -428,7 +428,7 @@ test("every kind of failure has its own streak, which ends when it stops", () =>
   const [full, broken] = [disk("SQLITE_FULL"), disk("EIO")];
   const bugs = [1, 2].map((number) => new TypeError(`${number} is no order`));
   for (let round = 0; round < 3; round += 1) {
-    // Full and broken by turns, as a dying disk is, and a bug with the name of the error in its message.
+    // Failures by turns, as of a dying disk that is full, and a bug.
     report(`full-${round}`, full);
     report(`broken-${round}`, broken);
     bugs.slice(0, 1).forEach((bug) => report(`bug-${round}`, bug));

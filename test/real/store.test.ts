@@ -79,7 +79,7 @@ test("a foreign or truncated database is refused with the reason and never writt
   }
 });
 
-test("half-written files of a crash are removed by the next start, but not the files of a running process", () => {
+test("the next start removes half-written files of a crash, but not the files of a running process", () => {
   const folder = tempFolder();
   const path = join(folder, "a.db");
   const dead = spawnSync(process.execPath, ["--version"]).pid;
@@ -100,12 +100,12 @@ test("a new database gets its name when it is complete, and leaves nothing besid
   expect(readdirSync(folder)).toEqual([]);
   const whole = open(path);
   expect(readdirSync(folder).toSorted()).toEqual(["a.db", "a.db-shm", "a.db-wal"]);
-  // All that matters is in the file itself: what a lost -wal would take with it was never only there.
+  // All content is in the file itself, so a lost -wal would lose nothing.
   expect(statSync(`${path}-wal`).size).toBe(0);
   whole.close();
 });
 
-test("a log without its database is never given to a new one", async () => {
+test("a log without its database is never given to a new database", async () => {
   const { store, path } = await usedStore();
   rmSync(path);
   const before = readFileSync(`${path}-wal`);
@@ -187,7 +187,7 @@ test("every commit waits for the disk, also after the first", () => {
   connection.close();
 });
 
-test("a failed commit rejects every caller of its batch, and the next one works", async () => {
+test("a failed commit rejects every caller of its batch, and the next commit works", async () => {
   const connection = open(join(tempFolder(), "a.db"), {
     ...KIND,
     migrations: [
@@ -252,7 +252,7 @@ test("a write waits for another process's lock, reads continue, and a lasting lo
 test("no write waits more than 2 s for another process's lock, however many wait", async () => {
   const path = join(tempFolder(), "sandbox.db");
   openSandboxStore(path).close();
-  // A clock that only goes on when nothing else is left to do.
+  // A clock that advances only when no other work is left.
   const timers: { readonly at: number; readonly run: () => void }[] = [];
   let now = 0;
   const after = (milliseconds: number, run: () => void): void =>
@@ -270,7 +270,7 @@ test("no write waits more than 2 s for another process's lock, however many wait
       ),
   );
   const ended = Promise.all(ends);
-  // More turns than the wait has polls, with room for retained rows.
+  // More turns than the polls of the wait and the work between them.
   for (let turn = 0; turn < 2000; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));
     const next = timers.toSorted((one, two) => one.at - two.at)[0];
@@ -285,7 +285,7 @@ test("no write waits more than 2 s for another process's lock, however many wait
   opened.value.close();
 });
 
-/** A store with rows, and another sandbox's file of the same size; both are larger than the compared part. */
+/** A store with rows, and another sandbox's file of the same size; both are larger than the part that is compared. */
 async function usedStore(): Promise<{ store: Store; path: string; other: string }> {
   const folder = tempFolder();
   const [path, other] = [join(folder, "sandbox.db"), join(folder, "other.db")];
@@ -383,7 +383,7 @@ test("permitted changes to the files of an open database lose nothing", async ()
   }
 });
 
-/** Makes the next commit restart the log. */
+/** Copies the log into the database, so that the next commit restarts the log. */
 function copyLog(path: string): void {
   const other = new Database(path);
   other.pragma("wal_checkpoint(RESTART)");
@@ -397,7 +397,7 @@ function writeAs(path: string, pragma: string): void {
   other.close();
 }
 
-test("a write that the disk refused is reported until one succeeds", async () => {
+test("a write that the disk refused is reported until a write succeeds", async () => {
   const { store, path } = await usedStore();
   const other = new Database(path);
   other.exec("BEGIN IMMEDIATE");
@@ -421,7 +421,7 @@ test.runIf(process.platform === "linux")("the search for an error's cause keeps 
   const { connection, close } = opened.value;
   const { dev, ino } = statSync(path);
   const hex = (number: number): string => (number & 0xff).toString(16).padStart(2, "0");
-  // Other file systems have files of the same number.
+  // The device is part of the name, because files of other file systems may have the same inode number.
   const name = ` ${hex(dev >> 8)}:${hex(dev)}:${ino} `;
   const locks = (): number => readFileSync("/proc/locks", "utf8").split(name).length - 1;
   connection.prepare("SELECT 1 FROM sqlite_schema").get();

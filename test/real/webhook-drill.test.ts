@@ -115,7 +115,7 @@ test("the advice covers answers that no receiver of these tests gives", () => {
 });
 
 test("an abandoned drill still reports the causes that it had found", () => {
-  // Bytes as Python's json.dumps writes them, from a receiver that fails on a body that is not JSON.
+  // A receiver that signs the bytes of Python's json.dumps, and fails on a body that is not JSON.
   const answer = (name: CaseName) =>
     name === "no_event"
       ? ({ error: "connection_lost", message: "" } as const)
@@ -134,7 +134,7 @@ test("an abandoned drill still reports the causes that it had found", () => {
     probed: undefined,
   });
   expect(causes.get("good_event")).toBe("parsed_body");
-  // The drill cannot tell receivers apart that refuse everything; the digest that the receiver computes can.
+  // The drill cannot find the cause if a receiver refuses everything; the digest that the receiver computes shows it.
   expect(englishOf(factOf("refuses_all", "the-endpoint"))).toMatch(/checkout webhooks verify .*--signature/);
 });
 
@@ -163,7 +163,7 @@ test("a drill of an unreachable receiver records nothing, and the earlier result
   expect((await drill(site)).code).toBe(3);
   expect((await kept()).map(({ id }) => id)).toEqual([shown?.id]);
 
-  // Two endpoints: a known failure outweighs an unknown result.
+  // With two endpoints a known failure outweighs an unknown result.
   site.listen(() => 200, 3001);
   await site.addEndpoint("http://localhost:3001/hooks");
   const both = await drill(site);
@@ -226,7 +226,7 @@ test("a drill's result is kept until the address or the secret changes", async (
   const rotated = await site.control<WireAnswerOf<"rotateSecret">>(`/endpoints/${site.id}/secret`, {
     overlap_ms: 1000,
   });
-  // The receiver knows only the old secret: it accepts current deliveries, but not later ones.
+  // The receiver knows only the old secret, and will refuse deliveries after the overlap.
   expect(causesOf(await drill(site))).toEqual(each("replaced_secret", GOOD));
   site.secrets.current = rotated.data.in_force[0] ?? "";
   const second = await drill(site);
@@ -265,7 +265,7 @@ test("a wrong secret is reported, with the command that prints the correct one",
     expect([printed.code, printed.stdout.trim()]).toEqual([0, site.secrets.current]);
   }
 
-  // The secret was rotated, the overlap is over, and the receiver was not told.
+  // The secret is rotated without an overlap, and the receiver keeps the old secret.
   const old = site.secrets.current;
   const rotated = await site.control<WireAnswerOf<"rotateSecret">>(`/endpoints/${site.id}/secret`, {
     overlap_ms: 0,
@@ -307,7 +307,7 @@ test("events of an order are sent only with consent, and only accepted events ar
   expect(orders.map((incoming) => right(incoming))).toEqual([204, ...orders.slice(1).map(() => 400)]);
   const bodies = orders.map(({ rawBody }) => String(rawBody));
   expect(bodies[0]).toBe(delivered);
-  // A body with a valid signature describes only true states, although of another time.
+  // A body with a valid signature describes only a true state, although the timestamp may be wrong.
   const signed = orders.filter(
     ({ signature, over, rawBody, timestamp }) => timestamp > 0 && signature === over(rawBody),
   );
@@ -369,7 +369,7 @@ test("a drill's request is like a delivery in headers, connection and sequence",
       "order.created 1 null",
       "order.pending 2 created",
       "order.succeeded 3 pending",
-      // The forgery is its place.
+      // A forged sequence number.
       "order.succeeded 0 pending",
       "order.failed 3 pending",
       "order.cancelled 2 created",
@@ -377,7 +377,7 @@ test("a drill's request is like a delivery in headers, connection and sequence",
     ]),
   );
   const made = got.flatMap(({ rawBody }) => /"created_at":"[^"]*","api/.exec(String(rawBody))?.[0] ?? []);
-  // But for the first event, which comes again, and the order's own.
+  // The times differ, except those of the first event, which comes again, and of the order's own events.
   expect(new Set(made).size).toBeGreaterThan(90);
 });
 
@@ -409,7 +409,7 @@ test("one case of every kind of mistake is also sent about an order", () => {
   const repeated = ORDER_CASE_NAMES.flatMap((name) => (name.startsWith("payment_") ? [name.slice(8)] : []));
   expect(repeated.filter((name) => !BAD.some((one) => one === name))).toEqual([]);
   expect(repeated).toEqual(expect.arrayContaining(["bad_signature", "no_signature", "changed_byte", ...OLD]));
-  // Each header of ours is left out, alone and with the others.
+  // Each of our headers is left out alone, and all are left out together.
   const left = CASE_NAMES.map((name) => DRILL_CASES[name].without?.toSorted().join() ?? "");
   expect(new Set(left)).toEqual(
     new Set(["", "eventId", "timestamp", "signature", "eventId,signature,timestamp"]),
@@ -426,11 +426,11 @@ test("a drill without events of an order is a risk until a drill with such event
   const risk = `the webhook drill of "${HOOKS}" sent webhook.test only: with --order-view it also sends forged events of an order`;
   await drill(site);
   expect(await risks()).toEqual([["unknown", []]]);
-  // The item needs the drill of duplicates as well.
+  // The item also needs the drill of duplicates.
   await site.control("/waivers", { drill: "duplicates", reason: "by hand" });
   const waived = expect.stringContaining("the drill of duplicates is skipped") as string;
   expect(await risks()).toEqual([["pass", [risk, waived]]]);
-  // There is no order yet.
+  // The store has no order yet.
   await drill(site, ...CONSENT);
   expect(await risks()).toEqual([["pass", [risk, waived]]]);
   await site.orderAccepted();
@@ -499,7 +499,7 @@ test("a drill through listen tests the forward target with the secret of its end
   expect([report.code, causesOf(report)]).toEqual([0, {}]);
   expect(report.drills.map(({ url, endpoint_id: id }) => [url, id])).toEqual([[HOOKS, registered.data.id]]);
   expect((await drill(site, "--endpoint", registered.data.id)).code).toBe(0);
-  // One that only shows events has no receiver behind it.
+  // A listener that only shows events has no receiver.
   await site.control("/listener", { url: "http://localhost:3002/" });
   const { code, stderr } = await site.harness.run(["checklist", "run", "webhooks"]);
   expect([code, stderr]).toEqual([5, expect.stringContaining("belongs to checkout listen")]);

@@ -28,7 +28,7 @@ const AT = 1_767_225_600;
 const NOW = AT * 1000 + 999;
 const TYPES = ["order", "checkout_session"] as const;
 
-/** A checkout of the service, and the event of its state: what the sandbox would send. */
+/** The body of the event that the sandbox would send for a checkout of this kind and status. */
 function eventBody(object: Checkout["object"], status: Checkout["status"]): string {
   const store = { id: "s1", active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
   const terms = someTerms({ orderId: "Größe 咖啡", amountMinor: 1999 });
@@ -40,7 +40,7 @@ function eventBody(object: Checkout["object"], status: Checkout["status"]): stri
   return createEvent({ id: "e1", checkout, previousStatus: null, sequence: 1, checkoutJson: json }, NOW).body;
 }
 
-/** A request as it arrives, valid unless changes are given. */
+/** The arguments of a valid verification, with the given changes. */
 function request(
   change: Partial<VerifyOptions> & { readonly body?: string } = {},
 ): VerifyOptions & { now: number } {
@@ -136,7 +136,7 @@ for timestamp, body in given["signed"]:
 `;
 import { someTerms } from "../support/rows.ts";
 
-/** One process for all bodies. It must be installed: a skipped test proves nothing. */
+/** Signs all bodies in one process of Python, which must be installed: a skipped test proves nothing. */
 async function signWithPython(signed: readonly Signed[]): Promise<string[]> {
   const running = promisify(execFile)("python3", ["-c", PYTHON]);
   const given = signed.map(({ timestamp, rawBody }) => [timestamp, rawBody.toString("base64")]);
@@ -147,7 +147,7 @@ async function signWithPython(signed: readonly Signed[]): Promise<string[]> {
   return stdout.trim().split("\n");
 }
 
-/** One process for all bodies, each in a file. */
+/** Signs all bodies in one process of openssl, each body in a file. */
 async function signWithOpenssl(signed: readonly Signed[]): Promise<string[]> {
   const folder = tempFolder();
   signed.forEach(({ timestamp, rawBody }, at) =>
@@ -215,7 +215,7 @@ test("verifyWebhook reads headers of Fetch, Node and raw lines, under the config
     Object.fromEntries(Object.entries(signed).map(([name, value]) => [name.toLowerCase(), value])),
     Object.fromEntries(Object.entries(signed).map(([name, value]) => [name.toUpperCase(), [value]])),
     ["Host", "x", ...Object.entries(signed).flat()],
-    // A value that looks like a name is none.
+    // A value that looks like a header name is not taken for a name.
     ["X-Odd", DEFAULT_HEADER_NAMES.timestamp, ...Object.entries(signed).flat()],
     new Map(Object.entries(signed)) as unknown as Headers,
   ];
@@ -254,7 +254,7 @@ const signedNow = (rawBody: Uint8Array): Partial<VerifyOptions> => ({
   rawBody,
   headers: signHeaders([SECRET], { eventId: "e1", timestamp: AT, rawBody }),
 });
-/** Calls that JavaScript allows and the types refuse. */
+/** Hides the type of an argument, for calls that JavaScript allows and the types refuse. */
 const untyped = (value: unknown): never => value as never;
 
 /** Each refusal of verifyWebhook that fixtures/signatures.json lacks. */
@@ -540,7 +540,7 @@ test("an impossible tolerance, time or header argument throws as the caller's mi
   }
   for (const options of [undefined, null, "{}", 1])
     expect(() => verifyWebhook(untyped(options))).toThrow(/^a verification needs one object: \{ rawBody, /);
-  // The clock is the machine's where none is given; the request is of another time.
+  // Without `now` the machine's clock counts, by which the request is too old.
   const { now: _, ...unclocked } = request();
   expect(verifyWebhook(unclocked)).toMatchObject({ ok: false, code: "timestamp_too_old" });
   const timestamp = Math.floor(Date.now() / 1000);

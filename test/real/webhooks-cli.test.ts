@@ -120,7 +120,7 @@ test("webhooks verify reads secrets from a file, the environment or standard inp
   const codes = [
     await verify({ "secret-file": "secret.txt" }, {}),
     await verify({ "secret-file": "both.txt" }, {}),
-    // The file wins over the variable: it was named.
+    // A named file wins over the variable.
     await verify({ "secret-file": "wrong.txt" }),
   ].map(({ code }) => code);
   expect(codes).toEqual([0, 0, 1]);
@@ -195,7 +195,7 @@ test("webhooks verify without a secret tries the running sandbox's secrets, and 
   );
   expect(rotated.stdout).toContain("an earlier secret of the endpoint http://localhost:3000/hooks");
   for (const { stdout } of [rotated, endpoints]) expect(stdout).not.toContain(secret);
-  // A secret that is given is the only one.
+  // If a secret is given, no other secret is tried.
   expect((await verify({ signature: signedBy(secret) })).code).toBe(1);
   expect((await verify({ signature })).code).toBe(0);
 });
@@ -245,7 +245,7 @@ test("webhooks sign prints headers that webhooks verify, verifyWebhook and curl 
     now: "1700000000",
   };
   expect((await verify(back)).code).toBe(0);
-  // A body without an id gets a new one; during a rotation there is a signature for each secret.
+  // A body without an id gets a new id; during a rotation each secret has a signature.
   write("body.json", "[]");
   write("secret.txt", `${OTHER}\n${SECRET}\n`);
   const rotated = json((await sign("--json")).stdout);

@@ -116,7 +116,7 @@ for (const create of [jestTest, nodeTest]) create({ sed: "s" });
 nodeTest()("pays", async ({ store }) => store.pay("order-1"));
 `;
 
-/** The package as npm packs it from what is built, unpacked where a merchant's project has it. */
+/** Packs the built package with npm, and unpacks it in the node_modules of a merchant's project. */
 async function installPackage(): Promise<{ readonly project: string; readonly files: readonly string[] }> {
   const folder = tempFolder();
   const source = join(folder, "source");
@@ -130,7 +130,7 @@ async function installPackage(): Promise<{ readonly project: string; readonly fi
   // Files of an earlier build and of a build of the executable.
   mkdirSync(join(source, "dist/chunks-0"));
   for (const name of ["chunks-0/chunk.js", "checkout"]) writeFileSync(join(source, "dist", name), "");
-  // It is built already.
+  // The package is already built, so `npm pack` must not build it again.
   writeFileSync(join(source, "build.ts"), "");
   const pack = ["pack", "--json", "--foreground-scripts=false", "--pack-destination", folder];
   const { stdout } = await runFile("npm", pack, { cwd: source, shell: process.platform === "win32" });
@@ -142,7 +142,7 @@ async function installPackage(): Promise<{ readonly project: string; readonly fi
   return { project, files: files.map(({ path }) => path) };
 }
 
-/** No file names the folder or the user of the build. */
+/** Checks that no file contains the path of the build's folder or home. */
 function expectNoPathOfThisMachine(folder: string, files: readonly string[]): void {
   const places = [ROOT, homedir()].map((place) => resolve(place)).filter((place) => place.length > 4);
   const found = files.flatMap((path) => {
@@ -192,13 +192,13 @@ test("the packed package can be imported, required, bundled and type-checked", a
       /^checkout needs Node 22\.22\.2 or newer, and this is 20\.20\.2: type npm i -D node@24 in your project and run it with npx --no -- checkout …, install a newer Node from \S+, or use the executable/,
     ) as string,
   });
-  // Only a clone can build, and npm warns of a package that wants to run something where it is installed.
+  // Only a clone can build, and npm warns of packages that run scripts when they are installed.
   const installedFolder = join(project, "node_modules/hosted-checkout");
   const { scripts } = JSON.parse(readFileSync(join(installedFolder, "package.json"), "utf8")) as {
     readonly scripts: Readonly<Record<string, string>>;
   };
   expect(Object.keys(scripts).filter((name) => /^(pre|post)?install$|^prepare$/.test(name))).toEqual([]);
-  // As npm runs it.
+  // npm runs the script in this way.
   const options = { cwd: installedFolder, shell: true };
   expect((await runFile(scripts["postprepare"] ?? "exit 1", options)).stdout).toBe("");
   expect(
@@ -229,7 +229,7 @@ test("the packed package can be imported, required, bundled and type-checked", a
   expect(await node("node_modules/hosted-checkout/bin/checkout.cjs", "--version")).toBe(VERSION);
 
   for (const name of ["typed.ts", "typed.mts", "typed.cts"]) write(name, TYPED);
-  // The compiler's own libraries are none of ours.
+  // The compiler's own libraries are not checked.
   const strict = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--target", "es2022"].concat(
     "--skipDefaultLibCheck",
   );
@@ -251,13 +251,13 @@ test("the packed package can be imported, required, bundled and type-checked", a
   expect([required, imported.slice(38)]).toEqual([imported, '",true,true,"invalid_parameter"]']);
   for (const name of ["suite.ts", "suite.mts", "suite.cts"]) write(name, TYPED_SUITE);
   write("kits.ts", TYPED_KITS);
-  // As in a project without @types/node, or with TypeScript 7, which takes in none by itself.
+  // A project without @types/node, or with TypeScript 7, which includes no types by itself.
   libraries = [];
   await check("nodenext", "nodenext", "suite.mts", "suite.cts");
   libraries = ["--lib", "es2022"];
   types = ["--types", "node", "--typeRoots", join(ROOT, "node_modules/@types")];
   await check("esnext", "bundler", "typed.ts", "suite.ts");
-  // Resolution before Node's `exports`, which many projects still have; TypeScript 7 has left it out.
+  // Resolution without Node's `exports`, which many projects still use; TypeScript 7 has removed it.
   compiler = OLDER_TSC;
   await check("commonjs", "node10", "typed.ts", "suite.ts");
   // The runners' own types are not installed.

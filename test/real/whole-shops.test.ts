@@ -35,7 +35,7 @@ test("a file of a whole shop has at most 150 lines", () => {
   }
 });
 
-/** The code of a shop; storage and JSON are apart where a language has no library for them. */
+/** The files of a shop; storage and JSON have their own files if the language has no library for them. */
 function filesBeside(file: string): readonly string[] {
   const names = readdirSync(dirname(file)).filter((name) => name.endsWith(extname(file)));
   return names.map((name) => join(dirname(file), name));
@@ -50,7 +50,7 @@ test("one command in the head of a whole shop judges the whole shop", () => {
 });
 
 test("the whole shops of the installed languages pass checklist run by their descriptions", async () => {
-  // `npm test` runs two histories of the languages that no other test types; a campaign runs all of them.
+  // `npm test` runs two histories in the languages that no other test uses; a campaign runs all histories.
   const languages = SHOP_LANGUAGES.filter(isHere).filter((name) => FULL || !(name in WHOLE_SHOPS));
   const options = FULL ? [] : ["--only", "return_same_moment", "--only", "second_failed"];
   const missing = SHOP_LANGUAGES.filter((name) => !isHere(name));
@@ -65,7 +65,7 @@ test("the whole shops of the installed languages pass checklist run by their des
   else for (const language of languages) await check(language);
 });
 
-test("a run that is interrupted keeps what it has judged, and records no part that was not judged whole", async () => {
+test("an interrupted run reports its judged histories, and records no part of which some histories did not run", async () => {
   const check = async (options: readonly string[]) => {
     const { cwd, env } = await describedFolder("node");
     const running = begin(["checklist", "run", "--trust-config", ...options], { cwd, env });
@@ -102,7 +102,7 @@ type Judged = {
   readonly not_judged: readonly unknown[];
 };
 
-/** The exit code of a drill, and the expected cause, otherwise the first one. */
+/** The exit code of a drill, and its expected cause; if that is missing, the first cause. */
 async function judged(shop: (typeof HURRIED_SHOPS)[number]) {
   const { code, stdout, stderr } = await drillHurried(shop);
   const report = JSON.parse(stdout === "" ? "{}" : stdout) as Report;
@@ -114,7 +114,7 @@ async function judged(shop: (typeof HURRIED_SHOPS)[number]) {
 }
 
 test("the commands in its head make a whole shop ready, and a hurried shop gets its cause", async () => {
-  // In `npm test` the head of one language, and a client, a receiver or a whole shop, by the seed.
+  // In `npm test` the seed selects the head of one language, and one hurried shop.
   const known = HURRIED_SHOPS.filter(({ language }) => SHOPS.includes(language));
   const hurried = part(known, known.length);
   const heads = part(SHOPS, SHOPS.length);
@@ -123,7 +123,7 @@ test("the commands in its head make a whole shop ready, and a hurried shop gets 
     const verdict = /^(?:Not r|R)eady.*$/m.exec(stdout)?.[0];
     return { name, verdict, failed: code === 0 ? "" : `exit ${code}: ${stdout}${stderr}` };
   });
-  // They mostly wait, so all go side by side.
+  // All run side by side, because they mostly wait.
   const [launched, drills] = await Promise.all([Promise.all(typed), Promise.all(hurried.map(judged))]);
   expect(launched).toEqual(heads.map((name) => ({ name, verdict: "Ready: 6 of 6 items pass", failed: "" })));
   expect(drills).toEqual(
