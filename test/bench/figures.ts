@@ -17,7 +17,7 @@ export function meets({ value, ratio = value, target }: Figure): boolean {
   return "atMost" in target ? ratio <= target.atMost : ratio < target.below;
 }
 
-/** The middle value; of an even number of values the upper one of the two. */
+/** The middle value; for an even number of values, the larger of the two middle values. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((left, right) => left - right);
   const middle = sorted[Math.floor(sorted.length / 2)];

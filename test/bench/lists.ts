@@ -97,7 +97,7 @@ export async function timed(send: () => Promise<void>): Promise<{ p50: number; p
   return { p50: median(times), p99: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN };
 }
 
-/** A sandbox whose first store answers the requests. */
+/** Opens a sandbox; returns a function that measures a request to its first store. */
 async function openLists(bench: Bench, count: number) {
   const { sandbox, ids } = await openFilled(bench, count);
   const ask = asker(sandbox);

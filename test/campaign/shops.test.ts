@@ -126,7 +126,7 @@ function chosen(rows: readonly Breakage[]): Breakage[] {
   return FULL ? own : own.slice(Math.floor(seededRandom(SEED)() * own.length)).slice(0, 1);
 }
 
-test("docs/launch.md leads two shops to ready, and broken ones to the cause", async ({ annotate }) => {
+test("docs/launch.md leads two shops to ready, and broken shops to the cause", async ({ annotate }) => {
   if (!HAS_PYTHON) await annotate("python3 is not installed: only the shop with Express was launched");
   // In `npm test` test/real/whole-shops.test.ts launches a right shop.
   const right = FULL ? MAKES : [];

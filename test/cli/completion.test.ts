@@ -163,7 +163,7 @@ test("completion prints each script, installs it where the shell looks, and remo
     const { path } = JSON.parse(written.stdout) as { readonly path: string };
     expect(readFileSync(path, "utf8")).toBe(script);
     expect(path.startsWith(harness.cwd)).toBe(true);
-    // A newer script replaces an older one.
+    // A newer script replaces an older script.
     expect((await harness.run(["completion", "install", shell], { env })).code).toBe(0);
   }
   const removed = await harness.run(["completion", "uninstall"], { env });

@@ -619,7 +619,7 @@ test("the explanation of an order without an accepted create counts the refusals
   }
 });
 
-test("explain finds nothing outside the store, and --as finds only objects of its kind", async () => {
+test("explain finds nothing outside the store, and --as finds only objects of the given kind", async () => {
   const { harness, post, explain } = await open();
   const { id } = await post(TERMS);
   for (const args of [["order-9"], [id, "--as", "event"], ["019bc1f0-3d10-7000-8000-000000000009"]]) {

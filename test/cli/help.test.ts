@@ -110,7 +110,7 @@ test("the map of one command has only that command, and the whole map has every 
   expect([...new Set(read)].filter((name) => !names.has(name) && !others.has(name))).toEqual([]);
 });
 
-test("exec passes --help --json on to its program", async () => {
+test("exec passes --help --json to its program", async () => {
   const harness = createHarness();
   const { stdout } = await harness.run("exec -- program --help --json".split(" "));
   expect(stdout).not.toContain('"program":"checkout"');

@@ -137,7 +137,7 @@ test("sandbox pay without an outcome pays the order", async () => {
   expect((await run("sandbox pay NAME --outcome declined", "order-2")).stdout).toContain("→ pending");
 });
 
-test("an ambiguous order_id does nothing and lists the candidates; sandbox pay takes the payable one", async () => {
+test("an ambiguous order_id does nothing and lists the candidates; sandbox pay takes the payable candidate", async () => {
   const { harness, create, run } = await open();
   const first = await create("order-1");
   await run("sandbox pay NAME --outcome failed", first);

@@ -31,7 +31,7 @@ type Printed = { readonly kind: KindName; readonly command: string; readonly val
 /** The printed results, and the wrong outputs, which match no kind of their command. */
 type Results = { readonly printed: Printed[]; readonly wrong: unknown[] };
 
-/** The words of every command of the program that runs. */
+/** The words of every runnable command. */
 async function commandsOfProgram(): Promise<readonly string[]> {
   const all = (commands: readonly MappedCommand[]): readonly MappedCommand[] =>
     commands.flatMap((one) => [one, ...all(one.commands)]);

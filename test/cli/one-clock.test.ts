@@ -32,7 +32,7 @@ async function openMoved() {
   return { harness, sandbox, type, created, refused };
 }
 
-/** Every time in a JSON value, except the labelled real ones. */
+/** Every time in a JSON value, except labelled real times. */
 function momentsIn(value: unknown, name = ""): readonly string[] {
   if (typeof value === "string") return name === "real_at" ? [] : (value.match(MOMENT) ?? []);
   if (typeof value !== "object" || value === null) return [];

@@ -24,7 +24,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const DAY_MS = 86_400_000;
 const runFile = promisify(execFile);
 
-/** The part of a build that a program loads; the types of the kit alone take twice as long. */
+/** A script that builds only the program; the types of the kit would take twice as long. */
 const BUILD_PROGRAM = `
 import { buildProgram } from "./bin/build/program.ts";
 import { update } from "./bin/build/output.ts";

@@ -474,7 +474,7 @@ function onDisk(disk: {
   return { ...files, disk: () => ({ fileSystem: undefined, ...disk }) };
 }
 
-test("the newest of deliveries that ended at the same time decides the endpoint's state", async () => {
+test("of deliveries that ended at the same time, the newest delivery decides the endpoint's state", async () => {
   const one = await patient();
   one.harness.occupy(RECEIVER, receiver(500));
   await one.start();
@@ -544,7 +544,7 @@ test("doctor counts neither injected answers nor a receiver's own answers as err
   expect(rowOf(await examine(one.harness), "endpoints")).toMatchObject({ status: "ok", next: null });
 });
 
-test("doctor says that the endpoint of an ended listen waits for it, and does not advise enabling it", async () => {
+test("doctor says that the endpoint of an ended listen waits for a listener, and suggests checkout listen", async () => {
   const one = await patient();
   await one.start();
   const listening = await one.harness.launch(["listen", "--json", "--port", "0"]);
@@ -556,7 +556,7 @@ test("doctor says that the endpoint of an ended listen waits for it, and does no
   });
 });
 
-test("doctor finds no problem in a healthy sandbox, a stopped one and an empty folder", async () => {
+test("doctor finds no problem in a healthy sandbox, a stopped sandbox or an empty folder", async () => {
   const one = await patient();
   expect((await examine(one.harness)).code).toBe(0);
   await one.start();

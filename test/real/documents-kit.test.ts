@@ -197,7 +197,7 @@ test("the Playwright snippet shows the order in a browser", async () => {
   expect((await sandbox.store.events.list()).map(({ type }) => type)).toEqual(["order.created"]);
 });
 
-test("an application that mounts the sandbox answers like it: Hono, Express, Next.js", async () => {
+test("an application that mounts the sandbox answers like the sandbox: Hono, Express, Next.js", async () => {
   const cwd = project();
   const port = await heldPort();
   const mounted = join(cwd, "mounted.ts");

@@ -38,7 +38,7 @@ test("exec exits as its program does, like a shell, and prints nothing on stdout
   expect(readdirSync(harness.cwd)).toEqual([]);
 });
 
-test("exec passes all words after the program on unchanged", async () => {
+test("exec passes all words after its program to the program unchanged", async () => {
   const harness = createHarness();
   harness.setProgram(() => Promise.resolve(EXITED));
   const rows: readonly (readonly string[])[] = [

@@ -173,7 +173,7 @@ test("a broken connection ends only itself, no secret leaks, and a stop waits fo
   }
 });
 
-/** Opens connections that send no requests, and returns connections that stay open even if the server closes them. */
+/** Disturbs the sandbox with bad requests; returns sockets that stay open even if the server closes its side. */
 async function disturb(port: number): Promise<readonly Socket[]> {
   const sockets: Socket[] = [];
   const talk = (text: string): Promise<Socket> =>

@@ -31,7 +31,7 @@ test("a folder that cannot be created is reported with the system's cause", asyn
   }
 });
 
-test("a read-only disk is reported, also if parents of the folder are missing", async ({ annotate }) => {
+test("a read-only disk is reported, even if parents of the folder are missing", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const dir = join(tempFolder(), "a/b/c");
   const strace = ["-f", "-o", "/dev/null", ...failingCall("mkdir,mkdirat", "EROFS")];

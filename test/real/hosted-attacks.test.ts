@@ -37,7 +37,7 @@ function filesOf({ folder }: HostedService): readonly string[] {
   return names.filter((name) => !/-(?:wal|shm)$/.test(name)).toSorted();
 }
 
-/** A request that names nothing that exists, or that must be refused before anything is looked up. */
+/** A request with unknown names, or a request that must be refused before any look-up. */
 type Refused = {
   readonly method: "GET" | "POST";
   readonly path: string;

@@ -103,7 +103,7 @@ test("the walk lists routes without a journey, and pages without their style", a
 });
 
 test("a Chromium signs in, follows the portal's links and pays without an error", async () => {
-  // All links of all forms in a release; otherwise the links of the menu.
+  // A campaign follows all links in three forms; `npm test` follows the links of the menu in one.
   const others = FULL ? [CLONE, await installedPackage()] : [];
   for (const form of [await loneExecutable(), ...others]) {
     const { pages, wrong } = await walkInBrowser(form, FULL ? "every" : "menu");

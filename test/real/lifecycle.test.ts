@@ -226,7 +226,7 @@ const OTHERS = {
   CHECKOUT_SANDBOX_ADMIN_TOKEN: "svc_admin_of-another-start",
 };
 
-test("a start beside a running sandbox refuses a secret that differs, and shows none", async () => {
+test("a start beside a running sandbox refuses a secret that differs, and shows no secret", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const first = await typed("sandbox start --detach", { env: GIVEN });

@@ -23,7 +23,7 @@ const { watchNetwork } = createRequire(import.meta.url)(PRELOAD) as {
 /** Complete command lines for commands that use no service. */
 const ALONE_AS_TYPED: Readonly<Record<string, readonly string[]>> = {
   "sandbox start": ["sandbox start --ephemeral --port 0"],
-  // `hosted dev` would make npm fetch another program, as its user wants.
+  // Only the help of `hosted dev`, because the command makes npm fetch another program.
   "hosted dev": ["hosted dev --help"],
   "sandbox stop": ["sandbox stop --dir nowhere"],
   "sandbox reset": ["sandbox reset --yes --dir nowhere"],

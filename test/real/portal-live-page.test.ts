@@ -54,7 +54,7 @@ test("a live list counts new rows without moving; p pays the checkout, and r rep
   await isLive(page);
   expect(await page.locator("#new-rows").isVisible()).toBe(false);
   expect(await page.locator("tr[data-row]").count()).toBe(3);
-  // Rows that the filter hides, or that have left it, are not counted.
+  // Rows that do not match the filter are not counted.
   await page.goto(`${home}/checkouts?status=succeeded`);
   await isLive(page);
   await shop.sell();

@@ -199,7 +199,7 @@ test("a restore brings back every row of its store after any later acts, and lea
   await fc.assert(property, { seed: SEED, numRuns: size(12, 100) });
 });
 
-test("a restore of the whole sandbox brings back deleted stores and removes later ones", async () => {
+test("a restore of the whole sandbox brings back deleted stores and removes later stores", async () => {
   const { control, order, run, database, first, harness } = await openTwo();
   await order(TEA, "tea-1");
   await quiet(database);
@@ -546,7 +546,7 @@ test("an attempt after a restore has its own end, even if an earlier attempt wit
   asked[0]?.answer(500);
   asked[1]?.answer(204);
   await quiet(database);
-  // The next event of its checkout waits for the delivery in flight.
+  // The next event of the checkout waits for the delivery in flight.
   expect([asked.length, tries()]).toEqual([3, [[1, null]]]);
   asked[2]?.answer(204);
   await comes(4);

@@ -198,7 +198,7 @@ test("a page of the schema that the disk never returns is a read error, which SQ
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const tried = readingTraced(await killedDatabase());
   const log = join(tempFolder(), "calls");
-  /** The positions of reads of a whole MiB after the nth read failed; only after a report of damage we read so much. */
+  /** The positions of reads of a whole MiB after the nth read failed; we read so much only after a report of damage. */
   const readingAgain = async (nth: number): Promise<number[]> => {
     const said = await tried(["-o", log, ...failingCall("pread64", `EIO:when=${nth}`)]);
     const calls = readFileSync(log, "utf8").match(/pread64\(.*/g) ?? [];
@@ -428,7 +428,7 @@ test("every kind of failure has its own streak, which ends with the failure", ()
   const [full, broken] = [disk("SQLITE_FULL"), disk("EIO")];
   const bugs = [1, 2].map((number) => new TypeError(`${number} is no order`));
   for (let round = 0; round < 3; round += 1) {
-    // Failures by turns, as of a dying disk that is full, and a bug.
+    // Each round reports a full disk, a broken disk and a bug.
     report(`full-${round}`, full);
     report(`broken-${round}`, broken);
     bugs.slice(0, 1).forEach((bug) => report(`bug-${round}`, bug));

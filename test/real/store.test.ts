@@ -165,7 +165,7 @@ test("every error of the file system or SQLite has a cause and a remedy, unless 
 test("a database check that could not read a file does not call it damaged", () => {
   const verdict = (code: number): string =>
     `*** in database main ***\nTree 33 page 33: unable to get the page. error code=${code}`;
-  // With the extended codes of SQLITE_IOERR_CORRUPTFS and SQLITE_CORRUPT_INDEX.
+  // 8458 and 779 are the extended codes SQLITE_IOERR_CORRUPTFS and SQLITE_CORRUPT_INDEX.
   const rows = {
     10: "disk_io_error",
     8458: "disk_io_error",

@@ -115,7 +115,7 @@ test("the advice covers answers that no receiver of these tests gives", () => {
 });
 
 test("an abandoned drill still reports the causes that it had found", () => {
-  // A receiver that signs the bytes of Python's json.dumps, and fails on a body that is not JSON.
+  // The answers of a receiver that verifies the bytes of Python's json.dumps, and fails on a body that is not JSON.
   const answer = (name: CaseName) =>
     name === "no_event"
       ? ({ error: "connection_lost", message: "" } as const)
