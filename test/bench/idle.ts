@@ -14,9 +14,9 @@ const SYSTEM_TICKS = 12;
 export async function measureIdle(server: Server, when: string): Promise<Figure[]> {
   if (process.platform !== "linux") return [];
   await sleep(SETTLE_MS);
-  const before = ticks(server.pid);
+  const before = processorTicks(server.pid);
   await sleep(WATCH_MS);
-  const used = ticks(server.pid) - before;
+  const used = processorTicks(server.pid) - before;
   return [
     { name: `idle memory, ${when}`, value: residentMegabytes(server.pid), unit: "MB", target: { below: 90 } },
     { name: `idle CPU in ${WATCH_MS / 1000} s, ${when}`, value: used, unit: "ticks", target: { atMost: 1 } },
@@ -29,7 +29,7 @@ function residentMegabytes(pid: number): number {
 }
 
 /** The processor time that a process has used, in ticks of 10 ms. */
-export function ticks(pid: number): number {
+export function processorTicks(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS]);

@@ -43,9 +43,9 @@ async function measureStarts(): Promise<Figure[]> {
     bare.push(await timed(() => makeTables().close()));
   }
   return [
-    { ...beside("start of a kit's sandbox, with a port", ours), target: { atMost: 10 } },
-    { ...beside("… beside its tables", ours), ...ratioOf(ours, bare) },
-    beside("close of a kit's sandbox", closes),
+    { ...figureOf("start of a kit's sandbox, with a port", ours), target: { atMost: 10 } },
+    { ...figureOf("… beside its tables", ours), ...ratioOf(ours, bare) },
+    figureOf("close of a kit's sandbox", closes),
   ];
 }
 
@@ -63,7 +63,7 @@ async function measureStores(sandbox: Sandbox): Promise<Figure> {
     bare.push(await timed(() => makeRows.immediate(round)));
   }
   database.close();
-  return { ...beside("a store of the kit", ours), ...shown(bare), target: { atMost: 0.3 } };
+  return { ...figureOf("a store of the kit", ours), ...bareBaseline(bare), target: { atMost: 0.3 } };
 }
 
 async function measureResets(sandbox: Sandbox): Promise<Figure> {
@@ -88,7 +88,11 @@ async function measureResets(sandbox: Sandbox): Promise<Figure> {
     bare.push(await timed(() => empty.immediate()));
   }
   database.close();
-  return { ...beside("reset of 2,000 rows by the kit", ours), ...shown(bare), target: { atMost: 5 } };
+  return {
+    ...figureOf("reset of 2,000 rows by the kit", ours),
+    ...bareBaseline(bare),
+    target: { atMost: 5 },
+  };
 }
 
 /**
@@ -102,7 +106,7 @@ async function measureSuite(): Promise<Figure> {
     shared.push(await timed(suiteOfResets));
   }
   return {
-    ...beside(`a suite of ${SUITE} tests, in parallel`, ours),
+    ...figureOf(`a suite of ${SUITE} tests, in parallel`, ours),
     target: { atMost: 5000 },
     baseline: `${median(shared).toFixed(0)} ms one after the other, with a reset between them`,
   };
@@ -162,12 +166,12 @@ async function timed(work: () => unknown): Promise<number> {
   return performance.now() - before;
 }
 
-function beside(name: string, milliseconds: readonly number[]): Figure {
+function figureOf(name: string, milliseconds: readonly number[]): Figure {
   return { name, value: median(milliseconds), unit: "ms" };
 }
 
 /** The time of the bare work, as the baseline of a figure without a ratio. */
-function shown(bare: readonly number[]): Pick<Figure, "baseline"> {
+function bareBaseline(bare: readonly number[]): Pick<Figure, "baseline"> {
   return { baseline: `${median(bare).toFixed(3)} ms of bare SQLite` };
 }
 

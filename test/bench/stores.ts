@@ -20,18 +20,21 @@ export async function measureStores(bench: Bench): Promise<Figure[]> {
   const folder = bench.newPath("stores");
   mkdirSync(folder, { mode: 0o700 });
   return [
-    made(
+    creationFigure(
       "on disk, 32 at once",
       await makeStores(join(folder, "many.db"), createKeyWriter(REAL, folder), AT_ONCE),
       1,
     ),
-    made("on disk, alone", await makeStores(join(folder, "alone.db"), createKeyWriter(REAL, folder), 1)),
-    made("in memory", await makeStores(IN_MEMORY, createKeyWriter(REAL, undefined), 1), 0.3),
+    creationFigure(
+      "on disk, alone",
+      await makeStores(join(folder, "alone.db"), createKeyWriter(REAL, folder), 1),
+    ),
+    creationFigure("in memory", await makeStores(IN_MEMORY, createKeyWriter(REAL, undefined), 1), 0.3),
     await createBeside(bench),
   ];
 }
 
-function made(where: string, milliseconds: readonly number[], atMost?: number): Figure {
+function creationFigure(where: string, milliseconds: readonly number[], atMost?: number): Figure {
   const name = `a store, made ${where}`;
   const figure = { name, value: median(milliseconds), unit: "ms" } as const;
   return atMost === undefined ? figure : { ...figure, target: { atMost } };

@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { gzipSync } from "node:zlib";
 import { median, medianRatio, type Figure } from "./figures.ts";
-import { measureIdle, ticks } from "./idle.ts";
+import { measureIdle, processorTicks } from "./idle.ts";
 import { openFilled } from "./lists.ts";
 import { addDeliveries, sender, signIn } from "./portal.ts";
 import type { Bench, Sandbox } from "./processes.ts";
@@ -136,7 +136,7 @@ async function measureCreates(bench: Bench, sandbox: Sandbox, count: number): Pr
 }
 
 function usedTicks({ pid }: Sandbox): number {
-  return process.platform === "linux" ? ticks(pid) : Number.NaN;
+  return process.platform === "linux" ? processorTicks(pid) : Number.NaN;
 }
 
 /** The page of each kind of viewer; the address of a list has the position up to which it was seen. */

@@ -168,7 +168,7 @@ async function measureDrain(bench: Bench, site: Site): Promise<Figure[]> {
     left -= taken + (await takeRest(site.receiver));
     for (const client of BARE_CLIENTS) rates[client].push(await postBare(bench, site.receiver, client));
   }
-  const drained = (baseline: BareClient, target?: Figure["target"]): Figure => ({
+  const drainFigure = (baseline: BareClient, target?: Figure["target"]): Figure => ({
     name: `outbox of ${OUTBOX_EVENTS.toLocaleString("en")} drained`,
     value: median(rates.outbox),
     unit: "/s",
@@ -178,8 +178,8 @@ async function measureDrain(bench: Bench, site: Site): Promise<Figure[]> {
   });
   return [
     ...BARE_CLIENTS.map((name) => ({ name, value: median(rates[name]), unit: "/s" }) as const),
-    drained("bare POST with rows", { atLeast: MIN_DRAIN_RATIO }),
-    drained("bare POST"),
+    drainFigure("bare POST with rows", { atLeast: MIN_DRAIN_RATIO }),
+    drainFigure("bare POST"),
   ];
 }
 

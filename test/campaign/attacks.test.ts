@@ -24,7 +24,7 @@ const PARALLEL = 200;
 const SPELLINGS = size(4_000, 1_000_000);
 
 /** An attack as it was sent, the ids of the checkouts that it created, and what was wrong. */
-type Attacked = {
+type AttackResult = {
   readonly bytes: Buffer;
   readonly created: readonly string[];
   readonly wrong: readonly string[];
@@ -152,14 +152,14 @@ async function launch(
     index,
     canaryId,
   }: { readonly attack: RawAttack; readonly index: number; readonly canaryId: string },
-): Promise<Attacked> {
+): Promise<AttackResult> {
   const rendered = attack.requests.map((change, place) => render(site, change, index * 3 + place));
   const bytes = attack.edits.reduce(
-    (changed, edit) => Buffer.from(filled(site, edit(changed)), "latin1"),
+    (changed, edit) => Buffer.from(fillWords(site, edit(changed)), "latin1"),
     Buffer.concat(rendered),
   );
   const look = Buffer.from(
-    filled(
+    fillWords(
       site,
       `GET /v1/checkout-sessions/${canaryId} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {apiKey}\r\nConnection: close\r\n\r\n`,
     ),
@@ -208,7 +208,7 @@ function answersIn(received: Buffer, sent: string): readonly Answer[] {
   }
 }
 
-function filled(site: Site, text: string | Buffer): string {
+function fillWords(site: Site, text: string | Buffer): string {
   const known = typeof text === "string" ? text : text.toString("latin1");
   return known.replace(/\{(\w+)\}/g, (found, word: string) => site.words[word] ?? found);
 }

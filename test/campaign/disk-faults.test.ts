@@ -21,21 +21,21 @@ const PLAIN = ["--quiet", "--dir", "state"];
 const START = ["sandbox", "start", "--json", "--port", "0", ...PLAIN];
 
 /** The acknowledged work under a fault. */
-type Acknowledged = { readonly creates: ReadonlyMap<string, Answer>; readonly paid: readonly string[] };
+type AcknowledgedWork = { readonly creates: ReadonlyMap<string, Answer>; readonly paid: readonly string[] };
 
 /** A run under strace; resolves with its end and the work that it acknowledged. */
-type Trial = (cwd: string, strace: readonly string[]) => Promise<Finished & Acknowledged>;
+type Trial = (cwd: string, strace: readonly string[]) => Promise<Finished & AcknowledgedWork>;
 
 /** One kind of trial: the state before, the run, and the required state after. */
 type Scenario = {
   readonly name: string;
   readonly prepare: (cwd: string) => void;
   readonly trial: Trial;
-  readonly verify: (cwd: string, seen: Finished & Acknowledged) => Promise<string[]>;
+  readonly verify: (cwd: string, seen: Finished & AcknowledgedWork) => Promise<string[]>;
 };
 
 /** One fault in one kind of trial. */
-type Chosen = { readonly scenario: Scenario; readonly fault: Fault };
+type PlannedTrial = { readonly scenario: Scenario; readonly fault: Fault };
 
 test("the folder opens with everything acknowledged after the failure of any system call", async ({
   annotate,
@@ -76,7 +76,7 @@ test("the folder opens with everything acknowledged after the failure of any sys
 });
 
 /** Returns TRIALS trials, shuffled by the seed and taken from the scenarios in turn. */
-function choose(trials: readonly Chosen[]): readonly Chosen[] {
+function choose(trials: readonly PlannedTrial[]): readonly PlannedTrial[] {
   const random = seededRandom(SEED);
   const shuffled = trials
     .map((trial) => ({ trial, order: random() }))
@@ -93,7 +93,7 @@ function choose(trials: readonly Chosen[]): readonly Chosen[] {
     .map(({ trial }) => trial);
 }
 
-async function allFaults(scenarios: readonly Scenario[]): Promise<Chosen[]> {
+async function allFaults(scenarios: readonly Scenario[]): Promise<PlannedTrial[]> {
   const found = await Promise.all(
     scenarios.map(async (scenario) => {
       const [cwd, logs] = [tempFolder(), tempFolder()];
@@ -106,7 +106,7 @@ async function allFaults(scenarios: readonly Scenario[]): Promise<Chosen[]> {
   return found.flat();
 }
 
-async function tryFault({ scenario, fault }: Chosen): Promise<Found> {
+async function tryFault({ scenario, fault }: PlannedTrial): Promise<TrialResult> {
   const cwd = tempFolder();
   const { call, error, nth, lasting } = fault;
   const where = `${scenario.name}, ${call} ${nth}${lasting ? "+" : ""} ${error}`;
@@ -128,7 +128,7 @@ async function tryFault({ scenario, fault }: Chosen): Promise<Found> {
 }
 
 /** The result of one trial. */
-type Found = {
+type TrialResult = {
   readonly wrong: string[];
   readonly hit: boolean;
   readonly acknowledged: number;
@@ -187,12 +187,12 @@ function serve(name: string, template: string | undefined): Scenario {
       return { ...(await traced.ended), ...seen };
     },
     verify: (cwd, seen) =>
-      reopen(cwd, async (sandbox) => [...(await lostCreates(sandbox, seen)), ...unpaid(sandbox, seen)]),
+      reopen(cwd, async (sandbox) => [...(await lostCreates(sandbox, seen)), ...lostPayments(sandbox, seen)]),
   };
 }
 
 /** Writes a folder of the current schema version, with all the work of `serve`. */
-async function useFolder(cwd: string): Promise<Acknowledged> {
+async function useFolder(cwd: string): Promise<AcknowledgedWork> {
   const sandbox = await startSandboxHere({ cwd, args: PLAIN });
   const seen = await useServer(cwd, sandbox.output.stdout);
   expect([seen.creates.size, seen.paid.length, await sandbox.stop()]).toEqual([CREATES, 1, 0]);
@@ -200,7 +200,7 @@ async function useFolder(cwd: string): Promise<Acknowledged> {
 }
 
 /** The scenario of a later version that opens an older file; only its migrations are invented by the test. */
-function migrate(template: string, seen: Acknowledged): Scenario {
+function migrate(template: string, seen: AcknowledgedWork): Scenario {
   const copy = `state/sandbox.db.v${PRESENT}.backup`;
   return {
     name: "migrate",
@@ -213,17 +213,17 @@ function migrate(template: string, seen: Acknowledged): Scenario {
       const path = join(cwd, "state", "sandbox.db");
       // Every command begins with this.
       REAL.files.removeUnfinished(join(cwd, "state"));
-      const found = formatIn(path);
+      const found = schemaIn(path);
       const wrong = [
-        ...(code === 0 && found !== FORMATS.at(-1) ? [`said done, is ${found}`] : []),
-        ...(FORMATS.includes(found) ? [] : [`half a migration: ${found}`]),
-        ...(found === FORMATS[0] ? await reopen(cwd, (sandbox) => lostCreates(sandbox, seen)) : []),
-        ...(found === FORMATS[0] ? [] : lostRows(join(cwd, copy), SANDBOX_FILE, seen)),
+        ...(code === 0 && found !== SCHEMAS.at(-1) ? [`said done, is ${found}`] : []),
+        ...(SCHEMAS.includes(found) ? [] : [`half a migration: ${found}`]),
+        ...(found === SCHEMAS[0] ? await reopen(cwd, (sandbox) => lostCreates(sandbox, seen)) : []),
+        ...(found === SCHEMAS[0] ? [] : lostRows(join(cwd, copy), SANDBOX_FILE, seen)),
         ...lostRows(path, NEXT_FORMATS, seen),
         ...leftovers(join(cwd, "state")),
       ];
-      const then = formatIn(path);
-      return then === FORMATS.at(-1) ? wrong : [...wrong, `without a fault it becomes ${then}`];
+      const then = schemaIn(path);
+      return then === SCHEMAS.at(-1) ? wrong : [...wrong, `without a fault it becomes ${then}`];
     },
   };
 }
@@ -231,13 +231,13 @@ function migrate(template: string, seen: Acknowledged): Scenario {
 const MIGRATE = join(import.meta.dirname, "../support/migrate-program.ts");
 /** The allowed schema versions of a file, and the rows that the test's own migrations must have written. */
 const PRESENT = currentSchemaVersion(SANDBOX_FILE);
-const FORMATS = [
+const SCHEMAS = [
   `${PRESENT}`,
   `${PRESENT + 1} checkouts.label labels`,
   `${PRESENT + 2} checkouts.label labels copies`,
 ];
 
-function formatIn(path: string): string {
+function schemaIn(path: string): string {
   const rows = new Database(path, { readonly: true, fileMustExist: true });
   const has = (sql: string): boolean => rows.prepare(sql).get() !== undefined;
   const found = [
@@ -250,7 +250,7 @@ function formatIn(path: string): string {
 }
 
 /** The acknowledged rows, and the rows that migrations make from them, that are missing in a database file. */
-function lostRows(path: string, kind: FileKind, { creates, paid }: Acknowledged): string[] {
+function lostRows(path: string, kind: FileKind, { creates, paid }: AcknowledgedWork): string[] {
   const opened = openDatabase(path, { kind });
   if (!opened.ok) return [`${path} does not open: ${opened.refusal.message}`];
   const rows = opened.value;
@@ -278,7 +278,7 @@ function lostRows(path: string, kind: FileKind, { creates, paid }: Acknowledged)
   ];
 }
 
-async function useServer(cwd: string, line: string): Promise<Acknowledged> {
+async function useServer(cwd: string, line: string): Promise<AcknowledgedWork> {
   const creates = new Map<string, Answer>();
   const paid: string[] = [];
   if (!line.startsWith('{"event":"ready"')) return { creates, paid };
@@ -300,7 +300,7 @@ async function useServer(cwd: string, line: string): Promise<Acknowledged> {
   return { creates, paid };
 }
 
-async function lostCreates(sandbox: SandboxHere, { creates }: Acknowledged): Promise<string[]> {
+async function lostCreates(sandbox: SandboxHere, { creates }: AcknowledgedWork): Promise<string[]> {
   const service = connect(sandbox, 1);
   const lost: string[] = [];
   for (const [key, first] of creates) {
@@ -312,7 +312,7 @@ async function lostCreates(sandbox: SandboxHere, { creates }: Acknowledged): Pro
   return lost;
 }
 
-function unpaid(sandbox: SandboxHere, { paid }: Acknowledged): string[] {
+function lostPayments(sandbox: SandboxHere, { paid }: AcknowledgedWork): string[] {
   const status = openRows(sandbox).prepare<[string], { status: string }>(
     "SELECT status FROM checkouts WHERE id = ?",
   );

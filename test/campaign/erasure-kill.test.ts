@@ -28,18 +28,18 @@ test(`a store whose erasure was killed is whole or erased for the next request (
   onTestFinished(() => void database.close());
   await makeStores(cwd, sandbox);
   fill(database, STORES.other, "other");
-  const untouched = found(database, STORES.other);
+  const untouched = rowCounts(database, STORES.other);
   const outcomes = new Set<string>();
   let eraseMs = 50;
   for (let round = 0; round < ROUNDS; round += 1) {
     const kind = KINDS[round % KINDS.length] ?? "reset";
     await makeStores(cwd, sandbox);
-    if (found(database, STORES.erased).checkouts === 0) fill(database, STORES.erased, `round ${round}`);
-    const whole = found(database, STORES.erased);
+    if (rowCounts(database, STORES.erased).checkouts === 0) fill(database, STORES.erased, `round ${round}`);
+    const whole = rowCounts(database, STORES.erased);
     const startedAt = performance.now();
     const erasing = await startErasing(cwd, sandbox, kind);
     const isEarly = round >= KINDS.length && random() < 0.25;
-    if (!isEarly) await hasBegun(database, erasing.ended);
+    if (!isEarly) await untilBegun(database, erasing.ended);
     // The first rounds are not killed, and measure the time of an erasure.
     if (round < KINDS.length) await erasing.ended;
     else await sleep(isEarly ? random() * EARLY_MS : random() * eraseMs);
@@ -51,8 +51,8 @@ test(`a store whose erasure was killed is whole or erased for the next request (
     const state = stateOf(database, whole);
     expect([round, kind, state]).toEqual([round, kind, expect.stringMatching(/^(whole|erased|gone)$/)]);
     expect(state).not.toBe(kind === "delete" ? "erased" : "gone");
-    expect([round, kept(cwd)]).toEqual([round, state !== "gone"]);
-    expect(found(database, STORES.other)).toEqual(untouched);
+    expect([round, hasKey(cwd)]).toEqual([round, state !== "gone"]);
+    expect(rowCounts(database, STORES.other)).toEqual(untouched);
     expect(database.pragma("foreign_key_check")).toEqual([]);
   }
   if (FULL) expect([...outcomes].toSorted()).toEqual(["erased", "gone", "half", "whole"]);
@@ -90,7 +90,7 @@ async function startErasing(cwd: string, sandbox: SandboxProcess, kind: Kind) {
 }
 
 /** Waits until an erasure is recorded in the file, or has ended. */
-async function hasBegun(database: Database.Database, ended: Promise<void>): Promise<void> {
+async function untilBegun(database: Database.Database, ended: Promise<void>): Promise<void> {
   const over = new AbortController();
   void ended.then(() => over.abort());
   const pending = database.prepare("SELECT count(*) FROM erasures").pluck();
@@ -109,7 +109,7 @@ function fill(database: Database.Database, storeId: string, name: string): void 
 }
 
 /** The number of rows that a store has in each table. */
-function found(database: Database.Database, storeId: string) {
+function rowCounts(database: Database.Database, storeId: string) {
   const count = (table: string): number =>
     Number(database.prepare(`SELECT count(*) FROM ${table} WHERE store_id = ?`).pluck().get(storeId));
   return {
@@ -123,8 +123,8 @@ function found(database: Database.Database, storeId: string) {
 }
 
 /** The state of the store: "whole" if unchanged, "half" if partly erased, "erased" if reset, "gone" if deleted. */
-function stateOf(database: Database.Database, whole: ReturnType<typeof found>): string {
-  const now = JSON.stringify(found(database, STORES.erased));
+function stateOf(database: Database.Database, whole: ReturnType<typeof rowCounts>): string {
+  const now = JSON.stringify(rowCounts(database, STORES.erased));
   const nothing = { checkouts: 0, keys: 0, events: 0, erasures: 0 };
   if (now === JSON.stringify(whole)) return "whole";
   if (now === JSON.stringify({ ...whole, ...nothing })) return "erased";
@@ -132,6 +132,6 @@ function stateOf(database: Database.Database, whole: ReturnType<typeof found>): 
 }
 
 /** Whether credentials.json still has the key of the store. */
-function kept(cwd: string): boolean {
+function hasKey(cwd: string): boolean {
   return readFileSync(join(cwd, ".checkout/credentials.json"), "utf8").includes(STORES.erased);
 }

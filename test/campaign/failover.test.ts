@@ -17,7 +17,7 @@ const REPEATED = 40;
 type EventRow = { readonly id: string; readonly place: string; readonly body: string };
 
 /** An acknowledged create, with its answer. */
-type Bought = { readonly create: Create; readonly answer: Answer; readonly id: string };
+type AcknowledgedCreate = { readonly create: Create; readonly answer: Answer; readonly id: string };
 
 test("a backup taken under load restores everything up to its time after a kill", async ({ annotate }) => {
   const random = seededRandom(SEED);
@@ -30,7 +30,7 @@ test("a backup taken under load restores everything up to its time after a kill"
 
   for (let number = 1; number <= FAILOVERS; number += 1) {
     const where = `seed ${SEED}, failover ${number}`;
-    const bought: Bought[] = [];
+    const bought: AcknowledgedCreate[] = [];
     const buying = buyUntilGone(sandbox, { random, bought, number });
     await sleep(100 + random() * 200);
     await eventually("some orders are there", () => expect(bought.length).toBeGreaterThan(5));
@@ -107,7 +107,7 @@ async function buyUntilGone(
     number,
   }: {
     readonly random: () => number;
-    readonly bought: Bought[];
+    readonly bought: AcknowledgedCreate[];
     readonly number: number;
   },
 ): Promise<void> {
@@ -131,7 +131,11 @@ async function buyUntilGone(
 /** Sends creates again, as their client does: stored creates are replayed, lost orders are created again. */
 async function repeat(
   sandbox: SandboxProcess,
-  { kept, lost, where }: { readonly kept: Bought[]; readonly lost: Bought[]; readonly where: string },
+  {
+    kept,
+    lost,
+    where,
+  }: { readonly kept: AcknowledgedCreate[]; readonly lost: AcknowledgedCreate[]; readonly where: string },
 ): Promise<void> {
   const service = connect(sandbox, CONNECTIONS);
   for (const { create, answer } of kept.slice(-REPEATED)) {

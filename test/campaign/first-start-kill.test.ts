@@ -54,7 +54,7 @@ test("a first start killed at any time is neither refused afterwards nor loses i
 async function startAndKill({ moment, killAfterMs, loss }: Case) {
   const cwd = tempFolder();
   const first = begin(["sandbox", "start", "--json", "--port", "0"], { cwd });
-  await reached(first, moment === "ready" ? undefined : join(cwd, ".checkout", moment));
+  await untilReached(first, moment === "ready" ? undefined : join(cwd, ".checkout", moment));
   await sleep(killAfterMs);
   await first.stop("SIGKILL");
   const told = readyOf(first);
@@ -75,7 +75,7 @@ async function startAndKill({ moment, killAfterMs, loss }: Case) {
 }
 
 /** Waits until a start has created `file`; without a file, until it has printed its ready line. */
-async function reached({ process: child, output }: Running, file: string | undefined): Promise<void> {
+async function untilReached({ process: child, output }: Running, file: string | undefined): Promise<void> {
   const isReached = (): boolean => (file === undefined ? output.stdout !== "" : existsSync(file));
   for (let looks = 0; !isReached(); looks += 1) {
     if (child.exitCode !== null || looks === MAX_LOOKS)

@@ -18,10 +18,10 @@ type Launch = {
   readonly causes: readonly string[];
 };
 
-type Caused = { readonly cause: string | null };
+type JudgedFailure = { readonly cause: string | null };
 type Judged = {
-  readonly broken: readonly Caused[];
-  readonly items: readonly { readonly failures: readonly Caused[] }[];
+  readonly broken: readonly JudgedFailure[];
+  readonly items: readonly { readonly failures: readonly JudgedFailure[] }[];
 };
 type Report = {
   readonly verdict: string;
@@ -92,7 +92,7 @@ function causesIn(stdout: string): string[] {
 }
 
 /** The error if a right shop did not become ready or did not sell. */
-async function refused(make: Make): Promise<string[]> {
+async function launchFaults(make: Make): Promise<string[]> {
   const shop = await serveShop(make);
   const found = { launched: await launch(shop), sold: await buy(shop) };
   const expected = { launched: READY, sold: { order_id: "order-1", status: "paid", times: 1 } };
@@ -100,7 +100,7 @@ async function refused(make: Make): Promise<string[]> {
 }
 
 /** Differences between the expected and the reported breakage. One breakage may break several histories. */
-async function missed({ make, name, item, causes, undrilled = [] }: Breakage): Promise<string[]> {
+async function breakageFaults({ make, name, item, causes, undrilled = [] }: Breakage): Promise<string[]> {
   const launched = await launch(await serveShop(make, name), FULL ? undefined : PARTS[item]);
   const open = launched.open.map((one) => `${one.name} ${one.status}`);
   const got = {
@@ -118,7 +118,7 @@ async function missed({ make, name, item, causes, undrilled = [] }: Breakage): P
 }
 
 /** In a campaign all breakages; in `npm test` a breakage, chosen by the seed, that a part of the run detects. */
-function chosen(rows: readonly Breakage[]): Breakage[] {
+function chooseBreakages(rows: readonly Breakage[]): Breakage[] {
   const own = rows.filter(
     ({ make, item, undrilled }) =>
       MAKES.includes(make) && (FULL || (item in PARTS && undrilled === undefined)),
@@ -130,8 +130,11 @@ test("docs/launch.md leads two shops to ready, and broken shops to the cause", a
   if (!HAS_PYTHON) await annotate("python3 is not installed: only the shop with Express was launched");
   // In `npm test` test/real/whole-shops.test.ts launches a right shop.
   const right = FULL ? MAKES : [];
-  const broken = chosen(BREAKAGES);
-  const launches = [...right.map((make) => () => refused(make)), ...broken.map((row) => () => missed(row))];
+  const broken = chooseBreakages(BREAKAGES);
+  const launches = [
+    ...right.map((make) => () => launchFaults(make)),
+    ...broken.map((row) => () => breakageFaults(row)),
+  ];
   const faults: string[] = [];
   await sideBySide(launches, PLACES, async (begin) => void faults.push(...(await begin())));
   expect(faults, `seed ${SEED}`).toEqual([]);

@@ -53,7 +53,7 @@ const payAndReturn: Person = async (harness, sandbox, { id }) => {
 };
 
 /** Runs a calibration; `person` acts once while it waits. */
-async function calibrated(
+async function calibrate(
   { harness, sandbox }: { readonly harness: Harness; readonly sandbox: RunningSandbox },
   person: Person,
   args: readonly string[] = WITH_PAYER,
@@ -85,7 +85,7 @@ const all = (verdict: string): Verdicts => Object.fromEntries(BY_PAYMENT.map((on
 
 test("a calibration with a payer confirms the seven assumptions about payments in at most 25 requests", async () => {
   const paid = await openPaid();
-  const result = await calibrated(paid, payAndReturn);
+  const result = await calibrate(paid, payAndReturn);
   expect([result.code, result.stdout]).toEqual([0, expect.stringContaining("88 Return paths")]);
   expect(verdictsOf(paid.harness)).toEqual(all("confirmed"));
   expect(paid.sent.length).toBeGreaterThan(PROBES.length);
@@ -100,7 +100,7 @@ test("two calibrations with a payer leave the same record, without ids, addresse
   for (let runs = 0; runs < 2; runs += 1) {
     const { harness, sandbox } = await openPaid();
     await harness.clock.sleep(runs * 3_600_000);
-    expect(await calibrated({ harness, sandbox }, payAndReturn)).toMatchObject({ code: 0 });
+    expect(await calibrate({ harness, sandbox }, payAndReturn)).toMatchObject({ code: 0 });
     texts.push(recordText(harness).replace(/"at": ".*"/, ""));
     for (const secret of [sandbox.ready.signing_secret, sandbox.ready.api_key])
       expect(texts.at(-1)).not.toContain(secret);
@@ -112,12 +112,12 @@ test("two calibrations with a payer leave the same record, without ids, addresse
 
 test("only a check with a payer compares the assumptions about payments", async () => {
   const paid = await openPaid();
-  await calibrated(paid, payAndReturn);
+  await calibrate(paid, payAndReturn);
   const check = await paid.harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--check"]);
   expect(check).toMatchObject({ code: 0, stdout: expect.stringContaining("as recorded") as string });
   const nobody = await openPaid();
   writeFileSync(join(nobody.harness.cwd, "checkout.calibration.json"), recordText(paid.harness));
-  const result = await calibrated(nobody, () => Promise.resolve(), [...WITH_PAYER, "--check", "--json"]);
+  const result = await calibrate(nobody, () => Promise.resolve(), [...WITH_PAYER, "--check", "--json"]);
   const compared = JSON.parse(result.stdout) as Readonly<Record<string, unknown>>;
   const missed = expect.arrayContaining([10, 19, 88]) as unknown;
   expect([result.code, compared["differences"], compared["not_observed"]]).toEqual([7, [], missed]);
@@ -126,7 +126,7 @@ test("only a check with a payer compares the assumptions about payments", async 
 type Signing = { readonly secret: string; readonly body?: string; readonly lateBySeconds?: number };
 
 /** The delivery with another signature. */
-function signed(request: OutboundRequest, { secret, body, lateBySeconds = 0 }: Signing): OutboundRequest {
+function signAgain(request: OutboundRequest, { secret, body, lateBySeconds = 0 }: Signing): OutboundRequest {
   const rawBody = Buffer.from(body ?? request.body ?? "");
   const { event_id: eventId } = JSON.parse(rawBody.toString("utf8")) as { readonly event_id: string };
   const timestamp = Number(request.headers["Checkout-Timestamp"]) - lateBySeconds;
@@ -147,7 +147,7 @@ const visiting =
   };
 
 /** Services that differ from the sandbox, and the verdicts of their calibration. */
-const OTHERWISE: Readonly<
+const DIFFERENT_SERVICES: Readonly<
   Record<
     string,
     {
@@ -163,16 +163,19 @@ const OTHERWISE: Readonly<
     verdicts: { 12: "contradicted", 16: "not_observed" },
   },
   "a key without whsec_": {
-    drift: (request, secret) => signed(request, { secret: secret.replace("whsec_", "") }),
+    drift: (request, secret) => signAgain(request, { secret: secret.replace("whsec_", "") }),
     verdicts: { 12: "not_observed", 16: "contradicted" },
   },
   "the time of the event in the place of the attempt's": {
-    drift: (request, secret) => signed(request, { secret, lateBySeconds: 301 }),
+    drift: (request, secret) => signAgain(request, { secret, lateBySeconds: 301 }),
     verdicts: { 12: "contradicted" },
   },
   "another event type": {
     drift: (request, secret) =>
-      signed(request, { secret, body: String(request.body).replace('"type":"order.', '"type":"payment.') }),
+      signAgain(request, {
+        secret,
+        body: String(request.body).replace('"type":"order.', '"type":"payment.'),
+      }),
     verdicts: { 11: "contradicted" },
   },
   "another schedule": { start: ["--delivery-schedule", "0s,40s"], verdicts: { 13: "contradicted" } },
@@ -201,12 +204,12 @@ const OTHERWISE: Readonly<
   },
 };
 
-test.each(Object.entries(OTHERWISE))(
+test.each(Object.entries(DIFFERENT_SERVICES))(
   "a calibration has exactly the expected verdict: %s",
   async (_name, otherwise) => {
     const { drift, start = [], person = payAndReturn, verdicts } = otherwise;
     const paid = await openPaid({ start, ...(drift === undefined ? {} : { drift }) });
-    expect(await calibrated(paid, person)).toMatchObject({ code: 0 });
+    expect(await calibrate(paid, person)).toMatchObject({ code: 0 });
     expect(verdictsOf(paid.harness)).toEqual({ ...all("confirmed"), ...verdicts });
   },
 );
@@ -215,12 +218,12 @@ const byPayment = Object.entries(DRIFTS).filter(([, { found }]) => found.by === 
 
 test.each(byPayment)("a check with a payer finds: %s", async (_name, { delivery, found }) => {
   const record = await openPaid();
-  await calibrated(record, payAndReturn);
+  await calibrate(record, payAndReturn);
   const paid = await openPaid({
-    drift: (request, secret) => signed(request, { secret, body: delivery?.(String(request.body)) ?? "" }),
+    drift: (request, secret) => signAgain(request, { secret, body: delivery?.(String(request.body)) ?? "" }),
   });
   writeFileSync(join(paid.harness.cwd, "checkout.calibration.json"), recordText(record.harness));
-  const { code, stdout } = await calibrated(paid, payAndReturn, [...WITH_PAYER, "--check", "--json"]);
+  const { code, stdout } = await calibrate(paid, payAndReturn, [...WITH_PAYER, "--check", "--json"]);
   const { differences, assumptions } = JSON.parse(stdout) as Calibration & {
     readonly differences: readonly number[];
   };
@@ -230,12 +233,12 @@ test.each(byPayment)("a check with a payer finds: %s", async (_name, { delivery,
 
 test("assumptions that need a secret or an endpoint are not observed without it", async () => {
   const paid = await openPaid();
-  await calibrated(paid, payAndReturn, ["calibrate", ...AT_SANDBOX, "--yes", "--with-payer"]);
+  await calibrate(paid, payAndReturn, ["calibrate", ...AT_SANDBOX, "--yes", "--with-payer"]);
   expect(verdictsOf(paid.harness)).toEqual({ ...all("confirmed"), 12: "not_observed", 16: "not_observed" });
   const harness = createHarness();
   const sandbox = await harness.start();
   await harness.run(["return-origins", "add", RECEIVER, "--path", "/return"]);
-  await calibrated({ harness, sandbox }, payAndReturn, ["calibrate", ...AT_SANDBOX, "--yes", "--with-payer"]);
+  await calibrate({ harness, sandbox }, payAndReturn, ["calibrate", ...AT_SANDBOX, "--yes", "--with-payer"]);
   expect(verdictsOf(harness)).toEqual({
     ...all("not_observed"),
     10: "confirmed",
@@ -255,7 +258,7 @@ test("the receiver accepts only events of its order with its header names, and n
     const answer = await paid.harness.send({ method, url: RECEIVER + path, headers });
     answers.push(answer.ok ? answer.status : answer.failure);
   };
-  await calibrated(paid, async () => {
+  await calibrate(paid, async () => {
     await send("/hooks", {});
     await send("/hooks", { Host: "evil.example" });
     await send("/hooks", { Origin: "http://127.0.0.1:4300" });

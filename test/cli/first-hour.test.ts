@@ -740,7 +740,7 @@ test("a common mistake in a variable or a file is recognized", async () => {
     const options = { env: Object.fromEntries(set) as Record<string, string> };
     const shown = await harness.run(typed, options);
     // A verdict is a result, even with exit code 1.
-    const text = said(shown) === "" ? shown.stdout : said(shown);
+    const text = resultText(shown) === "" ? shown.stdout : resultText(shown);
     if (shown.code !== code || !says.test(text)) wrong.push({ env, line, shown });
     const json = await harness.run(["--json", ...typed], options);
     const told = lastLine(json.stderr === "" ? json.stdout : json.stderr);
@@ -1083,7 +1083,7 @@ async function openShop(): Promise<Scene> {
 type Scene = { readonly run: (argv: readonly string[]) => Promise<Result>; readonly ids: Ids };
 
 /** The id for a word, ignoring inherited properties. */
-function known(ids: Ids, word: string): string | undefined {
+function idFor(ids: Ids, word: string): string | undefined {
   return Object.hasOwn(ids, word) ? ids[word] : undefined;
 }
 
@@ -1091,11 +1091,12 @@ function known(ids: Ids, word: string): string | undefined {
 async function wrongRows(rows: readonly Row[], open: () => Promise<Scene>): Promise<readonly object[]> {
   const [people, programs] = [await open(), await open()];
   const type = (line: string, { run, ids }: Scene, ...before: string[]): Promise<Result> =>
-    run([...before, ...line.split(" ").map((word) => known(ids, word) ?? word.replaceAll("␣", " "))]);
+    run([...before, ...line.split(" ").map((word) => idFor(ids, word) ?? word.replaceAll("␣", " "))]);
   const wrong: object[] = [];
   for (const [line, code, says] of rows) {
     const shown = await type(line, people);
-    if (shown.code !== code || !says.test(said(shown)) || silent(shown) !== "") wrong.push({ line, shown });
+    if (shown.code !== code || !says.test(resultText(shown)) || otherText(shown) !== "")
+      wrong.push({ line, shown });
     const json = await type(line, programs, "--json");
     if (!isJsonOf(json, { code, says })) wrong.push({ line: `--json ${line}`, json });
   }
@@ -1107,18 +1108,18 @@ function lastLine(text: string): string {
 }
 
 /** The output of the command: stdout, or stderr after an error. */
-function said({ code, stdout, stderr }: Result): string {
+function resultText({ code, stdout, stderr }: Result): string {
   return code === 0 ? stdout : stderr;
 }
 
-function silent({ code, stdout, stderr }: Result): string {
+function otherText({ code, stdout, stderr }: Result): string {
   return code === 0 ? stderr : stdout;
 }
 
 /** Whether the result is one line of JSON with the same code and text; help is text with `--json` too. */
 function isJsonOf(result: Result, { code, says }: { readonly code: number; readonly says: RegExp }): boolean {
-  const text = said(result);
-  if (result.code !== code || silent(result) !== "") return false;
+  const text = resultText(result);
+  if (result.code !== code || otherText(result) !== "") return false;
   if (text.startsWith("Usage: ")) return code === 0 && says.test(text);
   if (!/^\{.*\}\n$|^\[.*\]\n$/.test(text)) return false;
   const told = JSON.parse(text) as {

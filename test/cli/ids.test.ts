@@ -263,7 +263,7 @@ test.each(LOOKS_LIKE)("an order_id that looks like %s is accepted", async (_what
   const { create, run, harness } = await open();
   await create("another");
   const id = await create(orderId);
-  await checkTaken(harness, { orderId, id });
+  await checkAccepted(harness, { orderId, id });
   expect((await run("sandbox pay --json -- NAME", orderId)).stdout).toContain(`"id":"${id}"`);
 });
 
@@ -275,13 +275,13 @@ test(`any order_id is accepted (seed ${SEED})`, async () => {
     .filter((text) => text.isWellFormed() && !text.includes("\0") && Array.from(text).length <= 32)
     .filter((text) => !containsSecret(text) && !known.has(text) && known.add(text) !== undefined);
   const check = fc.asyncProperty(orderIds, async (orderId) =>
-    checkTaken(harness, { orderId, id: await create(orderId) }),
+    checkAccepted(harness, { orderId, id: await create(orderId) }),
   );
   await fc.assert(check, { seed: SEED, numRuns: size(20, 1000), endOnFailure: true });
 });
 
 /** Checks that an order_id is accepted as an argument, after `--`, and as an option's value. */
-async function checkTaken(
+async function checkAccepted(
   harness: ReturnType<typeof createHarness>,
   { orderId, id }: { readonly orderId: string; readonly id: string },
 ): Promise<void> {

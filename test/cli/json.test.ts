@@ -26,10 +26,10 @@ const CHECKS = new Map<KindName, ValidateFunction>(
 type Json = Readonly<Record<string, unknown>>;
 
 /** A printed result, with its kind and command. */
-type Printed = { readonly kind: KindName; readonly command: string; readonly value: unknown };
+type PrintedResult = { readonly kind: KindName; readonly command: string; readonly value: unknown };
 
 /** The printed results, and the wrong outputs, which match no kind of their command. */
-type Results = { readonly printed: Printed[]; readonly wrong: unknown[] };
+type Results = { readonly printed: PrintedResult[]; readonly wrong: unknown[] };
 
 /** The words of every runnable command. */
 async function commandsOfProgram(): Promise<readonly string[]> {

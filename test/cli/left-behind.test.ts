@@ -19,7 +19,7 @@ function loseFrom(harness: Harness, first: number, isMeant: (request: OutboundRe
 const isAddingFault = ({ method, url }: OutboundRequest): boolean =>
   method === "POST" && url.endsWith("/faults");
 
-async function listed(harness: Harness, command: string): Promise<Record<string, readonly unknown[]>> {
+async function list(harness: Harness, command: string): Promise<Record<string, readonly unknown[]>> {
   const { stdout } = await harness.run([...command.split(" "), "--json"]);
   return JSON.parse(stdout) as Record<string, readonly unknown[]>;
 }
@@ -37,7 +37,7 @@ test("an exec that fails half-way leaves no sandbox behind", async () => {
 test("an exec that fails half-way in a running sandbox leaves no store and no fault behind", async () => {
   const harness = createHarness();
   await harness.start();
-  const before = [await listed(harness, "stores list"), await listed(harness, "faults list")];
+  const before = [await list(harness, "stores list"), await list(harness, "faults list")];
   for (const store of ["new", "Sandbox Store"])
     for (const [fails, expected] of [
       [true, 7],
@@ -48,7 +48,7 @@ test("an exec that fails half-way in a running sandbox leaves no store and no fa
       const { code } = await harness.run(line);
       harness.setFault((_request, pass) => pass());
       expect([store, code]).toEqual([store, expected]);
-      expect([await listed(harness, "stores list"), await listed(harness, "faults list")]).toEqual(before);
+      expect([await list(harness, "stores list"), await list(harness, "faults list")]).toEqual(before);
     }
 });
 
@@ -58,7 +58,7 @@ test("faults that exec added to an existing store stay after its program has run
   harness.setProgram(() => Promise.resolve({ ending: "exited", exitCode: 1 }));
   const line = ["exec", "--store", "Sandbox Store", "--fault", "lost-response", "--", "npm"];
   expect((await harness.run(line)).code).toBe(1);
-  expect((await listed(harness, "faults list"))["faults"]).toMatchObject([{ action: "lose_answer" }]);
+  expect((await list(harness, "faults list"))["faults"]).toMatchObject([{ action: "lose_answer" }]);
 });
 
 test("a listen that fails half-way frees its port, and its events wait", async () => {
@@ -76,7 +76,7 @@ test("a listen that fails half-way frees its port, and its events wait", async (
   const { code } = await listening.ended;
   expect([code, isLost]).toEqual([7, true]);
   expect(harness.programOn(Number(new URL(listening.ready.url).port))).toBe(undefined);
-  expect((await listed(harness, "endpoints list"))["endpoints"]).toMatchObject([{ state: "paused" }]);
+  expect((await list(harness, "endpoints list"))["endpoints"]).toMatchObject([{ state: "paused" }]);
 });
 
 test("a drill that fails half-way leaves no lease and no pause behind", async () => {
@@ -84,7 +84,7 @@ test("a drill that fails half-way leaves no lease and no pause behind", async ()
   const { harness } = site;
   const { id } = await site.addEndpoint(site.receiver(3000).url);
   await site.order();
-  const order = (await listed(harness, "orders list"))["checkouts"]?.[0] as { readonly id: string };
+  const order = (await list(harness, "orders list"))["checkouts"]?.[0] as { readonly id: string };
   expect((await harness.run(["sandbox", "pay", order.id])).code).toBe(0);
   const view = ["--order-view", "http://localhost:3000/orders/{order_id}", "--paid-when", "paid"];
   // A store has one lease at a time, so the second drill shows that the lease is free again.
@@ -96,7 +96,7 @@ test("a drill that fails half-way leaves no lease and no pause behind", async ()
       5,
       expect.stringContaining("needs an unpaid order or session"),
     ]);
-    expect((await listed(harness, "endpoints list"))["endpoints"]).toMatchObject([{ id, state: "enabled" }]);
+    expect((await list(harness, "endpoints list"))["endpoints"]).toMatchObject([{ id, state: "enabled" }]);
   }
 });
 

@@ -74,16 +74,16 @@ test("a wrong command line exits with 2, says what was expected, and sends nothi
 });
 
 /** An option that checks its value, with the words and the required arguments of its command. */
-type Checking = {
+type CheckingOption = {
   readonly words: readonly string[];
   readonly args: readonly string[];
   readonly option: Option;
 };
 
-async function checkingOptions(): Promise<readonly Checking[]> {
+async function checkingOptions(): Promise<readonly CheckingOption[]> {
   const tree = (argv: readonly string[]): Promise<Command> =>
     createProgram({ world: { ...REAL, argv }, version: "0.0.0", exit: () => undefined });
-  const below = (command: Command, words: readonly string[]): Checking[] => {
+  const below = (command: Command, words: readonly string[]): CheckingOption[] => {
     const args = command.registeredArguments.filter(({ required }) => required).map(() => "x");
     const checking = command.options.filter(({ parseArg }) => parseArg !== undefined);
     return [

@@ -40,14 +40,14 @@ function momentsIn(value: unknown, name = ""): readonly string[] {
 }
 
 /** The id of the newest object in a list; `key` is the name of the id's field. */
-async function idsOf(type: (line: string) => Promise<string>, list: string, key: string): Promise<string> {
+async function newestId(type: (line: string) => Promise<string>, list: string, key: string): Promise<string> {
   const found = JSON.parse(await type(`${list} --json`)) as Record<string, readonly Record<string, string>[]>;
   return Object.values(found).find(Array.isArray)?.[0]?.[key] ?? "";
 }
 
 test("every command shows the store's time, and labels the real time", async () => {
   const { type, created, refused } = await openMoved();
-  const event = await idsOf(type, "events list", "event_id");
+  const event = await newestId(type, "events list", "event_id");
   const commands = [
     "orders list",
     "orders get order-1001",
@@ -93,9 +93,9 @@ test("every page shows the store's time, and labels the real time", async () => 
   const { harness, sandbox, type, created, refused } = await openMoved();
   const portal = await signedIn(harness, sandbox);
   const [event, delivery, endpoint] = [
-    await idsOf(type, "events list", "event_id"),
-    await idsOf(type, "deliveries list", "id"),
-    await idsOf(type, "endpoints list", "id"),
+    await newestId(type, "events list", "event_id"),
+    await newestId(type, "deliveries list", "id"),
+    await newestId(type, "endpoints list", "id"),
   ];
   const pages = [
     "/checkouts",
@@ -129,15 +129,15 @@ test("every page shows the store's time, and labels the real time", async () => 
 
 test("listen shows the store's time first, and labels the real time", async () => {
   const { harness, type } = await openMoved();
-  const lines = await listened(harness, type, ["listen"]);
+  const lines = await listenLines(harness, type, ["listen"]);
   expect(lines[0]).toMatch(/^10:\d\d:\d\dZ {2}\S+ {2}order\.expired .* real time 12:\d\d:\d\dZ$/);
-  const [told] = await listened(harness, type, ["listen", "--json"]);
+  const [told] = await listenLines(harness, type, ["listen", "--json"]);
   expect(JSON.parse(told ?? "")).toMatchObject({
     at: expect.stringMatching(/^2027-03-01T1/) as string,
     real_at: expect.stringMatching(/^2026-01-15T12/) as string,
   });
   await type("sandbox clock real");
-  const [real] = await listened(harness, type, ["listen"]);
+  const [real] = await listenLines(harness, type, ["listen"]);
   expect(real).toMatch(/^12:\d\d:\d\dZ/);
   expect(real).not.toContain("real time");
 });
@@ -168,7 +168,7 @@ test("messages of listen use the store's time, and real time with a label while 
 let orders = 0;
 
 /** The lines that `listen` prints about an order that ends while it runs. */
-async function listened(
+async function listenLines(
   harness: Harness,
   type: (line: string) => Promise<string>,
   line: readonly string[],

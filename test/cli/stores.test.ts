@@ -16,12 +16,16 @@ type Made = {
 };
 type Fault = { readonly error: { readonly code: string; readonly message: string } };
 
-type Asked<Said> = { readonly code: number; readonly said: Said; readonly stderr: string };
+type CommandResult<Said> = { readonly code: number; readonly said: Said; readonly stderr: string };
 
 const UNKNOWN = "00000000-0000-7000-8000-00000000ffff";
 
 /** Runs a command with --json; returns its parsed output, stderr and exit code. */
-async function ask<Said>(harness: Harness, line: string, command: CommandOptions = {}): Promise<Asked<Said>> {
+async function ask<Said>(
+  harness: Harness,
+  line: string,
+  command: CommandOptions = {},
+): Promise<CommandResult<Said>> {
   const typed = [...(line.match(/'[^']*'|\S+/g) ?? []), "--json"].map((word) => word.replaceAll("'", ""));
   const { code, stdout, stderr } = await harness.run(typed, command);
   const last = (stdout || stderr).trimEnd().split("\n").at(-1) ?? "";

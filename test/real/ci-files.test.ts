@@ -194,7 +194,7 @@ function unpackImage(): string {
 }
 
 /** The container's command line, run here: without the init process, and with the paths of the unpacked image. */
-function here(words: readonly string[], folder: string): string[] {
+function commandHere(words: readonly string[], folder: string): string[] {
   const [first, second, third, ...rest] = words;
   expect([first, second, third]).toEqual(["tini", "--", "node"]);
   return rest.map((word) => (word.startsWith("/opt/") ? join(folder, word) : word));
@@ -223,7 +223,7 @@ const GIVEN = {
 };
 
 /** Fills in `${NAME:?…}` as compose does, and replaces ports and paths of the file by those in `places`. */
-function filled(
+function fillIn(
   values: Readonly<Record<string, string>>,
   places: Readonly<Record<string, string>>,
 ): Record<string, string> {
@@ -271,21 +271,21 @@ test("a shop in a second container creates, is paid through the public URL, and 
   };
   const { checkout, shop } = compose.services;
   const own: Readonly<Record<string, string>> = {
-    ...filled({ ...image.env, ...checkout.environment }, places),
+    ...fillIn({ ...image.env, ...checkout.environment }, places),
     ...network,
   };
-  const sandbox = start([...here(image.entrypoint, folder), ...image.command], own);
-  const program = here(image.entrypoint, folder);
+  const sandbox = start([...commandHere(image.entrypoint, folder), ...image.command], own);
+  const program = commandHere(image.entrypoint, folder);
   const inContainer = (words: readonly string[]) =>
     promisify(execFile)(process.execPath, [...program, ...words], { env: own });
   // A health check is a separate process, so it runs only once the sandbox answers.
   await eventually("the sandbox answers", () => fetch(`http://127.0.0.2:${port}/healthz`));
   await eventually("the health check passes", () => inContainer(image.healthcheck.slice(1)));
   const [, register = ""] = /exec checkout (checkout endpoints add \S+)/.exec(text("compose.yaml")) ?? [];
-  await inContainer(filled({ register }, places)["register"]?.split(" ").slice(1) ?? []);
+  await inContainer(fillIn({ register }, places)["register"]?.split(" ").slice(1) ?? []);
 
   const [, ...shopWords] = shop.command.map((word) => word.replace("/shop/", `${join(CI, "shop")}/`));
-  const shopEnv = { ...filled(shop.environment, places), ...network, HOST: "127.0.0.3" };
+  const shopEnv = { ...fillIn(shop.environment, places), ...network, HOST: "127.0.0.3" };
   const shopProcess = start(shopWords, shopEnv);
   const at = `http://127.0.0.3:${shopPort}/orders`;
   const created = await eventually("the shop takes an order", async () => {

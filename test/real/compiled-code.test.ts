@@ -53,7 +53,7 @@ function install(): { readonly bin: string; readonly cache: string } {
 }
 
 /** Runs `checkout --version` in a shell with a umask, without a configured folder for compiled code. */
-function version(bin: string, umask: string, before = ""): string {
+function runVersion(bin: string, umask: string, before = ""): string {
   const { NODE_COMPILE_CACHE: _ours, ...env } = process.env;
   const command = `umask ${umask}; exec "$0" --import "$1" "$2" --version`;
   const args = ["-c", command, process.execPath, `data:text/javascript,${before}`, bin];
@@ -71,7 +71,7 @@ function runAsAnother(): void {
 for (const umask of ["000", "002", "022", "077"]) {
   test.runIf(IS_UNIX)(`only its owner can read and write the compiled code, under umask ${umask}`, () => {
     const { bin, cache } = install();
-    expect(version(bin, umask)).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(runVersion(bin, umask)).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect((lstatSync(cache).mode & 0o777).toString(8)).toBe("700");
     expect(readdirSync(cache)).not.toEqual([]);
   });
@@ -84,7 +84,7 @@ for (const [what, plant, possible] of PLANTED) {
       const { bin, cache } = install();
       plant(cache);
       const before = lstatSync(cache);
-      expect(version(bin, "000", what === OTHERS ? AS_ANOTHER : "")).toMatch(/^\d+\.\d+\.\d+\n$/);
+      expect(runVersion(bin, "000", what === OTHERS ? AS_ANOTHER : "")).toMatch(/^\d+\.\d+\.\d+\n$/);
       const after = lstatSync(cache);
       expect([after.mode, after.uid]).toEqual([before.mode, before.uid]);
       expect(statSync(cache).isDirectory() ? readdirSync(cache) : []).toEqual([]);

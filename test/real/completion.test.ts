@@ -52,11 +52,11 @@ for (const shell of SHELLS)
   test(`${shell} inserts every order_id as one word, without executing it`, async () => {
     const cwd = tempFolder();
     await startSandboxHere({ cwd });
-    const lines = await ordersOf(cwd, [...HOSTILE, ...drawn(size(0, 70))]);
+    const lines = await ordersOf(cwd, [...HOSTILE, ...drawLines(size(0, 70))]);
     expect(lines.length).toBeGreaterThanOrEqual(size(6, 60));
     // The sandbox of this process loads its list with the first request, which may take longer than a Tab waits.
     await runHere(["complete", "--", "sandbox", "pay", ""], { cwd });
-    const reached = await typedInto(shell, cwd, lines);
+    const reached = await typeInto(shell, cwd, lines);
     expect(reached).toEqual(lines.map(({ orderId }) => ["sandbox", "pay", orderId]));
     expect(existsSync(join(cwd, "canary"))).toBe(false);
   });
@@ -68,7 +68,7 @@ for (const shell of SHELLS)
     const lines = await ordersOf(cwd, [{ typed: "", orderId: "~root" }]);
     expect(lines).toHaveLength(1);
     await runHere(["complete", "--", "sandbox", "pay", ""], { cwd });
-    const [reached = []] = await typedInto(shell, cwd, lines);
+    const [reached = []] = await typeInto(shell, cwd, lines);
     // A shell that does not quote `~` inserts nothing.
     expect([
       ["sandbox", "pay", "~root"],
@@ -109,7 +109,7 @@ async function ordersOf(cwd: string, lines: readonly Line[]): Promise<readonly L
 }
 
 /** Order_ids of hostile pieces, each with a unique beginning, typed bare or in an open quote. */
-function drawn(count: number): readonly Line[] {
+function drawLines(count: number): readonly Line[] {
   const random = seededRandom(SEED);
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;
   const all = Array.from({ length: count }, (_, at) => {
@@ -123,7 +123,7 @@ function drawn(count: number): readonly Line[] {
 }
 
 /** Types each line with a Tab into a shell on a terminal; returns the words that reached `checkout`. */
-async function typedInto(
+async function typeInto(
   shell: Tested,
   cwd: string,
   lines: readonly Line[],

@@ -219,7 +219,7 @@ test("the JavaScript receivers on docs/verifying.md accept a webhook and refuse 
   const headers = { ...signed, "Content-Type": "application/json" };
   const ran: string[] = [];
   for (const block of receivers) {
-    const [framework, answer] = served(block, secrets) ?? [];
+    const [framework, answer] = receiverIn(block, secrets) ?? [];
     if (framework === undefined || answer === undefined) continue;
     ran.push(framework);
     const genuine = await answer({ method: "POST", headers, body: rawBody });
@@ -238,7 +238,10 @@ test("the JavaScript receivers on docs/verifying.md accept a webhook and refuse 
 type Answer = (init: RequestInit) => Promise<Response>;
 
 /** The receiver in a block, with the name of its framework; undefined if the framework is not installed. */
-function served(block: string, secrets: string): readonly [framework: string, answer: Answer] | undefined {
+function receiverIn(
+  block: string,
+  secrets: string,
+): readonly [framework: string, answer: Answer] | undefined {
   const Body = (() => undefined).constructor as FunctionConstructor;
   const run = (names: string, ...values: unknown[]): unknown =>
     Body(

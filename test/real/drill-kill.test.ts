@@ -42,7 +42,7 @@ const CLIENT = `
 `;
 
 /** The fields of an order's event that the shop reads. */
-type Told = { readonly type: string; readonly data?: { readonly order_id?: string } };
+type EventFields = { readonly type: string; readonly data?: { readonly order_id?: string } };
 
 /** A right shop that records its requests, and holds the answer that `pauseAt` chooses. */
 async function openShop() {
@@ -59,7 +59,7 @@ async function openShop() {
     if (body === undefined) return;
     if (`${path} ${count}` === state.pauseAt) return void state.open.push(response);
     if (path === "/hooks") {
-      const { type, data } = JSON.parse(body.toString()) as Told;
+      const { type, data } = JSON.parse(body.toString()) as EventFields;
       if (type.endsWith(".succeeded")) paid.add(data?.order_id ?? "");
     }
     response.end(paid.has(query) ? "paid" : "open");

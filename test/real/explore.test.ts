@@ -106,14 +106,14 @@ test("a killed exploration leaves no process or folder behind", async () => {
 });
 
 /** Objects that an exploration can leave in a sandbox. */
-type Left = {
+type Leftovers = {
   readonly faults: number;
   readonly aheadMs: number;
   readonly leases: number;
   readonly endpoints: readonly string[];
 };
 
-async function leftIn(control: Control): Promise<Left> {
+async function leftIn(control: Control): Promise<Leftovers> {
   const [{ faults }, { now }, { underway }, { endpoints }] = await Promise.all([
     control.call("listFaults", {}),
     control.call("showClock", {}),

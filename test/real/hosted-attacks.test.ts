@@ -38,7 +38,7 @@ function filesOf({ folder }: HostedService): readonly string[] {
 }
 
 /** A request with unknown names, or a request that must be refused before any look-up. */
-type Refused = {
+type RefusedRequest = {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ const JSON_TYPE = { "Content-Type": "application/json" };
 const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
 
 /** Every kind of refused request, with new ids, keys and names at each call. */
-function refusedRequests(service: HostedService, random: () => number): readonly Refused[] {
+function refusedRequests(service: HostedService, random: () => number): readonly RefusedRequest[] {
   const { controlToken, port } = service;
   const host = { Host: `127.0.0.1:${port}` };
   const mark = Math.floor(random() * MARK_COUNT);
@@ -165,7 +165,7 @@ export default {
 `;
 
 /** Odd endpoints by their names in the shared table, each with the message that a Worker's network allows. */
-const TOLD_OF_ENDPOINTS: readonly (readonly [name: string, said: RegExp])[] = [
+const ENDPOINT_MESSAGES: readonly (readonly [name: string, said: RegExp])[] = [
   ["nothing listens at localhost", /nothing listens at this address, or /],
   ["https where nothing listens", /nothing listens at this address, or /],
   ["closes at once", /or the receiver closed the connection/],
@@ -182,7 +182,7 @@ test("a hosted service reports the correct state of an endpoint, although its ne
   if (hosted === undefined) throw new Error("there are two editions");
   const { control } = await serve(hosted);
   const told: unknown[] = [];
-  for (const [name] of TOLD_OF_ENDPOINTS) {
+  for (const [name] of ENDPOINT_MESSAGES) {
     const [, open] = ODD_ENDPOINTS.find(([one]) => one === name) ?? [];
     const url = await open?.();
     if (url === undefined) throw new Error(`no endpoint ${name}`);
@@ -196,7 +196,7 @@ test("a hosted service reports the correct state of an endpoint, although its ne
     });
     told.push([name, causeText(outcomeOf(attempt), english) ?? "accepted"]);
   }
-  expect(told).toEqual(TOLD_OF_ENDPOINTS.map(([name, said]) => [name, expect.stringMatching(said)]));
+  expect(told).toEqual(ENDPOINT_MESSAGES.map(([name, said]) => [name, expect.stringMatching(said)]));
 });
 
 test("an incomplete body is refused in time, and its connection is closed", async () => {

@@ -139,9 +139,9 @@ test("a request with a malformed Host is refused in the service's error envelope
 });
 
 /** Requests to a service with the data of a store: its key, its id, and one of its checkouts. */
-type Owned = HostedStore & { readonly checkoutId: string };
+type OwnedStore = HostedStore & { readonly checkoutId: string };
 
-async function storeWithCheckout(): Promise<Owned> {
+async function storeWithCheckout(): Promise<OwnedStore> {
   const store = await createHostedStore(service);
   const answer = await sendCreate(serviceOf(store), { key: "a-known-key", orderId: "an-order" });
   const { data } = JSON.parse(answer?.body ?? "") as { readonly data: { readonly id: string } };
@@ -162,7 +162,7 @@ test("an id or key that joins the mark of one store to the rest of another's is 
     const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
     return (await fetch(service.origin + path, { headers, ...sent })).status;
   };
-  for (const [one, other] of [stores, stores.toReversed() as [Owned, Owned]]) {
+  for (const [one, other] of [stores, stores.toReversed() as [OwnedStore, OwnedStore]]) {
     const mark = shardOfId(one.storeId) ?? 0;
     const checkoutId = withMark(mark, other.checkoutId);
     expect(checkoutId).not.toBe(other.checkoutId);
@@ -379,7 +379,7 @@ test("a hosted service under load loses nothing acknowledged by kill -9, and lea
   expect(new Set(counts).size).toBe(1);
 });
 
-async function storesWithCheckouts(count: number): Promise<readonly Owned[]> {
+async function storesWithCheckouts(count: number): Promise<readonly OwnedStore[]> {
   return Promise.all(Array.from({ length: count }, storeWithCheckout));
 }
 
@@ -393,7 +393,7 @@ async function isDeleted(storeId: string): Promise<boolean> {
 
 /** Checks that each store exists with its key, or is gone with all its rows; an acknowledged deletion must be done. */
 async function expectWholeOrGone(
-  stores: readonly Owned[],
+  stores: readonly OwnedStore[],
   { deleted, round }: { readonly deleted: readonly boolean[]; readonly round: number },
 ): Promise<void> {
   const listed = await listedStores();

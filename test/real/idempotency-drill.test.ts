@@ -104,7 +104,7 @@ async function laboratory({
 }
 
 /** The steps that failed, each with the beginning of its cause. */
-function faults({ steps }: Pick<Judged, "steps">): Record<string, string> {
+function failedSteps({ steps }: Pick<Judged, "steps">): Record<string, string> {
   return Object.fromEntries(
     steps.filter(({ passed }) => !passed).map(({ name, cause }) => [name, cause?.slice(0, 24) ?? ""]),
   );
@@ -128,7 +128,7 @@ test("a client with one key for each purchase passes, and its log rows survive k
     process.exitCode = answer.status === 201 ? 0 : 1;
   `;
   const { code, verdict, steps } = await drill(commandOf(stored));
-  expect([faults({ steps }), verdict, code]).toEqual([{}, "passed", 0]);
+  expect([failedSteps({ steps }), verdict, code]).toEqual([{}, "passed", 0]);
   // Without a view of orders, the run skips histories that need a view.
   const client = Object.entries<History>(CLIENT_HISTORIES)
     .filter(([, { part, steps: all }]) => part === "idempotency" && all.every(({ act }) => act !== "look"))

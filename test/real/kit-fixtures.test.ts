@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const JEST = "30.5.2";
 
 /** Runs a script; returns its output. The end of the script shows that the sandbox was closed. */
-function printed(cwd: string, args: readonly string[]): Promise<string> {
+function runScript(cwd: string, args: readonly string[]): Promise<string> {
   const env = { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined, NODE_TEST_CONTEXT: undefined };
   return new Promise((resolve) => {
     execFile(process.execPath, args, { cwd, env, timeout: 120_000 }, (_failed, stdout, stderr) =>
@@ -35,7 +35,7 @@ test("is to do", { todo: "later" }, async ({ store }) => {
   );
   const imports = `import { createRequire } from "node:module";\nimport { createStoreTest } from ${name};`;
   const cwd = projectOf({ "both.mjs": [imports, ...suites].join("\n") });
-  const output = await printed(cwd, ["--test", "--test-reporter=spec", "both.mjs"]);
+  const output = await runScript(cwd, ["--test", "--test-reporter=spec", "both.mjs"]);
   for (const count of ["pass 8", "fail 2", "cancelled 2", "todo 2"]) expect(output).toContain(count);
   expectStories(output, 2);
 });
@@ -51,7 +51,7 @@ test("the kit works in jest's realm without dynamic import, or in a stand-in for
     jest === undefined
       ? [join(import.meta.dirname, "../support/jest-stand-in.cjs"), "shop.test.js"]
       : [jest, "--config", "jest.config.json", "--runInBand"];
-  const output = await printed(cwd, args);
+  const output = await runScript(cwd, args);
   const marks = output.match(/^ *[✓✕]/gm)?.map((mark) => mark.trim());
   expect([args[0], output, marks]).toEqual([args[0], output, ["✓", "✓", "✓", "✕", "✕", "✓"]]);
   expect(output).toMatch(/Exceeded timeout of 500 ms/);

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { projectOf } from "../support/kit-projects.ts";
 
-const TOLD =
+const WARNING =
   /^\(node:\d+\) Warning: a sandbox of hosted-checkout\/testing is still open at the end of this program; to close it: await sandbox\.close\(\), or declare it with await using\n/;
 
 /** Runs a merchant's script. */
@@ -57,7 +57,7 @@ test.for([
   ],
 ] as const)("a script that forgot to close a sandbox %s gets a warning, and ends", async ([, script]) => {
   const { output, ended } = runScript(script);
-  expect([await ended, output.stderr]).toEqual([0, expect.stringMatching(TOLD)]);
+  expect([await ended, output.stderr]).toEqual([0, expect.stringMatching(WARNING)]);
 });
 
 test.for([
@@ -71,7 +71,7 @@ test.for([
     const { output } = runScript(
       `const sandbox = await startSandbox(); process.stdout.write(sandbox.origin);${work}`,
     );
-    await eventually("the script is told", () => expect(output.stderr).toMatch(TOLD));
+    await eventually("the script is told", () => expect(output.stderr).toMatch(WARNING));
     expect((await fetch(`${output.stdout}/healthz`)).status).toBe(200);
     expect(output.stderr.match(/still open/g)).toHaveLength(1);
   },

@@ -36,7 +36,7 @@ const RIGHT = {
   replay_or_restore: { event_id: "EVENT" },
 } as const satisfies Readonly<Record<keyof typeof TOOLS, object>>;
 
-type Called = { readonly isError: boolean; readonly text: string };
+type CallResult = { readonly isError: boolean; readonly text: string };
 
 async function connect(cwd: string, ...args: string[]) {
   const client = new Client({ name: "test", version: "1" });
@@ -48,7 +48,7 @@ async function connect(cwd: string, ...args: string[]) {
   });
   await client.connect(transport);
   onTestFinished(() => client.close());
-  const call = async (name: string, given?: Record<string, unknown>): Promise<Called> => {
+  const call = async (name: string, given?: Record<string, unknown>): Promise<CallResult> => {
     try {
       const { isError, content } = await client.callTool({ name, arguments: given });
       const parts = content as { readonly text: string }[];

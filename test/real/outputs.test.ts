@@ -12,7 +12,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 /** A device that is always full; systems other than Linux have none. */
 const FULL_DEVICE = "/dev/full";
 
-type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+type FinishedRun = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
 /** Runs the real program with one of its outputs on a full device. */
 function spawnFull(full: "stdout" | "stderr", args: readonly string[], options: { readonly cwd: string }) {
@@ -27,7 +27,10 @@ function spawnFull(full: "stdout" | "stderr", args: readonly string[], options: 
   const output = { stdout: "", stderr: "" };
   child.stdout?.on("data", (text: Buffer) => (output.stdout += text.toString()));
   child.stderr?.on("data", (text: Buffer) => (output.stderr += text.toString()));
-  const ended = once(child, "close").then(([code]): Ended => ({ code: code as number | null, ...output }));
+  const ended = once(child, "close").then(([code]): FinishedRun => ({
+    code: code as number | null,
+    ...output,
+  }));
   return { child, output, ended };
 }
 

@@ -389,15 +389,15 @@ test("axe accepts the payment pages in every state, language and theme, and they
 });
 
 /** A rendered page: its elements, the merchant's texts, and the number of pixels by which it is too wide. */
-type Shown = { readonly skeleton: string; readonly texts: readonly string[]; readonly excess: number };
+type RenderedPage = { readonly skeleton: string; readonly texts: readonly string[]; readonly excess: number };
 
 test("hostile texts of a merchant are escaped on the payment page", async () => {
   const shop = await openShop();
   expect(HOSTILE_TEXTS.length).toBeGreaterThanOrEqual(60);
   // A page without a checkout does not update itself.
   const page = await shop.visit(`${shop.sandbox.ready.checkout_origin}/`);
-  const look = ({ checkout_url }: Sold): Promise<Shown> =>
-    page.evaluate<Shown>(`(${SHOWN_IN_PLACE})(${JSON.stringify(checkout_url)})`);
+  const look = ({ checkout_url }: Sold): Promise<RenderedPage> =>
+    page.evaluate<RenderedPage>(`(${SHOWN_IN_PLACE})(${JSON.stringify(checkout_url)})`);
   const plain = await look(await shop.sell());
   expect([plain.skeleton.length > 500, plain.excess]).toEqual([true, 0]);
   for (const text of part(HOSTILE_TEXTS, 4)) {

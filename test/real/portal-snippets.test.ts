@@ -17,7 +17,7 @@ import { PROGRAM, runHere, startSandboxHere } from "../support/program.ts";
 const execute = promisify(execFile);
 
 /** A webhook as it arrived, and the secret of its signature. */
-type Arrived = {
+type ReceivedWebhook = {
   readonly secret: string;
   readonly timestamp: string;
   readonly signature: string;
@@ -31,7 +31,11 @@ type Runner = {
   /** Creates an order. */
   readonly create: (code: string, place: Place) => Promise<unknown>;
   /** Returns for each webhook whether it is genuine. */
-  readonly verify: (code: string, place: Place, arrived: readonly Arrived[]) => Promise<readonly boolean[]>;
+  readonly verify: (
+    code: string,
+    place: Place,
+    arrived: readonly ReceivedWebhook[],
+  ) => Promise<readonly boolean[]>;
 };
 
 type Place = { readonly folder: string; readonly env: NodeJS.ProcessEnv };
@@ -133,7 +137,7 @@ function codeOf(markup: string): string {
 }
 
 /** Runs a snippet in a shell with this program, and with the webhook in the file and variables that snippets read. */
-async function shell(code: string, { folder, env }: Place, arrived?: Arrived): Promise<string> {
+async function shell(code: string, { folder, env }: Place, arrived?: ReceivedWebhook): Promise<string> {
   if (arrived !== undefined) writeFileSync(join(folder, "body.json"), arrived.body);
   const { stdout } = await execute(
     "sh",
@@ -145,8 +149,8 @@ async function shell(code: string, { folder, env }: Place, arrived?: Arrived): P
 
 /** Judges the webhooks one after the other. */
 async function oneByOne(
-  arrived: readonly Arrived[],
-  isGenuine: (one: Arrived) => Promise<boolean>,
+  arrived: readonly ReceivedWebhook[],
+  isGenuine: (one: ReceivedWebhook) => Promise<boolean>,
 ): Promise<boolean[]> {
   const verdicts: boolean[] = [];
   for (const one of arrived) verdicts.push(await isGenuine(one));
@@ -157,12 +161,12 @@ async function oneByOne(
 async function verifyByServer(
   code: string,
   { folder, env }: Place,
-  arrived: readonly Arrived[],
+  arrived: readonly ReceivedWebhook[],
 ): Promise<readonly boolean[]> {
   const port = await heldPort();
   writeFileSync(join(folder, "verify.mjs"), code.replace("3000", String(port)));
   const child = execFile(process.execPath, ["verify.mjs"], { cwd: folder, env });
-  const send = async (one: Arrived): Promise<boolean> => {
+  const send = async (one: ReceivedWebhook): Promise<boolean> => {
     const headers = {
       "Content-Type": "application/json",
       "Checkout-Event-Id": (JSON.parse(one.body.toString()) as { event_id: string }).event_id,
@@ -181,8 +185,8 @@ async function verifyByServer(
 }
 
 /** The first webhook of a new order, as a receiver gets it. */
-async function firstWebhook(folder: string, secret: string): Promise<Arrived> {
-  const { promise, resolve } = Promise.withResolvers<Arrived>();
+async function firstWebhook(folder: string, secret: string): Promise<ReceivedWebhook> {
+  const { promise, resolve } = Promise.withResolvers<ReceivedWebhook>();
   const server = createServer((request, response) => {
     void bodyOf(request).then((body) => {
       const { "checkout-timestamp": timestamp, "checkout-signature": signature } = request.headers;
@@ -213,6 +217,6 @@ async function portOf(server: Server): Promise<number> {
   return address !== null && typeof address === "object" ? address.port : 0;
 }
 
-function asJson(arrived: readonly Arrived[]): string {
+function asJson(arrived: readonly ReceivedWebhook[]): string {
   return JSON.stringify(arrived.map((one) => Object.assign({}, one, { body: one.body.toString("base64") })));
 }

@@ -123,7 +123,7 @@ const IDEMPOTENCY = "checklist run idempotency --client-command client";
 const DRILLS = [WEBHOOKS, DUPLICATES, RETURN, IDEMPOTENCY];
 
 /** Waits until an event of an order was delivered and accepted. */
-async function accepted({ done }: Pick<Shop, "done">): Promise<void> {
+async function untilAccepted({ done }: Pick<Shop, "done">): Promise<void> {
   await eventually("an event of an order is accepted", async () =>
     expect(await done("deliveries list --json")).toContain('"state":"succeeded"'),
   );
@@ -137,7 +137,7 @@ async function prepareShop(shop: Shop): Promise<void> {
   receive(shop, () => added["signing_secret"] ?? "");
   installClient(shop.harness, rightClient);
   await done("orders create --order-id order-1001 --price-id price_coffee");
-  await accepted(shop);
+  await untilAccepted(shop);
   await done("production request");
   await done("admin approve-credential");
   await done("admin open-gate");
@@ -163,7 +163,7 @@ test("a store becomes ready step by step, and an undone item makes it not ready 
   receive(shop, () => added["signing_secret"] ?? "");
   installClient(shop.harness, rightClient);
   await open(RETURN);
-  await accepted(shop);
+  await untilAccepted(shop);
   await open(WEBHOOKS);
   await open(DUPLICATES);
   // Evidence from the log alone passes no item.

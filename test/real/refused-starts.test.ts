@@ -11,7 +11,7 @@ import { runHere, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A reason for refusing a start, and its cause: in the folder, in the environment, or in the options. */
-type Refused = {
+type RefusedStart = {
   readonly what: string;
   readonly code: string;
   readonly spoil?: (file: (name: string) => string) => void;
@@ -25,7 +25,7 @@ function text(name: string, content: string) {
   return (file: (name: string) => string): void => writeFileSync(file(name), content, { mode: 0o600 });
 }
 
-const REFUSED: readonly Refused[] = [
+const REFUSED: readonly RefusedStart[] = [
   { what: "no master.key", code: "state_file_missing", spoil: (file) => rmSync(file("master.key")) },
   { what: "an empty master.key", code: "state_file_unreadable", spoil: text("master.key", "") },
   { what: "a torn master.key", code: "state_file_unreadable", spoil: text("master.key", "0a1b2c") },
@@ -129,7 +129,7 @@ test("a refused start changes no byte, after a kill or a stop", async () => {
       ...REFUSED,
       { what: "a port that is taken", code: "port_unavailable", args: ["--port", `${port}`] },
     ];
-    for (const { what, code, spoil, env = {}, args = [] } of rows as readonly Refused[]) {
+    for (const { what, code, spoil, env = {}, args = [] } of rows as readonly RefusedStart[]) {
       const cwd = tempFolder();
       cpSync(join(made, "state"), join(cwd, "state"), { recursive: true });
       writeFileSync(join(cwd, "wrong.config.json"), '{ "stores": 1 }');

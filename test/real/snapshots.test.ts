@@ -73,7 +73,7 @@ function rowsOf(database: Database.Database, storeId: string, which: "own" | "ot
 }
 
 /** Waits until all effects are stored: deliveries have ended, and notes after an answer are written. */
-async function quiet(database: Database.Database): Promise<void> {
+async function untilQuiet(database: Database.Database): Promise<void> {
   const version = database.prepare("PRAGMA data_version").pluck();
   let [before, same] = [-1, 0];
   await eventually("nothing is written any more", async () => {
@@ -183,11 +183,11 @@ test("a restore brings back every row of its store after any later acts, and lea
     async (before, after) => {
       const name = `round-${(round += 1)}`;
       for (const [what, storeId] of before) await acts[what](storeId);
-      await quiet(database);
+      await untilQuiet(database);
       const taken = rowsOf(database, first);
       expect((await control(`stores/${first}/snapshots`, { name })).status).toBe(200);
       for (const [what, storeId] of after) await acts[what](storeId);
-      await quiet(database);
+      await untilQuiet(database);
       const beside = rowsOf(database, first, "others");
       const { status } = await control(`stores/${first}/snapshots/restore`, { name });
       expect([status, rowsOf(database, first)]).toEqual([200, taken]);
@@ -202,7 +202,7 @@ test("a restore brings back every row of its store after any later acts, and lea
 test("a restore of the whole sandbox brings back deleted stores and removes later stores", async () => {
   const { control, order, run, database, first, harness } = await openTwo();
   await order(TEA, "tea-1");
-  await quiet(database);
+  await untilQuiet(database);
   const taken = [rowsOf(database, first), rowsOf(database, TEA)];
   const created = JSON.parse(await run("snapshots create base --all --json")) as Answer["data"];
   expect(created).toMatchObject({ snapshot: { name: "base", store_id: null, problem: null } });
@@ -312,7 +312,7 @@ function withAnotherBit(whole: Uint8Array, number: number): Buffer {
 test("a foreign, damaged or newer snapshot is refused without a change", async () => {
   const { harness, run, order, database, first } = await openTwo();
   await order(first, "o-1");
-  await quiet(database);
+  await untilQuiet(database);
   await run("snapshots create base");
   const path = join(harness.cwd, ".checkout/snapshots/base.snapshot");
   const whole = readFileSync(path);
@@ -373,7 +373,7 @@ test("a snapshot whose rows refer to another store is refused", async () => {
     [TEA, "tea-1"],
   ] as const)
     await order(storeId, orderId);
-  await quiet(database);
+  await untilQuiet(database);
   await run("snapshots create whole --all");
   const path = join(harness.cwd, ".checkout/snapshots/whole.snapshot");
   const whole = readFileSync(path);
@@ -415,7 +415,7 @@ test("a snapshot whose rows refer to another store is refused", async () => {
 test("a missing store of a snapshot is created, unless another store has its keys or ids", async () => {
   const { control, order, run, database, harness } = await openTwo();
   await order(TEA, "tea-1");
-  await quiet(database);
+  await untilQuiet(database);
   const taken = rowsOf(database, TEA);
   await run(`snapshots create tea --store ${TEA}`);
   await control(`stores/${TEA}/delete`, {});
@@ -424,7 +424,7 @@ test("a missing store of a snapshot is created, unless another store has its key
     message: expect.stringContaining("only store") as string,
   });
   expect((await harness.run(["snapshots", "restore", "tea", "--json"])).code).toBe(0);
-  await quiet(database);
+  await untilQuiet(database);
   expect(rowsOf(database, TEA)).toEqual(taken);
   const wrong = await control(`stores/default/snapshots/restore`, { name: "tea" });
   expect([wrong.status, wrong.body.error?.message]).toEqual([
@@ -452,7 +452,7 @@ test("a missing store of a snapshot is created, unless another store has its key
 test("snapshots commands work on a stopped sandbox, and snapshot names cannot lead out of the folder", async () => {
   const { harness, sandbox, run, order, database, first } = await openTwo();
   await order(first, "o-1");
-  await quiet(database);
+  await untilQuiet(database);
   await run("snapshots create live");
   const taken = rowsOf(database, first);
   await sandbox.stop();
@@ -545,7 +545,7 @@ test("an attempt after a restore has its own end, even if an earlier attempt wit
   await control(`stores/${first}/checkouts/${id}/pay`, { outcome: "succeeded" });
   asked[0]?.answer(500);
   asked[1]?.answer(204);
-  await quiet(database);
+  await untilQuiet(database);
   // The next event of the checkout waits for the delivery in flight.
   expect([asked.length, tries()]).toEqual([3, [[1, null]]]);
   asked[2]?.answer(204);

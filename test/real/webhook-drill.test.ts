@@ -29,7 +29,7 @@ type Site = Awaited<ReturnType<typeof openDrillSite>>;
 const drill = (site: Site, ...args: readonly string[]) => site.drill(...args);
 
 /** One cause for several cases. */
-function each(cause: DrillCause, names: readonly CaseName[]): Partial<Record<CaseName, DrillCause>> {
+function sameCause(cause: DrillCause, names: readonly CaseName[]): Partial<Record<CaseName, DrillCause>> {
   return Object.fromEntries(names.map((name) => [name, cause]));
 }
 
@@ -60,7 +60,7 @@ test("a drill stops at the first event for a silent receiver, and at the third f
     return result.ok && result.status === 400 ? timeout : result;
   });
   const given = causesOf(await drill(silent));
-  expect(given).toEqual({ ...each("silent_on_bad", CASE_NAMES.slice(4, 7)), ...rest("silent_on_bad") });
+  expect(given).toEqual({ ...sameCause("silent_on_bad", CASE_NAMES.slice(4, 7)), ...rest("silent_on_bad") });
   expect(sent).toBe(7);
 });
 
@@ -73,7 +73,7 @@ test("the advice covers answers that no receiver of these tests gives", () => {
     [{}, {}],
     [
       { changed_byte: 200, rewritten_body: 204 },
-      each("body_not_covered", ["changed_byte", "rewritten_body"]),
+      sameCause("body_not_covered", ["changed_byte", "rewritten_body"]),
     ],
     [{ unusual_bytes: 500 }, { unusual_bytes: "chokes_on_bytes" }],
     [{ no_signature: 500 }, { no_signature: "throws_on_bad" }],
@@ -178,7 +178,7 @@ test("a receiver that disappears during the drill fails it", async () => {
     return pass();
   });
   expect(causesOf(await drill(site))).toEqual({
-    ...each("went_away", CASE_NAMES.slice(5, 8)),
+    ...sameCause("went_away", CASE_NAMES.slice(5, 8)),
     not_sent: "went_away",
   });
 });
@@ -227,7 +227,7 @@ test("a drill's result is kept until the address or the secret changes", async (
     overlap_ms: 1000,
   });
   // The receiver knows only the old secret, and will refuse deliveries after the overlap.
-  expect(causesOf(await drill(site))).toEqual(each("replaced_secret", GOOD));
+  expect(causesOf(await drill(site))).toEqual(sameCause("replaced_secret", GOOD));
   site.secrets.current = rotated.data.in_force[0] ?? "";
   const second = await drill(site);
   expect([second.passed, second.drills[0]?.subject === subject]).toEqual([true, false]);
@@ -260,7 +260,7 @@ test("a wrong secret is reported, with the command that prints the correct one",
   ] as const) {
     site.listen((incoming) => receiver({ ...incoming, secret: "whsec_another" }));
     const report = await drill(site);
-    expect(causesOf(report)).toEqual(each(cause, GOOD));
+    expect(causesOf(report)).toEqual(sameCause(cause, GOOD));
     const printed = await site.harness.run(commandIn(report));
     expect([printed.code, printed.stdout.trim()]).toEqual([0, site.secrets.current]);
   }
@@ -272,7 +272,7 @@ test("a wrong secret is reported, with the command that prints the correct one",
   });
   site.listen((incoming) => right({ ...incoming, secret: old }));
   const report = await drill(site);
-  expect(causesOf(report)).toEqual(each("replaced_secret", [...GOOD, "wrong_secret"]));
+  expect(causesOf(report)).toEqual(sameCause("replaced_secret", [...GOOD, "wrong_secret"]));
   expect((await site.harness.run(commandIn(report))).stdout.trim()).toBe(rotated.data.in_force[0]);
 });
 

@@ -412,20 +412,20 @@ const REFUSED: readonly (readonly [
   ["event_invalid", { body: data({ amount_minor: "1999" }) }],
   ["event_invalid", { body: data({ object: "refund" }) }],
   ["event_invalid", { body: data({ order_id: null }) }],
-  ["event_id_mismatch", { headers: { ...lines2(), [DEFAULT_HEADER_NAMES.eventId]: "e2" } }],
-  ["event_id_mismatch", { headers: { ...lines2(), [DEFAULT_HEADER_NAMES.eventId]: "" } }],
-  ["event_id_mismatch", { headers: { ...lines2(), [DEFAULT_HEADER_NAMES.eventId]: "E1" } }],
-  ["event_id_doubled", { headers: { ...lines2(), [DEFAULT_HEADER_NAMES.eventId]: ["e1", "e1"] } }],
+  ["event_id_mismatch", { headers: { ...signedHeaders(), [DEFAULT_HEADER_NAMES.eventId]: "e2" } }],
+  ["event_id_mismatch", { headers: { ...signedHeaders(), [DEFAULT_HEADER_NAMES.eventId]: "" } }],
+  ["event_id_mismatch", { headers: { ...signedHeaders(), [DEFAULT_HEADER_NAMES.eventId]: "E1" } }],
+  ["event_id_doubled", { headers: { ...signedHeaders(), [DEFAULT_HEADER_NAMES.eventId]: ["e1", "e1"] } }],
 ];
 
-function lines2(): Record<string, string> {
+function signedHeaders(): Record<string, string> {
   return { [DEFAULT_HEADER_NAMES.timestamp]: String(AT), [DEFAULT_HEADER_NAMES.signature]: RIGHT };
 }
 
 test("verifyWebhook refuses every mistake with a code and a sentence, and never throws", () => {
   expect(REFUSED.length).toBeGreaterThanOrEqual(60);
   expect(verifyWebhook(request())).toMatchObject({ ok: true });
-  expect(verifyWebhook(request({ headers: lines2() }))).toMatchObject({ ok: true, eventId: "e1" });
+  expect(verifyWebhook(request({ headers: signedHeaders() }))).toMatchObject({ ok: true, eventId: "e1" });
   REFUSED.forEach(([code, change], at) => {
     const verdict = verifyWebhook(request(change));
     expect([at, verdict]).toEqual([

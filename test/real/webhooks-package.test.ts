@@ -134,7 +134,7 @@ async function installPackage(): Promise<{ readonly project: string; readonly fi
   writeFileSync(join(source, "build.ts"), "");
   const pack = ["pack", "--json", "--foreground-scripts=false", "--pack-destination", folder];
   const { stdout } = await runFile("npm", pack, { cwd: source, shell: process.platform === "win32" });
-  const [{ filename, files }] = packed(stdout);
+  const [{ filename, files }] = parsePackReport(stdout);
   const project = join(folder, "project");
   const target = join(project, "node_modules/hosted-checkout");
   mkdirSync(target, { recursive: true });
@@ -156,7 +156,7 @@ function expectNoPathOfThisMachine(folder: string, files: readonly string[]): vo
 type Packed = { readonly filename: string; readonly files: readonly { readonly path: string }[] };
 
 /** npm's report of the packed files: a list, or an object by package since npm 12. */
-function packed(stdout: string): readonly [Packed] {
+function parsePackReport(stdout: string): readonly [Packed] {
   const said = JSON.parse(stdout) as readonly Packed[] | Record<string, Packed>;
   const [only] = Object.values(said);
   if (only === undefined) throw new Error(`npm packed nothing: ${stdout}`);

@@ -103,7 +103,7 @@ type Judged = {
 };
 
 /** The exit code of a drill, and its expected cause; if that is missing, the first cause. */
-async function judged(shop: (typeof HURRIED_SHOPS)[number]) {
+async function judgeHurried(shop: (typeof HURRIED_SHOPS)[number]) {
   const { code, stdout, stderr } = await drillHurried(shop);
   const report = JSON.parse(stdout === "" ? "{}" : stdout) as Report;
   const steps = report.steps ?? report.drills?.[0]?.steps ?? [];
@@ -124,7 +124,7 @@ test("the commands in its head make a whole shop ready, and a hurried shop gets 
     return { name, verdict, failed: code === 0 ? "" : `exit ${code}: ${stdout}${stderr}` };
   });
   // All run side by side, because they mostly wait.
-  const [launched, drills] = await Promise.all([Promise.all(typed), Promise.all(hurried.map(judged))]);
+  const [launched, drills] = await Promise.all([Promise.all(typed), Promise.all(hurried.map(judgeHurried))]);
   expect(launched).toEqual(heads.map((name) => ({ name, verdict: "Ready: 6 of 6 items pass", failed: "" })));
   expect(drills).toEqual(
     hurried.map(({ name, cause = null }) => ({ name, code: cause === null ? 0 : 1, cause, failed: "" })),
