@@ -102,7 +102,7 @@ const SETTINGS = {
   like: {
     kind: { kind: "text", parse: parseFileName },
     flags: "--like <file>",
-    help: "dialect that new stores get: the error codes, events and headers of another service, in a file of calibrate --write-dialect (default: the sandbox's own)",
+    help: "file with the dialect of new stores (error codes, events and headers of another service), written by calibrate --write-dialect (default: the sandbox's own)",
     scope: "service",
     effect: "host/config/dialect-file.ts",
   },

@@ -64,7 +64,7 @@ export const REFUSALS_OF_CHECKOUTS = {
     gate_open: ["the production gate is already open", "生产环境已开放"],
     production_not_requested: [
       "the merchant has not requested production, so its gate stays closed",
-      "商户尚未申请生产环境，因此保持关闭",
+      "商户尚未申请，因此生产环境保持关闭",
     ],
     credential_is_approved: ["the production credential is approved already", "生产凭证已获批准"],
     nothing_to_revoke: [

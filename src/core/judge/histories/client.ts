@@ -114,7 +114,7 @@ export const CLIENT_HISTORIES = {
       causes: { final_stays: "create_resets", one_order: "pays_twice" },
     },
     conflict: {
-      title: ["a create that gets 409, and once more", "创建收到 409，然后再次发起"],
+      title: ["a create that gets 409, and a second create", "创建收到 409，然后再次发起"],
       steps: [
         { act: "faults", of: "a", faults: [{ action: "status", status: 409, match: { method: "POST" } }] },
         { act: "create", of: "a", expects: "refusal" },
@@ -146,7 +146,7 @@ export const CLIENT_HISTORIES = {
       causes: { one_order: "double_click", client_ends: "double_click" },
     },
     second_at_once: {
-      title: ["bought four times at once after an end", "结束后同时下单四次"],
+      title: ["bought four times at once after a cancelled checkout", "收款单取消后同时下单四次"],
       needs: ["names"],
       steps: [create, cancel, tell, { act: "create", of: "a", times: 4 }, pay, tell, look],
       causes: { ...SECOND_ATTEMPT, one_order: "double_click", client_ends: "double_click" },
