@@ -25,7 +25,7 @@ import {
   type ProbeRequest,
 } from "./probes.ts";
 
-const shape = z.object({
+const answerShape = z.object({
   status: z.int(),
   /** The answer headers that `SHOWN_HEADERS` lists. */
   headers: z.record(z.string(), z.string()),
@@ -46,8 +46,8 @@ const assumption = z.object({
       body: z.nullable(z.string()),
     }),
   ),
-  answer: z.nullable(shape),
-  /** The reason why a part of it could not be observed this time: a 429, a 5xx or no answer. */
+  answer: z.nullable(answerShape),
+  /** Why a part of the decision could not be observed this time: a 429, a 5xx or no answer. */
   missed: z.optional(z.string()),
 });
 export type CalibratedAssumption = z.infer<typeof assumption>;
@@ -72,12 +72,12 @@ export function verdictOn({ assumptions }: Calibration, decision: number): Calib
 export function verdictsOf({
   assumptions,
 }: Calibration): Readonly<Record<CalibratedAssumption["verdict"], readonly number[]>> {
-  const of = (verdict: CalibratedAssumption["verdict"]): readonly number[] =>
+  const decisionsWith = (verdict: CalibratedAssumption["verdict"]): readonly number[] =>
     assumptions.filter((row) => row.verdict === verdict).map(({ decision }) => decision);
   return {
-    confirmed: of("confirmed"),
-    contradicted: of("contradicted"),
-    not_observed: of("not_observed"),
+    confirmed: decisionsWith("confirmed"),
+    contradicted: decisionsWith("contradicted"),
+    not_observed: decisionsWith("not_observed"),
   };
 }
 
@@ -88,7 +88,7 @@ type CalibrationRun = {
   readonly secrets: readonly string[];
 };
 
-/** Includes the evidence of the payment if the user paid. No part of a secret that the service sends back is kept. */
+/** Includes the evidence of the payment if the user paid. A secret that the service sends back is removed. */
 export function judgeCalibration(
   run: CalibrationRun,
   results: ProbeResults,
@@ -133,17 +133,20 @@ function judge(run: CalibrationRun, { answers, missed }: ProbeResults, decision:
       .map((check) => ({ probe, check, answer: answers.get(probe.name) })),
   );
   if (rows.length === 0) return notObserved(UNOBSERVED.get(decision) ?? "a test key cannot observe it");
-  const faults = rows.filter(({ check, answer }) => answer !== undefined && !check.holds(answer, answers));
+  const contradictions = rows.filter(
+    ({ check, answer }) => answer !== undefined && !check.holds(answer, answers),
+  );
   // The first request may have had an effect, so the answer to the second one proves nothing against the service.
-  const doubtful = faults.find(({ answer }) => answer?.resent === true && answer.status < 300);
-  const error = faults.find((fault) => fault !== doubtful);
-  const gap = rows.find(({ answer }) => answer === undefined) ?? doubtful;
-  const shownAnswer = error ?? rows.findLast(({ answer }) => answer !== undefined);
-  const reason = gap && (missed.get(gap.probe.name) ?? (gap === doubtful ? RESENT : undefined));
+  const doubtfulRow = contradictions.find(({ answer }) => answer?.resent === true && answer.status < 300);
+  const contradiction = contradictions.find((row) => row !== doubtfulRow);
+  const gap = rows.find(({ answer }) => answer === undefined) ?? doubtfulRow;
+  const shownAnswer = contradiction ?? rows.findLast(({ answer }) => answer !== undefined);
+  const reason = gap && (missed.get(gap.probe.name) ?? (gap === doubtfulRow ? RESENT : undefined));
   const request = shownAnswer?.probe.request(run.name, answers);
   if (shownAnswer?.answer === undefined || request === undefined)
     return notObserved(reason ?? "no answer could be read", reason);
-  const verdict = error !== undefined ? "contradicted" : gap !== undefined ? "not_observed" : "confirmed";
+  const verdict =
+    contradiction !== undefined ? "contradicted" : gap !== undefined ? "not_observed" : "confirmed";
   return {
     verdict,
     expected: verdict === "not_observed" && reason !== undefined ? reason : shownAnswer.check.expected,
@@ -172,22 +175,24 @@ function displayAnswer(
 /** The request that reached the receiver, or the retrieve of the paid order. */
 function displayEvidence(
   { run, order }: { readonly run: CalibrationRun; readonly order: PaidOrder },
-  shownParts: PaymentVerdict["shown"],
+  evidence: PaymentVerdict["shown"],
 ): Pick<CalibratedAssumption, "request" | "answer"> {
-  if (shownParts === undefined) return { request: null, answer: null };
-  if ("text" in shownParts) {
+  if (evidence === undefined) return { request: null, answer: null };
+  if ("text" in evidence) {
     const request = displayRequest(run, { method: "GET", path: retrievePath(order.id) });
-    return { request, answer: displayAnswer(run, shownParts) };
+    return { request, answer: displayAnswer(run, evidence) };
   }
-  const { method, target, rawHeaders, body, answered } = shownParts;
-  const text = (part: string): string => shortenText(removeTimes(removeRunSpecifics(run, part)));
+  const { method, target, rawHeaders, body, answered } = evidence;
+  const normalizeText = (part: string): string => shortenText(removeTimes(removeRunSpecifics(run, part)));
   const headers = headerPairs(rawHeaders).filter(([name]) => !TRANSPORT_HEADERS.test(name));
   return {
     request: {
       method,
-      path: text(target),
-      headers: Object.fromEntries(headers.map(([name, value]) => [text(name), text(value)] as const)),
-      body: body.length === 0 ? null : text(decodeUtf8(body) ?? "not UTF-8"),
+      path: normalizeText(target),
+      headers: Object.fromEntries(
+        headers.map(([name, value]) => [normalizeText(name), normalizeText(value)] as const),
+      ),
+      body: body.length === 0 ? null : normalizeText(decodeUtf8(body) ?? "not UTF-8"),
     },
     answer: { status: answered, headers: {}, body: null },
   };
@@ -214,10 +219,12 @@ function displayRequest(run: CalibrationRun, request: ProbeRequest): CalibratedA
 }
 
 /** Maximum stored length of a body, path or header value, in characters. */
-const MAX_SHOWN = 300;
+const MAX_SHOWN_CHARACTERS = 300;
 
 function shortenText(text: string): string {
-  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN)}… (${text.length} characters)`;
+  return text.length <= MAX_SHOWN_CHARACTERS
+    ? text
+    : `${text.slice(0, MAX_SHOWN_CHARACTERS)}… (${text.length} characters)`;
 }
 
 const ANY_UUID = new RegExp(UUID_SOURCE, "gi");
@@ -247,22 +254,22 @@ function normalizeValue(run: CalibrationRun, value: unknown, levels = MAX_SHOWN_
 type CalibrationDifferences = { readonly differing: readonly number[]; readonly missed: readonly number[] };
 
 /**
- * Compares a calibration with a record, by verdict, request and answer. A decision that one of the two did not observe,
- * or of which a part could not be observed this time, is missed and never a difference. Without a payment in the second
+ * Compares a calibration with a record, by verdict, request and answer. A decision that one of the two did not observe
+ * completely is missed and never a difference. Without a payment in the second
  * calibration, decisions that need a payment are omitted.
  */
 export function calibrationDifferences(
   record: Calibration,
-  now: Calibration,
+  calibration: Calibration,
   { withPayment }: { readonly withPayment: boolean },
 ): CalibrationDifferences {
   const base = new Map(record.assumptions.map((row) => [row.decision, row]));
-  const verdicts = now.assumptions
+  const verdicts = calibration.assumptions
     .filter(({ decision }) => withPayment || !PAYMENT_JUDGES.has(decision))
     .map((row) => ({ decision: row.decision, result: compareVerdicts(base.get(row.decision), row) }));
-  const of = (result: ReturnType<typeof compareVerdicts>): readonly number[] =>
+  const decisionsWith = (result: ReturnType<typeof compareVerdicts>): readonly number[] =>
     verdicts.filter((row) => row.result === result).map(({ decision }) => decision);
-  return { differing: of("differs"), missed: of("missed") };
+  return { differing: decisionsWith("differs"), missed: decisionsWith("missed") };
 }
 
 function compareVerdicts(
@@ -271,9 +278,9 @@ function compareVerdicts(
 ): "same" | "differs" | "missed" {
   const gaps = [base?.verdict ?? "not_observed", row.verdict].filter((verdict) => verdict === "not_observed");
   if (gaps.length > 0) return gaps.length === 2 ? "same" : "missed";
-  const evidence = ({ verdict, expected, request, answer }: CalibratedAssumption): string =>
+  const evidenceOf = ({ verdict, expected, request, answer }: CalibratedAssumption): string =>
     JSON.stringify([verdict, expected, request, answer]);
-  if (base !== undefined && evidence(base) === evidence(row)) return "same";
-  const isPart = base?.missed !== undefined || row.missed !== undefined;
-  return isPart && base?.verdict === row.verdict ? "missed" : "differs";
+  if (base !== undefined && evidenceOf(base) === evidenceOf(row)) return "same";
+  const isPartial = base?.missed !== undefined || row.missed !== undefined;
+  return isPartial && base?.verdict === row.verdict ? "missed" : "differs";
 }

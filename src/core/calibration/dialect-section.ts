@@ -13,52 +13,58 @@ import { printableLiteral } from "../text.ts";
 import { HEADER_NAME, HTTP_HEADER } from "../webhook/header-names.ts";
 import { headerNamesIn } from "../webhook/signature.ts";
 
-/** The statuses that the interface states (interface 18): no dialect changes them, or gives them to another code. */
-const STATED: readonly number[] = [400, 401, 403, 409, 429];
-const UNSTATED = [
+/** The statuses that the interface states (interface 18): no dialect changes them or assigns them to another code. */
+const STATED_STATUSES: readonly number[] = [400, 401, 403, 409, 429];
+const UNSTATED_STATUSES = [
   402, 404, 405, 406, 408, 410, 411, 413, 414, 415, 422, 423, 424, 431, 451, 500, 501, 502, 503, 504,
 ];
 const SESSION_STATUSES = [404, 403, 400] as const;
-/** Without its type or its subject, an event says nothing. */
-const NEEDED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
+/** Event fields that a dialect may rename but not remove. */
+const REQUIRED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 
 const word = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_.:-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, . : _ -"));
-/** Headers that requests and the service itself use, besides HTTP: a signature in one of them would change its meaning. */
-const OF_SERVICE = /^(?:authorization|cookie|set-cookie|user-agent|retry-after|x-request-id|host)$/i;
-const isTaken = (name: string): boolean =>
-  HTTP_HEADER.test(name) || OF_SERVICE.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
+/** Headers of requests and of the service, besides those of HTTP: a signature would change their meaning. */
+const SERVICE_HEADERS = /^(?:authorization|cookie|set-cookie|user-agent|retry-after|x-request-id|host)$/i;
+const isReserved = (name: string): boolean =>
+  HTTP_HEADER.test(name) || SERVICE_HEADERS.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
 const header = z.string().check(
   z.regex(HEADER_NAME, "must be the name of a header"),
-  z.refine((name) => !isTaken(name), "must not be a header that HTTP or the service uses itself"),
+  z.refine((name) => !isReserved(name), "must not be a header that HTTP or the service uses itself"),
 );
 
-/** An object with a value for some of our names. */
-function namesOf<Value>(ourNames: readonly string[], valueOf: (name: string) => z.ZodMiniType<Value>) {
-  const shape = Object.fromEntries(ourNames.map((name) => [name, z.optional(valueOf(name))]));
+/** The schema of an object with a value for some of our names. */
+function recordSchema<Value>(
+  ourNames: readonly string[],
+  valueSchema: (name: string) => z.ZodMiniType<Value>,
+) {
+  const shape = Object.fromEntries(ourNames.map((name) => [name, z.optional(valueSchema(name))]));
   return z.strictObject(shape) as z.ZodMiniType<Readonly<Record<string, Value>>>;
 }
 
-const codeOf = (statuses: readonly number[], message: string) =>
+const codeSchema = (statuses: readonly number[], message: string) =>
   z.strictObject({ code: z.optional(word), status: z.optional(z.literal([...statuses], message)) });
-const otherCode = codeOf(UNSTATED, `must be one of ${UNSTATED.join(", ")}`);
-const sessionCode = codeOf(SESSION_STATUSES, `must be one of ${SESSION_STATUSES.join(", ")}`);
-const statedCodes = new Map(
-  STATED.map((status) => [status, codeOf([status], `must be ${status}, which the interface states`)]),
+const otherCode = codeSchema(UNSTATED_STATUSES, `must be one of ${UNSTATED_STATUSES.join(", ")}`);
+const sessionCode = codeSchema(SESSION_STATUSES, `must be one of ${SESSION_STATUSES.join(", ")}`);
+const statedCodeSchemas = new Map(
+  STATED_STATUSES.map((status) => [
+    status,
+    codeSchema([status], `must be ${status}, which the interface states`),
+  ]),
 );
-const errors = namesOf(ERROR_CODES, (code) =>
+const errors = recordSchema(ERROR_CODES, (code) =>
   code === "session_not_found"
     ? sessionCode
-    : (statedCodes.get(ERRORS[code as keyof typeof ERRORS].status) ?? otherCode),
+    : (statedCodeSchemas.get(ERRORS[code as keyof typeof ERRORS].status) ?? otherCode),
 );
 
 export const dialectSchema = z
   .strictObject({
     errors: z.optional(errors),
-    events: z.optional(namesOf(EVENT_TYPES, () => word)),
+    events: z.optional(recordSchema(EVENT_TYPES, () => word)),
     event_fields: z.optional(
-      namesOf(NAMED_EVENT_FIELDS, (name) => (NEEDED_FIELDS.has(name) ? word : z.nullable(word))),
+      recordSchema(NAMED_EVENT_FIELDS, (name) => (REQUIRED_FIELDS.has(name) ? word : z.nullable(word))),
     ),
     times: z.optional(z.enum(["iso", "seconds", "milliseconds"])),
     headers: z.optional(
@@ -82,9 +88,9 @@ export const dialectSchema = z
     }),
   );
 nameSchemas({ Dialect: dialectSchema, DialectCode: otherCode });
-for (const [status, schema] of statedCodes) nameSchemas({ [`DialectCode${status}`]: schema });
+for (const [status, schema] of statedCodeSchemas) nameSchemas({ [`DialectCode${status}`]: schema });
 
-/** The fields in which two things have one name. */
+/** The fields of a dialect in which two of our names become one. */
 function ambiguousFields(dialect: Dialect): readonly string[] {
   const { events = {}, event_fields: fields = {} } = dialect;
   const names = {
@@ -102,14 +108,14 @@ function ambiguousFields(dialect: Dialect): readonly string[] {
 export function parseDialect(text: string): Outcome<Dialect> {
   const value = parseJson(text);
   if (!isRecord(value)) return refuseFact("no_dialect", { received: printableLiteral(text.slice(0, 40)) });
-  const read = dialectSchema.safeParse(value);
-  if (read.success) return accept(read.data);
-  const { path = [], message: why = "" } = read.error.issues[0] ?? {};
+  const result = dialectSchema.safeParse(value);
+  if (result.success) return accept(result.data);
+  const { path = [], message: why = "" } = result.error.issues[0] ?? {};
   const receivedText = printableLiteral(JSON.stringify(partAt(value, path)));
   return refuseFact("dialect_field", { at: path.join("."), why, received: receivedText });
 }
 
-/** The inverse of `parseDialect`; a part that no dialect may have is left out. */
+/** The inverse of `parseDialect`; omits parts that a dialect may not have. */
 export function dialectText(dialect: Dialect): string {
   const dialectCopy: Dialect = structuredClone(dialect);
   const issues = dialectSchema.safeParse(dialectCopy).error?.issues ?? [];

@@ -20,16 +20,16 @@ import {
 
 type Event = Readonly<Record<string, unknown>>;
 
-/** The names of the service that were seen to differ; a name that no answer shows is ours. */
+/** The names of the service that differ from ours; a name that no answer shows counts as ours. */
 export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined): Dialect {
   const status = answers.get("unknown-id")?.status;
-  const reply = answers.get(BOTH_FORMS_PROBE);
-  const isAmount = checkoutInAnswer(reply)["amount_minor"] === AMOUNT_MINOR;
+  const bothFormsAnswer = answers.get(BOTH_FORMS_PROBE);
+  const usesAmount = checkoutInAnswer(bothFormsAnswer)["amount_minor"] === AMOUNT_MINOR;
   return withoutEmpty({
     errors: observedErrors(answers),
     replay: observedReplay(answers),
     unknown_session: status === 400 || status === 403 ? status : undefined,
-    both_forms: reply?.status === 201 ? (isAmount ? "amount" : "price_id") : undefined,
+    both_forms: bothFormsAnswer?.status === 201 ? (usesAmount ? "amount" : "price_id") : undefined,
     ...observedEvents(payment?.deliveries ?? []),
   });
 }
@@ -40,23 +40,23 @@ function withoutEmpty(dialect: Dialect): Dialect {
   return Object.fromEntries(Object.entries(dialect).filter(([, value]) => !isEmpty(value)));
 }
 
-/** The codes that the probes provoke; only a status that the interface does not state can be another one. */
+/** The codes that the probes provoke. */
 export const PROVOKED_CODES: readonly ErrorCode[] = PROBES.flatMap(({ checks }) =>
   checks.flatMap(({ refusal }) => refusal ?? []),
 );
 
 function observedErrors(answers: ProbeAnswers): NonNullable<Dialect["errors"]> {
   const codes = PROBES.flatMap(({ name, checks }) =>
-    checks.flatMap(({ refusal: ours }) => {
+    checks.flatMap(({ refusal: ourCode }) => {
       const answer = answers.get(name);
       const code = answer === undefined ? undefined : codeOf(answer);
-      if (ours === undefined || answer === undefined || typeof code !== "string") return [];
-      const isOther = answer.status !== ERRORS[ours].status && ours !== "session_not_found";
-      const change = { ...(code !== ours && { code }), ...(isOther && { status: answer.status }) };
-      return Object.keys(change).length === 0 ? [] : [[ours, change] as const];
+      if (ourCode === undefined || answer === undefined || typeof code !== "string") return [];
+      const isOtherStatus = answer.status !== ERRORS[ourCode].status && ourCode !== "session_not_found";
+      const change = { ...(code !== ourCode && { code }), ...(isOtherStatus && { status: answer.status }) };
+      return Object.keys(change).length === 0 ? [] : [[ourCode, change] as const];
     }),
   );
-  // The first answer of a code counts.
+  // The first answer with a code counts.
   return Object.fromEntries(codes.toReversed());
 }
 
@@ -100,13 +100,13 @@ const FORMS: Readonly<Record<SignatureForm, RegExp>> = {
   "t=timestamp,v1=hex": /^t=\d+,v1=[\da-f]{64}/,
 };
 
-/** Names that differ from ours, by the form of their values. */
+/** Header names that differ from ours, found by the form of their values. */
 function observedHeaders({ rawHeaders }: ReceivedRequest) {
   const pairs = headerPairs(rawHeaders);
   const formOf = (value: string): SignatureForm | undefined =>
     Object.entries(FORMS).find(([, form]) => form.test(value))?.[0] as SignatureForm | undefined;
-  const nameOf = (ourName: string, isValue: (value: string) => boolean): string | undefined =>
-    headerValues(rawHeaders, ourName).length > 0 ? undefined : pairs.find(([, value]) => isValue(value))?.[0];
+  const nameOf = (ourName: string, hasForm: (value: string) => boolean): string | undefined =>
+    headerValues(rawHeaders, ourName).length > 0 ? undefined : pairs.find(([, value]) => hasForm(value))?.[0];
   const ourNames = DEFAULT_HEADER_NAMES;
   const headers = {
     event_id: nameOf(ourNames.eventId, isUuid),
@@ -118,13 +118,15 @@ function observedHeaders({ rawHeaders }: ReceivedRequest) {
   return { headers, signature_form: form === "hex" ? undefined : form, eventId };
 }
 
-/** Our fields under other names, by the form of their values in all events; null for a field that no event has. */
+/** Other names of our fields, found by the form of their values in all events; null for a field that no event has. */
 function observedFields(
   events: readonly Event[],
   eventId: string | undefined,
 ): Record<string, string | null> {
   const names = new Set<string>([...NAMED_EVENT_FIELDS, "livemode"]);
-  const extra = new Set(events.flatMap((event) => Object.keys(event)).filter((name) => !names.has(name)));
+  const unknownNames = new Set(
+    events.flatMap((event) => Object.keys(event)).filter((name) => !names.has(name)),
+  );
   const isStatus = (value: unknown): boolean => value === null || STATUSES.some((status) => status === value);
   const isTime = (value: unknown): boolean =>
     typeof value === "number" ? value > 1e9 : typeof value === "string" && /^\d{4}-\d\d-\d\dT/.test(value);
@@ -138,16 +140,16 @@ function observedFields(
     api_version: (value) => typeof value === "string" && /^\d+\.\d/.test(value),
     type: (value) => typeof value === "string",
   };
-  const missing = Object.entries(forms).filter(([field]) =>
+  const missingFields = Object.entries(forms).filter(([field]) =>
     events.every((event) => !Object.hasOwn(event, field)),
   );
-  const foundNames = missing.map(([field, isForm]) => {
+  const foundNames = missingFields.map(([field, hasForm]) => {
     const firstEvent = events[0] ?? {};
-    const name = [...extra].find((otherName) => {
-      const isFitting = events.every((event) => isForm(event[otherName]));
-      return isFitting && (field !== "event_id" || firstEvent[otherName] === eventId);
+    const name = [...unknownNames].find((otherName) => {
+      const isMatch = events.every((event) => hasForm(event[otherName]));
+      return isMatch && (field !== "event_id" || firstEvent[otherName] === eventId);
     });
-    if (name !== undefined) extra.delete(name);
+    if (name !== undefined) unknownNames.delete(name);
     return [field, name ?? null] as const;
   });
   return Object.fromEntries(foundNames);

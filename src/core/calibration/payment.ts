@@ -39,7 +39,9 @@ export type PaidOrder = { readonly id: unknown; readonly orderId: string };
 export function headerPairs(
   rawHeaders: readonly string[],
 ): readonly (readonly [name: string, value: string])[] {
-  return rawHeaders.flatMap((name, at) => (at % 2 === 0 ? [[name, rawHeaders[at + 1] ?? ""] as const] : []));
+  return rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ""] as const] : [],
+  );
 }
 
 export const RETURN_PATH = "/return";
@@ -72,14 +74,14 @@ const NO_SECRET = unobservedVerdict("no signing secret was given: --secret-file"
 const NO_RETURN = unobservedVerdict(`no browser returned to ${RETURN_PATH} of the receiver`);
 
 /** Minimum and maximum delay of the second attempt, in milliseconds: 5 s, 20 % jitter, and transmission. */
-const SECOND_ATTEMPT_MS = { least: 3500, most: 9000 };
+const SECOND_ATTEMPT_MS = { minimum: 3500, maximum: 9000 };
 
 function unobservedVerdict(expectedText: string): PaymentVerdict {
   return { verdict: "not_observed", expected: expectedText };
 }
 
-function verdictOf(holds: boolean, expectedText: string, parts: PaymentVerdict["shown"]): PaymentVerdict {
-  return { verdict: holds ? "confirmed" : "contradicted", expected: expectedText, shown: parts };
+function verdictOf(holds: boolean, expectedText: string, evidence: PaymentVerdict["shown"]): PaymentVerdict {
+  return { verdict: holds ? "confirmed" : "contradicted", expected: expectedText, shown: evidence };
 }
 
 /** The event in a delivery; empty if the body is not a JSON object. */
@@ -95,7 +97,7 @@ function dataOf(event: Readonly<Record<string, unknown>>): Readonly<Record<strin
 
 /** The statuses in the events, each once, in the order of their first deliveries. */
 function statusesOf(deliveries: readonly ReceivedRequest[]): readonly unknown[] {
-  return [...new Set(deliveries.map((event) => dataOf(eventOf(event))["status"]))].filter(
+  return [...new Set(deliveries.map((delivery) => dataOf(eventOf(delivery))["status"]))].filter(
     (status) => status !== undefined,
   );
 }
@@ -113,22 +115,22 @@ function judgeStates({ deliveries, retrieved }: PaymentEvidence): PaymentVerdict
 }
 
 function judgeEvents({ deliveries }: PaymentEvidence): PaymentVerdict {
-  const [delivery] = deliveries.slice(-1);
-  if (delivery === undefined) return NO_DELIVERY;
-  const fault = deliveries.find((event) => !isOurEvent(eventOf(event)));
+  const [lastDelivery] = deliveries.slice(-1);
+  if (lastDelivery === undefined) return NO_DELIVERY;
+  const failure = deliveries.find((delivery) => !isOurEvent(eventOf(delivery)));
   return verdictOf(
-    fault === undefined,
+    failure === undefined,
     `order.<status> with ${EVENT_FIELDS.join(", ")}, and in data the fields of an answer`,
-    fault ?? delivery,
+    failure ?? lastDelivery,
   );
 }
 
-function isOurEvent(event: Readonly<Record<string, unknown>>): boolean {
-  const data = dataOf(event);
+function isOurEvent(delivery: Readonly<Record<string, unknown>>): boolean {
+  const data = dataOf(delivery);
   return (
-    hasFields(event, EVENT_FIELDS) &&
+    hasFields(delivery, EVENT_FIELDS) &&
     hasFields(data, FIELDS_OF_CHECKOUT) &&
-    event["type"] === `order.${String(data["status"])}`
+    delivery["type"] === `order.${String(data["status"])}`
   );
 }
 
@@ -147,48 +149,50 @@ function hasHeaders({ rawHeaders }: ReceivedRequest): boolean {
 }
 
 function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
-  const [delivery] = deliveries.slice(-1);
-  if (delivery === undefined) return NO_DELIVERY;
+  const [lastDelivery] = deliveries.slice(-1);
+  if (lastDelivery === undefined) return NO_DELIVERY;
   const expectedText = `${Object.values(DEFAULT_HEADER_NAMES).join(", ")}, signed within ${DEFAULT_TOLERANCE_SECONDS} s`;
-  const failure = deliveries.find((event) => !hasHeaders(event));
+  const failure = deliveries.find((delivery) => !hasHeaders(delivery));
   if (failure !== undefined) return verdictOf(false, expectedText, failure);
   if (secrets.length === 0) return NO_SECRET;
   // A wrong signature may come from another secret, so it proves nothing about the headers.
-  const verdicts = deliveries.map((event) => [event, verdictOnSignature(event, secrets)] as const);
+  const verdicts = deliveries.map((delivery) => [delivery, verdictOnSignature(delivery, secrets)] as const);
   const row = verdicts.find(([, verdict]) => !verdict.ok && verdict.code !== "signature_mismatch");
   if (row !== undefined) return verdictOf(false, expectedText, row[0]);
-  const hasUnsigned = verdicts.some(([, verdict]) => !verdict.ok);
-  return hasUnsigned
+  const hasMismatch = verdicts.some(([, verdict]) => !verdict.ok);
+  return hasMismatch
     ? unobservedVerdict("no signature matches the given secret")
-    : verdictOf(true, expectedText, delivery);
+    : verdictOf(true, expectedText, lastDelivery);
 }
 
 function judgeSchedule({ deliveries }: PaymentEvidence): PaymentVerdict {
-  const [first] = deliveries;
-  if (first === undefined) return NO_DELIVERY;
-  const copy = deliveries.find((event) => event !== first && Buffer.compare(event.body, first.body) === 0);
-  const afterMs = copy === undefined ? undefined : copy.at - first.at;
-  const { least, most } = SECOND_ATTEMPT_MS;
-  const holds = afterMs !== undefined && afterMs >= least && afterMs <= most;
-  return verdictOf(holds, `the same event again about 5 s after ${first.answered}`, first);
+  const [firstDelivery] = deliveries;
+  if (firstDelivery === undefined) return NO_DELIVERY;
+  const secondAttempt = deliveries.find(
+    (delivery) => delivery !== firstDelivery && Buffer.compare(delivery.body, firstDelivery.body) === 0,
+  );
+  const delayMs = secondAttempt === undefined ? undefined : secondAttempt.at - firstDelivery.at;
+  const { minimum, maximum } = SECOND_ATTEMPT_MS;
+  const holds = delayMs !== undefined && delayMs >= minimum && delayMs <= maximum;
+  return verdictOf(holds, `the same event again about 5 s after ${firstDelivery.answered}`, firstDelivery);
 }
 
 function judgeSecret({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
-  const [delivery] = deliveries.slice(-1);
-  if (delivery === undefined) return NO_DELIVERY;
+  const [lastDelivery] = deliveries.slice(-1);
+  if (lastDelivery === undefined) return NO_DELIVERY;
   if (secrets.length === 0) return NO_SECRET;
-  const codes = deliveries.map((event) => {
-    const verdict = verdictOnSignature(event, secrets);
+  const codes = deliveries.map((delivery) => {
+    const verdict = verdictOnSignature(delivery, secrets);
     return verdict.ok ? "ok" : verdict.code;
   });
   // The signature is checked before the age, so a wrong age proves a correct signature.
-  const isKnown = codes.every((code) => /^(?:ok|signature_mismatch|timestamp_too_(?:old|new))$/.test(code));
-  if (!isKnown) return unobservedVerdict("no delivery has the headers of a signature");
-  const isKey = !codes.includes("signature_mismatch");
+  const isSigned = codes.every((code) => /^(?:ok|signature_mismatch|timestamp_too_(?:old|new))$/.test(code));
+  if (!isSigned) return unobservedVerdict("no delivery has the headers of a signature");
+  const matchesSecrets = !codes.includes("signature_mismatch");
   return verdictOf(
-    isKey && secrets.every(isSigningSecret),
+    matchesSecrets && secrets.every(isSigningSecret),
     "whsec_…, the whole text being the key of the signature",
-    delivery,
+    lastDelivery,
   );
 }
 

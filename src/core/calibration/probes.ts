@@ -27,7 +27,7 @@ export type ProbeAnswer = {
 /** The answers of a run so far, by probe name. */
 export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 
-/** The usable answers of a run, and for each probe that met only a 429, a 5xx or no answer the reason. */
+/** The usable answers of a run, and the reason for each probe that got only a 429, a 5xx or no answer. */
 export type ProbeResults = {
   readonly answers: ProbeAnswers;
   readonly missed: ReadonlyMap<string, string>;
@@ -66,33 +66,39 @@ const MAX_BODY_BYTES = 16_384;
 
 export const AMOUNT_MINOR = 100;
 const CURRENCY = "EUR";
-const amountBody = (orderId: string, extra: Readonly<Record<string, unknown>> = {}): string =>
+const amountBody = (orderId: string, extraFields: Readonly<Record<string, unknown>> = {}): string =>
   JSON.stringify({
     order_id: orderId,
     amount_minor: AMOUNT_MINOR,
     currency: CURRENCY,
     payment_method: "alipay_plus",
-    ...extra,
+    ...extraFields,
   });
 export const probeOrderId = (run: string): string => `calibrate-${run}`;
-/** Does not contain the order_id of the order, by which a receiver recognises events. */
+/** Must not contain the order's order_id, by which the receiver recognises its events. */
 const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
 const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
 const REFUSED_ORDER_ID = "calibrate-refused";
-const refusedBody = (extra: Readonly<Record<string, unknown>>): string =>
-  JSON.stringify({ order_id: REFUSED_ORDER_ID, ...extra });
+const refusedBody = (extraFields: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify({ order_id: REFUSED_ORDER_ID, ...extraFields });
 
-function createOrder(
-  key: (run: string) => string,
-  body: (run: string) => string,
-  extra: Partial<ProbeRequest> = {},
+function orderRequest(
+  keyFor: (run: string) => string,
+  bodyFor: (run: string) => string,
+  overrides: Partial<ProbeRequest> = {},
 ): Probe["request"] {
-  return (run) => ({ method: "POST", path: "/orders", idempotencyKey: key(run), body: body(run), ...extra });
+  return (run) => ({
+    method: "POST",
+    path: "/orders",
+    idempotencyKey: keyFor(run),
+    body: bodyFor(run),
+    ...overrides,
+  });
 }
 
-function retrieveRequest(createdId: string): Probe["request"] {
+function retrieveRequest(probeName: string): Probe["request"] {
   return (_run, answers) => {
-    const { id } = checkoutInAnswer(answers.get(createdId));
+    const { id } = checkoutInAnswer(answers.get(probeName));
     return id === undefined ? undefined : { method: "GET", path: retrievePath(id) };
   };
 }
@@ -122,9 +128,9 @@ function refusalCheck(decision: number, code: ErrorCode): ProbeCheck {
 function refusedCreate(
   summary: string,
   [decision, code]: readonly [decision: number, code: ErrorCode],
-  extra: Partial<ProbeRequest>,
+  overrides: Partial<ProbeRequest>,
 ): Omit<Probe, "name"> {
-  const request = createOrder(key2, () => amountBody(REFUSED_ORDER_ID), extra);
+  const request = orderRequest(key2, () => amountBody(REFUSED_ORDER_ID), overrides);
   return { summary, request, checks: [refusalCheck(decision, code)] };
 }
 
@@ -143,8 +149,8 @@ function creationChecks(object: CheckoutObject): readonly ProbeCheck[] {
       expected: `201 with livemode false, object ${object} and the values of the request, as JSON`,
       holds: (answer) => {
         const checkout = checkoutInAnswer(answer);
-        const isAsSent = Object.entries(fields).every(([name, value]) => checkout[name] === value);
-        return answer.status === 201 && isJson(answer) && isAsSent;
+        const matchesRequest = Object.entries(fields).every(([name, value]) => checkout[name] === value);
+        return answer.status === 201 && isJson(answer) && matchesRequest;
       },
     },
     {
@@ -163,13 +169,13 @@ function creationChecks(object: CheckoutObject): readonly ProbeCheck[] {
 }
 
 /** Checks that a retrieve returns the checkout that a probe created, unchanged. */
-function unchangedCheck(createdId: string): ProbeCheck {
+function unchangedCheck(probeName: string): ProbeCheck {
   return {
     decision: 9,
     expected: "200 with the same checkout, still created",
     holds: (answer, answers) =>
       answer.status === 200 &&
-      JSON.stringify(checkoutInAnswer(answer)) === JSON.stringify(checkoutInAnswer(answers.get(createdId))),
+      JSON.stringify(checkoutInAnswer(answer)) === JSON.stringify(checkoutInAnswer(answers.get(probeName))),
   };
 }
 
@@ -199,16 +205,16 @@ const SHORT_KEY = "short";
 
 const SESSION_PROBE = "create-session";
 
-/** 21 requests: one creates an order, a later one a session. None pays or provokes a rate limit. */
+/** 21 requests, which create an order and a session. None pays or provokes a rate limit. */
 const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   [FIRST_PROBE]: {
     summary: "creates an order of 1.00 EUR",
-    request: createOrder(key1, (run) => amountBody(probeOrderId(run))),
+    request: orderRequest(key1, (run) => amountBody(probeOrderId(run))),
     checks: creationChecks("order"),
   },
   [REPLAY_PROBE]: {
     summary: "sends the same create with the same key",
-    request: createOrder(key1, (run) => amountBody(probeOrderId(run))),
+    request: orderRequest(key1, (run) => amountBody(probeOrderId(run))),
     checks: [
       {
         decision: 5,
@@ -224,22 +230,22 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   },
   "other-values": {
     summary: "sends another amount with the same key",
-    request: createOrder(key1, (run) => amountBody(probeOrderId(run), { amount_minor: 200 })),
+    request: orderRequest(key1, (run) => amountBody(probeOrderId(run), { amount_minor: 200 })),
     checks: [refusalCheck(5, "idempotency_key_reused")],
   },
   "other-path": {
     summary: "sends the same body with the same key to /checkout-sessions",
-    request: createOrder(key1, (run) => amountBody(probeOrderId(run)), { path: "/checkout-sessions" }),
+    request: orderRequest(key1, (run) => amountBody(probeOrderId(run)), { path: "/checkout-sessions" }),
     checks: [refusalCheck(5, "idempotency_key_reused")],
   },
   "same-order": {
     summary: "creates the open order again, with another key",
-    request: createOrder(key2, (run) => amountBody(probeOrderId(run))),
+    request: orderRequest(key2, (run) => amountBody(probeOrderId(run))),
     checks: [refusalCheck(8, "order_conflict")],
   },
   [SESSION_PROBE]: {
     summary: "creates a checkout session of 1.00 EUR",
-    request: createOrder(key3, (run) => amountBody(sessionOrderIdOf(run)), { path: "/checkout-sessions" }),
+    request: orderRequest(key3, (run) => amountBody(sessionOrderIdOf(run)), { path: "/checkout-sessions" }),
     checks: creationChecks("checkout_session"),
   },
   "unknown-id": {
@@ -260,7 +266,7 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   [BOTH_FORMS_PROBE]: {
     summary: "sends a price_id and an amount",
     // A service that takes one of the forms creates an order.
-    request: createOrder(key4, (run) => amountBody(`calibrate-both-${run}`, { price_id: "price_coffee" })),
+    request: orderRequest(key4, (run) => amountBody(`calibrate-both-${run}`, { price_id: "price_coffee" })),
     checks: [refusalCheck(7, "conflicting_parameters")],
   },
   "unknown-price": refusedCreate("sends a price_id that does not exist", [7, "invalid_parameter"], {
@@ -297,12 +303,12 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
     { body: refusedBody({ amount_minor: 0 }) },
   ),
   // The last probes: they reveal a lifetime that is shorter than the run.
-  retrieveRequest: {
+  retrieve: {
     summary: "retrieves the order",
     request: retrieveRequest(FIRST_PROBE),
     checks: [unchangedCheck(FIRST_PROBE)],
   },
-  "retrieveRequest-session": {
+  "retrieve-session": {
     summary: "retrieves the checkout session",
     request: retrieveRequest(SESSION_PROBE),
     checks: [unchangedCheck(SESSION_PROBE)],

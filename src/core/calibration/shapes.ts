@@ -10,7 +10,7 @@ export const assumptionEntry = z.object({
   setting: z.nullable(z.string()),
   /** The evidence that the assumption was used; null if the service cannot see any. */
   shownBy: z.nullable(z.string()),
-  /** Where the store's dialect differs from the choice, each as `chosen → in effect`; left out if nowhere. */
+  /** Differences between choice and dialect of the store, each as `chosen → in effect`; missing if there are none. */
   inEffect: z.optional(z.array(z.string())),
   /** The first use, with the id of the request or, without a request, of the event or checkout. */
   reliedOn: z.nullable(z.object({ since: moment, requestId: z.string() })),

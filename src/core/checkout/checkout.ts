@@ -69,7 +69,7 @@ export const MIN_CHECKOUT_LIFETIME_MS = 300_000;
 /** The longest configurable lifetime, in milliseconds: 24 hours (decision 10). */
 export const MAX_CHECKOUT_LIFETIME_MS = 86_400_000;
 
-/** In the order of decision 3. `live`: the open or succeeded checkout of the order_id (decision 8). */
+/** Checks in the order of decision 3. `live`: the open or succeeded checkout of the order_id (decision 8). */
 export function openCheckout(
   input: Pick<Checkout, "id" | "object"> & {
     readonly terms: PurchaseTerms;
@@ -89,12 +89,12 @@ export function openCheckout(
     return refuseFact("capability_missing", facts);
   }
   if (!store.currencies.includes(terms.currency)) {
-    const missingFacts = { field: "currency", received: terms.currency, active: store.currencies };
-    return refuseFact("capability_missing", missingFacts);
+    const facts = { field: "currency", received: terms.currency, active: store.currencies };
+    return refuseFact("capability_missing", facts);
   }
   if (live !== undefined) {
-    const values = { ...live, order: printableLiteral(terms.orderId) };
-    return refuseFact("order_conflict", values, { conflictingCheckoutId: live.id });
+    const facts = { ...live, order: printableLiteral(terms.orderId) };
+    return refuseFact("order_conflict", facts, { conflictingCheckoutId: live.id });
   }
   return accept({
     ...terms,

@@ -11,7 +11,7 @@ import { codePointLength, containsSecret, printableLiteral, printableName } from
 /** Marks the refusal that does not repeat the value. */
 const NO_SECRET = "no secret";
 
-const text = (minimum: number, maximum: number, expectedText: string) =>
+const boundedText = (minimum: number, maximum: number, expectedText: string) =>
   z.string(expectedText).check(
     z.refine((value) => !containsSecret(value), { error: NO_SECRET, abort: true }),
     z.refine((value) => {
@@ -25,29 +25,29 @@ const A_CURRENCY = "three upper-case letters such as EUR";
 
 /** Maximum length of an order_id, in code points (interface: limits). */
 export const MAX_ORDER_ID = 32;
-const order_id = text(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} characters`);
+const order_id = boundedText(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} characters`);
 /** Maximum length of a price_id, in code points (interface: limits). */
 export const MAX_PRICE_ID = 64;
-const optional = { description: z.optional(text(0, 128, "a string of at most 128 characters")) };
+const optionalFields = { description: z.optional(boundedText(0, 128, "a string of at most 128 characters")) };
 
-const sumShape = z.strictObject({
+const amountShape = z.strictObject({
   order_id,
   amount_minor: z.int(AN_AMOUNT).check(z.minimum(1, AN_AMOUNT)),
   currency: z.string(A_CURRENCY).check(z.regex(/^[A-Z]{3}$/, A_CURRENCY)),
   payment_method: z.enum(PAYMENT_METHODS, PAYMENT_METHODS.join(" or ")),
-  ...optional,
+  ...optionalFields,
 });
 
 const priceShape = z.strictObject({
   order_id,
-  price_id: text(1, MAX_PRICE_ID, `a string of 1 to ${MAX_PRICE_ID} characters`),
-  ...optional,
+  price_id: boundedText(1, MAX_PRICE_ID, `a string of 1 to ${MAX_PRICE_ID} characters`),
+  ...optionalFields,
 });
 
-const SET_BY_PRICE = ["amount_minor", "currency", "payment_method"] as const;
+const FIELDS_SET_BY_PRICE = ["amount_minor", "currency", "payment_method"] as const;
 
 /** The body of a create, in either of its two forms (interface 9, 10; decision 7). */
-export const createRequest = z.union([sumShape, priceShape]);
+export const createRequest = z.union([amountShape, priceShape]);
 export type CreateRequest = z.infer<typeof createRequest>;
 
 /** Refuses conflicting, unknown, missing and invalid parameters, in that order, naming the field. */
@@ -56,11 +56,11 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
     return refuseFact("no_object", { received: printableLiteral(body) });
   }
   const hasPrice = Object.hasOwn(body, "price_id");
-  const repeatedFields = hasPrice ? SET_BY_PRICE.filter((field) => Object.hasOwn(body, field)) : [];
+  const repeatedFields = hasPrice ? FIELDS_SET_BY_PRICE.filter((field) => Object.hasOwn(body, field)) : [];
   if (repeatedFields.length > 0) {
     return refuseFact("conflicting_parameters", { fields: repeatedFields });
   }
-  const schema = hasPrice ? priceShape : sumShape;
+  const schema = hasPrice ? priceShape : amountShape;
   const unknownField = Object.keys(body).find((field) => !Object.hasOwn(schema.shape, field));
   if (unknownField !== undefined) {
     const knownFields = Object.keys(schema.shape);
@@ -97,11 +97,11 @@ export function createRequestsFor(terms: PurchaseTerms): readonly [CreateRequest
     const pricedBody = { order_id: orderId, price_id: priceId };
     return description === null ? [pricedBody] : [pricedBody, { ...pricedBody, ...descriptionField }];
   }
-  const sum = { amount_minor: amountMinor, currency, payment_method: paymentMethod };
-  return [{ order_id: orderId, ...sum, ...descriptionField }];
+  const amountTerms = { amount_minor: amountMinor, currency, payment_method: paymentMethod };
+  return [{ order_id: orderId, ...amountTerms, ...descriptionField }];
 }
 
-const fields = { ...sumShape.shape, ...priceShape.shape };
+const fields = { ...amountShape.shape, ...priceShape.shape };
 
 export type CreateField = keyof typeof fields;
 
@@ -118,9 +118,9 @@ function refuseIssues(
   body: Readonly<Record<string, unknown>>,
 ): Outcome<never> {
   const fieldOf = (issue: z.core.$ZodIssue): string => String(issue.path[0]);
-  const missing = issues.find((issue) => !Object.hasOwn(body, fieldOf(issue)));
-  if (missing !== undefined) {
-    return refuseFact("missing_parameter", { field: fieldOf(missing), form: missing.message });
+  const missingIssue = issues.find((issue) => !Object.hasOwn(body, fieldOf(issue)));
+  if (missingIssue !== undefined) {
+    return refuseFact("missing_parameter", { field: fieldOf(missingIssue), form: missingIssue.message });
   }
   const [issue] = issues;
   if (issue === undefined) throw new Error("a failed parse names at least one issue");

@@ -28,8 +28,8 @@ export function matchesPatterns(patterns: readonly string[], type: string): bool
 export function parseEventTypes(patterns: readonly string[]): Outcome<readonly string[]> {
   const unknownPattern = patterns.find((pattern) => !EVENT_PATTERNS.includes(pattern));
   if (unknownPattern === undefined && patterns.length > 0) return accept([...new Set(patterns)]);
-  const gotType = unknownPattern === undefined ? "none" : printableLiteral(unknownPattern);
-  return refuseFact("not_event_type", { statuses: STATUSES, got: gotType });
+  const receivedText = unknownPattern === undefined ? "none" : printableLiteral(unknownPattern);
+  return refuseFact("not_event_type", { statuses: STATUSES, got: receivedText });
 }
 
 function matches(pattern: string, type: string): boolean {

@@ -5,7 +5,7 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import type { Attempt, LateResult } from "./shapes.ts";
 
-/** All other pairs are refused. `pending` to `pending` is a declined attempt: the payer may pay again. */
+/** The allowed changes of status. `pending` to `pending` is a declined attempt: the payer may pay again. */
 export const TRANSITIONS = {
   created: ["pending", "cancelled", "expired"],
   pending: ["pending", "succeeded", "failed", "cancelled", "expired"],
@@ -73,8 +73,8 @@ export function advance(
 
 /** A second tab or a second click continues the open attempt. */
 function start(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<Advance> {
-  const open = attempts.find(({ outcome }) => outcome === null);
-  if (open !== undefined && !isFinal(checkout.status)) return accept(noChange(checkout));
+  const openAttempt = attempts.find(({ outcome }) => outcome === null);
+  if (openAttempt !== undefined && !isFinal(checkout.status)) return accept(noChange(checkout));
   const number = nextNumber(attempts);
   if (number > MAX_PAYMENT_ATTEMPTS) return refuseFact("no_attempts_left", { checkout: checkout.id });
   return move(checkout, "pending", { number, startedAt: now, outcome: null, finishedAt: null });
@@ -112,8 +112,8 @@ function finish(
 }
 
 function abandon(attempts: readonly Attempt[], now: number): Attempt | null {
-  const open = attempts.find(({ outcome }) => outcome === null);
-  return open === undefined ? null : { ...open, outcome: "abandoned", finishedAt: now };
+  const openAttempt = attempts.find(({ outcome }) => outcome === null);
+  return openAttempt === undefined ? null : { ...openAttempt, outcome: "abandoned", finishedAt: now };
 }
 
 function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<Advance> {

@@ -18,34 +18,35 @@ export const PRICE_TERMS = [
   ["description", "description"],
 ] as const satisfies readonly (readonly [keyof PriceTerms, string])[];
 
-/** Refuses with `invalid_parameter` unless the store has it, approved and not retired. */
+/** Refuses with `invalid_parameter` unless the store has the price, approved and not retired. */
 export function priceForCheckout(id: string, price: Price | undefined): Outcome<Price> {
   if (price?.approved === true && !price.retired) return accept(price);
   const state = price === undefined ? "unknown" : price.retired ? "retired" : "unapproved";
   return refuseFact(`${state}_price`, { price: printableLiteral(id) });
 }
 
-/** Refuses with `state_conflict` other terms, a retired or unapproved price, and a price beyond the maximum. */
+/** Refuses with `state_conflict` if the known price is retired, unapproved or differs, or beyond the maximum number. */
 export function decidePrice(
   price: Price,
   prices: readonly Price[],
 ): Outcome<{ readonly price: Price; readonly added: boolean }> {
-  const match = prices.find(({ id }) => id === price.id);
-  if (match !== undefined) return decideKnown(price, match);
+  const knownPrice = prices.find(({ id }) => id === price.id);
+  if (knownPrice !== undefined) return decideKnownPrice(price, knownPrice);
   if (prices.length >= MAX_PRICES) return refuseFact("too_many_prices", { most: MAX_PRICES });
   return accept({ price, added: true });
 }
 
-function decideKnown(
+function decideKnownPrice(
   price: Price,
-  match: Price,
+  knownPrice: Price,
 ): Outcome<{ readonly price: Price; readonly added: boolean }> {
-  const id = printableLiteral(match.id);
-  if (match.retired) return refuseFact("price_id_retired", { price: id });
-  const otherTerms = PRICE_TERMS.filter(([field]) => match[field] !== price[field]).map(
-    ([field, name]) => `${name} ${printableLiteral(match[field])}, not ${printableLiteral(price[field])}`,
+  const id = printableLiteral(knownPrice.id);
+  if (knownPrice.retired) return refuseFact("price_id_retired", { price: id });
+  const otherTerms = PRICE_TERMS.filter(([field]) => knownPrice[field] !== price[field]).map(
+    ([field, name]) =>
+      `${name} ${printableLiteral(knownPrice[field])}, not ${printableLiteral(price[field])}`,
   );
   if (otherTerms.length > 0) return refuseFact("price_differs", { price: id, terms: otherTerms.join("; ") });
-  if (price.approved && !match.approved) return refuseFact("price_unapproved", { price: id });
-  return accept({ price: match, added: false });
+  if (price.approved && !knownPrice.approved) return refuseFact("price_unapproved", { price: id });
+  return accept({ price: knownPrice, added: false });
 }

@@ -1,4 +1,4 @@
-// The rules for return addresses. Registering one: sandbox/checkout/return-origins.ts.
+// The rules for return addresses. Registration: sandbox/checkout/return-origins.ts.
 import type { Checkout } from "./checkout.ts";
 import { partOf, type Part, type PlainPartName } from "../fact.ts";
 import { LOOPBACK_NAMES, PORT_PATTERN } from "../loopback.ts";
@@ -56,7 +56,7 @@ const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
 const ENDS_IN_NUMBER = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 
 /** A forbidden part of an origin or a path, and the rule that it breaks. */
-type Fault = readonly [held: RegExp, rule: PlainPartName];
+type Fault = readonly [pattern: RegExp, rule: PlainPartName];
 
 const TEXT_FAULTS: readonly Fault[] = [
   [/[\s\p{Cc}]/u, "no_space"],
@@ -84,7 +84,7 @@ const LABEL_FAULTS: readonly Fault[] = [
   [/^xn--/, "no_punycode"],
 ];
 
-/** https with a name, or http on this machine, as browsers write it (decision 19); else `invalid_parameter`. */
+/** Accepts https with a host name, or http on this machine, as browsers write origins; else `invalid_parameter`. */
 export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = brokenRule(text);
   if (rule === undefined) return accept(text);
@@ -93,7 +93,7 @@ export function parseReturnOrigin(text: string): Outcome<string> {
   return refuseFact("bad_return_origin", { rule, got, instead: guess ?? partOf("example_origin", {}) });
 }
 
-/** Exactly as browsers write it (decision 88). Refuses with `invalid_parameter`. */
+/** Accepts a path exactly as browsers write paths (decision 88). Refuses with `invalid_parameter`. */
 export function parseReturnPath(text: string): Outcome<string> {
   const rule =
     text.length > MAX_PATH_CHARACTERS
@@ -145,7 +145,7 @@ function brokenRule(text: string): Part | undefined {
   if (authority.includes("@")) return partOf("no_user", {});
   const [, host = "", port] = HOST_AND_PORT.exec(authority) ?? [];
   if (host === "") return partOf("named_host", {});
-  if (tail !== "") return restRule(tail);
+  if (tail !== "") return tailRule(tail);
   if (text !== text.toLowerCase()) return partOf("lower_case", {});
   const brokenPart = hostRule(host) ?? portRule(port, scheme === "http" ? "http" : "https");
   if (brokenPart !== undefined) return brokenPart;
@@ -162,10 +162,10 @@ function spellingRule(path: string): Part | undefined {
   return pathname === path ? undefined : partOf("path_as_browsers_write", { path: pathname });
 }
 
-function restRule(restText: string): Part {
-  if (restText === "/") return partOf("no_slash_at_end", {});
-  if (restText.startsWith("/")) return partOf("no_path", {});
-  return restText.startsWith("?") ? partOf("no_query", {}) : partOf("no_fragment", {});
+function tailRule(tail: string): Part {
+  if (tail === "/") return partOf("no_slash_at_end", {});
+  if (tail.startsWith("/")) return partOf("no_path", {});
+  return tail.startsWith("?") ? partOf("no_query", {}) : partOf("no_fragment", {});
 }
 
 function hostRule(host: string): Part | undefined {
@@ -203,14 +203,14 @@ function originOf(text: string): string | undefined {
 }
 
 function removeUser(text: string): string {
-  const at = text.lastIndexOf("@");
-  return at === -1 ? text : `…${text.slice(at)}`;
+  const index = text.lastIndexOf("@");
+  return index === -1 ? text : `…${text.slice(index)}`;
 }
 
-const OFFERED_RETURN: readonly number[] = [19];
-const OFFERED_PATH: readonly number[] = [19, 88];
+const RETURN_DECISIONS: readonly number[] = [19];
+const RETURN_PATH_DECISIONS: readonly number[] = [19, 88];
 
 /** The decisions that a payer's page relies on if it links back to the merchant. */
 export function decisionsOfReturn({ path }: ReturnOrigin): readonly number[] {
-  return path === ROOT_PATH ? OFFERED_RETURN : OFFERED_PATH;
+  return path === ROOT_PATH ? RETURN_DECISIONS : RETURN_PATH_DECISIONS;
 }

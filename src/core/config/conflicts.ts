@@ -9,7 +9,7 @@ export type NamedField = readonly [path: FieldPath, name: string];
 
 /** Finds conflicts between fields that are valid individually: one id for two things. Stores may share a name. */
 export function conflictsIn(stores: readonly Store[]): PathRefused[] {
-  const storeRows = stores.map((store, at) => ({ store, path: ["stores", at] }));
+  const storeRows = stores.map((store, index) => ({ store, path: ["stores", index] }));
   return [
     ...findRepeatedNames(storeRows.map(({ store, path }) => [[...path, "id"], store.id])),
     ...merchantConflicts(stores),
@@ -20,7 +20,7 @@ export function conflictsIn(stores: readonly Store[]): PathRefused[] {
 function conflictsInStore(store: Store, path: FieldPath): PathRefused[] {
   const { prices = [], capabilities = {}, returnOrigins = [], endpoints = [] } = store;
   const repeatedNames = (names: readonly string[], list: FieldPath, ...field: FieldPath): PathRefused[] =>
-    findRepeatedNames(names.map((name, at) => [[...path, ...list, at, ...field], name]));
+    findRepeatedNames(names.map((name, index) => [[...path, ...list, index, ...field], name]));
   const { paymentMethods = [], currencies = [] } = capabilities;
   const urls = endpoints.map(({ url }) => canonicalUrl(url));
   return [
@@ -39,13 +39,13 @@ function conflictsInStore(store: Store, path: FieldPath): PathRefused[] {
   ];
 }
 
-/** An API key over plain http to another machine, or one variable for two targets (decision 85). */
+/** Finds targets that use plain http to another machine, or share the variable of their keys (decision 85). */
 export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>): PathRefused[] {
-  const names = new Map<string, string>();
+  const namesByVariable = new Map<string, string>();
   return Object.entries(targets).flatMap(([name, { baseUrl }]) => {
     const variable = targetVariable(name);
-    const otherName = names.get(variable);
-    names.set(variable, otherName ?? name);
+    const otherName = namesByVariable.get(variable);
+    namesByVariable.set(variable, otherName ?? name);
     const { protocol, hostname } = new URL(baseUrl);
     const isSafe = protocol === "https:" || isLoopback(hostname);
     const sharedNames =
@@ -59,13 +59,13 @@ export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>
 
 /** All entries of one merchant must have the same name. */
 function merchantConflicts(stores: readonly Store[]): PathRefused[] {
-  const names = new Map<string, string>();
-  return stores.flatMap(({ merchant }, at) => {
+  const namesById = new Map<string, string>();
+  return stores.flatMap(({ merchant }, index) => {
     if (merchant?.name === undefined) return [];
-    const knownName = names.get(merchant.id) ?? merchant.name;
-    names.set(merchant.id, knownName);
+    const knownName = namesById.get(merchant.id) ?? merchant.name;
+    namesById.set(merchant.id, knownName);
     if (knownName === merchant.name) return [];
-    return [atPath(["stores", at, "merchant", "name"], refuseFact("merchant_name_differs", {}))];
+    return [atPath(["stores", index, "merchant", "name"], refuseFact("merchant_name_differs", {}))];
   });
 }
 
@@ -74,7 +74,7 @@ export function findRepeatedNames(
   fact: "repeated_name" | "repeated_key" = "repeated_name",
 ): PathRefused[] {
   return fields
-    .filter(([, name], at) => fields.findIndex(([, otherName]) => otherName === name) < at)
+    .filter(([, name], index) => fields.findIndex(([, otherName]) => otherName === name) < index)
     .map(([path]) => atPath(path, refuseFact(fact, {})));
 }
 

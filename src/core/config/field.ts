@@ -9,7 +9,7 @@ export type FieldFault = {
   readonly message: string;
   /** The message without the path. */
   readonly why?: string;
-  /** Whether the file's form has no such field: then the fault is at its name, otherwise at its value. */
+  /** Whether the schema has no such field: then the fault is at the field's name, otherwise at its value. */
   readonly isUnknown?: true;
 };
 
@@ -25,6 +25,8 @@ export function atPath(path: FieldPath, { refusal }: Refused): PathRefused {
 /** A path as text: `stores[0].prices[1].amount_minor`. */
 export function fieldText(path: FieldPath): string {
   return path
-    .map((step, at) => (typeof step === "number" ? `[${step}]` : `${at === 0 ? "" : "."}${printable(step)}`))
+    .map((step, index) =>
+      typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${printable(step)}`,
+    )
     .join("");
 }

@@ -77,55 +77,61 @@ export function planChanges(
   if (conflict !== undefined) return conflict;
   const knownStores = new Map(state.stores.map((store) => [store.id, store]));
   const changes: PlannedChange[] = [];
-  for (const [at, store] of wantedStores.entries()) {
-    const place = { ...options, state, now: knownStores.get(store.id), path: ["stores", at] };
-    const check = checkStore(store, place);
+  for (const [index, store] of wantedStores.entries()) {
+    const context = { ...options, state, currentStore: knownStores.get(store.id), path: ["stores", index] };
+    const check = checkStore(store, context);
     if (!check.ok) return check;
-    changes.push(...changesOf(store, place));
+    changes.push(...changesOf(store, context));
   }
   const fileIds = new Set(wantedStores.map(({ id }) => id));
-  const extra = wantedStores.length === 0 ? [] : state.stores.filter(({ id }) => !fileIds.has(id));
-  const unmanaged = extra.map(({ id, name }) => changeEntry("unmanaged", "store", { storeId: id, name }));
-  return accept([...changes, ...unmanaged]);
+  const extraStores = wantedStores.length === 0 ? [] : state.stores.filter(({ id }) => !fileIds.has(id));
+  const unmanagedEntries = extraStores.map(({ id, name }) =>
+    changeEntry("unmanaged", "store", { storeId: id, name }),
+  );
+  return accept([...changes, ...unmanagedEntries]);
 }
 
 export function priceWithDefaults(price: PriceInput): Price {
-  const { description = "", billingModel = "one_time", approved = true, retired = false, ...rest } = price;
-  return { ...rest, description, billingModel, approved, retired };
+  const { description = "", billingModel = "one_time", approved = true, retired = false, ...terms } = price;
+  return { ...terms, description, billingModel, approved, retired };
 }
 
 /** The context for planning a store in the file: the current state, if the store exists, and the path in the file. */
 type PlanContext = PlanOptions & {
   readonly state: ConfigState;
-  readonly now: StoreState | undefined;
+  readonly currentStore: StoreState | undefined;
   readonly path: FieldPath;
 };
 
-function changesOf(wantedStore: RequestedStore, place: PlanContext): PlannedChange[] {
+function changesOf(wantedStore: RequestedStore, context: PlanContext): PlannedChange[] {
   return [
-    storeChange(wantedStore, place),
-    ...merchantChanges(wantedStore, place),
-    ...keyChanges(wantedStore, place),
-    ...capabilityChanges(wantedStore, place, "payment_method"),
-    ...capabilityChanges(wantedStore, place, "currency"),
-    ...priceChanges(wantedStore, place),
-    ...originChanges(wantedStore, place),
-    ...endpointChanges(wantedStore, place),
+    storeChange(wantedStore, context),
+    ...merchantChanges(wantedStore, context),
+    ...keyChanges(wantedStore, context),
+    ...capabilityChanges(wantedStore, context, "payment_method"),
+    ...capabilityChanges(wantedStore, context, "currency"),
+    ...priceChanges(wantedStore, context),
+    ...originChanges(wantedStore, context),
+    ...endpointChanges(wantedStore, context),
   ];
 }
 
-function storeChange(wantedStore: RequestedStore, { now }: PlanContext): PlannedChange {
+function storeChange(wantedStore: RequestedStore, { currentStore }: PlanContext): PlannedChange {
   const { id: storeId, name } = wantedStore;
-  if (now === undefined) return { ...changeEntry("add", "store", { storeId, name }), wanted: wantedStore };
-  return { ...compareItem("store", { storeId, name }, [["name", now.name, name]]), wanted: wantedStore };
+  if (currentStore === undefined)
+    return { ...changeEntry("add", "store", { storeId, name }), wanted: wantedStore };
+  return {
+    ...compareItem("store", { storeId, name }, [["name", currentStore.name, name]]),
+    wanted: wantedStore,
+  };
 }
 
 /** Renames an existing merchant; the name of a new merchant is set with its first store. */
 function merchantChanges({ id: storeId, merchant }: RequestedStore, { state }: PlanContext): PlannedChange[] {
-  const now = state.stores.find((store) => store.merchant.id === merchant?.id)?.merchant;
-  if (merchant?.name === undefined || now === undefined) return [];
+  const currentMerchant = state.stores.find((store) => store.merchant.id === merchant?.id)?.merchant;
+  if (merchant?.name === undefined || currentMerchant === undefined) return [];
   const subject = { storeId, name: merchant.id };
-  return [compareItem("merchant", subject, [["name", now.name, merchant.name]])];
+  return [compareItem("merchant", subject, [["name", currentMerchant.name, merchant.name]])];
 }
 
 function keyChanges({ id: storeId, apiKeys = [] }: RequestedStore, { state }: PlanContext): PlannedChange[] {
@@ -138,16 +144,20 @@ function keyChanges({ id: storeId, apiKeys = [] }: RequestedStore, { state }: Pl
 /** A capability that is missing from the list is deactivated, not removed, so that it can be activated again. */
 function capabilityChanges(
   { id: storeId, capabilities = {} }: RequestedStore,
-  { now }: PlanContext,
+  { currentStore }: PlanContext,
   kind: "payment_method" | "currency",
 ): PlannedChange[] {
   const names: readonly string[] | undefined =
     kind === "currency" ? capabilities.currencies : capabilities.paymentMethods;
   if (names === undefined) return [];
-  const list = (now?.capabilities ?? []).filter((capability) => capability.kind === kind);
-  const addedNames = names.filter((name) => !list.some((capability) => capability.name === name));
+  const knownCapabilities = (currentStore?.capabilities ?? []).filter(
+    (capability) => capability.kind === kind,
+  );
+  const addedNames = names.filter(
+    (name) => !knownCapabilities.some((capability) => capability.name === name),
+  );
   return [
-    ...list
+    ...knownCapabilities
       .filter(({ name, active }) => active || names.includes(name))
       .map(({ name, active }) =>
         compareItem(kind, { storeId, name }, [["active", active, names.includes(name)]]),
@@ -156,9 +166,12 @@ function capabilityChanges(
   ];
 }
 
-function priceChanges({ id: storeId, prices }: RequestedStore, { now, prune }: PlanContext): PlannedChange[] {
+function priceChanges(
+  { id: storeId, prices }: RequestedStore,
+  { currentStore, prune }: PlanContext,
+): PlannedChange[] {
   if (prices === undefined) return [];
-  const knownPrices = now?.prices ?? [];
+  const knownPrices = currentStore?.prices ?? [];
   const otherPrices = knownPrices.filter(({ id }) => !prices.some((price) => price.id === id));
   return [
     ...prices.map((wantedPrice): PlannedChange => {
@@ -180,11 +193,13 @@ function priceChanges({ id: storeId, prices }: RequestedStore, { now, prune }: P
 
 function originChanges(
   { id: storeId, returnOrigins }: RequestedStore,
-  { now, prune }: PlanContext,
+  { currentStore, prune }: PlanContext,
 ): PlannedChange[] {
   if (returnOrigins === undefined) return [];
-  const knownOrigins = now?.returnOrigins ?? [];
-  const rest = knownOrigins.filter(({ origin }) => !returnOrigins.some((entry) => entry.origin === origin));
+  const knownOrigins = currentStore?.returnOrigins ?? [];
+  const otherOrigins = knownOrigins.filter(
+    ({ origin }) => !returnOrigins.some((entry) => entry.origin === origin),
+  );
   return [
     ...returnOrigins.map(({ origin: name, path }): PlannedChange => {
       const subject = { storeId, name };
@@ -192,7 +207,7 @@ function originChanges(
       if (knownOrigin === undefined) return { ...changeEntry("add", "return_origin", subject), path };
       return { ...compareItem("return_origin", subject, [["path", knownOrigin.path, path]]), path };
     }),
-    ...rest.map(({ origin: name, path }) =>
+    ...otherOrigins.map(({ origin: name, path }) =>
       Object.assign(itemNotInFile("return_origin", { storeId, name }, prune), { path }),
     ),
   ];
@@ -200,26 +215,29 @@ function originChanges(
 
 function endpointChanges(
   { id: storeId, endpoints }: RequestedStore,
-  { now, prune }: PlanContext,
+  { currentStore, prune }: PlanContext,
 ): PlannedChange[] {
   if (endpoints === undefined) return [];
-  const list = now?.endpoints ?? [];
-  const rest = list.filter(({ url }) => !endpoints.some((endpoint) => canonicalUrl(endpoint.url) === url));
+  const knownEndpoints = currentStore?.endpoints ?? [];
+  const otherEndpoints = knownEndpoints.filter(
+    ({ url }) => !endpoints.some((endpoint) => canonicalUrl(endpoint.url) === url),
+  );
   return [
     ...endpoints.map((endpoint): PlannedChange => {
       const subject = { storeId, name: canonicalUrl(endpoint.url) };
       const events = [...new Set(endpoint.events ?? ALL_EVENTS)];
-      const before = list.find(({ url }) => url === subject.name);
+      const knownEndpoint = knownEndpoints.find(({ url }) => url === subject.name);
       const { inOrder = false, ca = null } = endpoint;
-      if (before === undefined) return { ...changeEntry("add", "endpoint", subject), events, inOrder, ca };
+      if (knownEndpoint === undefined)
+        return { ...changeEntry("add", "endpoint", subject), events, inOrder, ca };
       const change = compareItem("endpoint", subject, [
-        ["events", sortPatterns(before.events), sortPatterns(events)],
-        ["in_order", before.inOrder, inOrder],
-        ["ca", shownCertificates(before.ca ?? null), shownCertificates(ca)],
+        ["events", patternsText(knownEndpoint.events), patternsText(events)],
+        ["in_order", knownEndpoint.inOrder, inOrder],
+        ["ca", certificatesText(knownEndpoint.ca ?? null), certificatesText(ca)],
       ]);
-      return { ...change, endpointId: before.id, events, inOrder, ca };
+      return { ...change, endpointId: knownEndpoint.id, events, inOrder, ca };
     }),
-    ...rest.map(({ id: endpointId, url, events, inOrder, ca = null }) =>
+    ...otherEndpoints.map(({ id: endpointId, url, events, inOrder, ca = null }) =>
       Object.assign(itemNotInFile("endpoint", { storeId, name: url }, prune), {
         endpointId,
         events,
@@ -231,44 +249,54 @@ function endpointChanges(
 }
 
 /** Refuses changes that no plan can make. */
-function checkStore(wantedStore: RequestedStore, place: PlanContext): Outcome<void> {
-  const { now, state, path } = place;
+function checkStore(wantedStore: RequestedStore, context: PlanContext): Outcome<void> {
+  const { currentStore, state, path } = context;
   const { merchant, signingSecret, apiKeys = [] } = wantedStore;
-  if (now !== undefined && merchant !== undefined && merchant.id !== now.merchant.id)
-    return atPath([...path, "merchant", "id"], refuseFact("merchant_fixed", { merchant: now.merchant.id }));
-  const otherSecret = now?.signingSecret;
-  if (now !== undefined && signingSecret !== undefined && otherSecret !== signingSecret) {
-    const fact = otherSecret === undefined ? "secret_unreadable" : "secret_fixed";
+  if (currentStore !== undefined && merchant !== undefined && merchant.id !== currentStore.merchant.id)
+    return atPath(
+      [...path, "merchant", "id"],
+      refuseFact("merchant_fixed", { merchant: currentStore.merchant.id }),
+    );
+  const currentSecret = currentStore?.signingSecret;
+  if (currentStore !== undefined && signingSecret !== undefined && currentSecret !== signingSecret) {
+    const fact = currentSecret === undefined ? "secret_unreadable" : "secret_fixed";
     return atPath([...path, "signing_secret"], refuseFact(fact, {}));
   }
-  for (const [at, apiKey] of apiKeys.entries()) {
-    const owner = state.keys.get(hashKey(apiKey));
-    if (owner === undefined || (owner.storeId === wantedStore.id && !owner.isRevoked)) continue;
-    const refusal = owner.isRevoked
+  for (const [index, apiKey] of apiKeys.entries()) {
+    const knownKey = state.keys.get(hashKey(apiKey));
+    if (knownKey === undefined || (knownKey.storeId === wantedStore.id && !knownKey.isRevoked)) continue;
+    const refusal = knownKey.isRevoked
       ? refuseFact("key_revoked", {})
-      : refuseFact("key_of_other_store", { store: owner.storeId });
-    return atPath([...path, "api_keys", at], refusal);
+      : refuseFact("key_of_other_store", { store: knownKey.storeId });
+    return atPath([...path, "api_keys", index], refusal);
   }
-  return checkLists(wantedStore, place);
+  return checkLists(wantedStore, context);
 }
 
-function checkLists(wantedStore: RequestedStore, { now, path, targets, prune }: PlanContext): Outcome<void> {
+function checkLists(
+  wantedStore: RequestedStore,
+  { currentStore, path, targets, prune }: PlanContext,
+): Outcome<void> {
   const { returnOrigins = [], endpoints = [], prices = [] } = wantedStore;
-  for (const [at, { url, ca }] of endpoints.entries()) {
+  for (const [index, { url, ca }] of endpoints.entries()) {
     const target = parseTarget(url, targets);
-    if (!target.ok) return atPath([...path, "endpoints", at, "url"], target);
+    if (!target.ok) return atPath([...path, "endpoints", index, "url"], target);
     const trust = checkTrust(url, ca, targets);
-    if (!trust.ok) return atPath([...path, "endpoints", at, "ca"], trust);
+    if (!trust.ok) return atPath([...path, "endpoints", index, "ca"], trust);
   }
   const listsByField = {
-    return_origins: [returnOrigins, now?.returnOrigins ?? []].map((list) => list.map(({ origin }) => origin)),
-    endpoints: [endpoints, now?.endpoints ?? []].map((items) => items.map(({ url }) => canonicalUrl(url))),
-    prices: [prices, now?.prices ?? []].map((items) => items.map(({ id }) => id)),
+    return_origins: [returnOrigins, currentStore?.returnOrigins ?? []].map((list) =>
+      list.map(({ origin }) => origin),
+    ),
+    endpoints: [endpoints, currentStore?.endpoints ?? []].map((items) =>
+      items.map(({ url }) => canonicalUrl(url)),
+    ),
+    prices: [prices, currentStore?.prices ?? []].map((items) => items.map(({ id }) => id)),
   };
-  for (const [name, [fileIds = [], knownList = []]] of Object.entries(listsByField)) {
+  for (const [name, [fileIds = [], knownIds = []]] of Object.entries(listsByField)) {
     const maximum = name === "prices" ? MAX_PRICES : MAX_IN_LIST;
-    const ids = new Set(prune ? fileIds : [...fileIds, ...knownList]);
-    if (ids.size <= maximum || ids.size === knownList.length) continue;
+    const ids = new Set(prune ? fileIds : [...fileIds, ...knownIds]);
+    if (ids.size <= maximum || ids.size === knownIds.length) continue;
     return atPath([...path, name], refuseFact("list_too_long", { most: maximum, count: ids.size }));
   }
   return accept(undefined);
@@ -276,8 +304,8 @@ function checkLists(wantedStore: RequestedStore, { now, path, targets, prune }: 
 
 /** A key must belong to one store only. */
 function keyConflicts(wantedStores: readonly RequestedStore[]): readonly PathRefused[] {
-  const allKeys = wantedStores.flatMap(({ apiKeys = [] }, store) =>
-    apiKeys.map((apiKey, at): NamedField => [["stores", store, "api_keys", at], apiKey]),
+  const allKeys = wantedStores.flatMap(({ apiKeys = [] }, storeIndex) =>
+    apiKeys.map((apiKey, index): NamedField => [["stores", storeIndex, "api_keys", index], apiKey]),
   );
   return findRepeatedNames(allKeys, "repeated_key");
 }
@@ -314,10 +342,10 @@ function compareItem<Kind extends ChangeEntry["kind"]>(
   return { ...changeEntry(differences.length === 0 ? "keep" : "change", kind, subject), differences };
 }
 
-function shownCertificates(ca: string | null): string | null {
+function certificatesText(ca: string | null): string | null {
   return ca === null ? null : describeCertificates(ca);
 }
 
-function sortPatterns(events: readonly string[]): string {
+function patternsText(events: readonly string[]): string {
   return events.toSorted().join(", ");
 }

@@ -39,7 +39,7 @@ const MAX_DEPTH = 16;
 /** The largest edit distance that counts as a misspelling. */
 const MAX_TYPING_ERRORS = 3;
 
-/** JSON with comments (decision 83). Refuses with every fault; texts that look like secrets are not repeated. */
+/** Parses JSON with comments (decision 83). Refuses with every fault; texts that look like secrets are not repeated. */
 export function parseConfig(text: string): Outcome<ParsedConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
   const sizeFault = limitFault(source);
@@ -49,12 +49,14 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
   const [error] = errors;
   if (tree === undefined || error !== undefined) {
     const { error: code, offset } = error ?? { error: 4, offset: 0 };
-    return failWith([{ field: "", message: SYNTAX[code] ?? "this is not JSON", ...placeAt(source, offset) }]);
+    return failWith([
+      { field: "", message: SYNTAX[code] ?? "this is not JSON", ...positionAt(source, offset) },
+    ]);
   }
   const locate = (fault: FieldFault): ConfigFault => locateFault(source, tree, fault);
   const secrets = nodesOf(tree)
     .filter(({ type, value }) => type === "string" && containsSecret(String(value)))
-    .map((node) => faultAt(source, node, plainPath(node), A_LITERAL));
+    .map((node) => faultAt(source, node, plainPath(node), SECRET_IN_FILE));
   if (secrets.length > 0) return failWith(secrets);
   const duplicateFaults = findDuplicateKeys(tree).map((node) =>
     faultAt(source, node, getNodePath(node), `${printableLiteral(node.value)} appears twice in this object`),
@@ -70,7 +72,7 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
     : accept({ config, locate });
 }
 
-const A_LITERAL = `contains ${SECRET_DESCRIPTION.split(":")[0] ?? "a secret"}: the file never contains a secret; write { "env": "NAME" } for the variable that contains it`;
+const SECRET_IN_FILE = `contains ${SECRET_DESCRIPTION.split(":")[0] ?? "a secret"}: the file never contains a secret; write { "env": "NAME" } for the variable that contains it`;
 
 const SYNTAX: Readonly<Partial<Record<ParseErrorCode, string>>> = {
   1: "this is not a JSON value",
@@ -91,7 +93,7 @@ function failWith(faults: readonly ConfigFault[]): Outcome<never, readonly Confi
   return { ok: false, refusal: faults };
 }
 
-/** Token kinds by number; the package names them only in its types. */
+/** The numbers of token kinds, which the package names only in its types. */
 const TOKENS = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 };
 
 /** Refuses texts that are too long, or too deep for the recursive parser. */
@@ -109,8 +111,8 @@ function limitFault(text: string): ConfigFault | undefined {
     if (token === TOKENS.openBrace || token === TOKENS.openBracket) depth += 1;
     if (token === TOKENS.closeBrace || token === TOKENS.closeBracket) depth -= 1;
     if (depth > MAX_DEPTH) {
-      const place = placeAt(text, scanner.getTokenOffset());
-      return { field: "", message: `the file may have at most ${MAX_DEPTH} levels`, ...place };
+      const position = positionAt(text, scanner.getTokenOffset());
+      return { field: "", message: `the file may have at most ${MAX_DEPTH} levels`, ...position };
     }
   }
   return undefined;
@@ -165,7 +167,7 @@ function namesAt(path: FieldPath): string[] {
   return object instanceof z.ZodMiniObject ? Object.keys(object.shape).map(snakeCase) : [];
 }
 
-/** The schema without its wrappers; of several forms, the object form. */
+/** The schema without its wrappers; of a union, the object form. */
 function unwrapSchema(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
   if (schema instanceof z.ZodMiniOptional) return unwrapSchema(schema.def.innerType);
   if (schema instanceof z.ZodMiniCodec) return unwrapSchema(schema.def.in);
@@ -174,12 +176,12 @@ function unwrapSchema(schema: z.core.$ZodType | undefined): z.core.$ZodType | un
   return schema;
 }
 
-/** At the field's value; for an unknown field at its key, for a missing field at its object. */
+/** Locates a fault at the field's value; for an unknown field at its key, for a missing field at its object. */
 function locateFault(text: string, tree: Node, { path, why, message, isUnknown }: FieldFault): ConfigFault {
   const foundNode = findNodeAtLocation(tree, [...path]);
   const key = foundNode?.parent?.type === "property" ? foundNode.parent.children?.[0] : undefined;
   const node = (isUnknown === true ? key : undefined) ?? foundNode ?? nodeAbove(tree, path);
-  return { field: fieldText(path), why, message, ...placeAt(text, node.offset) };
+  return { field: fieldText(path), why, message, ...positionAt(text, node.offset) };
 }
 
 /** The innermost object or list in which a field is missing. */
@@ -191,10 +193,10 @@ function nodeAbove(tree: Node, path: FieldPath): Node {
 
 function faultAt(text: string, node: Node, path: FieldPath, reason: string): ConfigFault {
   const { message } = faultOfField(path, reason);
-  return { field: fieldText(path), why: reason, message, ...placeAt(text, node.offset) };
+  return { field: fieldText(path), why: reason, message, ...positionAt(text, node.offset) };
 }
 
-function placeAt(text: string, offset: number): Pick<ConfigFault, "line" | "column"> {
+function positionAt(text: string, offset: number): Pick<ConfigFault, "line" | "column"> {
   const lines = text.slice(0, offset).split(/\r\n|\r|\n/);
   return { line: lines.length, column: (lines.at(-1) ?? "").length + 1 };
 }
@@ -208,7 +210,7 @@ function findDuplicateKeys(tree: Node): Node[] {
     .filter(({ type }) => type === "object")
     .flatMap((object) => {
       const keys = (object.children ?? []).flatMap(({ children = [] }) => children.slice(0, 1));
-      return keys.filter((key, at) => keys.findIndex(({ value }) => value === key.value) < at);
+      return keys.filter((key, index) => keys.findIndex(({ value }) => value === key.value) < index);
     });
 }
 

@@ -42,9 +42,9 @@ const parsedText = <Value extends string>(parse: (text: string) => Outcome<Value
     encode: (value) => value,
   });
 
-function valueOf<Value>(read: Outcome<Value, unknown>): Value {
-  if (!read.ok) throw new Error("the text was checked before");
-  return read.value;
+function valueOf<Value>(result: Outcome<Value, unknown>): Value {
+  if (!result.ok) throw new Error("the text was checked before");
+  return result.value;
 }
 
 const duration = (minimum: number, maximum: number) =>
@@ -77,8 +77,8 @@ const deliverySchedule = z.codec(
   z.array(z.string()).check(
     z.superRefine((texts, context) => {
       const schedule = parseSchedule(texts);
-      for (const { at, message } of schedule.ok ? [] : schedule.refusal)
-        context.addIssue({ code: "custom", message, path: at === undefined ? [] : [at] });
+      for (const { at: index, message } of schedule.ok ? [] : schedule.refusal)
+        context.addIssue({ code: "custom", message, path: index === undefined ? [] : [index] });
     }),
     z.meta({ minItems: 1, maxItems: MAX_DELIVERY_ATTEMPTS }),
   ),
@@ -140,8 +140,8 @@ const endpoint = z.strictObject({
 });
 const resolvedEndpoint = z.extend(endpoint, { ca: z.optional(certificates) });
 
-/** A list without repetitions; `conflictsIn` refuses them. */
-const onceEach = <Item extends z.ZodMiniType>(item: Item) =>
+/** A list without repetitions, which `conflictsIn` refuses. */
+const uniqueList = <Item extends z.ZodMiniType>(item: Item) =>
   z.array(item).check(z.meta({ uniqueItems: true }));
 
 /** The fields of a store that need no file or variable; a missing list stays unchanged. */
@@ -152,8 +152,8 @@ const storeFields = {
   prices: z.optional(z.array(requestedPrice).check(z.maxLength(MAX_PRICES))),
   capabilities: z.optional(
     z.strictObject({
-      paymentMethods: z.optional(onceEach(requestedPrice.shape.paymentMethod)),
-      currencies: z.optional(onceEach(requestedPrice.shape.currency)),
+      paymentMethods: z.optional(uniqueList(requestedPrice.shape.paymentMethod)),
+      currencies: z.optional(uniqueList(requestedPrice.shape.currency)),
     }),
   ),
   returnOrigins: z.optional(z.array(returnOrigin).check(z.maxLength(20))),
@@ -191,7 +191,7 @@ const target = z.strictObject({
         "must be an address such as https://pay.example/v1, without user name, password or query",
       ),
     ),
-  /** Files of 0.1.0 have it. It is not read: the key is in the variable of `targetVariable` (decision 85). */
+  /** In files of 0.1.0, and not read: the key is in the variable of `targetVariable` (decision 85). */
   apiKey: z.optional(secret).check(z.meta({ deprecated: true })),
   storeId: z.optional(givenId),
   timeout: z.optional(duration(1, DAY_MS)),

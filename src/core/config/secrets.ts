@@ -19,24 +19,24 @@ export function resolveStores(
   { stores = [] }: ConfigFile,
   { env, readCertificates }: Sources,
 ): Outcome<readonly RequestedStore[], readonly FieldFault[]> {
-  const trustFaults = stores.map(({ endpoints = [] }) =>
+  const certificateResults = stores.map(({ endpoints = [] }) =>
     endpoints.map(({ ca }) => certificatesOf(ca, readCertificates)),
   );
-  const faults = stores.flatMap((store, at) => [
-    ...faultsOf(store, ["stores", at], env),
-    ...(trustFaults[at] ?? []).flatMap((ca, index) =>
-      ca.ok ? [] : [faultOfField(["stores", at, "endpoints", index, "ca"], ca.refusal)],
+  const faults = stores.flatMap((store, storeIndex) => [
+    ...faultsOf(store, ["stores", storeIndex], env),
+    ...(certificateResults[storeIndex] ?? []).flatMap((ca, index) =>
+      ca.ok ? [] : [faultOfField(["stores", storeIndex, "endpoints", index, "ca"], ca.refusal)],
     ),
   ]);
   if (faults.length > 0) return { ok: false, refusal: faults };
   return accept(
-    stores.map(({ apiKeys, signingSecret, endpoints, ...store }, at) => ({
+    stores.map(({ apiKeys, signingSecret, endpoints, ...store }, storeIndex) => ({
       ...store,
       ...(endpoints === undefined
         ? {}
         : {
             endpoints: endpoints.map((endpoint, index) => {
-              const ca = trustFaults[at]?.[index];
+              const ca = certificateResults[storeIndex]?.[index];
               return { ...endpoint, ca: ca?.ok === true ? ca.value : undefined };
             }),
           }),
@@ -51,7 +51,7 @@ export function targetVariable(target: string): string {
   return `CHECKOUT_TARGET_${target.toUpperCase().replaceAll("-", "_")}_API_KEY`;
 }
 
-/** The fields `api_key` of targets, which name variables that are no longer read, each with the variable to set. */
+/** A fault for each `api_key` of a target whose variable is no longer read; the fault names the variable to set. */
 export function unreadVariables({ targets = {} }: Pick<ConfigFile, "targets">): FieldFault[] {
   return Object.entries(targets).flatMap(([name, { apiKey }]) => {
     const ownVariable = targetVariable(name);
@@ -80,8 +80,8 @@ function certificatesOf(
   readCertificates: Sources["readCertificates"],
 ): Outcome<string | undefined, string> {
   if (ca === undefined || ca.includes("-----BEGIN")) return accept(ca);
-  const read = readCertificates(ca);
-  return read.ok ? read : { ok: false, refusal: `${printableLiteral(ca)} ${read.refusal}` };
+  const result = readCertificates(ca);
+  return result.ok ? result : { ok: false, refusal: `${printableLiteral(ca)} ${result.refusal}` };
 }
 
 function faultsOf(
@@ -89,14 +89,19 @@ function faultsOf(
   path: FieldPath,
   env: Variables,
 ): FieldFault[] {
-  const faultOf = (isRight: (value: string) => boolean, noun: string, name: string, ...below: FieldPath) => {
-    const missing = missingVariableReason(name, env);
-    if (missing === undefined && isRight(valueOfVariable(name, env))) return [];
-    const reason = missing ?? `the environment variable ${name} contains no ${noun}`;
-    return [faultOfField([...path, ...below, "env"], reason)];
+  const faultOf = (
+    isValid: (value: string) => boolean,
+    noun: string,
+    variable: string,
+    ...fieldPath: FieldPath
+  ) => {
+    const missingReason = missingVariableReason(variable, env);
+    if (missingReason === undefined && isValid(valueOfVariable(variable, env))) return [];
+    const reason = missingReason ?? `the environment variable ${variable} contains no ${noun}`;
+    return [faultOfField([...path, ...fieldPath, "env"], reason)];
   };
   return [
-    ...apiKeys.flatMap((key, at) => faultOf(isTestKey, "test key", key.env, "api_keys", at)),
+    ...apiKeys.flatMap((key, index) => faultOf(isTestKey, "test key", key.env, "api_keys", index)),
     ...(signingSecret === undefined
       ? []
       : faultOf(isSigningSecret, "signing secret (whsec_…)", signingSecret.env, "signing_secret")),

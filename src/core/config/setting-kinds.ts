@@ -32,51 +32,61 @@ type Values = {
 export type ValueOf<Name extends KindName> = Values[Name][0];
 export type ServedOf<Name extends KindName> = Values[Name][1];
 export type InFileOf<Name extends KindName> = Values[Name][2];
-/** The end of the name under which a running sandbox reports a setting: its unit. */
+/** The unit at the end of the name under which a running sandbox reports a setting. */
 export type UnitOf<Name extends KindName> = Name extends "duration" | "timeout" | "schedule" ? "Ms" : "";
 
 type Meaning<Name extends KindName> = {
   readonly unit: UnitOf<Name>;
-  /** The value as a running sandbox reports it; a list that is missing is empty, and a text is null. */
+  /** The value as a running sandbox reports it: a missing list as empty, a missing text as null. */
   readonly serve: (value: ValueOf<Name> | undefined) => ServedOf<Name> | undefined;
   readonly read: (served: ServedOf<Name>) => ValueOf<Name> | undefined;
-  readonly text: (served: ServedOf<Name>) => string;
+  readonly format: (served: ServedOf<Name>) => string;
 };
 
 export const NO_VALUE_TEXT = "none";
 
-const DURATION = { unit: "Ms", serve: same<number>, read: same<number>, text: durationText } as const;
+const DURATION = {
+  unit: "Ms",
+  serve: keep<number>,
+  read: keep<number>,
+  format: durationText,
+} as const;
 const LIST = {
   unit: "",
   serve: (values: readonly string[] = []) => values,
-  read: same<readonly string[]>,
-  text: listText,
+  read: keep<readonly string[]>,
+  format: listText,
 } as const;
 
 export const KINDS: { readonly [Name in KindName]: Meaning<Name> } = {
-  integer: { unit: "", serve: same<number>, read: same<number>, text: String },
+  integer: { unit: "", serve: keep<number>, read: keep<number>, format: String },
   duration: DURATION,
   timeout: DURATION,
   rate: {
     unit: "",
     serve: (value) => (value === undefined ? undefined : rateLimitText(value)),
     read: parseRateLimitText,
-    text: same<string>,
+    format: keep<string>,
   },
-  schedule: { unit: "Ms", serve: same<DeliverySchedule>, read: same<DeliverySchedule>, text: scheduleText },
+  schedule: {
+    unit: "Ms",
+    serve: keep<DeliverySchedule>,
+    read: keep<DeliverySchedule>,
+    format: scheduleText,
+  },
   hosts: LIST,
   texts: LIST,
   text: {
     unit: "",
     serve: (value) => value ?? null,
     read: (setting) => setting ?? undefined,
-    text: (setting) => setting ?? NO_VALUE_TEXT,
+    format: (setting) => setting ?? NO_VALUE_TEXT,
   },
 };
 
-function same<Value>(value: Value): Value;
-function same<Value>(value: Value | undefined): Value | undefined;
-function same<Value>(value: Value): Value {
+function keep<Value>(value: Value): Value;
+function keep<Value>(value: Value | undefined): Value | undefined;
+function keep<Value>(value: Value): Value {
   return value;
 }
 

@@ -20,10 +20,10 @@ type ScheduleFault = { readonly at: number | undefined; readonly message: string
 
 /** Texts such as `0s`, `5s`, `5m` (decision 13). Refuses with all faults. */
 export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedule, readonly ScheduleFault[]> {
-  const delays = texts.map((text, at) => (at === 0 ? startOf(text) : parseDurationText(text)));
-  const faults: ScheduleFault[] = delays.flatMap((delay, at) => {
+  const delays = texts.map((text, index) => (index === 0 ? parseFirstDelay(text) : parseDurationText(text)));
+  const faults: ScheduleFault[] = delays.flatMap((delay, index) => {
     if (delay !== undefined && delay <= MAX_DELAY_MS) return [];
-    return [{ at, message: at === 0 ? "must be 0s: the first attempt is immediate" : A_DELAY }];
+    return [{ at: index, message: index === 0 ? "must be 0s: the first attempt is immediate" : A_DELAY }];
   });
   if (texts.length === 0 || texts.length > MAX_DELIVERY_ATTEMPTS)
     faults.push({
@@ -43,7 +43,7 @@ export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedul
 const A_DELAY = `must be a delay such as 500ms, 5s or 2h, from 1ms to ${durationText(MAX_DELAY_MS)}`;
 
 /** Parses the delay before the first attempt, which must be 0. */
-function startOf(text: string): 0 | undefined {
+function parseFirstDelay(text: string): 0 | undefined {
   return /^0(ms|s|m|h|d)?$/.test(text) ? 0 : undefined;
 }
 

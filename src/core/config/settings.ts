@@ -35,11 +35,11 @@ type Setting = {
   /** The option and its placeholder; the variable has the same name. */
   readonly flags: `--${string} <${string}>`;
   readonly help: string;
-  /** The place among the options of `sandbox start`, which are ordered by scope. */
+  /** Decides the order of the options of `sandbox start`. */
   readonly scope: "process" | "service" | "reach" | "delivery";
   /** Default: no value. */
   readonly byDefault?: ValueOf<KindName>;
-  /** Whether it is also an option of the test kit. */
+  /** Whether the setting is also an option of the test kit. */
   readonly inKit?: true;
   readonly effect: string;
 };
@@ -167,7 +167,7 @@ const SETTINGS = {
 } as const satisfies Readonly<Record<string, Setting>>;
 
 type Rows = typeof SETTINGS;
-/** The name of a setting: of its field in the file, in camelCase. */
+/** The name of a setting's field in the file, in camelCase. */
 export type SettingName = keyof Rows;
 type KindOf<Name extends SettingName> = Rows[Name]["kind"]["kind"];
 type Camel<Text extends string> = Text extends `${infer Head}-${infer Tail}`
@@ -180,7 +180,7 @@ type KitSettingName = {
   [Name in SettingName]: Rows[Name] extends { inKit: true } ? Name : never;
 }[SettingName];
 
-/** The name under which a running sandbox reports a setting: with its unit. */
+/** The name under which a running sandbox reports a setting, with the unit of its value. */
 export type ServedName<Name extends SettingName> = `${Name}${UnitOf<KindOf<Name>>}`;
 export type SettingValue<Name extends SettingName> = ValueOf<KindOf<Name>>;
 export type SettingInFile<Name extends SettingName> = InFileOf<KindOf<Name>>;
@@ -195,7 +195,7 @@ type AnyMeaning = {
   readonly unit: string;
   serve(this: void, value: unknown): unknown;
   read(this: void, served: unknown): unknown;
-  text(this: void, served: unknown): string;
+  format(this: void, served: unknown): string;
 };
 
 type AnySetting = Setting &
@@ -228,52 +228,54 @@ type DifferentSetting = {
 
 /** The settings that a sandbox with these options and this port reports, with defaults for missing options. */
 export function servedSettingsOf(options: SettingOptions & { readonly port: number }): ServedSettings {
-  const facts = ALL_SETTINGS.map(({ servedName, option, serve, byDefault }) => [
+  const entries = ALL_SETTINGS.map(({ servedName, option, serve, byDefault }) => [
     servedName,
     serve(Reflect.get(options, option) ?? byDefault),
   ]);
   // Each setting but the port, which is given, has a value without its option.
-  return Object.fromEntries(facts) as ServedSettings;
+  return Object.fromEntries(entries) as ServedSettings;
 }
 
 /** The requested settings that differ in a running sandbox. Settings that were not requested are not compared. */
 export function findDifferentSettings(
   wantedSettings: SandboxSettings,
-  facts: ServedSettings,
+  settings: ServedSettings,
 ): readonly DifferentSetting[] {
   return ALL_SETTINGS.flatMap((setting) => {
-    const { name, option, serve, text } = setting;
+    const { name, option, serve, format } = setting;
     const value = wantedSettings[name];
     // Port 0 means any port.
     if (value === undefined || (name === "port" && value === 0)) return [];
-    const [requestedText, live] = [text(serve(value)), liveText(setting, facts)];
-    return requestedText === live ? [] : [{ field: name, option, wanted: requestedText, live }];
+    const [requestedText, servedText] = [format(serve(value)), servedTextOf(setting, settings)];
+    return requestedText === servedText
+      ? []
+      : [{ field: name, option, wanted: requestedText, live: servedText }];
   });
 }
 
 /** The settings of a running sandbox that differ from the defaults, without the port, which belongs to the process. */
-export function selectChangedSettings(facts: ServedSettings): SandboxSettings {
-  const changedSettings = ALL_SETTINGS.filter((setting) => !isDefault(setting, facts));
+export function selectChangedSettings(settings: ServedSettings): SandboxSettings {
+  const changedSettings = ALL_SETTINGS.filter((setting) => !isDefault(setting, settings));
   return Object.fromEntries(
-    changedSettings.map(({ name, servedName, read }) => [name, read(Reflect.get(facts, servedName))]),
+    changedSettings.map(({ name, servedName, read }) => [name, read(Reflect.get(settings, servedName))]),
   );
 }
 
 /** Every setting of a running sandbox as text, with its option and whether it is the default. */
 export function servedSettingTexts(
-  facts: ServedSettings,
+  settings: ServedSettings,
 ): readonly Readonly<{ name: SettingName; option: string; text: string; isDefault: boolean }>[] {
   return ALL_SETTINGS.map((setting) => ({
     name: setting.name,
     option: setting.flags.slice(0, setting.flags.indexOf(" ")),
-    text: liveText(setting, facts),
-    isDefault: isDefault(setting, facts),
+    text: servedTextOf(setting, settings),
+    isDefault: isDefault(setting, settings),
   }));
 }
 
 export function optionsOf(settings: SandboxSettings): SettingOptions {
-  const givenSettings = ALL_SETTINGS.filter(({ name }) => settings[name] !== undefined);
-  return Object.fromEntries(givenSettings.map(({ name, option }) => [option, settings[name]]));
+  const setSettings = ALL_SETTINGS.filter(({ name }) => settings[name] !== undefined);
+  return Object.fromEntries(setSettings.map(({ name, option }) => [option, settings[name]]));
 }
 
 /** The settings among the options of a start; the inverse of `optionsOf`. */
@@ -283,11 +285,11 @@ export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxS
 }
 
 /** The port belongs to the process: every port counts as its default. */
-function isDefault(setting: AnySetting, facts: ServedSettings): boolean {
-  const defaultText = setting.text(setting.serve(setting.byDefault));
-  return setting.name === "port" || liveText(setting, facts) === defaultText;
+function isDefault(setting: AnySetting, settings: ServedSettings): boolean {
+  const defaultText = setting.format(setting.serve(setting.byDefault));
+  return setting.name === "port" || servedTextOf(setting, settings) === defaultText;
 }
 
-function liveText({ servedName, text }: AnySetting, facts: ServedSettings): string {
-  return text(Reflect.get(facts, servedName));
+function servedTextOf({ servedName, format }: AnySetting, settings: ServedSettings): string {
+  return format(Reflect.get(settings, servedName));
 }

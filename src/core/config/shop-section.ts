@@ -5,8 +5,8 @@ const FORMAT = { formattingOptions: { insertSpaces: true, tabSize: 2, eol: "\n" 
 
 /** The section with the names of the file; unset fields are left out. */
 export function shopRow(section: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const rows = Object.entries(section).filter(([, value]) => value !== undefined && value !== "");
-  return Object.fromEntries(rows.map(([name, value]) => [snakeCase(name), value]));
+  const fields = Object.entries(section).filter(([, value]) => value !== undefined && value !== "");
+  return Object.fromEntries(fields.map(([name, value]) => [snakeCase(name), value]));
 }
 
 /** The text of a configuration with this section `shop`; comments and all other sections stay. */

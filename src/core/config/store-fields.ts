@@ -52,8 +52,8 @@ export const merchantName = line(1, 64);
 /** A text schema with a parser of the core, whose refusal is the message. */
 export const checkedText = (parse: (text: string) => Outcome<unknown>, form: Form = {}) =>
   judgedText((text) => {
-    const read = parse(text);
-    return read.ok ? undefined : wordsOf(read.refusal);
+    const result = parse(text);
+    return result.ok ? undefined : wordsOf(result.refusal);
   }, form);
 
 export const certificates = checkedText(parseCertificates, { maxLength: MAX_CERTIFICATES_LENGTH });

@@ -29,7 +29,7 @@ const LOOKALIKE_LETTERS =
 const STYLED_CHARACTERS =
   "\\u00a0\\u017f\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2102\\u210a-\\u2113\\u2115\\u2119-\\u211d\\u2124\\u2128\\u212a\\u212c-\\u2131\\u2133\\u2134\\u2139\\u2145-\\u2149\\u2160\\u2164\\u2169\\u216c-\\u2170\\u2174\\u2179\\u217c-\\u217f\\u3000\\uff10-\\uff19\\uff21-\\uff3a\\uff41-\\uff5a\u{1ccd6}-\u{1ccf9}\u{1d400}-\u{1d6a3}\u{1d7ce}-\u{1d7ff}\u{1fbf0}-\u{1fbf9}";
 
-/** A pattern that matches names breaking the rule, for a JSON Schema, and the words of the refusal. */
+/** Each rule: a pattern of the names that break it, as in a JSON Schema, and the words of the refusal. */
 const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
   [
     "^ | $|  ",
@@ -83,7 +83,7 @@ export const STORE_NAME_SCHEMA = {
   },
 };
 
-/** Why a text is not a line of so many characters that a page can show. */
+/** Why a text cannot be shown in one line: a secret, a wrong length or invisible characters. */
 export function lineFault(text: string, minimum: number, maximum: number): Words | undefined {
   if (containsSecret(text))
     return [`must be free of ${SECRET_DESCRIPTION}`, `不得包含${SECRET_DESCRIPTION_ZH}`];
@@ -105,7 +105,7 @@ export function storeNameFault(text: string): Words | undefined {
   return [`must ${rule}`, chinese];
 }
 
-/** Older versions accepted refused names: their look-alike characters become `\u{…}`, others get quotes. */
+/** Escapes look-alike characters of a name that only an older version accepted, or else quotes the name. */
 export function displayStoreName(name: string): string {
   if (storeNameFault(name) === undefined) return name;
   const shownName = displayText(name).replace(LOOKALIKES, escapeCodePoint);

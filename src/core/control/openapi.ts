@@ -157,11 +157,11 @@ function describeOperation(name: OperationName): Json {
 
 function queryParameters(query: string): Json[] {
   const { properties, required = [] } = SCHEMAS[query] ?? {};
-  const neededNames = required as readonly string[];
+  const requiredNames = required as readonly string[];
   return Object.entries(properties as Readonly<Record<string, Json>>).map(([name, schema]) => ({
     name,
     in: "query",
-    required: neededNames.includes(name),
+    required: requiredNames.includes(name),
     schema,
   }));
 }
@@ -185,8 +185,10 @@ function refusalsByStatus(codes: readonly ErrorCode[]): Json {
 
 function codesOf(name: OperationName): readonly ErrorCode[] {
   const { refusals, part } = CONTROL_OPERATIONS[name];
-  const ofPart: readonly ErrorCode[] = part === undefined ? [] : ["state_conflict"];
-  return [...new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[inputKind(name)], ...refusals, ...ofPart])];
+  const partCodes: readonly ErrorCode[] = part === undefined ? [] : ["state_conflict"];
+  return [
+    ...new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[inputKind(name)], ...refusals, ...partCodes]),
+  ];
 }
 
 function nameOfRefusal(status: number, codes: readonly ErrorCode[]): string {
@@ -258,12 +260,13 @@ function nameBodies(name: OperationName): Bodies {
 /** The name of a schema; an unnamed schema is given `name`. */
 function nameOf(schema: z.ZodMiniType, name: string): string {
   const wire = wireSchema(schema);
-  const known = wireSchemaNames.get(wire)?.id;
-  if (known === undefined && !(schema instanceof z.ZodMiniUndefined)) wireSchemaNames.add(wire, { id: name });
-  return known ?? name;
+  const knownName = wireSchemaNames.get(wire)?.id;
+  if (knownName === undefined && !(schema instanceof z.ZodMiniUndefined))
+    wireSchemaNames.add(wire, { id: name });
+  return knownName ?? name;
 }
 
-/** The schemas name no dialect, because OpenAPI sets it; objects allow only the described fields. */
+/** All schemas without `$schema`, because OpenAPI sets it; objects allow only the described fields. */
 function allSchemas(): Readonly<Record<string, Json>> {
   const { schemas } = z.toJSONSchema(wireSchemaNames, {
     io: "input",

@@ -51,7 +51,7 @@ type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
     readonly answer: () => Answer;
   };
 
-/** An operation on one store, which this role and those above it may use; its path is relative to the store. */
+/** An operation on one store, for this role and the roles above it; the path is relative to the store. */
 export function storeOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
@@ -68,7 +68,7 @@ export function sandboxOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
 >(leastRole: LeastRole, row: Row<Request, Answer>): Operation<Request, Answer> {
-  // A row without a request has the default type for it.
+  // In a row without a request, `Request` is its default type.
   const request = lazyValue(row.request ?? (() => z.undefined() as z.ZodMiniType as Request));
   const answer = lazyValue(row.answer);
   return {

@@ -1,6 +1,6 @@
 // To add an operation, add its row to its subject's file in operations/, and its handler to the file of the same name in
-// sandbox/control/. A shape that two operations share is in the `shapes.ts` of its subject, and has its name by
-// `nameSchemas` there. Add a new subject to `SUBJECTS`.
+// sandbox/control/. A shape that two operations share is in the `shapes.ts` of its subject, where
+// `nameSchemas` names it. Add a new subject to `SUBJECTS`.
 import { chineseIn } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";
@@ -32,7 +32,7 @@ import {
 import { faultOperations } from "./operations/faults.ts";
 import type { DomainOf } from "../shape/fields.ts";
 
-/** In the order of the description. Other operations cannot be called, handled or described. */
+/** In the order of the API's description. Other operations cannot be called, handled or described. */
 export const SUBJECTS = {
   checkouts: {
     description: "Orders, sessions, their payment, prices and return origins.",
@@ -111,13 +111,16 @@ function refuseIssue(
   { issues: [issue] }: z.core.$ZodError,
   body: unknown,
 ): Outcome<never> {
-  const place = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
-  const field = issue === undefined || issue.path.length === 0 ? place : issue.path.join(".");
-  const gotText = printableLiteral(valueAt(body, issue?.path ?? []) ?? body);
+  const wholeInput = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
+  const field = issue === undefined || issue.path.length === 0 ? wholeInput : issue.path.join(".");
+  const receivedText = printableLiteral(valueAt(body, issue?.path ?? []) ?? body);
   const isUnknown = issue?.code === "unrecognized_keys";
   const names = isUnknown ? wireFieldsAt(CONTROL_OPERATIONS[name].request, issue.path) : [];
-  const known = names.length === 0 ? "" : partOf("allowed_fields", { names });
-  return inField(field, refuseFact("request_field", { why: issuePart(issue), known, received: gotText }));
+  const allowedFields = names.length === 0 ? "" : partOf("allowed_fields", { names });
+  return inField(
+    field,
+    refuseFact("request_field", { why: issuePart(issue), known: allowedFields, received: receivedText }),
+  );
 }
 
 /** The expected value; the English text comes from zod. */
@@ -156,8 +159,8 @@ function unitOf(origin: string): Part | "" {
 
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((value, key) => {
-    const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);
-    return isThere ? (value as Readonly<Record<PropertyKey, unknown>>)[key] : undefined;
+    const isPresent = typeof value === "object" && value !== null && Object.hasOwn(value, key);
+    return isPresent ? (value as Readonly<Record<PropertyKey, unknown>>)[key] : undefined;
   }, body);
 }
 
@@ -183,8 +186,8 @@ export function decodeAnswer<Name extends OperationName>(
   const { answer, bare } = CONTROL_OPERATIONS[name];
   const data = bare ? body : envelope.safeParse(body).data?.data;
   const result = wireSchema(answer).safeParse(data);
-  const isShown = !result.success && isSameVersion && isRecord(data);
-  return (isShown ? convertUnchecked(answer, data, "domain") : result.data) as AnswerOf<Name> | undefined;
+  const isKept = !result.success && isSameVersion && isRecord(data);
+  return (isKept ? convertUnchecked(answer, data, "domain") : result.data) as AnswerOf<Name> | undefined;
 }
 
 /** Refuses an invalid request as the sandbox would, but with the field names of the code; for untyped callers. */
@@ -201,7 +204,7 @@ export function refusalInDomain(name: OperationName, message: string): string {
   return toDomainNames(CONTROL_OPERATIONS[name].request, message);
 }
 
-/** Encodes without the envelope, as `--json` prints it. A stored value that the schema refuses stays (decision 95). */
+/** Encodes without the envelope, as `--json` prints it. Keeps a stored value that the schema refuses (decision 95). */
 export function encodeAnswer<Name extends OperationName>(
   name: Name,
   answer: AnswerOf<Name>,
@@ -220,12 +223,12 @@ export function* encodeInSteps<Name extends OperationName>(
   answer: AnswerOf<Name>,
 ): Generator<void, Fields> {
   const lists = Object.entries(answer).filter(isLongList);
-  const blank = Object.fromEntries(lists.map(([field]) => [field, []]));
-  const result: Record<string, unknown> = { ...(encodeAnswer(name, { ...answer, ...blank }) as Fields) };
+  const emptyLists = Object.fromEntries(lists.map(([field]) => [field, []]));
+  const result: Record<string, unknown> = { ...(encodeAnswer(name, { ...answer, ...emptyLists }) as Fields) };
   for (const [field, entries] of lists) {
     const parts: unknown[] = [];
-    for (let at = 0; at < entries.length; at += ENTRIES_AT_ONCE) {
-      const part = { ...blank, [field]: entries.slice(at, at + ENTRIES_AT_ONCE) };
+    for (let start = 0; start < entries.length; start += ENTRIES_AT_ONCE) {
+      const part = { ...emptyLists, [field]: entries.slice(start, start + ENTRIES_AT_ONCE) };
       parts.push((encodeAnswer(name, { ...answer, ...part }) as Fields)[snakeCase(field)]);
       yield;
     }

@@ -14,7 +14,7 @@ export const OPERATION_HEADER = "Checkout-Sandbox-Operation";
 /** The request header with a lease: an operation with this header is refused if the lease has ended (decision 66). */
 export const LEASE_HEADER = "Checkout-Sandbox-Lease";
 
-/** The paths of drills, whose steps and requests are larger than other bodies. */
+/** The paths of drills, and their limit for bodies: steps and requests are larger than other bodies. */
 export const DRILL_BODIES = {
   path: new RegExp(`^${CONTROL_PREFIX}stores/[^/?]+/drills(?:/post)?$`),
   bodyBytes: 256 * 1024,

@@ -18,9 +18,9 @@ import { moment, nonEmptyText, wholeNumberInQuery } from "../../shape/fields.ts"
 import { nameSchemas } from "../../shape/wire-names.ts";
 import { storeOperation } from "../operation.ts";
 
-const MAX_PAGE = 200;
+const MAX_PAGE_LENGTH = 200;
 /** Maximum length of a search text, in code points. */
-const MAX_TEXT = 512;
+const MAX_TEXT_LENGTH = 512;
 
 const namedOrigin = z.string().check(z.meta(RETURN_ORIGIN_SCHEMA));
 const namedPath = z.string().check(z.meta(RETURN_PATH_SCHEMA));
@@ -49,14 +49,14 @@ export const checkoutOperations = {
     request: () =>
       z.strictObject({
         /** An id, the last 8 characters of an id, or any part of an order_id or a description. */
-        q: z.optional(nonEmptyText(MAX_TEXT)),
+        q: z.optional(nonEmptyText(MAX_TEXT_LENGTH)),
         status: z.optional(checkoutStatus),
         object: z.optional(checkoutObject),
         paymentMethod: z.optional(paymentMethod),
-        orderId: z.optional(nonEmptyText(MAX_TEXT)),
+        orderId: z.optional(nonEmptyText(MAX_TEXT_LENGTH)),
         /** The last id of the previous page: `next_before` of its answer. */
         before: z.optional(z.uuid()),
-        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE_LENGTH)),
       }),
     answer: () =>
       z.object({

@@ -8,14 +8,14 @@ import { storeOperation } from "../operation.ts";
 
 /** Maximum number of steps of a drill. */
 const MAX_STEPS = 400;
-const MAX_PAGE = 1000;
+const MAX_PAGE_LENGTH = 1000;
 /** The longest lease of a drill, in milliseconds: an hour more than the longest timeout of a command. */
 const MAX_LEASE_MS = 25 * 3_600_000;
 /** Maximum number of requests that are sent at the same moment. */
 const MAX_TOGETHER = 100;
 /** Maximum number of header lines of a request to an endpoint, and of characters of its body in base64. */
 const MAX_HEADERS = 20;
-const MAX_POSTED = 200_000;
+const MAX_POSTED_CHARACTERS = 200_000;
 
 const postedRequest = z.strictObject({
   endpointId: z.uuid(),
@@ -25,10 +25,10 @@ const postedRequest = z.strictObject({
   /** A name can have several lines. */
   headers: z.array(z.strictObject({ name: z.string(), value: z.string() })).check(z.maxLength(MAX_HEADERS)),
   /** In base64. */
-  body: z.string().check(z.maxLength(MAX_POSTED)),
+  body: z.string().check(z.maxLength(MAX_POSTED_CHARACTERS)),
   /** Sends the body in two parts, with a pause between them. */
   inParts: z.optional(z.boolean()),
-  /** Over a kept connection, as deliveries, or over a new one. */
+  /** Whether to use a kept connection, as deliveries do, or a new connection. */
   connection: z.enum(["kept", "fresh"]),
 });
 const postedAnswer = z.object({
@@ -38,7 +38,7 @@ const postedAnswer = z.object({
   status: z.nullable(z.int()),
   body: z.string(),
   retryAfter: z.nullable(z.string()),
-  /** Why there was no answer, in the words of the network, and what was observed. */
+  /** Why there was no answer: the kind of error, the network's message and the observed fault. */
   error: z.nullable(z.enum(DELIVERY_ERRORS)),
   message: z.string(),
   fault: z.nullable(z.enum([...CONNECTION_FAULTS, "elsewhere"])),
@@ -61,7 +61,7 @@ export const drillOperations = {
       z.object({
         id: z.uuid(),
         storeId: z.uuid(),
-        /** Only of a lease of `key`. */
+        /** Only for a lease of the drill `key`. */
         apiKey: z.optional(z.string()),
       }),
     refusals: ["state_conflict"],
@@ -75,7 +75,7 @@ export const drillOperations = {
     request: () =>
       z.strictObject({
         kind: z.optional(z.enum(DRILL_KINDS)),
-        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE_LENGTH)),
       }),
     answer: () => z.object({ drills: z.array(shownDrill) }),
   }),

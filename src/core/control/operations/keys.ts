@@ -6,7 +6,7 @@ import { VALIDITY_MS } from "../rights.ts";
 
 /** The fields that limit a token or a link to a store. */
 export const storeRights = {
-  /** A viewer reads, and sees no secrets. Default: `store`, everything but tokens and acts of the administrator. */
+  /** `viewer`: read-only, without secrets. Default: `store`, everything but tokens and the administrator's actions. */
   role: z.optional(z.enum(STORE_ROLES)),
   /** Default: 7 days. */
   validMs: z.optional(wholeNumber(VALIDITY_MS.least, VALIDITY_MS.most)),
@@ -94,7 +94,7 @@ export const keyOperations = {
     answer: () =>
       z.object({
         role: z.enum(["owner", ...STORE_ROLES]),
-        /** Null for an owner, as the other fields. */
+        /** Null for an owner, like the fields below. */
         storeId: z.nullable(z.uuid()),
         storeName: z.nullable(z.string()),
         expiresAt: z.nullable(moment),

@@ -26,11 +26,11 @@ const storeSummary = z.object({
   apiKeys: z.array(z.object({ id: z.uuid(), lastFour: z.string(), scopes: z.array(z.enum(SCOPES)) })),
   returnOrigins: z.array(returnOrigin),
   endpoints: wholeNumber(0),
-  /** The names in which the store answers (decision 148); left out if they are ours. */
+  /** The names that the store uses in answers and events (decision 148); missing if they are ours. */
   dialect: z.optional(dialectSchema),
 });
 
-/** The administrator's need the admin token (decision 49). */
+/** The operations on the checklist. The administrator's operations need the admin token (decision 49). */
 export const readinessOperations = {
   assumptions: storeOperation("viewer", {
     path: "/assumptions",

@@ -11,9 +11,9 @@ import { storeOperation } from "../operation.ts";
 /** The longest time that a list request waits for the next entry, in milliseconds. */
 export const MAX_REQUEST_WAIT_MS = 20_000;
 
-const MAX_PAGE = 1000;
+const MAX_PAGE_LENGTH = 1000;
 
-const MAX_ID = 64;
+const MAX_ID_LENGTH = 64;
 
 /** The operations on the request log, and `explain` (decisions 86, 87). */
 export const requestOperations = {
@@ -44,10 +44,10 @@ export const requestOperations = {
         after: z.optional(wholeNumberInQuery(0)),
         /** By the store's clock. */
         from: z.optional(momentInRequest),
-        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE_LENGTH)),
         waitMs: z.optional(wholeNumberInQuery(0, MAX_REQUEST_WAIT_MS)),
       }),
-    /** `position`: of the newest request seen. `failure`: why the log is not being written, and the remedy. */
+    /** `position`: of the newest request that was read. `failure`: why the log is not being written, and the remedy. */
     answer: () =>
       z.object({
         storeId: z.uuid(),
@@ -74,7 +74,7 @@ export const requestOperations = {
       "Finds the request, checkout, event, delivery or order with this id, and returns its story: what happened, which rule applies, what is due, and the next command. With `without=durations`, lines do not say how long anything took, which differs from run to run. Refuses an id that nothing in the store has.",
     request: () =>
       z.strictObject({
-        id: nonEmptyText(MAX_ID),
+        id: nonEmptyText(MAX_ID_LENGTH),
         as: z.optional(z.enum(EXPLAINABLE_KINDS)),
         without: z.optional(z.literal("durations")),
       }),
@@ -88,7 +88,7 @@ export const requestOperations = {
       "Returns the portal's page of a checkout as one HTML file, without scripts, links and secrets, in English or Chinese. The checkout is named as for `explain`: by its id, its newest order_id, or a request, an event or a delivery that is about it. Refuses an id without a checkout.",
     request: () =>
       z.strictObject({
-        id: nonEmptyText(MAX_ID),
+        id: nonEmptyText(MAX_ID_LENGTH),
         as: z.optional(z.enum(EXPLAINABLE_KINDS)),
         /** Default: English. */
         language: z.optional(z.enum(LANGUAGES)),

@@ -12,8 +12,8 @@ export const NEW_MERCHANT = "new";
 const snapshotName = z
   .string()
   .check(z.regex(SNAPSHOT_NAME, "must have 1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit"));
-const oneSnapshot = z.strictObject({ name: snapshotName });
-const restoreOne = z.extend(oneSnapshot, {
+const snapshotRequest = z.strictObject({ name: snapshotName });
+const restoreRequest = z.extend(snapshotRequest, {
   /** Restores a snapshot that another sandbox took, or that was changed (decision 95). Default: it is refused. */
   trust: z.optional(z.boolean()),
   /** Delivers due events from another sandbox's snapshot (decision 95). Default: they are held. */
@@ -87,7 +87,7 @@ export const storesOperations = {
     summary: "Takes a snapshot of a store",
     description:
       "Writes one store to a file in the state folder, replacing an existing snapshot of the same name, and returns the file's size.",
-    request: () => oneSnapshot,
+    request: () => snapshotRequest,
     answer: () => takenSnapshot,
   }),
   createSnapshot: sandboxOperation("owner", {
@@ -97,7 +97,7 @@ export const storesOperations = {
     summary: "Takes a snapshot of the whole sandbox",
     description:
       "Writes all stores to a file in the state folder, replacing an existing snapshot of the same name, and returns the file's size.",
-    request: () => oneSnapshot,
+    request: () => snapshotRequest,
     answer: () => takenSnapshot,
   }),
   listSnapshots: sandboxOperation("store", {
@@ -115,7 +115,7 @@ export const storesOperations = {
     summary: "Restores a store from a snapshot",
     description:
       "Replaces one store with its state in a snapshot, in one transaction; other stores stay unchanged. Refuses an unknown snapshot, a damaged snapshot, another sandbox's snapshot without `trust`, and a snapshot that does not contain this store.",
-    request: () => restoreOne,
+    request: () => restoreRequest,
     answer: () => restoreSummary,
     entersStore: false,
     refusals: restoreCodes,
@@ -128,7 +128,7 @@ export const storesOperations = {
     description:
       "Replaces one store, which is created if it does not exist, or all stores with their state in a snapshot, in one transaction, and returns the restored stores. Refuses an unknown or damaged snapshot, another sandbox's snapshot without `trust`, and with `all` the snapshot of a single store.",
     request: () =>
-      z.extend(restoreOne, {
+      z.extend(restoreRequest, {
         /** Whether to refuse a snapshot of one store. Default: false. */
         all: z.optional(z.boolean()),
       }),
@@ -142,7 +142,7 @@ export const storesOperations = {
     summary: "Removes a snapshot",
     description:
       "Deletes the file of a snapshot, and returns the snapshot's name. State that was restored from the snapshot is kept. Refuses a name that no snapshot has.",
-    request: () => oneSnapshot,
+    request: () => snapshotRequest,
     answer: () => z.object({ name: z.string() }),
     refusals: ["not_found"],
   }),

@@ -16,7 +16,7 @@ export const DEFAULT_OVERLAP_MS = 24 * 3_600_000;
 export const MAX_EVENT_WAIT_MS = 20_000;
 
 const MAX_OVERLAP_MS = 30 * 24 * 3_600_000;
-const MAX_PAGE = 1000;
+const MAX_PAGE_LENGTH = 1000;
 
 const eventPattern = z.string().check(z.meta({ enum: EVENT_PATTERNS }));
 const eventTypes = z.array(eventPattern).check(z.minLength(1), z.maxLength(20));
@@ -83,7 +83,7 @@ export const webhookOperations = {
       z.extend(signingSecrets, {
         /** The store's time if its clock was moved or frozen; null for real time. */
         storeTime: z.nullable(moment),
-        /** The names in which the store's events are sent; left out if they are ours. */
+        /** The names that the store's events use; missing if they are ours. */
         dialect: z.optional(dialectSchema),
       }),
   }),
@@ -192,7 +192,7 @@ export const webhookOperations = {
         ),
         checkoutId: z.optional(z.uuid()),
         orderId: z.optional(z.string()),
-        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE_LENGTH)),
         waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
       }),
     answer: () =>
@@ -206,7 +206,7 @@ export const webhookOperations = {
     answer: () =>
       z.extend(eventEntry, {
         ...deliveries.shape,
-        /** The body as it is sent in the store's dialect; left out if it is `body`. */
+        /** The body as sent in the store's dialect; missing if it equals `body`. */
         sentBody: z.optional(z.string()),
       }),
   }),
@@ -261,7 +261,7 @@ export const webhookOperations = {
         state: z.optional(z.enum(DELIVERY_STATES)),
         /** The last id of the previous page: `next_before` of its answer. */
         before: z.optional(z.uuid()),
-        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE)),
+        limit: z.optional(wholeNumberInQuery(1, MAX_PAGE_LENGTH)),
         waitMs: z.optional(wholeNumberInQuery(0, MAX_EVENT_WAIT_MS)),
       }),
     answer: () => z.extend(deliveries, { storeId: z.uuid(), nextBefore: z.nullable(z.uuid()) }),
