@@ -11,32 +11,32 @@ export type LoggedCreate = {
   readonly code: ErrorCode | null;
   /** `cut`: a fault cut off the body of the answer, or delayed it. `hidden`: a fault replaced or lost the answer. */
   readonly arrival: "whole" | "cut" | "hidden";
-  /** Whether it came well before the time that the previous answer had named. */
+  /** Whether the create was sent well before the time that the previous answer had named. */
   readonly isEarly: boolean;
 };
 
-/** A run of the shop's create, and what the log had of the order after it. */
+/** A run of the shop's create, and the creates of the order in the log after the run. */
 export type WatchedRun = {
   readonly hasEnded: boolean;
   readonly isDone: boolean;
   readonly got: SaidValue;
-  /** Whether it names an order that does not exist, or another payment page. */
+  /** Whether the run returned an order that does not exist, or another payment page. */
   readonly isWrong?: boolean;
-  /** Whether requests other than creates met faults, too: it may report a failure although its order has arrived. */
+  /** Whether faults hit other requests too: the run may then report a failure although its order has arrived. */
   readonly mayFail?: boolean;
-  /** Null for a page, whose status says nothing about the purchase. */
+  /** Whether the command was killed; null for a page, whose status says nothing about the purchase. */
   readonly isKilled: boolean | null;
   readonly log: readonly LoggedCreate[];
 };
 
-/** A purchase under faults, in its runs, and its checkouts that may still be paid, or are. */
+/** A purchase under faults: its runs, and the number of its checkouts that are open or paid (`live`). */
 export type WatchedPurchase = {
   readonly runs: readonly WatchedRun[];
   readonly live: number;
   readonly hasOtherId: boolean;
 };
 
-type BrokenClient = {
+type BrokenClientRule = {
   readonly invariant: JudgedInvariant;
   readonly expected: Said;
   readonly got: Said;
@@ -58,7 +58,7 @@ function isAccepted({ status }: Pick<LoggedCreate, "status">): boolean {
   return status === 201 || status === 200;
 }
 
-export function shownByClient({ runs, live }: WatchedPurchase): readonly JudgedInvariant[] {
+export function rulesOfClient({ runs, live }: WatchedPurchase): readonly JudgedInvariant[] {
   return [
     ...(runs.length > 0 ? (["client_ends"] as const) : []),
     ...(runs.some(({ log }) => log.length > 0) ? (["one_key"] as const) : []),
@@ -67,11 +67,11 @@ export function shownByClient({ runs, live }: WatchedPurchase): readonly JudgedI
   ];
 }
 
-export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): BrokenClient | undefined {
+export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): BrokenClientRule | undefined {
   const lastRun = runs.at(-1);
   const log = lastRun?.log ?? [];
-  const brokenVerdict = brokenKey(log, isMadeIn(runs));
-  if (brokenVerdict !== undefined) return brokenVerdict;
+  const keyVerdict = findBrokenKey(log, orderExistedIn(runs));
+  if (keyVerdict !== undefined) return keyVerdict;
   if (live > 1 || hasOtherId)
     return {
       invariant: "one_order",
@@ -79,9 +79,9 @@ export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): Bro
       got: hasOtherId ? factOf("other_id") : `${live}`,
       cause: hasOtherId ? "new_order_id" : "order_again",
     };
-  const changedVerdict = changedBody(log);
-  if (changedVerdict !== undefined) return changedVerdict;
-  const endVerdict = runs.flatMap((run) => brokenEnd(run) ?? [])[0];
+  const bodyVerdict = findChangedBody(log);
+  if (bodyVerdict !== undefined) return bodyVerdict;
+  const endVerdict = runs.flatMap((run) => findBrokenEnd(run) ?? [])[0];
   if (endVerdict !== undefined) return endVerdict;
   if (lastRun === undefined || mayBeDone(lastRun)) return undefined;
   const hasFailedAgain = lastRun.mayFail === true && !lastRun.isDone && runs.length > 1;
@@ -95,31 +95,41 @@ export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): Bro
   };
 }
 
-/** A refusal that only a wrong key causes. */
-function brokenKey(log: readonly LoggedCreate[], isMade: IsMade): BrokenClient | undefined {
-  const at = log.findIndex(({ code, arrival }) => arrival === "whole" && KEY_CAUSES.has(code));
-  const code = log[at]?.code ?? null;
-  const cause = KEY_CAUSES.get(code)?.(log.slice(0, at), isMade);
+/** Finds a refusal that only a wrong key causes. */
+function findBrokenKey(
+  log: readonly LoggedCreate[],
+  orderExisted: OrderExisted,
+): BrokenClientRule | undefined {
+  const index = log.findIndex(({ code, arrival }) => arrival === "whole" && KEY_CAUSES.has(code));
+  const code = log[index]?.code ?? null;
+  const cause = KEY_CAUSES.get(code)?.(log.slice(0, index), orderExisted);
   return code === null ? undefined : { invariant: "one_key", expected: factOf("same_key"), got: code, cause };
 }
 
-type IsMade = (before: readonly LoggedCreate[]) => boolean;
+type OrderExisted = (earlierCreates: readonly LoggedCreate[]) => boolean;
 
-/** Whether an order was made before; a create whose command was killed was processed, and may be logged later. */
-function isMadeIn(runs: readonly WatchedRun[]): IsMade {
-  return (before) => before.some(isAccepted) || runs.some(({ isKilled }) => isKilled === true);
+/** Whether the order existed before a request. A create of a killed command was processed, but may be logged later. */
+function orderExistedIn(runs: readonly WatchedRun[]): OrderExisted {
+  return (earlierCreates) =>
+    earlierCreates.some(isAccepted) || runs.some(({ isKilled }) => isKilled === true);
 }
 
-/** The cause of each such refusal, from the answers before it. */
-const KEY_CAUSES = new Map<ErrorCode | null, (before: readonly LoggedCreate[], isMade: IsMade) => Cause>([
+/** The causes of refusals of a key, from the creates before the refusal. */
+const KEY_CAUSES = new Map<
+  ErrorCode | null,
+  (earlierCreates: readonly LoggedCreate[], orderExisted: OrderExisted) => Cause
+>([
   ["idempotency_key_missing", () => "no_key"],
   ["idempotency_key_invalid", () => "invalid_key"],
-  ["idempotency_key_reused", (before, isMade) => (isMade(before) ? "other_body" : "alike")],
-  ["order_conflict", (before) => (hasArrived(before) ? "second_create" : "new_key")],
+  [
+    "idempotency_key_reused",
+    (earlierCreates, orderExisted) => (orderExisted(earlierCreates) ? "other_body" : "alike"),
+  ],
+  ["order_conflict", (earlierCreates) => (hasArrived(earlierCreates) ? "second_create" : "new_key")],
 ]);
 
-/** A retry that is refused as invalid although the service accepted the create before: its body differs. */
-function changedBody(log: readonly LoggedCreate[]): BrokenClient | undefined {
+/** Finds a retry that is refused as invalid although the service accepted the create before: its body differs. */
+function findChangedBody(log: readonly LoggedCreate[]): BrokenClientRule | undefined {
   const index = log.findIndex(isAccepted);
   const failure = log.slice(index + 1).find(({ status, arrival }) => arrival === "whole" && status === 400);
   if (index < 0 || failure === undefined) return undefined;
@@ -131,8 +141,8 @@ function changedBody(log: readonly LoggedCreate[]): BrokenClient | undefined {
   };
 }
 
-/** How a run of a command ended, in view of the answers that had arrived. */
-function brokenEnd(run: WatchedRun): BrokenClient | undefined {
+/** Finds a wrong end of a run, given the answers that had arrived. */
+function findBrokenEnd(run: WatchedRun): BrokenClientRule | undefined {
   const { hasEnded, isDone, got, isKilled, isWrong, mayFail, log } = run;
   const endRule = { invariant: "client_ends", expected: factOf("ends_well") } as const;
   if (!hasEnded) return { ...endRule, got: factOf("time_up"), cause: "never_ends" };

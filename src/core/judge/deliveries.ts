@@ -18,27 +18,27 @@ function isGenuine({ fault }: ObservedAttempt): boolean {
   return fault === null || !isForgery(fault);
 }
 
-function paymentsIn(deliveries: readonly ObservedDelivery[]): readonly ObservedDelivery[] {
+function paymentDeliveries(deliveries: readonly ObservedDelivery[]): readonly ObservedDelivery[] {
   return deliveries.filter(({ eventType }) => isPaymentEvent(eventType));
 }
 
-function acceptedIn(deliveries: readonly ObservedDelivery[]): readonly ObservedAttempt[] {
+function acceptedAttempts(deliveries: readonly ObservedDelivery[]): readonly ObservedAttempt[] {
   return deliveries.flatMap(({ attempts }) => attempts.filter(({ status }) => isSuccess(status)));
 }
 
-/** Whether a shop must know of a payment: it accepted its event, or gets none and has to ask. */
+/** Whether a shop must know of a payment: the shop accepted the event, or gets no event and has to ask. */
 export function mustKnow(deliveries: readonly ObservedDelivery[]): boolean {
-  const payments = paymentsIn(deliveries);
-  return payments.length === 0 || acceptedIn(payments).length > 0;
+  const payments = paymentDeliveries(deliveries);
+  return payments.length === 0 || acceptedAttempts(payments).length > 0;
 }
 
 /** Whether every delivery that would have reported a payment was dropped. */
 export function isDroppedForGood(deliveries: readonly ObservedDelivery[]): boolean {
-  const payments = paymentsIn(deliveries);
+  const payments = paymentDeliveries(deliveries);
   return payments.length > 0 && payments.every(({ state }) => state === "dropped");
 }
 
-/** How a shop answered: genuine events that it accepted or refused in the end, and forged ones. */
+/** How a shop answered: genuine events that it accepted or finally refused, and forged events. */
 export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Observation[] {
   return deliveries.flatMap(({ eventType: type, state, attempts }): readonly Observation[] => {
     const forgedAttempts = attempts.filter((attempt) => !isGenuine(attempt) && attempt.status !== null);
@@ -48,7 +48,7 @@ export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Obs
             {
               kind: "refused",
               type,
-              got: gotOf(attempts.at(-1)),
+              got: answerValue(attempts.at(-1)),
               isForeign: false,
               cause: refusalCause(type),
             },
@@ -61,7 +61,7 @@ export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Obs
       ...forgedAttempts.map((attempt) => ({
         kind: "forged" as const,
         isAccepted: isSuccess(attempt.status),
-        got: gotOf(attempt),
+        got: answerValue(attempt),
       })),
     ];
   });
@@ -71,40 +71,44 @@ function refusalCause(type: string): Cause {
   return isPaymentEvent(type) ? "refuses_payment" : "refuses_event";
 }
 
-function gotOf(attempt: ObservedAttempt | undefined): SaidValue {
+function answerValue(attempt: ObservedAttempt | undefined): SaidValue {
   const { status = null } = attempt ?? {};
   return status === null ? factOf("no_answer") : String(status);
 }
 
-/** Why an order is booked more than once, by what was delivered. */
+/** Why an order is booked more than once, judged by the deliveries. */
 export function repeatCause(deliveries: readonly ObservedDelivery[], isKilled: boolean): Cause {
-  const attempts = paymentsIn(deliveries).reduce((sum, delivery) => sum + delivery.attempts.length, 0);
-  if (attempts > 1) return "books_again";
+  const attemptCount = paymentDeliveries(deliveries).reduce(
+    (sum, delivery) => sum + delivery.attempts.length,
+    0,
+  );
+  if (attemptCount > 1) return "books_again";
   return isKilled ? "books_at_start" : "books_other_events";
 }
 
 export function amountCause(deliveries: readonly ObservedDelivery[]): Cause {
-  const isBelieved = acceptedIn(deliveries).some(({ fault }) => fault === "changed_body");
-  return isBelieved ? "believes_forged" : "other_amount";
+  const isForgeryAccepted = acceptedAttempts(deliveries).some(({ fault }) => fault === "changed_body");
+  return isForgeryAccepted ? "believes_forged" : "other_amount";
 }
 
-/** Why a payment that the shop must know of is not booked, by the order in which it accepted the events. */
+/** Why a payment that the shop must know of is not booked, judged by the order of the accepted events. */
 export function lossCause(deliveries: readonly ObservedDelivery[]): Cause {
-  const payments = paymentsIn(deliveries);
+  const payments = paymentDeliveries(deliveries);
   if (payments.length === 0) return "not_told";
-  const paidAt = firstAccepted(payments);
+  const paidAt = firstAcceptedAt(payments);
   if (paidAt === undefined) return "accepts_forged";
-  const isEarly = othersIn(deliveries).some(
-    (item) => item.cause === "event" && (firstAccepted([item]) ?? Number.POSITIVE_INFINITY) > paidAt,
+  const isEarly = otherDeliveries(deliveries).some(
+    (delivery) =>
+      delivery.cause === "event" && (firstAcceptedAt([delivery]) ?? Number.POSITIVE_INFINITY) > paidAt,
   );
   return isEarly ? "lost_early" : (overwriteCause(deliveries) ?? "acknowledged_only");
 }
 
 /** The cause of a lost payment if an older event was accepted after it. */
 export function overwriteCause(deliveries: readonly ObservedDelivery[]): Cause | undefined {
-  const paidAt = firstAccepted(paymentsIn(deliveries)) ?? Number.POSITIVE_INFINITY;
+  const paidAt = firstAcceptedAt(paymentDeliveries(deliveries)) ?? Number.POSITIVE_INFINITY;
   // A moved clock shows the same moment for a copy and the event after it.
-  const isLater = othersIn(deliveries).some(({ cause, attempts }) =>
+  const isLater = otherDeliveries(deliveries).some(({ cause, attempts }) =>
     attempts.some(
       ({ status, startedAt }) =>
         isSuccess(status) && (cause === "event" ? startedAt > paidAt : startedAt >= paidAt),
@@ -113,13 +117,13 @@ export function overwriteCause(deliveries: readonly ObservedDelivery[]): Cause |
   return isLater ? "goes_back" : undefined;
 }
 
-function othersIn(deliveries: readonly ObservedDelivery[]): readonly ObservedDelivery[] {
+function otherDeliveries(deliveries: readonly ObservedDelivery[]): readonly ObservedDelivery[] {
   return deliveries.filter(({ eventType }) => !isPaymentEvent(eventType));
 }
 
-/** When the first of these deliveries was accepted, genuine. */
-function firstAccepted(deliveries: readonly ObservedDelivery[]): number | undefined {
-  const times = acceptedIn(deliveries)
+/** The time at which the first genuine attempt of these deliveries was accepted. */
+function firstAcceptedAt(deliveries: readonly ObservedDelivery[]): number | undefined {
+  const times = acceptedAttempts(deliveries)
     .filter(isGenuine)
     .map(({ startedAt }) => startedAt);
   return times.length === 0 ? undefined : Math.min(...times);

@@ -5,7 +5,7 @@ import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import { factOf, inNames } from "../readiness/drills/said.ts";
 import type { Status } from "../checkout/checkout.ts";
-import { brokenByClient, shownByClient } from "./client.ts";
+import { brokenByClient, rulesOfClient } from "./client.ts";
 import { amountCause, lossCause, overwriteCause, repeatCause } from "./deliveries.ts";
 import type { CreateFact, DialectFact, LookFact, Observation } from "./observation.ts";
 import { SECRET_PLACES } from "./secrets.ts";
@@ -17,7 +17,7 @@ export type HistoryVerdict =
   | {
       readonly state: "broken";
       readonly invariant: JudgedInvariant;
-      /** Null: no answer shows it. */
+      /** Null if no answer shows the cause. */
       readonly cause: Cause | null;
       readonly expected: Said;
       readonly got: Said;
@@ -35,31 +35,34 @@ export type Broken = Pick<
   Extract<HistoryVerdict, { state: "broken" }>,
   "invariant" | "expected" | "got" | "cause" | "names"
 >;
-type Unclear = Pick<Extract<HistoryVerdict, { state: "not_judged" }>, "reason" | "field" | "got">;
+type UnclearFinding = Pick<Extract<HistoryVerdict, { state: "not_judged" }>, "reason" | "field" | "got">;
 
-/** The rules that facts have shown to hold or to be broken, and each that is broken, in the order of the facts. */
+/** The rules on which facts decide, and the broken rules, in the order of the facts. */
 export function verdictsOn(facts: readonly Observation[]): {
   readonly shown: ReadonlySet<JudgedInvariant>;
   readonly broken: readonly Broken[];
 } {
-  const seenOrders = new Set<OrderName>();
+  const paidOrders = new Set<OrderName>();
   const shownRules = new Set<JudgedInvariant>();
   const brokenVerdicts: Broken[] = [];
   const dialect = facts.find((fact) => fact.kind === "dialect");
-  const renews = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
+  const renewsOrders = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
   // A booked forged event proves more than its answer.
-  const isLess = ({ kind }: Observation): boolean => kind === "forged";
-  for (const fact of [...facts.filter((candidate) => !isLess(candidate)), ...facts.filter(isLess)]) {
-    const wasPaid = fact.kind === "look" && seenOrders.has(fact.of);
-    const { shows, found } = judgeFact(fact, { wasPaid, renews });
-    for (const invariant of shows) shownRules.add(invariant);
-    if (found !== undefined) brokenVerdicts.push({ ...found, ...causeIn(dialect, found) });
-    if (fact.kind === "look" && fact.view?.paid === true) seenOrders.add(fact.of);
+  const isForgedFact = ({ kind }: Observation): boolean => kind === "forged";
+  for (const fact of [
+    ...facts.filter((candidate) => !isForgedFact(candidate)),
+    ...facts.filter(isForgedFact),
+  ]) {
+    const wasPaid = fact.kind === "look" && paidOrders.has(fact.of);
+    const { rules, broken } = judgeFact(fact, { wasPaid, renewsOrders });
+    for (const invariant of rules) shownRules.add(invariant);
+    if (broken !== undefined) brokenVerdicts.push({ ...broken, ...causeIn(dialect, broken) });
+    if (fact.kind === "look" && fact.view?.paid === true) paidOrders.add(fact.of);
   }
   return { shown: shownRules, broken: brokenVerdicts };
 }
 
-/** Judges a history. `settleMs`: how late the merchant says that a view may be. */
+/** Judges a history. `settleMs`: the delay of the view that the merchant declares. */
 export function judgeHistory(
   { causes = {} }: Pick<History, "causes">,
   facts: readonly Observation[],
@@ -68,22 +71,24 @@ export function judgeHistory(
   const [firstBroken] = verdictsOn(facts).broken;
   if (firstBroken !== undefined)
     return { state: "broken", ...firstBroken, cause: causes[firstBroken.invariant] ?? firstBroken.cause };
-  const gap = facts.map((fact) => unclearBy(fact, settleMs)).find((finding) => finding !== undefined);
-  const unseenFinding = gap ?? unseenPage(facts);
-  if (unseenFinding !== undefined) return { state: "not_judged", ...unseenFinding };
+  const unclearLook = facts
+    .map((fact) => findUnclearLook(fact, settleMs))
+    .find((finding) => finding !== undefined);
+  const unclearFinding = unclearLook ?? findUnseenPage(facts);
+  if (unclearFinding !== undefined) return { state: "not_judged", ...unclearFinding };
   const note = facts.find((fact) => fact.kind === "note");
   const look = facts.findLast((fact) => fact.kind === "look");
   return { state: "held", note: note === undefined ? null : factOf(note.note), got: look?.got ?? "" };
 }
 
-/** If no fault applied, events in other names are the likeliest cause that a shop refuses or ignores them. */
+/** If no fault applied, the dialect's names are the likeliest reason why a shop refuses or ignores events. */
 function causeIn(
   dialect: DialectFact | undefined,
-  { cause, invariant }: Found,
+  { cause, invariant }: BrokenFinding,
 ): Pick<Broken, "cause" | "names"> {
   if (dialect === undefined) return { cause: cause ?? null };
-  const isByNames = invariant === "takes_events" || invariant === "booked_when_paid";
-  return { cause: dialect.isPlain && isByNames ? "other_names" : (cause ?? null), names: dialect.names };
+  const mayBeByNames = invariant === "takes_events" || invariant === "booked_when_paid";
+  return { cause: dialect.isPlain && mayBeByNames ? "other_names" : (cause ?? null), names: dialect.names };
 }
 
 /** The likely mistake and its remedy; without a cause the rule. */
@@ -92,41 +97,41 @@ export function causeOf({ cause, invariant, names }: Pick<Broken, "cause" | "inv
 }
 
 /** A broken rule with the cause that an answer shows. */
-type Found = Omit<Broken, "cause"> & { readonly cause?: Cause | undefined };
+type BrokenFinding = Omit<Broken, "cause"> & { readonly cause?: Cause | undefined };
 type FactOf<Kind extends Observation["kind"]> = Extract<Observation, { kind: Kind }>;
 
-/** The rules on which a fact decides, and the one that it breaks. */
-type JudgedFact = { readonly shows: readonly JudgedInvariant[]; readonly found?: Found | undefined };
+/** The rules on which a fact decides, and the rule that it breaks. */
+type JudgedFact = { readonly rules: readonly JudgedInvariant[]; readonly broken?: BrokenFinding | undefined };
 
-/** Whether other facts show the order as paid, and whether the shop begins anew after an end. */
-type Context = { readonly wasPaid: boolean; readonly renews: boolean };
+/** Whether an earlier look showed the order as paid, and whether the shop creates a new checkout after an end. */
+type Context = { readonly wasPaid: boolean; readonly renewsOrders: boolean };
 
-function judgeFact(fact: Observation, { wasPaid, renews }: Context): JudgedFact {
+function judgeFact(fact: Observation, { wasPaid, renewsOrders }: Context): JudgedFact {
   switch (fact.kind) {
     case "look":
-      return { shows: shownByLook(fact, wasPaid), found: brokenByLook(fact, wasPaid) };
+      return { rules: rulesOfLook(fact, wasPaid), broken: judgeLook(fact, wasPaid) };
     case "create":
-      return { shows: ["client_ends", "one_order"], found: brokenByCreate(fact, renews) };
+      return { rules: ["client_ends", "one_order"], broken: judgeCreate(fact, renewsOrders) };
     case "client":
-      return { shows: shownByClient(fact.purchase), found: brokenByClient(fact.purchase) };
+      return { rules: rulesOfClient(fact.purchase), broken: brokenByClient(fact.purchase) };
     case "refused":
-      return { shows: ["takes_events"], found: brokenByRefusal(fact) };
+      return { rules: ["takes_events"], broken: judgeRefusal(fact) };
     case "taken":
-      return { shows: ["takes_events"] };
+      return { rules: ["takes_events"] };
     case "forged":
-      return { shows: ["refuses_forged"], found: brokenByForgery(fact) };
+      return { rules: ["refuses_forged"], broken: judgeForgery(fact) };
     case "end":
-      return { shows: ["stays_up"], found: brokenByEnd(fact) };
+      return { rules: ["stays_up"], broken: judgeEnd(fact) };
     case "secrets":
-      return { shows: ["secrets_kept"], found: brokenBySecret(fact) };
+      return { rules: ["secrets_kept"], broken: judgeSecrets(fact) };
     case "visit":
     case "note":
     case "dialect":
-      return { shows: [] };
+      return { rules: [] };
   }
 }
 
-function shownByLook({ view, truth }: LookFact, wasPaid: boolean): readonly JudgedInvariant[] {
+function rulesOfLook({ view, truth }: LookFact, wasPaid: boolean): readonly JudgedInvariant[] {
   if (view === null) return [];
   return [
     "never_unpaid",
@@ -137,37 +142,37 @@ function shownByLook({ view, truth }: LookFact, wasPaid: boolean): readonly Judg
   ];
 }
 
-function brokenByRefusal({
+function judgeRefusal({
   isForeign,
   isAfterOutage = false,
   got,
   type,
   cause,
-}: FactOf<"refused">): Found | undefined {
-  // A shop may want an event again whose order it does not know yet, or if the API was away.
+}: FactOf<"refused">): BrokenFinding | undefined {
+  // A shop may ask for an event again if it does not know the order yet, or if the API was down.
   if ((isForeign || isAfterOutage) && !isRefusal(got)) return undefined;
   return { invariant: "takes_events", expected: "2xx", got: factOf("answered", got, type), cause };
 }
 
-function brokenByForgery({ isAccepted, got }: FactOf<"forged">): Found | undefined {
+function judgeForgery({ isAccepted, got }: FactOf<"forged">): BrokenFinding | undefined {
   if (!isAccepted) return undefined;
   return { invariant: "refuses_forged", expected: "4xx", got, cause: "answers_forged" };
 }
 
-function brokenByEnd({ got, isKilled }: FactOf<"end">): Found | undefined {
+function judgeEnd({ got, isKilled }: FactOf<"end">): BrokenFinding | undefined {
   if (got === null) return undefined;
   const cause = isKilled === true ? "not_restarted" : undefined;
   return { invariant: "stays_up", expected: factOf("held"), got, cause };
 }
 
-function brokenBySecret({ places }: FactOf<"secrets">): Found | undefined {
+function judgeSecrets({ places }: FactOf<"secrets">): BrokenFinding | undefined {
   const place = SECRET_PLACES.find((candidate) => places.has(candidate));
   if (place === undefined) return undefined;
   const cause = `secret_in_${place}` as const;
   return { invariant: "secrets_kept", expected: factOf("held"), got: place, cause };
 }
 
-function brokenByLook({ view, got, truth, log }: LookFact, wasPaid: boolean): Found | undefined {
+function judgeLook({ view, got, truth, log }: LookFact, wasPaid: boolean): BrokenFinding | undefined {
   if (view === null) return undefined;
   const { paid, times, amountMinor } = view;
   const isBooked = paid || (times ?? 0) > 0;
@@ -208,13 +213,13 @@ const UNPAID_CAUSES = {
   expired: "books_expired",
 } as const satisfies Readonly<Record<Status, Cause | undefined>>;
 
-function brokenByCreate(fact: CreateFact, renews: boolean): Found | undefined {
+function judgeCreate(fact: CreateFact, renewsOrders: boolean): BrokenFinding | undefined {
   const { runs, isRefused, isAgain, isShared, live, hasOtherId, deadEnd } = fact;
   if (isShared === true)
     return { invariant: "one_order", expected: "1", got: factOf("shared_order"), cause: "shares_order" };
-  const endless = runs.find(({ hasEnded }) => !hasEnded);
+  const endlessRun = runs.find(({ hasEnded }) => !hasEnded);
   const endRule = { invariant: "client_ends", expected: factOf("ends_well") } as const;
-  if (endless !== undefined) return { ...endRule, got: factOf("time_up") };
+  if (endlessRun !== undefined) return { ...endRule, got: factOf("time_up") };
   if (deadEnd === "other_body")
     return {
       invariant: "one_key",
@@ -230,8 +235,8 @@ function brokenByCreate(fact: CreateFact, renews: boolean): Found | undefined {
       cause: "second_create",
     };
   const doneRun = runs.find(({ isDone }) => isDone);
-  // A shop may sell each order once; one that begins anew after one end, but not after another, has forgotten that.
-  if (deadEnd === "old_page" && renews) {
+  // A shop may sell each order only once, but not create a new checkout after one end and refuse it after another.
+  if (deadEnd === "old_page" && renewsOrders) {
     const { got } = doneRun ?? runs[0] ?? { got: "" };
     return { invariant: "recovery", expected: factOf("another"), got, cause: "old_page" };
   }
@@ -249,19 +254,19 @@ function brokenByCreate(fact: CreateFact, renews: boolean): Found | undefined {
   return undefined;
 }
 
-function unclearBy(fact: Observation, settleMs: number | undefined): Unclear | undefined {
+function findUnclearLook(fact: Observation, settleMs: number | undefined): UnclearFinding | undefined {
   if (fact.kind !== "look") return undefined;
   const { view, got, waitedMs } = fact;
   if (view === null) return { reason: factOf("unreadable"), field: "orderView", got };
-  return waitedMs > lateAfterMs(settleMs) ? { ...lateBy(waitedMs), got } : undefined;
+  return waitedMs > lateAfterMs(settleMs) ? { ...lateReason(waitedMs), got } : undefined;
 }
 
-/** When a payment is shown late, in milliseconds: a machine may be busy, so it is twice the time. */
+/** The delay from which a payment counts as late, in milliseconds: twice the declared delay, for a busy machine. */
 export function lateAfterMs(settleMs: number | undefined): number {
   return 2 * Math.max(settleMs ?? DEFAULT_SETTLE_MS, DEFAULT_SETTLE_MS);
 }
 
-function lateBy(milliseconds: number): Pick<Unclear, "reason" | "field"> {
+function lateReason(milliseconds: number): Pick<UnclearFinding, "reason" | "field"> {
   return { reason: factOf("late", String(Math.ceil(milliseconds / 1000))), field: "settle" };
 }
 
@@ -270,7 +275,7 @@ export function isUnbooked({ view, truth }: Pick<LookFact, "view" | "truth">): b
   return view !== null && truth.paid && truth.told && (!view.paid || view.times === 0);
 }
 
-/** Something may have been booked late: a second time, or a payment that was not shown before, which is no loss. */
+/** Judges again with looks at the end of the run: a second booking breaks a rule; a late booking is no loss. */
 export function judgeLateBooking(
   history: Pick<History, "causes">,
   { verdict, facts }: { readonly verdict: HistoryVerdict; readonly facts: readonly Observation[] },
@@ -280,13 +285,13 @@ export function judgeLateBooking(
     const repeatedVerdict = judgeHistory(history, [...facts, ...looks], settleMs);
     return repeatedVerdict.state === "broken" ? repeatedVerdict : verdict;
   }
-  const isShown = looks.every(({ view }) => view !== null);
-  if (!mayBeLate(verdict) || !isShown || judgeHistory(history, looks, settleMs).state === "broken")
+  const areReadable = looks.every(({ view }) => view !== null);
+  if (!mayBeLate(verdict) || !areReadable || judgeHistory(history, looks, settleMs).state === "broken")
     return verdict;
-  return { state: "not_judged", ...lateBy(sinceMs), got: verdict.got };
+  return { state: "not_judged", ...lateReason(sinceMs), got: verdict.got };
 }
 
-/** Whether an answer to an event refuses it for good; others ask to send it again. */
+/** Whether an answer refuses an event for good; other answers ask for the event again. */
 function isRefusal(text: SaidValue): boolean {
   return typeof text === "string" && /^[1-4]\d\d$/.test(text) && !["408", "409", "425", "429"].includes(text);
 }
@@ -296,7 +301,7 @@ export function isBusyAnswer(text: SaidValue): boolean {
   return typeof text !== "string" || text === "429" || text === "503";
 }
 
-/** Whether a payment was shown late, which our other histories may have caused. */
+/** Whether a payment was shown late, possibly because other histories ran at the same time. */
 export function isLate(verdict: HistoryVerdict): boolean {
   return verdict.state === "not_judged" && verdict.field === "settle";
 }
@@ -314,16 +319,16 @@ type LaterLooks = {
 };
 
 /** A return page that no visit has reached proves nothing. */
-function unseenPage(facts: readonly Observation[]): Unclear | undefined {
+function findUnseenPage(facts: readonly Observation[]): UnclearFinding | undefined {
   const visits = facts.filter((fact) => fact.kind === "visit");
   const [visit] = visits;
   if (visit === undefined || visits.some(({ hasArrived }) => hasArrived)) return undefined;
   return { reason: factOf("unreached", visit.got), field: "returnUrl", got: visit.got };
 }
 
-/** The verdict on a history that proves nothing; `field`: what the description of the shop lacks. */
-export function notJudged(reason: Said, field: ShopField | null, text: Said = ""): HistoryVerdict {
-  return { state: "not_judged", reason, field, got: text };
+/** The verdict on a history that proves nothing; `field`: the missing field of the shop's description. */
+export function notJudged(reason: Said, field: ShopField | null, got: Said = ""): HistoryVerdict {
+  return { state: "not_judged", reason, field, got };
 }
 
 export function stepOf(name: string, verdict: HistoryVerdict, reference: string | null): DrillStep {

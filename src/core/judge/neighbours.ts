@@ -1,7 +1,7 @@
 import { flipDigits } from "../readiness/drills/webhook-case.ts";
 import { MAX_ORDER_ID } from "../checkout/create-request.ts";
 
-/** How an order_id resembles another: each catches shops that look up orders by a part of the id. */
+/** How one order_id resembles another; each kind catches shops that look up orders by a part of the id. */
 export type Neighbour =
   | "other_case"
   | "longer"
@@ -15,16 +15,16 @@ export type Neighbour =
   | "same_number";
 
 /** The order_ids of a history's orders: the subject's, and two that resemble it in this way. */
-export function neighbourIds(id: string, likeness: Neighbour): readonly [a: string, b: string, c: string] {
-  switch (likeness) {
+export function neighbourIds(id: string, neighbour: Neighbour): readonly [a: string, b: string, c: string] {
+  switch (neighbour) {
     case "other_case": {
-      const twin = /[A-Za-z]/.test(id) ? id : `a${id}`;
-      return [twin, switchCase(twin), `0${twin}`].map(fit) as [string, string, string];
+      const letterId = /[A-Za-z]/.test(id) ? id : `a${id}`;
+      return [letterId, switchCase(letterId), `0${letterId}`].map(shortenId) as [string, string, string];
     }
     case "longer":
-      return [fit(id, 2), `${fit(id, 2)}0`, `${fit(id, 2)}00`];
+      return [shortenId(id, 2), `${shortenId(id, 2)}0`, `${shortenId(id, 2)}00`];
     case "shorter":
-      return [`${fit(id, 2)}0`, fit(id, 2), `${fit(id, 2)}1`];
+      return [`${shortenId(id, 2)}0`, shortenId(id, 2), `${shortenId(id, 2)}1`];
     case "last_digit":
       return [id, changeDigit(id, /\d(?=\D*$)/, 1), changeDigit(id, /\d(?=\D*$)/, 2)];
     case "same_end":
@@ -32,13 +32,13 @@ export function neighbourIds(id: string, likeness: Neighbour): readonly [a: stri
     case "digits":
       return [id, swapDigits(id), changeDigit(id, /\d(?=\D*$)/, 1)];
     case "look_alike":
-      return [fit(id), addAccent(fit(id)), fit(id).replace(/(?=\d)|$/, "0")];
+      return [shortenId(id), addAccent(shortenId(id)), shortenId(id).replace(/(?=\d)|$/, "0")];
     case "same_number": {
-      const number = fit(id.replaceAll(/\D|^0+/g, "") || "1", 2);
+      const number = shortenId(id.replaceAll(/\D|^0+/g, "") || "1", 2);
       return [number, `0${number}`, `00${number}`];
     }
     case "pattern": {
-      const head = fit(id).slice(0, -1);
+      const head = shortenId(id).slice(0, -1);
       return [`${head}_`, `${head}x`, `${head}y`];
     }
     case "same_head": {
@@ -50,13 +50,13 @@ export function neighbourIds(id: string, likeness: Neighbour): readonly [a: stri
 
 export type SamePart = "head" | "end";
 
-/** Another event_id with the same head, and so the same number where that is rounded, or with the same end. */
+/** Another event_id with the same head, and so with the same number after rounding, or with the same end. */
 export function eventIdLike(id: string, samePart: SamePart): string {
-  const at = samePart === "head" ? id.length - 4 : 4;
-  return id.slice(0, at) + flipDigits(id.slice(at, at + 4)) + id.slice(at + 4);
+  const index = samePart === "head" ? id.length - 4 : 4;
+  return id.slice(0, index) + flipDigits(id.slice(index, index + 4)) + id.slice(index + 4);
 }
 
-function fit(id: string, room = 1): string {
+function shortenId(id: string, room = 1): string {
   return Array.from(id)
     .slice(0, MAX_ORDER_ID - room)
     .join("");
@@ -81,22 +81,24 @@ function swapDigits(id: string): string {
   return swappedId === id ? changeDigit(id, /[1-9](?=.{4})/, 2) : swappedId;
 }
 
-/** The id with one digit changed, which stays from 1 to 9; with more digits if there is none. */
+/** The id with one digit changed to another of 1 to 9; an id without a matching digit gets one at its end. */
 function changeDigit(id: string, pattern: RegExp, step: number): string {
   return pattern.test(id)
     ? id.replace(pattern, (digit) => String(((Number(digit) + step) % 9) + 1))
-    : `${fit(id)}${step}`;
+    : `${shortenId(id)}${step}`;
 }
 
 /** Another amount: how a payment of another checkout differs from the order. */
 export type OtherAmount = "less" | "more";
 
-/** The largest difference, in minor units, and its part of the amount: below a tolerance of one percent. */
+/** The largest difference, in minor units, and its share of the amount: below a tolerance of one percent. */
 const MAX_DIFFERENCE = 10;
-const DIFFERENCE_PART = 1 / 200;
+const DIFFERENCE_SHARE = 1 / 200;
 
-/** An amount that differs a little; one of the two is the same in whole units, whether these are cut or rounded. */
-export function nearAmount(minor: number, otherAmount: OtherAmount): number {
-  const difference = Math.max(1, Math.min(MAX_DIFFERENCE, Math.floor(minor * DIFFERENCE_PART)));
-  return otherAmount === "less" && minor > difference ? minor - difference : minor + difference;
+/** A slightly different amount; `less` or `more` is the same amount in whole units, truncated or rounded. */
+export function nearAmount(amountMinor: number, otherAmount: OtherAmount): number {
+  const difference = Math.max(1, Math.min(MAX_DIFFERENCE, Math.floor(amountMinor * DIFFERENCE_SHARE)));
+  return otherAmount === "less" && amountMinor > difference
+    ? amountMinor - difference
+    : amountMinor + difference;
 }

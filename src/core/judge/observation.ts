@@ -36,7 +36,7 @@ export type Truth = {
   readonly status?: Status | undefined;
 };
 
-/** A reading of the view; null if it could not be read. `waitedMs`: until it showed what is true. */
+/** A reading of the view; null if it could not be read. `waitedMs`: the time until the view showed the truth. */
 export type LookFact = {
   readonly kind: "look";
   readonly of: OrderName;
@@ -48,7 +48,7 @@ export type LookFact = {
   readonly log?: { readonly deliveries: readonly ObservedDelivery[]; readonly isKilled: boolean };
 };
 
-/** A purchase: how each of its runs ended, and the checkouts that may still be paid, or are. */
+/** A purchase: how each of its runs ended, and the number of its checkouts that are open or paid (`live`). */
 export type CreateFact = {
   readonly kind: "create";
   readonly runs: readonly { readonly hasEnded: boolean; readonly isDone: boolean; readonly got: SaidValue }[];
@@ -62,26 +62,26 @@ export type CreateFact = {
   readonly isShared?: boolean;
   /** Whether a customer who buys again gets another checkout. */
   readonly isRenewed?: boolean;
-  /** Where a customer who buys again cannot pay: at an ended page, or at a refusal that a body or a new key has caused. */
+  /** Why a customer who buys again cannot pay: an ended page, or a refusal of another body or of a new key. */
   readonly deadEnd?: "old_page" | "other_body" | "conflict" | undefined;
 };
 
-/** A purchase under faults, with the service's log of it. */
+/** A purchase under faults, with the service's log of its requests. */
 type ClientFact = { readonly kind: "client"; readonly purchase: WatchedPurchase };
 
-/** A genuine event that got no 2xx in the end. */
+/** A genuine event that never got a 2xx. */
 type RefusedFact = {
   readonly kind: "refused";
   readonly type: string;
   readonly got: SaidValue;
-  /** Whether it is about a checkout that the shop has not created. */
+  /** Whether the event is about a checkout that the shop has not created. */
   readonly isForeign: boolean;
-  /** Whether the API was away before: the shop may protect itself for a while. */
+  /** Whether the API was down before: the shop may then protect itself for a while. */
   readonly isAfterOutage?: boolean;
   readonly cause?: Cause | undefined;
 };
 
-/** A genuine event that got its 2xx. */
+/** A genuine event that got a 2xx. */
 type TakenFact = { readonly kind: "taken" };
 
 type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: SaidValue };

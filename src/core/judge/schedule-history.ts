@@ -23,8 +23,8 @@ const PAYER_STEPS = {
 } as const satisfies Readonly<Record<PayerOutcome, readonly Step[]>>;
 
 /**
- * The history of a schedule: the purchase under its faults, the payment, and all deliveries. Without a view the purchase
- * alone; with a return page the customer returns before the payment, and twice while the webhooks are delivered.
+ * The history of a schedule: the purchase under its faults, the payment, and all deliveries. Without a view, only the
+ * purchase. With a return page, the customer returns before the payment, and twice while the webhooks are delivered.
  */
 export function historyOf(
   { faults, payer }: Schedule,

@@ -1,4 +1,4 @@
-// A schedule of `explore`: faults at places, and an end of the payment. The source of its faults, and making it smaller:
+// A schedule of `explore`: faults at places, and an end of the payment. Its faults, and how it is shrunk:
 // core/judge/search.ts; its history: core/judge/schedule-history.ts; running it: client/judge/search/run-schedule.ts.
 import type { FaultAction } from "../fault/actions.ts";
 import type { FaultRequest } from "../fault/request.ts";
@@ -15,7 +15,7 @@ export const PAYER_OUTCOMES = [
 ] as const;
 export type PayerOutcome = (typeof PAYER_OUTCOMES)[number];
 
-/** Not faults: the sandbox cannot kill processes. `kill`: before an answer. `kill_after_answer`: after it. */
+/** Not faults: the sandbox cannot kill processes. `kill`: before the answer. `kill_after_answer`: after the answer. */
 export const KILLS = ["kill", "kill_after_answer"] as const;
 export type Kill = (typeof KILLS)[number];
 
@@ -65,17 +65,22 @@ export function scheduleSize({ faults, payer }: Schedule): number {
 
 /** A key that is equal for two schedules if they have the same faults, in any order, and the same payer. */
 export function scheduleKey({ faults, payer }: Schedule): string {
-  const parts = faults.map((fault) => faultLine(fault)).toSorted();
-  return [payer, ...parts].join("\n");
+  const lines = faults.map((fault) => faultLine(fault)).toSorted();
+  return [payer, ...lines].join("\n");
 }
 
-/** All schedules that contain some of a schedule's steps, including the empty one and the schedule itself. */
+/** All schedules that contain some of a schedule's steps, including the empty schedule and the schedule itself. */
 export function subschedulesOf({ faults, payer }: Schedule): readonly Schedule[] {
-  let parts: readonly Schedule[] = [NO_FAULTS];
-  if (payer !== NO_FAULTS.payer) parts = [NO_FAULTS, { faults: [], payer }];
+  let subschedules: readonly Schedule[] = [NO_FAULTS];
+  if (payer !== NO_FAULTS.payer) subschedules = [NO_FAULTS, { faults: [], payer }];
   for (const fault of faults)
-    parts = parts.concat(parts.map((part) => ({ faults: part.faults.concat(fault), payer: part.payer })));
-  return parts;
+    subschedules = subschedules.concat(
+      subschedules.map((subschedule) => ({
+        faults: subschedule.faults.concat(fault),
+        payer: subschedule.payer,
+      })),
+    );
+  return subschedules;
 }
 
 /** A schedule as a line of text: `lose_answer at POST /v1/orders 1, payer: failed`. */
@@ -95,10 +100,10 @@ export function placeOfFault({ match = {} }: Pick<ScheduledFault, "match">): str
 function faultLine(fault: ScheduledFault): string {
   const { action, match = {}, ...parameters } = fault;
   const { method: _method, path: _path, eventType: _type, nth: _nth, ...fields } = match;
-  const at = placeOfFault(fault);
-  const givenTerms = Object.entries({ ...fields, ...parameters }).filter(([, value]) => value !== undefined);
-  const isUsual = JSON.stringify(parameters) === JSON.stringify(PARAMETERS_OF[action] ?? {});
-  return `${action} at ${at}${isUsual && Object.keys(fields).length === 0 ? "" : ` ${JSON.stringify(givenTerms)}`}`;
+  const place = placeOfFault(fault);
+  const setFields = Object.entries({ ...fields, ...parameters }).filter(([, value]) => value !== undefined);
+  const hasDefaults = JSON.stringify(parameters) === JSON.stringify(PARAMETERS_OF[action] ?? {});
+  return `${action} at ${place}${hasDefaults && Object.keys(fields).length === 0 ? "" : ` ${JSON.stringify(setFields)}`}`;
 }
 
 export function targetsDelivery({ match = {} }: ScheduledFault): boolean {

@@ -31,14 +31,14 @@ export type StepPlace =
 
 /** The requests that a run sent and received. */
 export type Trace = {
-  readonly requests: readonly SeenRequest[];
+  readonly requests: readonly TracedRequest[];
   readonly deliveries: readonly Pick<ObservedDelivery, "eventType" | "cause" | "attempts">[];
-  /** Whether it created an order, and whether its first purchase ended with one. */
   readonly hasOrder: boolean;
+  /** Whether the first purchase ended with an order. */
   readonly isBought: boolean;
 };
 
-type SeenRequest = {
+type TracedRequest = {
   readonly method: string;
   readonly path: string;
   readonly status: number;
@@ -55,7 +55,7 @@ export type KnownRun = {
 };
 
 /** Maximum number of similar requests or deliveries to which faults are applied: a client that polls sends hundreds. */
-const MAX_ALIKE = 3;
+const MAX_SIMILAR_PLACES = 3;
 
 /** The places of a run: its requests in order, then its deliveries in order, then the payment page. */
 export function placesOf({
@@ -64,7 +64,7 @@ export function placesOf({
   hasOrder,
 }: Pick<Trace, "requests" | "deliveries" | "hasOrder">): readonly StepPlace[] {
   const counts = new Map<string, number>();
-  const numberOf = (name: string): number => {
+  const nextNumber = (name: string): number => {
     const ordinal = (counts.get(name) ?? 0) + 1;
     counts.set(name, ordinal);
     return ordinal;
@@ -76,15 +76,15 @@ export function placesOf({
       .split("/")
       .map((part) => (isUuid(part) ? "*" : part))
       .join("/");
-    const count = numberOf(`${method} ${pattern}`);
-    if (count <= MAX_ALIKE) places.push({ kind: "request", method, path: pattern, nth: count });
+    const count = nextNumber(`${method} ${pattern}`);
+    if (count <= MAX_SIMILAR_PLACES) places.push({ kind: "request", method, path: pattern, nth: count });
   }
   // No other fault applies to a duplicate that a fault has created.
   for (const { eventType, cause, attempts } of deliveries) {
     if (cause === "duplicate") continue;
     attempts.forEach(() => {
-      const ordinal = numberOf(eventType);
-      if (ordinal <= MAX_ALIKE) places.push({ kind: "delivery", eventType, nth: ordinal });
+      const ordinal = nextNumber(eventType);
+      if (ordinal <= MAX_SIMILAR_PLACES) places.push({ kind: "delivery", eventType, nth: ordinal });
     });
   }
   if (hasOrder) places.push({ kind: "page" });
@@ -99,16 +99,16 @@ export type KillsByPlace = { readonly request: readonly Kill[]; readonly deliver
 /** The schedules that add one step to a schedule: each fault at each place, and each other outcome of the payer. */
 function extensionsOf({ schedule, places }: KnownRun, kills: KillsByPlace): readonly Extension[] {
   const { faults, payer } = schedule;
-  const takenPlaces = new Set(faults.map(({ match = {} }) => JSON.stringify(match)));
+  const faultyPlaces = new Set(faults.map(({ match = {} }) => JSON.stringify(match)));
   return places.flatMap((place): readonly Extension[] => {
     if (place.kind === "page")
       return payer === NO_FAULTS.payer
         ? OTHER_OUTCOMES.map((outcome) => ({ place, schedule: { faults, payer: outcome } }))
         : [];
     const { kind, ...match } = place;
-    if (takenPlaces.has(JSON.stringify(match))) return [];
-    const faultsHere = kind === "request" ? API_ACTIONS : DELIVERY_ACTIONS;
-    const actions: readonly ScheduledFault["action"][] = [...faultsHere, ...kills[kind]];
+    if (faultyPlaces.has(JSON.stringify(match))) return [];
+    const kindActions = kind === "request" ? API_ACTIONS : DELIVERY_ACTIONS;
+    const actions: readonly ScheduledFault["action"][] = [...kindActions, ...kills[kind]];
     return actions.map((action) => ({
       place,
       schedule: { faults: faults.concat(faultAt(match, action)), payer },
@@ -119,7 +119,7 @@ function extensionsOf({ schedule, places }: KnownRun, kills: KillsByPlace): read
 const OTHER_OUTCOMES = PAYER_OUTCOMES.filter((outcome) => outcome !== NO_FAULTS.payer);
 
 /** The weight of a place that only the faults of the extended run created: failures are least expected there. */
-const NEW_PLACE = 4;
+const NEW_PLACE_WEIGHT = 4;
 
 /**
  * The new schedules with one step more than the largest known schedules, in the order in which they are run. Schedules
@@ -136,7 +136,11 @@ export function nextWave(
   const knownKeys = new Set(runs.map(({ schedule }) => scheduleKey(schedule)));
   const plainPlaces = new Set(runs[0]?.places.map((place) => JSON.stringify(place)));
   const closeness = new Map(runs.map((run) => [scheduleKey(run.schedule), run.closeness] as const));
-  const rankedSchedules: { readonly schedule: Schedule; readonly rank: number; readonly turn: number }[] = [];
+  const rankedSchedules: {
+    readonly schedule: Schedule;
+    readonly rank: number;
+    readonly draw: number;
+  }[] = [];
   for (const run of runs) {
     if (run.isBroken || scheduleSize(run.schedule) !== size) continue;
     for (const { schedule, place } of extensionsOf(run, kills)) {
@@ -145,15 +149,15 @@ export function nextWave(
       knownKeys.add(key);
       const parts = subschedulesOf(schedule);
       if (parts.some((part) => brokenKeys.has(scheduleKey(part)))) continue;
-      const singleParts = parts
+      const partsScore = parts
         .filter((part) => scheduleSize(part) === 1)
         .reduce((sum, part) => sum + (closeness.get(scheduleKey(part)) ?? 0), 0);
-      const rank = singleParts + (plainPlaces.has(JSON.stringify(place)) ? 0 : NEW_PLACE);
-      rankedSchedules.push({ schedule, rank, turn: fractionOf(`${seed}\n${key}`) });
+      const rank = partsScore + (plainPlaces.has(JSON.stringify(place)) ? 0 : NEW_PLACE_WEIGHT);
+      rankedSchedules.push({ schedule, rank, draw: fractionOf(`${seed}\n${key}`) });
     }
   }
   return rankedSchedules
-    .toSorted((left, right) => right.rank - left.rank || left.turn - right.turn)
+    .toSorted((left, right) => right.rank - left.rank || left.draw - right.draw)
     .map(({ schedule }) => schedule);
 }
 
@@ -161,13 +165,13 @@ export function nextWave(
 const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 
 /** Repeated or refused requests, repeated deliveries, and a failed purchase. 0: the fault changed nothing. */
-export function differenceScore(run: Trace, base: Trace): number {
-  const moreThanPlain = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(base));
-  const retries = moreThanPlain(({ requests }) => Math.min(requests.length, 10));
-  const refusals = moreThanPlain(
+export function differenceScore(run: Trace, plainRun: Trace): number {
+  const increaseOf = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(plainRun));
+  const retries = increaseOf(({ requests }) => Math.min(requests.length, 10));
+  const refusals = increaseOf(
     ({ requests }) => requests.filter(({ isFaulty, status }) => !isFaulty && status >= 400).length,
   );
-  const redeliveries = moreThanPlain(({ deliveries }) =>
+  const redeliveries = increaseOf(({ deliveries }) =>
     Math.min(
       10,
       deliveries.reduce((sum, { attempts }) => sum + attempts.length, 0),
@@ -185,19 +189,26 @@ export function differenceScore(run: Trace, base: Trace): number {
 export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
   const heldKeys = new Set<string>();
   let best = schedule;
-  for (let next = removeOneStep(best, heldKeys); next !== undefined; next = removeOneStep(best, heldKeys)) {
-    const isBroken = yield next;
-    if (isBroken) best = next;
-    else heldKeys.add(scheduleKey(next));
+  for (
+    let trial = removeOneStep(best, heldKeys);
+    trial !== undefined;
+    trial = removeOneStep(best, heldKeys)
+  ) {
+    const isBroken = yield trial;
+    if (isBroken) best = trial;
+    else heldKeys.add(scheduleKey(trial));
   }
   return best;
 }
 
 /** The first schedule with one step fewer that is not known to hold. */
 function removeOneStep({ faults, payer }: Schedule, heldKeys: ReadonlySet<string>): Schedule | undefined {
-  const smaller: Schedule[] = faults.map((_fault, at) => ({ faults: faults.toSpliced(at, 1), payer }));
-  if (payer !== NO_FAULTS.payer) smaller.push({ faults, payer: NO_FAULTS.payer });
-  return smaller.find((candidate) => !heldKeys.has(scheduleKey(candidate)));
+  const candidates: Schedule[] = faults.map((_fault, index) => ({
+    faults: faults.toSpliced(index, 1),
+    payer,
+  }));
+  if (payer !== NO_FAULTS.payer) candidates.push({ faults, payer: NO_FAULTS.payer });
+  return candidates.find((candidate) => !heldKeys.has(scheduleKey(candidate)));
 }
 
 export type ScheduleResult = "held" | "broken" | "not_judged";
@@ -228,8 +239,8 @@ export function placeTable(
     places.set(place, knownPlace);
     knownPlace[result].push(fault?.action ?? payer);
   }
-  const shownPlaces = [...places].filter(([, { held, broken, not_judged: open }]) =>
-    [held, broken, open].some(({ length }) => length > 0),
+  const shownPlaces = [...places].filter(([, { held, broken, not_judged: notJudged }]) =>
+    [held, broken, notJudged].some(({ length }) => length > 0),
   );
   return shownPlaces.map(([place, { held, broken, not_judged: notJudged }]) => ({
     place,

@@ -7,7 +7,7 @@ import type { DeliveryEntry } from "../webhook/shapes.ts";
 export const SECRET_PLACES = ["request", "answer", "output", "view"] as const;
 export type SecretPlace = (typeof SECRET_PLACES)[number];
 
-/** Whether a request contains a secret: the service refuses one in a body or a key; in a path, a mark replaces it. */
+/** Whether a request contains a secret: the service refuses a secret in a body or a key, and masks it in a path. */
 export function isRequestWithSecret({ path, fact }: RequestEntry): boolean {
   return showsSecret(path) || SECRET_FACTS.has(fact);
 }

@@ -25,7 +25,7 @@ export const finding = z.object({
 
 /** The result of a search, without its schedules. */
 export const searchResult = z.object({
-  /** The number of schedules that were run, except to shrink or confirm one. */
+  /** The number of schedules that were run, except to shrink or confirm a schedule. */
   schedules: z.int(),
   /** The number of schedules in which no invariant was broken. */
   held: z.int(),

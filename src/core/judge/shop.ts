@@ -5,14 +5,14 @@ import * as z from "zod/mini";
 import { textUpTo, type DomainOf } from "../shape/fields.ts";
 import { parseDurationText } from "../duration.ts";
 
-const MAX_TEXT = 2000;
-/** How late a view may show a payment, in milliseconds. */
+const MAX_TEXT_LENGTH = 2000;
+/** Default delay with which a view may show a payment, in milliseconds. */
 export const DEFAULT_SETTLE_MS = 3000;
 export const MAX_SETTLE_MS = 60_000;
 
-const text = textUpTo(MAX_TEXT);
+const text = textUpTo(MAX_TEXT_LENGTH);
 const pattern = text.check(z.refine(isPattern, "must be a regular expression"));
-const span = z.codec(
+const settleSpan = z.codec(
   z
     .string()
     .check(z.refine((settle) => isSettle(settle), "must be a duration such as 3s or 30s, from 0s to 60s")),
@@ -23,7 +23,7 @@ const span = z.codec(
 /** A request to a page of the shop; the values of the form may contain `{order_id}`. */
 const post = z.strictObject({ post: text, form: z.optional(z.record(z.string(), text)) });
 
-/** The fields of the section `shop`; a shop leaves out what it does not have. */
+/** The fields of the section `shop`; fields that do not apply are omitted. */
 export const shopSection = z.strictObject({
   /** The address, or with `serve` the path, that receives webhooks. */
   endpoint: z.optional(text),
@@ -39,7 +39,7 @@ export const shopSection = z.strictObject({
   amount: z.optional(text),
   /** The page that customers return to. */
   returnUrl: z.optional(text),
-  /** A pattern with one group that finds the order_id in the output of `create`, if the shop draws its own. */
+  /** A pattern with one group that finds the order_id in the output of `create`, if the shop chooses its own. */
   orderIdOf: z.optional(pattern),
   /** Serves the shop on the port in PORT. */
   serve: z.optional(text),
@@ -47,12 +47,12 @@ export const shopSection = z.strictObject({
   restart: z.optional(text),
   /** The variable with the `Cookie` header of a signed-in customer. */
   cookie: z.optional(z.strictObject({ env: text })),
-  settle: z.optional(span),
+  settle: z.optional(settleSpan),
 });
 export type ShopSection = DomainOf<typeof shopSection>;
 export type ShopField = keyof ShopSection;
 
-/** Identifies a section: another one has another sum. */
+/** A hash that identifies a section. */
 export function sectionSum(section: ShopSection): string {
   return hash("sha256", JSON.stringify(section), "hex");
 }
@@ -65,7 +65,7 @@ export function isPattern(source: string): boolean {
   }
 }
 
-/** Whether a text is a duration that a view may be late. */
+/** Whether a text is a valid delay of a view. */
 export function isSettle(settle: string): boolean {
   const milliseconds = parseDurationText(settle);
   return milliseconds !== undefined && milliseconds >= 0 && milliseconds <= MAX_SETTLE_MS;

@@ -13,7 +13,7 @@ import type { ShopField } from "./shop.ts";
 /** Maximum number of requests to which a fault applies. */
 export const ALWAYS = 10_000;
 
-/** The orders of a history: the subject `a`, its neighbours `b` and `c`, and more of a busy moment. */
+/** The orders of a history: the subject `a`, its neighbours `b` and `c`, and further orders for a busy moment. */
 export const ORDER_NAMES = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"] as const;
 export type OrderName = (typeof ORDER_NAMES)[number];
 
@@ -21,7 +21,7 @@ export type OrderName = (typeof ORDER_NAMES)[number];
 export type OtherTerms = OtherAmount | "other_currency";
 
 export type ReturnForm = {
-  /** The order whose session is in the address, or the order's own first one; null: none. Default: its last one. */
+  /** The order whose session is in the address; `first`: the order's own first session. Default: its last session. */
   readonly session?: OrderName | "first" | null;
   readonly query?: string;
   readonly method?: "GET" | "POST";
@@ -29,13 +29,13 @@ export type ReturnForm = {
   readonly from?: "shop" | "nowhere";
 };
 
-/** A part of a moment: a delivery of the payment, or a return, some milliseconds after the beginning. */
+/** A step of a moment: a delivery of the payment, or a return, some milliseconds after the beginning. */
 export type ConcurrentStep =
   | { readonly tell: OrderName; readonly copies?: number; readonly afterMs?: number }
   | { readonly visit: OrderName; readonly afterMs?: number }
   /**
-   * Steps that begin after a part of the time that the shop needs for its last return page, or for its answer to an
-   * event, which asks an API that is slower by `delayMs`.
+   * Steps that begin after a share (`part`) of the time that the shop needed for its last return page, or for its
+   * answer to an event. `delayMs`: how much longer the shop waits for the API.
    */
   | {
       readonly steps: readonly Step[];
@@ -48,21 +48,22 @@ export type ConcurrentStep =
 
 export type Step =
   /**
-   * The shop creates the order, `times` at once; again: the customer buys once more. `expects`: a refusal for good, or an
-   * answer, for which the customer tries again and by which the purchase is judged from the service's log; without
-   * `nothing` the page of an ended checkout ends the history.
+   * The shop creates the order, `times` times at once; a later create is another purchase. `expects`: a refusal for
+   * good, or an answer: the customer retries until it arrives, and the purchase is judged by the service's log. Without
+   * `nothing`, the page of an ended checkout ends the history.
    */
   | {
       readonly act: "create";
       readonly of: OrderName;
       readonly times?: number;
       readonly expects?: "refusal" | "answer" | "nothing";
-      /** Before the end of the last checkout is told: a shop that learns of it by events alone ends the history. */
+      /** Before the events of the last end: a shop that learns of an end only from events ends the history. */
       readonly isEarly?: true;
     }
   /**
-   * Another system creates a checkout of the order on these terms, an order or a session; `like`: of an order that the
-   * shop does not know. `kind`: the kind of the shop's own checkouts (default), or the other kind.
+   * Another system creates a checkout of the order on these terms, an order or a session; `like`: on the terms of this
+   * order, because the shop does not know the other. `kind`: the kind of the shop's own checkouts (default), or the
+   * other kind.
    */
   | {
       readonly act: "create_elsewhere";
@@ -80,9 +81,10 @@ export type Step =
     }
   /**
    * Delivers events of the order's last checkout, one after the other: the events with these statuses in this order
-   * (default: all). `from`: its first checkout, or all checkouts of other systems. `idLike`: with an event_id that has the
-   * same head or end as the last event_id of order a. Events without a 2xx answer are delivered again later. `how`: `late` as the service repeats an
-   * event last; on other terms, the payment of another checkout of the order_id, which the API does not know.
+   * (default: all). Events without a 2xx answer are delivered again later. `from`: the order's first checkout, or all
+   * checkouts of other systems. `idLike`: with an event_id that has the head or the end of the last event_id of order
+   * a. `how`: `late`: like the service's last attempt; other terms: the payment of another checkout of the order_id,
+   * which the API does not know.
    */
   | {
       readonly act: "tell";
@@ -94,17 +96,17 @@ export type Step =
     }
   | { readonly act: "at_once"; readonly acts: readonly ConcurrentStep[] }
   | { readonly act: "visit"; readonly of: OrderName; readonly form?: ReturnForm }
-  /** From now on these faults replace the earlier ones, at v1 requests about the order, or about all orders. */
+  /** These faults replace the earlier faults of v1 requests about the order, or about all orders. */
   | { readonly act: "faults"; readonly of: OrderName | "all"; readonly faults: readonly ScheduledFault[] }
   | { readonly act: "wait"; readonly milliseconds: number }
   /**
-   * Waits some seconds at most until the service has stored the order's checkout, or until the shop has retrieved the paid
-   * one by itself.
+   * Waits some seconds at most until the service has stored the order's checkout, or until the shop has retrieved the
+   * paid checkout by itself.
    */
   | { readonly act: "await"; readonly of: OrderName; readonly what: "create" | "question" }
-  /** Waits until all other histories have ended, at least this long; they run meanwhile. */
+  /** Waits until all other histories, which run meanwhile, have ended, and at least this long. */
   | { readonly act: "wait_for_others"; readonly leastMs: number }
-  /** Kills the shop, or asks it to stop, and starts it again; `part`: of the time that the last event took. */
+  /** Kills the shop, or asks it to stop, and starts it again; `part`: a share of the time that the last event took. */
   | {
       readonly act: "restart";
       readonly how?: "stop";
@@ -117,8 +119,8 @@ export type Step =
   | { readonly act: "deliver_all"; readonly of: OrderName };
 
 /**
- * `names`: its order_ids can be chosen; `kill`: what creates its orders can be killed; `served`: the run
- * serves it, and so can ask it to stop.
+ * What a history needs. `names`: the shop's order_ids can be chosen; `kill`: the command that creates its orders can be
+ * killed; `served`: the run serves the shop, and so can ask it to stop.
  */
 export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "names" | "kill" | "served";
 
@@ -132,7 +134,7 @@ export type History = {
   readonly neighbours?: Neighbour;
   /** Whether no other history may run at the same time. */
   readonly isAlone?: true;
-  /** Whether `--quick` leaves it out. */
+  /** Whether `--quick` omits the history. */
   readonly isLong?: true;
   /** The likely mistake, for each invariant that this history breaks in a special way. */
   readonly causes?: Readonly<Partial<Record<JudgedInvariant, Cause>>>;

@@ -19,7 +19,7 @@ type StoreStatus = {
 };
 
 export function productionOf(acts: readonly RecordedAction[]): Production {
-  return acts.reduce<Production>(afterAction, { request: null, approval: null, gate: null });
+  return acts.reduce<Production>(applyAction, { request: null, approval: null, gate: null });
 }
 
 /** Whether the production credential is approved and not revoked. */
@@ -44,9 +44,9 @@ export function decideAction(
   { action, subject }: Pick<AdminAction, "action" | "subject">,
 ): Outcome<void> {
   if (action === "enable_capability" || action === "disable_capability")
-    return decideCapability(status.capabilities, { subject, wanted: action === "enable_capability" });
+    return decideCapability(status.capabilities, { subject, shouldBeActive: action === "enable_capability" });
   if (action === "approve_price" || action === "revoke_price")
-    return decideApproval(status.prices, { subject, wanted: action === "approve_price" });
+    return decideApproval(status.prices, { subject, shouldBeApproved: action === "approve_price" });
   const fact = REFUSALS[action](status);
   return fact === undefined ? accept(undefined) : refuseFact(fact, {});
 }
@@ -59,25 +59,27 @@ type StoreAction = Exclude<
 /** Why an action on the whole store is refused; undefined if it is not. */
 const REFUSALS = {
   request_production: ({ production }) =>
-    isGateOpen(production) ? "nothing_to_request" : when(isRequested(production), "production_is_requested"),
-  approve_credential: ({ production }) => when(isApproved(production), "credential_is_approved"),
-  revoke_credential: ({ production }) => when(!isApproved(production), "nothing_to_revoke"),
-  activate: ({ active }) => when(active, "store_is_active"),
-  deactivate: ({ active }) => when(!active, "store_is_inactive"),
+    isGateOpen(production)
+      ? "nothing_to_request"
+      : factIf(isRequested(production), "production_is_requested"),
+  approve_credential: ({ production }) => factIf(isApproved(production), "credential_is_approved"),
+  revoke_credential: ({ production }) => factIf(!isApproved(production), "nothing_to_revoke"),
+  activate: ({ active }) => factIf(active, "store_is_active"),
+  deactivate: ({ active }) => factIf(!active, "store_is_inactive"),
   open_gate: ({ production }) => {
     if (isGateOpen(production)) return "gate_open";
     if (production.request === null) return "production_not_requested";
-    return when(!isApproved(production), "gate_stays_closed");
+    return factIf(!isApproved(production), "gate_stays_closed");
   },
-  close_gate: ({ production }) => when(!isGateOpen(production), "gate_is_closed"),
+  close_gate: ({ production }) => factIf(!isGateOpen(production), "gate_is_closed"),
 } satisfies Record<StoreAction, (status: StoreStatus) => FactWithoutValues | undefined>;
 
-function when(isSo: boolean, fact: FactWithoutValues): FactWithoutValues | undefined {
-  return isSo ? fact : undefined;
+function factIf(isRefused: boolean, fact: FactWithoutValues): FactWithoutValues | undefined {
+  return isRefused ? fact : undefined;
 }
 
 /** The effect of an action on production; actions without an effect are missing. */
-const CHANGED: Readonly<Partial<Record<AdminAction["action"], keyof Production>>> = {
+const AFFECTED_FIELDS: Readonly<Partial<Record<AdminAction["action"], keyof Production>>> = {
   request_production: "request",
   approve_credential: "approval",
   revoke_credential: "approval",
@@ -85,27 +87,30 @@ const CHANGED: Readonly<Partial<Record<AdminAction["action"], keyof Production>>
   close_gate: "gate",
 };
 
-function afterAction(production: Production, act: RecordedAction): Production {
-  const { [act.action]: change } = CHANGED;
-  if (change === undefined) return production;
+function applyAction(production: Production, act: RecordedAction): Production {
+  const { [act.action]: field } = AFFECTED_FIELDS;
+  if (field === undefined) return production;
   // If the gate stayed open, the next approval would open it again without an explicit action.
-  const isClosing = act.action === "revoke_credential" && isGateOpen(production);
-  return { ...production, ...(isClosing && { gate: act }), [change]: act };
+  const closesGate = act.action === "revoke_credential" && isGateOpen(production);
+  return { ...production, ...(closesGate && { gate: act }), [field]: act };
 }
 
 function decideCapability(
   capabilities: readonly Capability[],
-  { subject, wanted }: { readonly subject: string | null; readonly wanted: boolean },
+  { subject, shouldBeActive }: { readonly subject: string | null; readonly shouldBeActive: boolean },
 ): Outcome<void> {
   const capability = capabilities.find(({ name }) => name === subject);
   if (capability === undefined) {
-    if (wanted && subject !== null && capabilityKindOf(subject) !== undefined) return accept(undefined);
+    if (shouldBeActive && subject !== null && capabilityKindOf(subject) !== undefined)
+      return accept(undefined);
     const names = capabilities.map(({ name }) => name);
-    const fact = wanted ? "no_capability_to_enable" : "no_capability";
+    const fact = shouldBeActive ? "no_capability_to_enable" : "no_capability";
     return refuseFact(fact, { capability: printableLiteral(subject), names });
   }
-  const fact = wanted ? "capability_is_active" : "capability_is_inactive";
-  return capability.active === wanted ? refuseFact(fact, { name: capability.name }) : accept(undefined);
+  const fact = shouldBeActive ? "capability_is_active" : "capability_is_inactive";
+  return capability.active === shouldBeActive
+    ? refuseFact(fact, { name: capability.name })
+    : accept(undefined);
 }
 
 /** The kind of a capability; undefined if no store can have it. */
@@ -116,12 +121,12 @@ export function capabilityKindOf(name: string): Capability["kind"] | undefined {
 
 function decideApproval(
   prices: StoreStatus["prices"],
-  { subject, wanted }: { readonly subject: string | null; readonly wanted: boolean },
+  { subject, shouldBeApproved }: { readonly subject: string | null; readonly shouldBeApproved: boolean },
 ): Outcome<void> {
   const price = prices.find(({ id }) => id === subject);
   const name = printableLiteral(subject);
   if (price === undefined) return refuseFact("no_price", { price: name });
-  if (wanted && price.retired) return refuseFact("price_retired", { price: name });
-  const fact = wanted ? "price_is_approved" : "price_is_not_approved";
-  return price.approved === wanted ? refuseFact(fact, { price: name }) : accept(undefined);
+  if (shouldBeApproved && price.retired) return refuseFact("price_retired", { price: name });
+  const fact = shouldBeApproved ? "price_is_approved" : "price_is_not_approved";
+  return price.approved === shouldBeApproved ? refuseFact(fact, { price: name }) : accept(undefined);
 }

@@ -26,7 +26,7 @@ import type {
 const REQUEST_COMMAND = "checkout production request";
 const APPROVE_COMMAND = "checkout admin approve-credential";
 
-/** An item without its name, in both languages. */
+/** The result of an item, in both languages. */
 type ItemFinding = Pick<ChecklistItem, "status" | "next"> & {
   readonly reason: Words;
   readonly evidence?: readonly SaidEvidence[];
@@ -46,16 +46,23 @@ export function judgeItems(facts: ReadinessFacts, say: Translator = english): Ch
   return checklistOf(
     CHECKLIST_ITEMS.map((name) => {
       const { status, reason, evidence = [], assumptions = [], next } = ITEMS[name](facts);
-      const said = evidence.map(({ what, reference, at }) => ({ what: say(what), reference, at }));
-      return { name, status, reason: say(reason), evidence: said, assumptions: assumptions.map(say), next };
+      const shownEvidence = evidence.map(({ what, reference, at }) => ({ what: say(what), reference, at }));
+      return {
+        name,
+        status,
+        reason: say(reason),
+        evidence: shownEvidence,
+        assumptions: assumptions.map(say),
+        next,
+      };
     }),
   );
 }
 
 export function checklistOf(items: readonly ChecklistItem[]): Checklist {
   if (items.some(({ status }) => status !== "pass")) return { verdict: "not_ready", items };
-  const leans = items.some(({ assumptions }) => assumptions.length > 0);
-  return { verdict: leans ? "ready_with_risks" : "ready", items };
+  const hasRisks = items.some(({ assumptions }) => assumptions.length > 0);
+  return { verdict: hasRisks ? "ready_with_risks" : "ready", items };
 }
 
 function credentialItem({ production }: ReadinessFacts): ItemFinding {
@@ -100,10 +107,10 @@ function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFact
 /** The capabilities of each kind, active capabilities first. */
 function capabilityLines(capabilities: readonly Capability[]): Words[] {
   return CAPABILITY_KINDS.flatMap((kind) =>
-    [true, false].flatMap((isOn) => {
-      const names = capabilities.filter((row) => row.kind === kind && row.active === isOn);
-      const listedNames = names.map(({ name }) => name).join(", ");
-      return names.length === 0 ? [] : [SAID.capabilities(kind, isOn, listedNames)];
+    [true, false].flatMap((isActive) => {
+      const rows = capabilities.filter((row) => row.kind === kind && row.active === isActive);
+      const listedNames = rows.map(({ name }) => name).join(", ");
+      return rows.length === 0 ? [] : [SAID.capabilities(kind, isActive, listedNames)];
     }),
   );
 }
@@ -111,7 +118,7 @@ function capabilityLines(capabilities: readonly Capability[]): Words[] {
 const CAPABILITY_KINDS = ["payment_method", "currency"] as const;
 const LIST_CAPABILITIES = "checkout capabilities list";
 
-/** Each must be active, and there must be one of each kind. */
+/** Every capability must be active, and each kind must have one. */
 function judgeCapabilities(
   capabilities: readonly Capability[],
 ): Pick<ItemFinding, "reason" | "next"> & Partial<Pick<ItemFinding, "status">> {
@@ -122,30 +129,31 @@ function judgeCapabilities(
       reason: SAID.capabilitiesOff(inactiveNames.join(", ")),
       next: `checkout admin enable-capability ${firstName}`,
     };
-  const gap = CAPABILITY_KINDS.find((kind) => capabilities.every((row) => row.kind !== kind));
-  if (gap !== undefined) return { reason: SAID.capabilityMissing(gap), next: LIST_CAPABILITIES };
+  const missingKind = CAPABILITY_KINDS.find((kind) => capabilities.every((row) => row.kind !== kind));
+  if (missingKind !== undefined)
+    return { reason: SAID.capabilityMissing(missingKind), next: LIST_CAPABILITIES };
   return { status: "pass", reason: SAID.storeActive(capabilities.length), next: LIST_CAPABILITIES };
 }
 
 /** Return origins must be registered, and a drill must show that the shop does not treat a return as a payment. */
 function originsItem(facts: ReadinessFacts): ItemFinding {
   const { returnOrigins, browserReturn: drill } = facts;
-  const add = "checkout return-origins add https://shop.example --path /thanks";
-  if (returnOrigins.length === 0) return { status: "fail", reason: SAID.noOrigin, next: add };
+  const addCommand = "checkout return-origins add https://shop.example --path /thanks";
+  if (returnOrigins.length === 0) return { status: "fail", reason: SAID.noOrigin, next: addCommand };
   const title = SAID.browserReturnDrill;
   const proof = proofOf({ kind: "browser_return", what: title, subject: null, drill }, facts);
   const { status, risks } = proof;
   const isLocal = status === "pass" && returnOrigins.every(({ origin }) => isOnThisMachine(origin));
-  const count = SAID.origins(returnOrigins.length);
+  const countText = SAID.origins(returnOrigins.length);
   const registeredOrigins = returnOrigins.map(({ origin, createdAt }) =>
     evidenceOf([origin, origin], null, createdAt),
   );
   return {
     status,
-    reason: status === "pass" || proof.reason === undefined ? count : SAID.but(count, proof.reason),
+    reason: status === "pass" || proof.reason === undefined ? countText : SAID.but(countText, proof.reason),
     evidence: [...registeredOrigins, ...proof.evidence],
     assumptions: isLocal ? [SAID.originsOnlyLocal, ...risks] : risks,
-    next: isLocal && risks.length === 0 ? add : proof.next,
+    next: isLocal && risks.length === 0 ? addCommand : proof.next,
   };
 }
 
@@ -153,10 +161,12 @@ function isOnThisMachine(origin: string): boolean {
   return origin.startsWith("http:") || (URL.canParse(origin) && isLoopback(new URL(origin).hostname));
 }
 
-/** Counts also an endpoint that a drill is holding. Listeners do not count, because production has none. */
+/** An endpoint that a drill has paused counts as enabled. Listeners do not count, because production has none. */
 function webhookItem(facts: ReadinessFacts): ItemFinding {
   const knownEndpoints = facts.endpoints.filter(({ kind }) => kind === "url");
-  const active = knownEndpoints.filter(({ state, pausedBy }) => state === "enabled" || pausedBy === "drill");
+  const activeEndpoints = knownEndpoints.filter(
+    ({ state, pausedBy }) => state === "enabled" || pausedBy === "drill",
+  );
   const pausedEndpoints = knownEndpoints
     .filter(({ state }) => state === "paused")
     .map((endpoint) => evidenceOf(SAID.endpointPaused(endpoint.url, reasonWords(endpoint)), endpoint.id));
@@ -167,12 +177,18 @@ function webhookItem(facts: ReadinessFacts): ItemFinding {
       reason: SAID.noEndpoint,
       next: "checkout endpoints add http://localhost:3000/hooks",
     };
-  if (active.length === 0) {
+  if (activeEndpoints.length === 0) {
     const next = `checkout endpoints enable ${firstEndpoint.id}`;
     return { status: "fail", reason: SAID.noEndpointEnabled, evidence: pausedEndpoints, next };
   }
-  const proofs = [...active.map((endpoint) => webhookProof(endpoint, facts)), duplicatesProof(facts, active)];
-  return judgeByProofs(proofs, { passed: SAID.webhooksPassed(active.length), also: pausedEndpoints });
+  const proofs = [
+    ...activeEndpoints.map((endpoint) => webhookProof(endpoint, facts)),
+    duplicatesProof(facts, activeEndpoints),
+  ];
+  return judgeByProofs(proofs, {
+    passedReason: SAID.webhooksPassed(activeEndpoints.length),
+    moreEvidence: pausedEndpoints,
+  });
 }
 
 /** A receiver might accept only webhook.test: only order events prove other types (decision 67). */
@@ -194,29 +210,35 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
   return { ...proof, risks: risksIn(drill.steps).map(wordsOf) };
 }
 
-/** Logged requests prove nothing: any client could have sent them, even one that confuses its keys. */
+/** Logged requests prove nothing: any client could have sent them, even a client that confuses its keys. */
 function idempotencyItem(facts: ReadinessFacts): ItemFinding {
   const { storeId: subject, idempotency } = facts;
   const { replayed, refused, drill } = idempotency;
   const title = SAID.idempotencyDrill;
   const claim = { kind: "idempotency", what: title, subject, changed: SAID.storeChanged, drill } as const;
   const keyEvidence = [...keyUse(replayed, SAID.keyReplayed), ...keyUse(refused, SAID.keyRefused)];
-  return judgeByProofs([proofOf(claim, facts)], { passed: SAID.idempotencyPassed, also: keyEvidence });
+  return judgeByProofs([proofOf(claim, facts)], {
+    passedReason: SAID.idempotencyPassed,
+    moreEvidence: keyEvidence,
+  });
 }
 
-/** An item that depends on its drills; `also` is further evidence that does not affect the result. */
+/** An item that depends on its drills; `moreEvidence` does not affect the result. */
 function judgeByProofs(
   proofs: readonly Proof[],
-  { passed, also }: { readonly passed: Words; readonly also: readonly SaidEvidence[] },
+  {
+    passedReason,
+    moreEvidence,
+  }: { readonly passedReason: Words; readonly moreEvidence: readonly SaidEvidence[] },
 ): ItemFinding {
   const worst = worstProof(proofs);
-  const evidence = [...proofs.flatMap((proof) => proof.evidence), ...also];
+  const evidence = [...proofs.flatMap((proof) => proof.evidence), ...moreEvidence];
   if (worst !== undefined) {
-    const { status, reason = passed, next } = worst;
+    const { status, reason = passedReason, next } = worst;
     return { status, reason, evidence, next };
   }
   const assumptions = proofs.flatMap(({ risks }) => risks);
-  const reason = proofs.find((proof) => proof.reason !== undefined)?.reason ?? passed;
+  const reason = proofs.find((proof) => proof.reason !== undefined)?.reason ?? passedReason;
   const next = (proofs.find(({ risks }) => risks.length > 0) ?? proofs[0])?.next ?? "";
   return { status: "pass", reason, evidence, assumptions, next };
 }

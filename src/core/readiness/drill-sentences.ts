@@ -24,8 +24,8 @@ export const EXPECTED_RESULTS = {
   ],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** A text with the names of a dialect; a name of letters only is a word, too, and stays. */
-function nameRow(text: string, names: string): string {
+/** A text with the names of a dialect; a name of letters only may be an ordinary word, and stays. */
+function replaceNames(text: string, names: string): string {
   const pairs = new Map(names.split(", ").map((pair) => pair.split(" → ") as [string, string]));
   return text.replace(/[A-Za-z]+(?:[._-][A-Za-z]+)+/g, (name) => {
     const otherName = pairs.get(name);
@@ -34,7 +34,7 @@ function nameRow(text: string, names: string): string {
 }
 
 export const STEP_RESULTS = {
-  in_names: (text, names) => [nameRow(text, names), nameRow(text, names)],
+  in_names: (text, names) => [replaceNames(text, names), replaceNames(text, names)],
   answered: (answers, view) => [`answered ${answers}; ${view}`, `返回 ${answers}；${view}`],
   not_sent: (count) => [
     `${count} requests were not sent: the drill stopped early`,
@@ -82,7 +82,7 @@ const FAILURES = {
 } as const;
 export type FailureCode = keyof typeof FAILURES;
 
-/** The same with the failure's own text, and with the time that it took. */
+/** The failures with their own texts, and with the time that they took. */
 export const FAILURE_RESULTS: Readonly<Record<string, DrillSentence>> = Object.fromEntries(
   Object.entries(FAILURES).flatMap(([code, chinese]): (readonly [string, DrillSentence])[] => [
     [

@@ -3,9 +3,9 @@ import { moment, textUpTo, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import { DRILL_KINDS } from "./names.ts";
 
-const MAX_TEXT = 2000;
+const MAX_TEXT_LENGTH = 2000;
 
-export const drillText = textUpTo(MAX_TEXT);
+export const drillText = textUpTo(MAX_TEXT_LENGTH);
 const MAX_VALUES = 8;
 const factOfTexts = z.strictObject({
   fact: drillText,

@@ -25,12 +25,12 @@ export const DRILL_NAMES = {
 };
 export type DrillKind = keyof typeof DRILL_NAMES;
 
-/** Judges every part. */
+/** The command that judges every part. */
 export const RUN_COMMAND = "checkout checklist run";
 
 export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];
 
-/** A run of the checklist, `explore --receiver`, and a command that needs an API key of its own. */
+/** The purposes of a lease: a run of the checklist, `explore --receiver`, or a command that needs its own API key. */
 export const LEASE_KINDS = ["duplicates", "explore", "key"] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 

@@ -14,43 +14,46 @@ const CREATE_DECISION = 20;
 
 /** Judges a service by its calibration record. Facts that v1 does not show are `unknown`, always including the production gate. */
 export function judgeService(record: Calibration | undefined, calibrateCommand: string): Checklist {
-  const open = (title: string, next = calibrateCommand): ItemFinding => ({
+  const openFinding = (title: string, next = calibrateCommand): ItemFinding => ({
     status: "unknown",
     reason: `${title}; ${PORTAL_HINT}`,
     evidence: [],
     assumptions: [],
     next,
   });
-  const noRecord = open("there is no calibration record of this service");
+  const noRecord = openFinding("there is no calibration record of this service");
   const findings = {
     production_credential:
       record === undefined
         ? noRecord
-        : open("the calibration record says only that the service accepted a credential in test mode"),
-    store_active: record === undefined ? noRecord : storeItem(record, open),
-    return_origins: open("v1 does not show return origins", "checkout return-origins list"),
-    webhook_verification: open("v1 does not show webhook endpoints", RUN_COMMAND),
-    idempotency_replay: record === undefined ? noRecord : idempotencyItem(record, open),
-    production_gate: open("v1 does not show the production gate", "checkout whoami"),
+        : openFinding("the calibration record says only that the service accepted a credential in test mode"),
+    store_active: record === undefined ? noRecord : storeItem(record, openFinding),
+    return_origins: openFinding("v1 does not show return origins", "checkout return-origins list"),
+    webhook_verification: openFinding("v1 does not show webhook endpoints", RUN_COMMAND),
+    idempotency_replay: record === undefined ? noRecord : idempotencyItem(record, openFinding),
+    production_gate: openFinding("v1 does not show the production gate", "checkout whoami"),
   } satisfies Record<ItemName, ItemFinding>;
   return checklistOf(CHECKLIST_ITEMS.map((name) => Object.assign({ name }, findings[name])));
 }
 
-type OpenFinding = (what: string) => ItemFinding;
+type OpenFinding = (title: string) => ItemFinding;
 
-function storeItem(record: Calibration, open: OpenFinding): ItemFinding {
+function storeItem(record: Calibration, openFinding: OpenFinding): ItemFinding {
   const isActive = verdictOn(record, CREATE_DECISION) === "confirmed";
   const title = isActive
     ? "the store created an order; v1 does not show its other capabilities"
     : "the calibration record does not confirm that the store creates orders";
-  return { ...open(title), evidence: evidenceOf(record, CREATE_DECISION) };
+  return { ...openFinding(title), evidence: evidenceOf(record, CREATE_DECISION) };
 }
 
 /** A difference is no failure: the record also compares codes and bytes, which the interface does not state. */
-function idempotencyItem(record: Calibration, open: OpenFinding): ItemFinding {
+function idempotencyItem(record: Calibration, openFinding: OpenFinding): ItemFinding {
   const evidence = evidenceOf(record, IDEMPOTENCY_DECISION);
   if (verdictOn(record, IDEMPOTENCY_DECISION) !== "confirmed")
-    return { ...open("the calibration record does not confirm that a key is used for one order"), evidence };
+    return {
+      ...openFinding("the calibration record does not confirm that a key is used for one order"),
+      evidence,
+    };
   return {
     status: "pass",
     reason: "the service answered a repeated create with the same order, and refused its key for another",
@@ -61,8 +64,8 @@ function idempotencyItem(record: Calibration, open: OpenFinding): ItemFinding {
 }
 
 function evidenceOf({ assumptions, at }: Calibration, decision: number): Evidence[] {
-  const match = assumptions.find((assumption) => assumption.decision === decision);
-  return match === undefined ? [] : [{ what: assumptionLine(match), reference: null, at: Date.parse(at) }];
+  const row = assumptions.find((assumption) => assumption.decision === decision);
+  return row === undefined ? [] : [{ what: assumptionLine(row), reference: null, at: Date.parse(at) }];
 }
 
 function assumptionLine({ decision, verdict, expected, request, answer }: CalibratedAssumption): string {

@@ -36,15 +36,16 @@ export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 /** The last drill counts; a failed drill counts until a later drill passes or is waived. A waiver is a risk. */
 export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
   const { kind, what, drill } = claim;
-  const evidence = drill === null ? [] : drillAs(what, drill);
-  const base = { evidence, risks: [], next: RUN_COMMAND };
+  const evidence = drill === null ? [] : drillEvidence(what, drill);
+  const commonFields = { evidence, risks: [], next: RUN_COMMAND };
   const cause = drill === null ? SAID.notRun : invalidity(claim, drill, now);
-  if (drill?.passed === true && cause === undefined) return { ...base, status: "pass", reason: undefined };
+  if (drill?.passed === true && cause === undefined)
+    return { ...commonFields, status: "pass", reason: undefined };
   const waiver = waivers.find((entry) => entry.drill === kind && staleness(entry, now) === undefined);
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
-    return { ...base, status: "pass", reason: SAID.waived(what), risks: [riskOf(waiver)] };
-  if (cause !== undefined) return { ...base, status: "unknown", reason: SAID.invalid(what, cause) };
-  return { ...base, status: "fail", reason: SAID.failed(what, failureOf(drill)) };
+    return { ...commonFields, status: "pass", reason: SAID.waived(what), risks: [riskOf(waiver)] };
+  if (cause !== undefined) return { ...commonFields, status: "unknown", reason: SAID.invalid(what, cause) };
+  return { ...commonFields, status: "fail", reason: SAID.failed(what, failureOf(drill)) };
 }
 
 /** The first failing proof, otherwise the first unknown proof; undefined if all pass. */
@@ -80,12 +81,12 @@ export function evidenceOf(
 }
 
 /** A drill as evidence, with its first failed steps. */
-function drillAs(title: Words, { id, passed, steps, at }: DrillFact): SaidEvidence[] {
+function drillEvidence(title: Words, { id, passed, steps, at }: DrillFact): SaidEvidence[] {
   const failedSteps = steps.filter((step) => !step.passed);
   const hiddenCount = failedSteps.length - MAX_STEPS_SHOWN;
   return [
     evidenceOf(SAID.ended(title, passed, steps.length - failedSteps.length, steps.length), id, at),
-    ...failedSteps.slice(0, MAX_STEPS_SHOWN).map((step) => evidenceOf(stepSaid(step), step.reference, at)),
+    ...failedSteps.slice(0, MAX_STEPS_SHOWN).map((step) => evidenceOf(stepWords(step), step.reference, at)),
     ...(hiddenCount > 0 ? [evidenceOf(SAID.moreFailed(hiddenCount), id, at)] : []),
   ];
 }
@@ -94,9 +95,9 @@ function failureOf(drill: DrillFact | null): Words {
   const failedStep = drill?.steps.find(({ passed }) => !passed);
   if (failedStep === undefined) return SAID.notFinished;
   const { name, cause } = failedStep;
-  return cause === null ? stepSaid(failedStep) : SAID.stepCause(name, wordsOf(cause));
+  return cause === null ? stepWords(failedStep) : SAID.stepCause(name, wordsOf(cause));
 }
 
-function stepSaid({ name, expected, got }: DrillStep): Words {
+function stepWords({ name, expected, got }: DrillStep): Words {
   return SAID.step(name, wordsOf(expected), wordsOf(got));
 }

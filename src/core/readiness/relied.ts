@@ -43,6 +43,6 @@ export function decisionsOfCreate(
 }
 
 /** Decisions that an accepted delivery relied on, by its number of attempts. */
-export function decisionsOfDelivery(tries: number): DecisionNumbers {
-  return tries > 1 ? RETRY_DECISIONS : DELIVERY_DECISIONS;
+export function decisionsOfDelivery(attemptCount: number): DecisionNumbers {
+  return attemptCount > 1 ? RETRY_DECISIONS : DELIVERY_DECISIONS;
 }

@@ -12,7 +12,7 @@ export type ChecklistReport = Checklist & {
   readonly source: "sandbox" | "service";
   /** The service's base URL. */
   readonly service: string;
-  /** Null for a service, which does not reveal it. */
+  /** Null for a service, which does not reveal its store. */
   readonly storeId: string | null;
   /** Milliseconds; by the store's clock for a sandbox, by this machine's clock for a service. */
   readonly judgedAt: number;
@@ -69,12 +69,12 @@ function calibrationJson(record: Calibration) {
 export function calibrationLine({ calibration }: ChecklistReport): string | undefined {
   if (calibration === null) return undefined;
   const { record, ageMs } = calibration;
-  const { confirmed, contradicted, not_observed: unobservedRows } = verdictsOf(record);
-  const namedAssumptions =
+  const { confirmed, contradicted, not_observed: unobservedDecisions } = verdictsOf(record);
+  const contradictedText =
     contradicted.length === 0
       ? ""
       : ` (${contradicted.map((decision) => `${decision} ${english(titleOf(decision))}`).join(", ")})`;
-  return `Calibrated with ${record.service}, ${spanText(ageMs, english)} ago: ${confirmed.length} confirmed, ${contradicted.length} contradicted${namedAssumptions}, ${unobservedRows.length} not observed`;
+  return `Calibrated with ${record.service}, ${spanText(ageMs, english)} ago: ${confirmed.length} confirmed, ${contradicted.length} contradicted${contradictedText}, ${unobservedDecisions.length} not observed`;
 }
 
 /** The last exploration in one line: its schedules, its findings and its age. */
@@ -93,12 +93,12 @@ function evidenceJson({ at, ...fields }: Evidence) {
 export function verdictLine({ verdict, items }: Checklist): string {
   const passedCount = items.filter(({ status }) => status === "pass").length;
   const risks = items.flatMap(({ assumptions }) => assumptions).length;
-  const leaning = risks === 0 ? "" : `, with ${risks === 1 ? "a risk" : `${risks} risks`}`;
-  const isWhole = items.length === CHECKLIST_ITEMS.length;
-  const count = isWhole
+  const risksText = risks === 0 ? "" : `, with ${risks === 1 ? "a risk" : `${risks} risks`}`;
+  const isComplete = items.length === CHECKLIST_ITEMS.length;
+  const countText = isComplete
     ? `: ${passedCount} of ${items.length} items pass`
     : `; ${passedCount} of the ${items.length} shown here pass`;
-  return `${english(READINESS_SENTENCES.verdict[verdict])}${count}${leaning}`;
+  return `${english(READINESS_SENTENCES.verdict[verdict])}${countText}${risksText}`;
 }
 
 /** A piece of evidence as one line: name, id, time. */

@@ -81,11 +81,11 @@ const evidence = z.object({
   what: z.string(),
   /** The id of the evidence, if it has one. */
   reference: z.nullable(z.string()),
-  /** By the store's clock; null if not known. */
+  /** By the store's clock; null if unknown. */
   at: z.nullable(moment),
 });
 export type Evidence = DomainOf<typeof evidence>;
-/** The same in both languages. */
+/** Evidence in both languages. */
 export type SaidEvidence = Omit<Evidence, "what"> & { readonly what: Words };
 
 const checklistItem = z.object({
@@ -101,19 +101,19 @@ const checklistItem = z.object({
 });
 export type ChecklistItem = DomainOf<typeof checklistItem>;
 
-/** Limits of what is kept of a search for faults that break a purchase (`checkout explore`): its places, the actions at a place, and the lengths of their names. */
+/** Limits of a stored exploration: its places, the actions at a place, and the lengths of their names. */
 const MAX_PLACES = 200;
 const MAX_ACTIONS = 50;
-const MAX_PLACE = 300;
-const MAX_ACTION = 50;
+const MAX_PLACE_LENGTH = 300;
+const MAX_ACTION_LENGTH = 50;
 
-const actions = z.array(nonEmptyText(MAX_ACTION)).check(z.maxLength(MAX_ACTIONS));
+const actions = z.array(nonEmptyText(MAX_ACTION_LENGTH)).check(z.maxLength(MAX_ACTIONS));
 /** The results of single faults at a place, by action; at the place `payer`, by the payer's outcome. */
 export const placeResults = z.strictObject({
-  place: nonEmptyText(MAX_PLACE),
+  place: nonEmptyText(MAX_PLACE_LENGTH),
   held: actions,
   broken: actions,
-  /** Left out by the budget, broken once but not again, or with a payment event that was lost for good. */
+  /** Outside the budget, broken once but not again, or with a payment event that was lost for good. */
   notJudged: actions,
 });
 export type PlaceResults = DomainOf<typeof placeResults>;
@@ -155,7 +155,7 @@ const SUBJECT_ACTIONS = ["enable_capability", "disable_capability", "approve_pri
 type SubjectAction = (typeof SUBJECT_ACTIONS)[number];
 type StoreAction = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], SubjectAction>;
 const STORE_ACTIONS = ADMINISTRATOR_ACTIONS.filter(
-  (action): action is StoreAction => !SUBJECT_ACTIONS.some((storeAction) => storeAction === action),
+  (action): action is StoreAction => !SUBJECT_ACTIONS.some((subjectAction) => subjectAction === action),
 );
 /** An action of an administrator. */
 export const actionRequest = z.discriminatedUnion("action", [

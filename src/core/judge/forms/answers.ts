@@ -5,7 +5,7 @@ import type { SaidValue } from "../../readiness/drill-shapes.ts";
 import { factOf } from "../../readiness/drills/said.ts";
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 import type { Form } from "../../readiness/drills/webhook-case.ts";
-import { DRILL_CASES, FIRST_CASES, twinOf, type CaseName } from "../../readiness/drills/webhook.ts";
+import { DRILL_CASES, FIRST_CASES, testFormOf, type CaseName } from "../../readiness/drills/webhook.ts";
 
 /** The result of one case: the receiver's answer, or why there is none. */
 export type CaseResult = {
@@ -38,22 +38,22 @@ export type AnswerKind =
   | "unsent";
 
 export type AnswerPattern = Pick<DrillResults, "probed"> & {
-  readonly kind: (name: CaseName) => AnswerKind;
+  readonly kindOfCase: (name: CaseName) => AnswerKind;
   /** The observed fault of a case without an answer. */
   readonly faultOf: (name: CaseName) => ConnectionFault | "elsewhere" | undefined;
   /** Whether each of these cases has this result. */
-  readonly all: (kind: AnswerKind, names: readonly CaseName[]) => boolean;
-  readonly answered: readonly CaseName[];
+  readonly areAll: (kind: AnswerKind, names: readonly CaseName[]) => boolean;
+  readonly answeredCases: readonly CaseName[];
   /** The answered cases, except requests that the service never sends. */
-  readonly plain: readonly CaseName[];
+  readonly serviceCases: readonly CaseName[];
   /** Whether two cases received the same answer, ignoring ids and numbers. */
-  readonly alike: (one: CaseName, other: CaseName) => boolean;
+  readonly areAlike: (left: CaseName, right: CaseName) => boolean;
   /** Whether valid events were answered as if the route did not exist. */
-  readonly isNowhere: boolean;
+  readonly isRouteMissing: boolean;
   /** Whether `wrong_secret` was signed with a secret that had been active. */
-  readonly usedRetired: boolean;
+  readonly usesRetiredSecret: boolean;
   /** Whether an accepted case was refused when it was sent again. */
-  readonly wavers: boolean;
+  readonly isInconsistent: boolean;
 };
 
 /** The expected answers to requests that the service never sends. */
@@ -61,7 +61,7 @@ export const UNSENT_BY_SERVICE: ReadonlySet<Form["expected"]> = new Set(["not 2x
 /** Statuses of a missing route: not found, method not allowed, gone. */
 const MISSING_ROUTE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
 /** Maximum number of cases that are sent a second time. */
-const MAX_REPEATED = 8;
+const MAX_REPEATED_CASES = 8;
 
 export type DrillResults = {
   readonly results: readonly CaseResult[];
@@ -86,35 +86,37 @@ export const REORDERED_CASES = [
 ] as const;
 
 export function patternOf({ results, repeated, usedRetired, probed }: DrillResults): AnswerPattern {
-  const kind = kindsIn(results);
-  const answers = new Map(results.map(({ name, answer }) => [name, shapeOf(answer)]));
+  const kindOfCase = kindLookup(results);
+  const answers = new Map(results.map(({ name, answer }) => [name, comparableAnswer(answer)]));
   const answeredCases = results.filter(({ answer }) => "status" in answer).map(({ name }) => name);
   const faults = new Map(
     results.map(({ name, answer }) => [name, "error" in answer ? answer.fault : undefined]),
   );
   return {
-    kind,
+    kindOfCase,
     faultOf: (name) => faults.get(name),
-    all: (wantedKind, names) => names.every((name) => kind(name) === wantedKind),
-    alike: (left, right) => answers.get(left) === answers.get(right),
-    answered: answeredCases,
-    plain: answeredCases.filter((name) => !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
-    isNowhere: results
+    areAll: (wantedKind, names) => names.every((name) => kindOfCase(name) === wantedKind),
+    areAlike: (left, right) => answers.get(left) === answers.get(right),
+    answeredCases,
+    serviceCases: answeredCases.filter((name) => !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
+    isRouteMissing: results
       .filter(({ name }) => GOOD_CASES.includes(name))
       .every(({ answer }) => "status" in answer && MISSING_ROUTE_STATUSES.has(answer.status)),
-    usedRetired,
+    usesRetiredSecret: usedRetired,
     probed,
-    wavers: repeated.some((result) => kindOf(result) === "refused" && kind(result.name) === "taken"),
+    isInconsistent: repeated.some(
+      (result) => kindOf(result) === "refused" && kindOfCase(result.name) === "taken",
+    ),
   };
 }
 
-function kindsIn(results: readonly CaseResult[]): AnswerPattern["kind"] {
+function kindLookup(results: readonly CaseResult[]): AnswerPattern["kindOfCase"] {
   const kinds = new Map(results.map((result) => [result.name, kindOf(result)]));
   return (name) => kinds.get(name) ?? "unsent";
 }
 
 /** An answer without its variable parts: ids, times, counts. */
-function shapeOf(answer: CaseResult["answer"]): string {
+function comparableAnswer(answer: CaseResult["answer"]): string {
   if ("error" in answer) return answer.error;
   return `${answer.status} ${answer.body.replace(UUIDS, "").replace(/\d+/g, "0")}`;
 }
@@ -123,21 +125,21 @@ const UUIDS = new RegExp(UUID_SOURCE, "gi");
 
 /** The accepted forged cases to send again: a receiver that verifies only some requests will refuse some of them. */
 export function forgeriesToRepeat(results: readonly CaseResult[]): readonly CaseName[] {
-  const takenForms = results.filter(
-    (name) =>
-      kindOf(name) === "taken" &&
-      isForged(name.name) &&
-      !FIRST_CASES.has(name.name) &&
-      !isTakenByChance(name.name),
+  const acceptedForgeries = results.filter(
+    (result) =>
+      kindOf(result) === "taken" &&
+      isForged(result.name) &&
+      !FIRST_CASES.has(result.name) &&
+      !mayPassByChance(result.name),
   );
-  return takenForms.slice(0, MAX_REPEATED).map(({ name }) => name);
+  return acceptedForgeries.slice(0, MAX_REPEATED_CASES).map(({ name }) => name);
 }
 
-/** Only for a receiver that refuses all events: one that accepts forgeries would accept any mistake. */
+/** Only if the receiver refuses all events: a receiver that accepts forgeries would accept any mistake. */
 export function isWorthProbing(results: readonly CaseResult[]): boolean {
-  const kind = kindsIn(results);
-  const goodKind = kind("good_event");
-  return (goodKind === "refused" || goodKind === "failed") && kind("bad_signature") !== "taken";
+  const kindOfCase = kindLookup(results);
+  const goodKind = kindOfCase("good_event");
+  return (goodKind === "refused" || goodKind === "failed") && kindOfCase("bad_signature") !== "taken";
 }
 
 export function isAccepted({ answer }: Pick<CaseResult, "answer">): boolean {
@@ -162,14 +164,17 @@ function isForged(name: CaseName): boolean {
 }
 
 /** Whether a receiver that compares only some digits may accept one signature of the case and refuse the next. */
-function isTakenByChance(name: CaseName): boolean {
-  return [...REORDERED_CASES, "many_signatures"].includes(twinOf(name) ?? name);
+function mayPassByChance(name: CaseName): boolean {
+  return [...REORDERED_CASES, "many_signatures"].includes(testFormOf(name) ?? name);
 }
 
 export function caseResult({ answer, milliseconds }: CaseResult): SaidValue {
-  const ms = `${milliseconds}`;
-  if ("error" in answer) return factOf(`no_answer_after:${answer.error}`, ms, excerpt(answer.message));
+  const durationText = `${milliseconds}`;
+  if ("error" in answer)
+    return factOf(`no_answer_after:${answer.error}`, durationText, excerpt(answer.message));
   const { status, body } = answer;
-  const isTold = body !== "" && status >= 300;
-  return isTold ? factOf("after_with", `${status}`, ms, excerpt(body)) : factOf("after", `${status}`, ms);
+  const isBodyShown = body !== "" && status >= 300;
+  return isBodyShown
+    ? factOf("after_with", `${status}`, durationText, excerpt(body))
+    : factOf("after", `${status}`, durationText);
 }

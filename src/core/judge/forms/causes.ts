@@ -3,7 +3,7 @@ import { factOf, inNames } from "../../readiness/drills/said.ts";
 import type { DrillCause, DrillNote } from "../../readiness/drills/webhook-advice.ts";
 import type { Dialect } from "../../shape/dialect.ts";
 import { deliveryDifferences } from "../../webhook/dialect-differences.ts";
-import { DRILL_CASES, NOT_SENT_STEP, twinOf, type CaseName } from "../../readiness/drills/webhook.ts";
+import { DRILL_CASES, NOT_SENT_STEP, testFormOf, type CaseName } from "../../readiness/drills/webhook.ts";
 import type { Form } from "../../readiness/drills/webhook-case.ts";
 import {
   caseResult,
@@ -17,7 +17,7 @@ import {
 import { LEAVES, STALE_CASES, type ByAnswer, type Needs } from "./leaves.ts";
 import type { DrillStep, Said, SaidValue } from "../../readiness/drill-shapes.ts";
 
-/** One step for all cases that were not sent. Commands in the causes name this endpoint. */
+/** A step for each case, and one step for all cases that were not sent. Commands in the causes name the endpoint. */
 export function drillSteps(
   drillResults: DrillResults,
   { endpointId, dialect }: { readonly endpointId: string; readonly dialect: Dialect | undefined },
@@ -27,11 +27,14 @@ export function drillSteps(
   const results = new Map(drillResults.results.map((result) => [result.name, result]));
   const { causes, notes } = explainCases(drillResults);
   const unexplainedCase = names.find((name) => causes.get(name) === "not_explained");
-  const say = (code: DrillCause | DrillNote | undefined): Said | null => {
+  const sentenceOf = (code: DrillCause | DrillNote | undefined): Said | null => {
     if (code === undefined) return null;
     // One text for all unexplained answers, so that they are shown together.
     if (code === "not_explained")
-      return contrast(unexplainedCase === undefined ? undefined : results.get(unexplainedCase), drillResults);
+      return contrastAnswers(
+        unexplainedCase === undefined ? undefined : results.get(unexplainedCase),
+        drillResults,
+      );
     return code === "default_names"
       ? factOf(code, differences ?? "")
       : inNames(differences, factOf(code, endpointId));
@@ -46,26 +49,30 @@ export function drillSteps(
         passed: !causes.has(name),
         expected: expected === "2xx" || expected === "4xx" ? expected : factOf(expected),
         got: caseResult(result),
-        cause: say(causes.get(name) ?? notes.get(name)),
+        cause: sentenceOf(causes.get(name) ?? notes.get(name)),
         reference: result.eventId,
       },
     ];
   });
-  const leftName = names.find((name) => !results.has(name));
-  const leftCause = leftName === undefined ? undefined : causes.get(leftName);
-  if (leftCause === undefined) return sentSteps;
+  const unsentName = names.find((name) => !results.has(name));
+  const unsentCause = unsentName === undefined ? undefined : causes.get(unsentName);
+  if (unsentCause === undefined) return sentSteps;
   const got = factOf("not_sent", String(names.length - sentSteps.length));
-  const restStep = { name: NOT_SENT_STEP, passed: false, expected: factOf("answer"), got, reference: null };
-  return [...sentSteps, { ...restStep, cause: say(leftCause) }];
+  const unsentStep = { name: NOT_SENT_STEP, passed: false, expected: factOf("answer"), got, reference: null };
+  return [...sentSteps, { ...unsentStep, cause: sentenceOf(unsentCause) }];
 }
 
-/** An answer that nothing explains, beside the first one that differs from it. */
-function contrast(result: CaseResult | undefined, { results }: DrillResults): Said {
-  const [first] = results;
-  const pick = result ?? first;
-  const otherResult = results.find((rival) => pick !== undefined && kindOf(rival) !== kindOf(pick)) ?? first;
-  const bothResults = [pick, otherResult].flatMap((shownCase): SaidValue[] =>
-    shownCase === undefined ? [] : [factOf(`form:${shownCase.name}`), caseResult(shownCase)],
+/** An unexplained answer, beside the first answer of another kind. */
+function contrastAnswers(result: CaseResult | undefined, { results }: DrillResults): Said {
+  const [firstResult] = results;
+  const shownResult = result ?? firstResult;
+  const otherResult =
+    results.find((candidate) => shownResult !== undefined && kindOf(candidate) !== kindOf(shownResult)) ??
+    firstResult;
+  const bothResults = [shownResult, otherResult].flatMap((caseResultShown): SaidValue[] =>
+    caseResultShown === undefined
+      ? []
+      : [factOf(`form:${caseResultShown.name}`), caseResult(caseResultShown)],
   );
   return factOf("not_explained", ...bothResults);
 }
@@ -79,7 +86,7 @@ export function explainCases(
   readonly notes: ReadonlyMap<CaseName, DrillNote>;
 } {
   const pattern = { ...patternOf(drillResults), leaves };
-  const failedCases = drillResults.names.filter((name) => !isPassed(name, pattern));
+  const failedCases = drillResults.names.filter((name) => !hasPassed(name, pattern));
   const causes = new Map(failedCases.map((name) => [name, causeOf(name, pattern)]));
   if (causes.size > 0) return { causes, notes: new Map() };
   const notes = drillResults.names.flatMap((name): [CaseName, DrillNote][] => {
@@ -96,21 +103,21 @@ function noteOf(
   result: CaseResult | undefined,
 ): DrillNote | undefined {
   if (result?.limited === true) return "rate_limited_for_a_while";
-  if (isKnownBeforeAge(name, pattern)) return "dedups_before_age";
-  const kind = pattern.kind(name);
+  if (recognisesBeforeAge(name, pattern)) return "dedups_before_age";
+  const kind = pattern.kindOfCase(name);
   const form = DRILL_CASES[name];
   return kind === "taken" || kind === "refused" ? form.notes?.[kind] : undefined;
 }
 
-function isPassed(name: CaseName, pattern: AnswerPattern): boolean {
+function hasPassed(name: CaseName, pattern: AnswerPattern): boolean {
   if (name === "other_event_id" && believesHeader(pattern)) return false;
-  if (isKnownBeforeAge(name, pattern) || isOtherRoute(name, pattern)) return true;
-  return RIGHT_ANSWERS[DRILL_CASES[name].expected].includes(pattern.kind(name));
+  if (recognisesBeforeAge(name, pattern) || isOtherRoute(name, pattern)) return true;
+  return RIGHT_ANSWERS[DRILL_CASES[name].expected].includes(pattern.kindOfCase(name));
 }
 
 /** Whether the path with a trailing slash leads to another route, which answers differently. */
-function isOtherRoute(name: CaseName, { alike }: AnswerPattern): boolean {
-  return (name === "final_slash" || name === "payment_final_slash") && !alike(name, "good_event");
+function isOtherRoute(name: CaseName, { areAlike }: AnswerPattern): boolean {
+  return (name === "final_slash" || name === "payment_final_slash") && !areAlike(name, "good_event");
 }
 
 const RIGHT_ANSWERS: Readonly<Record<Form["expected"], readonly AnswerKind[]>> = {
@@ -121,46 +128,47 @@ const RIGHT_ANSWERS: Readonly<Record<Form["expected"], readonly AnswerKind[]>> =
   any: ["taken", "refused", "redirected", "failed", "lost"],
 };
 
-/** It recognises the event before it checks the age, and does not repeat its work. */
-function isKnownBeforeAge(name: CaseName, { all }: AnswerPattern): boolean {
+/** Whether the receiver recognises an event before it checks the age, and does not repeat its work. */
+function recognisesBeforeAge(name: CaseName, { areAll }: AnswerPattern): boolean {
   const orderCases = STALE_CASES.map((staleCase): CaseName => `payment_${staleCase}`);
-  return orderCases.includes(name) && all("refused", STALE_CASES) && all("taken", orderCases);
+  return orderCases.includes(name) && areAll("refused", STALE_CASES) && areAll("taken", orderCases);
 }
 
 /** Whether the receiver trusts the event id header: it answers a known event with another id like a new event. */
-function believesHeader({ kind, alike }: AnswerPattern): boolean {
+function believesHeader({ kindOfCase, areAlike }: AnswerPattern): boolean {
   return (
-    kind("other_event_id") === "taken" &&
-    alike("other_event_id", "good_event") &&
-    !alike("other_event_id", "duplicate")
+    kindOfCase("other_event_id") === "taken" &&
+    areAlike("other_event_id", "good_event") &&
+    !areAlike("other_event_id", "duplicate")
   );
 }
 
 /** The answers, and the table that explains them. */
-type Explained = AnswerPattern & { readonly leaves: typeof LEAVES };
+type PatternWithLeaves = AnswerPattern & { readonly leaves: typeof LEAVES };
 
 /** The cause of an answer: the first leaf whose needs are met, else the cause that the form itself shows. */
-function causeOf(name: CaseName, pattern: Explained): DrillCause {
-  const kind = pattern.kind(name);
-  const twin = twinOf(name);
+function causeOf(name: CaseName, pattern: PatternWithLeaves): DrillCause {
+  const kind = pattern.kindOfCase(name);
+  const testForm = testFormOf(name);
   // The same result for webhook.test has the same cause.
-  if (twin !== undefined && pattern.kind(twin) === kind) return causeOf(twin, pattern);
+  if (testForm !== undefined && pattern.kindOfCase(testForm) === kind) return causeOf(testForm, pattern);
   const { expected, cause: ownCause } = DRILL_CASES[name];
-  const isBad = expected !== "2xx";
-  if (pattern.probed !== undefined && isAnswer(kind) && !(kind === "failed" && isBad)) return pattern.probed;
+  const mayBeRefused = expected !== "2xx";
+  if (pattern.probed !== undefined && isAnswer(kind) && !(kind === "failed" && mayBeRefused))
+    return pattern.probed;
   const leaf = pattern.leaves[kind]?.find((candidate) => {
-    const isOfForm = candidate.forms === undefined || candidate.forms.includes(name);
-    const isAlike = !("likeThat" in candidate) || pattern.kind(candidate.likeThat) === kind;
-    return isOfForm && isAlike && isMet(candidate, pattern);
+    const appliesToForm = candidate.forms === undefined || candidate.forms.includes(name);
+    const hasSameAnswer = !("sameAs" in candidate) || pattern.kindOfCase(candidate.sameAs) === kind;
+    return appliesToForm && hasSameAnswer && areNeedsMet(candidate, pattern);
   });
-  if (leaf !== undefined) return "likeThat" in leaf ? causeOf(leaf.likeThat, pattern) : leaf.cause;
-  if (kind === "unreachable") return whyUnreachable(name, pattern);
-  if (kind === "lost") return whyLost(pattern.faultOf(name));
-  if (kind === "unsent") return whyGivenUp(pattern);
+  if (leaf !== undefined) return "sameAs" in leaf ? causeOf(leaf.sameAs, pattern) : leaf.cause;
+  if (kind === "unreachable") return causeOfUnreachable(name, pattern);
+  if (kind === "lost") return causeOfLoss(pattern.faultOf(name));
+  if (kind === "unsent") return causeOfStop(pattern);
   // A form that is accepted although its fault shows it, or refused although another valid event was not.
   return ownCause !== undefined &&
-    isBad === (kind === "taken") &&
-    (isBad || pattern.kind("good_event") === "taken")
+    mayBeRefused === (kind === "taken") &&
+    (mayBeRefused || pattern.kindOfCase("good_event") === "taken")
     ? ownCause
     : "not_explained";
 }
@@ -169,48 +177,54 @@ function isAnswer(kind: AnswerKind): boolean {
   return kind === "taken" || kind === "refused" || kind === "failed";
 }
 
-function isMet(
-  { all, some, none, everything, differ, unless, seen }: Needs,
+function areNeedsMet(
+  { all, some, none, everything, differ, unless, condition }: Needs,
   pattern: AnswerPattern,
 ): boolean {
-  const fitsOfForms = (forms: ByAnswer = {}): readonly boolean[] =>
-    Object.entries(forms).flatMap(([kind, names]) => names.map((name) => pattern.kind(name) === kind));
+  const matchesOf = (forms: ByAnswer = {}): readonly boolean[] =>
+    Object.entries(forms).flatMap(([kind, names]) => names.map((name) => pattern.kindOfCase(name) === kind));
   return (
-    fitsOfForms(all).every(Boolean) &&
-    (some === undefined || fitsOfForms(some).some(Boolean)) &&
-    !fitsOfForms(none).some(Boolean) &&
-    (everything === undefined || pattern.all(everything, pattern.plain)) &&
-    (differ === undefined || !pattern.alike(...differ)) &&
-    (unless === undefined || !isMet(unless, pattern)) &&
-    seen?.(pattern) !== false
+    matchesOf(all).every(Boolean) &&
+    (some === undefined || matchesOf(some).some(Boolean)) &&
+    !matchesOf(none).some(Boolean) &&
+    (everything === undefined || pattern.areAll(everything, pattern.serviceCases)) &&
+    (differ === undefined || !pattern.areAlike(...differ)) &&
+    (unless === undefined || !areNeedsMet(unless, pattern)) &&
+    condition?.(pattern) !== false
   );
 }
 
-/** Why there was no connection, by what was observed: nothing listens only at an address that refuses. */
-function whyUnreachable(name: CaseName, { faultOf, answered }: AnswerPattern): DrillCause {
+/** Why there was no connection, judged by the fault: nothing listens only at an address that refuses. */
+function causeOfUnreachable(name: CaseName, { faultOf, answeredCases }: AnswerPattern): DrillCause {
   const fault = faultOf(name);
-  if (fault === "refused") return answered.length > 0 ? "went_away" : "unreachable";
+  if (fault === "refused") return answeredCases.length > 0 ? "went_away" : "unreachable";
   return fault === "elsewhere" ? "other_loopback" : `connection:${fault ?? "unreachable"}`;
 }
 
 /** Why a connection ended without a valid answer. */
-function whyLost(fault: ReturnType<AnswerPattern["faultOf"]>): DrillCause {
-  if (fault === undefined || fault === "elsewhere" || BROKEN_OFF.has(fault)) return "drops_connection";
-  return `connection:${UNREADABLE.has(fault) ? "bad_answer" : fault}`;
+function causeOfLoss(fault: ReturnType<AnswerPattern["faultOf"]>): DrillCause {
+  if (fault === undefined || fault === "elsewhere" || DROPPED_CONNECTIONS.has(fault))
+    return "drops_connection";
+  return `connection:${UNREADABLE_ANSWERS.has(fault) ? "bad_answer" : fault}`;
 }
 
-const BROKEN_OFF: ReadonlySet<ConnectionFault> = new Set<ConnectionFault>([
+const DROPPED_CONNECTIONS: ReadonlySet<ConnectionFault> = new Set<ConnectionFault>([
   "silent",
   "closed",
   "unfinished_head",
   "unfinished_body",
   "slow_body",
 ]);
-/** Their own sentences quote the answer. */
-const UNREADABLE: ReadonlySet<ConnectionFault> = new Set<ConnectionFault>(["invalid_body", "not_http"]);
+/** Faults whose own sentences would quote the answer. */
+const UNREADABLE_ANSWERS: ReadonlySet<ConnectionFault> = new Set<ConnectionFault>([
+  "invalid_body",
+  "not_http",
+]);
 
-function whyGivenUp(pattern: Explained): DrillCause {
+function causeOfStop(pattern: PatternWithLeaves): DrillCause {
   const names = Object.keys(DRILL_CASES) as readonly CaseName[];
-  const caseName = names.find((name) => !pattern.answered.includes(name) && pattern.kind(name) !== "unsent");
+  const caseName = names.find(
+    (name) => !pattern.answeredCases.includes(name) && pattern.kindOfCase(name) !== "unsent",
+  );
   return caseName === undefined ? "drops_connection" : causeOf(caseName, pattern);
 }

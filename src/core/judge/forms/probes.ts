@@ -14,7 +14,7 @@ type Probe = {
   readonly body: string;
 };
 
-/** Each is signed with one mistake that receivers make, to find the mistake of a receiver that refuses everything. */
+/** Each probe is signed with one mistake of receivers, to find the mistake of a receiver that refuses all events. */
 export function buildProbes(
   event: { readonly id: string; readonly body: string },
   keys: {
@@ -26,15 +26,17 @@ export function buildProbes(
 ): readonly Probe[] {
   const { secret, olderSecrets, realNow, dialect } = keys;
   const names = DEFAULT_HEADER_NAMES;
-  const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null, secrets: [secret] };
+  const requestFields = { eventId: event.id, retiredSecrets: [], realNow, fault: null, secrets: [secret] };
   const body = eventBodyIn(dialect, event.body);
-  const { headers } = deliveryRequest({ ...parts, body });
+  const { headers } = deliveryRequest({ ...requestFields, body });
   const knownSecrets = olderSecrets.map((olderSecret) => ({ label: "", secret: olderSecret, retired: true }));
   const rawBody = Buffer.from(body);
   const timestamp = headers[names.timestamp] ?? "";
-  const right: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
+  const signedTexts: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
   const rows = [
-    ...withOneFault(keyVariants([secret], knownSecrets)).map(([code, key]) => [code, key, right] as const),
+    ...withOneFault(keyVariants([secret], knownSecrets)).map(
+      ([code, key]) => [code, key, signedTexts] as const,
+    ),
     ...withOneFault(signedContentVariants([timestamp], event.id)).map(
       ([code, form]) => [code, secret, form(rawBody)] as const,
     ),
@@ -42,7 +44,7 @@ export function buildProbes(
       ([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const,
     ),
   ];
-  const probe = (cause: DrillCause, signature: string): Probe => ({
+  const createProbe = (cause: DrillCause, signature: string): Probe => ({
     cause,
     headers: headersIn(dialect, { ...headers, [names.signature]: signature }),
     body,
@@ -50,9 +52,11 @@ export function buildProbes(
   return [
     ...(dialect === undefined
       ? []
-      : [{ cause: "default_names", ...deliveryRequest({ ...parts, body: event.body }) } as const]),
-    ...rows.map(([code, key, texts]) => probe(causeOf(code), macOf("sha256", key, texts).toString("hex"))),
-    ...otherDigests(secret, right).map((signature) => probe("signs_otherwise", signature)),
+      : [{ cause: "default_names", ...deliveryRequest({ ...requestFields, body: event.body }) } as const]),
+    ...rows.map(([code, key, texts]) =>
+      createProbe(causeOf(code), macOf("sha256", key, texts).toString("hex")),
+    ),
+    ...otherDigests(secret, signedTexts).map((signature) => createProbe("signs_otherwise", signature)),
   ];
 }
 
@@ -64,14 +68,14 @@ function macOf(algorithm: string, key: string | Uint8Array, texts: readonly (str
 
 /** Digests of the correct text with another algorithm, in another notation, or with secret and text swapped. */
 function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): readonly string[] {
-  const right = macOf("sha256", secret, texts);
+  const rightDigest = macOf("sha256", secret, texts);
   const text = Buffer.concat(texts.map((part) => Buffer.from(part)));
   const hashOf = (parts: readonly (string | Uint8Array)[]): string =>
     hash("sha256", Buffer.concat(parts.map((part) => Buffer.from(part))));
   return [
-    right.toString("base64"),
-    right.toString("base64url"),
-    right.toString("hex").toUpperCase(),
+    rightDigest.toString("base64"),
+    rightDigest.toString("base64url"),
+    rightDigest.toString("hex").toUpperCase(),
     ...["md5", "sha1", "sha384", "sha512"].map((name) => macOf(name, secret, texts).toString("hex")),
     macOf("sha256", text, [secret]).toString("hex"),
     hashOf([secret, text]),

@@ -34,8 +34,8 @@ export type OrderEvent = Pick<CheckoutEvent, "id" | "body"> & {
 };
 
 /**
- * The names of all cases of a drill; cases of an order come before the last valid event. Without an id in the body
- * another id in the header is another event.
+ * The names of all cases of a drill; cases of an order come before the last valid event. Cases with another id in the
+ * header are omitted if the body has no id: they would be other events.
  */
 export function casesOf({ order, dialect }: DrillSubject): readonly CaseName[] {
   const names = namesWith(order);
@@ -49,7 +49,7 @@ type DrillSubject = { readonly order: OrderEvent | null; readonly dialect: Diale
 function namesWith(order: OrderEvent | null): readonly CaseName[] {
   if (order === null) return CASE_NAMES;
   const types = new Set(order.others?.map(({ type }) => type));
-  const acceptedCases = ACCEPTED_CASE_NAMES.filter((name) => types.has(DRILL_CASES[name].accepted ?? ""));
+  const acceptedCases = ACCEPTED_CASE_NAMES.filter((name) => types.has(DRILL_CASES[name].acceptedType ?? ""));
   return [...CASE_NAMES.slice(0, -1), ...ORDER_CASE_NAMES, ...acceptedCases, ...CASE_NAMES.slice(-1)];
 }
 
@@ -61,7 +61,7 @@ type DrillKeys = {
   readonly realNow: number;
   /** The address of the endpoint, which a case may use as a secret. Default: empty. */
   readonly url?: string;
-  /** The names in which the store's events are sent. Default: ours. */
+  /** The names that the store's events use. Default: ours. */
   readonly dialect?: Dialect | undefined;
 };
 
@@ -78,35 +78,43 @@ export function buildDrillRequest(
   events: DrillEvents,
   keys: DrillKeys,
 ): { readonly eventId: string; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
-  const { signed = keepText, sent = keepText, age = 0, signature = keepText, without = [] } = form;
+  const {
+    signed: changeSigned = keepText,
+    sent: changeSent = keepText,
+    age = 0,
+    signature = keepText,
+    without: omittedNames = [],
+  } = form;
   const { dialect } = keys;
   const names = DEFAULT_HEADER_NAMES;
   const bodyOf = (row: Mutations): string => eventBodyIn(dialect, eventOfForm(row, events).body);
   const event = eventOfForm(form, events);
   const secrets = secretsOf(form, event, { ...keys, ...events });
-  const body = signed(bodyOf(form), dialect);
+  const body = changeSigned(bodyOf(form), dialect);
   const { sentAt = keys.realNow } = events.first;
-  const realNow = (form.reused === true ? sentAt : keys.realNow) - age * 1000;
-  const parts = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
-  const { headers } = deliveryRequest({ ...parts, body, secrets });
+  const realNow = (form.reusesSignature === true ? sentAt : keys.realNow) - age * 1000;
+  const requestFields = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
+  const { headers } = deliveryRequest({ ...requestFields, body, secrets });
   const { [names.timestamp]: sentTime = "" } = headers;
   const timestamp = form.timestamp ?? sentTime;
-  const signedBody = form.reused === true ? bodyOf({ event: "first" }) : body;
+  const signedBody = form.reusesSignature === true ? bodyOf({ event: "first" }) : body;
   const rawBody = Buffer.from(signedBody);
-  const right = secrets.map((secret) => signatureOf(secret, { timestamp, rawBody })).join();
-  // Two events without an id and a time of their own are the same bytes.
-  const isSame = form.reused === true && body === signedBody;
-  const left = new Set(without.map((header) => names[header]));
+  const rightSignature = secrets.map((secret) => signatureOf(secret, { timestamp, rawBody })).join();
+  // Two events without their own id and time have the same bytes.
+  const hasSameBytes = form.reusesSignature === true && body === signedBody;
+  const omittedHeaders = new Set(omittedNames.map((header) => names[header]));
   const ourHeaders = {
     [names.eventId]: form.otherEventId === true ? events.own.id : event.id,
     [names.timestamp]: timestamp,
-    [names.signature]: signature(right),
+    [names.signature]: signature(rightSignature),
   };
-  const list = Object.entries({ ...headers, ...ourHeaders }).filter(([header]) => !left.has(header));
+  const keptHeaders = Object.entries({ ...headers, ...ourHeaders }).filter(
+    ([header]) => !omittedHeaders.has(header),
+  );
   return {
     eventId: event.id,
-    headers: Object.fromEntries(list),
-    body: isSame ? `${body} ` : sent(body, dialect),
+    headers: Object.fromEntries(keptHeaders),
+    body: hasSameBytes ? `${body} ` : changeSent(body, dialect),
   };
 }
 
@@ -115,23 +123,23 @@ export function buildFormRequest(
   { headers, body }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body">,
   { realNow, dialect }: Pick<DrillKeys, "realNow" | "dialect">,
 ): DrillRequest {
-  const { method = "POST", suffix = "", headers: set = {}, lines, pack } = form;
-  const { named = keepText, inParts } = form;
-  const merged = Object.entries({ ...headersIn(dialect, headers), ...set });
-  const pairs = merged.flatMap(([header, value]) =>
-    value === undefined ? [] : [[named(header), value] as const],
+  const { method = "POST", suffix = "", headers: addedHeaders = {}, lines, packBody } = form;
+  const { renameHeader = keepText, inParts } = form;
+  const allHeaders = Object.entries({ ...headersIn(dialect, headers), ...addedHeaders });
+  const pairs = allHeaders.flatMap(([header, value]) =>
+    value === undefined ? [] : [[renameHeader(header), value] as const],
   );
   const request = {
     method,
     suffix,
     headers: Object.fromEntries(pairs),
-    body: pack === undefined ? body : pack(body),
+    body: packBody === undefined ? body : packBody(body),
     ...(inParts === undefined ? {} : { inParts }),
   };
   if (lines === undefined) return request;
-  const [doubled, linesOf] = lines;
-  const { [doubled]: theirName } = headerNamesIn(dialect);
-  const name = DEFAULT_HEADER_NAMES[doubled];
+  const [repeatedHeader, linesOf] = lines;
+  const { [repeatedHeader]: theirName } = headerNamesIn(dialect);
+  const name = DEFAULT_HEADER_NAMES[repeatedHeader];
   const values = linesOf(headers[name] ?? "", String(Math.floor(realNow / 1000)));
   const texts = values.map((value) => headersIn(dialect, { ...headers, [name]: value })[theirName] ?? "");
   return { ...request, lines: { [theirName]: texts } };
@@ -145,14 +153,16 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
   );
 }
 
-/** Not if the valid event got no answer. Only the service's own requests must be answered. */
+/** False if the valid event got no answer. A receiver must answer only requests that the service sends. */
 export function shouldContinue(results: readonly CaseResult[]): boolean {
-  const silent = results.filter(
+  const unansweredCases = results.filter(
     ({ name, answer }) =>
       "error" in answer &&
       (answer.error !== "connection_lost" || !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
   );
-  return silent.length < MAX_UNANSWERED && silent.every(({ name }) => name !== "good_event");
+  return (
+    unansweredCases.length < MAX_UNANSWERED && unansweredCases.every(({ name }) => name !== "good_event")
+  );
 }
 
 function secretsOf(
@@ -161,17 +171,17 @@ function secretsOf(
   { own, secret, retiredSecret, url = "", dialect }: DrillEvents & DrillKeys,
 ): readonly string[] {
   if (secretKind === undefined) return [secret];
-  if (secretKind === "another") return [retiredSecret ?? neverASecret(own)];
+  if (secretKind === "another") return [retiredSecret ?? unusedSecret(own)];
   const { signature: header } = headerNamesIn(dialect);
   return [secretKind({ url, storeId: own.storeId, eventId, header })].flat();
 }
 
 /** The event of a form. Throws for a form of an order if there is no order. */
-export function eventOfForm({ event: eventKind, accepted }: Mutations, events: DrillEvents): OrderEvent {
+export function eventOfForm({ event: eventKind, acceptedType }: Mutations, events: DrillEvents): OrderEvent {
   const { own, first, order } = events;
-  if (accepted !== undefined) {
-    const knownEvent = order?.others?.find(({ type }) => type === accepted);
-    if (knownEvent === undefined) throw new Error(`no event ${accepted} was accepted`);
+  if (acceptedType !== undefined) {
+    const knownEvent = order?.others?.find(({ type }) => type === acceptedType);
+    if (knownEvent === undefined) throw new Error(`no event ${acceptedType} was accepted`);
     return knownEvent;
   }
   if (eventKind === undefined || eventKind === "first") {
@@ -224,6 +234,6 @@ function keepText(text: string): string {
   return text;
 }
 
-function neverASecret({ id }: DrillEvent): string {
+function unusedSecret({ id }: DrillEvent): string {
   return `whsec_${hash("sha256", `never a secret, ${id}`, "base64url")}`;
 }

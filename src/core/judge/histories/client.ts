@@ -3,14 +3,14 @@
 import { faultAt, type ScheduledFault } from "../schedule.ts";
 import { ALWAYS, type OrderName, type Step } from "../step.ts";
 import {
-  API_AGAIN,
+  API_BACK,
   API_BUSY,
-  ANYHOW,
+  TRY_CREATE,
   cancel,
   create,
-  each,
-  ends,
-  known,
+  historiesWith,
+  end,
+  tellCreated,
   look,
   on,
   pay,
@@ -18,36 +18,36 @@ import {
   tell,
 } from "./steps.ts";
 
-const ENDED: Step = { act: "faults", of: "a", faults: [] };
+const FAULTS_ENDED: Step = { act: "faults", of: "a", faults: [] };
 
 /** A create that the customer makes again until its answer has arrived. */
-function answerStep(of: OrderName): Step {
-  return { act: "create", of, expects: "answer" };
+function answerStep(order: OrderName): Step {
+  return { act: "create", of: order, expects: "answer" };
 }
 
 /** A fault at a create of the purchase, counted from 1. */
-function at(ordinal: number, action: ScheduledFault["action"]): ScheduledFault {
+function atCreate(ordinal: number, action: ScheduledFault["action"]): ScheduledFault {
   return faultAt({ method: "POST", nth: ordinal }, action);
 }
 
-function refusedStep(status: number): Step {
+function refusalStep(status: number): Step {
   const fault = { action: "status", status, match: { method: "POST" }, times: ALWAYS } as const;
   return { act: "faults", of: "a", faults: [fault] };
 }
 
-/** A create under faults at its requests. */
+/** A create whose requests meet faults. */
 function underFaults(...faults: readonly ScheduledFault[]): readonly Step[] {
   return [{ act: "faults", of: "a", faults }, answerStep("a")];
 }
 
 /** Creates of three orders whose order_ids resemble each other. */
-const THREE_ALIKE = [answerStep("a"), answerStep("b"), answerStep("c")];
+const SIMILAR_CREATES = [answerStep("a"), answerStep("b"), answerStep("c")];
 
-/** The answer before the fault is lost, so that the order exists and another key for it is refused. */
-const LOST = at(1, "lose_answer");
+/** Loses the first answer, so that the order exists and another key for the order is refused. */
+const ANSWER_LOST = atCreate(1, "lose_answer");
 
-const CREATES = { part: "idempotency", needs: ["create", "names"], isAlone: true } as const;
-const OTHERS = { part: "idempotency", needs: ["create"] } as const;
+const CREATE_FIELDS = { part: "idempotency", needs: ["create", "names"], isAlone: true } as const;
+const OTHER_FIELDS = { part: "idempotency", needs: ["create"] } as const;
 
 const SLOW_ANSWER = {
   action: "latency",
@@ -56,57 +56,57 @@ const SLOW_ANSWER = {
   times: 1,
 } as const satisfies ScheduledFault;
 
-const CREATE_BESIDE_ITS_EVENT: Step = {
+const CREATE_WITH_ITS_EVENT: Step = {
   act: "at_once",
   acts: [
     { steps: [create], part: 0, during: "event" },
-    { steps: [{ act: "await", of: "a", what: "create" }, known], part: 0, during: "event" },
+    { steps: [{ act: "await", of: "a", what: "create" }, tellCreated], part: 0, during: "event" },
   ],
 };
 
-const BOOKED = { part: "duplicates", needs: ["create", "names"], isAlone: true } as const;
+const BOOKING_FIELDS = { part: "duplicates", needs: ["create", "names"], isAlone: true } as const;
 
 /** The histories of the client, in the order in which they start. */
 export const CLIENT_HISTORIES = {
-  ...each(CREATES, {
+  ...historiesWith(CREATE_FIELDS, {
     answer_lost: {
       title: ["a create whose answer is lost", "创建的响应丢失"],
-      steps: underFaults(LOST),
+      steps: underFaults(ANSWER_LOST),
     },
     client_killed: {
       title: ["killed when the order was created, run again", "订单创建时被终止，再次运行"],
       needs: ["kill"],
-      steps: underFaults(at(1, "kill")),
+      steps: underFaults(atCreate(1, "kill")),
     },
     answer_lost_twice: {
       title: ["a create whose answer is lost twice", "创建的响应丢失两次"],
-      steps: underFaults(LOST, at(2, "lose_answer")),
+      steps: underFaults(ANSWER_LOST, atCreate(2, "lose_answer")),
     },
     answer_cut: {
       title: ["a create whose answer is cut off, then empty", "创建的响应被截断，之后为空"],
-      steps: underFaults(at(1, "truncate"), at(2, "empty")),
+      steps: underFaults(atCreate(1, "truncate"), atCreate(2, "empty")),
     },
     create_unsent: {
       title: ["a create that is lost on its way, then reset", "创建请求在途中丢失，之后连接被重置"],
-      steps: underFaults(at(1, "lose_request"), at(2, "reset")),
+      steps: underFaults(atCreate(1, "lose_request"), atCreate(2, "reset")),
     },
     create_5xx: {
       title: ["an answer that is lost, then 503, then 502", "创建的响应丢失，之后返回 503，再返回 502"],
-      steps: underFaults(LOST, { ...at(2, "status"), status: 503 }, at(3, "status")),
+      steps: underFaults(ANSWER_LOST, { ...atCreate(2, "status"), status: 503 }, atCreate(3, "status")),
     },
     create_429: {
       title: ["a create whose answer is lost, then 429", "创建的响应丢失，之后返回 429"],
-      steps: underFaults(LOST, at(2, "rate_limit")),
+      steps: underFaults(ANSWER_LOST, atCreate(2, "rate_limit")),
     },
     keys_case: {
       title: ["creates of order_ids that differ in case or a zero", "订单号仅大小写或一个零不同的创建"],
       neighbours: "other_case",
-      steps: THREE_ALIKE,
+      steps: SIMILAR_CREATES,
     },
     keys_digits: {
       title: ["creates of order_ids whose digits are similar", "订单号数字相似的创建"],
       neighbours: "digits",
-      steps: THREE_ALIKE,
+      steps: SIMILAR_CREATES,
     },
     bought_again_paid: {
       title: ["bought again after the payment", "支付后再次下单"],
@@ -118,24 +118,24 @@ export const CLIENT_HISTORIES = {
       steps: [
         { act: "faults", of: "a", faults: [{ action: "status", status: 409, match: { method: "POST" } }] },
         { act: "create", of: "a", expects: "refusal" },
-        ENDED,
+        FAULTS_ENDED,
         create,
       ],
       causes: { one_order: "conflict_new_order" },
     },
   }),
-  ...each(BOOKED, {
+  ...historiesWith(BOOKING_FIELDS, {
     created_early: {
       title: ["its first event before the answer to the create", "创建的响应之前先收到首个事件"],
-      steps: [{ act: "faults", of: "a", faults: [SLOW_ANSWER] }, CREATE_BESIDE_ITS_EVENT, pay, tell, look],
+      steps: [{ act: "faults", of: "a", faults: [SLOW_ANSWER] }, CREATE_WITH_ITS_EVENT, pay, tell, look],
       causes: { booked_when_paid: "early_forgotten" },
     },
     second_answer_cut: {
       title: ["a second attempt whose answer is cut off", "第二次下单的响应被截断"],
-      steps: [create, cancel, tell, ...underFaults(at(1, "truncate"))],
+      steps: [create, cancel, tell, ...underFaults(atCreate(1, "truncate"))],
     },
   }),
-  ...each(OTHERS, {
+  ...historiesWith(OTHER_FIELDS, {
     bought_at_once: {
       title: ["bought four times at once", "同时下单四次"],
       needs: ["names"],
@@ -155,20 +155,20 @@ export const CLIENT_HISTORIES = {
       title: ["bought again while it is open, pending or just paid", "未结束、处理中或刚支付时再次下单"],
       needs: ["names"],
       steps: [
-        ...on("a", create, known, create),
+        ...on("a", create, tellCreated, create),
         API_BUSY,
-        ANYHOW,
-        API_AGAIN,
-        ...on("a", ANYHOW, pay, tell, look),
-        ...on("b", create, known, ends("declined"), tell, ANYHOW, pay, tell, look),
-        ...on("c", create, known, pay, ANYHOW, tell, look),
+        TRY_CREATE,
+        API_BACK,
+        ...on("a", TRY_CREATE, pay, tell, look),
+        ...on("b", create, tellCreated, end("declined"), tell, TRY_CREATE, pay, tell, look),
+        ...on("c", create, tellCreated, pay, TRY_CREATE, tell, look),
       ],
       causes: { booked_when_paid: "gives_up_again" },
     },
     refused_for_good: {
       title: ["creates that are always refused", "创建一直被拒绝"],
       isAlone: true,
-      steps: [refusedStep(403), { act: "create", of: "a", expects: "refusal" }, ENDED],
+      steps: [refusalStep(403), { act: "create", of: "a", expects: "refusal" }, FAULTS_ENDED],
       causes: { client_ends: "never_gives_up" },
     },
   }),

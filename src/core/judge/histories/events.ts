@@ -3,8 +3,8 @@ import type { Words } from "../../language.ts";
 import type { Neighbour } from "../neighbours.ts";
 import { ORDER_NAMES, type History, type OrderName, type OtherTerms, type Step } from "../step.ts";
 import {
-  ANYHOW,
-  API_AGAIN,
+  TRY_CREATE,
+  API_BACK,
   API_BUSY,
   API_FAILS,
   API_REFUSES,
@@ -12,23 +12,23 @@ import {
   atOnce,
   cancel,
   create,
-  each,
-  EARLY,
-  ends,
-  known,
+  historiesWith,
+  CREATE_EARLY,
+  end,
+  tellCreated,
   look,
-  nothingBy,
+  unchangedBy,
   on,
   onEach,
   pay,
-  payment,
+  tellPaid,
   SECOND_ATTEMPT,
   SLOW_API_MS,
   tell,
   tellAs,
   tellLike,
   tellOf,
-  told,
+  tellOnly,
   wait,
   type ApiFault,
   type OrderStep,
@@ -40,7 +40,7 @@ type UnpaidEnd = (typeof UNPAID_ENDS)[number];
 type Kind = "own" | "other";
 type Row = Omit<History, "part">;
 
-function endsUnpaid(outcome: UnpaidEnd, title: Words): Row {
+function unpaidRow(outcome: UnpaidEnd, title: Words): Row {
   return { title, steps: endedAttempt(outcome) };
 }
 
@@ -49,33 +49,37 @@ function secondAttempt(outcome: UnpaidEnd, title: Words): Row {
   return {
     title,
     needs: ["create", "names"],
-    steps: [...endedAttempt(outcome), create, FIRST, pay, tell, look, FIRST, look],
+    steps: [...endedAttempt(outcome), create, TELL_FIRST, pay, tell, look, TELL_FIRST, look],
     causes: SECOND_ATTEMPT,
   };
 }
 
 function endedAttempt(outcome: UnpaidEnd): readonly OrderStep[] {
-  return [create, ends(outcome), tell, look];
+  return [create, end(outcome), tell, look];
 }
 
-/** Events of the first checkout arrive again while the third is open, which the customer opens once more, and when it is paid. */
-function thirdAttempt(of: OrderName, ...outcomes: readonly UnpaidEnd[]): readonly Step[] {
-  const again = [create, FIRST, ANYHOW, pay, tell, look, FIRST, look];
-  return on(of, ...outcomes.flatMap(endedAttempt), ...again);
+/** Events of the first checkout arrive again while the third checkout is open, and after its payment. */
+function thirdAttempt(order: OrderName, ...outcomes: readonly UnpaidEnd[]): readonly Step[] {
+  const lastSteps = [create, TELL_FIRST, TRY_CREATE, pay, tell, look, TELL_FIRST, look];
+  return on(order, ...outcomes.flatMap(endedAttempt), ...lastSteps);
 }
 
 /** Buys again after an end, whatever the result is. */
-function againAfter(of: OrderName, outcome: UnpaidEnd): readonly Step[] {
-  return on(of, create, ends(outcome), tell, look, { act: "create", of, expects: "nothing" });
+function buyAfter(order: OrderName, outcome: UnpaidEnd): readonly Step[] {
+  return on(order, create, end(outcome), tell, look, {
+    act: "create",
+    of: order,
+    expects: "nothing",
+  });
 }
 
-const FIRST = tellOf("first");
-const ASKED = { act: "await", of: "a", what: "question" } as const;
+const TELL_FIRST = tellOf("first");
+const AWAIT_QUESTION = { act: "await", of: "a", what: "question" } as const;
 
-/** Payments of the order_id on terms of another system: by an order, and by a session. */
+/** Payments of the order_id with the terms of another system: by an order, and by a session. */
 function otherTerms(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {
-  const onOtherTerms = (of: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
-    on(of, create, cancel, tell, { act: "create_elsewhere", of, terms, kind }, pay, tell, look);
+  const onOtherTerms = (order: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
+    on(order, create, cancel, tell, { act: "create_elsewhere", of: order, terms, kind }, pay, tell, look);
   return {
     title,
     needs: ["create"],
@@ -84,90 +88,102 @@ function otherTerms(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTer
   };
 }
 
-/** Checkouts of another system, one for each end. Each event type but a payment is among their events. */
-function endsElsewhere(kind: Kind, of: OrderName = "a", laterSteps: readonly Step[] = []): readonly Step[] {
-  return UNPAID_ENDS.flatMap((outcome) => [routesStep(kind, of), on(of, ends(outcome)), laterSteps].flat());
+/** Checkouts of another system, one for each end. Their events have every type except a payment. */
+function endsElsewhere(
+  kind: Kind,
+  order: OrderName = "a",
+  laterSteps: readonly Step[] = [],
+): readonly Step[] {
+  return UNPAID_ENDS.flatMap((outcome) =>
+    [createElsewhere(kind, order), on(order, end(outcome)), laterSteps].flat(),
+  );
 }
 
 const ALL_ENDS = [...endsElsewhere("own"), ...endsElsewhere("other")];
 
-/** Each end is told, and changes nothing. */
-function toldEnds(kind: Kind): readonly Step[] {
+/** Delivers the events of each end, which must change nothing. */
+function endsWithEvents(kind: Kind): readonly Step[] {
   return [...endsElsewhere(kind, "a", [tell]), look];
 }
 
-const ALL_ENDS_TOLD = [...toldEnds("own"), ...toldEnds("other")];
+const ALL_ENDS_WITH_EVENTS = [...endsWithEvents("own"), ...endsWithEvents("other")];
 
-/** Orders of another system with each end, and paid. */
-function othersOrders(kind: Kind, of: OrderName): readonly Step[] {
-  return [...endsElsewhere(kind, of, on(of, tell)), ...paidElsewhere(kind, of)];
+/** Orders of another system: one for each unpaid end, and a paid order. */
+function ordersElsewhere(kind: Kind, order: OrderName): readonly Step[] {
+  return [...endsElsewhere(kind, order, on(order, tell)), ...paymentElsewhere(kind, order)];
 }
 
-function paidElsewhere(kind: Kind, of: OrderName): readonly Step[] {
-  return [routesStep(kind, of), ...on(of, pay, tell)];
+function paymentElsewhere(kind: Kind, order: OrderName): readonly Step[] {
+  return [createElsewhere(kind, order), ...on(order, pay, tell)];
 }
 
 /** Another system creates a checkout on the terms of order a. */
-function routesStep(kind: Kind, of: OrderName): Step {
-  return { act: "create_elsewhere", of, terms: "same", kind, like: "a" };
+function createElsewhere(kind: Kind, order: OrderName): Step {
+  return { act: "create_elsewhere", of: order, terms: "same", kind, like: "a" };
 }
 
-/** Orders of another system are paid, which changes nothing of a. */
-function lookAlikes(neighbours: Neighbour, title: Words): Row {
+/** Orders of another system are paid, which must not change order a. */
+function lookAlikeRow(neighbours: Neighbour, title: Words): Row {
   const steps = [
     create,
-    known,
-    ...paidElsewhere("own", "b"),
-    ...paidElsewhere("own", "c"),
+    tellCreated,
+    ...paymentElsewhere("own", "b"),
+    ...paymentElsewhere("own", "c"),
     look,
     pay,
     tell,
     look,
   ];
-  const causes = { ...MIXED, takes_events: "refuses_others" } as const;
+  const causes = { ...MIXED_UP, takes_events: "refuses_others" } as const;
   return { title, needs: ["create", "names"], neighbours, steps, causes };
 }
 
 /** The orders b and c are created beside a, all are paid, and their payments arrive at the same moment. */
 const THREE_AT_ONCE: readonly Step[] = [
-  ...onEach(create, known),
+  ...onEach(create, tellCreated),
   ...onEach(pay),
   { act: "at_once", acts: [{ tell: "a" }, { tell: "b" }, { tell: "c" }] },
   ...onEach(look),
 ];
 
-/** A payment of each order arrives while the API answers in another way. */
-function underAnswers(faults: readonly ApiFault[], title: Words): Row {
-  const moments = faults.flatMap((fault, at) => {
-    const of = ORDER_NAMES[at] ?? "a";
-    return [apiAnswers(fault, of), ...on(of, payment)];
+/** The payment of each order arrives while the API gives another of these answers. */
+function answersRow(faults: readonly ApiFault[], title: Words): Row {
+  const answerSteps = faults.flatMap((fault, index) => {
+    const order = ORDER_NAMES[index] ?? "a";
+    return [apiAnswers(fault, order), ...on(order, tellPaid)];
   });
   return {
     title,
     needs: ["create"],
-    steps: [...onEach(create, known, pay), ...moments, API_AGAIN, ...onEach(look), ...onEach(tell, look)],
+    steps: [
+      ...onEach(create, tellCreated, pay),
+      ...answerSteps,
+      API_BACK,
+      ...onEach(look),
+      ...onEach(tell, look),
+    ],
     causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
   };
 }
 
-/** Only a is paid; then b ends, which must change nothing of a. */
-function twin(neighbours: Neighbour, end: UnpaidEnd | "succeeded", title: Words): Row {
-  const knownSteps = on("b", create, known);
-  const endSteps = on("b", look, ends(end), tell, look);
-  const steps = [create, known, ...knownSteps, pay, tell, look, ...endSteps, look];
-  return { title, needs: ["names"], neighbours, steps, causes: MIXED };
+/** Only order a is paid; then order b ends, which must not change order a. */
+function twinRow(neighbours: Neighbour, outcome: UnpaidEnd | "succeeded", title: Words): Row {
+  const otherOrderSteps = on("b", create, tellCreated);
+  const endSteps = on("b", look, end(outcome), tell, look);
+  const steps = [create, tellCreated, ...otherOrderSteps, pay, tell, look, ...endSteps, look];
+  return { title, needs: ["names"], neighbours, steps, causes: MIXED_UP };
 }
 
-/** Events that change nothing of an order: each is delivered before and after its payment, and after the payment of a second attempt. */
+/** Events that must not change an order: delivered before and after its payment, and after a second payment. */
 const CHANGES_NOTHING = {
   forged: [tellAs("forged", "created")],
   unknown: [tellAs("unknown_type")],
-  /** Their order_id is the subject's, whose own checkout is open or paid. */
+  /** Payments with the order_id of the judged order, whose own checkout is open or paid. */
   onOtherTerms: (["less", "more", "other_currency"] as const).map((terms) => tellAs(terms, "created")),
   again: [tellAs("other_id"), tellAs("late")],
 };
 
-const MIXED = {
+const MIXED_UP = {
   never_unpaid: "mixes_up",
   booked_when_paid: "mixes_up",
   booked_once: "mixes_up",
@@ -181,43 +197,43 @@ const UNKNOWN_TYPE = {
   booked_when_paid: "books_unknown_type",
 } as const;
 
-const EVENTS = { part: "duplicates" } as const;
+const COMMON_FIELDS = { part: "duplicates" } as const;
 
-/** In the order in which they start. */
-export const EVENT_HISTORIES = each(EVENTS, {
+/** The histories of events, in the order in which they start. */
+export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   payment_again: {
     title: ["all events again, also with another id in the header", "再次推送所有事件，也改换请求头的 id"],
-    steps: [create, pay, tell, look, tell, payment, ...CHANGES_NOTHING.again, look],
+    steps: [create, pay, tell, look, tell, tellPaid, ...CHANGES_NOTHING.again, look],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
   payment_first: {
     title: ["the payment before all other events, which arrive late", "支付事件先于其他事件，其他事件迟到"],
-    steps: [create, pay, payment, payment, told("created", "pending"), look],
+    steps: [create, pay, tellPaid, tellPaid, tellOnly("created", "pending"), look],
     causes: { booked_once: "books_again", booked_when_paid: "lost_early", final_stays: "goes_back" },
   },
   burst: {
     title: ["a payment ten times at the same moment", "同一支付同时推送十次"],
-    steps: [create, known, pay, { act: "at_once", acts: [{ tell: "a", copies: 10 }] }, look],
+    steps: [create, tellCreated, pay, { act: "at_once", acts: [{ tell: "a", copies: 10 }] }, look],
     causes: { booked_once: "books_at_once" },
   },
   events_overlap: {
     title: ["the payment while another event is handled", "处理另一事件期间收到支付事件"],
     steps: [
-      ...on("a", create, known, pay),
+      ...on("a", create, tellCreated, pay),
       {
         act: "at_once",
         acts: [
-          { steps: [told("pending")], part: 0, during: "event" },
+          { steps: [tellOnly("pending")], part: 0, during: "event" },
           { tell: "a", afterMs: 50 },
         ],
       },
       ...on("a", look, tell, look),
-      ...on("b", create, known, pay, told("pending")),
+      ...on("b", create, tellCreated, pay, tellOnly("pending")),
       {
         act: "at_once",
         acts: [
-          { steps: on("b", payment), part: 0, during: "event" },
-          { steps: on("b", told("pending")), part: 0.5, during: "event" },
+          { steps: on("b", tellPaid), part: 0, during: "event" },
+          { steps: on("b", tellOnly("pending")), part: 0.5, during: "event" },
         ],
       },
       ...on("b", look, tell, look),
@@ -235,9 +251,9 @@ export const EVENT_HISTORIES = each(EVENTS, {
     title: ["three payments whose event_ids begin or end alike", "三笔支付，event_id 的开头或结尾相同"],
     needs: ["create"],
     steps: [
-      ...onEach(create, known),
+      ...onEach(create, tellCreated),
       ...onEach(pay),
-      payment,
+      tellPaid,
       tellLike("b", "head"),
       tellLike("c", "end"),
       ...onEach(look),
@@ -246,14 +262,14 @@ export const EVENT_HISTORIES = each(EVENTS, {
   },
   payment_in_parts: {
     title: ["a payment whose body arrives in two parts", "支付事件的请求体分两段到达"],
-    steps: [create, known, pay, tellAs("in_parts", "succeeded"), look],
+    steps: [create, tellCreated, pay, tellAs("in_parts", "succeeded"), look],
     causes: { booked_when_paid: "reads_part", takes_events: "reads_part" },
   },
   forged_payment: {
     title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
     steps: [
-      ...nothingBy(...CHANGES_NOTHING.forged),
-      ...on("c", create, known, pay, tellAs("forged", "succeeded"), tell, look),
+      ...unchangedBy(...CHANGES_NOTHING.forged),
+      ...on("c", create, tellCreated, pay, tellAs("forged", "succeeded"), tell, look),
     ],
     causes: {
       never_unpaid: "books_unverified",
@@ -263,28 +279,28 @@ export const EVENT_HISTORIES = each(EVENTS, {
   },
   declined_attempt: {
     title: ["an attempt that was declined, and a payment after it", "支付被拒，之后支付成功"],
-    steps: [create, ends("declined"), tell, look, pay, tell, look],
+    steps: [create, end("declined"), tell, look, pay, tell, look],
   },
-  payment_failed: endsUnpaid("failed", ["a payment that failed", "支付失败"]),
-  order_expired: endsUnpaid("expired", ["an order that expired", "订单过期"]),
-  order_cancelled: endsUnpaid("cancelled", ["an order that was cancelled", "订单取消"]),
+  payment_failed: unpaidRow("failed", ["a payment that failed", "支付失败"]),
+  order_expired: unpaidRow("expired", ["an order that expired", "订单过期"]),
+  order_cancelled: unpaidRow("cancelled", ["an order that was cancelled", "订单取消"]),
   unknown_type: {
     title: ["an event of a later version's type", "后续版本的事件类型"],
-    steps: nothingBy(...CHANGES_NOTHING.unknown),
+    steps: unchangedBy(...CHANGES_NOTHING.unknown),
     causes: UNKNOWN_TYPE,
   },
-  twin_case: twin("other_case", "failed", ["an order_id that differs in case", "订单号仅大小写不同"]),
-  twin_longer: twin("longer", "expired", ["an order whose order_id is longer", "订单号更长的订单"]),
-  twin_shorter: twin("shorter", "succeeded", ["an order whose order_id is shorter", "订单号更短的订单"]),
-  twin_pattern: twin("pattern", "failed", [
+  twin_case: twinRow("other_case", "failed", ["an order_id that differs in case", "订单号仅大小写不同"]),
+  twin_longer: twinRow("longer", "expired", ["an order whose order_id is longer", "订单号更长的订单"]),
+  twin_shorter: twinRow("shorter", "succeeded", ["an order whose order_id is shorter", "订单号更短的订单"]),
+  twin_pattern: twinRow("pattern", "failed", [
     "a pattern that fits another order_id",
     "订单号是可匹配另一订单号的模式",
   ]),
-  twin_end: twin("same_end", "expired", ["an order_id with the same end", "订单号结尾相同"]),
-  twin_head: twin("same_head", "cancelled", ["long order_ids that begin alike", "订单号很长且开头相同"]),
+  twin_end: twinRow("same_end", "expired", ["an order_id with the same end", "订单号结尾相同"]),
+  twin_head: twinRow("same_head", "cancelled", ["long order_ids that begin alike", "订单号很长且开头相同"]),
   other_terms_first: {
     title: ["payments on other terms, then its own", "先收到其他金额或币种的支付，再收到自己的"],
-    steps: nothingBy(...CHANGES_NOTHING.onOtherTerms),
+    steps: unchangedBy(...CHANGES_NOTHING.onOtherTerms),
     causes: { ...OTHER_TERMS, booked_when_paid: "place_taken", booked_once: "other_terms" },
   },
   events_late: {
@@ -297,7 +313,7 @@ export const EVENT_HISTORIES = each(EVENTS, {
   other_checkouts: {
     title: ["other checkouts of its order_id that end unpaid", "同一订单号的其他收款单未支付就结束"],
     needs: ["create"],
-    steps: [create, cancel, tell, ...ALL_ENDS_TOLD],
+    steps: [create, cancel, tell, ...ALL_ENDS_WITH_EVENTS],
     causes: { never_unpaid: "books_others", takes_events: "refuses_others" },
   },
   unknown_order: {
@@ -305,32 +321,32 @@ export const EVENT_HISTORIES = each(EVENTS, {
     needs: ["create"],
     steps: [
       create,
-      known,
-      ...othersOrders("own", "b"),
+      tellCreated,
+      ...ordersElsewhere("own", "b"),
       look,
       pay,
       tell,
       look,
-      ...othersOrders("other", "c"),
+      ...ordersElsewhere("other", "c"),
       look,
     ],
-    causes: { ...MIXED, takes_events: "refuses_others" },
+    causes: { ...MIXED_UP, takes_events: "refuses_others" },
   },
-  look_alikes: lookAlikes("look_alike", [
+  look_alikes: lookAlikeRow("look_alike", [
     "order_ids that differ by an accent or a zero",
     "订单号仅差重音或一个零",
   ]),
-  same_numbers: lookAlikes("same_number", ["order_ids that are the same number", "订单号是同一数字"]),
+  same_numbers: lookAlikeRow("same_number", ["order_ids that are the same number", "订单号是同一数字"]),
   webhook_without_api: {
     title: ["a payment while the API answers 503 for 2 s", "API 返回 503 达 2 秒时的支付"],
-    steps: [create, known, pay, API_BUSY, payment, wait(2000), API_AGAIN, look, tell, look],
+    steps: [create, tellCreated, pay, API_BUSY, tellPaid, wait(2000), API_BACK, look, tell, look],
     causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
   },
-  webhook_api_refuses: underAnswers(API_REFUSES, [
+  webhook_api_refuses: answersRow(API_REFUSES, [
     "payments while the API answers 401, 403, 429",
     "API 返回 401、403、429 时的支付",
   ]),
-  webhook_api_fails: underAnswers(API_FAILS, [
+  webhook_api_fails: answersRow(API_FAILS, [
     "payments while the API answers 500 or incompletely",
     "API 返回 500 或不完整响应时的支付",
   ]),
@@ -338,8 +354,8 @@ export const EVENT_HISTORIES = each(EVENTS, {
     title: ["a payment after the API has refused requests", "API 拒绝查询之后的支付"],
     steps: [
       create,
-      ...[...API_REFUSES, ...API_FAILS].flatMap((fault) => [apiAnswers(fault), known, wait(700)]),
-      API_AGAIN,
+      ...[...API_REFUSES, ...API_FAILS].flatMap((fault) => [apiAnswers(fault), tellCreated, wait(700)]),
+      API_BACK,
       pay,
       tell,
       look,
@@ -350,20 +366,20 @@ export const EVENT_HISTORIES = each(EVENTS, {
     title: ["payments of eleven orders at the same moment", "十一个订单的支付同时到达"],
     needs: ["create", "names"],
     steps: [
-      atOnce(create, known, pay),
-      { act: "at_once", acts: ORDER_NAMES.map((of) => ({ tell: of })) },
-      ...ORDER_NAMES.flatMap((of) => on(of, look)),
+      atOnce(create, tellCreated, pay),
+      { act: "at_once", acts: ORDER_NAMES.map((order) => ({ tell: order })) },
+      ...ORDER_NAMES.flatMap((order) => on(order, look)),
     ],
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once" },
   },
   webhook_after_question: {
     title: ["the payment when your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
     steps: [
-      ...on("a", create, known, pay, ASKED, payment, look, tell, look),
-      ...on("b", create, known, pay),
-      // The answer is still on its way then.
+      ...on("a", create, tellCreated, pay, AWAIT_QUESTION, tellPaid, look, tell, look),
+      ...on("b", create, tellCreated, pay),
+      // The event arrives while the answer is still on its way.
       apiAnswers({ action: "latency", latencyMs: SLOW_API_MS }, "b"),
-      ...on("b", ASKED, payment, look, tell, look),
+      ...on("b", AWAIT_QUESTION, tellPaid, look, tell, look),
     ],
     causes: { booked_once: "books_by_job", booked_when_paid: "books_by_job" },
   },
@@ -374,8 +390,20 @@ export const EVENT_HISTORIES = each(EVENTS, {
     title: ["bought again before the shop knows the end", "得知结束之前再次下单"],
     needs: ["create", "names"],
     steps: [
-      ...on("a", create, known, ends("failed"), EARLY, FIRST, pay, tell, look, FIRST, look),
-      ...on("b", create, known, ends("failed"), EARLY, FIRST, ANYHOW, pay, tell, look),
+      ...on(
+        "a",
+        create,
+        tellCreated,
+        end("failed"),
+        CREATE_EARLY,
+        TELL_FIRST,
+        pay,
+        tell,
+        look,
+        TELL_FIRST,
+        look,
+      ),
+      ...on("b", create, tellCreated, end("failed"), CREATE_EARLY, TELL_FIRST, TRY_CREATE, pay, tell, look),
     ],
     causes: SECOND_ATTEMPT,
   },
@@ -388,12 +416,12 @@ export const EVENT_HISTORIES = each(EVENTS, {
   second_each: {
     title: ["three orders bought again after an end", "三个订单结束后再次下单"],
     needs: ["create", "names"],
-    steps: [...againAfter("a", "failed"), ...againAfter("b", "expired"), ...againAfter("c", "cancelled")],
+    steps: [...buyAfter("a", "failed"), ...buyAfter("b", "expired"), ...buyAfter("c", "cancelled")],
   },
   second_after_others: {
     title: ["bought again after other checkouts have ended", "其他收款单结束后再次下单"],
     needs: ["create", "names"],
-    steps: [create, cancel, tell, ...ALL_ENDS_TOLD, create, pay, tell, look],
+    steps: [create, cancel, tell, ...ALL_ENDS_WITH_EVENTS, create, pay, tell, look],
     causes: SECOND_ATTEMPT,
   },
   second_then_events: {

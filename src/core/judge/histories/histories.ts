@@ -36,7 +36,7 @@ const FIRST_HISTORIES: readonly HistoryName[] = [
   "webhook_after_question",
 ];
 
-/** All names, in the order in which the histories start: an outage last, because a shop may protect itself for a while then. */
+/** All names, in the order in which the histories start: an outage last, because a shop may protect itself after it. */
 export const HISTORY_NAMES: readonly HistoryName[] = [
   ...new Set([...FIRST_HISTORIES, ...(Object.keys(HISTORIES) as HistoryName[])]),
 ];
@@ -52,7 +52,7 @@ export const HISTORY_TITLES = {
   ...HISTORIES,
 } as const;
 
-/** The titles of the steps that a run records: its histories, and the fields that its description leaves out. */
+/** The titles of the steps that a run records: its histories, and the missing fields of its description. */
 export const RUN_STEPS: StepTitles = {
   ...HISTORY_TITLES,
   ...Object.fromEntries(

@@ -2,7 +2,7 @@
 import type { Words } from "../../language.ts";
 import type { History, Step } from "../step.ts";
 import {
-  API_AGAIN,
+  API_BACK,
   API_BUSY,
   API_FAILS,
   API_REFUSES,
@@ -11,16 +11,16 @@ import {
   apiAnswers,
   cancel,
   create,
-  each,
-  EARLY,
-  ends,
-  known,
+  historiesWith,
+  CREATE_EARLY,
+  end,
+  tellCreated,
   look,
-  nothingBy,
+  unchangedBy,
   on,
   pay,
-  payment,
-  returning,
+  tellPaid,
+  visitAs,
   SECOND_ATTEMPT,
   SLOW_API_MS,
   tell,
@@ -37,7 +37,7 @@ type Row = Omit<History, "part">;
 
 /** Payment event and two returns at the same moment: the webhook first, or the customer first. */
 function sameMoment(webhookMs: number, returnMs: number, title: Words): Row {
-  const moment: Step = {
+  const momentStep: Step = {
     act: "at_once",
     acts: [
       { tell: "a", afterMs: webhookMs },
@@ -47,20 +47,20 @@ function sameMoment(webhookMs: number, returnMs: number, title: Words): Row {
   };
   return {
     title,
-    steps: [create, known, pay, moment, look, tell, look],
+    steps: [create, tellCreated, pay, momentStep, look, tell, look],
     causes: { booked_once: "books_by_both", booked_when_paid: "books_by_both" },
   };
 }
 
-/** The payment and its event come while a return page of the order is being built, which asks a slow API. */
-function withinPart(part: number, title: Words): Row {
-  const moment: Step = {
+/** The customer pays, and the event arrives, while a return page is being built, which asks a slow API. */
+function paymentWithinReturn(part: number, title: Words): Row {
+  const momentStep: Step = {
     act: "at_once",
-    acts: [{ visit: "a" }, { steps: [pay, payment], part, during: "visit" }],
+    acts: [{ visit: "a" }, { steps: [pay, tellPaid], part, during: "visit" }],
   };
   return {
     title,
-    steps: [create, known, API_SLOW, visit, moment, API_AGAIN, look, tell, look],
+    steps: [create, tellCreated, API_SLOW, visit, momentStep, API_BACK, look, tell, look],
     causes: LOST_BY_RETURN,
   };
 }
@@ -71,71 +71,71 @@ const LOST_BY_RETURN = {
   final_stays: "lost_by_return",
 } as const;
 const TWO_AT_ONCE: Step = { act: "at_once", acts: [{ visit: "a" }, { visit: "a" }] };
-const BESIDE = on("b", create, known);
-const OF_ANOTHER = returning({ session: "b" });
-/** A tab of the first attempt. */
-const OF_FIRST = returning({ session: "first" });
-const CHEAPER: Step = { act: "create_elsewhere", of: "a", terms: "less" };
+const OTHER_ORDER = on("b", create, tellCreated);
+const VISIT_OF_OTHER = visitAs({ session: "b" });
+/** A visit in a tab of the first attempt. */
+const VISIT_OF_FIRST = visitAs({ session: "first" });
+const CHEAPER_CHECKOUT: Step = { act: "create_elsewhere", of: "a", terms: "less" };
 const MIXES_ORDERS = {
   never_unpaid: "mixes_orders",
   booked_when_paid: "mixes_orders",
   booked_once: "mixes_orders",
 } as const;
-const BELIEVES = { never_unpaid: "believes_return", booked_when_paid: "gives_up" } as const;
+const BELIEVES_RETURN = { never_unpaid: "believes_return", booked_when_paid: "gives_up" } as const;
 
-const RETURNS = { part: "browser_return", needs: ["returnUrl"] } as const;
+const COMMON_FIELDS = { part: "browser_return", needs: ["returnUrl"] } as const;
 
 /** The histories of a customer who returns, in the order in which they start. */
-export const RETURN_HISTORIES = each(RETURNS, {
+export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
   return_same_moment: sameMoment(0, 0, [
     "the webhook and two returns at the same moment",
     "webhook 与两次返回同时到达",
   ]),
   return_without_payment: {
     title: ["return without a payment, which then comes", "未支付就返回，之后才支付"],
-    steps: [create, known, visit, look, pay, tell, look],
-    causes: BELIEVES,
+    steps: [create, tellCreated, visit, look, pay, tell, look],
+    causes: BELIEVES_RETURN,
   },
   return_otherwise: {
     title: ["return with a status, by POST, without a session", "带状态、用 POST、不带会话返回"],
-    steps: nothingBy(
+    steps: unchangedBy(
       visit,
-      returning({ query: PAID_QUERY }),
-      returning({ query: OTHER_QUERY }),
-      returning({ method: "POST" }),
-      returning({ query: THIRD_QUERY, from: "shop" }),
-      returning({ from: "nowhere" }),
-      returning({ session: null }),
+      visitAs({ query: PAID_QUERY }),
+      visitAs({ query: OTHER_QUERY }),
+      visitAs({ method: "POST" }),
+      visitAs({ query: THIRD_QUERY, from: "shop" }),
+      visitAs({ from: "nowhere" }),
+      visitAs({ session: null }),
     ),
-    causes: BELIEVES,
+    causes: BELIEVES_RETURN,
   },
   return_before_webhook: {
     title: ["two returns at once before the webhook, and one after", "webhook 之前同时返回两次，之后一次"],
-    steps: [create, known, pay, TWO_AT_ONCE, look, tell, look, visit, look],
+    steps: [create, tellCreated, pay, TWO_AT_ONCE, look, tell, look, visit, look],
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
   return_pending: {
     title: ["return while the payment is pending", "支付处理中时返回"],
-    steps: [create, known, ends("declined"), visit, look, tell, visit, look, pay, tell, look],
-    causes: BELIEVES,
+    steps: [create, tellCreated, end("declined"), visit, look, tell, visit, look, pay, tell, look],
+    causes: BELIEVES_RETURN,
   },
   return_cancelled: {
     title: ["return after the payer has cancelled", "付款人取消后返回"],
-    steps: [create, known, cancel, visit, look, tell, visit, look],
-    causes: BELIEVES,
+    steps: [create, tellCreated, cancel, visit, look, tell, visit, look],
+    causes: BELIEVES_RETURN,
   },
   return_without_api: {
     title: ["return while the API answers 503, or nothing", "API 返回 503 或没有响应时返回"],
-    steps: [create, known, API_BUSY, visit, look, API_SILENT, visit, look, API_AGAIN, pay, tell, look],
+    steps: [create, tellCreated, API_BUSY, visit, look, API_SILENT, visit, look, API_BACK, pay, tell, look],
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up" },
   },
   return_api_refuses: {
     title: ["returns while the API refuses or cuts its answers", "API 拒绝或截断响应时返回"],
     steps: [
       create,
-      known,
+      tellCreated,
       ...[...API_REFUSES, ...API_FAILS].flatMap((fault) => [apiAnswers(fault), visit]),
-      API_AGAIN,
+      API_BACK,
       look,
       pay,
       tell,
@@ -147,13 +147,13 @@ export const RETURN_HISTORIES = each(RETURNS, {
     title: ["return with the session of another order", "使用另一个订单的会话返回"],
     steps: [
       create,
-      known,
-      ...BESIDE,
-      ...on("c", create, known),
-      OF_ANOTHER,
-      ...on("c", OF_ANOTHER),
+      tellCreated,
+      ...OTHER_ORDER,
+      ...on("c", create, tellCreated),
+      VISIT_OF_OTHER,
+      ...on("c", VISIT_OF_OTHER),
       ...on("b", pay),
-      OF_ANOTHER,
+      VISIT_OF_OTHER,
       look,
       ...on("b", tell, look),
       look,
@@ -165,13 +165,13 @@ export const RETURN_HISTORIES = each(RETURNS, {
     needs: ["names"],
     title: ["return with the session of a longer order_id", "使用订单号更长的订单的会话返回"],
     neighbours: "shorter",
-    steps: [create, known, ...BESIDE, pay, tell, ...on("b", returning({ session: "a" }), look)],
+    steps: [create, tellCreated, ...OTHER_ORDER, pay, tell, ...on("b", visitAs({ session: "a" }), look)],
     causes: MIXES_ORDERS,
   },
   return_other_terms: {
     needs: ["create"],
     title: ["return with a session of a lower amount", "用金额更低的会话返回"],
-    steps: [create, cancel, tell, CHEAPER, visit, pay, visit, look, tell, visit, look],
+    steps: [create, cancel, tell, CHEAPER_CHECKOUT, visit, pay, visit, look, tell, visit, look],
     causes: { never_unpaid: "other_terms" },
   },
   return_second: {
@@ -179,7 +179,7 @@ export const RETURN_HISTORIES = each(RETURNS, {
     title: ["return after it was cancelled, then bought again", "取消后返回，然后再次下单"],
     steps: [
       create,
-      known,
+      tellCreated,
       cancel,
       visit,
       tell,
@@ -187,26 +187,26 @@ export const RETURN_HISTORIES = each(RETURNS, {
       look,
       create,
       visit,
-      OF_FIRST,
+      VISIT_OF_FIRST,
       pay,
       tell,
       visit,
       look,
-      OF_FIRST,
+      VISIT_OF_FIRST,
       look,
-      // The return page tells the end before its event.
-      ...on("b", create, known, ends("failed"), visit, EARLY, tellOf("first"), pay, tell, look),
+      // The return page tells the shop of the end before the event arrives.
+      ...on("b", create, tellCreated, end("failed"), visit, CREATE_EARLY, tellOf("first"), pay, tell, look),
     ],
     causes: SECOND_ATTEMPT,
   },
-  return_begun: withinPart(0.2, ["a payment early within a return", "返回页面生成之初的支付"]),
-  return_half: withinPart(0.5, ["a payment in the middle of a return", "返回页面生成过半时的支付"]),
-  return_ending: withinPart(0.8, ["a payment at the end of a return", "返回页面即将完成时的支付"]),
+  return_begun: paymentWithinReturn(0.2, ["a payment early within a return", "返回页面生成之初的支付"]),
+  return_half: paymentWithinReturn(0.5, ["a payment in the middle of a return", "返回页面生成过半时的支付"]),
+  return_ending: paymentWithinReturn(0.8, ["a payment at the end of a return", "返回页面即将完成时的支付"]),
   return_within_event: {
     title: ["returns while the payment event is handled", "处理支付事件期间返回"],
     steps: [
       create,
-      known,
+      tellCreated,
       pay,
       API_SLOW,
       {
@@ -217,7 +217,7 @@ export const RETURN_HISTORIES = each(RETURNS, {
           { steps: [visit], part: 0.5, during: "event", delayMs: SLOW_API_MS },
         ],
       },
-      API_AGAIN,
+      API_BACK,
       look,
       tell,
       look,

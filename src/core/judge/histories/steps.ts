@@ -8,23 +8,23 @@ export type OrderStep = Extract<Step, { of: OrderName }>;
 
 export const create: OrderStep = { act: "create", of: "a" };
 /** The customer buys again before the shop has learned of the end by an event. */
-export const EARLY: OrderStep = { act: "create", of: "a", isEarly: true };
+export const CREATE_EARLY: OrderStep = { act: "create", of: "a", isEarly: true };
 /** The customer buys once more, which may fail. */
-export const ANYHOW: OrderStep = { act: "create", of: "a", expects: "nothing" };
+export const TRY_CREATE: OrderStep = { act: "create", of: "a", expects: "nothing" };
 /** The event of the creation, which a service delivers long before a payment. */
-export const known = told("created");
-export const pay = ends("succeeded");
-export const cancel = ends("cancelled");
+export const tellCreated = tellOnly("created");
+export const pay = end("succeeded");
+export const cancel = end("cancelled");
 export const tell: OrderStep = { act: "tell", of: "a" };
-export const payment = told("succeeded");
+export const tellPaid = tellOnly("succeeded");
 export const look: OrderStep = { act: "look", of: "a" };
-export const visit = returning({});
+export const visit = visitAs({});
 
-export function ends(outcome: Extract<Step, { act: "pay" }>["outcome"]): OrderStep {
+export function end(outcome: Extract<Step, { act: "pay" }>["outcome"]): OrderStep {
   return { act: "pay", of: "a", outcome };
 }
 
-export function told(...statuses: readonly Status[]): OrderStep {
+export function tellOnly(...statuses: readonly Status[]): OrderStep {
   return { act: "tell", of: "a", statuses };
 }
 
@@ -37,8 +37,8 @@ export function tellAs(
 }
 
 /** Delivers the payment of another order, with an event_id that resembles the event_id of order a's payment. */
-export function tellLike(of: OrderName, idLike: SamePart): Step {
-  return { act: "tell", of, statuses: ["succeeded"], idLike };
+export function tellLike(order: OrderName, idLike: SamePart): Step {
+  return { act: "tell", of: order, statuses: ["succeeded"], idLike };
 }
 
 /** Delivers the events of other checkouts of the order. */
@@ -46,7 +46,7 @@ export function tellOf(from: NonNullable<Extract<Step, { act: "tell" }>["from"]>
   return { act: "tell", of: "a", from };
 }
 
-export function returning(form: ReturnForm): OrderStep {
+export function visitAs(form: ReturnForm): OrderStep {
   return { act: "visit", of: "a", form };
 }
 
@@ -54,40 +54,40 @@ export function wait(milliseconds: number): Step {
   return { act: "wait", milliseconds };
 }
 
-/** The same steps with another order. */
-export function on(of: OrderName, ...steps: readonly OrderStep[]): readonly Step[] {
-  return steps.map((step) => Object.assign({}, step, { of }));
+/** The same steps for another order. */
+export function on(order: OrderName, ...steps: readonly OrderStep[]): readonly Step[] {
+  return steps.map((step) => Object.assign({}, step, { of: order }));
 }
 
-/** Steps that change nothing: of an order that is never paid, and of another one before and after its payment. */
-export function nothingBy(...steps: readonly OrderStep[]): readonly Step[] {
-  const knownSteps = [create, known, ...steps, pay, tell, look, ...steps, look];
-  return [create, known, ...steps, look, ...on("b", ...knownSteps)];
+/** Steps that must change nothing, for an unpaid order, and for another order before and after its payment. */
+export function unchangedBy(...steps: readonly OrderStep[]): readonly Step[] {
+  const otherOrderSteps = [create, tellCreated, ...steps, pay, tell, look, ...steps, look];
+  return [create, tellCreated, ...steps, look, ...on("b", ...otherOrderSteps)];
 }
 
-/** The same steps with each order at one moment. */
+/** The same steps for every order at one moment. */
 export function atOnce(...steps: readonly OrderStep[]): Step {
   return {
     act: "at_once",
-    acts: ORDER_NAMES.map((of) => ({ steps: on(of, ...steps), part: 0, during: "event" })),
+    acts: ORDER_NAMES.map((order) => ({ steps: on(order, ...steps), part: 0, during: "event" })),
   };
 }
 
-/** The steps with each of the three orders. */
+/** The same steps for each of three orders, one after another. */
 export function onEach(...steps: readonly OrderStep[]): readonly Step[] {
-  return (["a", "b", "c"] as const).flatMap((of) => on(of, ...steps));
+  return (["a", "b", "c"] as const).flatMap((order) => on(order, ...steps));
 }
 
 export type ApiFault = Pick<ScheduledFault, "action" | "status" | "latencyMs">;
 
-/** The API then answers each question about these orders in this way. */
-export function apiAnswers(fault: ApiFault, of: OrderName | "all" = "a"): Step {
+/** From this step on, the API answers each question about these orders in this way. */
+export function apiAnswers(fault: ApiFault, order: OrderName | "all" = "a"): Step {
   const match = { method: "GET", path: "/v1/checkout-sessions/*" } as const;
-  return { act: "faults", of, faults: [{ ...fault, match, times: ALWAYS }] };
+  return { act: "faults", of: order, faults: [{ ...fault, match, times: ALWAYS }] };
 }
 
 export const API_BUSY = apiAnswers({ action: "status", status: 503 });
-export const API_AWAY = apiAnswers({ action: "status", status: 503 }, "all");
+export const API_DOWN = apiAnswers({ action: "status", status: 503 }, "all");
 /** Answers that refuse a question, and answers that say nothing: neither proves anything about the order. */
 export const API_REFUSES = [
   { action: "status", status: 401 },
@@ -100,10 +100,10 @@ export const API_FAILS = [
   { action: "truncate" },
 ] as const;
 export const API_SILENT = apiAnswers({ action: "lose_request" });
-/** How long the API then delays each answer, in milliseconds. */
+/** Delay of each answer of the slow API, in milliseconds. */
 export const SLOW_API_MS = 300;
 export const API_SLOW = apiAnswers({ action: "latency", latencyMs: SLOW_API_MS });
-export const API_AGAIN: Step = { act: "faults", of: "a", faults: [] };
+export const API_BACK: Step = { act: "faults", of: "a", faults: [] };
 
 /** The cause, for each rule that a second attempt after an unpaid end can break. */
 export const SECOND_ATTEMPT = {
@@ -112,11 +112,11 @@ export const SECOND_ATTEMPT = {
   booked_once: "second_attempt",
 } as const;
 
-type Common = Pick<History, "part" | "needs" | "isAlone">;
+type CommonFields = Pick<History, "part" | "needs" | "isAlone">;
 
 /** Histories with their common fields. */
-export function each<Name extends string>(
-  commonFields: Common,
+export function historiesWith<Name extends string>(
+  commonFields: CommonFields,
   rows: Readonly<Record<Name, Omit<History, "part">>>,
 ): Readonly<Record<Name, History>> {
   const completeRows = Object.entries<Omit<History, "part">>(rows).map(([name, row]) => {

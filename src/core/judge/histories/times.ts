@@ -2,20 +2,20 @@
 import type { Words } from "../../language.ts";
 import type { History, Step } from "../step.ts";
 import {
-  ANYHOW,
-  API_AGAIN,
-  API_AWAY,
+  TRY_CREATE,
+  API_BACK,
+  API_DOWN,
   API_BUSY,
   cancel,
   create,
-  each,
-  ends,
-  known,
+  historiesWith,
+  end,
+  tellCreated,
   look,
   on,
   onEach,
   pay,
-  payment,
+  tellPaid,
   tell,
   visit,
   wait,
@@ -35,13 +35,13 @@ const LOST_AT_RESTART = {
   final_stays: "lost_at_restart",
 } as const;
 
-const LASTING = { part: "duplicates" } as const;
-const RESTARTS = { part: "duplicates", needs: ["restart"], isAlone: true } as const;
-const OUTAGES = { part: "duplicates", needs: ["create"], isAlone: true } as const;
+const LONG_FIELDS = { part: "duplicates" } as const;
+const RESTART_FIELDS = { part: "duplicates", needs: ["restart"], isAlone: true } as const;
+const OUTAGE_FIELDS = { part: "duplicates", needs: ["create"], isAlone: true } as const;
 
 type Row = Omit<History, "part">;
 
-/** Where a restart comes, after the create. */
+/** The moments of a restart, after the create. */
 const MOMENTS = {
   at_event: {
     title: ["60 ms after the payment event", "收到支付事件 60 毫秒后"],
@@ -55,7 +55,7 @@ const MOMENTS = {
   },
   after_answer: {
     title: ["right after the answer to the payment event", "返回支付事件的响应后"],
-    steps: [pay, payment, { act: "restart" }, look, payment, look],
+    steps: [pay, tellPaid, { act: "restart" }, look, tellPaid, look],
     causes: LOST_AT_RESTART,
   },
   after_return: {
@@ -68,7 +68,7 @@ const MOMENTS = {
     title: ["between an end, another attempt and its payment", "结束、再次下单与其支付之间"],
     needs: ["create"],
     steps: [
-      ...on("b", create, ends("failed"), tell),
+      ...on("b", create, end("failed"), tell),
       ...on("a", cancel, tell, create),
       { act: "restart" },
       ...on("a", pay, tell, look),
@@ -88,32 +88,33 @@ function restarts<Name extends "restart" | "stop">(
   name: Name,
   [english, chinese]: Words,
 ): Readonly<Record<`${Name}_${keyof typeof MOMENTS}`, Row>> {
-  const [manner, served]: [object, Row["needs"]] = name === "stop" ? [{ how: name }, ["served"]] : [{}, []];
-  const rows = Object.entries<Row>(MOMENTS).map(([at, { title, steps, causes = {}, needs = [] }]) => {
+  const [stepFields, servedNeeds]: [object, Row["needs"]] =
+    name === "stop" ? [{ how: name }, ["served"]] : [{}, []];
+  const rows = Object.entries<Row>(MOMENTS).map(([momentName, { title, steps, causes = {}, needs = [] }]) => {
     const titles: Words = [`${english} ${title[0]}`, `${title[1]}${chinese}`];
-    const ownSteps = steps.map((step) => (step.act === "restart" ? { ...step, ...manner } : step));
+    const ownSteps = steps.map((step) => (step.act === "restart" ? { ...step, ...stepFields } : step));
     const row = {
       title: titles,
-      steps: [create, known, ...ownSteps],
+      steps: [create, tellCreated, ...ownSteps],
       causes,
-      needs: [...needs, ...(served ?? [])],
+      needs: [...needs, ...(servedNeeds ?? [])],
     };
-    return [`${name}_${at}`, row] as const;
+    return [`${name}_${momentName}`, row] as const;
   });
   return Object.fromEntries<Row>(rows) as ReturnType<typeof restarts<Name>>;
 }
 
-/** At least this long, in milliseconds. */
-function othersAnd(leastMs: number): Step {
+/** Waits for the other histories, and at least this long, in milliseconds. */
+function waitForOthers(leastMs: number): Step {
   return { act: "wait_for_others", leastMs };
 }
 
 /** The histories of time, in the order in which they start. */
 export const TIME_HISTORIES = {
-  ...each(LASTING, {
+  ...historiesWith(LONG_FIELDS, {
     paid_late: {
       title: ["an order that is paid long after its create", "下单很久之后才支付"],
-      steps: [create, known, othersAnd(15_000), ANYHOW, pay, tell, look],
+      steps: [create, tellCreated, waitForOthers(15_000), TRY_CREATE, pay, tell, look],
       causes: { booked_when_paid: "gives_up_late" },
     },
     api_away: {
@@ -121,13 +122,13 @@ export const TIME_HISTORIES = {
       needs: ["create"],
       steps: [
         create,
-        known,
+        tellCreated,
         pay,
         API_BUSY,
-        payment,
+        tellPaid,
         wait(10_000),
-        API_AGAIN,
-        othersAnd(15_000),
+        API_BACK,
+        waitForOthers(15_000),
         look,
         tell,
         look,
@@ -137,30 +138,30 @@ export const TIME_HISTORIES = {
     much_later: {
       title: ["a payment again, after more than 30 s", "超过 30 秒后再次推送同一支付"],
       isLong: true,
-      steps: [create, known, pay, payment, look, othersAnd(31_000), payment, look],
+      steps: [create, tellCreated, pay, tellPaid, look, waitForOthers(31_000), tellPaid, look],
       causes: { booked_once: "forgets" },
     },
   }),
-  ...each(RESTARTS, {
+  ...historiesWith(RESTART_FIELDS, {
     ...restarts("restart", ["a kill", "强制重启"]),
     ...restarts("stop", ["an orderly stop", "正常停止"]),
     restart_at_answers: {
       title: ["a kill at the moment of three answers", "三个响应返回的时刻强制重启"],
       needs: ["create"],
-      steps: [...onEach(create, known, pay), KILLED_AT_ANSWERS, ...onEach(look), ...onEach(tell, look)],
+      steps: [...onEach(create, tellCreated, pay), KILLED_AT_ANSWERS, ...onEach(look), ...onEach(tell, look)],
       causes: LOST_AT_RESTART,
     },
   }),
-  ...each(OUTAGES, {
+  ...historiesWith(OUTAGE_FIELDS, {
     outage: {
       title: ["payments while the API answers 503, and after it", "API 返回 503 期间及恢复后的支付"],
       steps: [
-        ...onEach(create, known, pay),
-        API_AWAY,
+        ...onEach(create, tellCreated, pay),
+        API_DOWN,
         BOTH_AT_ONCE,
         BOTH_AT_ONCE,
-        API_AGAIN,
-        ...on("c", payment),
+        API_BACK,
+        ...on("c", tellPaid),
         ...onEach(look),
         ...onEach(tell),
         ...onEach(look),

@@ -44,7 +44,7 @@ export const NOTES = {
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 
-/** Notes on a field that the section `shop` lacks: what a run cannot judge; a risk only if the note says so. */
+/** Notes on missing fields of the section `shop`: the checks that a run omits, and whether that is a risk. */
 export const MISSING_FIELDS = {
   bookings: {
     isRisk: true,
@@ -97,7 +97,7 @@ export const MISSING_FIELDS = {
 } as const satisfies Readonly<
   Record<string, { readonly isRisk: boolean; readonly title: Words; readonly note: Words }>
 >;
-/** A field whose absence leaves something unjudged. */
+/** A field without which a run omits a check. */
 export type MissingField = keyof typeof MISSING_FIELDS;
 
 export function risksIn(steps: readonly Pick<DrillStep, "name" | "cause">[]): readonly Said[] {

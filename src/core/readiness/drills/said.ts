@@ -40,7 +40,7 @@ export function factOf<Value extends SaidValue = string>(
   return { fact, values };
 }
 
-/** A fact as a store with a dialect says it; `names`: its differences, of `deliveryDifferences`. */
+/** A fact with the names of a store's dialect; `names`: the differences by `deliveryDifferences`. */
 export function inNames(names: string | undefined, fact: SaidValue): Said {
   return names === undefined ? fact : factOf<SaidValue>("in_names", fact, names);
 }
@@ -77,7 +77,7 @@ function ruleWords({ rule, remedy }: { readonly rule: Words; readonly remedy: Wo
 function renameRows<Row>(
   rows: Readonly<Record<string, Row>>,
   rename: (name: string) => string,
-  wordsIn: (row: Row) => Words,
+  wordsOfRow: (row: Row) => Words,
 ): Readonly<Record<string, Words>> {
-  return Object.fromEntries(Object.entries(rows).map(([name, row]) => [rename(name), wordsIn(row)]));
+  return Object.fromEntries(Object.entries(rows).map(([name, row]) => [rename(name), wordsOfRow(row)]));
 }

@@ -12,7 +12,7 @@ const WHOLE_DIGEST_ADVICE = [
   "Compare all 64 digits, in constant time",
   "请以恒定时间比较全部 64 位数字",
 ] as const;
-function showSecret(endpointId: string): string {
+function secretCommand(endpointId: string): string {
   return `checkout endpoints secret ${endpointId}`;
 }
 
@@ -71,24 +71,24 @@ export const DRILL_CAUSES = {
     "在验签之前就根据请求体的内容（livemode 或商店）选择密钥；选中的密钥未设置时，会接受用空文本、undefined、null、None 等签名的请求，而任何人都能这样签名。请按接收端的地址选择密钥，没有密钥时拒绝。",
   ],
   secret_unset: (id) => [
-    `Its secret is empty, or the text of an unset variable or a default: it accepts requests that anybody can sign, and refuses requests signed by the service. Set it to the output of ${showSecret(id)}, and do not start without a secret.`,
-    `密钥为空，或者是未设置的变量的字面文本、默认值：会接受任何人用它签名的请求，却拒绝本服务签名的请求。请设为 ${showSecret(id)} 显示的密钥，没有密钥时不要启动。`,
+    `Its secret is empty, or the text of an unset variable or a default: it accepts requests that anybody can sign, and refuses requests signed by the service. Set it to the output of ${secretCommand(id)}, and do not start without a secret.`,
+    `密钥为空，或者是未设置的变量的字面文本、默认值：会接受任何人用它签名的请求，却拒绝本服务签名的请求。请设为 ${secretCommand(id)} 显示的密钥，没有密钥时不要启动。`,
   ],
   secret_spelled: (id) => [
-    `It has the right secret in another form: without whsec_, decoded, in quotes, or with white space. The key of the signature is the whole text, as ${showSecret(id)} prints it.`,
-    `密钥正确但形式不对：去掉了 whsec_、被解码、带引号或带空白字符。签名用的密钥是 ${showSecret(id)} 显示的完整文本。`,
+    `It has the right secret in another form: without whsec_, decoded, in quotes, or with white space. The key of the signature is the whole text, as ${secretCommand(id)} prints it.`,
+    `密钥正确但形式不对：去掉了 whsec_、被解码、带引号或带空白字符。签名用的密钥是 ${secretCommand(id)} 显示的完整文本。`,
   ],
   signs_otherwise: [
     "It has the right secret, but its signature is not HMAC-SHA256 over the timestamp, a dot and the raw body, in hexadecimal digits: it signs another text, uses another algorithm, or writes other digits such as base64.",
     "密钥正确，但算出的签名不是“时间戳 + 点号 + 原始请求体”的 HMAC-SHA256 十六进制值：签名文本、算法或编码（如 base64）不同。",
   ],
   wrong_secret: (id) => [
-    `It has a different secret from this endpoint: it refuses valid and forged events alike, but handles other faults differently. ${showSecret(id)} prints the right secret. (If the secrets are equal: it signs something other than timestamp, dot, raw body.)`,
-    `使用的不是本接收端的密钥：有效事件与伪造事件一样被拒绝，其他错误则处理不同。${showSecret(id)} 会显示正确的密钥。（如果两者相同：签名的内容不是“时间戳 + 点号 + 原始请求体”。）`,
+    `It has a different secret from this endpoint: it refuses valid and forged events alike, but handles other faults differently. ${secretCommand(id)} prints the right secret. (If the secrets are equal: it signs something other than timestamp, dot, raw body.)`,
+    `使用的不是本接收端的密钥：有效事件与伪造事件一样被拒绝，其他错误则处理不同。${secretCommand(id)} 会显示正确的密钥。（如果两者相同：签名的内容不是“时间戳 + 点号 + 原始请求体”。）`,
   ],
   replaced_secret: (id) => [
-    `It has the secret from before the last rotation, and not the new one, which ${showSecret(id)} prints.`,
-    `使用的是上次轮换之前的密钥，而不是新密钥；${showSecret(id)} 会显示新密钥。`,
+    `It has the secret from before the last rotation, and not the new one, which ${secretCommand(id)} prints.`,
+    `使用的是上次轮换之前的密钥，而不是新密钥；${secretCommand(id)} 会显示新密钥。`,
   ],
   skips_orders: [
     "It verifies webhook.test, but accepts forged and outdated events of orders. Verify every request alike, before looking at its type or its order.",
@@ -295,8 +295,8 @@ export const DRILL_CAUSES = {
     `读取的是沙箱的默认名称：拒绝本商店的事件，却接受使用默认名称的同一事件。本商店使用方言：${names}。请读取方言的名称，或使用没有方言的商店。`,
   ],
   refuses_all: (id) => [
-    `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${showSecret(id)} prints the right one. Otherwise it expects headers other than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,
-    `一律拒绝，包括有效事件。最可能是密钥与本接收端的不同；${showSecret(id)} 会显示正确的密钥。也可能是读取的不是 Checkout-Signature 和 Checkout-Timestamp 请求头；签名的内容不是“时间戳 + 点号 + 原始请求体”；时钟相差几分钟；先经过了登录或 CSRF 检查；或拒绝不认识的类型（如 webhook.test）。具体是哪一种：用 --signature 把您的代码算出的签名传给 checkout webhooks verify，即可得知原因。`,
+    `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${secretCommand(id)} prints the right one. Otherwise it expects headers other than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,
+    `一律拒绝，包括有效事件。最可能是密钥与本接收端的不同；${secretCommand(id)} 会显示正确的密钥。也可能是读取的不是 Checkout-Signature 和 Checkout-Timestamp 请求头；签名的内容不是“时间戳 + 点号 + 原始请求体”；时钟相差几分钟；先经过了登录或 CSRF 检查；或拒绝不认识的类型（如 webhook.test）。具体是哪一种：用 --signature 把您的代码算出的签名传给 checkout webhooks verify，即可得知原因。`,
   ],
   no_route: [
     "There is no such route, or none for POST: the path of the endpoint is wrong, or the receiver is another program.",

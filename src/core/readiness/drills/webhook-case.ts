@@ -21,7 +21,7 @@ export type DrillRequest = {
 };
 
 /** Facts about a receiver and a request that an attacker knows: none of them is secret. */
-type KnownTexts = Readonly<Record<"url" | "storeId" | "eventId" | "header", string>>;
+type PublicTexts = Readonly<Record<"url" | "storeId" | "eventId" | "header", string>>;
 
 type OurHeader = keyof typeof DEFAULT_HEADER_NAMES;
 
@@ -34,7 +34,7 @@ export type Mutations = {
    */
   readonly event?: "first" | "order" | "payment" | CheckoutEvent["type"];
   /** The type of an already accepted event to send instead. */
-  readonly accepted?: CheckoutEvent["type"];
+  readonly acceptedType?: CheckoutEvent["type"];
   /** Changes the event's bytes before they are signed, and the signed bytes before they are sent. */
   readonly signed?: (body: string, dialect: Dialect | undefined) => string;
   readonly sent?: (signed: string, dialect: Dialect | undefined) => string;
@@ -46,70 +46,70 @@ export type Mutations = {
   /** Whether the event id header contains another event's id. */
   readonly otherEventId?: true;
   /** Whether timestamp and signature are copied from the first event. */
-  readonly reused?: true;
+  readonly reusesSignature?: true;
   /** The secret to sign with instead: an inactive secret, or up to three secrets that an attacker can guess. */
-  readonly secret?: "another" | ((known: KnownTexts) => string | readonly string[]);
+  readonly secret?: "another" | ((known: PublicTexts) => string | readonly string[]);
   /** Derives the signature header from the correct signature. */
-  readonly signature?: (right: string) => string;
+  readonly signature?: (digits: string) => string;
   readonly method?: DrillRequest["method"];
   readonly suffix?: DrillRequest["suffix"];
   /** Headers that are replaced in place, added at the end, or, if undefined, removed. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
   /** A header of ours that is sent as several lines; `now` is the current time, in Unix seconds. */
-  readonly lines?: readonly [header: OurHeader, lines: (once: string, now: string) => readonly string[]];
+  readonly lines?: readonly [header: OurHeader, lines: (value: string, now: string) => readonly string[]];
   /** Changes the names of all headers. */
-  readonly named?: (name: string) => string;
-  readonly pack?: (body: string) => Uint8Array;
+  readonly renameHeader?: (name: string) => string;
+  readonly packBody?: (body: string) => Uint8Array;
   readonly inParts?: true;
   /** Sent over a new connection. Default: over a kept connection, like deliveries. */
   readonly connection?: "fresh";
 };
 
 /**
- * `not 2xx`: to requests that the service never sends. `2xx or 4xx`: about which the interface says nothing. `any`: to
- * genuine events in a form that only a proxy makes, and that a receiver may be unable to read.
+ * The expected answer. `not 2xx`: to requests that the service never sends. `2xx or 4xx`: to requests about which the
+ * interface says nothing. `any`: to genuine events in a form that only a proxy makes, and that a receiver may not read.
  */
 type Expected = "2xx" | "4xx" | "not 2xx" | "2xx or 4xx" | "any";
 
-/** A form: its mutations, the expected answer, and the likely cause of another one. */
+/** A form: its mutations, the expected answer, and the likely cause of another answer. */
 export type Form = Mutations & {
   readonly expected: Expected;
-  /** The cause if no leaf of core/judge/forms/leaves.ts names another one. */
+  /** The cause if no leaf of core/judge/forms/leaves.ts names another cause. */
   readonly cause?: DrillCause;
   /** Notes about an answer that the interface leaves open. */
   readonly notes?: { readonly taken?: DrillNote; readonly refused?: DrillNote };
-  /** Its title, if it follows from the mutations; else in webhook.ts. */
+  /** The title, if it follows from the mutations; other titles are in webhook.ts. */
   readonly title?: Words;
 };
 
 /** A form that must be accepted. */
-export function genuine(cause: Form["cause"], mutations: Mutations = {}): Form {
+export function genuineForm(cause: Form["cause"], mutations: Mutations = {}): Form {
   return { expected: "2xx", ...(cause === undefined ? {} : { cause }), ...mutations };
 }
 
 /** A well-formed form that must be refused. */
-export function forged(cause: Form["cause"], mutations: Mutations): Form {
-  return { ...genuine(cause, mutations), expected: "4xx" };
+export function forgedForm(cause: Form["cause"], mutations: Mutations): Form {
+  return { ...genuineForm(cause, mutations), expected: "4xx" };
 }
 
 /** A form that the service never sends. */
-export function unusual(cause: DrillCause, mutations: Mutations): Form {
-  return { ...genuine(cause, mutations), expected: "not 2xx" };
+export function unusualForm(cause: DrillCause, mutations: Mutations): Form {
+  return { ...genuineForm(cause, mutations), expected: "not 2xx" };
 }
 
 /** A badly signed form that a receiver may trust because of how it is sent. */
-export function badlySigned(cause: DrillCause, mutations: Mutations): Form {
-  return unusual(cause, { signature: wrongDigits, ...mutations });
+export function badlySignedForm(cause: DrillCause, mutations: Mutations): Form {
+  return unusualForm(cause, { signature: wrongDigits, ...mutations });
 }
 
 /** A form about which the interface says nothing. */
-export function open(notes: NonNullable<Form["notes"]>, mutations: Mutations): Form {
+export function openForm(notes: NonNullable<Form["notes"]>, mutations: Mutations): Form {
   return { expected: "2xx or 4xx", notes, ...mutations };
 }
 
 /** Digits that were not computed with any secret. */
-export function wrongDigits(right: string): string {
-  return hash("sha256", right, "hex");
+export function wrongDigits(digits: string): string {
+  return hash("sha256", digits, "hex");
 }
 
 /** Replaces every digit with another digit. */
@@ -123,7 +123,7 @@ function fieldsOf(body: string): [string, unknown][] {
   return Object.entries(JSON.parse(body) as object);
 }
 
-/** A body with other values of some fields. */
+/** A mutation that gives the body other values of some fields. */
 export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["sent"]> {
   return (body, dialect) => changeEventIn(dialect, body, change);
 }
@@ -158,22 +158,23 @@ export function changeOrder(body: string, dialect: Dialect | undefined): string 
     .replaceAll(JSON.stringify(orderId), JSON.stringify(changeEnd(orderId)));
 }
 
-export function changeMiddle(right: string): string {
+export function changeMiddle(digits: string): string {
   const { first, last } = RIGHT_ENDS;
-  return right.slice(0, first) + flipDigits(right.slice(first, -last)) + right.slice(-last);
+  return digits.slice(0, first) + flipDigits(digits.slice(first, -last)) + digits.slice(-last);
 }
 
-/** Changes one of each two digits. */
-export function changeEveryOther(position: "first" | "second"): (right: string) => string {
-  return (right) =>
-    right.replace(/(.)(.)/g, (_, oddDigit: string, evenDigit: string) =>
+/** Changes every other digit. */
+export function changeEveryOther(position: "first" | "second"): (digits: string) => string {
+  return (digits) =>
+    digits.replace(/(.)(.)/g, (_, oddDigit: string, evenDigit: string) =>
       position === "first" ? flipDigits(oddDigit) + evenDigit : oddDigit + flipDigits(evenDigit),
     );
 }
 
 /** The correct signature at one of three positions, as during a rotation of secrets (decision 12). */
-export function placeSignature(at: 0 | 1 | 2): (right: string) => string {
-  return (right) => [wrongDigits(right), wrongDigits(wrongDigits(right))].toSpliced(at, 0, right).join(",");
+export function placeSignature(position: 0 | 1 | 2): (digits: string) => string {
+  return (digits) =>
+    [wrongDigits(digits), wrongDigits(wrongDigits(digits))].toSpliced(position, 0, digits).join(",");
 }
 
 /** JSON with spaces between its tokens, as Python's json.dumps writes it. */
@@ -199,14 +200,14 @@ export function indentBody(body: string): string {
   return JSON.stringify(Object.fromEntries(fieldsOf(body)), null, 2);
 }
 
-/** The event as created so many milliseconds before, such as for a receiver that was down since then. */
+/** A mutation that makes an event older by a span in milliseconds, as after an outage of the receiver. */
 export function backdate(spanMs: number): NonNullable<Mutations["sent"]> {
   return claim(({ created_at: at }) =>
     typeof at === "string" ? { created_at: toIso(Date.parse(at) - spanMs) } : {},
   );
 }
 
-/** Changes one digit of a time or number: the body is still an event. A body without one gets a space at its end. */
+/** Changes one digit of a time or number, so that the body is still an event; without such a digit, adds a space. */
 export function changeDigit(body: string): string {
   const changedBody = body.replace(/\d(?=Z"|,")/, (digit) => flipDigits(digit, 10));
   return changedBody === body ? `${body} ` : changedBody;

@@ -8,14 +8,20 @@ import type { DrillStep } from "../drill-shapes.ts";
 import {
   changeOrder,
   claim,
-  forged,
-  genuine,
+  forgedForm,
+  genuineForm,
   RIGHT_ENDS,
   wrongDigits,
   type Form,
   type Mutations,
 } from "./webhook-case.ts";
-import { badly, DIGITS, MANY_SIGNATURES, RIGHT_DIGITS, TEST_FORMS } from "./webhook-forms.ts";
+import {
+  badlySignedTitle,
+  SIGNATURE_DIGITS,
+  MANY_SIGNATURES,
+  RIGHT_DIGITS,
+  TEST_FORMS,
+} from "./webhook-forms.ts";
 
 type TestName = keyof typeof TEST_FORMS;
 
@@ -86,27 +92,33 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   upper_case: ["a valid event with header names in capitals", "有效事件，请求头名称全大写"],
   extra_headers: ["a valid event with unknown headers", "有效事件，带未知的请求头"],
   good_in_chunks: ["a valid event in chunks", "有效事件，分块传输"],
-  as_put: badly(["as PUT", "使用 PUT"]),
-  as_patch: badly(["as PATCH", "使用 PATCH"]),
-  with_query: badly(["with ?x=1 after the path", "路径后带 ?x=1"]),
-  final_slash: badly(["with a slash after the path", "路径后带斜杠"]),
-  empty_body: badly(["with an empty body", "请求体为空"]),
-  json_array: badly(["as a JSON array", "请求体为 JSON 数组"]),
-  body_100_kb: badly(["with a body of 100 kB", "请求体 100 kB"]),
-  chunked: badly(["in chunks", "分块传输"]),
-  gzip: badly(["compressed with gzip", "gzip 压缩"]),
-  other_agent: badly(["from another User-Agent", "User-Agent 不同"]),
-  no_agent: badly(["without a User-Agent", "没有 User-Agent"]),
-  authorization: badly(["with Authorization, Cookie and X-Api-Key", "带 Authorization、Cookie 和 X-Api-Key"]),
+  as_put: badlySignedTitle(["as PUT", "使用 PUT"]),
+  as_patch: badlySignedTitle(["as PATCH", "使用 PATCH"]),
+  with_query: badlySignedTitle(["with ?x=1 after the path", "路径后带 ?x=1"]),
+  final_slash: badlySignedTitle(["with a slash after the path", "路径后带斜杠"]),
+  empty_body: badlySignedTitle(["with an empty body", "请求体为空"]),
+  json_array: badlySignedTitle(["as a JSON array", "请求体为 JSON 数组"]),
+  body_100_kb: badlySignedTitle(["with a body of 100 kB", "请求体 100 kB"]),
+  chunked: badlySignedTitle(["in chunks", "分块传输"]),
+  gzip: badlySignedTitle(["compressed with gzip", "gzip 压缩"]),
+  other_agent: badlySignedTitle(["from another User-Agent", "User-Agent 不同"]),
+  no_agent: badlySignedTitle(["without a User-Agent", "没有 User-Agent"]),
+  authorization: badlySignedTitle([
+    "with Authorization, Cookie and X-Api-Key",
+    "带 Authorization、Cookie 和 X-Api-Key",
+  ]),
   even_digits: ["a signature with every other digit wrong, from the first", "从首位起每隔一位错误的签名"],
   odd_digits: ["a signature with every other digit wrong, from the second", "从第二位起每隔一位错误的签名"],
   swapped_digits: ["the right signature with two digits swapped", "正确签名交换两位数字"],
   swapped_bytes: ["the right signature with two bytes swapped", "正确签名交换两个字节"],
   reversed_digits: ["the right signature reversed", "正确签名倒序"],
   sorted_digits: ["the digits of the right signature, sorted", "正确签名的数字排序后"],
-  dots: [`a signature of ${DIGITS} dots`, `${DIGITS} 个点号作为签名`],
+  dots: [`a signature of ${SIGNATURE_DIGITS} dots`, `${SIGNATURE_DIGITS} 个点号作为签名`],
   percent: ["% as the signature", "% 作为签名"],
-  non_hex: [`a signature of ${DIGITS} letters that are not hex digits`, `${DIGITS} 个非十六进制字母作为签名`],
+  non_hex: [
+    `a signature of ${SIGNATURE_DIGITS} letters that are not hex digits`,
+    `${SIGNATURE_DIGITS} 个非十六进制字母作为签名`,
+  ],
   many_signatures: [`${MANY_SIGNATURES} wrong signatures`, `${MANY_SIGNATURES} 个错误签名`],
   long_signature: ["a signature of 10 kB", "10 kB 的签名"],
   doubled_signature: ["two lines with wrong signatures", "两行错误签名"],
@@ -171,21 +183,23 @@ const FORGED_PAYMENT: Mutations = { event: "payment", signature: wrongDigits };
 
 /** The forms about an order, sent only with the merchant's consent. */
 const ORDER_FORMS = {
-  order_event: genuine("refuses_orders", { event: "order" }),
+  order_event: genuineForm("refuses_orders", { event: "order" }),
   ...forgedPayments(),
-  unknown_order: forged("skips_orders", { ...FORGED_PAYMENT, sent: changeOrder }),
-  older_event: forged("skips_orders", { ...FORGED_PAYMENT, sent: claim(() => ({ sequence: 0 })) }),
-  ...formForEachType("forged", (type) => forged("skips_orders", { event: type, signature: wrongDigits })),
+  unknown_order: forgedForm("skips_orders", { ...FORGED_PAYMENT, sent: changeOrder }),
+  older_event: forgedForm("skips_orders", { ...FORGED_PAYMENT, sent: claim(() => ({ sequence: 0 })) }),
+  ...formForEachType("forged", (type) => forgedForm("skips_orders", { event: type, signature: wrongDigits })),
 } as const;
 
 /** The forms with other accepted events, of the order and of an order of the other kind; sent if such events exist. */
-const ACCEPTED_FORMS = formForEachType("accepted", (type) => genuine("refuses_orders", { accepted: type }));
+const ACCEPTED_FORMS = formForEachType("accepted", (type) =>
+  genuineForm("refuses_orders", { acceptedType: type }),
+);
 
 type NameByType<Prefix extends string> = `${Prefix}_${CheckoutObject}_${Status}`;
 
 export type CaseName = TestName | keyof typeof ORDER_FORMS | NameByType<"accepted">;
 
-/** The forms (decisions 50, 67 and 68). */
+/** All forms (decisions 50, 67 and 68). */
 export const DRILL_CASES: Readonly<Record<CaseName, Form>> = {
   ...TEST_FORMS,
   ...ORDER_FORMS,
@@ -208,9 +222,9 @@ export function hasOrderEvents(steps: readonly Pick<DrillStep, "name">[]): boole
 }
 
 /** The form with `webhook.test` that a form of an order repeats; undefined for other forms. */
-export function twinOf(name: CaseName): TestName | undefined {
-  const twin = name.replace(/^payment_/, "");
-  return twin !== name && twin in TEST_FORMS ? (twin as TestName) : undefined;
+export function testFormOf(name: CaseName): TestName | undefined {
+  const testForm = name.replace(/^payment_/, "");
+  return testForm !== name && testForm in TEST_FORMS ? (testForm as TestName) : undefined;
 }
 
 /** Forms with another time use the accepted event, because no other event would be true (decision 67). */
@@ -243,11 +257,12 @@ export const WEBHOOK_STEPS: StepTitles = {
 };
 
 function titleOf(name: CaseName): Words {
-  const { event = "", accepted, title } = DRILL_CASES[name];
-  if (accepted !== undefined)
-    return [`${accepted} again, as it was accepted before`, `再次推送曾被接受的 ${accepted}`];
-  const twin = twinOf(name);
-  if (twin !== undefined) return [`of an order: ${titleOf(twin)[0]}`, `订单事件：${titleOf(twin)[1]}`];
+  const { event = "", acceptedType, title } = DRILL_CASES[name];
+  if (acceptedType !== undefined)
+    return [`${acceptedType} again, as it was accepted before`, `再次推送曾被接受的 ${acceptedType}`];
+  const testForm = testFormOf(name);
+  if (testForm !== undefined)
+    return [`of an order: ${titleOf(testForm)[0]}`, `订单事件：${titleOf(testForm)[1]}`];
   const words: Readonly<Partial<Record<CaseName, Words>>> = TITLES;
   return title ?? words[name] ?? [`a forged ${event}`, `伪造的 ${event}`];
 }
