@@ -25,8 +25,8 @@ export function areCertificates(text: string): boolean {
 
 /** The subject of each certificate, and the beginning of its SHA-256 fingerprint. */
 export function describeCertificates(text: string): string {
-  const read = (text.match(CERTIFICATE) ?? []).flatMap((pem) => readCertificate(pem) ?? []);
-  return read
+  const certificates = (text.match(CERTIFICATE) ?? []).flatMap((pem) => readCertificate(pem) ?? []);
+  return certificates
     .map(
       ({ subject, fingerprint256 }) =>
         `${excerpt(subject.replaceAll("\n", ", "))} (SHA-256 ${fingerprint256.slice(0, 23)})`,

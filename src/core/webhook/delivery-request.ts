@@ -35,10 +35,11 @@ type DeliveryParts = {
 export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const { eventId, fault, dialect } = parts;
   const timestamp = Math.floor(parts.realNow / 1000) - (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
-  const right = eventBodyIn(dialect, parts.body);
-  const rawBody = Buffer.from(right);
+  const genuineBody = eventBodyIn(dialect, parts.body);
+  const rawBody = Buffer.from(genuineBody);
   const signedHeaders = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody });
-  const body = fault?.action === "changed_body" ? sentOtherwise(parts.body, right, dialect) : right;
+  const body =
+    fault?.action === "changed_body" ? changeSentBody(parts.body, genuineBody, dialect) : genuineBody;
   const headers = {
     "Content-Type": "application/json",
     "User-Agent": "checkout-sandbox",
@@ -50,13 +51,13 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   return {
     headers,
     body,
-    isOfEvent: body === right,
+    isOfEvent: body === genuineBody,
     auditedHeaders: JSON.stringify(Object.fromEntries(keptHeaders)),
     bodyHash: hash("sha256", body, "hex"),
   };
 }
 
-/** Signs with the secrets that were active then. Undefined if the audit shows that a different request was sent. */
+/** Signs with the secrets of that time. Undefined if the audit shows that a different request was sent. */
 export function reconstructDeliveryRequest(
   audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets" | "dialect">,
@@ -72,11 +73,11 @@ export function reconstructDeliveryRequest(
   return isSame ? { ...request, realNow, fault } : undefined;
 }
 
-/** The audited headers, as names and values. Stored text that is no record is the value of `(not headers)`. */
+/** The audited headers, as names and values. Stored text that is not a record is the value of `(not headers)`. */
 export function readAuditedHeaders(auditedHeaders: string): Readonly<Record<string, string>> {
-  const read = parseJson(auditedHeaders);
-  if (!isRecord(read)) return { "(not headers)": auditedHeaders };
-  return Object.fromEntries(Object.entries(read).map(([name, value]) => [name, String(value)]));
+  const stored = parseJson(auditedHeaders);
+  if (!isRecord(stored)) return { "(not headers)": auditedHeaders };
+  return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, String(value)]));
 }
 
 /** The secrets to sign with: the active secrets, a retired secret, or an invented secret. */
@@ -89,22 +90,22 @@ function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts):
 /** The age of the timestamp of a stale delivery, in seconds. */
 export const STALE_BY_SECONDS = 3600;
 
-/** A change in a field that the service does not send changes nothing, so a space is added. */
-function sentOtherwise(body: string, right: string, dialect: Dialect | undefined): string {
-  const changedText = eventBodyIn(dialect, changedBody(body));
-  return changedText === right && dialect !== undefined ? `${right} ` : changedText;
+/** Adds a space if the dialect does not send the changed field. */
+function changeSentBody(body: string, genuineBody: string, dialect: Dialect | undefined): string {
+  const changedText = eventBodyIn(dialect, changeBody(body));
+  return changedText === genuineBody && dialect !== undefined ? `${genuineBody} ` : changedText;
 }
 
 /** Changes the amount, if there is one, so that a receiver that does not verify books a wrong amount. */
-function changedBody(body: string): string {
-  const amount = body.replace(
+function changeBody(body: string): string {
+  const changedAmount = body.replace(
     /("amount_minor":)(\d)/,
     (_, name: string, digit: string) => `${name}${digit === "9" ? "1" : Number(digit) + 1}`,
   );
-  return amount === body
+  return changedAmount === body
     ? body.replace(
         /("event_id":")(.)/,
         (_, name: string, letter: string) => `${name}${letter === "f" ? "e" : "f"}`,
       )
-    : amount;
+    : changedAmount;
 }

@@ -62,7 +62,7 @@ export const DELIVERY_STATE_TEXTS = {
   dropped: "by a fault, or because its endpoint was removed",
 } as const satisfies Record<DeliveryState, string>;
 
-/** Deliveries that make an attempt for another delivery of the same event to the same endpoint: an accepted replay. */
+/** Causes of deliveries whose acceptance also settles another delivery of the same event to the endpoint. */
 export const ATTEMPT_MAKERS = ["replay"] as const;
 
 /** The result of one attempt: the receiver's answer with its `Retry-After`, or why there was no answer. */
@@ -99,19 +99,19 @@ export function decideAfterAttempt(
 ): DeliveryVerdict {
   if (isAcceptedResult(result)) return { state: "succeeded" };
   if ("status" in result && result.status === 410) return { state: "failed", gone: true };
-  const base = schedule[tries];
-  if (base === undefined) return { state: "failed", gone: false };
+  const scheduledMs = schedule[tries];
+  if (scheduledMs === undefined) return { state: "failed", gone: false };
   const requestedMs = "status" in result ? result.retryAfterMs : 0;
   const waitMs =
     requestedMs === 0
-      ? base * (1 - JITTER + 2 * JITTER * jitter)
-      : Math.min(Math.max(requestedMs, base), 2 * base);
+      ? scheduledMs * (1 - JITTER + 2 * JITTER * jitter)
+      : Math.min(Math.max(requestedMs, scheduledMs), 2 * scheduledMs);
   return { state: "due", nextAt: now + Math.round(waitMs) };
 }
 
-/** A fraction from 0 to below 1, by the delivery and its attempts alone, whichever endpoint answers first (decision 93). */
-export function jitterOf(deliveryId: string, tries: number): number {
-  return fractionOf(`${deliveryId} ${tries}`);
+/** A fraction from 0 to below 1 that depends only on the delivery and its number of attempts (decision 93). */
+export function jitterOf(deliveryId: string, attemptCount: number): number {
+  return fractionOf(`${deliveryId} ${attemptCount}`);
 }
 
 export function hasFailedTooLong(failingSince: number, now: number): boolean {

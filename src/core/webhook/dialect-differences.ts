@@ -6,8 +6,8 @@ export const NO_NAME = "–";
 
 type Names = readonly (readonly [ours: string, theirs: string | number | null | undefined])[];
 
-/** The names that a dialect may change, by the decision that has our names. */
-const NAMED: Readonly<Record<number, (dialect: Dialect) => Names>> = {
+/** The names that a dialect may change, by the decision that defines our names. */
+const NAMES_BY_DECISION: Readonly<Record<number, (dialect: Dialect) => Names>> = {
   4: ({ errors = {} }) =>
     Object.entries(errors).map(([ourCode, { code = ourCode, status }]) => [
       ourCode,
@@ -32,20 +32,20 @@ const NAMED: Readonly<Record<number, (dialect: Dialect) => Names>> = {
   },
 };
 
-/** Where a dialect differs from our choice in a decision, each as `our name → its name`. */
+/** The differences between a dialect and our choice in a decision, each as `our name → its name`. */
 export function differencesOn(dialect: Dialect | undefined, decision: number): readonly string[] {
-  const namePairs = dialect === undefined ? [] : (NAMED[decision]?.(dialect) ?? []);
+  const namePairs = dialect === undefined ? [] : (NAMES_BY_DECISION[decision]?.(dialect) ?? []);
   return namePairs.flatMap(([ourName, theirName]) =>
     theirName === undefined || theirName === ourName ? [] : [`${ourName} → ${theirName ?? NO_NAME}`],
   );
 }
 
-/** Where deliveries differ from ours. */
+/** The differences between a dialect's deliveries and ours. */
 export function deliveryDifferences(dialect: Dialect): readonly string[] {
   return [12, 11].flatMap((decision) => differencesOn(dialect, decision));
 }
 export function dialectLine(dialect: Dialect): string {
-  return Object.keys(NAMED)
+  return Object.keys(NAMES_BY_DECISION)
     .flatMap((decision) => differencesOn(dialect, Number(decision)))
     .join(", ");
 }

@@ -29,7 +29,7 @@ export function isPolledAddress(url: string): boolean {
   return /^http:\/\/[0-9a-f]+\.listener\.invalid\/$/.test(url);
 }
 
-/** The reasons of users; for any other reason a disabled endpoint has failed. */
+/** The reasons of endpoints that a user disabled; with any other reason, a disabled endpoint has failed. */
 export const MANUAL_REASONS: ReadonlySet<string | null> = new Set([null, "switched_off", "removed"]);
 
 /** The reason for an endpoint's state. A text of an older version or of another program is shown as it is. */
@@ -45,11 +45,11 @@ export function reasonOf({ reason, cause }: Pick<EndpointEntry, "reason" | "caus
   return { fact: cause.fact, values: { value: cause.value } };
 }
 
-/** The current state of an endpoint; `heldBy` is the drill that holds the store's webhooks, if any (decision 66). */
-export function effectiveEndpoint(endpoint: Endpoint, heldBy: string | undefined): EffectiveEndpoint {
+/** The current state of an endpoint; `holdingDrill`: the drill that holds the store's webhooks, if any (decision 66). */
+export function effectiveEndpoint(endpoint: Endpoint, holdingDrill: string | undefined): EffectiveEndpoint {
   const { state, reason } = endpoint;
-  if (state === "enabled" && heldBy !== undefined)
-    return withReason({ ...endpoint, state: "paused", pausedBy: "drill" }, "drill", heldBy);
+  if (state === "enabled" && holdingDrill !== undefined)
+    return withReason({ ...endpoint, state: "paused", pausedBy: "drill" }, "drill", holdingDrill);
   if (state !== "paused") return withReason({ ...endpoint, pausedBy: null }, reason);
   const pausedBy = reason === LISTENER_DISCONNECTED ? "listener" : "request";
   return withReason({ ...endpoint, pausedBy }, reason ?? "by_request");

@@ -36,7 +36,7 @@ export function parseRoute(text: string): Outcome<ForwardRoute> {
   return mapValue(parseEventTypes([pattern]), () => ({ pattern, url }));
 }
 
-/** Refuses an invalid header, and one that the user must not set. The value is never shown. */
+/** Refuses an invalid header, and a header that the user must not set. The value is never shown. */
 export function parseAddedHeader(text: string): Outcome<AddedHeader> {
   const [, name, value = ""] = HEADER.exec(text) ?? [];
   if (name === undefined) return refuseFact("header_form", {});

@@ -9,7 +9,7 @@ const HOLD_NAMES = Object.keys(HOLDS) as [keyof typeof HOLDS];
 
 export const hold = z.object({
   fact: z.enum(HOLD_NAMES),
-  /** By their names in the text of the fact. */
+  /** The values, by their names in the text of the fact. */
   values: z.record(z.string(), z.union([z.string(), z.int()])),
 });
 /** Why nothing is delivered from a sandbox, or from a store: a name, and the values of its text. */

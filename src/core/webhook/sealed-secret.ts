@@ -34,13 +34,13 @@ export function isSigningSecret(text: string): boolean {
 /** Encrypts a secret, bound to its id and store, so that a row copied to another store cannot be decrypted. */
 export function sealSecret(
   secret: string,
-  place: Pick<SealedSecret, "id" | "storeId" | "nonce">,
+  binding: Pick<SealedSecret, "id" | "storeId" | "nonce">,
   masterKey: Uint8Array,
 ): SealedSecret {
-  const cipher = createCipheriv(ALGORITHM, masterKey, place.nonce, { authTagLength: AUTH_TAG_BYTES });
-  cipher.setAAD(boundData(place));
+  const cipher = createCipheriv(ALGORITHM, masterKey, binding.nonce, { authTagLength: AUTH_TAG_BYTES });
+  cipher.setAAD(boundData(binding));
   const ciphertext = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
-  return { ...place, sealed: Buffer.concat([ciphertext, cipher.getAuthTag()]) };
+  return { ...binding, sealed: Buffer.concat([ciphertext, cipher.getAuthTag()]) };
 }
 
 /** Recovers a secret. Undefined if the master key is wrong or the row was changed. */

@@ -1,7 +1,7 @@
 /** An event with the sandbox instance that sent it (decision 96); null for another service, or if unknown. */
 export type SeenEvent = { readonly eventId: string; readonly instance: string | null };
 
-/** None is forwarded twice (decision 51). The same id from another instance is a different event. */
+/** Forwarded events: none is forwarded twice (decision 51). The same id from another instance is a different event. */
 export type SeenEvents = {
   readonly has: (event: SeenEvent) => boolean;
   /** Records that a target accepted an event; `now` is milliseconds since the epoch. */

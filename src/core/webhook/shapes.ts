@@ -20,16 +20,16 @@ export const endpoint = z.object({
   eventTypes: z.array(z.string()),
   /** Whether the endpoint gets one delivery at a time; default: several, in order for each checkout (decision 93). */
   inOrder: z.boolean(),
-  /** The CA certificates in PEM that its https must have; null for the sandbox's CAs. */
+  /** The CA certificates in PEM that are trusted for its https; null for the sandbox's CAs. */
   ca: z.nullable(z.string()),
-  /** `disabled`: it failed for too long, answered 410, or by hand. `paused`: its events wait (`pausedBy`). */
+  /** `disabled`: after failing for too long, after a 410, or by hand. `paused`: its events wait (`pausedBy`). */
   state: z.enum(["enabled", "paused", "disabled"]),
   reason: z.nullable(z.string()),
   /** The reason as a code; null if `reason` is a custom text, or if there is none. */
   cause: z.nullable(endpointCause),
-  /** Left out if deliveries to the endpoint are sent; otherwise `reason` is its text. */
+  /** Why nothing is delivered to the endpoint, with `reason` as its text; missing if deliveries are sent. */
   hold: z.optional(hold),
-  /** A drill, a disconnected listener, or a request to the control API. */
+  /** The cause of a pause: a drill, a disconnected listener, or a request to the control API. */
   pausedBy: z.nullable(z.enum(["drill", "listener", "request"])),
   /** Time of the first failure since the last success; null after a success. */
   failingSince: z.nullable(moment),
@@ -82,7 +82,7 @@ export const deliveryEntry = z.object({
   checkoutId: z.nullable(z.uuid()),
   /** Null for an event without a checkout. */
   orderId: z.nullable(z.string()),
-  /** Where the last attempt was sent; before the first attempt, the endpoint's URL. */
+  /** The URL of the last attempt; before the first attempt, the endpoint's URL. */
   url: z.string(),
   /** `duplicate`: caused by an injected fault. */
   cause: z.enum(["event", "replay", "duplicate"]),

@@ -111,8 +111,8 @@ export function verifySignature(options: VerifyInput): SignatureVerdict {
   const headerNames = headerNamesIn(dialect);
   checkCall({ headers, now, toleranceSeconds });
   const secrets = [options.secrets].flat();
-  const missingSecret = secrets.length === 0 ? SECRET_MISSING : secrets.map(secretFault).find(Boolean);
-  if (missingSecret !== undefined) return missingSecret;
+  const secretRejection = secrets.length === 0 ? SECRET_MISSING : secrets.map(secretFault).find(Boolean);
+  if (secretRejection !== undefined) return secretRejection;
   const rawBody = bytesOf(options.rawBody);
   if (rawBody === undefined) return rejectParsedBody(options.rawBody);
   const timestamp = oneHeader(headers, {
@@ -144,7 +144,7 @@ export function verifySignature(options: VerifyInput): SignatureVerdict {
 /** All values of a header. Names are compared case-insensitively. */
 export function headerValues(headers: WebhookHeaders, name: string): readonly string[] {
   const lines = linesOf(headers, name) ?? [];
-  return lines.filter(([key]) => sameName(key, name)).flatMap(([, value]) => value ?? []);
+  return lines.filter(([key]) => isSameName(key, name)).flatMap(([, value]) => value ?? []);
 }
 
 /** The bytes of a body; undefined for a parsed body, whose original bytes are lost. */
@@ -200,7 +200,7 @@ function checkCall({
 
 function rejectParsedBody(rawBody: unknown): Rejection<"body_not_raw"> {
   const kind = kindOf(rawBody);
-  const gotText =
+  const receivedText =
     rawBody === undefined
       ? "nothing"
       : kind === PROMISE_HINT || rawBody === null
@@ -209,7 +209,7 @@ function rejectParsedBody(rawBody: unknown): Rejection<"body_not_raw"> {
   const next = kind === PROMISE_HINT ? "await it" : "read it before any parser does";
   return reject(
     "body_not_raw",
-    `the body must be the bytes or the text as they arrived; got ${gotText}: ${next}`,
+    `the body must be the bytes or the text as they arrived; got ${receivedText}: ${next}`,
   );
 }
 
@@ -263,11 +263,13 @@ function matches(secrets: readonly string[], candidates: readonly string[], cont
   return results.includes(true);
 }
 
-/** Only the lines with this name if headers can only be read by name. Undefined for any other form. */
+/** Only the lines with this name, if the headers can only be read by name. Undefined for any other form. */
 function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefined {
   if (typeof headers !== "object" || headers === null || "then" in headers) return undefined;
   if (Array.isArray(headers) && headers.every((header) => typeof header === "string"))
-    return headers.flatMap((value, at) => (at % 2 === 1 ? [[headers[at - 1] ?? "", value] as const] : []));
+    return headers.flatMap((value, index) =>
+      index % 2 === 1 ? [[headers[index - 1] ?? "", value] as const] : [],
+    );
   // Includes a Map and the Headers of Fetch. Reading by name would find only one spelling.
   if (isIterable(headers)) {
     const lines = Array.from(headers);
@@ -293,6 +295,6 @@ function tagOf(value: unknown): string {
   return Object.prototype.toString.call(value);
 }
 
-function sameName(left: string, right: string): boolean {
+function isSameName(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }

@@ -13,7 +13,7 @@ const MAX_URL_LENGTH = 2048;
 /** A host name or an address, as for `--allow-target`. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
 
-/** It cannot check the allowed hosts or the sandbox's own port. */
+/** The JSON Schema of a target; it cannot check the allowed hosts or the sandbox's own port. */
 export const TARGET_SCHEMA = {
   maxLength: MAX_URL_LENGTH,
   pattern: `^https?://(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\\[[0-9a-f:.]+\\])(?::${PORT_PATTERN})?(?:[/?][^\\u0000-\\u0020#@]*)?$`,
@@ -48,8 +48,10 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
   if (text.includes("@")) {
     return refuseFact("target_with_credentials", {});
   }
-  const fault = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text) ? undefined : hostSpelledIn(text);
-  if (url === null || fault === undefined) {
+  const spelledHost = /[\0-\x20]|^https?:\/\/[^/?#]*:0\d+(?:[/?#]|$)/.test(text)
+    ? undefined
+    : hostSpelledIn(text);
+  if (url === null || spelledHost === undefined) {
     const receivedText = printableLiteral(text);
     if (url === null && /^https?:\/\/[\w.-]+:\d{5,}(?:[/?]|$)/.test(text))
       return refuseFact("target_port", { received: receivedText });
@@ -63,8 +65,11 @@ export function parseTarget(text: string, policy: TargetPolicy): Outcome<Deliver
     return refuseFact("target_with_fragment", { received: printableLiteral(text) });
   }
   const host = url.hostname;
-  if (fault !== host) {
-    return refuseFact("target_spelling", { host: printableLiteral(fault), meant: printableLiteral(host) });
+  if (spelledHost !== host) {
+    return refuseFact("target_spelling", {
+      host: printableLiteral(spelledHost),
+      meant: printableLiteral(host),
+    });
   }
   if (policy.reach === "public") return publicTarget(url, policy);
   const addresses = loopbackAddresses(host);
@@ -107,7 +112,7 @@ function refusePortZero(): Outcome<never> {
   return refuseFact("target_port_zero", {});
 }
 
-/** It must be https; deliveries to the public network trust only public authorities. Refuses with `invalid_parameter`. */
+/** An endpoint with its own CA must use https, and no service that sends to the public network accepts a CA. */
 export function checkTrust(url: string, ca: string | null | undefined, policy: TargetPolicy): Outcome<void> {
   if (ca === null || ca === undefined) return accept(undefined);
   if (policy.reach === "public") return refuseFact("ca_when_public", {});
@@ -129,7 +134,7 @@ export function parseTargetHost(text: string): Outcome<string> {
   return refuseFact("host_spelling", { host: printableLiteral(text), meant: hostname });
 }
 
-/** Resolved for each attempt, so that DNS cannot change in between. Refuses with `invalid_parameter`. */
+/** The permitted addresses, resolved for each attempt, so that DNS cannot change in between. */
 export function filterAddresses(
   target: DeliveryTarget,
   addresses: readonly string[],
@@ -141,11 +146,11 @@ export function filterAddresses(
     return ipaddr.process(address).range() !== "loopback" || target.port !== ownPort;
   });
   if (allowedAddresses.length > 0) return accept(allowedAddresses);
-  const gotAddresses = addresses.length === 0 ? "no address" : addresses.join(", ");
-  return refuseFact("target_resolves", { host: target.host, addresses: gotAddresses });
+  const addressesText = addresses.length === 0 ? "no address" : addresses.join(", ");
+  return refuseFact("target_resolves", { host: target.host, addresses: addressesText });
 }
 
-/** Refuses with `invalid_parameter` a name that leads only to addresses to which nothing is sent, or to none. */
+/** Refuses with `invalid_parameter` a name that resolves to no address, or only to addresses that are never used. */
 export async function resolveTargetHost(
   host: string,
   resolve: (name: string) => Promise<readonly string[]>,

@@ -45,12 +45,12 @@ export const FIELDS_OF_CHECKOUT = Object.keys(CHECKS.checkout);
 function faultyField(body: unknown, dialect: Dialect | undefined): string | undefined {
   if (!isRecord(body)) return "its object";
   const isNeeded = (field: string): boolean => field === "event_id" || isSent(dialect, field);
-  const envelope = firstFault(body, CHECKS.envelope, isNeeded);
-  if (envelope !== undefined || body["type"] === "webhook.test") return envelope;
-  const isKnown = STATUSES.some((status) => String(body["type"]).endsWith(`.${status}`));
-  const { change: changeCheck, checkout } = isKnown ? CHECKS : CHECKS_OF_LATER;
-  const change = firstFault(body, changeCheck, isNeeded);
-  if (change !== undefined) return change;
+  const envelopeFault = firstFault(body, CHECKS.envelope, isNeeded);
+  if (envelopeFault !== undefined || body["type"] === "webhook.test") return envelopeFault;
+  const hasKnownStatus = STATUSES.some((status) => String(body["type"]).endsWith(`.${status}`));
+  const { change: changeCheck, checkout } = hasKnownStatus ? CHECKS : CHECKS_OF_LATER;
+  const changeFault = firstFault(body, changeCheck, isNeeded);
+  if (changeFault !== undefined) return changeFault;
   const field = firstFault(body["data"] as Record<string, unknown>, checkout);
   return field && `data.${field}`;
 }

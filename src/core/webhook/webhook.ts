@@ -115,7 +115,7 @@ type Checks<Shape> = Readonly<Record<keyof Shape, Check>>;
 
 const isText: Check = (value) => typeof value === "string" && value !== "";
 const isBoolean: Check = (value) => typeof value === "boolean";
-const isWhole: Check = Number.isSafeInteger;
+const isWholeNumber: Check = Number.isSafeInteger;
 const isStatus: Check = (value) => STATUSES.some((status) => status === value);
 
 const ENVELOPE: Checks<WebhookEnvelope & Pick<WebhookEvent, "type">> = {
@@ -127,7 +127,7 @@ const ENVELOPE: Checks<WebhookEnvelope & Pick<WebhookEvent, "type">> = {
   store_id: isText,
 };
 const CHANGE: Checks<Omit<WebhookChange, keyof typeof ENVELOPE>> = {
-  sequence: isWhole,
+  sequence: isWholeNumber,
   previous_status: (value) => value === null || isStatus(value),
   data: isRecord,
 };
@@ -135,7 +135,7 @@ const CHECKOUT: Checks<CheckoutWire> = {
   id: isText,
   object: (value) => value === "order" || value === "checkout_session",
   order_id: isText,
-  amount_minor: isWhole,
+  amount_minor: isWholeNumber,
   currency: isText,
   status: isStatus,
   checkout_url: isText,
@@ -151,7 +151,7 @@ const CHECKOUT: Checks<CheckoutWire> = {
 export const CHECKS = { envelope: ENVELOPE, change: CHANGE, checkout: CHECKOUT };
 
 /**
- * The same for an event of a type that only later versions of the service send, whose statuses may be new too.
+ * The checks of an event whose type only later versions of the service send; its statuses may be new too.
  *
  * @internal
  */

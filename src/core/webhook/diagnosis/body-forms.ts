@@ -8,7 +8,7 @@ import { detailOf, type DetailFact, type DetailName } from "./details.ts";
 type BodyForm = {
   readonly code: CauseFinding["code"];
   readonly detail: DetailFact;
-  readonly inner: Uint8Array | null;
+  readonly innerBody: Uint8Array | null;
 };
 
 /** Maximum size of a decompressed body, in bytes: events are small. */
@@ -25,7 +25,9 @@ export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
   if (rawBody.length > MAX_FORM_BYTES) return [];
   const bytes = Buffer.from(rawBody);
   const text = bytes.toString("utf8");
-  const form = RECOGNISERS.map((recognise) => recognise(bytes, text)).find((match) => match !== undefined);
+  const form = RECOGNISERS.map((recognise) => recognise(bytes, text)).find(
+    (candidate) => candidate !== undefined,
+  );
   return form === undefined ? [] : [form];
 }
 
@@ -34,60 +36,63 @@ type InnerBody = readonly [code: CauseFinding["code"], detail: DetailFact, inner
 
 /** The bodies inside the forms of a body, as variants of it. */
 export function innerBodies(rawBody: Uint8Array): readonly InnerBody[] {
-  const innerBodiesFound: InnerBody[] = [];
-  for (const { code, detail, inner } of bodyForms(rawBody)) {
-    if (inner === null) continue;
-    innerBodiesFound.push([code, detail, inner]);
+  const foundBodies: InnerBody[] = [];
+  for (const { code, detail, innerBody } of bodyForms(rawBody)) {
+    if (innerBody === null) continue;
+    foundBodies.push([code, detail, innerBody]);
     // A line break at the end of a file is not a second cause.
-    if (inner.at(-1) === 0x0a) innerBodiesFound.push([code, detail, inner.subarray(0, -1)]);
+    if (innerBody.at(-1) === 0x0a) foundBodies.push([code, detail, innerBody.subarray(0, -1)]);
   }
-  return innerBodiesFound;
+  return foundBodies;
 }
 
 const RECOGNISERS: readonly Recogniser[] = [
-  compressed,
-  utf16,
-  wholeRequest,
-  chunked,
-  printedBytes,
-  printedObject,
-  multipart,
-  percentEncoded,
-  htmlEscaped,
-  wrappedForm,
-  quotedJson,
-  otherText,
-  base64Text,
-  prefixed,
-  cutOff,
+  recogniseCompressed,
+  recogniseUtf16,
+  recogniseWholeMessage,
+  recogniseChunked,
+  recognisePrintedBytes,
+  recognisePrintedObject,
+  recogniseMultipart,
+  recognisePercentEncoded,
+  recogniseHtmlEscaped,
+  recogniseWrapped,
+  recogniseQuotedJson,
+  recogniseOtherText,
+  recogniseBase64,
+  recognisePrefixed,
+  recogniseCutOff,
 ];
 
-function compressed(bytes: Buffer): BodyForm | undefined {
-  const form = (name: string, decompress: () => Buffer): BodyForm => ({
+function recogniseCompressed(bytes: Buffer): BodyForm | undefined {
+  const createForm = (name: string, decompress: () => Buffer): BodyForm => ({
     code: "body_compressed",
     detail: detailOf("compressed", name),
-    inner: valueOrNull(decompress),
+    innerBody: valueOrNull(decompress),
   });
   const limit = { maxOutputLength: MAX_INNER_BYTES };
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return form("gzip", () => gunzipSync(bytes, limit));
-  if (bytes.subarray(0, 4).equals(ZSTD_START)) return form("zstd", () => zstdDecompressSync(bytes, limit));
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return createForm("gzip", () => gunzipSync(bytes, limit));
+  if (bytes.subarray(0, 4).equals(ZSTD_START))
+    return createForm("zstd", () => zstdDecompressSync(bytes, limit));
   if (bytes[0] === 0x78 && bytes.length > 2 && bytes.readUInt16BE(0) % 31 === 0)
-    return form("deflate (zlib)", () => inflateSync(bytes, limit));
+    return createForm("deflate (zlib)", () => inflateSync(bytes, limit));
   if (isText(bytes)) return undefined;
-  const rawBytes = valueOrNull(() => inflateRawSync(bytes, limit));
-  if (rawBytes !== null && isJsonText(rawBytes)) return form("deflate", () => rawBytes);
-  const brotli = valueOrNull(() => brotliDecompressSync(bytes, limit));
-  return brotli !== null && isJsonText(brotli) ? form("Brotli", () => brotli) : undefined;
+  const inflatedBytes = valueOrNull(() => inflateRawSync(bytes, limit));
+  if (inflatedBytes !== null && isJsonText(inflatedBytes)) return createForm("deflate", () => inflatedBytes);
+  const brotliBytes = valueOrNull(() => brotliDecompressSync(bytes, limit));
+  return brotliBytes !== null && isJsonText(brotliBytes)
+    ? createForm("Brotli", () => brotliBytes)
+    : undefined;
 }
 
 const ZSTD_START = Buffer.from("28b52ffd", "hex");
 
-function utf16(bytes: Buffer): BodyForm | undefined {
+function recogniseUtf16(bytes: Buffer): BodyForm | undefined {
   const order = utf16Order(bytes);
   if (order === undefined || bytes.length % 2 !== 0) return undefined;
-  const little = order === "big" ? Buffer.from(bytes).swap16() : bytes;
-  const innerBytes = Buffer.from(little.toString("utf16le").replace(/^\ufeff/, ""), "utf8");
-  return { code: "body_utf16", detail: detailOf("utf16", order), inner: innerBytes };
+  const littleEndian = order === "big" ? Buffer.from(bytes).swap16() : bytes;
+  const innerBytes = Buffer.from(littleEndian.toString("utf16le").replace(/^\ufeff/, ""), "utf8");
+  return { code: "body_utf16", detail: detailOf("utf16", order), innerBody: innerBytes };
 }
 
 function utf16Order(bytes: Buffer): "little" | "big" | undefined {
@@ -99,36 +104,36 @@ function utf16Order(bytes: Buffer): "little" | "big" | undefined {
   return firstByte === 0 && secondByte !== 0 && thirdByte === 0 && fourthByte !== 0 ? "big" : undefined;
 }
 
-function wholeRequest(bytes: Buffer, text: string): BodyForm | undefined {
+function recogniseWholeMessage(bytes: Buffer, text: string): BodyForm | undefined {
   const [, line = "", lineEnd = "\n"] =
     /^((?:> ?)?[A-Z]+ \S+ HTTP\/[\d.]+|HTTP\/[\d.]+ \d{3}[^\r\n]*)(\r?\n)/.exec(text) ?? [];
   if (line === "") return undefined;
-  const split = bytes.indexOf(lineEnd + lineEnd);
-  const innerBytes = split < 0 ? null : bytes.subarray(split + 2 * lineEnd.length);
+  const headEnd = bytes.indexOf(lineEnd + lineEnd);
+  const innerBytes = headEnd < 0 ? null : bytes.subarray(headEnd + 2 * lineEnd.length);
   const detail = detailOf("whole_message");
-  return { code: "body_whole_message", detail, inner: innerBytes };
+  return { code: "body_whole_message", detail, innerBody: innerBytes };
 }
 
-function chunked(bytes: Buffer): BodyForm | undefined {
+function recogniseChunked(bytes: Buffer): BodyForm | undefined {
   const parts: Buffer[] = [];
-  for (let at = 0; ;) {
-    const end = bytes.indexOf("\r\n", at);
-    const size = end < 0 ? "" : bytes.toString("latin1", at, end);
+  for (let offset = 0; ;) {
+    const end = bytes.indexOf("\r\n", offset);
+    const size = end < 0 ? "" : bytes.toString("latin1", offset, end);
     if (!/^[0-9a-f]{1,6}$/i.test(size)) return undefined;
     const length = Number.parseInt(size, 16);
     if (length === 0) break;
     parts.push(bytes.subarray(end + 2, end + 2 + length));
-    at = end + 2 + length + 2;
+    offset = end + 2 + length + 2;
   }
   const detail = detailOf("chunk_sizes");
-  return parts.length === 0 ? undefined : { code: "body_chunked", detail, inner: Buffer.concat(parts) };
+  return parts.length === 0 ? undefined : { code: "body_chunked", detail, innerBody: Buffer.concat(parts) };
 }
 
 /** The length of a signature in hexadecimal. */
 const SIGNATURE_DIGITS = 64;
 
 /** Bytes as programs print them. */
-function printedBytes(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+function recognisePrintedBytes(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
   const value = parseJson(text);
   const list = isRecord(value) && value["type"] === "Buffer" ? value["data"] : value;
@@ -153,7 +158,7 @@ function printedBytes(_bytes: Buffer, bodyText: string): BodyForm | undefined {
 }
 
 function printedForm(detail: DetailName, innerBytes: Uint8Array | null): BodyForm {
-  return { code: "body_printed", detail: detailOf(detail), inner: innerBytes };
+  return { code: "body_printed", detail: detailOf(detail), innerBody: innerBytes };
 }
 
 function isByteList(value: unknown): value is number[] {
@@ -173,9 +178,9 @@ function pythonBytes(text: string): Buffer {
 }
 
 /** Objects as programs print them; their bytes are lost. */
-function printedObject(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+function recognisePrintedObject(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
-  const names: readonly (readonly [RegExp, DetailName])[] = [
+  const patterns: readonly (readonly [RegExp, DetailName])[] = [
     [/^\{'\w+': /, "python_dict"],
     [/^\{"\w+" ?=>/, "ruby_hash"],
     [/^map\[\w+:/, "go_map"],
@@ -187,20 +192,20 @@ function printedObject(_bytes: Buffer, bodyText: string): BodyForm | undefined {
     [/^@\{\w+=/, "powershell_object"],
     [/^\w+: .*\n\w+: /, "yaml"],
   ];
-  const language = names.find(([pattern]) => pattern.test(text))?.[1];
+  const language = patterns.find(([pattern]) => pattern.test(text))?.[1];
   return language === undefined ? undefined : printedForm(language, null);
 }
 
-function multipart(_bytes: Buffer, text: string): BodyForm | undefined {
+function recogniseMultipart(_bytes: Buffer, text: string): BodyForm | undefined {
   const [boundary = ""] = text.split(/\r?\n/, 1);
   const head = text.indexOf("\r\n\r\n");
   const end = text.indexOf(`\r\n${boundary}`, head + 4);
   if (!/^--\S+$/.test(boundary) || head < 0 || end < 0) return undefined;
   const innerBytes = Buffer.from(text.slice(head + 4, end));
-  return { code: "body_form_encoded", detail: detailOf("multipart"), inner: innerBytes };
+  return { code: "body_form_encoded", detail: detailOf("multipart"), innerBody: innerBytes };
 }
 
-function percentEncoded(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+function recognisePercentEncoded(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
   const [, name, encodedText = ""] = /^([\w[\].-]*=)?(%7B\S*)$/i.exec(text) ?? [];
   if (encodedText !== "") {
@@ -211,18 +216,18 @@ function percentEncoded(_bytes: Buffer, bodyText: string): BodyForm | undefined 
     return {
       code: "body_form_encoded",
       detail: detailOf(name === undefined ? "percent_encoded" : "form_field"),
-      inner: decodedBytes,
+      innerBody: decodedBytes,
     };
   }
   const [, json] = /^[\w[\].-]+=(\{[\s\S]*\})$/.exec(text) ?? [];
   if (json !== undefined)
-    return { code: "body_form_encoded", detail: detailOf("form_field"), inner: Buffer.from(json) };
+    return { code: "body_form_encoded", detail: detailOf("form_field"), innerBody: Buffer.from(json) };
   if (/^\w+=[^&\s]*(?:&[\w%[\].]+=[^&\s]*)+$/.test(text))
-    return { code: "body_form_encoded", detail: detailOf("form_of_fields"), inner: null };
+    return { code: "body_form_encoded", detail: detailOf("form_of_fields"), innerBody: null };
   return undefined;
 }
 
-function htmlEscaped(_bytes: Buffer, text: string): BodyForm | undefined {
+function recogniseHtmlEscaped(_bytes: Buffer, text: string): BodyForm | undefined {
   if (!/^\s*\{\s*&(?:quot|#0?34|#x22);/i.test(text)) return undefined;
   const plainText = text
     .replaceAll(/&(?:quot|#0?34|#x22);/gi, '"')
@@ -233,7 +238,7 @@ function htmlEscaped(_bytes: Buffer, text: string): BodyForm | undefined {
   return {
     code: "body_html_escaped",
     detail: detailOf("html_escapes"),
-    inner: Buffer.from(plainText),
+    innerBody: Buffer.from(plainText),
   };
 }
 
@@ -241,7 +246,7 @@ function htmlEscaped(_bytes: Buffer, text: string): BodyForm | undefined {
 const BODY_FIELDS = ["body", "rawBody", "raw_body", "payload", "data", "Body", "Message", "message"];
 
 /** The event of a gateway or a queue, or an event inside another object. */
-function wrappedForm(_bytes: Buffer, text: string): BodyForm | undefined {
+function recogniseWrapped(_bytes: Buffer, text: string): BodyForm | undefined {
   const value = parseJson(text);
   if (!isRecord(value) || isEvent(value)) return undefined;
   for (const name of BODY_FIELDS) {
@@ -252,62 +257,64 @@ function wrappedForm(_bytes: Buffer, text: string): BodyForm | undefined {
       return {
         code: "body_wrapped",
         detail: detailOf(isBase64 ? "base64_field" : "body_field", name),
-        inner: Buffer.from(part, isBase64 ? "base64" : "utf8"),
+        innerBody: Buffer.from(part, isBase64 ? "base64" : "utf8"),
       };
     }
     if (isRecord(part) && isEvent(part)) {
       return {
         code: "body_wrapped",
         detail: detailOf("field_of_object", name),
-        inner: Buffer.from(JSON.stringify(part)),
+        innerBody: Buffer.from(JSON.stringify(part)),
       };
     }
   }
   const [firstRecord] = Array.isArray(value["Records"]) ? value["Records"] : [];
   if (!isRecord(firstRecord)) return undefined;
   const detail = detailOf("queue_records");
-  const record = typeof firstRecord["body"] === "string" ? Buffer.from(firstRecord["body"]) : null;
-  return { code: "body_wrapped", detail, inner: record };
+  const recordBody = typeof firstRecord["body"] === "string" ? Buffer.from(firstRecord["body"]) : null;
+  return { code: "body_wrapped", detail, innerBody: recordBody };
 }
 
 /** JSON inside a text of JSON or of a shell. */
-function quotedJson(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+function recogniseQuotedJson(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
-  const form = (detail: DetailFact, innerText: string): BodyForm => ({
+  const createForm = (detail: DetailFact, innerText: string): BodyForm => ({
     code: "body_stringified",
     detail,
-    inner: Buffer.from(innerText),
+    innerBody: Buffer.from(innerText),
   });
   if (/^\{\s*\\"/.test(text)) {
     const plainText = parseJson(`"${text}"`);
-    if (typeof plainText === "string") return form(detailOf("escaped_quotes"), plainText);
+    if (typeof plainText === "string") return createForm(detailOf("escaped_quotes"), plainText);
   }
   const [, quote, quotedInner = ""] = /^(['`])(\{[\s\S]*\})\1$/.exec(text) ?? [];
-  if (quote !== undefined) return form(detailOf("in_quotes", quote), quotedInner);
-  const singleQuoted = /^"?\{""/.test(text) ? text.replaceAll(/^"|"$/g, "").replaceAll('""', '"') : undefined;
-  return singleQuoted === undefined ? undefined : form(detailOf("csv_field"), singleQuoted);
+  if (quote !== undefined) return createForm(detailOf("in_quotes", quote), quotedInner);
+  const fieldText = /^"?\{""/.test(text) ? text.replaceAll(/^"|"$/g, "").replaceAll('""', '"') : undefined;
+  return fieldText === undefined ? undefined : createForm(detailOf("csv_field"), fieldText);
 }
 
-function otherText(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+function recogniseOtherText(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
-  const notEvent = (detail: DetailFact): BodyForm => ({
+  const createForm = (detail: DetailFact): BodyForm => ({
     code: "body_not_event",
     detail,
-    inner: null,
+    innerBody: null,
   });
-  if (/^<(?:!doctype html|html)\b/i.test(text)) return notEvent(detailOf("html_page"));
-  if (/^<\?xml\b|^<\w+[\s>]/.test(text)) return notEvent(detailOf("xml"));
-  if (/^@?[\w./\\-]+\.json$/.test(text)) return notEvent(detailOf("name_of_file"));
+  if (/^<(?:!doctype html|html)\b/i.test(text)) return createForm(detailOf("html_page"));
+  if (/^<\?xml\b|^<\w+[\s>]/.test(text)) return createForm(detailOf("xml"));
+  if (/^@?[\w./\\-]+\.json$/.test(text)) return createForm(detailOf("name_of_file"));
   if (/^(?:true|false|null|undefined|None|nil|\{\}|\[\])$/.test(text))
-    return notEvent(detailOf("only_text", text));
+    return createForm(detailOf("only_text", text));
   if (/^\[object \w+\]$/.test(text)) return undefined;
-  if (/^whsec_|^svc_/.test(text)) return notEvent(detailOf("a_secret"));
-  if (/^[0-9a-f]{64}$/i.test(text)) return notEvent(detailOf("a_signature"));
-  const quotes = /^\{\s*[\u2018\u201c\u201d]/.test(text);
-  return quotes ? { ...notEvent(detailOf("typographic_quotes")), code: "body_printed" } : undefined;
+  if (/^whsec_|^svc_/.test(text)) return createForm(detailOf("a_secret"));
+  if (/^[0-9a-f]{64}$/i.test(text)) return createForm(detailOf("a_signature"));
+  const hasTypographicQuotes = /^\{\s*[\u2018\u201c\u201d]/.test(text);
+  return hasTypographicQuotes
+    ? { ...createForm(detailOf("typographic_quotes")), code: "body_printed" }
+    : undefined;
 }
 
-function base64Text(_bytes: Buffer, bodyText: string): BodyForm | undefined {
+function recogniseBase64(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
   const [, data] = /^data:[\w/+.-]*(?:;[\w=-]+)*;base64,(\S+)$/.exec(text) ?? [];
   const encodedText = data ?? text.replaceAll(/\s/g, "");
@@ -315,25 +322,25 @@ function base64Text(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   return {
     code: "body_base64",
     detail: detailOf("from_base64"),
-    inner: Buffer.from(encodedText, "base64"),
+    innerBody: Buffer.from(encodedText, "base64"),
   };
 }
 
 /** A body behind a word, as logs print it. */
-function prefixed(_bytes: Buffer, text: string): BodyForm | undefined {
+function recognisePrefixed(_bytes: Buffer, text: string): BodyForm | undefined {
   const [, prefix = "", json = ""] = /^([^{[\n]{1,200}?)(\{"[\s\S]*\})\s*$/.exec(text.trim()) ?? [];
   if (prefix.trim() === "" || prefix.startsWith("\ufeff") || parseJson(json) === undefined) return undefined;
   const detail = detailOf("behind_text");
-  return { code: "body_prefixed", detail, inner: Buffer.from(json) };
+  return { code: "body_prefixed", detail, innerBody: Buffer.from(json) };
 }
 
-function cutOff(bytes: Buffer, text: string): BodyForm | undefined {
+function recogniseCutOff(bytes: Buffer, text: string): BodyForm | undefined {
   if (!/^\s*\{\s*"/.test(text) || parseJson(text) !== undefined) return undefined;
   if (/^\s*\{[\s\S]*\}\s*$/.test(text)) return undefined;
   return {
     code: "body_cut",
     detail: detailOf(USUAL_CUTS.has(bytes.length) ? "cut_at_limit" : "cut", bytes.length),
-    inner: null,
+    innerBody: null,
   };
 }
 

@@ -8,7 +8,7 @@ import { FIELDS_OF_CHECKOUT, EVENT_FIELDS } from "../verify.ts";
 /** A value that may have been signed instead of the received one, with the causes that this would prove. */
 export type Variant<Value> = { readonly findings: readonly CauseFinding[]; readonly value: Value };
 
-/** A cause with its detail, and the value that was signed then; undefined if the cause is impossible. */
+/** A cause with its detail, and the value that is signed in that case; undefined if the cause is impossible. */
 export type VariantRow<Value> = readonly [
   code: CauseFinding["code"],
   detail: CauseFinding["detail"],
@@ -27,30 +27,30 @@ const WINDOWS_1252 = new Map(
   BYTES.map((byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte] as const),
 );
 
-/** Each with its cause, likely ones first; before them the received body, without a cause. */
+/** The received body without a cause, then its variants, each with a cause, likely causes first. */
 export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[] {
-  const ownVariant = { findings: [], value: rawBody };
-  if (rawBody.length > MAX_VARIED_BYTES) return [ownVariant];
+  const receivedVariant = { findings: [], value: rawBody };
+  if (rawBody.length > MAX_VARIED_BYTES) return [receivedVariant];
   const bytes = Buffer.from(rawBody);
   // One character for each byte, so that every change of the text is the same change of the bytes.
   const latin1 = bytes.toString("latin1");
   const utf8 = bytes.toString("utf8");
   const changedBodies = variantsOf([
     ...innerBodies(rawBody),
-    ...whiteSpace(latin1),
-    byteOrderMark(latin1),
-    ...json(utf8),
-    ...charset(bytes, utf8),
-    ...wrappedRow(bytes, utf8),
+    ...whiteSpaceRows(latin1),
+    byteOrderMarkRow(latin1),
+    ...jsonRows(utf8),
+    ...charsetRows(bytes, utf8),
+    ...wrappingRows(bytes, utf8),
     ...PLACEHOLDERS,
   ]);
-  const unique = new Map<string, Variant<Uint8Array>>();
-  for (const { findings, value } of [ownVariant, ...changedBodies]) {
-    const variant = Buffer.from(value);
-    const key = variant.toString("latin1");
-    if (!unique.has(key)) unique.set(key, { findings, value: variant });
+  const variantsByBytes = new Map<string, Variant<Uint8Array>>();
+  for (const { findings, value } of [receivedVariant, ...changedBodies]) {
+    const variantBytes = Buffer.from(value);
+    const key = variantBytes.toString("latin1");
+    if (!variantsByBytes.has(key)) variantsByBytes.set(key, { findings, value: variantBytes });
   }
-  return [...unique.values()];
+  return [...variantsByBytes.values()];
 }
 
 /** One variant for each row; a row without a value is dropped. */
@@ -69,7 +69,7 @@ export function compactJson(text: string): string | undefined {
 /** A body; a text stands for its UTF-8 bytes. */
 type Body = Uint8Array | string;
 
-function whiteSpace(latin1: string): VariantRow<Body>[] {
+function whiteSpaceRows(latin1: string): VariantRow<Body>[] {
   const rows = [
     ["body_whitespace_added", detailOf("line_break_at_end"), latin1.replace(/\r?\n$/, "")],
     ["body_whitespace_added", detailOf("white_space_at_end"), trimEnd(latin1)],
@@ -86,7 +86,7 @@ function whiteSpace(latin1: string): VariantRow<Body>[] {
   return rows.map(([code, detail, text]) => [code, detail, Buffer.from(text, "latin1")]);
 }
 
-/** A regular expression would take quadratic time. Removes only white space of every encoding. */
+/** Removes white space that all encodings share. A regular expression would take quadratic time. */
 function trimEnd(latin1: string): string {
   let end = latin1.length;
   while (end > 0 && BLANKS.includes(latin1.charAt(end - 1))) end -= 1;
@@ -99,7 +99,7 @@ function trimStart(latin1: string): string {
   return latin1.slice(start);
 }
 
-function byteOrderMark(latin1: string): VariantRow<Body> {
+function byteOrderMarkRow(latin1: string): VariantRow<Body> {
   return latin1.startsWith(BOM)
     ? ["body_bom_added", undefined, Buffer.from(latin1.slice(BOM.length), "latin1")]
     : ["body_bom_removed", undefined, Buffer.from(BOM + latin1, "latin1")];
@@ -127,8 +127,8 @@ const ORDERS: readonly (readonly [name: DetailName | "", order: (value: unknown)
   ["service_order", sortAsWritten],
 ];
 
-/** The JSON as other programs write it. */
-function json(text: string): VariantRow<Body>[] {
+/** Variants of JSON as other programs write JSON. */
+function jsonRows(text: string): VariantRow<Body>[] {
   const value = shallowJson(text.replace(/^\ufeff/, ""));
   if (value === undefined) return [];
   const changes: readonly Change[] = [...ESCAPES.slice(1), ["without_unicode_escapes", unescapeUnits]];
@@ -140,9 +140,9 @@ function json(text: string): VariantRow<Body>[] {
   const rewrittenRows = ORDERS.flatMap(([keys, order]) =>
     LAYOUTS.flatMap(([layout, write]) => {
       const writtenBody = write(order(value));
-      return ESCAPES.map(([escapes, change], at): VariantRow<Body> => {
+      return ESCAPES.map(([escapes, change], index): VariantRow<Body> => {
         const detail =
-          at === 0 ? detailOf(layout) : detailOf("layout_with", detailOf(layout), detailOf(escapes));
+          index === 0 ? detailOf(layout) : detailOf("layout_with", detailOf(layout), detailOf(escapes));
         return keys === ""
           ? ["body_reserialised", detailOf("other_form", detail), change(writtenBody)]
           : ["body_keys_reordered", detailOf("keys_and_layout", detailOf(keys), detail), change(writtenBody)];
@@ -152,7 +152,7 @@ function json(text: string): VariantRow<Body>[] {
   return [...escapeRows, ...rewrittenRows];
 }
 
-function charset(bytes: Buffer, text: string): VariantRow<Body>[] {
+function charsetRows(bytes: Buffer, text: string): VariantRow<Body>[] {
   return [
     ["body_charset", detailOf("in_latin1"), toBytes(text, (character) => character.charCodeAt(0))],
     ["body_charset", detailOf("in_windows_1252"), toBytes(text, (character) => WINDOWS_1252.get(character))],
@@ -165,7 +165,7 @@ function charset(bytes: Buffer, text: string): VariantRow<Body>[] {
   ];
 }
 
-function wrappedRow(bytes: Buffer, text: string): VariantRow<Body>[] {
+function wrappingRows(bytes: Buffer, text: string): VariantRow<Body>[] {
   const innerValue = parseJson(text);
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}\s*$/.test(text);
   return [
@@ -221,8 +221,8 @@ function sortByNames(
   return { ...Object.fromEntries(pairs), ...record };
 }
 
-function escapeUnits(text: string, units: RegExp): string {
-  return text.replaceAll(units, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+function escapeUnits(text: string, unitPattern: RegExp): string {
+  return text.replaceAll(unitPattern, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 function unescapeUnits(text: string): string {

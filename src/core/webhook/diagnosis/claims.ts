@@ -16,10 +16,10 @@ export function parseClaims(rawBody: Uint8Array): Claims {
 export function claimsIn(body: unknown): Claims {
   const object = fieldOf(body, "data");
   return {
-    eventId: text(fieldOf(body, "event_id")),
-    type: text(fieldOf(body, "type")),
-    objectId: text(fieldOf(object, "id")),
-    orderId: text(fieldOf(object, "order_id")),
+    eventId: textOrNull(fieldOf(body, "event_id")),
+    type: textOrNull(fieldOf(body, "type")),
+    objectId: textOrNull(fieldOf(object, "id")),
+    orderId: textOrNull(fieldOf(object, "order_id")),
   };
 }
 
@@ -33,6 +33,6 @@ export function fieldOf(value: unknown, name: string): unknown {
     : undefined;
 }
 
-function text(value: unknown): string | null {
+function textOrNull(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }

@@ -1,4 +1,4 @@
-// A finding beside a cause, as a part of the cause's message: core/webhook/diagnosis/causes.ts.
+// The detail of a cause, as a part of the cause's message: core/webhook/diagnosis/causes.ts.
 
 const DETAILS = {
   secret_has_white_space: "The secret used for the verification has white space in or around it.",
@@ -163,7 +163,7 @@ export function detailOf(fact: DetailName, ...values: readonly Value[]): DetailF
 }
 
 export function detailText({ fact, values }: DetailFact): string {
-  return DETAILS[fact].replaceAll(/\{(\d)\}/g, (_, at: string) => textOf(values[Number(at) - 1]));
+  return DETAILS[fact].replaceAll(/\{(\d)\}/g, (_, position: string) => textOf(values[Number(position) - 1]));
 }
 
 function textOf(value: Value | undefined): string {

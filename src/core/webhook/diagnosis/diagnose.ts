@@ -37,7 +37,7 @@ const BYTES_PER_ATTEMPT = 512;
 /** Duration of an attempt apart from hashing, as the number of bytes that could be hashed in that time. */
 const ATTEMPT_TIME_BYTES = 8 * 1024;
 /** The approximate number of variants of a body. */
-const VARIANTS = 64;
+const VARIANTS_PER_BODY = 64;
 /** Maximum number of causes that are combined. */
 const MAX_CAUSES = 2;
 /** How far from each known timestamp the signed timestamp is searched for, in seconds; far enough for three retries. */
@@ -84,11 +84,13 @@ function* searchCauses(
   const visibleFindings = [...secretCauses, ...timestampFindings(timestampText, timestamp)];
   const proof = yield* prove(options, { rawBody, candidates, timestampText });
   if (proof !== undefined) {
-    const undone = proof.filter(({ code }) => visibleFindings.every((finding) => finding.code !== code));
-    return provenDiagnoses([...visibleFindings, ...undone, ...age]);
+    const hiddenFindings = proof.filter(({ code }) =>
+      visibleFindings.every((finding) => finding.code !== code),
+    );
+    return provenDiagnoses([...visibleFindings, ...hiddenFindings, ...age]);
   }
-  const forms = [options.secrets].flat().flatMap(secretFormFindings);
-  if (forms.length > 0) return provenDiagnoses([...forms, ...findings, ...age]);
+  const secretForms = [options.secrets].flat().flatMap(secretFormFindings);
+  if (secretForms.length > 0) return provenDiagnoses([...secretForms, ...findings, ...age]);
   const provenFindings = provenDiagnoses([...visibleFindings, ...findings, ...age]);
   // Without a valid secret no signature can be checked.
   if (secretCauses.some(({ code }) => code !== "secret_whitespace")) return provenFindings;
@@ -110,7 +112,7 @@ function provenDiagnoses(findings: readonly CauseFinding[]): Diagnosis[] {
 
 /** A hypothesis about the signed bytes, with its causes. */
 type Trial = {
-  /** Called only for a hypothesis that is right: thousands are wrong. */
+  /** Called only for a correct hypothesis: thousands are wrong. */
   readonly findings: () => readonly CauseFinding[];
   readonly key: string | Uint8Array;
   readonly parts: readonly (string | Uint8Array)[];
@@ -129,7 +131,7 @@ function* prove(
 ): Generator<number, readonly CauseFinding[] | undefined> {
   if (request.candidates.length === 0) return undefined;
   // Creating the variants of a body costs about as much as hashing them.
-  if (request.rawBody.length <= MAX_VARIED_BYTES) yield request.rawBody.length * VARIANTS;
+  if (request.rawBody.length <= MAX_VARIED_BYTES) yield request.rawBody.length * VARIANTS_PER_BODY;
   let hashedBytes = 0;
   for (const { findings, key, parts } of trials(options, request)) {
     const length = parts.reduce((sum, part) => sum + part.length, BYTES_PER_ATTEMPT);
@@ -137,29 +139,29 @@ function* prove(
     hashedBytes += cost;
     if (hashedBytes > MAX_HASHED_BYTES) return undefined;
     yield cost + ATTEMPT_TIME_BYTES * request.candidates.length;
-    const right = request.candidates.find((candidate) => isDigestOf(candidate, key, parts));
-    if (right !== undefined) return [...right.findings, ...findings()];
+    const provenCandidate = request.candidates.find((candidate) => isDigestOf(candidate, key, parts));
+    if (provenCandidate !== undefined) return [...provenCandidate.findings, ...findings()];
   }
   return undefined;
 }
 
-/** Tries no cause first, then one cause at a time, then two, then other timestamps. */
+/** First without a cause, then with one cause at a time, then with two causes, then with other timestamps. */
 function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
   const { rawBody, timestampText } = request;
   const [eventId] = headerValues(options.headers, headerNamesIn(options.dialect).eventId);
   const secrets = [options.secrets].flat();
   const receivedSeconds = secondsIn(timestampText);
-  const [claimed] = receivedSeconds;
+  const [claimedSeconds] = receivedSeconds;
   const timestamps = [timestampText, ...receivedSeconds.map(String)];
   const axes = {
     bodies: bodyVariants(rawBody),
     keys: keyVariants(secrets, options.known ?? []),
     forms: signedContentVariants([...new Set(timestamps)], eventId),
   };
-  for (let causes = 0; causes <= MAX_CAUSES; causes += 1) yield* combinations(axes, causes);
-  for (const seconds of otherTimestamps(claimed, options.now, rawBody)) {
+  for (let causeCount = 0; causeCount <= MAX_CAUSES; causeCount += 1) yield* combinations(axes, causeCount);
+  for (const seconds of otherTimestamps(claimedSeconds, options.now, rawBody)) {
     const findings = (): CauseFinding[] => [
-      { code: "other_timestamp", detail: distanceTo(seconds, claimed) },
+      { code: "other_timestamp", detail: distanceTo(seconds, claimedSeconds) },
     ];
     for (const key of secrets) yield { findings, key, parts: [String(seconds), ".", rawBody] };
   }
@@ -172,13 +174,13 @@ function* combinations(
     readonly keys: readonly Variant<string | Uint8Array>[];
     readonly forms: readonly Variant<SignedParts>[];
   },
-  causes: number,
+  causeCount: number,
 ): Generator<Trial> {
   for (const body of axes.bodies) {
     for (const key of axes.keys) {
       for (const form of axes.forms) {
         const count = body.findings.length + key.findings.length + form.findings.length;
-        if (count !== causes) continue;
+        if (count !== causeCount) continue;
         const findings = (): CauseFinding[] => [...key.findings, ...form.findings, ...body.findings];
         yield { findings, key: key.value, parts: form.value(body.value) };
       }
@@ -186,9 +188,13 @@ function* combinations(
   }
 }
 
-/** Timestamps in Unix seconds, nearest first: around the received one, the current time and the event's creation. */
-function* otherTimestamps(claimed: number | undefined, now: number, rawBody: Uint8Array): Generator<number> {
-  const bases = [claimed, Math.floor(now / 1000), creationSeconds(rawBody)].filter(
+/** Timestamps in Unix seconds, nearest first: around the received timestamp, now and the event's creation. */
+function* otherTimestamps(
+  claimedSeconds: number | undefined,
+  now: number,
+  rawBody: Uint8Array,
+): Generator<number> {
+  const bases = [claimedSeconds, Math.floor(now / 1000), creationSeconds(rawBody)].filter(
     (base) => base !== undefined,
   );
   const yieldedTimes = new Set<number>();
@@ -221,7 +227,11 @@ function creationSeconds(rawBody: Uint8Array): number | undefined {
   return Number.isNaN(createdMs) ? undefined : Math.floor(createdMs / 1000);
 }
 
-function distanceTo(seconds: number, base: number | undefined): CauseFinding["detail"] {
-  if (base === undefined || base === seconds) return String(seconds);
-  return detailOf(seconds < base ? "earlier" : "later", seconds, formatSpan(Math.abs(seconds - base)));
+function distanceTo(seconds: number, reference: number | undefined): CauseFinding["detail"] {
+  if (reference === undefined || reference === seconds) return String(seconds);
+  return detailOf(
+    seconds < reference ? "earlier" : "later",
+    seconds,
+    formatSpan(Math.abs(seconds - reference)),
+  );
 }

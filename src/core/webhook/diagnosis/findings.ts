@@ -44,10 +44,10 @@ export function timestampFindings(text: string, name: string): readonly CauseFin
   if (TIMESTAMP_PATTERN.test(text)) return [];
   if (/^\d{13}$/.test(text)) return [{ code: "timestamp_milliseconds" }];
   if (text.includes(",")) return [{ code: "timestamp_doubled", detail: name }];
-  return [{ code: "timestamp_malformed", detail: shapeOf(text) }];
+  return [{ code: "timestamp_malformed", detail: timestampDetail(text) }];
 }
 
-function shapeOf(text: string): DetailFact {
+function timestampDetail(text: string): DetailFact {
   if (text !== text.trim()) return detailOf("surrounded");
   if (/^\d+$/.test(text)) return detailOf("number_of_digits", text.length);
   if (/^[+-]\d/.test(text)) return detailOf("signed_number");
@@ -66,7 +66,7 @@ export function secondsIn(text: string): readonly number[] {
   });
 }
 
-/** Why a timestamp is outside the tolerance, the likelier cause first; empty if it is within. */
+/** Why a timestamp is outside the tolerance, the likelier cause first; empty if the age is within. */
 export function ageFindings(
   { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS }: VerifyInput,
   name: string,
@@ -82,8 +82,8 @@ export function ageFindings(
 }
 
 function isTimeZone(seconds: number): boolean {
-  const restSeconds = seconds % TIME_ZONE_STEP_SECONDS;
-  const distance = Math.min(restSeconds, TIME_ZONE_STEP_SECONDS - restSeconds);
+  const remainder = seconds % TIME_ZONE_STEP_SECONDS;
+  const distance = Math.min(remainder, TIME_ZONE_STEP_SECONDS - remainder);
   return distance <= TIME_ZONE_SLACK_SECONDS && seconds <= TIME_ZONE_MAX_SECONDS + TIME_ZONE_SLACK_SECONDS;
 }
 
@@ -92,7 +92,7 @@ export function formFindings(rawBody: Uint8Array): readonly CauseFinding[] {
   const forms = bodyForms(rawBody);
   if (forms.length > 0) return forms.map(({ code, detail }) => ({ code, detail }));
   const encodedBody = Buffer.from(Buffer.from(rawBody).toString("utf8"), "utf8");
-  const offset = rawBody.findIndex((byte, at) => byte !== encodedBody[at]);
+  const offset = rawBody.findIndex((byte, index) => byte !== encodedBody[index]);
   return offset < 0 ? [] : [{ code: "body_not_utf8", detail: detailOf("not_utf8_from", offset) }];
 }
 
@@ -104,10 +104,10 @@ export function bodyHints(rawBody: Uint8Array): readonly CauseFinding[] {
     return [{ code: "body_not_raw", detail: detailOf("object_as_text", text) }];
   const lostDetail = detailOf("replacement_characters");
   const formatDetail = detailOf("formatted");
-  const compact = compactJson(text);
+  const compactText = compactJson(text);
   return [
     ...(text.includes("\ufffd") ? [{ code: "body_characters_lost", detail: lostDetail } as const] : []),
-    ...(compact === undefined || !hasLayout(text)
+    ...(compactText === undefined || !hasLayout(text)
       ? []
       : [{ code: "body_reserialised", detail: formatDetail } as const]),
   ];
@@ -126,8 +126,8 @@ export function formatSpan(seconds: number): string {
     [60, "min"],
     [1, "s"],
   ] as const;
-  const parts = units.map(([size, unit], at) => {
-    const largerUnit = units[at - 1]?.[0] ?? Number.POSITIVE_INFINITY;
+  const parts = units.map(([size, unit], unitIndex) => {
+    const largerUnit = units[unitIndex - 1]?.[0] ?? Number.POSITIVE_INFINITY;
     return [Math.floor((seconds % largerUnit) / size), unit] as const;
   });
   const index = parts.findIndex(([count]) => count > 0);

@@ -7,21 +7,23 @@ import { detailOf, type DetailFact } from "./details.ts";
 
 /** The texts that may have been meant as the secret, with the cause that each would prove. */
 export function pastedForms(secret: string): readonly VariantRow<string>[] {
-  const plain = withoutInvisible(secret);
+  const visibleText = withoutInvisible(secret);
   const rows: VariantRow<string>[] = [];
-  if (plain !== secret) rows.push(["secret_whitespace", detailOf("invisible_characters"), plain]);
-  const joinedSecret = plain.replaceAll(/\s+/g, "");
-  if (joinedSecret !== plain && joinedSecret !== plain.trim())
+  if (visibleText !== secret) rows.push(["secret_whitespace", detailOf("invisible_characters"), visibleText]);
+  const joinedSecret = visibleText.replaceAll(/\s+/g, "");
+  if (joinedSecret !== visibleText && joinedSecret !== visibleText.trim())
     rows.push(["secret_whitespace", detailOf("space_inside"), joinedSecret]);
-  const foundTokens = [plain, joinedSecret, decodeText(plain)].flatMap((text) => text.match(TOKEN) ?? []);
-  const wrappedIn = detailOf("text_around");
+  const foundTokens = [visibleText, joinedSecret, decodeText(visibleText)].flatMap(
+    (text) => text.match(TOKEN) ?? [],
+  );
+  const wrappedDetail = detailOf("text_around");
   for (const token of new Set(foundTokens)) {
-    if (token !== plain.trim()) rows.push(["secret_wrapped", wrappedIn, token]);
+    if (token !== visibleText.trim()) rows.push(["secret_wrapped", wrappedDetail, token]);
     // A second copy directly behind the first.
     const [firstPart = "", secondPart = ""] = token.split(/(?<=.)(?=whsec_)/);
     if (secondPart !== "") rows.push(["secret_wrapped", detailOf("pasted_twice"), firstPart]);
   }
-  const bareSecret = plain.trim().replaceAll(/^["'`]|["'`]$/g, "");
+  const bareSecret = visibleText.trim().replaceAll(/^["'`]|["'`]$/g, "");
   const prefix = /^whsec[-:. ]|^whsec__|^WHSEC_/.exec(bareSecret)?.[0];
   if (prefix !== undefined)
     rows.push(["secret_prefix", detailOf("other_beginning"), `whsec_${bareSecret.slice(prefix.length)}`]);
@@ -44,17 +46,17 @@ function decodeText(text: string): string {
   return decodePrintable(text);
 }
 
-/** Minimum number of characters of a secret that show which one was meant. */
-const MIN_PART = 12;
+/** Minimum number of characters of a secret that show which secret was meant. */
+const MIN_PART_LENGTH = 12;
 /** Maximum number of characters in which a mistyped secret differs. */
 const MAX_TYPOS = 3;
 
-/** Undefined if they have nothing in common. The label names the known secret. */
+/** How a given secret differs from a known secret, which `label` names; undefined if they have nothing in common. */
 export function nearSecret(givenSecret: string, secret: string, label: string): CauseFinding | undefined {
   const text = withoutInvisible(givenSecret)
     .trim()
     .replaceAll(/^["'`]|["'`]$/g, "");
-  if (text === secret || text.length < MIN_PART) return undefined;
+  if (text === secret || text.length < MIN_PART_LENGTH) return undefined;
   if (text.toLowerCase() === secret.toLowerCase())
     return { code: "secret_mistyped", detail: detailOf("other_case", label) };
   if (secret.startsWith(text))
@@ -85,18 +87,18 @@ export function secretFormFindings(secret: string): readonly CauseFinding[] {
   const form = PLACEHOLDERS.find(([pattern]) => pattern.test(text))?.[1];
   if (form !== undefined) return [{ code: "secret_placeholder", detail: form }];
   const [token = ""] = text.match(TOKEN) ?? [];
-  if (token === text && token.length < MIN_LENGTH)
+  if (token === text && token.length < MIN_SECRET_LENGTH)
     return [
       {
         code: "secret_cut",
-        detail: detailOf("too_short", token.length, MIN_LENGTH),
+        detail: detailOf("too_short", token.length, MIN_SECRET_LENGTH),
       },
     ];
   return [];
 }
 
 /** The shortest secret: whsec_ and 32 characters. */
-const MIN_LENGTH = 38;
+const MIN_SECRET_LENGTH = 38;
 
 const PLACEHOLDERS: readonly (readonly [RegExp, DetailFact])[] = [
   [/^\$(?:env:)?\{?\w+\}?$|^%\w+%$|^\{\{.*\}\}$|^<%.*%>$/, detailOf("variable_name")],

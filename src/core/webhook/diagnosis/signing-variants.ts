@@ -26,13 +26,13 @@ export type SignedParts = (body: Uint8Array) => readonly (string | Uint8Array)[]
 
 const PREFIX = "whsec_";
 /** Maximum length of a header that is parsed, in characters. */
-const MAX_HEADER = 2048;
+const MAX_HEADER_LENGTH = 2048;
 /** Maximum number of digests of one header that are compared. */
 const MAX_CANDIDATES = 8;
 /** A shorter correct prefix could be guessed, and a diagnosis would help a forger. */
 const MIN_PROVABLE_DIGITS = 32;
 /** Other algorithms by the length of their digests, in hex digits. */
-const LENGTHS = new Map<number, DigestVariant["algorithm"]>([
+const ALGORITHMS_BY_LENGTH = new Map<number, DigestVariant["algorithm"]>([
   [40, "sha1"],
   [96, "sha384"],
   [128, "sha512"],
@@ -49,7 +49,7 @@ const SEPARATORS = [
   ["semicolon", ";"],
 ] as const;
 
-/** The keys that may have created the signature: `secrets` were used to verify, `known` are other secrets. */
+/** The keys that may have created the signature: `secrets` were used to verify, `knownSecrets` are other secrets. */
 export function keyVariants(
   secrets: readonly string[],
   knownSecrets: readonly KnownSecret[],
@@ -66,12 +66,12 @@ export function keyVariants(
   const currentRows = secrets.map((value) => ({ findings: [], value }));
   return [
     ...[...currentRows, ...variantsOf(otherSecrets)].flatMap(({ findings, value }) =>
-      spellings(value).map((spelling) => ({
+      spellingsOf(value).map((spelling) => ({
         findings: [...findings, ...spelling.findings],
         value: spelling.value,
       })),
     ),
-    ...NOT_SET,
+    ...UNSET_SECRETS,
   ];
 }
 
@@ -80,7 +80,7 @@ export function signedContentVariants(
   timestamps: readonly string[],
   eventId: string | undefined,
 ): readonly Variant<SignedParts>[] {
-  const right = timestamps.map((timestamp) => ({
+  const correctForms = timestamps.map((timestamp) => ({
     findings: [],
     value: (body: Uint8Array) => [timestamp, ".", body],
   }));
@@ -97,7 +97,10 @@ export function signedContentVariants(
       eventId === undefined ? undefined : (body) => [eventId, ".", timestamp, ".", body],
     ],
   ]);
-  return [...right, ...variantsOf([...wrongRows, ["timestamp_not_signed", undefined, (body) => [body]]])];
+  return [
+    ...correctForms,
+    ...variantsOf([...wrongRows, ["timestamp_not_signed", undefined, (body) => [body]]]),
+  ];
 }
 
 /** The digests with the faults of their form; and the faults of the header, in case no digest is correct. */
@@ -107,21 +110,24 @@ export function parseSignatureHeader(
 ): { readonly candidates: readonly DigestVariant[]; readonly findings: readonly CauseFinding[] } {
   const headerCauses = headerFindings(header, name);
   const items = header
-    .slice(0, MAX_HEADER)
+    .slice(0, MAX_HEADER_LENGTH)
     .split(/[\s,;]+/)
     .map(bareItem)
     .filter((item) => item !== "");
   const candidates = items.flatMap(candidatesOf).slice(0, MAX_CANDIDATES);
-  const hashes = candidates.map(({ algorithm, hex, findings: ownFindings }) => {
+  const digests = candidates.map(({ algorithm, hex, findings: ownFindings }) => {
     const findings = [...headerCauses, ...ownFindings];
-    const isStrange = findings.length === 0 && !SIGNATURES_PATTERN.test(header);
-    return { algorithm, hex, findings: isStrange ? [MALFORMED_SIGNATURE] : findings };
+    const isMalformed = findings.length === 0 && !SIGNATURES_PATTERN.test(header);
+    return { algorithm, hex, findings: isMalformed ? [MALFORMED_SIGNATURE] : findings };
   });
-  return { candidates: hashes, findings: hashes[0]?.findings ?? [...headerCauses, shapeOf(items[0] ?? "")] };
+  return {
+    candidates: digests,
+    findings: digests[0]?.findings ?? [...headerCauses, invalidItemFinding(items[0] ?? "")],
+  };
 }
 
 /** The forms in which a program may pass a secret to HMAC; the unchanged secret comes first. */
-function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
+function spellingsOf(secret: string): readonly Variant<string | Uint8Array>[] {
   const text = secret.trim();
   const isPrefixed = text.startsWith(PREFIX);
   const unprefixedSecret = isPrefixed ? text.slice(PREFIX.length) : text;
@@ -159,7 +165,7 @@ function spellings(secret: string): readonly Variant<string | Uint8Array>[] {
   );
 }
 
-const NOT_SET = variantsOf(
+const UNSET_SECRETS = variantsOf(
   ["", "undefined", "null"].map((value): VariantRow<string> => [
     "secret_not_set",
     value === "" ? detailOf("empty_secret") : detailOf("word", value),
@@ -172,9 +178,9 @@ const MALFORMED_SIGNATURE: CauseFinding = { code: "signature_malformed" };
 function headerFindings(header: string, name: string): CauseFinding[] {
   const items = header.split(",");
   if (/^[0-9a-f]{64}(?:, [0-9a-f]{64})+$/.test(header)) return [{ code: "signature_doubled", detail: name }];
-  const tooMany = items.length > MAX_SIGNATURES && items.every((item) => /^[0-9a-f]{64}$/.test(item));
+  const hasTooMany = items.length > MAX_SIGNATURES && items.every((item) => /^[0-9a-f]{64}$/.test(item));
   return [
-    ...(tooMany ? [{ code: "signature_too_many", detail: String(items.length) } as const] : []),
+    ...(hasTooMany ? [{ code: "signature_too_many", detail: String(items.length) } as const] : []),
     ...(/(?:^|[\s,])["']?(?:[a-z][a-z0-9_-]{0,15}[=:]|v\d+[\s,])/i.test(header)
       ? [{ code: "signature_prefixed" } as const]
       : []),
@@ -191,36 +197,36 @@ function bareItem(item: string): string {
 
 function candidatesOf(item: string): DigestVariant[] {
   const lowerCase = item.toLowerCase();
-  const spelling: CauseFinding[] = lowerCase === item ? [] : [{ code: "signature_upper_case" }];
-  if (/^[0-9a-f]+$/.test(lowerCase)) return ofLength(lowerCase, spelling);
+  const caseFindings: CauseFinding[] = lowerCase === item ? [] : [{ code: "signature_upper_case" }];
+  if (/^[0-9a-f]+$/.test(lowerCase)) return digestsInHex(lowerCase, caseFindings);
   const decodedHex = Buffer.from(item, "base64").toString("hex");
   if (!/^[A-Za-z0-9+/_-]{27,86}={0,2}$/.test(item)) return [];
-  const base64: CauseFinding = { code: "signature_base64" };
-  if (decodedHex.length === 64) return [{ algorithm: "sha256", hex: decodedHex, findings: [base64] }];
-  return otherAlgorithms(decodedHex, [base64]);
+  const base64Finding: CauseFinding = { code: "signature_base64" };
+  if (decodedHex.length === 64) return [{ algorithm: "sha256", hex: decodedHex, findings: [base64Finding] }];
+  return otherAlgorithms(decodedHex, [base64Finding]);
 }
 
-function ofLength(hex: string, spelling: readonly CauseFinding[]): DigestVariant[] {
+function digestsInHex(hex: string, caseFindings: readonly CauseFinding[]): DigestVariant[] {
   const algorithm = "sha256" as const;
-  if (hex.length === 64) return [{ algorithm, hex, findings: spelling }];
+  if (hex.length === 64) return [{ algorithm, hex, findings: caseFindings }];
   const truncatedDigest: DigestVariant = {
     algorithm,
     hex: hex.slice(0, 64),
-    findings: [...spelling, shapeOf(hex)],
+    findings: [...caseFindings, invalidItemFinding(hex)],
   };
   if (hex.length < MIN_PROVABLE_DIGITS) return [];
-  return [...otherAlgorithms(hex, spelling), truncatedDigest];
+  return [...otherAlgorithms(hex, caseFindings), truncatedDigest];
 }
 
-function otherAlgorithms(hex: string, spelling: readonly CauseFinding[]): DigestVariant[] {
-  const algorithm = LENGTHS.get(hex.length);
+function otherAlgorithms(hex: string, caseFindings: readonly CauseFinding[]): DigestVariant[] {
+  const algorithm = ALGORITHMS_BY_LENGTH.get(hex.length);
   if (algorithm === undefined) return [];
   const detail = `HMAC-${algorithm.toUpperCase()}`;
-  return [{ algorithm, hex, findings: [...spelling, { code: "other_algorithm", detail }] }];
+  return [{ algorithm, hex, findings: [...caseFindings, { code: "other_algorithm", detail }] }];
 }
 
 /** The form of an item that is not a valid digest. */
-function shapeOf(item: string): CauseFinding {
+function invalidItemFinding(item: string): CauseFinding {
   if (!/^[0-9a-f]+$/i.test(item)) return MALFORMED_SIGNATURE;
   const detail = String(item.length);
   return { code: item.length < 64 ? "signature_truncated" : "signature_overlong", detail };
