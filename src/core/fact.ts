@@ -1,9 +1,9 @@
-// Facts and the sentences that are made of them where they are shown. Sentences of refusals: core/refusals.ts; parts of
+// Facts, which become sentences where they are shown. Sentences of refusals: core/refusals.ts; parts of
 // sentences: core/refusals/parts.ts.
 import { english, inBothLanguages, type Translator, type Words } from "./language.ts";
 import { PARTS, type PartName } from "./refusals/parts.ts";
 
-/** A value from outside is safe for a message (`printableLiteral`). */
+/** A value from outside must be made printable first (`printableLiteral`). */
 export type FactValue = string | number | readonly string[] | Part;
 export type FactValues = Readonly<Record<string, FactValue>>;
 
@@ -50,10 +50,10 @@ export function fillBoth(words: Words, values: FactValues): Words {
 }
 
 const NONE: Words = ["none", "无"];
-const BETWEEN: Words = [", ", "、"];
+const LIST_SEPARATOR: Words = [", ", "、"];
 
 export function valueText(value: FactValue | undefined, say: Translator): string {
   if (typeof value !== "object") return String(value);
   if ("fact" in value) return say(partWords(value));
-  return value.length === 0 ? say(NONE) : value.join(say(BETWEEN));
+  return value.length === 0 ? say(NONE) : value.join(say(LIST_SEPARATOR));
 }

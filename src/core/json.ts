@@ -20,9 +20,9 @@ export function parseStrictJson(bytes: Uint8Array): Outcome<unknown> {
   if (text === undefined) return invalid("the body is not valid UTF-8");
   if (text.startsWith("\ufeff")) return invalid("the body starts with a byte order mark; send plain UTF-8");
   if (text.trim() === "") return invalid("the body is empty; a JSON object was expected");
-  const value = parseText(text);
-  if (!value.ok) return value;
-  return findFault(text) ?? value;
+  const result = parseText(text);
+  if (!result.ok) return result;
+  return findFault(text) ?? result;
 }
 
 /** Parses a text as JSON; undefined if it is not JSON. For answers and files whose content the caller checks. */
@@ -48,7 +48,7 @@ function parseText(text: string): Outcome<unknown> {
 
 /** Finds a fault that `JSON.parse` accepts. The text is known to be JSON, so the tokens can be read one by one. */
 function findFault(text: string): Refused | undefined {
-  const open: (Set<string> | undefined)[] = [];
+  const openContainers: (Set<string> | undefined)[] = [];
   let field = "a value";
   TOKEN.lastIndex = 0;
   // Not with `matchAll`, which takes three times as long.
@@ -59,15 +59,16 @@ function findFault(text: string): Refused | undefined {
       if (key === undefined)
         return invalid(`${printableLiteral(quotedText)} contains half of a surrogate pair`);
       if (colon === undefined) continue;
-      const keys = open.at(-1);
+      const keys = openContainers.at(-1);
       if (keys?.has(key)) return invalid(`the key ${printableLiteral(key)} appears twice in one object`);
       keys?.add(key);
       field = key;
     } else if (token === "{" || token === "[") {
-      open.push(token === "{" ? new Set() : undefined);
-      if (open.length > MAX_JSON_DEPTH) return invalid(`nested deeper than ${MAX_JSON_DEPTH} levels`);
+      openContainers.push(token === "{" ? new Set() : undefined);
+      if (openContainers.length > MAX_JSON_DEPTH)
+        return invalid(`nested deeper than ${MAX_JSON_DEPTH} levels`);
     } else if (token === "}" || token === "]") {
-      open.pop();
+      openContainers.pop();
     } else if (!isKeptExactly(token)) {
       return refuseFact("inexact_number", { field: printableName(field), received: token.slice(0, 40) });
     }
@@ -94,8 +95,8 @@ function isKeptExactly(literal: string): boolean {
 function isWrittenAsInteger(literal: string): boolean {
   const [, , wholeDigits = "", fraction = "", exponent = "0"] = NUMBER.exec(literal) ?? [];
   const digits = wholeDigits + fraction;
-  const pointAt = wholeDigits.length + Number(exponent);
-  return !/[1-9]/.test(pointAt <= 0 ? digits : digits.slice(pointAt));
+  const pointIndex = wholeDigits.length + Number(exponent);
+  return !/[1-9]/.test(pointIndex <= 0 ? digits : digits.slice(pointIndex));
 }
 
 /** Bytes as text; "" for undefined bytes, and undefined if they are not UTF-8. A byte order mark is kept. */

@@ -20,8 +20,8 @@ function chinese([, text]: Words): string {
   return text;
 }
 
-export function inBothLanguages(tell: (say: Translator) => string): Words {
-  return [tell(english), tell(chinese)];
+export function inBothLanguages(textIn: (say: Translator) => string): Words {
+  return [textIn(english), textIn(chinese)];
 }
 
 export function selectorOf(language: Language): Translator {

@@ -20,8 +20,8 @@ export function allowedHosts(
     own = LOOPBACK_NAMES,
   }: { readonly flag: string; readonly added: readonly string[]; readonly own?: readonly string[] },
 ): AllowedHosts {
-  const extra = added.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
-  const names = [...own.map((name) => `${name}:${port}`), ...extra.map((host) => host.toLowerCase())];
+  const addedNames = added.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
+  const names = [...own.map((name) => `${name}:${port}`), ...addedNames.map((host) => host.toLowerCase())];
   return { flag, names: new Set(names) };
 }
 
@@ -37,8 +37,8 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
     return refuseFact("host_lines", { received: String(hosts.length) });
   if (names.has(host.toLowerCase())) return accept(undefined);
   // A tunnel or a port mapping changes the port.
-  const values = { host: printableLiteral(host.replace(/^.*@/, "…@")), flag };
-  return refuseFact(/:\d+$/.test(host) ? "host_port_not_allowed" : "host_not_allowed", values);
+  const facts = { host: printableLiteral(host.replace(/^.*@/, "…@")), flag };
+  return refuseFact(/:\d+$/.test(host) ? "host_port_not_allowed" : "host_not_allowed", facts);
 }
 
 /** `localhost`, a name below it, `[::1]`, or an IPv4 address from 127.0.0.0/8. */
@@ -58,9 +58,12 @@ export function loopbackAddresses(hostname: string): readonly string[] | undefin
 /** Whether two URLs lead to the same server: the same origin, or http on the same port under loopback names. */
 export function isSameServer(leftUrl: string, rightUrl: string): boolean {
   const [left, right] = [new URL(leftUrl), new URL(rightUrl)];
-  const isOurs = ({ protocol, hostname }: URL): boolean =>
+  const isLoopbackHttp = ({ protocol, hostname }: URL): boolean =>
     protocol === "http:" && LOOPBACK_NAMES.some((name) => name === hostname);
-  return left.origin === right.origin || (isOurs(left) && isOurs(right) && left.port === right.port);
+  return (
+    left.origin === right.origin ||
+    (isLoopbackHttp(left) && isLoopbackHttp(right) && left.port === right.port)
+  );
 }
 
 /** The loopback host of a server: `[::1]` on a machine without IPv4 (decision 79). */

@@ -51,18 +51,22 @@ export function parseDecimalAmount(text: string, currency: string): number | und
 export function explainAmountFault(text: string, currency: string): Part | undefined {
   const guess = parseDecimalAmount(text, currency);
   if (guess !== undefined && guess !== 0)
-    return partOf("amount_in_minor_units", { ...MOST, amount: formatAmount(guess, currency), meant: guess });
+    return partOf("amount_in_minor_units", {
+      ...MAX_AMOUNT,
+      amount: formatAmount(guess, currency),
+      meant: guess,
+    });
   const places = currencyDecimals(currency);
   if (guess === undefined && /^\d+[.,]\d+$/.test(text) && places !== undefined)
     return places === 0
-      ? partOf("amount_without_decimals", { ...MOST, currency })
-      : partOf("amount_with_decimals", { ...MOST, currency, places });
+      ? partOf("amount_without_decimals", { ...MAX_AMOUNT, currency })
+      : partOf("amount_with_decimals", { ...MAX_AMOUNT, currency, places });
   return /^\d{1,16}$/.test(text) && Number(text) > 0 && Number(text) <= Number.MAX_SAFE_INTEGER
     ? undefined
-    : partOf("whole_amount", MOST);
+    : partOf("whole_amount", MAX_AMOUNT);
 }
 
-const MOST = { most: Number.MAX_SAFE_INTEGER };
+const MAX_AMOUNT = { most: Number.MAX_SAFE_INTEGER };
 
 /** An amount in minor units, formatted exactly: `1999` in `EUR` is `19.99 EUR`. */
 export function formatAmount(amountMinor: number, currency: string): string {

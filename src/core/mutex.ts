@@ -24,24 +24,24 @@ export function oneAtATime(): <Value>(work: () => Promise<Value>) => Promise<Val
 /** Waits, and lets other work run meanwhile. */
 export type Aside = (wait: () => Promise<void>) => Promise<void>;
 
-/** Runs all work one after the other, in the order of the calls, except while it waits aside. */
+/** Runs all work one after the other, in the order of the calls; work that steps aside lets other work run. */
 export function inTurns(): (work: (aside: Aside) => Promise<void>) => Promise<void> {
   const queue = oneAtATime();
-  // It is the caller's turn from its result on, which is the end of the turn, until this is called.
-  const take = (): Promise<() => void> =>
+  // Waits for the caller's turn; the returned function ends the turn.
+  const takeTurn = (): Promise<() => void> =>
     new Promise((begin) => {
       void queue(() => new Promise<void>(begin));
     });
   return async (work) => {
-    let end = await take();
+    let endTurn = await takeTurn();
     const stepAside: Aside = async (pause) => {
-      end();
+      endTurn();
       try {
         await pause();
       } finally {
-        end = await take();
+        endTurn = await takeTurn();
       }
     };
-    await work(stepAside).finally(() => end());
+    await work(stepAside).finally(() => endTurn());
   };
 }

@@ -69,9 +69,9 @@ export function addField<Value>(field: string, outcome: Outcome<Value>): Outcome
 /** Maps an accepted value; a refusal stays unchanged. */
 export function mapValue<Value, Next, Reason>(
   outcome: Outcome<Value, Reason>,
-  next: (value: Value) => Next,
+  mapper: (value: Value) => Next,
 ): Outcome<Next, Reason> {
-  return outcome.ok ? accept(next(outcome.value)) : outcome;
+  return outcome.ok ? accept(mapper(outcome.value)) : outcome;
 }
 
 /** Whether a thrown value is an error, including an error from another realm, as Node's own errors are in jest. */

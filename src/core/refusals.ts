@@ -34,14 +34,14 @@ export const KEY_FAULTS = {
   mistyped_key: "has a wrong checksum: it was cut off or mistyped",
 } as const;
 
-const A_HOST = "Host {host} is not a name of this server; {flag}";
-const PRICE = [
+const HOST_TEXT = "Host {host} is not a name of this server; {flag}";
+const PRICE_EXPECTED = [
   "price_id must name an approved price of this store",
   "price_id 应为本商店已批准的价格",
 ] as const;
 const FREE_OF_SECRETS = [`{field} must be free of ${A_SECRET}`, `{field} 不得包含${A_SECRET_ZH}`] as const;
 
-/** Texts by code and name as rows by name. */
+/** Converts texts by code and name to rows by name. */
 function rowsOf<Table extends Readonly<Record<string, Readonly<Record<string, string | Words>>>>>(
   table: Table,
 ): RowsOf<Table> {
@@ -93,11 +93,11 @@ const REFUSALS = {
   },
   host_not_allowed: {
     code: "host_not_allowed",
-    text: `${A_HOST} HOST adds it where the server is started`,
+    text: `${HOST_TEXT} HOST adds it where the server is started`,
   },
   host_port_not_allowed: {
     code: "host_not_allowed",
-    text: `${A_HOST} HOST:PORT adds it where the server is started; HOST without a port allows no port, or the server's port`,
+    text: `${HOST_TEXT} HOST:PORT adds it where the server is started; HOST without a port allows no port, or the server's port`,
   },
   origin_not_allowed: {
     code: "origin_not_allowed",
@@ -211,25 +211,25 @@ const REFUSALS = {
   },
   unknown_price: {
     code: "invalid_parameter",
-    text: `${PRICE[0]}; got {price}, which is not in its catalog: see checkout prices list`,
+    text: `${PRICE_EXPECTED[0]}; got {price}, which is not in its catalog: see checkout prices list`,
     field: "price_id",
-    expected: PRICE,
+    expected: PRICE_EXPECTED,
     received: "{price}, which is not in its catalog",
     next: "checkout prices list",
   },
   retired_price: {
     code: "invalid_parameter",
-    text: `${PRICE[0]}; got {price}, which is retired: choose another one from checkout prices list`,
+    text: `${PRICE_EXPECTED[0]}; got {price}, which is retired: choose another one from checkout prices list`,
     field: "price_id",
-    expected: PRICE,
+    expected: PRICE_EXPECTED,
     received: "{price}, which is retired",
     next: "checkout prices list",
   },
   unapproved_price: {
     code: "invalid_parameter",
-    text: `${PRICE[0]}; got {price}, which is not approved: see checkout admin approve-price`,
+    text: `${PRICE_EXPECTED[0]}; got {price}, which is not approved: see checkout admin approve-price`,
     field: "price_id",
-    expected: PRICE,
+    expected: PRICE_EXPECTED,
     received: "{price}, which is not approved",
     next: "checkout admin approve-price",
   },
@@ -273,7 +273,7 @@ type NamesOf<OneRow> = OneRow extends { readonly got: readonly [infer Expected, 
     ? NamesIn<Text extends readonly string[] ? Text[number] : Text>
     : never;
 
-/** The values of a sentence, by their names; `field` also where only a form shows it. */
+/** The values of a sentence, by their names; `field` is also allowed if only a form shows it. */
 type ValuesOf<Name extends FactName> = Readonly<
   Record<NamesOf<(typeof REFUSALS)[Name]>, FactValue> & { field?: string }
 >;
@@ -290,9 +290,9 @@ export function refuseFact<Name extends FactName>(
   values: ValuesOf<Name>,
   hints: Omit<Refusal, "code" | "message" | "chinese" | "told"> = {},
 ): Refused {
-  const toldFact = { fact, values };
-  const [message, chinese] = factText(toldFact);
-  return { ok: false, refusal: { code: REFUSALS[fact].code, message, chinese, told: toldFact, ...hints } };
+  const refusalFact = { fact, values };
+  const [message, chinese] = factText(refusalFact);
+  return { ok: false, refusal: { code: REFUSALS[fact].code, message, chinese, told: refusalFact, ...hints } };
 }
 
 /** The message of a refusal, in both languages where a page can show it. */
@@ -311,17 +311,17 @@ export function factParts({ fact, values }: KnownFact): {
 } {
   const row: Row = REFUSALS[fact];
   const expectedValue = "got" in row ? row.got : row.expected;
-  const valueNamed = (name: string): string | undefined =>
+  const valueOf = (name: string): string | undefined =>
     name in values ? valueText(values[name], english) : undefined;
   return {
-    field: row.field ?? valueNamed("field"),
+    field: row.field ?? valueOf("field"),
     expected: expectedValue && fillBoth(expectedValue, values),
-    received: row.received === undefined ? valueNamed("received") : fill(row.received, values),
+    received: row.received === undefined ? valueOf("received") : fill(row.received, values),
     next: row.next,
   };
 }
 
-/** Whether a stored fact has a sentence, and each of its values: other programs can write to the log. */
+/** Whether a stored fact has a sentence, and every value of the sentence: other programs can write to the log. */
 export function isRefusalFact(value: unknown): value is KnownFact {
   const { fact, values } = Object(value) as Readonly<Record<string, unknown>>;
   const row = typeof fact === "string" ? ROWS.get(fact) : undefined;

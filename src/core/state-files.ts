@@ -5,33 +5,33 @@ import { lazyValue } from "./lazy.ts";
 /** Number of bytes in the master key of `master.key`: AES-256. */
 export const MASTER_KEY_BYTES = 32;
 
-const credentials = () =>
+const credentialsSchema = () =>
   z.object({
     /** False until the first start has written its store to `sandbox.db`; missing afterwards. */
     ready: z.optional(z.literal(false)),
     stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
   });
 /** Parsed so that a start can refuse the database of a development version by name. */
-const oldCredentials = () =>
+const oldCredentialsSchema = () =>
   z.pipe(
     z.object({ store_id: z.string(), api_key: z.string() }),
     z.transform(({ store_id: id, api_key }) => ({ stores: { [id]: { name: "Sandbox Store", api_key } } })),
   );
 
 /** The copy of each store's API key, which the sandbox shows once (decisions 54, 85). The first store comes first. */
-export type Credentials = z.infer<ReturnType<typeof credentials>>;
+export type Credentials = z.infer<ReturnType<typeof credentialsSchema>>;
 
 /** The id of the store that an API key belongs to; undefined if the key is not in the credentials. */
 export function ownerOf({ stores }: Credentials, apiKey: string): string | undefined {
   return Object.entries(stores).find(([, { api_key: key }]) => key === apiKey)?.[0];
 }
 
-const chosenStore = () => z.object({ store_id: z.uuid() });
+const chosenStoreSchema = () => z.object({ store_id: z.uuid() });
 
 /** Parses `store.json`, the default store of a folder's commands (decision 90); undefined if the text is invalid. */
-export const parseChosenStore = reader(chosenStore);
+export const parseChosenStore = parserOf(chosenStoreSchema);
 
-const run = () =>
+const runSchema = () =>
   z.object({
     pid: z.int(),
     started: z.string(),
@@ -50,31 +50,31 @@ const run = () =>
     is_guest: z.optional(z.boolean()),
   });
 
-/** `started` distinguishes a later process with the pid, `folder` (device and inode) copies of the folder. */
-export type RunRecord = z.infer<ReturnType<typeof run>>;
+/** `started` detects a later process with the same pid; `folder` (device and inode) detects a copy of the folder. */
+export type RunRecord = z.infer<ReturnType<typeof runSchema>>;
 
-const runOwner = () => z.pick(run(), { pid: true, started: true, folder: true });
+const runOwnerSchema = () => z.pick(runSchema(), { pid: true, started: true, folder: true });
 
 /** The process named in `run.json`, regardless of the version that wrote the file. */
-export type RunOwner = z.infer<ReturnType<typeof runOwner>>;
+export type RunOwner = z.infer<ReturnType<typeof runOwnerSchema>>;
 
 /** Parses the process in `run.json`; undefined if the text names none, for example after a crash during the write. */
-export const parseRunOwner = reader(runOwner);
+export const parseRunOwner = parserOf(runOwnerSchema);
 
-const admin = () => z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });
+const adminSchema = () => z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });
 
 /** Parses `admin.json`, the token of the administrator (decision 49); undefined if the text is invalid. */
-export const parseAdmin = reader(admin);
+export const parseAdmin = parserOf(adminSchema);
 
 /** Parses `credentials.json`; undefined if the text is invalid. */
-export const parseCredentials: (text: string) => Credentials | undefined = reader(() =>
-  z.union([credentials(), oldCredentials()]),
+export const parseCredentials: (text: string) => Credentials | undefined = parserOf(() =>
+  z.union([credentialsSchema(), oldCredentialsSchema()]),
 );
 
-export const parseRunRecord = reader(run);
+export const parseRunRecord = parserOf(runSchema);
 
 /** The parser of a file. A command reads few of these files, so each schema is made when its first file is read. */
-function reader<Value>(makeSchema: () => z.ZodMiniType<Value>): (text: string) => Value | undefined {
+function parserOf<Value>(makeSchema: () => z.ZodMiniType<Value>): (text: string) => Value | undefined {
   const schema = lazyValue(makeSchema);
   // A command reads each file once or twice, so compiling the schema would cost more than it saves.
   return (text) => schema().safeParse(parseJson(text), { jitless: true }).data;

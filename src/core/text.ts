@@ -5,7 +5,7 @@ const UNPRINTABLE_CHARACTERS = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
 /** Surrogates, and ranges beyond the Basic Multilingual Plane, as written in a character class. */
 const ASTRAL_RANGES = /\\ud800-\\udfff|[\u{10000}-\u{10ffff}]-[\u{10000}-\u{10ffff}]/gu;
 
-/** For a JSON Schema, whose patterns have no flags. The parser checks such characters. */
+/** A pattern for a JSON Schema, whose patterns have no flags; only the parser checks the removed characters. */
 export function removeUnicodeRanges(pattern: string): string {
   return pattern.replace(ASTRAL_RANGES, "");
 }
@@ -39,7 +39,7 @@ export function displayText(text: string): string {
   return text.replace(INVISIBLE_BLANKS, (part) => Array.from(part, escapeCodePoint).join(""));
 }
 
-/** Characters that `printable` escapes are written as \uXXXX. */
+/** JSON in one line; characters that `printable` escapes are written as \uXXXX. */
 export function jsonLine(value: unknown): string {
   return escapeInJson(JSON.stringify(value));
 }
@@ -58,16 +58,16 @@ export function cutText(text: string, maxCodePoints: number): string {
   return codePoints.length <= maxCodePoints ? text : `${codePoints.slice(0, maxCodePoints).join("")}…`;
 }
 
-/** People paste secrets into the wrong place. Also removes the user names and passwords of addresses. */
+/** Redacts secrets, which people paste into wrong places, and the user names and passwords of addresses. */
 export function redactSecrets(text: string): string {
   // Two of three texts have neither character, and searching for one costs almost nothing.
-  const copy = text.includes("_") || text.includes("%") ? text.replace(SECRET, "$1…") : text;
-  return copy.includes("@") ? copy.replace(CREDENTIALS, "$1…@") : copy;
+  const safeText = text.includes("_") || text.includes("%") ? text.replace(SECRET, "$1…") : text;
+  return safeText.includes("@") ? safeText.replace(CREDENTIALS, "$1…@") : safeText;
 }
 
 /** Text with these values redacted, regardless of their form. */
 export function redactValues(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((soFar, secret) => soFar.replaceAll(secret, "…"), text);
+  return secrets.reduce((redactedText, secret) => redactedText.replaceAll(secret, "…"), text);
 }
 
 /** A description of the texts for which `containsSecret` is true. */
@@ -100,9 +100,10 @@ export function showsSecret(text: string): boolean {
 
 /** A value from outside, made safe for a message: quoted, escaped, redacted, at most 60 characters. */
 export function printableLiteral(value: unknown): string {
-  const copy = typeof value === "string" ? value.replace(CREDENTIALS_IN_VALUE, "$1…@") : value;
+  const safeValue = typeof value === "string" ? value.replace(CREDENTIALS_IN_VALUE, "$1…@") : value;
   // JSON has no NaN.
-  const literal = typeof copy === "number" ? String(copy) : (JSON.stringify(copy) ?? String(copy));
+  const literal =
+    typeof safeValue === "number" ? String(safeValue) : (JSON.stringify(safeValue) ?? String(safeValue));
   const text = redactSecrets(printable(literal));
   const codePoints = Array.from(text);
   if (codePoints.length <= MAX_LITERAL_CODE_POINTS) return text;
@@ -144,7 +145,7 @@ export function escapeCodePoint(character: string): string {
 }
 
 function escapeUnits(character: string): string {
-  const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 

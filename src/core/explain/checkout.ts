@@ -36,22 +36,28 @@ export function explainOrder(
   { requests, now }: Pick<StoryMaterial, "requests" | "now">,
   say: Translator = english,
 ): Explanation {
-  const last = checkouts.at(-1);
-  const count = checkouts.length > 1 ? ` (${say(EXPLAIN_SENTENCES.newest(checkouts.length))})` : "";
+  const lastCheckout = checkouts.at(-1);
+  const countText = checkouts.length > 1 ? ` (${say(EXPLAIN_SENTENCES.newest(checkouts.length))})` : "";
   const lastRequest = requests.at(-1);
-  const refusedCommands = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
+  const explainCommands = lastRequest === undefined ? [] : [`checkout explain ${lastRequest.requestId}`];
   return {
     ...NO_REFUSAL,
     kind: "order",
     id: orderId,
-    summary: last === undefined ? say(withoutCheckout(requests)) : `${summaryOf(last.checkout, say)}${count}`,
+    summary:
+      lastCheckout === undefined
+        ? say(noCheckoutSentence(requests))
+        : `${summaryOf(lastCheckout.checkout, say)}${countText}`,
     decision: PURCHASE_DECISION,
     ...timelineOf({ checkouts: checkouts.map(({ story }) => story), requests, now }, say),
-    next: last === undefined ? refusedCommands : nextOf(last.checkout, last.story.deliveries),
+    next:
+      lastCheckout === undefined
+        ? explainCommands
+        : nextOf(lastCheckout.checkout, lastCheckout.story.deliveries),
   };
 }
 
-function withoutCheckout(requests: StoryMaterial["requests"]): Words {
+function noCheckoutSentence(requests: StoryMaterial["requests"]): Words {
   if (requests.some(({ status }) => status === 201)) return EXPLAIN_SENTENCES.checkoutsGone;
   return EXPLAIN_SENTENCES.noCheckout(requests.filter(({ status }) => status >= 400).length);
 }
@@ -66,9 +72,11 @@ export function explainEvent(
   now: number,
   say: Translator = english,
 ): Explanation {
-  const count = deliveries.filter(({ state }) => state === "succeeded").length;
+  const acceptedCount = deliveries.filter(({ state }) => state === "succeeded").length;
   const deliverySentence =
-    deliveries.length === 0 ? EXPLAIN_SENTENCES.notWanted : EXPLAIN_SENTENCES.sent(count, deliveries.length);
+    deliveries.length === 0
+      ? EXPLAIN_SENTENCES.notWanted
+      : EXPLAIN_SENTENCES.sent(acceptedCount, deliveries.length);
   return {
     ...NO_REFUSAL,
     kind: "event",
@@ -96,9 +104,10 @@ export function explainDelivery(
   now: number,
   say: Translator = english,
 ): Explanation {
-  const last = delivery.attempts.at(-1);
+  const lastAttempt = delivery.attempts.at(-1);
   const heldFault = holdingFault(delivery);
-  const cause = (last && causeText(last, say)) ?? (heldFault && say(EXPLAIN_SENTENCES.heldBy(heldFault)));
+  const cause =
+    (lastAttempt && causeText(lastAttempt, say)) ?? (heldFault && say(EXPLAIN_SENTENCES.heldBy(heldFault)));
   const explanation = explainEvent(event, [delivery], now, say);
   const sentence = EXPLAIN_SENTENCES.delivery(event.type, delivery.state, delivery.attempts.length);
   return {
@@ -128,18 +137,18 @@ function summaryOf(checkout: Checkout, say: Translator): string {
 }
 
 function nextOf({ id, status }: Checkout, deliveries: readonly StoryDelivery[]): readonly string[] {
-  const pays = status === "created" || status === "pending";
-  return [...(pays ? [`checkout sandbox pay ${id} --outcome succeeded`] : []), ...helpOf(deliveries)];
+  const isPayable = status === "created" || status === "pending";
+  return [...(isPayable ? [`checkout sandbox pay ${id} --outcome succeeded`] : []), ...helpOf(deliveries)];
 }
 
 /** Commands that help with the first failing delivery. */
 function helpOf(deliveries: readonly StoryDelivery[]): readonly string[] {
   const failure = deliveries.find(({ state, attempts }) => state !== "succeeded" && attempts.length > 0);
-  const last = failure?.attempts.at(-1);
-  const help = last && likelyCause(last)?.next;
-  if (failure === undefined || help === undefined) return [];
+  const lastAttempt = failure?.attempts.at(-1);
+  const helpCommand = lastAttempt && likelyCause(lastAttempt)?.next;
+  if (failure === undefined || helpCommand === undefined) return [];
   return [
     `checkout explain ${failure.id}`,
-    help.replace("<endpoint_id>", failure.endpointId).replace("<event_id>", failure.eventId),
+    helpCommand.replace("<endpoint_id>", failure.endpointId).replace("<event_id>", failure.eventId),
   ];
 }

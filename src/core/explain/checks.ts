@@ -39,14 +39,14 @@ const TEST_KEY: Words = [
   "a test key: Authorization: Bearer svc_test_…",
   "测试密钥：Authorization: Bearer svc_test_…",
 ];
-const LISTS = ["checkout orders list", "checkout sessions list"] as const;
+const LIST_COMMANDS = ["checkout orders list", "checkout sessions list"] as const;
 /** Shows a correct create, headers and body, without sending it. */
 const VALID_CREATE_COMMAND = [
   "checkout orders create --order-id order-1001 --price-id price_coffee --dry-run",
 ] as const;
 
 /** The parts that most refusals by a check share. */
-const SHARED: Readonly<Partial<Record<CheckName, Partial<RefusalCheck>>>> = {
+const SHARED_PARTS: Readonly<Partial<Record<CheckName, Partial<RefusalCheck>>>> = {
   transport: { next: VALID_CREATE_COMMAND },
   route: { next: ["checkout assumptions"] },
   credential: { field: "Authorization", next: ["checkout whoami", "checkout env"] },
@@ -55,7 +55,7 @@ const SHARED: Readonly<Partial<Record<CheckName, Partial<RefusalCheck>>>> = {
   key: { rule: 21, field: "Idempotency-Key" },
   store: { rule: 6 },
   order: { rule: 21 },
-  session: { field: "session_id", next: LISTS },
+  session: { field: "session_id", next: LIST_COMMANDS },
   service: {
     expected: [
       "an answer: the failure is the service's own, not the request's",
@@ -138,7 +138,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   conflicting_parameters: { name: "content", rule: 10 },
   idempotency_key_missing: { name: "content", rule: 19, field: "Idempotency-Key" },
   idempotency_key_invalid: { name: "content", rule: 19, field: "Idempotency-Key" },
-  invalid_session_id: { name: "content", rule: 16, field: "session_id", next: LISTS },
+  invalid_session_id: { name: "content", rule: 16, field: "session_id", next: LIST_COMMANDS },
   idempotency_key_reused: {
     name: "key",
     expected: [
@@ -182,18 +182,18 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
 export function checkOfCode(code: ErrorCode): RefusalCheck {
   const row = ROWS[code];
   const decision = errorRow(code)?.decision ?? CODES_DECISION;
-  return { rule: null, decision, field: null, expected: null, next: [], ...SHARED[row.name], ...row };
+  return { rule: null, decision, field: null, expected: null, next: [], ...SHARED_PARTS[row.name], ...row };
 }
 const CODES_DECISION = 4;
 
-const CHECK_ORDER = ["transport", "host", "route", "credential", "rate", "scope"] as const;
-const OF_CREATE = ["content", "key", "store", "order"] as const;
+const FIRST_CHECKS = ["transport", "host", "route", "credential", "rate", "scope"] as const;
+const CREATE_CHECKS = ["content", "key", "store", "order"] as const;
 
 /** The checks of a request in order (decision 3); `check` is added if it is not one of them. */
 export function checksInOrder(method: string, check: CheckName | null): readonly CheckName[] {
   const ladder: readonly CheckName[] = [
-    ...CHECK_ORDER,
-    ...(method === "POST" ? OF_CREATE : ["session" as const]),
+    ...FIRST_CHECKS,
+    ...(method === "POST" ? CREATE_CHECKS : ["session" as const]),
   ];
   return check === null || ladder.includes(check) ? ladder : [...ladder, check];
 }

@@ -37,38 +37,38 @@ type EndpointLabels = ReadonlyMap<string, string>;
 /** Minimum delay after an event for which a line gives the time of arrival even without a fault, in milliseconds. */
 const LATE_MS = 1000;
 /** Maximum length of an address in a line, in characters; a longer address is cut in the middle. */
-const MAX_LABEL = 48;
+const MAX_LABEL_LENGTH = 48;
 /** Number of characters of an id that distinguish two endpoints with the same address. */
-const ID_END = 4;
+const ID_END_LENGTH = 4;
 
 /** Endpoint addresses, with the end of the id if two endpoints share an address. */
 export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLabels {
   const urls = new Map(deliveries.map(({ endpointId, endpointUrl }) => [endpointId, endpointUrl]));
-  const count = Map.groupBy(urls.values(), (url) => url);
+  const urlGroups = Map.groupBy(urls.values(), (url) => url);
   return new Map(
     [...urls].map(([id, url]) => {
-      const isShared = url === null || (count.get(url)?.length ?? 0) > 1;
-      const name = url === null ? "" : cutMiddle(url.replace(/^http:\/\//, ""), MAX_LABEL);
-      return [id, isShared ? `${name} …${id.slice(-ID_END)}`.trim() : name];
+      const isShared = url === null || (urlGroups.get(url)?.length ?? 0) > 1;
+      const name = url === null ? "" : cutMiddle(url.replace(/^http:\/\//, ""), MAX_LABEL_LENGTH);
+      return [id, isShared ? `${name} …${id.slice(-ID_END_LENGTH)}`.trim() : name];
     }),
   );
 }
 
-/** With the earlier delivery. Later events do not wait for a replay, a duplicate or a reordered delivery. */
+/** Waiting deliveries with the earlier delivery. Later events do not wait for replays, duplicates or `reorder`. */
 export function deliveriesBehindEarlier(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
 ): readonly (readonly [id: string, HoldingDelivery])[] {
-  const holding = new Map<string, HoldingDelivery>();
+  const holders = new Map<string, HoldingDelivery>();
   return deliveries.flatMap((delivery) => {
     const { id, endpointId, eventId, state, cause, fault } = delivery;
-    const before = holding.get(endpointId);
+    const holder = holders.get(endpointId);
     const isDelayed = fault?.action === "delay" && isPending(delivery);
     const holds = state === "due" && cause === "event" && fault?.action !== "reorder";
-    if (isDelayed || (holds && before === undefined))
-      holding.set(endpointId, { type: types.get(eventId) ?? "", fault: isDelayed ? fault.action : null });
+    if (isDelayed || (holds && holder === undefined))
+      holders.set(endpointId, { type: types.get(eventId) ?? "", fault: isDelayed ? fault.action : null });
     // A replay and a duplicate wait for no earlier event.
-    return before === undefined || cause !== "event" ? [] : [[id, before] as const];
+    return holder === undefined || cause !== "event" ? [] : [[id, holder] as const];
   });
 }
 
@@ -78,31 +78,35 @@ export function groupDeliveries(
   deliveries: readonly StoryDelivery[],
   context: LineContext,
 ): readonly DeliveryLine[] {
-  const telling: DeliveryContext = { ...context, eventAt: event.createdAt };
-  const pairs = [...Map.groupBy(deliveries, ({ endpointId }) => endpointId).values()];
-  const groups = [...Map.groupBy(pairs, (pair) => likeness(pair, telling)).entries()].flatMap(
-    ([key, group]) => (key === null ? group.map((pair) => [pair]) : [group]),
-  );
+  const deliveryContext: DeliveryContext = { ...context, eventAt: event.createdAt };
+  const endpointLists = [...Map.groupBy(deliveries, ({ endpointId }) => endpointId).values()];
+  const groups = [
+    ...Map.groupBy(endpointLists, (list) => sharedText(list, deliveryContext)).entries(),
+  ].flatMap(([key, group]) => (key === null ? group.map((list) => [list]) : [group]));
   return groups.map((group) => {
-    const [pair = []] = group;
+    const [firstList = []] = group;
     const isJoint = group.length > 1;
-    const storyDeliveries = isJoint ? group.flat() : pair;
+    const storyDeliveries = isJoint ? group.flat() : firstList;
     const attempts = storyDeliveries.flatMap((delivery) => delivery.attempts);
-    const [sole] = attempts.length === 1 ? attempts : [];
-    const label = isJoint ? telling.say(EXPLAIN_SENTENCES.endpoints(group.length)) : labelOf(pair, telling);
+    const [soleAttempt] = attempts.length === 1 ? attempts : [];
+    const label = isJoint
+      ? deliveryContext.say(EXPLAIN_SENTENCES.endpoints(group.length))
+      : labelOf(firstList, deliveryContext);
     const entry: StoryEntry = {
       at: event.createdAt,
       what: "delivery",
-      id: isJoint ? null : (pair.at(-1)?.id ?? null),
+      id: isJoint ? null : (firstList.at(-1)?.id ?? null),
       of: event.id,
       status: isJoint ? null : (attempts.at(-1)?.status ?? null),
-      durationMs: sole?.milliseconds ?? null,
+      durationMs: soleAttempt?.milliseconds ?? null,
       ...textOfParts([
         `→ ${label}  `,
-        ...(isJoint ? [likeness(pair, telling) ?? ""] : pairParts(pair, telling)),
+        ...(isJoint
+          ? [sharedText(firstList, deliveryContext) ?? ""]
+          : endpointParts(firstList, deliveryContext)),
       ]),
       attempts: storyDeliveries.flatMap((delivery) =>
-        attemptEntries(delivery, telling, isJoint ? labelOf([delivery], telling) : undefined),
+        attemptEntries(delivery, deliveryContext, isJoint ? labelOf([delivery], deliveryContext) : undefined),
       ),
     };
     return { entry, deliveries: storyDeliveries };
@@ -125,7 +129,7 @@ export function pendingAttempts(
   });
 }
 
-/** Unknown if a delivery waits for earlier events of its checkout. */
+/** Whether the next attempt has a known time: not if a delivery waits for earlier events of its checkout. */
 function isPending(delivery: StoryDelivery): boolean {
   const { state, isHeld, hold, attempts } = delivery;
   const hasTime = attempts.length > 0 || holdingFault(delivery) !== undefined;
@@ -136,20 +140,20 @@ function isPending(delivery: StoryDelivery): boolean {
  * Text of a delivery that endpoints can share in one line: accepted at the first attempt, or not sent yet. Null if the
  * endpoint needs its own line.
  */
-function likeness(pair: readonly StoryDelivery[], context: DeliveryContext): string | null {
-  const [delivery, next] = pair;
-  if (delivery === undefined || next !== undefined || delivery.cause !== "event") return null;
+function sharedText(list: readonly StoryDelivery[], context: DeliveryContext): string | null {
+  const [delivery, secondDelivery] = list;
+  if (delivery === undefined || secondDelivery !== undefined || delivery.cause !== "event") return null;
   if (delivery.fault !== null || arrivalText(delivery, context) !== "") return null;
   const [attempt, secondAttempt] = delivery.attempts;
   if (attempt === undefined) return stateText(delivery, context);
-  const isTaken = secondAttempt === undefined && attempt.fault === null && isSuccess(attempt.status);
-  return isTaken && delivery.state === "succeeded" ? "2xx" : null;
+  const isAccepted = secondAttempt === undefined && attempt.fault === null && isSuccess(attempt.status);
+  return isAccepted && delivery.state === "succeeded" ? "2xx" : null;
 }
 
 /** The deliveries to one endpoint in words: first the original delivery, then replays and duplicates by their names. */
-function pairParts(pair: readonly StoryDelivery[], context: DeliveryContext): readonly LinePart[] {
+function endpointParts(list: readonly StoryDelivery[], context: DeliveryContext): readonly LinePart[] {
   const [comma, colon, semicolon] = [context.say(COMMA), context.say(COLON), context.say(SEMICOLON)];
-  return pair.flatMap((delivery, index) => {
+  return list.flatMap((delivery, index) => {
     const name = CAUSE_NAMES[delivery.cause];
     const results = resultParts(delivery.attempts, context);
     const endText = joinTexts([stateText(delivery, context), arrivalText(delivery, context)], context.say);
@@ -157,7 +161,7 @@ function pairParts(pair: readonly StoryDelivery[], context: DeliveryContext): re
       `${index === 0 ? "" : semicolon}${name === undefined ? "" : `${context.say(name)}${colon}`}`,
       ...results,
       results.length === 0 || endText === "" ? endText : `${comma}${endText}`,
-      ...whyParts(delivery, context),
+      ...reasonParts(delivery, context),
     ];
   });
 }
@@ -175,15 +179,16 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   if (fault === undefined && delayMs < LATE_MS) return "";
   const heldText = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
   // A replay is always later than its event.
-  const after = delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(delayMs, say))) : "";
-  return joinTexts([heldText, say(EXPLAIN_SENTENCES.arrived(toIso(attempt.startedAt))), after], say);
+  const afterText =
+    delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(delayMs, say))) : "";
+  return joinTexts([heldText, say(EXPLAIN_SENTENCES.arrived(toIso(attempt.startedAt))), afterText], say);
 }
 
 const CAUSE_NAMES: Readonly<
   Partial<Record<DeliveryEntry["cause"], (typeof EXPLAIN_SENTENCES.called)["replay"]>>
 > = EXPLAIN_SENTENCES.called;
 
-/** The results in order, equal ones counted: `timeout ×2, 500 ×4`; a single attempt with its duration. */
+/** The results in order, equal results in a row counted: `timeout ×2, 500 ×4`; a single result with its duration. */
 function resultParts(attempts: readonly StoryAttempt[], context: LineContext): readonly LinePart[] {
   const runs: { result: string; parts: readonly LinePart[]; count: number }[] = [];
   for (const attempt of attempts) {
@@ -192,11 +197,15 @@ function resultParts(attempts: readonly StoryAttempt[], context: LineContext): r
     if (lastRun?.result === result) lastRun.count += 1;
     else runs.push({ result, parts, count: 1 });
   }
-  const [sole] = attempts.length === 1 ? attempts : [];
-  const counted: LinePart[] = [];
+  const [soleAttempt] = attempts.length === 1 ? attempts : [];
+  const countedParts: LinePart[] = [];
   for (const { parts, count } of runs)
-    counted.push(counted.length === 0 ? "" : context.say(COMMA), ...parts, count === 1 ? "" : ` ×${count}`);
-  return sole === undefined ? counted : [...counted, tookPart(sole, context)];
+    countedParts.push(
+      countedParts.length === 0 ? "" : context.say(COMMA),
+      ...parts,
+      count === 1 ? "" : ` ×${count}`,
+    );
+  return soleAttempt === undefined ? countedParts : [...countedParts, durationPart(soleAttempt, context)];
 }
 
 /** Why a delivery is waiting, or ended without success; empty if the results already say so. */
@@ -210,20 +219,21 @@ function stateText(delivery: StoryDelivery, { now, say, holders }: LineContext):
   if (state !== "due" || attempts.some(isInFlight)) return "";
   if (hold !== undefined) return say(EXPLAIN_SENTENCES.heldBack(say(partWords(hold))));
   if (isHeld) return say(EXPLAIN_SENTENCES.held);
-  const next = say(
+  const nextText = say(
     nextAt <= now ? EXPLAIN_SENTENCES.dueNow : EXPLAIN_SENTENCES.nextAttempt(spanText(nextAt - now, say)),
   );
-  if (attempts.length > 0) return next;
-  const holding = holdingFault(delivery);
-  if (holding !== undefined) return joinTexts([say(EXPLAIN_SENTENCES.heldBy(holding)), next], say);
+  if (attempts.length > 0) return nextText;
+  const delayingFault = holdingFault(delivery);
+  if (delayingFault !== undefined)
+    return joinTexts([say(EXPLAIN_SENTENCES.heldBy(delayingFault)), nextText], say);
   const holder = holders?.get(id);
-  if (holder === undefined) return next;
+  if (holder === undefined) return nextText;
   const { type, fault: cause } = holder;
   return say(cause === null ? EXPLAIN_SENTENCES.after(type) : EXPLAIN_SENTENCES.behind(type, cause));
 }
 
 /** The beginning of the last answer and the likely cause, after a failure. */
-function whyParts({ attempts }: StoryDelivery, { say }: LineContext): readonly LinePart[] {
+function reasonParts({ attempts }: StoryDelivery, { say }: LineContext): readonly LinePart[] {
   const attempt = attempts.at(-1);
   const cause = attempt && causeText(attempt, say);
   if (attempt === undefined || cause === undefined) return [];
@@ -231,11 +241,11 @@ function whyParts({ attempts }: StoryDelivery, { say }: LineContext): readonly L
   return attempt.fault === null ? [quoteAnswer(attempt, say), { cause }] : [quoteAnswer(attempt, say)];
 }
 
-/** The attempts of a delivery, below its line; `where` names the endpoint if the line is about several. */
+/** The attempts of a delivery, below its line; `endpointLabel` is given if the line is about several endpoints. */
 function attemptEntries(
   { attempts }: StoryDelivery,
   context: LineContext,
-  place?: string,
+  endpointLabel?: string,
 ): NonNullable<StoryEntry["attempts"]> {
   return attempts.map((attempt, index) => {
     const { startedAt: at, status, error, milliseconds: ms } = attempt;
@@ -244,7 +254,7 @@ function attemptEntries(
       status,
       error,
       ms,
-      ...attemptText(attempt, { before: attempts[index - 1], where: place }, context),
+      ...attemptText(attempt, { previousAttempt: attempts[index - 1], endpointLabel }, context),
     };
   });
 }
@@ -252,22 +262,27 @@ function attemptEntries(
 /** The time since the previous attempt, the result, and the cause unless it is the same as before. */
 function attemptText(
   attempt: StoryAttempt,
-  { before, where }: { readonly before: StoryAttempt | undefined; readonly where: string | undefined },
+  {
+    previousAttempt,
+    endpointLabel,
+  }: { readonly previousAttempt: StoryAttempt | undefined; readonly endpointLabel: string | undefined },
   context: LineContext,
 ): ReturnType<typeof textOfParts> {
   const { number, startedAt } = attempt;
   const { say } = context;
   const delayText =
-    before === undefined ? "" : say(EXPLAIN_SENTENCES.later(spanText(startedAt - before.startedAt, say)));
+    previousAttempt === undefined
+      ? ""
+      : say(EXPLAIN_SENTENCES.later(spanText(startedAt - previousAttempt.startedAt, say)));
   const cause = causeText(attempt, say);
-  const isSame = before !== undefined && cause === causeText(before, say);
+  const isSame = previousAttempt !== undefined && cause === causeText(previousAttempt, say);
   const reason = isSame ? say(EXPLAIN_SENTENCES.sameCause) : cause;
-  const name = joinTexts([where ?? "", say(EXPLAIN_SENTENCES.numbered(number)), delayText], say);
+  const name = joinTexts([endpointLabel ?? "", say(EXPLAIN_SENTENCES.numbered(number)), delayText], say);
   return textOfParts([
     `${name}${say(COLON)}`,
     resultPart(attempt, context),
     faultOf(attempt, context),
-    tookPart(attempt, context),
+    durationPart(attempt, context),
     quoteAnswer(attempt, say),
     ...(reason === undefined || attempt.fault !== null ? [] : [{ cause: reason }]),
   ]);
@@ -282,7 +297,7 @@ function resultPart({ status, error }: StoryAttempt, { say }: LineContext): Line
   return status === null ? (error ?? say(EXPLAIN_SENTENCES.underWay)) : { status };
 }
 
-function tookPart({ milliseconds }: StoryAttempt, { say }: LineContext): LinePart {
+function durationPart({ milliseconds }: StoryAttempt, { say }: LineContext): LinePart {
   return milliseconds === null ? "" : { took: say(EXPLAIN_SENTENCES.tookMs(milliseconds)) };
 }
 
@@ -296,13 +311,13 @@ function isInFlight({ status, error }: StoryAttempt): boolean {
   return status === null && error === null;
 }
 
-function labelOf(pair: readonly StoryDelivery[], { labels }: LineContext): string {
-  const id = pair[0]?.endpointId ?? "";
+function labelOf(list: readonly StoryDelivery[], { labels }: LineContext): string {
+  const id = list[0]?.endpointId ?? "";
   return labels.get(id) ?? id;
 }
 
-function cutMiddle(text: string, max: number): string {
-  if (text.length <= max) return text;
-  const halfLength = Math.floor((max - 1) / 2);
-  return `${text.slice(0, max - 1 - halfLength)}…${text.slice(-halfLength)}`;
+function cutMiddle(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const halfLength = Math.floor((maxLength - 1) / 2);
+  return `${text.slice(0, maxLength - 1 - halfLength)}…${text.slice(-halfLength)}`;
 }

@@ -28,38 +28,40 @@ export type LikelyCause = {
 export function causeOf(attempt: AttemptOutcome): LikelyCause | undefined {
   const { status, error } = attempt;
   if (error !== null) return errorCause(error, attempt.facts ?? {});
-  return status === null || isTaken(status) ? undefined : answerCause(status, attempt);
+  return status === null || isAccepted(status) ? undefined : answerCause(status, attempt);
 }
 
-/** A doubt about an answer that counts as a success: it is a page for people. */
+/** The likely cause of a false success: the answer is an HTML page. */
 export function doubtOf(attempt: AttemptOutcome): LikelyCause | undefined {
   const { status, facts } = attempt;
-  if (status === null || !isTaken(status)) return undefined;
+  if (status === null || !isAccepted(status)) return undefined;
   const isPage =
     /^\s*text\/html\b/i.test(facts?.contentType ?? "") ||
     /^\s*(?:<!doctype html|<html)\b/i.test(bodyOf(attempt));
-  return isPage && bodyOf(attempt).includes("<") ? cause("html_page") : undefined;
+  return isPage && bodyOf(attempt).includes("<") ? causeWithCode("html_page") : undefined;
 }
 
 function errorCause(error: DeliveryError, facts: AttemptFacts): LikelyCause {
   const { fault, elsewhere, beginning = "", unfinishedStatus, receivedBytes = 0, announcedBytes } = facts;
-  if (error === "target_forbidden" || error === "interrupted" || fault === undefined) return cause(error);
-  if (fault === "refused" && elsewhere !== undefined) return cause("elsewhere", hostText(elsewhere));
-  if (fault === "not_http") return cause(fault, excerpt(beginning));
-  return cause(fault, String(unfinishedStatus), String(receivedBytes), String(announcedBytes ?? "?"));
+  if (error === "target_forbidden" || error === "interrupted" || fault === undefined)
+    return causeWithCode(error);
+  if (fault === "refused" && elsewhere !== undefined) return causeWithCode("elsewhere", hostText(elsewhere));
+  if (fault === "not_http") return causeWithCode(fault, excerpt(beginning));
+  return causeWithCode(fault, String(unfinishedStatus), String(receivedBytes), String(announcedBytes ?? "?"));
 }
 
 function answerCause(status: number, attempt: AttemptOutcome): LikelyCause {
   const { facts } = attempt;
   const body = bodyOf(attempt);
-  if (status === 400 && PLAIN_HTTP.test(body)) return cause("plain_http");
-  if ((status === 400 || status === 403) && HOST_REFUSED.test(body)) return cause("host_refused");
-  if (status === 401 && facts?.authenticate !== undefined) return cause("login", excerpt(facts.authenticate));
+  if (status === 400 && PLAIN_HTTP.test(body)) return causeWithCode("plain_http");
+  if ((status === 400 || status === 403) && HOST_REFUSED.test(body)) return causeWithCode("host_refused");
+  if (status === 401 && facts?.authenticate !== undefined)
+    return causeWithCode("login", excerpt(facts.authenticate));
   const code = String(status);
-  if (isCause(code)) return cause(code);
+  if (isCause(code)) return causeWithCode(code);
   if (status >= 300 && status < 400) return redirectCause(status, attempt);
   const group = `${code.slice(0, 1)}xx`;
-  return cause(isCause(group) ? group : "other");
+  return causeWithCode(isCause(group) ? group : "other");
 }
 
 function isCause(code: string): code is CauseCode {
@@ -74,17 +76,18 @@ const HOST_REFUSED =
 
 function redirectCause(status: number, { url, facts }: AttemptOutcome): LikelyCause {
   const { location } = facts ?? {};
-  if (location === undefined || !URL.canParse(location, url)) return cause("redirect_nowhere");
+  if (location === undefined || !URL.canParse(location, url)) return causeWithCode("redirect_nowhere");
   const [from, to] = [new URL(url), new URL(location, url)];
   const shownUrl = excerpt(to.href);
-  const samePlace = from.host === to.host && from.search === to.search;
-  if (from.href === to.href) return cause("redirect_itself");
+  const isSameHostAndQuery = from.host === to.host && from.search === to.search;
+  if (from.href === to.href) return causeWithCode("redirect_itself");
   const isSamePath = barePath(from) === barePath(to);
-  if (!isSamePath && LOGIN_PATH.test(to.pathname)) return cause("redirect_login", shownUrl);
-  if (from.protocol === to.protocol && samePlace && isSamePath) return cause("redirect_slash", shownUrl);
+  if (!isSamePath && LOGIN_PATH.test(to.pathname)) return causeWithCode("redirect_login", shownUrl);
+  if (from.protocol === to.protocol && isSameHostAndQuery && isSamePath)
+    return causeWithCode("redirect_slash", shownUrl);
   if (from.protocol === "http:" && to.protocol === "https:" && from.hostname === to.hostname)
-    return cause("redirect_https", shownUrl);
-  return cause(status === 302 || status === 303 ? "redirect_page" : "redirect", shownUrl);
+    return causeWithCode("redirect_https", shownUrl);
+  return causeWithCode(status === 302 || status === 303 ? "redirect_page" : "redirect", shownUrl);
 }
 
 const LOGIN_PATH = /\b(?:log[-_]?in|sign[-_]?in|auth|oauth2?|sso|saml|session|accounts?)\b/i;
@@ -101,11 +104,11 @@ function bodyOf({ answer }: Pick<AttemptOutcome, "answer">): string {
   return answer === null ? "" : Buffer.from(answer).toString("utf8");
 }
 
-function isTaken(status: number): boolean {
+function isAccepted(status: number): boolean {
   return isAcceptedResult({ status, retryAfterMs: 0 });
 }
 
-function cause(code: CauseCode | "other", ...values: string[]): LikelyCause {
+function causeWithCode(code: CauseCode | "other", ...values: string[]): LikelyCause {
   const { text, next } = DELIVERY_CAUSES.get(code) ?? OTHER_CAUSE;
   return { code, values, cause: fillBoth(text, Object.fromEntries(values.entries())), next };
 }

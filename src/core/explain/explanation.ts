@@ -6,7 +6,7 @@ import { DELIVERY_ERRORS } from "../webhook/delivery.ts";
 import { EXPLAINABLE_KINDS } from "./explained.ts";
 import { moment, type DomainOf } from "../shape/fields.ts";
 
-/** Null if a request does not have the field. */
+/** A field in which two requests differ; null if a request does not have the field. */
 const difference = z.object({
   field: z.string(),
   first: z.nullable(z.string()),
@@ -52,7 +52,7 @@ export type LinePart =
   | { readonly cause: string }
   | { readonly took: string };
 
-/** A line with what pages need beside its text: the parts of the text, and a name for lines without an id. */
+/** A line, for pages also with the parts of its text, and with a name if it has no id. */
 export type StoryEntry = Omit<DomainOf<typeof storyEntry>, "attempts"> & {
   readonly parts?: readonly LinePart[];
   readonly name?: string;
@@ -99,15 +99,15 @@ export type Explanation = Omit<DomainOf<typeof explanation>, "entries"> & {
   readonly entries: readonly StoryEntry[];
 };
 
-/** An explanation whose lines are the same in every run. */
+/** Removes the durations of an explanation, so that its lines are the same in every run. */
 export function withoutDurations({ entries, ...fields }: Explanation): Explanation {
-  const withoutTimes = <Line extends Pick<StoryEntry, "text" | "parts">>(line: Line): Line => {
+  const removeDurations = <Line extends Pick<StoryEntry, "text" | "parts">>(line: Line): Line => {
     const parts = line.parts?.filter((part) => typeof part === "string" || !("took" in part));
     return parts === undefined ? line : { ...line, ...textOfParts(parts) };
   };
   const lines = entries.map(({ attempts = [], ...entry }) => ({
-    ...withoutTimes(entry),
-    attempts: attempts.map(withoutTimes),
+    ...removeDurations(entry),
+    attempts: attempts.map(removeDurations),
   }));
   return { ...fields, entries: lines };
 }

@@ -6,8 +6,8 @@ import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 import type { Attempt, LastChange, LateResult } from "../checkout/shapes.ts";
 
-/** The facts about the life of a checkout. Times are milliseconds by the store's clock. */
-type Life = {
+/** The facts that decide the last change of a checkout. Times are milliseconds by the store's clock. */
+type CheckoutFacts = {
   readonly checkout: Pick<Checkout, "status" | "createdAt" | "orderId">;
   /** Oldest first. */
   readonly attempts: readonly Attempt[];
@@ -16,25 +16,37 @@ type Life = {
 };
 
 /** The last change of a checkout: its creation, a payment attempt, its end, or a late result. */
-export function lastChange(life: Life): LastChange {
-  const { checkout, attempts, lateResults, newestEventAt } = life;
+export function lastChange(facts: CheckoutFacts): LastChange {
+  const { checkout, attempts, lateResults, newestEventAt } = facts;
   const [result, attempt] = [lateResults.at(-1), attempts.at(-1)];
   const { status, createdAt } = checkout;
   if (result !== undefined)
-    return { ...NO_ATTEMPT, at: result.recordedAt, what: "late", by: "payer", attempt: result.attempt };
+    return {
+      ...NO_ATTEMPT,
+      at: result.recordedAt,
+      what: "late",
+      by: "payer",
+      attempt: result.attempt,
+    };
   if (status === "created") return { ...NO_ATTEMPT, at: createdAt, what: "created", by: "merchant" };
   const at = isFinal(status) ? newestEventAt : (attempt?.finishedAt ?? attempt?.startedAt ?? newestEventAt);
-  const by = status === "expired" ? "clock" : whoActed(checkout, at);
+  const by = status === "expired" ? "clock" : actorOf(checkout, at);
   const number = attempt?.number ?? null;
   if (attempt?.outcome === "declined" && (status === "pending" || status === "failed"))
-    return { at, what: "declined", by, attempt: number, attemptsLeft: MAX_PAYMENT_ATTEMPTS - attempt.number };
+    return {
+      at,
+      what: "declined",
+      by,
+      attempt: number,
+      attemptsLeft: MAX_PAYMENT_ATTEMPTS - attempt.number,
+    };
   return { at, what: status === "pending" ? "started" : status, by, attempt: number, attemptsLeft: null };
 }
 
 const NO_ATTEMPT = { attempt: null, attemptsLeft: null } as const;
 
 /** A checkout with a reserved order_id settles automatically at a known time; the payer makes every other change. */
-function whoActed(checkout: Life["checkout"], at: number): LastChange["by"] {
+function actorOf(checkout: CheckoutFacts["checkout"], at: number): LastChange["by"] {
   return settlementOf(checkout)?.dueAt === at ? "order_id" : "payer";
 }
 
@@ -55,8 +67,8 @@ export function lastChangeText({ at, by }: LastChange, now: number, say: Transla
 }
 
 /** An age in milliseconds as text, in its largest unit: `2 min ago`; `in 2 min` for a future time. */
-export function ageText(age: number, say: Translator): string {
-  if (Math.abs(age) < 1000) return say(EXPLAIN_SENTENCES.justNow);
-  const span = spanText(Math.abs(age), say);
-  return say(age > 0 ? EXPLAIN_SENTENCES.ago(span) : EXPLAIN_SENTENCES.ahead(span));
+export function ageText(ageMs: number, say: Translator): string {
+  if (Math.abs(ageMs) < 1000) return say(EXPLAIN_SENTENCES.justNow);
+  const span = spanText(Math.abs(ageMs), say);
+  return say(ageMs > 0 ? EXPLAIN_SENTENCES.ago(span) : EXPLAIN_SENTENCES.ahead(span));
 }

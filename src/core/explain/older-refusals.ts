@@ -4,8 +4,8 @@ import type { Translator } from "../language.ts";
 import type { RefusalCheck } from "./checks.ts";
 import type { Explanation } from "./explanation.ts";
 
-/** Field, expected and received value in a message without "; got". */
-const SHAPES = [
+/** Patterns of field, expected and received value in messages without "; got". */
+const MESSAGE_PATTERNS = [
   /^v1 has no (?<received>.+)$/,
   /needs (?<expected>the scope (?<scope>[\w:]+)); (?<received>the API key has: .+)$/,
   /^the body is not strict JSON: (?<received>.+)$/,
@@ -18,7 +18,7 @@ const SHAPES = [
   /checkout session or order with the id (?<received>.+)$/,
   /^(?<field>[\w-]+) (?:must|is required)\b/,
 ];
-const GOT = "; got ";
+const RECEIVED_SEPARATOR = "; got ";
 
 /** The parts of a refusal of an older version. A command in its message takes precedence over the check's commands. */
 export function olderParts(
@@ -27,20 +27,21 @@ export function olderParts(
   say: Translator,
 ): Pick<Explanation, "fact" | "field" | "expected" | "received" | "next"> {
   const [text = "", advice] = message.split(/: see (?=checkout )/);
-  const at = text.lastIndexOf(GOT);
-  const read = new Map(
-    SHAPES.toReversed().flatMap((shape) => Object.entries(shape.exec(text)?.groups ?? {})),
+  const index = text.lastIndexOf(RECEIVED_SEPARATOR);
+  const parts = new Map(
+    MESSAGE_PATTERNS.toReversed().flatMap((pattern) => Object.entries(pattern.exec(text)?.groups ?? {})),
   );
-  const withNames = (line: string): string =>
+  const fillNames = (line: string): string =>
     line
-      .replace("<scope>", read.get("scope") ?? "<scope>")
-      .replace("<name>", read.get("received") ?? "<name>");
+      .replace("<scope>", parts.get("scope") ?? "<scope>")
+      .replace("<name>", parts.get("received") ?? "<name>");
   return {
     fact: null,
-    field: read.get("field") ?? check.field,
+    field: parts.get("field") ?? check.field,
     expected:
-      read.get("expected") ?? (check.expected ? say(check.expected) : at < 0 ? text : text.slice(0, at)),
-    received: read.get("received") ?? (at < 0 ? null : text.slice(at + GOT.length)),
-    next: advice === undefined ? check.next.map(withNames) : [advice],
+      parts.get("expected") ??
+      (check.expected ? say(check.expected) : index < 0 ? text : text.slice(0, index)),
+    received: parts.get("received") ?? (index < 0 ? null : text.slice(index + RECEIVED_SEPARATOR.length)),
+    next: advice === undefined ? check.next.map(fillNames) : [advice],
   };
 }

@@ -3,7 +3,7 @@ import type { StoryEntry } from "./explanation.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 
 /** The order of lines with the same time, which a frozen clock produces. */
-const ORDER = [
+const RANKS = [
   "creation",
   "created",
   "opened",
@@ -20,46 +20,46 @@ const ORDER = [
 export type OrderableLine<Subject> = {
   readonly entry: StoryEntry;
   /** The subject of the line; undefined for actions and pages. */
-  readonly about?: Subject;
-  readonly place: (typeof ORDER)[number];
+  readonly subject?: Subject;
+  readonly rank: (typeof RANKS)[number];
   /** A line in another chain that must come first. */
-  readonly after?: OrderableLine<Subject> | undefined;
+  readonly predecessor?: OrderableLine<Subject> | undefined;
 };
 
-/** Each chain is in order. If every chain continues with an earlier time, the clock was set back: a line says so. */
+/** Each chain is in order. If every chain continues with an earlier time, a line says that the clock was set back. */
 export function mergeChains<Subject>(
   chains: readonly (readonly OrderableLine<Subject>[])[],
   say: Translator,
-): readonly Pick<OrderableLine<Subject>, "entry" | "about">[] {
-  const leftChains = chains.filter((chain) => chain.length > 0).map((chain) => ({ chain, at: 0 }));
-  const placedLines = new Set<OrderableLine<Subject>>();
-  const lines: Pick<OrderableLine<Subject>, "entry" | "about">[] = [];
+): readonly Pick<OrderableLine<Subject>, "entry" | "subject">[] {
+  const openChains = chains.filter((chain) => chain.length > 0).map((chain) => ({ chain, position: 0 }));
+  const mergedLines = new Set<OrderableLine<Subject>>();
+  const lines: Pick<OrderableLine<Subject>, "entry" | "subject">[] = [];
   let time = -Infinity;
-  while (leftChains.length > 0) {
-    const heads = leftChains.flatMap(({ chain, at }, index) => {
-      const line = chain[at];
-      return line === undefined || (line.after !== undefined && !placedLines.has(line.after))
+  while (openChains.length > 0) {
+    const heads = openChains.flatMap(({ chain, position }, index) => {
+      const line = chain[position];
+      return line === undefined || (line.predecessor !== undefined && !mergedLines.has(line.predecessor))
         ? []
         : [{ line, index }];
     });
-    const onwards = heads.filter(({ line }) => line.entry.at >= time);
-    const next = (onwards.length > 0 ? onwards : heads).reduce((earliest, line) =>
-      comesBefore(line.line, earliest.line) ? line : earliest,
+    const laterHeads = heads.filter(({ line }) => line.entry.at >= time);
+    const earliestHead = (laterHeads.length > 0 ? laterHeads : heads).reduce((earliest, head) =>
+      comesBefore(head.line, earliest.line) ? head : earliest,
     );
-    const { line, index } = next;
+    const { line, index } = earliestHead;
     if (line.entry.at < time) lines.push({ entry: clockMovedBackEntry(line.entry.at, say) });
     time = line.entry.at;
-    placedLines.add(line);
+    mergedLines.add(line);
     lines.push(line);
-    const progress = leftChains[index];
-    if (progress !== undefined) progress.at += 1;
-    if (progress?.at === progress?.chain.length) leftChains.splice(index, 1);
+    const openChain = openChains[index];
+    if (openChain !== undefined) openChain.position += 1;
+    if (openChain?.position === openChain?.chain.length) openChains.splice(index, 1);
   }
   return lines;
 }
 
 function comesBefore(left: OrderableLine<unknown>, right: OrderableLine<unknown>): boolean {
-  const difference = left.entry.at - right.entry.at || ORDER.indexOf(left.place) - ORDER.indexOf(right.place);
+  const difference = left.entry.at - right.entry.at || RANKS.indexOf(left.rank) - RANKS.indexOf(right.rank);
   return difference < 0;
 }
 
@@ -71,7 +71,7 @@ function clockMovedBackEntry(at: number, say: Translator): StoryEntry {
 export function plainEntry(
   what: StoryEntry["what"],
   at: number,
-  parts: Pick<StoryEntry, "text"> & Partial<Pick<StoryEntry, "id" | "name">>,
+  fields: Pick<StoryEntry, "text"> & Partial<Pick<StoryEntry, "id" | "name">>,
 ): StoryEntry {
-  return { at, what, id: null, of: null, status: null, durationMs: null, ...parts };
+  return { at, what, id: null, of: null, status: null, durationMs: null, ...fields };
 }

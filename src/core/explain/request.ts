@@ -30,15 +30,15 @@ export function explainRequest(
 ): Explanation {
   const { requestId, code, refused, fault, differences } = request;
   const entries = [request, ...replays].map((entry) => requestEntry(entry, say));
-  const line = lineOf(request, say);
+  const lineText = requestLine(request, say);
   const commonFields = { kind: "request", id: requestId, entries, pending: [] } as const;
-  if (fault !== null) return { ...commonFields, ...NO_REFUSAL, ...explainFault(request, fault, line) };
+  if (fault !== null) return { ...commonFields, ...NO_REFUSAL, ...explainFault(request, fault, lineText) };
   if (code === null || refused === null) {
     const reliedDecision = request.decisions[0] ?? null;
     const next = checkout === undefined ? [] : [`checkout explain ${checkout.id}`];
     return {
       ...commonFields,
-      summary: `${line}${afterOf(request, replays, say)}${goneOf(request, checkout, say)}`,
+      summary: `${lineText}${replayText(request, replays, say)}${goneText(request, checkout, say)}`,
       ...NO_REFUSAL,
       decision: reliedDecision,
       next,
@@ -50,7 +50,7 @@ export function explainRequest(
   const { rule, decision } = field === PRICE_CHECK.field ? PRICE_CHECK : check;
   return {
     ...commonFields,
-    summary: `${line} (${code}): ${refused.message}${goneOf(request, checkout, say)}`,
+    summary: `${lineText} (${code}): ${refused.message}${goneText(request, checkout, say)}`,
     fact,
     check: english(CHECKS[check.name]),
     rule,
@@ -82,19 +82,19 @@ function explainFault(
 }
 
 /** A request and its answer in words, including an answer that the client did not receive. */
-function lineOf({ method, path, status, fault }: LoggedRequest, say: Translator): string {
+function requestLine({ method, path, status, fault }: LoggedRequest, say: Translator): string {
   const { notAnswered, answered, answerLost } = EXPLAIN_SENTENCES;
   const answerSentence = fault?.action === "lose_answer" ? answerLost : answered;
   return `${method} ${path} ${say(status === 0 ? notAnswered : answerSentence(status))}`;
 }
 
-function afterOf(request: StoryRequest, replays: readonly StoryRequest[], say: Translator): string {
+function replayText(request: StoryRequest, replays: readonly StoryRequest[], say: Translator): string {
   if (isReplay(request)) return say(EXPLAIN_SENTENCES.isReplay);
   return replays.length === 0 ? "" : say(EXPLAIN_SENTENCES.wasReplayed);
 }
 
-/** Says that the checkout of a request is gone: the log outlives a restore of the store (decision 95). */
-function goneOf(
+/** A note that the checkout of a request is gone: the log survives a restore of the store (decision 95). */
+function goneText(
   { status, code, orderId, refused }: LoggedRequest,
   checkout: ExistingCheckout | undefined,
   say: Translator,
@@ -119,8 +119,8 @@ function partsOf(request: RefusedRequest, check: RefusalCheck, say: Translator):
     received: parts?.received ?? null,
     next:
       parts?.next === undefined
-        ? check.next.map((line) =>
-            line.replace("<scope>", valueText(scope, say)).replace("<name>", valueText(name, say)),
+        ? check.next.map((command) =>
+            command.replace("<scope>", valueText(scope, say)).replace("<name>", valueText(name, say)),
           )
         : [parts.next],
   };
@@ -128,13 +128,13 @@ function partsOf(request: RefusedRequest, check: RefusalCheck, say: Translator):
 
 /** The received value of the header that a check reads; null if there is none. */
 function receivedOf(code: string, { headers }: RefusedRequest): string | null {
-  const name = HEADER_OF.get(code);
+  const name = CHECKED_HEADERS.get(code);
   if (name === undefined) return null;
   const value = findHeader(headers, name);
   return value === undefined ? `no ${name} header` : `${name}: ${value}`;
 }
 
-const HEADER_OF: ReadonlyMap<string, string> = new Map(
+const CHECKED_HEADERS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     credential_missing: "authorization",
     credential_invalid: "authorization",
@@ -162,13 +162,13 @@ export function differencesOf(
   const body = parseJson(refused.body);
   if (typeof body !== "object" || body === null) return [];
   const fields = new Map(Object.entries(body).map(([field, value]) => [field, displayValue(value)]));
-  const fieldsBefore = firstRequest(checkout);
+  const firstFields = firstRequest(checkout);
   // A price can supply the description; without a fingerprint, it is unknown whether the first request sent one.
   if (checkout.fingerprint === null && createRequestsFor(checkout).length > 1) fields.delete("description");
   fields.set(PATH, path);
-  return [...new Set([...fieldsBefore.keys(), ...fields.keys()])]
-    .map((field) => ({ field, first: fieldsBefore.get(field) ?? null, this: fields.get(field) ?? null }))
-    .filter(({ first: firstValue, this: now }) => firstValue !== now);
+  return [...new Set([...firstFields.keys(), ...fields.keys()])]
+    .map((field) => ({ field, first: firstFields.get(field) ?? null, this: fields.get(field) ?? null }))
+    .filter(({ first: firstValue, this: refusedValue }) => firstValue !== refusedValue);
 }
 
 const PATH = "path";
@@ -176,7 +176,9 @@ const PATH = "path";
 export function originalBody(checkout: ExistingCheckout): CreateRequest {
   const [body, ...bodies] = createRequestsFor(checkout);
   return (
-    bodies.find((match) => fingerprint(CREATE_PATHS[checkout.object], match) === checkout.fingerprint) ?? body
+    bodies.find(
+      (candidate) => fingerprint(CREATE_PATHS[checkout.object], candidate) === checkout.fingerprint,
+    ) ?? body
   );
 }
 

@@ -43,11 +43,11 @@ export const EXPLAIN_SENTENCES = {
   /** The last change of a checkout, if its status does not imply it. */
   last: {
     started: (attempt: number) => [`payment attempt ${attempt} under way`, `第 ${attempt} 次支付尝试进行中`],
-    declined: (triesLeft: number) => [
-      triesLeft === 0
+    declined: (attemptsLeft: number) => [
+      attemptsLeft === 0
         ? "declined, no attempt left"
-        : `declined, ${triesLeft} ${triesLeft === 1 ? "attempt" : "attempts"} left`,
-      triesLeft === 0 ? "支付被拒，尝试次数已用完" : `支付被拒，还可尝试 ${triesLeft} 次`,
+        : `declined, ${attemptsLeft} ${attemptsLeft === 1 ? "attempt" : "attempts"} left`,
+      attemptsLeft === 0 ? "支付被拒，尝试次数已用完" : `支付被拒，还可尝试 ${attemptsLeft} 次`,
     ],
     late: (attempt: number) => [
       `payment attempt ${attempt} ended too late, not applied`,
@@ -79,13 +79,13 @@ export const EXPLAIN_SENTENCES = {
   notWanted: ["no endpoint subscribed to it when it happened", "事件发生时没有接收端订阅它"],
   tookMs: (ms: number) => [` in ${ms} ms`, `，耗时 ${ms} 毫秒`],
   byKey: (key: string) => [`, key ${key}`, `，幂等键 ${key}`],
-  sent: (takenCount: number, totalCount: number) => [
-    `${takenCount} of ${totalCount} deliveries succeeded`,
-    `${totalCount} 次推送中 ${takenCount} 次成功`,
+  sent: (acceptedCount: number, totalCount: number) => [
+    `${acceptedCount} of ${totalCount} deliveries succeeded`,
+    `${totalCount} 次推送中 ${acceptedCount} 次成功`,
   ],
-  delivery: (type: string, state: string, tries: number) => [
-    `delivery of ${type}: ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}`,
-    `${type} 的推送：${tries} 次尝试后为 ${state}`,
+  delivery: (type: string, state: string, attemptCount: number) => [
+    `delivery of ${type}: ${state} after ${attemptCount} ${attemptCount === 1 ? "attempt" : "attempts"}`,
+    `${type} 的推送：${attemptCount} 次尝试后为 ${state}`,
   ],
   notAnswered: ["was not answered, and nothing was done", "未得到响应，也没有执行任何操作"],
   answered: (status: number) => [`was answered ${status}`, `响应为 ${status}`],
@@ -112,9 +112,9 @@ export const EXPLAIN_SENTENCES = {
   ],
   attemptStarted: (number: number) => [`payment attempt ${number} started`, `开始第 ${number} 次支付尝试`],
   attempt: (number: number) => [`payment attempt ${number}`, `第 ${number} 次支付尝试`],
-  attemptEnded: (number: number, outcome: string | null, triesLeft: number) => [
-    `payment attempt ${number} ${outcome ?? "ended"}${outcome === "declined" ? `, ${triesLeft} left` : ""}`,
-    `第 ${number} 次支付尝试${outcomeInChinese(outcome)}${outcome === "declined" ? `，还可尝试 ${triesLeft} 次` : ""}`,
+  attemptEnded: (number: number, outcome: string | null, attemptsLeft: number) => [
+    `payment attempt ${number} ${outcome ?? "ended"}${outcome === "declined" ? `, ${attemptsLeft} left` : ""}`,
+    `第 ${number} 次支付尝试${outcomeInChinese(outcome)}${outcome === "declined" ? `，还可尝试 ${attemptsLeft} 次` : ""}`,
   ],
   attemptLate: (number: number, result: AttemptResult) => [
     `payment attempt ${number} ${result} too late: recorded, not applied (decision 10)`,

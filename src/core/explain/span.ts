@@ -13,7 +13,7 @@ const MILLISECOND: readonly [unit: Words, size: number] = [["ms", "毫秒"], 1];
 
 /** A duration in milliseconds as text, in its largest unit: `21 min`. */
 export function spanText(milliseconds: number, say: Translator): string {
-  const [unit, size] = UNITS.find(([, leastMs]) => milliseconds >= leastMs) ?? MILLISECOND;
+  const [unit, size] = UNITS.find(([, unitSize]) => milliseconds >= unitSize) ?? MILLISECOND;
   return `${Math.round(milliseconds / size)} ${say(unit)}`;
 }
 

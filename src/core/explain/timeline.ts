@@ -72,9 +72,9 @@ type LineSubject = Pick<StoryLine, "request" | "event">;
 type OrderedLine = OrderableLine<LineSubject>;
 
 /** Maximum length of a key or a differing value in a line. */
-const MAX_SHOWN = 40;
+const MAX_SHOWN_CHARACTERS = 40;
 
-/** The deliveries of an event follow it; pending entries are soonest first. */
+/** The deliveries of an event follow the event; pending entries are soonest first. */
 export function timelineOf(
   story: StoryMaterial,
   say: Translator = english,
@@ -90,24 +90,26 @@ export function storyLines(
   { checkouts, requests, now }: StoryMaterial,
   say: Translator = english,
 ): readonly StoryLine[] {
-  const list = checkouts.flatMap((item) => item.deliveries);
-  const deliveries = Map.groupBy(list, ({ eventId }) => eventId);
+  const allDeliveries = checkouts.flatMap((checkout) => checkout.deliveries);
+  const deliveries = Map.groupBy(allDeliveries, ({ eventId }) => eventId);
   const types = typesOf(checkouts);
-  const holders = new Map(checkouts.flatMap((item) => deliveriesBehindEarlier(item.deliveries, types)));
-  const context = { now, labels: endpointLabels(list), say, holders };
-  const lives = checkouts.map((item) => lifeOf(item, say));
+  const holders = new Map(
+    checkouts.flatMap((checkout) => deliveriesBehindEarlier(checkout.deliveries, types)),
+  );
+  const context = { now, labels: endpointLabels(allDeliveries), say, holders };
+  const lifecycles = checkouts.map((checkout) => lifecycleLines(checkout, say));
   const chains = [
-    lives.flat(),
+    lifecycles.flat(),
     requestChain(requests, say),
-    ...checkouts.flatMap((item, at) => linesPlacedByTime(item, lives[at] ?? [], say)),
+    ...checkouts.flatMap((checkout, index) => linesOrderedByTime(checkout, lifecycles[index] ?? [], say)),
   ];
-  return mergeChains(chains, say).map(({ entry, about: { request, event } = {} }) => {
-    const lines = (event && deliveries.get(event.id)) ?? [];
+  return mergeChains(chains, say).map(({ entry, subject: { request, event } = {} }) => {
+    const eventDeliveries = (event && deliveries.get(event.id)) ?? [];
     return {
       entry,
       request,
       event,
-      under: event === undefined ? [] : groupDeliveries(event, lines, context),
+      under: event === undefined ? [] : groupDeliveries(event, eventDeliveries, context),
     };
   });
 }
@@ -117,66 +119,83 @@ export function pendingOf(
   { checkouts, now }: Pick<StoryMaterial, "checkouts" | "now">,
   say: Translator = english,
 ): readonly PendingEntry[] {
-  const list = checkouts.flatMap((item) => item.deliveries);
-  const attempts = pendingAttempts(list, typesOf(checkouts), { now, labels: endpointLabels(list), say });
-  const ownLines = checkouts.flatMap(({ due }) =>
+  const allDeliveries = checkouts.flatMap((checkout) => checkout.deliveries);
+  const attempts = pendingAttempts(allDeliveries, typesOf(checkouts), {
+    now,
+    labels: endpointLabels(allDeliveries),
+    say,
+  });
+  const checkoutEntries = checkouts.flatMap(({ due }) =>
     due.map(({ at, what }) => ({
       at,
       what,
       text: say(what === "expiry" ? EXPLAIN_SENTENCES.expires : EXPLAIN_SENTENCES.settles),
     })),
   );
-  return [...attempts, ...ownLines].toSorted((left, right) => left.at - right.at);
+  return [...attempts, ...checkoutEntries].toSorted((left, right) => left.at - right.at);
 }
 
 function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, string> {
   return new Map(checkouts.flatMap(({ events }) => events.map(({ id, type }) => [id, type] as const)));
 }
 
-/** An attempt follows the creation, the first one makes the checkout pending, and the last one ends it. */
-function lifeOf({ attempts, events }: CheckoutStory, say: Translator): readonly OrderedLine[] {
-  const [createdEvents, tail] = [events.filter(isFirst), events.filter((event) => !isFirst(event))];
-  const [open, final] = [tail.filter(isPendingEvent), tail.filter((event) => !isPendingEvent(event))];
-  const [first = [], ...others] = attempts.map((attempt) => placeAttempt(attempt, say));
+/** Creation, attempts and end: the first attempt makes the checkout pending, and the last attempt ends it. */
+function lifecycleLines({ attempts, events }: CheckoutStory, say: Translator): readonly OrderedLine[] {
+  const [createdEvents, laterEvents] = [
+    events.filter(isCreatedEvent),
+    events.filter((event) => !isCreatedEvent(event)),
+  ];
+  const [pendingEvents, finalEvents] = [
+    laterEvents.filter(isPendingEvent),
+    laterEvents.filter((event) => !isPendingEvent(event)),
+  ];
+  const [firstAttemptLines = [], ...otherAttemptLines] = attempts.map((attempt) =>
+    attemptLines(attempt, say),
+  );
   return [
-    ...createdEvents.map((event) => placeEvent(event, say)),
+    ...createdEvents.map((event) => eventLine(event, say)),
     // The start of the first attempt and the pending event are one line.
-    ...(open.length === 0 ? first.slice(0, 1) : open.map((event) => placeEvent(event, say, attempts[0]))),
-    ...first.slice(1),
-    ...others.flat(),
-    ...final.map((event) => placeEvent(event, say)),
+    ...(pendingEvents.length === 0
+      ? firstAttemptLines.slice(0, 1)
+      : pendingEvents.map((event) => eventLine(event, say, attempts[0]))),
+    ...firstAttemptLines.slice(1),
+    ...otherAttemptLines.flat(),
+    ...finalEvents.map((event) => eventLine(event, say)),
   ];
 }
 
-/** Lines that are placed by their time alone: page views follow the creation, late results follow the end. */
-function linesPlacedByTime(
+/** Lines that are ordered only by their time: page views follow the creation, late results follow the end. */
+function linesOrderedByTime(
   { views, lateResults }: CheckoutStory,
-  life: readonly OrderedLine[],
+  lifecycle: readonly OrderedLine[],
   say: Translator,
 ): readonly (readonly OrderedLine[])[] {
-  const [createdLine, endLine] = [life[0], life.at(-1)];
+  const [createdLine, endLine] = [lifecycle[0], lifecycle.at(-1)];
   return [
-    ...views.map((view) => [{ ...placeView(view, say), after: createdLine }]),
-    ...lateResults.map((item) => [{ entry: lateEntry(item, say), place: "late", after: endLine } as const]),
+    ...views.map((view) => [{ ...viewLine(view, say), predecessor: createdLine }]),
+    ...lateResults.map((lateResult) => [
+      { entry: lateEntry(lateResult, say), rank: "late", predecessor: endLine } as const,
+    ]),
   ];
 }
 
-/** The log lists them by completion: a request that finished before the one before began shows a clock set back. */
+/** The log is in order of completion: a request that finished before its predecessor began shows a clock set back. */
 function requestChain(requests: readonly StoryRequest[], say: Translator): readonly OrderedLine[] {
   const runs: StoryRequest[][] = [];
   for (const request of requests) {
     const run = runs.at(-1);
     const lastRequest = run?.at(-1);
-    const isBack = lastRequest !== undefined && request.storeAt + request.durationMs < lastRequest.storeAt;
-    if (run === undefined || isBack) runs.push([request]);
+    const isClockBack =
+      lastRequest !== undefined && request.storeAt + request.durationMs < lastRequest.storeAt;
+    if (run === undefined || isClockBack) runs.push([request]);
     else run.push(request);
   }
   return runs.flatMap((run) =>
-    run.toSorted((left, right) => left.storeAt - right.storeAt).map((request) => placeRequest(request, say)),
+    run.toSorted((left, right) => left.storeAt - right.storeAt).map((request) => requestLine(request, say)),
   );
 }
 
-function isFirst({ type }: StoryEvent): boolean {
+function isCreatedEvent({ type }: StoryEvent): boolean {
   return type.endsWith(".created");
 }
 
@@ -187,7 +206,7 @@ function isPendingEvent({ type }: StoryEvent): boolean {
 export function requestEntry(request: StoryRequest, say: Translator): StoryEntry {
   const { requestId: id, storeAt: at, method, path, status, code, fault, key } = request;
   const durationMs = Math.round(request.durationMs);
-  const keyText = key === null ? "" : say(EXPLAIN_SENTENCES.byKey(cutText(key, MAX_SHOWN)));
+  const keyText = key === null ? "" : say(EXPLAIN_SENTENCES.byKey(cutText(key, MAX_SHOWN_CHARACTERS)));
   const faultText = fault === null ? "" : `${say(COMMA)}${faultReason(fault)}`;
   const requestText = textOfParts([
     `${method} ${path}: `,
@@ -203,45 +222,46 @@ export function requestEntry(request: StoryRequest, say: Translator): StoryEntry
 function differencesText({ differences }: StoryRequest, say: Translator): string {
   const nothingText = say(EXPLAIN_SENTENCES.nothing);
   const texts = differences.map(
-    ({ field, first, this: now }) =>
-      `${cutText(field, MAX_SHOWN)} ${cutText(first ?? nothingText, MAX_SHOWN)} → ${cutText(now ?? nothingText, MAX_SHOWN)}`,
+    ({ field, first, this: value }) =>
+      `${cutText(field, MAX_SHOWN_CHARACTERS)} ${cutText(first ?? nothingText, MAX_SHOWN_CHARACTERS)} → ${cutText(value ?? nothingText, MAX_SHOWN_CHARACTERS)}`,
   );
   return texts.length === 0 ? "" : `${say(COLON)}${texts.join(say(COMMA))}`;
 }
 
-function placeRequest(request: StoryRequest, say: Translator): OrderedLine {
+function requestLine(request: StoryRequest, say: Translator): OrderedLine {
   return {
     entry: requestEntry(request, say),
-    about: { request },
-    place: request.status === 201 ? "creation" : "request",
+    subject: { request },
+    rank: request.status === 201 ? "creation" : "request",
   };
 }
 
-function placeEvent(event: StoryEvent, say: Translator, attempt?: Attempt): OrderedLine {
+function eventLine(event: StoryEvent, say: Translator, attempt?: Attempt): OrderedLine {
   const { id, type, createdAt: at } = event;
-  const began = attempt === undefined ? "" : `${say(COMMA)}${say(EXPLAIN_SENTENCES.attempt(attempt.number))}`;
-  const entry = plainEntry("event", at, { id, text: `${type}${began}` });
-  if (isFirst(event)) return { entry, about: { event }, place: "created" };
-  return { entry, about: { event }, place: isPendingEvent(event) ? "pending" : "final" };
+  const attemptText =
+    attempt === undefined ? "" : `${say(COMMA)}${say(EXPLAIN_SENTENCES.attempt(attempt.number))}`;
+  const entry = plainEntry("event", at, { id, text: `${type}${attemptText}` });
+  if (isCreatedEvent(event)) return { entry, subject: { event }, rank: "created" };
+  return { entry, subject: { event }, rank: isPendingEvent(event) ? "pending" : "final" };
 }
 
-function placeView({ kind, at, target }: PageView, say: Translator): OrderedLine {
+function viewLine({ kind, at, target }: PageView, say: Translator): OrderedLine {
   const text = kind === "opened" ? EXPLAIN_SENTENCES.pageOpened : EXPLAIN_SENTENCES.browserReturned(target);
-  return { entry: plainEntry("page", at, { name: kind, text: say(text) }), place: kind };
+  return { entry: plainEntry("page", at, { name: kind, text: say(text) }), rank: kind };
 }
 
-function placeAttempt(
+function attemptLines(
   { number, startedAt, outcome, finishedAt }: Attempt,
   say: Translator,
 ): readonly OrderedLine[] {
-  const line = (at: number, place: "start" | "finish", text: Words): OrderedLine => ({
-    entry: plainEntry("attempt", at, { name: `${place}-${number}`, text: say(text) }),
-    place,
+  const createLine = (at: number, rank: "start" | "finish", text: Words): OrderedLine => ({
+    entry: plainEntry("attempt", at, { name: `${rank}-${number}`, text: say(text) }),
+    rank,
   });
-  const started = line(startedAt, "start", EXPLAIN_SENTENCES.attemptStarted(number));
-  if (finishedAt === null) return [started];
+  const startLine = createLine(startedAt, "start", EXPLAIN_SENTENCES.attemptStarted(number));
+  if (finishedAt === null) return [startLine];
   const sentence = EXPLAIN_SENTENCES.attemptEnded(number, outcome, MAX_PAYMENT_ATTEMPTS - number);
-  return [started, line(finishedAt, "finish", sentence)];
+  return [startLine, createLine(finishedAt, "finish", sentence)];
 }
 
 function lateEntry(

@@ -29,17 +29,17 @@ export type DeliveryAction = (typeof DELIVERY_ACTIONS)[number];
 export const FAULT_ACTIONS = [...API_ACTIONS, ...DELIVERY_ACTIONS] as const;
 export type FaultAction = ApiAction | DeliveryAction;
 
-const CALLED_API: ReadonlySet<string> = new Set(API_ACTIONS);
+const API_ACTION_NAMES: ReadonlySet<string> = new Set(API_ACTIONS);
 
 /** Whether an action applies to v1, not to deliveries. */
 export function isApiAction(action: FaultAction): action is ApiAction {
-  return CALLED_API.has(action);
+  return API_ACTION_NAMES.has(action);
 }
 
-const CALLED_FORGERY: ReadonlySet<string> = new Set(FORGERY_ACTIONS);
+const FORGERY_NAMES: ReadonlySet<string> = new Set(FORGERY_ACTIONS);
 
 export function isForgery(action: string): action is ForgeryAction {
-  return CALLED_FORGERY.has(action);
+  return FORGERY_NAMES.has(action);
 }
 
 /** Names of sets of faults (decision 94). */

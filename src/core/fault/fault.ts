@@ -52,8 +52,8 @@ export function countMatch(fault: Fault): { readonly fault: Fault; readonly appl
   const { action, seed } = fault;
   const { nth, probability } = fault.match;
   // Two actions with the same seed get independent numbers.
-  const isDrawn = probability === null || fractionOf(`${seed} ${action} ${matchCount}`) < probability;
-  const applies = matchCount >= nth && isDrawn;
+  const isChosen = probability === null || fractionOf(`${seed} ${action} ${matchCount}`) < probability;
+  const applies = matchCount >= nth && isChosen;
   return { fault: { ...fault, matched: matchCount }, applies };
 }
 
@@ -63,11 +63,11 @@ export function matchesPattern(pattern: string, text: string): boolean {
   const tail = otherParts.pop();
   if (tail === undefined) return text === pattern;
   if (!text.startsWith(head) || !text.endsWith(tail)) return false;
-  let from = head.length;
+  let position = head.length;
   for (const part of otherParts) {
-    const at = text.indexOf(part, from);
-    if (at < 0) return false;
-    from = at + part.length;
+    const index = text.indexOf(part, position);
+    if (index < 0) return false;
+    position = index + part.length;
   }
-  return from + tail.length <= text.length;
+  return position + tail.length <= text.length;
 }

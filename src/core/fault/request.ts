@@ -25,7 +25,7 @@ export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" 
 /** Checks that the fields of a fault fit together. Refuses with `invalid_parameter` and the expected value. */
 export function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
   const { action, match = {} } = request;
-  const refusal = strangeField(request) ?? strangeParameter(request) ?? strangeValue(request);
+  const refusal = misplacedField(request) ?? misplacedParameter(request) ?? invalidValue(request);
   if (refusal !== undefined) return refusal;
   const types = match.eventType === undefined ? undefined : parseEventTypes([match.eventType]);
   if (types?.ok === false) return types;
@@ -55,7 +55,7 @@ export function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
   });
 }
 
-function strangeField({ action, match = {} }: FaultRequest): Refused | undefined {
+function misplacedField({ action, match = {} }: FaultRequest): Refused | undefined {
   const isApi = isApiAction(action);
   const [ownFields, otherFields] = isApi
     ? [API_MATCH_FIELDS, DELIVERY_MATCH_FIELDS]
@@ -67,17 +67,17 @@ function strangeField({ action, match = {} }: FaultRequest): Refused | undefined
   return inField(`match.${entry[1]}`, refuseFact(fact, { action, names }));
 }
 
-function strangeParameter({ action, ...wantedFields }: FaultRequest): Refused | undefined {
+function misplacedParameter({ action, ...fields }: FaultRequest): Refused | undefined {
   const givenParameters = Object.entries<FaultParameter>(FAULT_PARAMETERS).filter(
-    ([field]) => wantedFields[field as keyof typeof FAULT_PARAMETERS] !== undefined,
+    ([field]) => fields[field as keyof typeof FAULT_PARAMETERS] !== undefined,
   );
-  const entry = givenParameters.find(([, { of }]) => !of.includes(action))?.[1];
-  if (entry === undefined) return undefined;
-  const { name, of } = entry;
-  return inField(name, refuseFact("fault_parameter", { actions: of, action }));
+  const parameter = givenParameters.find(([, { of: actions }]) => !actions.includes(action))?.[1];
+  if (parameter === undefined) return undefined;
+  const { name, of: actions } = parameter;
+  return inField(name, refuseFact("fault_parameter", { actions, action }));
 }
 
-function strangeValue({ action, match = {}, latencyMs = 0 }: FaultRequest): Refused | undefined {
+function invalidValue({ action, match = {}, latencyMs = 0 }: FaultRequest): Refused | undefined {
   const { path = "", orderId = "" } = match;
   const secret = isSecretInAddress(path) ? "path" : isSecretInAddress(orderId) ? "order_id" : undefined;
   if (secret !== undefined) return inField(`match.${secret}`, refuseFact("fault_secret", {}));

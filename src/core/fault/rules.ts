@@ -34,7 +34,7 @@ export const FAULT_RULES = {
         { required: ["action"], ...forbidFields(["profile"]) },
         {
           required: ["profile"],
-          ...forbidFields(["action", "match", "times", "until", ...namesOf(FAULT_PARAMETERS)]),
+          ...forbidFields(["action", "match", "times", "until", ...wireNamesOf(FAULT_PARAMETERS)]),
         },
       ],
     },
@@ -53,8 +53,8 @@ export const FAULT_RULES = {
     {
       anyOf: [isOneOf(API_ACTIONS), { properties: { match: forbidFields(Object.values(API_MATCH_FIELDS)) } }],
     },
-    ...Object.values<FaultParameter>(FAULT_PARAMETERS).map(({ name, of }) => ({
-      anyOf: [forbidFields([name]), isOneOf(of)],
+    ...Object.values<FaultParameter>(FAULT_PARAMETERS).map(({ name, of: actions }) => ({
+      anyOf: [forbidFields([name]), isOneOf(actions)],
     })),
   ],
 };
@@ -68,6 +68,6 @@ function forbidFields(names: readonly string[]) {
   return { properties: Object.fromEntries(names.map((name) => [name, false] as const)) };
 }
 
-function namesOf(parameters: Readonly<Record<string, FaultParameter>>): readonly string[] {
+function wireNamesOf(parameters: Readonly<Record<string, FaultParameter>>): readonly string[] {
   return Object.values(parameters).map(({ name }) => name);
 }

@@ -7,17 +7,17 @@ import { FAULT_RULES, PATH_PATTERN } from "./rules.ts";
 import { moment, momentInRequest, nonEmptyText, wholeNumber, type DomainOf } from "../shape/fields.ts";
 
 const MAX_TIMES = 1_000_000;
-const MAX_PATTERN = 128;
-const MAX_SEED = 64;
+const MAX_PATTERN_LENGTH = 128;
+const MAX_SEED_LENGTH = 64;
 const MAX_RETRY_AFTER_S = 3600;
 
 const action = z.enum(FAULT_ACTIONS);
-const pattern = nonEmptyText(MAX_PATTERN).check(z.meta({ not: { pattern: SECRET_PATTERN } }));
+const pattern = nonEmptyText(MAX_PATTERN_LENGTH).check(z.meta({ not: { pattern: SECRET_PATTERN } }));
 
 export const appliedFault = z.object({ id: z.uuid(), action });
 export type AppliedFault = DomainOf<typeof appliedFault>;
 
-/** Each kind of fault has its own fields; both have `orderId`, `nth` and `probability`. */
+/** Each kind of fault has its own fields; both kinds have `orderId`, `nth` and `probability`. */
 const match = {
   method: z.enum(["GET", "POST"]),
   /** A path of v1; `*` stands for any text. */
@@ -74,11 +74,11 @@ export const faultRequest = z.strictObject({
   profile: z.optional(z.enum(FAULT_PROFILES)),
   match: z.optional(faultMatch),
   ...z.partial(z.object(parameters)).shape,
-  /** An event has one delivery to each endpoint. Default: 1; with `until`, no limit. */
+  /** Maximum number of applications; one event is a delivery to each endpoint. Default: 1; with `until`, no limit. */
   times: z.optional(times),
   until: z.optional(momentInRequest),
   /** The random seed of the probability: the same seed chooses the same matches. Default: random. */
-  seed: z.optional(nonEmptyText(MAX_SEED)),
+  seed: z.optional(nonEmptyText(MAX_SEED_LENGTH)),
 });
 /** A request for faults: an action with its match, or a profile. */
 export type FaultsRequest = DomainOf<typeof faultRequest>;

@@ -55,7 +55,7 @@ export const attemptFacts = z.object({
   message: text,
   /** A loopback address of the other family that accepts connections on this port. */
   elsewhere: z.optional(z.enum(["127.0.0.1", "::1"])),
-  /** The status of an answer that did not come to its end, and its bytes. */
+  /** The status of an unfinished answer, the numbers of its bytes, and its beginning. */
   unfinishedStatus: count,
   receivedBytes: count,
   announcedBytes: count,

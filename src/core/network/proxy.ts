@@ -73,8 +73,8 @@ function matchesHost(entry: string, host: string, port: string): boolean {
   if (entry === "*") return true;
   if (entry.includes("/")) return isInRange(entry, host);
   // The port in `name:port` and `[::1]:port`; a bare IPv6 address has none.
-  const [, ipv6, plainHost, wantedPort = port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
-  if (wantedPort !== port) return false;
+  const [, ipv6, plainHost, entryPort = port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
+  if (entryPort !== port) return false;
   const name = (ipv6 ?? plainHost ?? entry).replace(/^\*?\./, "").replace(/\.$/, "");
   if (isIP(name) > 0 && isIP(host) > 0) return isInRange(name, host);
   return host === name || host.endsWith(`.${name}`);

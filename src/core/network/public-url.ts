@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 
-/** Refuses a path, and the portal's `localhost` (decisions 1, 79), without the value: it may have a password. */
+/** Refuses a path, and the portal's `localhost` (decisions 1, 79). Omits the value, which may have a password. */
 export function parsePublicUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "")

@@ -3,7 +3,7 @@
 import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 
-/** Even if a name is allowed (decision 14): no receiver, or an IPv4 address inside that no check sees. */
+/** Never sent to, even if a name is allowed (decision 14): no receiver, or an IPv4 address that no check sees. */
 export const NEVER_SENT_TO = [
   "0.0.0.0/8", // this network
   "169.254.0.0/16", // link-local, with the metadata address of most clouds
@@ -41,7 +41,7 @@ export const NEVER_SENT_TO = [
   "ff00::/8", // multicast
 ] as const;
 
-/** Ranges of this machine and of private networks. A sandbox sends there if a name is allowed; a hosted service too. */
+/** Ranges of this machine and of private networks, to which nothing is sent unless a name is allowed. */
 export const PRIVATE_RANGES = [
   "10.0.0.0/8",
   "100.64.0.0/10", // shared by a carrier
@@ -59,7 +59,7 @@ type Range = ReturnType<typeof ipaddr.parseCIDR>;
 
 // Parsed at the first check, because parsing would delay every start.
 const forbiddenRanges = lazyValue(() => NEVER_SENT_TO.map(parseRange));
-const notPublic = lazyValue(() => PRIVATE_RANGES.map(parseRange));
+const privateRanges = lazyValue(() => PRIVATE_RANGES.map(parseRange));
 
 /** Whether nothing is ever sent to an address, because no receiver can have it. */
 export function isNeverSentTo(address: string): boolean {
@@ -68,7 +68,7 @@ export function isNeverSentTo(address: string): boolean {
 }
 
 export function isPublicAddress(address: string): boolean {
-  return !isNeverSentTo(address) && !isIn(notPublic(), ipaddr.process(address));
+  return !isNeverSentTo(address) && !isIn(privateRanges(), ipaddr.process(address));
 }
 
 /** The blocks to which the network of a hosted service connects only if an address in them is allowed. */

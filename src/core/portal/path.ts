@@ -5,7 +5,7 @@ import { isSameSecret } from "../credential.ts";
 
 const KEY_BYTES = 16;
 
-/** A path with 22 characters of a 128-bit key (decision 99), the same in one folder `home`; undefined in memory. */
+/** A path with a 128-bit key in 22 characters (decision 99). `home`: the state folder, or undefined in memory. */
 export function portalPath(masterKey: Uint8Array, home: string | undefined): string {
   const mac = createHmac("sha256", masterKey)
     .update(`portal path${home ?? ""}`)

@@ -1,7 +1,7 @@
-// The parts of sentences that are facts too: in a refusal as the value of a name, in a page or an answer by themselves.
+// Parts of sentences, which are facts too: values in refusals, or whole texts in pages and answers.
 // Their form: core/fact.ts.
 
-const FOREIGN = [
+const FOREIGN_STORE = [
   "came with a snapshot of another sandbox; to deliver its events: checkout snapshots restore <name> --trust --adopt, or checkout sandbox start --adopt",
   "来自另一个沙箱的快照；要推送其事件：checkout snapshots restore <name> --trust --adopt，或 checkout sandbox start --adopt",
 ] as const;
@@ -16,9 +16,9 @@ export const HOLDS = {
     "this state belongs to an unknown folder; to adopt it in this folder: {start} --adopt",
     "此状态属于未知的文件夹；要在本文件夹中采用它：{start} --adopt",
   ],
-  this_foreign_store: [`this store ${FOREIGN[0]}`, `本商店${FOREIGN[1]}`],
-  foreign_store: [`store {store} ${FOREIGN[0]}`, `商店 {store} ${FOREIGN[1]}`],
-  foreign_stores: [`each of {count} stores ${FOREIGN[0]}`, `{count} 个商店均${FOREIGN[1]}`],
+  this_foreign_store: [`this store ${FOREIGN_STORE[0]}`, `本商店${FOREIGN_STORE[1]}`],
+  foreign_store: [`store {store} ${FOREIGN_STORE[0]}`, `商店 {store} ${FOREIGN_STORE[1]}`],
+  foreign_stores: [`each of {count} stores ${FOREIGN_STORE[0]}`, `{count} 个商店均${FOREIGN_STORE[1]}`],
 } as const;
 
 /** Why an endpoint is paused or disabled (decision 13). The first five names are stored. */
@@ -35,7 +35,7 @@ export const ENDPOINT_REASONS = {
   ],
 } as const;
 
-/** The rules of a return address: what it must do. */
+/** The rules of a return address: the words after "must". */
 const RETURN_RULES = {
   no_space: ["contain no space, line break or control character", "不得含空白、换行或控制字符"],
   plain_ascii: [

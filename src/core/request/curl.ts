@@ -17,20 +17,23 @@ const PLAIN_PATH = /^[\w\-./%~]*$/;
 
 /** A command line for sh, dash, bash, zsh and fish (decision 57). Undefined if no command line can contain path or headers. */
 export function curlOf({ method, path, headers, body }: RequestToRepeat): string | undefined {
-  const pathBelow = path.replace(/^\/v1(?=\/|$)/, "");
+  const relativePath = path.replace(/^\/v1(?=\/|$)/, "");
   const methodOption = method === (body === "" ? "GET" : "POST") ? [] : ["-X", quoteToCopy(method)];
   const headerOptions = sentHeaders(headers).flatMap((header) => ["-H", header]);
   // A body with a line break, or that no shell word can contain, is passed through printf.
-  const word = body.includes("\n") ? undefined : quoteToCopy(body);
-  const bodyOption = body === "" ? [] : word === undefined ? ["--data-binary", "@-"] : ["--data-raw", word];
-  const words = ["curl", "-i", ...methodOption, addressOf(pathBelow), ...headerOptions, ...bodyOption];
+  const bodyWord = body.includes("\n") ? undefined : quoteToCopy(body);
+  const bodyOption =
+    body === "" ? [] : bodyWord === undefined ? ["--data-binary", "@-"] : ["--data-raw", bodyWord];
+  const words = ["curl", "-i", ...methodOption, addressOf(relativePath), ...headerOptions, ...bodyOption];
   if (words.includes(undefined)) return undefined;
   const line = words.join(" ");
-  return body === "" || word !== undefined ? line : `${printfOf(body)} | ${line}`;
+  return body === "" || bodyWord !== undefined ? line : `${printfOf(body)} | ${line}`;
 }
 
 function sentHeaders(headers: readonly string[]): (string | undefined)[] {
-  const pairs = headers.flatMap((name, at) => (at % 2 === 0 ? [[name, headers[at + 1] ?? ""] as const] : []));
+  const pairs = headers.flatMap((name, index) =>
+    index % 2 === 0 ? [[name, headers[index + 1] ?? ""] as const] : [],
+  );
   return pairs.flatMap(([name, value]) => {
     if (OMITTED_HEADERS.test(name)) return [];
     if (!CREDENTIAL.test(name)) return [quoteToCopy(`${name}: ${value}`)];
@@ -38,8 +41,8 @@ function sentHeaders(headers: readonly string[]): (string | undefined)[] {
   });
 }
 
-function addressOf(pathBelow: string): string | undefined {
-  if (PLAIN_PATH.test(pathBelow)) return `"$CHECKOUT_BASE_URL${pathBelow}"`;
-  const quotedPath = quoteToCopy(pathBelow);
+function addressOf(relativePath: string): string | undefined {
+  if (PLAIN_PATH.test(relativePath)) return `"$CHECKOUT_BASE_URL${relativePath}"`;
+  const quotedPath = quoteToCopy(relativePath);
   return quotedPath === undefined ? undefined : `"$CHECKOUT_BASE_URL"${quotedPath}`;
 }

@@ -67,13 +67,13 @@ export function matchesFilter(filter: RequestFilter, request: LoggedRequest): bo
   );
 }
 
-/** Requests with one id, oldest first; the first replay if only replays are left in the log. */
+/** The original among requests with one id, oldest first; the first replay if the log has only replays left. */
 export function selectOriginal(requests: readonly LoggedRequest[]): FoundRequest | undefined {
-  const at = Math.max(
+  const index = Math.max(
     0,
     requests.findLastIndex((request) => !isReplay(request)),
   );
-  const [request, ...replays] = requests.slice(at);
+  const [request, ...replays] = requests.slice(index);
   return request && { ...request, replays };
 }
 
@@ -83,7 +83,7 @@ export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "
 }
 const REPLAY_DECISION = 5;
 
-/** Secret headers without their value, others through `redact`, all cut to a maximum length. */
+/** Secret headers without their values, other headers through `redact`, all cut to a maximum length. */
 export function redactHeaders(
   rawHeaders: readonly string[],
   redact: (text: string) => string,
@@ -96,8 +96,8 @@ export function redactHeaders(
 
 /** The value of a stored header, by its name in lower case; undefined if it was not sent. */
 export function findHeader(headers: readonly string[], name: string): string | undefined {
-  const at = headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
-  return at < 0 ? undefined : headers[at + 1];
+  const nameIndex = headers.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === name);
+  return nameIndex < 0 ? undefined : headers[nameIndex + 1];
 }
 
 /** A body through `redact`: as sent, or with escapes resolved if they hide something from `redact`. */

@@ -30,9 +30,9 @@ export function takeToken(
   const tokens = Math.min(limit.burst, earlierBucket.tokens + addedTokens);
   if (tokens >= cost) return { bucket: { tokens: tokens - cost, at: now }, outcome: accept(undefined) };
   const retryAfterSeconds = Math.max(1, Math.ceil((cost - tokens) / limit.perSecond));
-  const values = { perSecond: limit.perSecond, seconds: retryAfterSeconds };
+  const facts = { perSecond: limit.perSecond, seconds: retryAfterSeconds };
   return {
     bucket: { tokens, at: now },
-    outcome: refuseFact("rate_limited", values, { retryAfterSeconds }),
+    outcome: refuseFact("rate_limited", facts, { retryAfterSeconds }),
   };
 }

@@ -21,8 +21,8 @@ const MAX_MOMENT = 8.64e15;
 
 const isText: Check = (value) => typeof value === "string";
 const isId: Check = (value) => typeof value === "string" && isUuid(value);
-const isWhole: Check = Number.isSafeInteger;
-const isMoment: Check = (value) => isWhole(value) && Math.abs(Number(value)) <= MAX_MOMENT;
+const isWholeNumber: Check = Number.isSafeInteger;
+const isMoment: Check = (value) => isWholeNumber(value) && Math.abs(Number(value)) <= MAX_MOMENT;
 const orNull =
   (isValid: Check): Check =>
   (value) =>
@@ -42,17 +42,17 @@ const REFUSED_FIELDS = {
 } satisfies Readonly<Record<keyof RefusedRequest, Check>>;
 
 const CHECKS = Object.entries({
-  position: isWhole,
+  position: isWholeNumber,
   requestId: isText,
   at: isMoment,
   storeAt: isMoment,
   method: isText,
   path: isText,
-  status: isWhole,
+  status: isWholeNumber,
   code: orNull((value) => ERROR_CODES.some((code) => code === value)),
   orderId: orNull(isText),
   durationMs: Number.isFinite,
-  decisions: listOf(isWhole),
+  decisions: listOf(isWholeNumber),
   fault: orNull(
     (value) =>
       isRecord(value) && isId(value["id"]) && FAULT_ACTIONS.some((action) => action === value["action"]),

@@ -20,7 +20,7 @@ const SECRET_FIELD = /"\w*(?:key|token|secret|password)"\s*:\s*"([^"]+)/gi;
 const WITHHELD_FIELD =
   /(?:^|_)(?:api_key|secret|secrets|token|tokens|portal|portal_url|sign_in|sign_in_url|env|password)$/i;
 
-/** Whether the name of an environment variable marks its value as a secret; the name of a file is none. */
+/** Whether the name of an environment variable marks its value as a secret; the path of a file is none. */
 export function isSecretVariable(name: string): boolean {
   return SECRET_VARIABLE.test(name) && !/_FILE$/i.test(name);
 }
@@ -51,13 +51,13 @@ export function displayHeader(name: string, value: string): string {
 const DIGIT = "[0-9０-９]";
 /** Characters that people write between the groups of a card number, possibly percent-encoded. */
 const GAP = String.raw`(?:[\u0020+_\u00a0\u2007\u2009\u202f\u3000\u2010-\u2015\u2212-]|%20|%2b|%2d|%c2%a0)`;
-const MAX_GAP = 3;
+const MAX_GAP_LENGTH = 3;
 const MIN_DIGITS = 13;
 const MAX_DIGITS = 19;
-const MIN_GROUP = 3;
+const MIN_GROUP_LENGTH = 3;
 /** At least 13 digits with gaps; the digits of an escape such as %22 do not count. */
 const DIGITS = new RegExp(
-  `(?<!%[0-9a-f]?)${DIGIT}(?:${GAP}{0,${MAX_GAP}}${DIGIT}){${MIN_DIGITS - 1},}`,
+  `(?<!%[0-9a-f]?)${DIGIT}(?:${GAP}{0,${MAX_GAP_LENGTH}}${DIGIT}){${MIN_DIGITS - 1},}`,
   "gi",
 );
 const GAPS = new RegExp(`(${GAP}+)`, "i");
@@ -74,26 +74,26 @@ const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;
 export function redactStored(text: string, orderId?: string | null): string {
   const safeText = redactSecrets(text);
   if (!mayHoldCard(safeText)) return safeText;
-  const open = new Set<string>();
-  if (orderId !== undefined && orderId !== null) hideCardNumbers(orderId, (card) => open.add(card));
-  return hideCardNumbers(safeText, (card) => !open.has(card));
+  const orderNumbers = new Set<string>();
+  if (orderId !== undefined && orderId !== null) hideCardNumbers(orderId, (card) => orderNumbers.add(card));
+  return hideCardNumbers(safeText, (card) => !orderNumbers.has(card));
 }
 
 /** Examines only every 13th character, because nearly all texts end here: a pattern takes ten times as long. */
 function mayHoldCard(text: string): boolean {
-  for (let at = MIN_DIGITS - 1; at < text.length; at += MIN_DIGITS) {
-    if (!isOfNumber(text.charCodeAt(at))) continue;
-    let from = at;
-    while (from > 0 && isOfNumber(text.charCodeAt(from - 1))) from -= 1;
-    let to = at;
-    while (to - from < MIN_DIGITS && isOfNumber(text.charCodeAt(to + 1))) to += 1;
-    if (to - from + 1 >= MIN_DIGITS) return true;
+  for (let index = MIN_DIGITS - 1; index < text.length; index += MIN_DIGITS) {
+    if (!mayBeInNumber(text.charCodeAt(index))) continue;
+    let start = index;
+    while (start > 0 && mayBeInNumber(text.charCodeAt(start - 1))) start -= 1;
+    let end = index;
+    while (end - start < MIN_DIGITS && mayBeInNumber(text.charCodeAt(end + 1))) end += 1;
+    if (end - start + 1 >= MIN_DIGITS) return true;
   }
   return text.includes("%");
 }
 
 /** Whether a UTF-16 unit may be a digit or a gap: exact for ASCII, true for all other characters. NaN is neither. */
-function isOfNumber(unit: number): boolean {
+function mayBeInNumber(unit: number): boolean {
   return (
     (unit >= 0x30 && unit <= 0x39) ||
     unit === 0x2d ||
@@ -104,65 +104,77 @@ function isOfNumber(unit: number): boolean {
   );
 }
 
-/** Text without the card numbers for which `hides` returns true. */
-function hideCardNumbers(text: string, hides: (written: string) => unknown): string {
+/** Text without the card numbers for which `shouldHide` returns true. */
+function hideCardNumbers(text: string, shouldHide: (written: string) => unknown): string {
   const parts = text.split(UUIDS);
   return parts
-    .map((part, at) =>
-      at % 2 === 1
+    .map((part, index) =>
+      index % 2 === 1
         ? part
         : part.replace(DIGITS, (run, offset: number) => {
             const end = offset + run.length;
-            const earlierText = part.slice(Math.max(0, offset - MAX_AROUND), offset);
-            return hideCards(run, { before: earlierText, after: part.slice(end, end + MAX_AROUND) }, hides);
+            const earlierText = part.slice(Math.max(0, offset - MAX_CONTEXT_LENGTH), offset);
+            return hideCards(
+              run,
+              { before: earlierText, after: part.slice(end, end + MAX_CONTEXT_LENGTH) },
+              shouldHide,
+            );
           }),
     )
     .join("");
 }
 
 /** Number of characters of surrounding text that are examined to decide whether a number is a card number. */
-const MAX_AROUND = 128;
+const MAX_CONTEXT_LENGTH = 128;
 
 type SurroundingText = { readonly before: string; readonly after: string };
 
 /** `parts`: digits at even indexes, the gaps between them at odd indexes. */
-function hideCards(run: string, context: SurroundingText, hides: (written: string) => unknown): string {
+function hideCards(run: string, context: SurroundingText, shouldHide: (written: string) => unknown): string {
   const parts = run.split(GAPS);
   const lastIndex = parts.length - 1;
   let shownText = "";
-  for (let at = 0; at <= lastIndex; at += 2) {
-    const end = isPartOfOther(parts, at, context) ? undefined : endOfCard(parts, at, context);
-    const partText = parts.slice(at, (end ?? at) + 1).join("");
-    const isHidden = end !== undefined && Boolean(hides(partText));
-    shownText += `${isHidden ? `…${digitsOf(partText).slice(-4)}` : partText}${parts[(end ?? at) + 1] ?? ""}`;
-    at = end ?? at;
+  for (let index = 0; index <= lastIndex; index += 2) {
+    const end = isPartOfOtherText(parts, index, context) ? undefined : endOfCard(parts, index, context);
+    const partText = parts.slice(index, (end ?? index) + 1).join("");
+    const isHidden = end !== undefined && Boolean(shouldHide(partText));
+    shownText += `${isHidden ? `…${digitsOf(partText).slice(-4)}` : partText}${parts[(end ?? index) + 1] ?? ""}`;
+    index = end ?? index;
   }
   return shownText;
 }
 
 /** The index of the last group in the longest card number that begins at a group; undefined if there is none. */
-function endOfCard(parts: readonly string[], from: number, context: SurroundingText): number | undefined {
+function endOfCard(
+  parts: readonly string[],
+  firstIndex: number,
+  context: SurroundingText,
+): number | undefined {
   let digits = "";
-  let endOffset: number | undefined;
-  for (let at = from; at < parts.length && digits.length < MAX_DIGITS; at += 2) {
-    digits += digitsOf(parts[at] ?? "");
-    if (isCard(digits) && !isPartOfOther(parts, at, context)) endOffset = at;
-    if ((parts[at] ?? "").length < MIN_GROUP) break;
+  let endIndex: number | undefined;
+  for (let index = firstIndex; index < parts.length && digits.length < MAX_DIGITS; index += 2) {
+    digits += digitsOf(parts[index] ?? "");
+    if (isCard(digits) && !isPartOfOtherText(parts, index, context)) endIndex = index;
+    if ((parts[index] ?? "").length < MIN_GROUP_LENGTH) break;
   }
-  return endOffset;
+  return endIndex;
 }
 
-/** A hexadecimal word, a decimal fraction or an amount. Only the first and last group can be. */
-function isPartOfOther(parts: readonly string[], at: number, { before, after }: SurroundingText): boolean {
-  const isFirst = at === 0;
-  if (isFirst && NO_CARD_BEHIND.test(before)) return true;
+/** Whether a group is part of a hexadecimal word, a decimal fraction or an amount, as only the ends can be. */
+function isPartOfOtherText(
+  parts: readonly string[],
+  index: number,
+  { before, after }: SurroundingText,
+): boolean {
+  const isFirst = index === 0;
+  if (isFirst && PREFIX_OF_OTHER_NUMBER.test(before)) return true;
   const isWordBefore = isFirst && !ESCAPE_AT_END.test(before);
   const [wordBefore = ""] = (isWordBefore ? /[0-9a-z]*$/i.exec(before) : null) ?? [];
-  const [right = ""] = (at === parts.length - 1 ? /^[0-9a-z]*/i.exec(after) : null) ?? [];
-  return HEX_WORD.test(`${wordBefore}${right}`);
+  const [wordAfter = ""] = (index === parts.length - 1 ? /^[0-9a-z]*/i.exec(after) : null) ?? [];
+  return HEX_WORD.test(`${wordBefore}${wordAfter}`);
 }
 
-const NO_CARD_BEHIND = /(?:\d\.|"amount_minor"\s*:\s*)$/;
+const PREFIX_OF_OTHER_NUMBER = /(?:\d\.|"amount_minor"\s*:\s*)$/;
 const ESCAPE_AT_END = /%[0-9a-f]{2}$/i;
 
 function isCard(digits: string): boolean {
@@ -174,9 +186,9 @@ function isCard(digits: string): boolean {
 /** The Luhn algorithm (ISO/IEC 7812-1, annex B). */
 function hasCheckDigit(digits: string): boolean {
   let sum = 0;
-  for (let at = 0; at < digits.length; at += 1) {
-    const digit = Number(digits[digits.length - 1 - at]);
-    const value = at % 2 === 0 ? digit : digit * 2;
+  for (let index = 0; index < digits.length; index += 1) {
+    const digit = Number(digits[digits.length - 1 - index]);
+    const value = index % 2 === 0 ? digit : digit * 2;
     sum += value > 9 ? value - 9 : value;
   }
   return sum % 10 === 0;

@@ -31,7 +31,7 @@ export const sandboxDescription = z.object({
   logFile: z.nullable(z.string()),
   /** Why no events are delivered (decision 71); null if events are delivered. */
   heldBack: z.nullable(z.string()),
-  /** The same as a fact. */
+  /** The reason as a fact. */
   hold: z.nullable(hold),
   /** The number of faults, in all stores, that can still be applied (decision 94). */
   activeFaults: wholeNumber(0),
@@ -65,7 +65,7 @@ export const readyMessage = z.object({
   version,
 });
 
-/** The part about the serving process; the other part is in the database of the sandbox. */
+/** The part of the description about the serving process; the other part is in the database of the sandbox. */
 export type ProcessDescription = Pick<
   SandboxDescription,
   | "baseUrl"
@@ -80,7 +80,7 @@ export type ProcessDescription = Pick<
   | "settings"
 >;
 
-/** Does not load the table of all operations. */
+/** Parses a description without loading the table of all operations. */
 export function parseDescription(body: unknown): SandboxDescription | undefined {
   // Parsed once, so compiling the schema would take longer.
   const answer = z.object({ data: wireSchema(sandboxDescription) }).safeParse(body, { jitless: true });

@@ -1,9 +1,9 @@
 /**
- * The names of another service, each with our name as its key, as a file, `checkout.config.json` and the row of a store
- * have them; a missing name is ours (decision 148).
+ * The names of another service, with our names as keys: the form of a dialect file, of the section `dialect` in
+ * `checkout.config.json`, and of a store's row. A missing name is ours (decision 148).
  */
 export type Dialect = {
-  /** Keys: our codes. The status only for a code whose status the interface does not state. */
+  /** Keys: our codes. A status only for codes whose status the interface does not state. */
   readonly errors?:
     | Readonly<Record<string, { readonly code?: string | undefined; readonly status?: number | undefined }>>
     | undefined;
@@ -18,7 +18,7 @@ export type Dialect = {
     | undefined;
   /** How the header of the signature writes each hex digest. */
   readonly signature_form?: "hex" | "sha256=hex" | "v1=hex" | "t=timestamp,v1=hex" | undefined;
-  /** The answer to a repeated create; a header of null marks nothing. */
+  /** The answer to a repeated create; null: no header marks a replay. */
   readonly replay?:
     | { readonly status?: 200 | 201 | undefined; readonly header?: string | null | undefined }
     | undefined;

@@ -1,6 +1,6 @@
-// The names that another service has for the things that this program names. Inside, names are ours: a dialect is applied
-// where an answer or a delivery leaves, and read back where a webhook arrives. A new field needs a row in
-// core/calibration/dialect-section.ts, and one in core/webhook/dialect-differences.ts.
+// The names of another service for the things that this program names. Within the program, names are ours: a dialect is
+// applied when an answer or a delivery is sent, and reversed when a webhook arrives. A new field needs a row in
+// core/calibration/dialect-section.ts and in core/webhook/dialect-differences.ts.
 import { isRecord, parseJson } from "../json.ts";
 import type { Dialect } from "./dialect-file.ts";
 
@@ -31,18 +31,18 @@ export function refusalIn(
   dialect: Dialect,
   { code, status }: { readonly code: string; readonly status: number },
 ): { readonly code: string; readonly status: number } {
-  const namedError = dialect.errors?.[code];
+  const errorNames = dialect.errors?.[code];
   const sessionStatus = code === "session_not_found" ? dialect.unknown_session : undefined;
-  return { code: namedError?.code ?? code, status: sessionStatus ?? namedError?.status ?? status };
+  return { code: errorNames?.code ?? code, status: sessionStatus ?? errorNames?.status ?? status };
 }
 
 /** The body of a create without the form that does not count; undefined if both forms are refused. */
 export function withOneForm(dialect: Dialect | undefined, body: unknown): unknown {
-  const counts = dialect?.both_forms ?? "refuse";
-  if (counts === "refuse" || !isRecord(body)) return undefined;
-  const leftFields: readonly string[] =
-    counts === "amount" ? ["price_id"] : ["amount_minor", "currency", "payment_method"];
-  return Object.fromEntries(Object.entries(body).filter(([name]) => !leftFields.includes(name)));
+  const countedForm = dialect?.both_forms ?? "refuse";
+  if (countedForm === "refuse" || !isRecord(body)) return undefined;
+  const omittedFields: readonly string[] =
+    countedForm === "amount" ? ["price_id"] : ["amount_minor", "currency", "payment_method"];
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !omittedFields.includes(name)));
 }
 
 /** An event's body as the service sends it; the same bytes for the same event. */
@@ -51,14 +51,14 @@ export function eventBodyIn(dialect: Dialect | undefined, body: string): string 
   if (dialect === undefined || !isRecord(event)) return body;
   const fields = Object.entries(event).flatMap(([field, value]) => {
     const name = dialect.event_fields?.[field];
-    return name === null ? [] : [[name ?? field, writtenValue(dialect, field, value)] as const];
+    return name === null ? [] : [[name ?? field, writeValue(dialect, field, value)] as const];
   });
   return JSON.stringify(Object.fromEntries(fields));
 }
 
 /**
- * An event of the service in our names. Fields that the dialect drops are missing, but the event id, which its header
- * has too.
+ * An event of the service in our names. Fields that the dialect drops are missing, except the event id, which
+ * its header also has.
  */
 export function readEventIn(
   dialect: Dialect | undefined,
@@ -90,27 +90,27 @@ export function isSent(dialect: Dialect | undefined, field: string): boolean {
   return dialect?.event_fields?.[field] !== null;
 }
 
-/** The value of the signature header for our value; without a timestamp also in a form that has one. */
+/** The value of the signature header for our value; without a timestamp, even if the form has one, if none is given. */
 export function signatureHeader(dialect: Dialect, timestamp: string | undefined, ourValue: string): string {
-  const { prefix, isTimed } = formOf(dialect);
+  const { prefix, isTimed: hasTimestamp } = formOf(dialect);
   const signatures = ourValue.split(",").map((signature) => prefix + signature);
-  return (isTimed && timestamp !== undefined ? [`t=${timestamp}`, ...signatures] : signatures).join(",");
+  return (hasTimestamp && timestamp !== undefined ? [`t=${timestamp}`, ...signatures] : signatures).join(",");
 }
 
 /** The hex digests in a signature header, joined as ours are; the value itself if it has another form. */
 export function plainSignatures(dialect: Dialect | undefined, value: string): string {
-  const { prefix, isTimed } = formOf(dialect);
+  const { prefix, isTimed: hasTimestamp } = formOf(dialect);
   const [firstPart = "", ...otherParts] = value.split(",");
-  const digests = isTimed ? otherParts : [firstPart, ...otherParts];
-  const isForm = !isTimed || /^t=\d+$/.test(firstPart);
-  if (!isForm || !digests.every((part) => part.startsWith(prefix))) return value;
+  const digests = hasTimestamp ? otherParts : [firstPart, ...otherParts];
+  const hasForm = !hasTimestamp || /^t=\d+$/.test(firstPart);
+  if (!hasForm || !digests.every((part) => part.startsWith(prefix))) return value;
   return digests.map((part) => part.slice(prefix.length)).join(",");
 }
 
 /** The text of a form before each digest, and whether the timestamp comes first. */
 function formOf({ signature_form: form = "hex" }: Dialect = {}) {
-  const isTimed = form === "t=timestamp,v1=hex";
-  return { prefix: isTimed ? "v1=" : form.slice(0, -"hex".length), isTimed };
+  const hasTimestamp = form === "t=timestamp,v1=hex";
+  return { prefix: hasTimestamp ? "v1=" : form.slice(0, -"hex".length), isTimed: hasTimestamp };
 }
 
 function ourName(names: Dialect["event_fields"] = {}, theirName: string): string {
@@ -118,7 +118,7 @@ function ourName(names: Dialect["event_fields"] = {}, theirName: string): string
 }
 
 /** The value of our field as the service writes it. */
-function writtenValue({ events, times = "iso" }: Dialect, field: string, value: unknown): unknown {
+function writeValue({ events, times = "iso" }: Dialect, field: string, value: unknown): unknown {
   if (field === "type") return events?.[String(value)] ?? value;
   if (field !== "created_at" || times === "iso" || typeof value !== "string") return value;
   const milliseconds = Date.parse(value);

@@ -71,34 +71,34 @@ export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
 function derive(schema: z.ZodMiniType): z.ZodMiniType {
   if (schema instanceof z.ZodMiniObject) return deriveObject(schema);
   if (schema instanceof z.ZodMiniArray)
-    return schema.clone({ ...schema.def, element: schemaBelow(schema.def.element) });
+    return schema.clone({ ...schema.def, element: deriveNested(schema.def.element) });
   if (schema instanceof z.ZodMiniRecord)
-    return schema.clone({ ...schema.def, valueType: schemaBelow(schema.def.valueType) });
+    return schema.clone({ ...schema.def, valueType: deriveNested(schema.def.valueType) });
   if (schema instanceof z.ZodMiniUnion || schema instanceof z.ZodMiniDiscriminatedUnion)
-    return schema.clone({ ...schema.def, options: schema.def.options.map(schemaBelow) });
+    return schema.clone({ ...schema.def, options: schema.def.options.map(deriveNested) });
   if (schema instanceof z.ZodMiniOptional)
-    return schema.clone({ ...schema.def, innerType: schemaBelow(schema.def.innerType) });
+    return schema.clone({ ...schema.def, innerType: deriveNested(schema.def.innerType) });
   if (schema instanceof z.ZodMiniNullable)
-    return schema.clone({ ...schema.def, innerType: schemaBelow(schema.def.innerType) });
+    return schema.clone({ ...schema.def, innerType: deriveNested(schema.def.innerType) });
   if (schema instanceof z.ZodMiniCodec || LEAVES.has(schema.def.type)) return schema;
   throw new Error(`a control schema cannot hold ${schema.def.type}: it has no way back to the wire`);
 }
 
-function schemaBelow(schema: z.core.$ZodType): z.ZodMiniType {
+function deriveNested(schema: z.core.$ZodType): z.ZodMiniType {
   // All schemas are made by zod/mini.
   return wireSchema(schema as z.ZodMiniType);
 }
 
 function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   const fields = Object.entries(schema.shape).map(
-    ([name, field]) => [name, snakeCase(name), schemaBelow(field)] as const,
+    ([domainName, field]) => [domainName, snakeCase(domainName), deriveNested(field)] as const,
   );
-  const wireNames = new Map(fields.map(([name, onWire]) => [name, onWire]));
-  const domainNames = new Map(fields.map(([name, onWire]) => [onWire, name]));
+  const wireNames = new Map(fields.map(([name, wireName]) => [name, wireName]));
+  const domainNames = new Map(fields.map(([name, wireName]) => [wireName, name]));
   if (domainNames.size < fields.length) {
     throw new Error(`two fields would have one name on the wire: ${[...wireNames.keys()].join(", ")}`);
   }
-  const wireShape = Object.fromEntries(fields.map(([, onWire, field]) => [onWire, field]));
+  const wireShape = Object.fromEntries(fields.map(([, wireName, field]) => [wireName, field]));
   const domainShape = Object.fromEntries(fields.map(([name]) => [name, z.optional(z.unknown())]));
   // Unknown fields are refused or dropped, depending on the schema, on the side where they enter.
   return z.codec(
@@ -108,21 +108,22 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   );
 }
 
-/** Another program may have stored it: fields get their other names, and a value that does not fit stays. */
-export function convertUnchecked(schema: z.core.$ZodType, value: unknown, to: "wire" | "domain"): unknown {
-  const inside = (part: z.core.$ZodType) => (item: unknown) => convertUnchecked(part, item, to);
+/** Converts what another program may have stored: fields are renamed, and a value that does not fit stays. */
+export function convertUnchecked(schema: z.core.$ZodType, value: unknown, side: "wire" | "domain"): unknown {
+  const convertPart = (part: z.core.$ZodType) => (item: unknown) => convertUnchecked(part, item, side);
   if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)
-    return value === null || value === undefined ? value : inside(schema.def.innerType)(value);
-  if (schema instanceof z.ZodMiniArray && Array.isArray(value)) return value.map(inside(schema.def.element));
+    return value === null || value === undefined ? value : convertPart(schema.def.innerType)(value);
+  if (schema instanceof z.ZodMiniArray && Array.isArray(value))
+    return value.map(convertPart(schema.def.element));
   if (schema instanceof z.ZodMiniObject && isRecord(value))
     return Object.fromEntries(
       Object.entries(schema.shape).flatMap(([name, field]) => {
-        const [from, at] = to === "wire" ? [name, snakeCase(name)] : [snakeCase(name), name];
-        return Object.hasOwn(value, from) ? [[at, inside(field)(value[from])]] : [];
+        const [oldName, newName] = side === "wire" ? [name, snakeCase(name)] : [snakeCase(name), name];
+        return Object.hasOwn(value, oldName) ? [[newName, convertPart(field)(value[oldName])]] : [];
       }),
     );
-  const convert = to === "wire" ? z.safeEncode : z.safeDecode;
-  const result = convert(schemaBelow(schema), value);
+  const convert = side === "wire" ? z.safeEncode : z.safeDecode;
+  const result = convert(deriveNested(schema), value);
   return result.success ? result.data : value;
 }
 
@@ -173,18 +174,18 @@ export function toDomainNames(schema: z.ZodMiniType, text: string): string {
 export function wireFieldsAt(schema: z.ZodMiniType, path: readonly PropertyKey[]): readonly string[] {
   if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)
     return wireFieldsAt(schema.def.innerType as z.ZodMiniType, path);
-  const [next, ...restOfPath] = path;
-  if (schema instanceof z.ZodMiniArray && next !== undefined)
-    return wireFieldsAt(schema.def.element as z.ZodMiniType, restOfPath);
+  const [firstStep, ...laterSteps] = path;
+  if (schema instanceof z.ZodMiniArray && firstStep !== undefined)
+    return wireFieldsAt(schema.def.element as z.ZodMiniType, laterSteps);
   if (!(schema instanceof z.ZodMiniObject)) return [];
-  if (next === undefined) return Object.keys(schema.shape).map(snakeCase);
-  const field = Object.entries(schema.shape).find(([name]) => snakeCase(name) === next)?.[1];
-  return field === undefined ? [] : wireFieldsAt(field as z.ZodMiniType, restOfPath);
+  if (firstStep === undefined) return Object.keys(schema.shape).map(snakeCase);
+  const field = Object.entries(schema.shape).find(([name]) => snakeCase(name) === firstStep)?.[1];
+  return field === undefined ? [] : wireFieldsAt(field as z.ZodMiniType, laterSteps);
 }
 
 function fieldNames(schema: z.ZodMiniType): readonly string[] {
   if (schema instanceof z.ZodMiniOptional) return fieldNames(schema.def.innerType as z.ZodMiniType);
   if (!(schema instanceof z.ZodMiniObject)) return [];
-  const namesWithin = Object.values(schema.shape).flatMap((field) => fieldNames(field as z.ZodMiniType));
-  return Object.keys(schema.shape).concat(namesWithin);
+  const nestedNames = Object.values(schema.shape).flatMap((field) => fieldNames(field as z.ZodMiniType));
+  return Object.keys(schema.shape).concat(nestedNames);
 }

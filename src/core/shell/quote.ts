@@ -86,15 +86,15 @@ function isVisible(text: string): boolean {
   return printable(text) === text && !PRIVATE_CODE_POINT.test(text);
 }
 
-/** A printf format in single quotes: characters that `kept` does not match become octal bytes. */
-function octal(text: string, keptUnits: RegExp): string {
+/** A printf format in single quotes: characters that `keptPattern` does not match become octal bytes. */
+function octal(text: string, keptPattern: RegExp): string {
   // A format that begins with `-` would be an option.
-  const isPlain = (character: string, at: number): boolean =>
-    keptUnits.test(character) &&
+  const isPlain = (character: string, index: number): boolean =>
+    keptPattern.test(character) &&
     isVisible(character) &&
-    !`${SINGLE_QUOTES}\\%${at === 0 ? "-" : ""}`.includes(character);
-  return Array.from(text, (character, at) =>
-    isPlain(character, at)
+    !`${SINGLE_QUOTES}\\%${index === 0 ? "-" : ""}`.includes(character);
+  return Array.from(text, (character, index) =>
+    isPlain(character, index)
       ? character
       : Array.from(Buffer.from(character), (byte) => `\\${byte.toString(8).padStart(3, "0")}`).join(""),
   ).join("");

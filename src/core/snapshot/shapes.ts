@@ -26,9 +26,9 @@ export const restoreSummary = z.object({
   stores: z.array(erasedStore),
   /** Why deliveries of these stores are held; null if they are not. */
   heldBack: z.nullable(z.string()),
-  /** The same as a fact. */
+  /** The reason as a fact. */
   hold: z.nullable(hold),
-  /** The stores that now answer in another dialect than before; left out if there are none. */
+  /** The stores whose dialect has changed; missing if there are none. */
   newDialects: z.optional(z.array(z.uuid())),
 });
 export type RestoreSummary = DomainOf<typeof restoreSummary>;

@@ -9,10 +9,10 @@ export type SnapshotFacts = {
   readonly format: number;
 };
 
-/** It becomes a file name: no separators, no capitals, which some file systems do not distinguish. */
+/** The name becomes a file name: no separators, and no capitals, which some file systems do not distinguish. */
 export const SNAPSHOT_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
-/** AES-256; the snapshot contains the key with which its signing secrets are encrypted. */
+/** Number of bytes in the AES-256 key of the signing secrets in a snapshot, which contains the key. */
 export const SNAPSHOT_KEY_BYTES = 32;
 
 /** The largest snapshot that can be read, in bytes; Node cannot read larger files at once. */
@@ -21,13 +21,13 @@ export const MAX_SNAPSHOT_BYTES = 2 ** 31 - 1;
 export const SNAPSHOTS_FOLDER = "snapshots";
 
 export function snapshotFileName(name: string): string {
-  return `${name}${ENDING}`;
+  return `${name}${FILE_EXTENSION}`;
 }
 
 /** The name of the snapshot in a file; undefined if the file is not a snapshot. */
 export function nameOfSnapshotFile(file: string): string | undefined {
-  const name = file.endsWith(ENDING) ? file.slice(0, -ENDING.length) : "";
+  const name = file.endsWith(FILE_EXTENSION) ? file.slice(0, -FILE_EXTENSION.length) : "";
   return SNAPSHOT_NAME.test(name) ? name : undefined;
 }
 
-const ENDING = ".snapshot";
+const FILE_EXTENSION = ".snapshot";

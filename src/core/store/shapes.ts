@@ -30,7 +30,7 @@ export const keyEntry = z.object({
 
 export type KeyEntry = DomainOf<typeof keyEntry>;
 
-/** The roles that are limited to one store. A viewer reads, and sees no secrets. */
+/** The roles that are limited to one store. `viewer`: read-only, without secrets. */
 export const STORE_ROLES = ["store", "viewer"] as const;
 export type StoreRole = (typeof STORE_ROLES)[number];
 
@@ -40,12 +40,12 @@ export const tokenEntry = z.object({
   storeId: z.uuid(),
   kind: z.enum(["token", "link", "session"]),
   role: z.enum(STORE_ROLES),
-  /** By the real clock, as the other times. */
+  /** By the real clock, like the other times. */
   createdAt: moment,
   expiresAt: moment,
   /** The last use, to the minute; null before the first use. */
   usedAt: z.nullable(moment),
-  /** Null unless it was revoked. */
+  /** Null if the token was not revoked. */
   revokedAt: z.nullable(moment),
 });
 export type TokenEntry = DomainOf<typeof tokenEntry>;
