@@ -58,7 +58,7 @@ const runOwnerSchema = () => z.pick(runSchema(), { pid: true, started: true, fol
 /** The process named in `run.json`, regardless of the version that wrote the file. */
 export type RunOwner = z.infer<ReturnType<typeof runOwnerSchema>>;
 
-/** Parses the process in `run.json`; undefined if the text names none, for example after a crash during the write. */
+/** Parses the process in `run.json`; undefined if it names no process, for example after a crash during the write. */
 export const parseRunOwner = parserOf(runOwnerSchema);
 
 const adminSchema = () => z.object({ admin_token: z.string().check(z.regex(/^[\w-]{16,128}$/)) });

@@ -60,7 +60,7 @@ export function cutText(text: string, maxCodePoints: number): string {
 
 /** Redacts secrets, which people paste into wrong places, and the user names and passwords of addresses. */
 export function redactSecrets(text: string): string {
-  // Two of three texts have neither character, and searching for one costs almost nothing.
+  // Two of three texts have neither character, and a search for one costs almost nothing.
   const safeText = text.includes("_") || text.includes("%") ? text.replace(SECRET, "$1…") : text;
   return safeText.includes("@") ? safeText.replace(CREDENTIALS, "$1…@") : safeText;
 }

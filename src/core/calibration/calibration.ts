@@ -136,7 +136,7 @@ function judge(run: CalibrationRun, { answers, missed }: ProbeResults, decision:
   const contradictions = rows.filter(
     ({ check, answer }) => answer !== undefined && !check.holds(answer, answers),
   );
-  // The first request may have had an effect, so the answer to the second one proves nothing against the service.
+  // The first request may have had an effect, so the second answer proves nothing against the service.
   const doubtfulRow = contradictions.find(({ answer }) => answer?.resent === true && answer.status < 300);
   const contradiction = contradictions.find((row) => row !== doubtfulRow);
   const gap = rows.find(({ answer }) => answer === undefined) ?? doubtfulRow;
@@ -230,7 +230,7 @@ function shortenText(text: string): string {
 const ANY_UUID = new RegExp(UUID_SOURCE, "gi");
 const URL_TEXT = /https?:\/\/[^\s"]+/g;
 
-/** A text without secrets, and without the parts that differ between two runs: ids, addresses, and names of this run. */
+/** A text without secrets, and without the parts that differ between two runs: ids, addresses, names of this run. */
 function removeRunSpecifics({ name, secrets }: CalibrationRun, text: string): string {
   const safeText = redactSecrets(redactValues(text, secrets));
   return safeText.replaceAll(URL_TEXT, "<url>").replaceAll(ANY_UUID, "<uuid>").replaceAll(name, "<run>");
@@ -255,8 +255,8 @@ type CalibrationDifferences = { readonly differing: readonly number[]; readonly 
 
 /**
  * Compares a calibration with a record, by verdict, request and answer. A decision that one of the two did not observe
- * completely is missed and never a difference. Without a payment in the second
- * calibration, decisions that need a payment are omitted.
+ * completely is missed and never a difference. Without a payment in the second calibration, decisions that need a
+ * payment are omitted.
  */
 export function calibrationDifferences(
   record: Calibration,

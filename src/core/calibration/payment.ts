@@ -24,7 +24,7 @@ export type ReceivedRequest = {
 };
 
 export type PaymentEvidence = {
-  /** The deliveries; the first one was refused once, so that the service attempts it again. */
+  /** The deliveries; the first delivery was refused once, so that the service attempts it again. */
   readonly deliveries: readonly ReceivedRequest[];
   /** The payer's return to the merchant; undefined if the payer did not return. */
   readonly visit: ReceivedRequest | undefined;

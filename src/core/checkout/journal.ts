@@ -11,7 +11,7 @@ export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
   readonly body: string;
   /** `pending`: there is no final answer yet, so the checkout may or may not exist. */
   readonly state: "pending" | "created" | "refused";
-  /** Whether an earlier run ended without a final answer: a later refusal then does not prove that no checkout exists. */
+  /** Whether an earlier run got no final answer: a later refusal then does not prove that no checkout exists. */
   readonly inDoubt: boolean;
   readonly checkoutId: string | null;
   /** Why no checkout exists: the error code of a refusal, or `unreachable`. */
@@ -25,7 +25,7 @@ type CreateIdentity = Omit<LogicalCreate, "attempt"> & Pick<JournalEntry, "insta
 
 export type CreateIntent = CreateIdentity & {
   readonly newAttempt: boolean;
-  /** The user's own key, instead of a derived one. */
+  /** The user's own key, instead of a derived key. */
   readonly idempotencyKey: string | null;
 };
 
@@ -55,10 +55,10 @@ export type Journal = {
 const MAX_KEY_AGE_MS = IDEMPOTENCY_RETENTION_MS - 24 * 3_600_000;
 
 /**
- * Chooses the key of a create: the user's own key, or one derived from the create and its latest known attempt, so that
- * a repeated command repeats its request. `newAttempt` takes the next number, unless the latest attempt has no final
- * answer yet: then that attempt is repeated. If no attempt is known, another machine may have sent the first, so a new
- * attempt has number 2.
+ * Chooses the key of a create: the user's own key, or a key derived from the create and its latest known attempt, so
+ * that a repeated command repeats its request. `newAttempt` takes the next number, unless the latest attempt has no
+ * final answer yet: then that attempt is repeated. If no attempt is known, another machine may have sent the first
+ * attempt, so a new attempt has number 2.
  */
 export function chooseKey(
   intent: CreateIntent,
@@ -70,7 +70,7 @@ export function chooseKey(
   return { key: deriveIdempotencyKey({ ...intent, attempt }), attempt };
 }
 
-/** Requests to an earlier instance do not count. An unknown one counts, so that no second order is created. */
+/** Requests to an earlier instance do not count. An unknown instance counts, so that no second order is created. */
 export function isOfInstance(entry: JournalEntry, { instance }: Pick<CreateIntent, "instance">): boolean {
   return entry.instance === null || instance === null || entry.instance === instance;
 }

@@ -10,7 +10,7 @@ export type PageView = {
   readonly target: string | null;
 };
 
-/** Maximum number of views of each kind for a checkout; later ones are dropped, so that requests cannot fill the disk. */
+/** Maximum number of views of a kind for a checkout; later views are dropped, so that requests cannot fill the disk. */
 export const MAX_PAGE_VIEWS = 20;
 /** Views of one kind within this time of each other count as one, in milliseconds. */
 export const SAME_VIEW_MS = 60_000;

@@ -1,4 +1,4 @@
-// The rules for a price, and the reasons for refusing one. Approval: core/readiness/admin-action.ts; the operations:
+// The rules for a price, and the reasons for a refusal. Approval: core/readiness/admin-action.ts; the operations:
 // sandbox/checkout/prices.ts.
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";

@@ -135,7 +135,7 @@ const endpoint = z.strictObject({
   url: textUpTo(TARGET_SCHEMA.maxLength).check(z.meta(TARGET_SCHEMA)),
   events: z.optional(z.array(eventPattern).check(z.minLength(1), z.maxLength(20))),
   inOrder: z.optional(z.boolean()),
-  /** The path of a PEM file with CA certificates, from the working folder; or its text, as `config export` prints it. */
+  /** The path of a PEM file with CA certificates, from the working folder; or its text, as in `config export`. */
   ca: z.optional(textUpTo(MAX_CERTIFICATES_LENGTH).check(z.minLength(1))),
 });
 const resolvedEndpoint = z.extend(endpoint, { ca: z.optional(certificates) });

@@ -46,7 +46,7 @@ export function resolveStores(
   );
 }
 
-/** CHECKOUT_TARGET_STAGING_API_KEY for `staging` (decision 85). */
+/** The variable of a target's API key: CHECKOUT_TARGET_STAGING_API_KEY for `staging` (decision 85). */
 export function targetVariable(target: string): string {
   return `CHECKOUT_TARGET_${target.toUpperCase().replaceAll("-", "_")}_API_KEY`;
 }

@@ -18,7 +18,7 @@ const MAX_PATH_LENGTH = 4096;
 /** A fault of a schedule: the index of the wrong delay, or undefined for the whole schedule. */
 type ScheduleFault = { readonly at: number | undefined; readonly message: string };
 
-/** Texts such as `0s`, `5s`, `5m` (decision 13). Refuses with all faults. */
+/** Parses texts such as `0s`, `5s`, `5m` (decision 13). Refuses with all faults. */
 export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedule, readonly ScheduleFault[]> {
   const delays = texts.map((text, index) => (index === 0 ? parseFirstDelay(text) : parseDurationText(text)));
   const faults: ScheduleFault[] = delays.flatMap((delay, index) => {

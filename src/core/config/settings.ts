@@ -190,7 +190,7 @@ export type SandboxSettings = { readonly [Name in SettingName]?: SettingValue<Na
 export type SettingOptions = { readonly [Name in SettingName as OptionName<Name>]?: SettingValue<Name> };
 export type ServedSettings = { readonly [Name in SettingName as ServedName<Name>]: ServedValue<Name> };
 
-/** The meaning of values of any kind. Each value is passed to the meaning of its own kind only, so these are methods. */
+/** The meaning of values of any kind. A value is passed to the meaning of its own kind only, so these are methods. */
 type AnyMeaning = {
   readonly unit: string;
   serve(this: void, value: unknown): unknown;
@@ -284,7 +284,7 @@ export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxS
   return Object.fromEntries(givenSettings.map(({ name, option }) => [name, options[option]]));
 }
 
-/** The port belongs to the process: every port counts as its default. */
+/** The port belongs to the process: every port counts as the default. */
 function isDefault(setting: AnySetting, settings: ServedSettings): boolean {
   const defaultText = setting.format(setting.serve(setting.byDefault));
   return setting.name === "port" || servedTextOf(setting, settings) === defaultText;

@@ -1,6 +1,6 @@
-// To add an operation, add its row to its subject's file in operations/, and its handler to the file of the same name in
-// sandbox/control/. A shape that two operations share is in the `shapes.ts` of its subject, where
-// `nameSchemas` names it. Add a new subject to `SUBJECTS`.
+// To add an operation, add its row to its subject's file in operations/, and its handler to the file with the same name
+// in sandbox/control/. A shape that two operations share is in the `shapes.ts` of its subject, where `nameSchemas`
+// names it. Add a new subject to `SUBJECTS`.
 import { chineseIn } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
 import { snakeCase } from "../text.ts";

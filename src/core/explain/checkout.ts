@@ -29,7 +29,7 @@ export function explainCheckout(
   };
 }
 
-/** Explains an order, with its checkouts, oldest first, and the requests that created none. */
+/** Explains an order, with its checkouts, oldest first, and the requests that created no checkout. */
 export function explainOrder(
   orderId: string,
   checkouts: readonly StoryCheckout[],

@@ -189,7 +189,7 @@ const CODES_DECISION = 4;
 const FIRST_CHECKS = ["transport", "host", "route", "credential", "rate", "scope"] as const;
 const CREATE_CHECKS = ["content", "key", "store", "order"] as const;
 
-/** The checks of a request in order (decision 3); `check` is added if it is not one of them. */
+/** The checks of a request in order (decision 3); `check` is added if it is not among them. */
 export function checksInOrder(method: string, check: CheckName | null): readonly CheckName[] {
   const ladder: readonly CheckName[] = [
     ...FIRST_CHECKS,

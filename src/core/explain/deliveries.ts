@@ -15,7 +15,7 @@ import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import { spanText } from "./span.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-/** A delivery to one endpoint, or deliveries to several with the same result. */
+/** A delivery to one endpoint, or deliveries to several endpoints with the same result. */
 export type DeliveryLine = { readonly entry: StoryEntry; readonly deliveries: readonly StoryDelivery[] };
 
 /** The store's time in milliseconds, the labels of endpoints, and the language of the lines. */

@@ -1,5 +1,5 @@
-// The likely causes of failed attempts, as codes with values. Their sentences: core/explain/delivery-sentences.ts; where
-// the facts come from: web/failure.ts and core/network/connection-fault.ts.
+// The likely causes of failed attempts, as codes with values. Their sentences: core/explain/delivery-sentences.ts; the
+// sources of the facts: web/failure.ts and core/network/connection-fault.ts.
 import { fillBoth } from "../fact.ts";
 import type { Words } from "../language.ts";
 import type { AttemptFacts } from "../network/connection-fault.ts";
@@ -24,7 +24,7 @@ export type LikelyCause = {
   readonly next: string;
 };
 
-/** The likely cause of an attempt without success; undefined if it succeeded or is still running. */
+/** The likely cause of an attempt without success; undefined if the attempt succeeded or is still running. */
 export function causeOf(attempt: AttemptOutcome): LikelyCause | undefined {
   const { status, error } = attempt;
   if (error !== null) return errorCause(error, attempt.facts ?? {});

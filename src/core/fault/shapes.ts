@@ -74,7 +74,7 @@ export const faultRequest = z.strictObject({
   profile: z.optional(z.enum(FAULT_PROFILES)),
   match: z.optional(faultMatch),
   ...z.partial(z.object(parameters)).shape,
-  /** Maximum number of applications; one event is a delivery to each endpoint. Default: 1; with `until`, no limit. */
+  /** Maximum number of applications; an event has a delivery to each endpoint. Default: 1; with `until`, no limit. */
   times: z.optional(times),
   until: z.optional(momentInRequest),
   /** The random seed of the probability: the same seed chooses the same matches. Default: random. */

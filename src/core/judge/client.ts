@@ -1,5 +1,5 @@
-// Judges how the shop's create behaves under faults, by the service's log of its requests. A cause is named only where an
-// answer in the log shows it.
+// Judges how the shop's create behaves under faults, by the service's log of its requests. A cause is named only where
+// an answer in the log shows it.
 import type { ErrorCode } from "../errors.ts";
 import type { Said, SaidValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";

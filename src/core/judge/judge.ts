@@ -1,5 +1,6 @@
-// Judges what was seen of a history, for the checklist and for `explore`. The rules: core/readiness/drills/judged-invariants.ts;
-// their causes: judge-causes.ts beside it; special causes: core/judge/histories/histories.ts; causes in deliveries: deliveries.ts.
+// Judges the observations of a history, for the checklist and for `explore`. The rules:
+// core/readiness/drills/judged-invariants.ts; their causes: judge-causes.ts beside it; special causes:
+// core/judge/histories/histories.ts; causes in deliveries: deliveries.ts.
 import type { DrillStep, Said, SaidValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";

@@ -14,7 +14,7 @@ export type Neighbour =
   | "look_alike"
   | "same_number";
 
-/** The order_ids of a history's orders: the subject's, and two that resemble it in this way. */
+/** The order_ids of a history's orders: the subject's order_id, and two order_ids that resemble it in this way. */
 export function neighbourIds(id: string, neighbour: Neighbour): readonly [a: string, b: string, c: string] {
   switch (neighbour) {
     case "other_case": {
@@ -81,7 +81,7 @@ function swapDigits(id: string): string {
   return swappedId === id ? changeDigit(id, /[1-9](?=.{4})/, 2) : swappedId;
 }
 
-/** The id with one digit changed to another of 1 to 9; an id without a matching digit gets one at its end. */
+/** The id with one digit changed to another of 1 to 9; an id without a matching digit gets a digit at its end. */
 function changeDigit(id: string, pattern: RegExp, step: number): string {
   return pattern.test(id)
     ? id.replace(pattern, (digit) => String(((Number(digit) + step) % 9) + 1))

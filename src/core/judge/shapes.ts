@@ -11,7 +11,7 @@ export const payerOutcome = z.enum(PAYER_OUTCOMES);
 export const finding = z.object({
   payer: payerOutcome,
   invariant,
-  /** A code of the likely cause, such as `books_again`; `not_explained` if no answer shows one. */
+  /** A code of the likely cause, such as `books_again`; `not_explained` if no answer shows a cause. */
   cause: z.string(),
   /** The invariant, the likely cause and the remedy, in words. */
   text: z.string(),

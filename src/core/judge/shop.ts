@@ -1,5 +1,5 @@
-// The description of a shop: the section `shop` of checkout.config.json, and the same names as options of `checklist run`
-// and `explore`. A new field needs a row here, in cli/judge/options.ts, and a question in cli/judge/init.ts.
+// The description of a shop: the section `shop` of checkout.config.json, and the same names as options of `checklist
+// run` and `explore`. A new field needs a row here, in cli/judge/options.ts, and a question in cli/judge/init.ts.
 import { hash } from "node:crypto";
 import * as z from "zod/mini";
 import { textUpTo, type DomainOf } from "../shape/fields.ts";

@@ -21,7 +21,7 @@ export type OrderName = (typeof ORDER_NAMES)[number];
 export type OtherTerms = OtherAmount | "other_currency";
 
 export type ReturnForm = {
-  /** The order whose session is in the address; `first`: the order's own first session. Default: its last session. */
+  /** The order whose session is in the address; `first`: its own first session; null: none. Default: its last. */
   readonly session?: OrderName | "first" | null;
   readonly query?: string;
   readonly method?: "GET" | "POST";

@@ -34,7 +34,7 @@ export function listenAddresses(
     moreAddresses.includes("0.0.0.0") ? "0.0.0.0" : "127.0.0.1",
     moreAddresses.includes("::") ? "::" : "::1",
   ];
-  // ::1 is optional, because a machine may have no IPv6; an address that the user named is not.
+  // ::1 is optional, because a machine may have no IPv6; an address that the user named is not optional.
   const ownAddresses = [
     { address: ipv4, isOptional: false },
     { address: ipv6, isOptional: !moreAddresses.includes(ipv6) },

@@ -72,7 +72,7 @@ function isExcepted({ hostname, port, protocol }: URL, noProxy: string): boolean
 function matchesHost(entry: string, host: string, port: string): boolean {
   if (entry === "*") return true;
   if (entry.includes("/")) return isInRange(entry, host);
-  // The port in `name:port` and `[::1]:port`; a bare IPv6 address has none.
+  // The port in `name:port` and `[::1]:port`; a bare IPv6 address has no port.
   const [, ipv6, plainHost, entryPort = port] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
   if (entryPort !== port) return false;
   const name = (ipv6 ?? plainHost ?? entry).replace(/^\*?\./, "").replace(/\.$/, "");

@@ -12,7 +12,7 @@ const OWN_REQUESTS =
 const IDEMPOTENCY_DECISION = 5;
 const CREATE_DECISION = 20;
 
-/** Judges a service by its calibration record. Facts that v1 does not show are `unknown`, always including the production gate. */
+/** Judges a service by its calibration record. Facts that v1 does not show are `unknown`, such as the gate's state. */
 export function judgeService(record: Calibration | undefined, calibrateCommand: string): Checklist {
   const openFinding = (title: string, next = calibrateCommand): ItemFinding => ({
     status: "unknown",

@@ -15,7 +15,7 @@ export const CLOCK_DECISIONS: DecisionNumbers = [18];
 /** Decisions that paying through the control API relies on. */
 export const PAYER_DECISIONS: DecisionNumbers = [38];
 
-/** The common case: no decision was relied on. */
+/** The common case: the integration relied on no decision. */
 export const NO_DECISIONS: DecisionNumbers = [];
 const REPLAY_DECISIONS: DecisionNumbers = [5];
 const DELIVERY_DECISIONS: DecisionNumbers = [11, 12];

@@ -15,7 +15,7 @@ const OMITTED_HEADERS =
 const CREDENTIAL = /^(authorization|proxy-authorization|cookie)$/i;
 const PLAIN_PATH = /^[\w\-./%~]*$/;
 
-/** A command line for sh, dash, bash, zsh and fish (decision 57). Undefined if no command line can contain path or headers. */
+/** A command line for sh, dash, bash, zsh and fish (decision 57). Undefined if it cannot hold the path or a header. */
 export function curlOf({ method, path, headers, body }: RequestToRepeat): string | undefined {
   const relativePath = path.replace(/^\/v1(?=\/|$)/, "");
   const methodOption = method === (body === "" ? "GET" : "POST") ? [] : ["-X", quoteToCopy(method)];

@@ -83,7 +83,7 @@ export function isReplay({ status, decisions }: Pick<LoggedRequest, "status" | "
 }
 const REPLAY_DECISION = 5;
 
-/** Secret headers without their values, other headers through `redact`, all cut to a maximum length. */
+/** Headers, cut to a maximum length: secret headers without their values, all others through `redact`. */
 export function redactHeaders(
   rawHeaders: readonly string[],
   redact: (text: string) => string,

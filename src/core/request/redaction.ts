@@ -20,7 +20,7 @@ const SECRET_FIELD = /"\w*(?:key|token|secret|password)"\s*:\s*"([^"]+)/gi;
 const WITHHELD_FIELD =
   /(?:^|_)(?:api_key|secret|secrets|token|tokens|portal|portal_url|sign_in|sign_in_url|env|password)$/i;
 
-/** Whether the name of an environment variable marks its value as a secret; the path of a file is none. */
+/** Whether the name of an environment variable marks its value as a secret; the path of a file is no secret. */
 export function isSecretVariable(name: string): boolean {
   return SECRET_VARIABLE.test(name) && !/_FILE$/i.test(name);
 }
@@ -30,7 +30,7 @@ export function secretFieldsIn(text: string): readonly string[] {
   return Array.from(text.matchAll(SECRET_FIELD), ([, value = ""]) => value);
 }
 
-/** Whether a field of a result is never given to an agent: keys, secrets, tokens, sign-in links, the portal's address. */
+/** Whether a field of a result is never given to an agent: keys, secrets, tokens, sign-in links, portal addresses. */
 export function isWithheldField(name: string): boolean {
   return WITHHELD_FIELD.test(name);
 }

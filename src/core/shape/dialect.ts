@@ -90,16 +90,16 @@ export function isSent(dialect: Dialect | undefined, field: string): boolean {
   return dialect?.event_fields?.[field] !== null;
 }
 
-/** The value of the signature header for our value; without a timestamp, even if the form has one, if none is given. */
+/** The value of the signature header for our value. Without a given timestamp, a form with a timestamp omits it. */
 export function signatureHeader(dialect: Dialect, timestamp: string | undefined, ourValue: string): string {
-  const { prefix, isTimed: hasTimestamp } = formOf(dialect);
+  const { prefix, hasTimestamp } = formOf(dialect);
   const signatures = ourValue.split(",").map((signature) => prefix + signature);
   return (hasTimestamp && timestamp !== undefined ? [`t=${timestamp}`, ...signatures] : signatures).join(",");
 }
 
 /** The hex digests in a signature header, joined as ours are; the value itself if it has another form. */
 export function plainSignatures(dialect: Dialect | undefined, value: string): string {
-  const { prefix, isTimed: hasTimestamp } = formOf(dialect);
+  const { prefix, hasTimestamp } = formOf(dialect);
   const [firstPart = "", ...otherParts] = value.split(",");
   const digests = hasTimestamp ? otherParts : [firstPart, ...otherParts];
   const hasForm = !hasTimestamp || /^t=\d+$/.test(firstPart);
@@ -110,7 +110,7 @@ export function plainSignatures(dialect: Dialect | undefined, value: string): st
 /** The text of a form before each digest, and whether the timestamp comes first. */
 function formOf({ signature_form: form = "hex" }: Dialect = {}) {
   const hasTimestamp = form === "t=timestamp,v1=hex";
-  return { prefix: hasTimestamp ? "v1=" : form.slice(0, -"hex".length), isTimed: hasTimestamp };
+  return { prefix: hasTimestamp ? "v1=" : form.slice(0, -"hex".length), hasTimestamp };
 }
 
 function ourName(names: Dialect["event_fields"] = {}, theirName: string): string {
@@ -125,7 +125,7 @@ function writeValue({ events, times = "iso" }: Dialect, field: string, value: un
   return times === "seconds" ? Math.floor(milliseconds / 1000) : milliseconds;
 }
 
-/** The inverse of `writtenValue`. */
+/** The inverse of `writeValue`. */
 function readValue({ events, times = "iso" }: Dialect, field: string, value: unknown): unknown {
   if (field === "type") return typeof value === "string" ? ourName(events, value) : value;
   if (field !== "created_at" || times === "iso" || typeof value !== "number") return value;

@@ -24,7 +24,7 @@ export const takenSnapshot = z.object({
 export type TakenSnapshot = DomainOf<typeof takenSnapshot>;
 export const restoreSummary = z.object({
   stores: z.array(erasedStore),
-  /** Why deliveries of these stores are held; null if they are not. */
+  /** Why the deliveries of these stores are held; null if they are not held. */
   heldBack: z.nullable(z.string()),
   /** The reason as a fact. */
   hold: z.nullable(hold),

@@ -45,7 +45,7 @@ export const tokenEntry = z.object({
   expiresAt: moment,
   /** The last use, to the minute; null before the first use. */
   usedAt: z.nullable(moment),
-  /** Null if the token was not revoked. */
+  /** Time of the revocation; null if the token was not revoked. */
   revokedAt: z.nullable(moment),
 });
 export type TokenEntry = DomainOf<typeof tokenEntry>;

@@ -82,8 +82,8 @@ export function isAcceptedResult(result: DeliveryAttemptResult): boolean {
 }
 
 /**
- * A finished attempt: the number of attempts including it, the schedule, the number from `jitterOf`, and the store's
- * time.
+ * A finished attempt: the number of attempts including this attempt, the schedule, the number from `jitterOf`, and the
+ * store's time.
  */
 type FinishedAttempt = {
   readonly tries: number;

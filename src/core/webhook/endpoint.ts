@@ -45,7 +45,7 @@ export function reasonOf({ reason, cause }: Pick<EndpointEntry, "reason" | "caus
   return { fact: cause.fact, values: { value: cause.value } };
 }
 
-/** The current state of an endpoint; `holdingDrill`: the drill that holds the store's webhooks, if any (decision 66). */
+/** The current state of an endpoint; `holdingDrill`: the drill that holds the webhooks, if any (decision 66). */
 export function effectiveEndpoint(endpoint: Endpoint, holdingDrill: string | undefined): EffectiveEndpoint {
   const { state, reason } = endpoint;
   if (state === "enabled" && holdingDrill !== undefined)

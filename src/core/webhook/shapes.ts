@@ -31,7 +31,7 @@ export const endpoint = z.object({
   hold: z.optional(hold),
   /** The cause of a pause: a drill, a disconnected listener, or a request to the control API. */
   pausedBy: z.nullable(z.enum(["drill", "listener", "request"])),
-  /** Time of the first failure since the last success; null after a success. */
+  /** Time of the first failure after the last success; null without a failure. */
   failingSince: z.nullable(moment),
   createdAt: moment,
 });

@@ -42,7 +42,10 @@ export type DeliveryTarget = {
   readonly addresses: readonly string[] | null;
 };
 
-/** Parses a URL to its canonical form: a URL parser turns `0x7f.1` into another address. Refuses with `invalid_parameter`. */
+/**
+ * Parses a URL in its canonical form, because a URL parser turns `0x7f.1` into another address. Refuses with
+ * `invalid_parameter`.
+ */
 export function parseTarget(text: string, policy: TargetPolicy): Outcome<DeliveryTarget> {
   const url = codePointLength(text) <= MAX_URL_LENGTH ? URL.parse(text) : null;
   if (text.includes("@")) {
@@ -120,7 +123,7 @@ export function checkTrust(url: string, ca: string | null | undefined, policy: T
   return refuseFact("ca_without_https", {});
 }
 
-/** Parses a host without a port. Refuses with `invalid_parameter`, also addresses to which the sandbox never connects. */
+/** Parses a host without a port. Refuses with `invalid_parameter`, also addresses that the sandbox never uses. */
 export function parseTargetHost(text: string): Outcome<string> {
   const host = text.toLowerCase();
   const url = `http://${host}/`;

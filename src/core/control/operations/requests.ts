@@ -19,7 +19,7 @@ const MAX_ID_LENGTH = 64;
 export const requestOperations = {
   listRequests: storeOperation("viewer", {
     path: "/requests",
-    // It reads only the log, which is not part of the store.
+    // The operation reads only the log, which is not part of the store.
     entersStore: false,
     summary: "Lists v1 requests",
     description:

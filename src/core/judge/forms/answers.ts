@@ -19,7 +19,7 @@ export type CaseResult = {
     | {
         readonly error: DeliveryError;
         readonly message: string;
-        /** The observed fault; undefined if the network gives no code. `elsewhere`: the other loopback address answers. */
+        /** The observed fault; undefined without a network code. `elsewhere`: the other loopback address answers. */
         readonly fault?: ConnectionFault | "elsewhere" | undefined;
       };
 };

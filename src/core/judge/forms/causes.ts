@@ -165,7 +165,7 @@ function causeOf(name: CaseName, pattern: PatternWithLeaves): DrillCause {
   if (kind === "unreachable") return causeOfUnreachable(name, pattern);
   if (kind === "lost") return causeOfLoss(pattern.faultOf(name));
   if (kind === "unsent") return causeOfStop(pattern);
-  // A form that is accepted although its fault shows it, or refused although another valid event was not.
+  // A form that is accepted although its fault shows it, or refused although another valid event was accepted.
   return ownCause !== undefined &&
     mayBeRefused === (kind === "taken") &&
     (mayBeRefused || pattern.kindOfCase("good_event") === "taken")

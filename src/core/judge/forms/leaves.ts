@@ -1,5 +1,5 @@
-// The causes of an answer that is not the expected one, as a table: each leaf names the answers that it needs, and the
-// first leaf whose needs are met is the cause. A new cause: its leaf here, its words in core/readiness/drills/webhook-advice.ts.
+// The causes of an unexpected answer, as a table: each leaf names the answers that it needs, and the first leaf whose
+// needs are met is the cause. A new cause: its leaf here, its words in core/readiness/drills/webhook-advice.ts.
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 import { CASE_NAMES, DRILL_CASES, type CaseName } from "../../readiness/drills/webhook.ts";
 import { GOOD_CASES, REORDERED_CASES, type AnswerKind, type AnswerPattern } from "./answers.ts";
@@ -52,7 +52,7 @@ const MISSIGNED_FORMS = ALL_NAMES.filter((name) => {
 const GUESSED_SECRETS = CASE_NAMES.filter((name) => typeof DRILL_CASES[name].secret === "function");
 const UNSIGNED_FORMS = CASE_NAMES.filter((name) => name.startsWith("unsigned_"));
 const FIRST_FORMS = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")));
-/** Forms that are sent after the first one that must be refused. */
+/** Forms that are sent after the first form that must be refused. */
 const LATER_FORMS = ALL_NAMES.filter((name) => !FIRST_FORMS.has(name));
 const REFUSABLE_FORMS = ALL_NAMES.filter((name) => DRILL_CASES[name].expected !== "2xx");
 const INVALID_FORMS = ALL_NAMES.filter((name) => DRILL_CASES[name].expected === "4xx");

@@ -72,7 +72,10 @@ type DrillEvents = {
   readonly order: OrderEvent | null;
 };
 
-/** A request with our header names, and the body in the store's dialect. Throws for a form of an order if there is no order. */
+/**
+ * A request with our header names, and the body in the store's dialect. Throws for a form of an order if there is no
+ * order.
+ */
 export function buildDrillRequest(
   form: Mutations,
   events: DrillEvents,

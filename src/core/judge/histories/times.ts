@@ -1,4 +1,4 @@
-// The histories of time: restarts, a customer who pays late, an API that is away for a while.
+// The histories of time: restarts, a customer who pays late, an API that is down for a while.
 import type { Words } from "../../language.ts";
 import type { History, Step } from "../step.ts";
 import {

@@ -44,7 +44,7 @@ const MAX_CAUSES = 2;
 const NEAR_SECONDS = 3600;
 const PARSED_BODY_SUMMARY = "The verified body is neither bytes nor text, but a parsed value.";
 
-/** The likeliest cause first. For the receiver only: a forger must not learn how close a signature came. */
+/** The causes, the likeliest first. For the receiver only: a forger must not learn how close a signature came. */
 export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
   const steps = diagnoseInSteps(options);
   for (;;) {
