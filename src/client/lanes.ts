@@ -5,10 +5,10 @@ export async function mapInLanes<Item, Result>(
   act: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  const leftItems = Array.from(items).entries();
-  const lane = async (): Promise<void> => {
-    for (const [at, item] of leftItems) results[at] = await act(item);
+  const remainingItems = Array.from(items).entries();
+  const runLane = async (): Promise<void> => {
+    for (const [index, item] of remainingItems) results[index] = await act(item);
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: lanes }, runLane));
   return results;
 }

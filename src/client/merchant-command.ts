@@ -14,8 +14,8 @@ type MerchantCommand = ShellCommand & {
 };
 
 /**
- * The only function that runs one. The command gets the ids of its checkout, and no token. `not_run`: it cannot be
- * started.
+ * The only function that runs a merchant's command. The command gets the ids of its checkout, and no token. `not_run`:
+ * the command could not be started.
  */
 export async function runMerchantCommand(
   { run }: Pick<World, "run">,
@@ -46,7 +46,7 @@ export function commandSaid({ ending, exitCode, stdout, stderr }: ShellResult): 
   const output = withoutFrames(stderr.trim() === "" ? stdout : stderr)
     .trim()
     .replaceAll(/\s+/g, " ");
-  // Redacted before it is cut: a secret whose beginning is cut off has no form by which it is known.
+  // Redacted before it is cut, because a secret without its beginning is not recognised.
   const text = redactSecrets(printable(output));
   // npm names the error first, Python last.
   const half = MAX_QUOTED_OUTPUT / 2;
@@ -54,7 +54,7 @@ export function commandSaid({ ending, exitCode, stdout, stderr }: ShellResult): 
   return ending === "aborted" ? factOf("killed", quoted) : factOf("exited", `${exitCode ?? "none"}`, quoted);
 }
 
-/** The output of a crash without the frames of its stack and Node's version, which follow the error in Node. */
+/** The output of a crash without the stack frames and version that Node prints after the error. */
 function withoutFrames(output: string): string {
   return output
     .split("\n")
@@ -62,7 +62,7 @@ function withoutFrames(output: string): string {
     .join("\n");
 }
 
-/** Matches placeholders, which are filled in within addresses and never within commands. */
+/** Placeholders, which are filled in in addresses but never in commands. */
 const PLACEHOLDER = /\{(order_id|session_id)\}/;
 
 /** Parses a command line of the merchant's. Refuses `{order_id}`: a shell would run the text of an id. */

@@ -11,17 +11,17 @@ type PollOptions<Result> = {
 
 const PAUSE_GROWTH = 1.5;
 
-/** Polls at least once, until an abort. Returns the last result. */
+/** Polls at least once, until a result is enough, the time is over, or the signal aborts. Returns the last result. */
 export async function poll<Result>(
   world: Pick<World, "sleep" | "monotonic">,
   read: () => Promise<Result>,
   options: PollOptions<Result>,
 ): Promise<Result> {
   const { firstPauseMs, maxPauseMs = firstPauseMs, signal } = options;
-  const until = world.monotonic() + options.waitMs;
+  const deadline = world.monotonic() + options.waitMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * PAUSE_GROWTH)) {
     const result = await read();
-    const leftMs = until - world.monotonic();
+    const leftMs = deadline - world.monotonic();
     if (options.isEnough(result) || leftMs <= 0 || signal.aborted) return result;
     await world.sleep(Math.min(leftMs, pauseMs), signal);
   }

@@ -14,7 +14,7 @@ import { sendWithRetries, type ApiRequest, type Exchange, type ExchangeOptions }
 export type ServiceTarget = {
   /** The URL with the version segment, without a trailing slash: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
-  /** The base URL of a sandbox whose port can change and whose key no other server may get; undefined while it is stopped. */
+  /** The base URL of a sandbox whose port can change and whose key no other server may get; undefined while the sandbox is stopped. */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
   /** The proxy for requests to the service, with user name and password. Default: none. */
@@ -23,7 +23,7 @@ export type ServiceTarget = {
   readonly service: string;
   /** The store of the key, if known; managed keys are derived from it. */
   readonly storeId: string | null;
-  /** If known (decision 96). Keys are not derived from it: a create keeps its key while no sandbox answers. */
+  /** The sandbox's instance id, if known (decision 96). Keys are not derived from it: a key stays while no sandbox answers. */
   readonly instance?: string | null;
   /** The User-Agent of the requests. Default: the User-Agent of all commands. */
   readonly agent?: string;
@@ -42,7 +42,7 @@ export type CreateResult =
       readonly end: "sent";
       readonly entry: JournalEntry;
       readonly exchange: Exchange;
-      /** There may be a checkout of which this client does not know, of this run or an earlier one. */
+      /** Whether this run or an earlier one may have created a checkout that this client does not know. */
       readonly inDoubt: boolean;
       /** Whether the answer is about a different checkout. */
       readonly mismatch: boolean;
@@ -59,34 +59,34 @@ export async function sendCreate(
 ): Promise<CreateResult> {
   const { intent, journal } = options;
   const body = JSON.stringify(intent.request);
-  const begunEntry = journal.begin(journalIntent(target, intent), body, world.now());
-  if (!begunEntry.ok) return { end: "not_sent", ...begunEntry.refusal };
+  const beginResult = journal.begin(journalIntent(target, intent), body, world.now());
+  if (!beginResult.ok) return { end: "not_sent", ...beginResult.refusal };
 
-  const entry = begunEntry.value;
+  const entry = beginResult.value;
   const request = buildCreateRequest(target, { endpoint: intent.endpoint, key: entry.key, body });
   const result = await sendWithRetries(world, request, options);
-  const mismatch = result.end === "success" && !answers(intent, result.response.data);
+  const mismatch = result.end === "success" && !isAnswerTo(intent, result.response.data);
   const inDoubt = (entry.inDoubt || result.uncertain) && !isProof(result);
   const settlement = mismatch ? undefined : settlementOf(result);
   const journalFailure = settlement && settle(journal, entry.key, { settlement, now: world.now() });
   return { end: "sent", entry, exchange: result, inDoubt, mismatch, journalFailure };
 }
 
-/** Settles an entry of the journal. Returns why that failed: a failure must not hide the service's answer. */
+/** Settles an entry of the journal. Returns an error's message, because an error must not hide the service's answer. */
 function settle(
   journal: Journal,
   key: string,
-  { settlement, now }: { readonly settlement: FinalAnswer; readonly now: number },
+  { settlement, now: locateUrl }: { readonly settlement: FinalAnswer; readonly now: number },
 ): string | undefined {
   try {
-    journal.settle(key, settlement, now);
+    journal.settle(key, settlement, locateUrl);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
 }
 
-function answers({ endpoint, request }: RequestedCreate, checkout: CheckoutWire): boolean {
+function isAnswerTo({ endpoint, request }: RequestedCreate, checkout: CheckoutWire): boolean {
   const object = endpoint === "orders" ? "order" : "checkout_session";
   if (checkout.object !== object || checkout.order_id !== request.order_id) return false;
   if (!("amount_minor" in request)) return true;
@@ -154,11 +154,11 @@ function addressOf(
 ): Pick<ApiRequest, "url" | "locate" | "proxy"> {
   const url = `${baseUrl}${path}`;
   if (locate === undefined) return { url, proxy };
-  const now = (): string | undefined => {
+  const locateUrl = (): string | undefined => {
     const origin = locate();
     return origin && `${origin}${path}`;
   };
-  return { url, locate: now };
+  return { url, locate: locateUrl };
 }
 
 function authorization({ apiKey, agent }: ServiceTarget): Record<string, string> {

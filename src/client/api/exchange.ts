@@ -17,7 +17,7 @@ export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "p
 };
 
 /** The end of an exchange that no further attempt would change. */
-type Final =
+type FinalResult =
   | { readonly end: "success"; readonly status: number; readonly response: CheckoutResponse }
   | {
       readonly end: "refusal";
@@ -40,12 +40,12 @@ export type Exchange = {
   /** Whether an attempt may have reached the service without a final answer, so that its effect is unknown. */
   readonly uncertain: boolean;
   readonly headers: Readonly<Record<string, string>>;
-} & (Final | ({ readonly end: "gave_up" } & Failure));
+} & (FinalResult | ({ readonly end: "gave_up" } & Failure));
 
 export type ExchangeObserver = {
   readonly onAttempt?: (request: ApiRequest) => void;
   readonly onAnswer?: (result: OutboundResult) => void;
-  readonly onRetry?: (why: string, delayMs: number) => void;
+  readonly onRetry?: (reason: string, delayMs: number) => void;
 };
 
 export type ExchangeOptions = {
@@ -56,7 +56,7 @@ export type ExchangeOptions = {
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** Repeats the same request after a failure that can pass (decision 56); its key makes that safe. */
+/** Repeats the same request after a transient failure (decision 56); its key makes the repetition safe. */
 export async function sendWithRetries(
   world: Pick<World, "send" | "sleep" | "random" | "now">,
   request: ApiRequest,
@@ -89,16 +89,16 @@ async function attemptOnce(
   { policy: { timeoutMs }, signal, observer }: ExchangeOptions,
 ): Promise<OutboundResult> {
   const url = locate === undefined ? request.url : locate();
-  if (url === undefined) return NOT_THERE;
+  if (url === undefined) return NOT_RUNNING;
   observer?.onAttempt?.({ ...request, url });
   // The service can distinguish requests of this program's commands from requests of the merchant's client.
   const headers = { "User-Agent": COMMAND_AGENT, ...request.headers };
   return send({ ...request, url, headers, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
 }
 
-const NOT_THERE = { ok: false, failure: "unreachable", message: "the sandbox is not running" } as const;
+const NOT_RUNNING = { ok: false, failure: "unreachable", message: "the sandbox is not running" } as const;
 
-type Verdict = Final | ({ readonly end: "again"; readonly uncertain: boolean } & Failure);
+type Verdict = FinalResult | ({ readonly end: "again"; readonly uncertain: boolean } & Failure);
 
 function judge(result: OutboundResult, now: number): Verdict {
   if (!result.ok) {
@@ -128,13 +128,13 @@ function judge(result: OutboundResult, now: number): Verdict {
     });
   }
   const { error, request_id: requestId } = outcome.data;
-  if (!isPassing(status, error.code)) return { end: "refusal", status, error, requestId };
+  if (!isTransient(status, error.code)) return { end: "refusal", status, error, requestId };
   // A rate limiter refuses a request before it has an effect; other failures can come after.
   return retryVerdict({ ...error, uncertain: status !== 429, status, retryAfterMs });
 }
 
 /** Whether a later attempt can have another answer. */
-function isPassing(status: number, code: string): boolean {
+function isTransient(status: number, code: string): boolean {
   return status === 408 || status === 429 || status >= 500 || code === "idempotency_in_progress";
 }
 

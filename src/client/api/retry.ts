@@ -1,6 +1,6 @@
 /** Number of retries and timeout of a request; times in milliseconds. */
 export type RetryPolicy = {
-  /** Attempts after the first one. */
+  /** Number of attempts after the first. */
   readonly retries: number;
   /** Timeout of each attempt, from the start of the connection to the last byte of the answer. */
   readonly timeoutMs: number;
@@ -14,12 +14,12 @@ const MAX_DELAY_MS = 5000;
 /** Maximum `Retry-After` to wait for; after a longer one, the command ends and prints when to repeat it. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
-/** Exponential from 200 ms to 5 s, its upper half random; never shorter than requested. `failedAttempts`: from 1. */
+/** Exponential from 200 ms to 5 s, the upper half random; at least `retryAfterMs`. `failedAttempts`: from 1. */
 export function retryDelayMs(
   failedAttempts: number,
   hints: { random: number; retryAfterMs: number },
 ): number {
   const ceiling = Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** (failedAttempts - 1));
-  const jittered = ceiling / 2 + (ceiling / 2) * hints.random;
-  return Math.max(jittered, hints.retryAfterMs);
+  const delayMs = ceiling / 2 + (ceiling / 2) * hints.random;
+  return Math.max(delayMs, hints.retryAfterMs);
 }

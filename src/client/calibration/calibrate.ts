@@ -15,15 +15,15 @@ import type { OutboundResult, World } from "../../world.ts";
 import type { ServiceTarget } from "../api/client.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs } from "../api/retry.ts";
 
-type Calibrated =
+type CalibrationResult =
   | ({ readonly end: "done" } & ProbeResults)
   | { readonly end: "not_this_service" | "live" | "refused" | "unavailable"; readonly message: string };
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 /** Maximum number of requests for one probe. */
-const MAX_TRIES = 5;
+const MAX_ATTEMPTS = 5;
 /** The pause before each request of a service that limits the rate, in milliseconds. */
-const SPREAD_MS = { least: 250, most: 2000 };
+const LIMITED_PAUSE_MS = { least: 250, most: 2000 };
 /** Maximum time that a run spends on waiting for a service, in milliseconds. */
 const MAX_WAIT_MS = 10 * 60_000;
 
@@ -39,7 +39,7 @@ export async function calibrate(
   world: CalibrationWorld,
   target: ServiceTarget,
   options: Omit<ProbeOptions, "pace"> & { readonly run: string },
-): Promise<Calibrated> {
+): Promise<CalibrationResult> {
   const answers = new Map<string, ProbeAnswer>();
   const missedProbes = new Map<string, string>();
   const pace = createPace();
@@ -47,16 +47,16 @@ export async function calibrate(
     if (options.signal.aborted) break;
     const request = requestOf(options.run, answers);
     if (request === undefined) continue;
-    const askResult = await askPatiently(world, target, { ...options, request, pace });
-    const { result } = askResult;
+    const lastAnswer = await askPatiently(world, target, { ...options, request, pace });
+    const { result } = lastAnswer;
     if (name === FIRST_PROBE) {
       const stopReason = reasonToStop(result);
       if (stopReason !== undefined) return stopReason;
     }
     if (isLive(result)) return LIVE;
-    const answer = usableAnswer(request, askResult);
-    if (answer !== undefined) answers.set(name, name === REPLAY_PROBE ? answer : withoutMark(answer));
-    const reason = passingReason(result);
+    const answer = usableAnswer(request, lastAnswer);
+    if (answer !== undefined) answers.set(name, name === REPLAY_PROBE ? answer : withoutReplayMark(answer));
+    const reason = transientReason(result);
     if (reason !== undefined) missedProbes.set(name, reason);
   }
   return { end: "done", answers, missed: missedProbes };
@@ -84,26 +84,26 @@ export async function sendProbe(
   return usableAnswer(options.request, await askPatiently(world, target, options));
 }
 
-/** The last answer to a request, and whether an earlier request may have had an effect. */
-type Asked = { readonly result: OutboundResult; readonly resent: boolean };
+/** The last answer to a probe, and whether an earlier attempt may have had an effect. */
+type LastAnswer = { readonly result: OutboundResult; readonly resent: boolean };
 
 async function askPatiently(
   world: CalibrationWorld,
   target: ServiceTarget,
   options: ProbeOptions & { readonly request: ProbeRequest },
-): Promise<Asked> {
+): Promise<LastAnswer> {
   const { pace, signal } = options;
   let wasResent = false;
   await pauseBetween(world, options, pace.pauseMs);
   for (let tries = 1; ; tries += 1) {
     const result = await ask(world, target, options);
-    if (signal.aborted || passingReason(result) === undefined) return { result, resent: wasResent };
+    if (signal.aborted || transientReason(result) === undefined) return { result, resent: wasResent };
     const retryAfterMs = result.ok ? parseRetryAfter(result.headers["retry-after"], world.now()) : 0;
     const isLimited = result.ok && result.status === 429;
-    const { least, most } = SPREAD_MS;
+    const { least, most } = LIMITED_PAUSE_MS;
     if (isLimited) pace.pauseMs = Math.min(most, Math.max(least, pace.pauseMs * 2, retryAfterMs));
     const delayMs = Math.max(retryDelayMs(tries, { random: world.random(), retryAfterMs }), pace.pauseMs);
-    if (tries === MAX_TRIES || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.leftMs)
+    if (tries === MAX_ATTEMPTS || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.leftMs)
       return { result, resent: wasResent };
     wasResent ||= !isLimited;
     await pauseBetween(world, options, delayMs);
@@ -122,7 +122,7 @@ async function pauseBetween(
 }
 
 /** Why a later request can have another answer; undefined if the answer is final. */
-function passingReason(result: OutboundResult): string | undefined {
+function transientReason(result: OutboundResult): string | undefined {
   if (!result.ok) return `there was no answer: ${result.message}`;
   const { status, headers } = result;
   const retryText = headers["retry-after"] === undefined ? "" : `, Retry-After: ${headers["retry-after"]}`;
@@ -130,24 +130,24 @@ function passingReason(result: OutboundResult): string | undefined {
   return status >= 500 ? `the service failed: ${status}${retryText}` : undefined;
 }
 
-/** Not a 429, a 5xx, a failed connection, or a 403 to a create: a key without a scope proves nothing. */
-function usableAnswer({ method }: ProbeRequest, { result, resent }: Asked): ProbeAnswer | undefined {
-  if (!result.ok || passingReason(result) !== undefined) return undefined;
+/** Undefined for a 429, a 5xx, a failed connection, and a 403 to a create: a key without a scope proves nothing. */
+function usableAnswer({ method }: ProbeRequest, { result, resent }: LastAnswer): ProbeAnswer | undefined {
+  if (!result.ok || transientReason(result) !== undefined) return undefined;
   if (method === "POST" && result.status === 403) return undefined;
   const answer = parseProbeAnswer(result);
   return resent ? { ...answer, resent } : answer;
 }
 
-/** A create that was sent again may be answered as a replay, although it is the first of its key in the run. */
-function withoutMark(answer: ProbeAnswer): ProbeAnswer {
+/** Removes the replay header of a create that was sent again: the service may have processed the lost attempt. */
+function withoutReplayMark(answer: ProbeAnswer): ProbeAnswer {
   if (answer.resent !== true) return answer;
   const { [REPLAYED]: _mark, ...headers } = answer.headers;
   return { ...answer, headers };
 }
 
-function reasonToStop(result: OutboundResult): Exclude<Calibrated, { end: "done" }> | undefined {
-  const passing = passingReason(result);
-  if (passing !== undefined) return { end: "unavailable", message: `${passing}; nothing was observed` };
+function reasonToStop(result: OutboundResult): Exclude<CalibrationResult, { end: "done" }> | undefined {
+  const reason = transientReason(result);
+  if (reason !== undefined) return { end: "unavailable", message: `${reason}; nothing was observed` };
   const answer = parseProbeAnswer(result as Extract<OutboundResult, { ok: true }>);
   const { livemode, id } = checkoutInAnswer(answer);
   if (livemode === false || isLive(result)) return undefined;
@@ -172,11 +172,11 @@ function isLive(result: OutboundResult): boolean {
 /** Whether an answer, of any status, says anywhere that it is about real money. */
 export function isLiveAnswer(answer: ProbeAnswer | undefined): boolean {
   // No recursion: a foreign service decides how deep its answer is.
-  const leftValues: unknown[] = [answer?.body];
-  for (let value = leftValues.pop(); value !== undefined; value = leftValues.pop()) {
+  const remainingValues: unknown[] = [answer?.body];
+  for (let value = remainingValues.pop(); value !== undefined; value = remainingValues.pop()) {
     if (typeof value !== "object" || value === null) continue;
     for (const [name, item] of Object.entries(value)) {
-      if (name !== "livemode") leftValues.push(item);
+      if (name !== "livemode") remainingValues.push(item);
       else if (item === true || item === "true") return true;
     }
   }

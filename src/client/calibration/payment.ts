@@ -30,7 +30,7 @@ export const MAX_RETRIEVES = 4;
 
 export type PaymentOptions = Omit<ProbeOptions, "pace">;
 
-/** At most 15 minutes, and 1 minute after the payment. The order is retrieved after a request has come. */
+/** Waits at most 15 minutes for the payment and 1 minute after it. Retrieves the order when a request has arrived. */
 export async function awaitPayment(
   world: CalibrationWorld & Pick<World, "monotonic">,
   target: ServiceTarget,
@@ -51,12 +51,13 @@ export async function awaitPayment(
     const request = { method: "GET", path: retrievePath(id) } as const;
     retrieveAnswer = (await sendProbe(world, target, { ...options, pace, request })) ?? retrieveAnswer;
     // Nothing more is sent to a service with real money.
-    if (isOver(retrieveAnswer) || isLiveAnswer(retrieveAnswer)) endedAt ??= world.monotonic();
+    if (isEnded(retrieveAnswer) || isLiveAnswer(retrieveAnswer)) endedAt ??= world.monotonic();
   };
   const look = async (): Promise<void> => {
-    const now = countEvents(receiver) + (receiver.visit() === undefined ? 0 : 1);
-    if (now > receivedCount && endedAt === undefined && retrieves < MAX_RETRIEVES - 1) await retrieve();
-    receivedCount = now;
+    const currentCount = countEvents(receiver) + (receiver.visit() === undefined ? 0 : 1);
+    if (currentCount > receivedCount && endedAt === undefined && retrieves < MAX_RETRIEVES - 1)
+      await retrieve();
+    receivedCount = currentCount;
   };
   const isEnough = (): boolean =>
     options.signal.aborted ||
@@ -71,7 +72,7 @@ function countEvents(receiver: CalibrationReceiver): number {
   return new Set(receiver.deliveries().map(({ body }) => Buffer.from(body).toString("latin1"))).size;
 }
 
-function isOver(answer: ProbeAnswer | undefined): boolean {
+function isEnded(answer: ProbeAnswer | undefined): boolean {
   const status = STATUSES.find((candidate) => candidate === checkoutInAnswer(answer)["status"]);
   return status !== undefined && isFinal(status);
 }
@@ -79,12 +80,13 @@ function isOver(answer: ProbeAnswer | undefined): boolean {
 /** Whether everything has arrived: a second attempt of the first event, the payment's event, and the payer. */
 function isComplete(receiver: CalibrationReceiver): boolean {
   const deliveries = receiver.deliveries();
-  const [first] = deliveries;
-  const isAgain = deliveries.some(
-    (delivery) => delivery !== first && Buffer.compare(delivery.body, first?.body ?? delivery.body) === 0,
+  const [firstDelivery] = deliveries;
+  const hasSecondAttempt = deliveries.some(
+    (delivery) =>
+      delivery !== firstDelivery && Buffer.compare(delivery.body, firstDelivery?.body ?? delivery.body) === 0,
   );
-  const isTold = deliveries.some(
+  const hasPaymentEvent = deliveries.some(
     ({ body, answered }) => answered < 300 && Buffer.from(body).includes(`"${PAID_STATUS}"`),
   );
-  return isAgain && isTold && receiver.visit() !== undefined;
+  return hasSecondAttempt && hasPaymentEvent && receiver.visit() !== undefined;
 }

@@ -9,7 +9,7 @@ export type CalibrationReceiver = ReturnType<typeof createCalibrationReceiver>;
 /** Maximum number of requests kept for one order, in case a sender never stops. */
 const MAX_DELIVERIES = 100;
 
-/** Refuses the first event with 503, once, so that the service attempts it again. Other events are not kept. */
+/** Answers the order's first event with 503, so that the service attempts it again. Keeps no events of other orders. */
 export function createCalibrationReceiver(
   { now }: Pick<World, "now">,
   { orderId, hosts }: { readonly orderId: string; readonly hosts: AllowedHosts },
@@ -23,15 +23,16 @@ export function createCalibrationReceiver(
     if (method === "POST" && headerValues(rawHeaders, "origin").length > 0)
       return plainAnswer(403, "not allowed here");
     const path = target.split("?")[0];
-    const delivery = { at: now(), method, target, rawHeaders, body };
+    const receivedRequest = { at: now(), method, target, rawHeaders, body };
     if (method === "POST" && path === HOOK_PATH) {
       const isOfOrder = Buffer.from(body).includes(orderId);
       const status = isOfOrder && deliveries.length === 0 ? 503 : 204;
-      if (isOfOrder && deliveries.length < MAX_DELIVERIES) deliveries.push({ ...delivery, answered: status });
+      if (isOfOrder && deliveries.length < MAX_DELIVERIES)
+        deliveries.push({ ...receivedRequest, answered: status });
       return status === 503 ? plainAnswer(503, "once more, please") : { status: 204, headers: {}, body: "" };
     }
     if (method === "GET" && (path === RETURN_PATH || target.includes(orderId))) {
-      if (target.includes(orderId)) visit ??= { ...delivery, answered: 200 };
+      if (target.includes(orderId)) visit ??= { ...receivedRequest, answered: 200 };
       return plainAnswer(200, "The calibration has seen this return. This page can be closed.");
     }
     return plainAnswer(404, "not found");
@@ -42,7 +43,7 @@ export function createCalibrationReceiver(
   };
   return {
     service,
-    /** The requests about its order that it has received. */
+    /** The received deliveries of the order's events. */
     deliveries: (): readonly ReceivedRequest[] => deliveries,
     /** The first return of the payer. */
     visit: () => visit,

@@ -35,7 +35,7 @@ export type ControlTarget = {
   readonly storeId?: string | undefined;
   /** The lease of the calls: they are refused when it has ended. Default: none. */
   readonly leaseId?: string;
-  /** In milliseconds. Default: 30 s. A wait that the call requests is added. */
+  /** Timeout in milliseconds. Default: 30 s. A call's `waitMs` is added. */
   readonly timeoutMs?: number | undefined;
 };
 
@@ -106,7 +106,7 @@ export function buildControlRequest<Name extends OperationName>(
   };
 }
 
-/** Fixed for operations that may take long: a started one continues in the sandbox anyway. */
+/** The timeout is fixed for long operations, because the sandbox continues them after a timeout. */
 function timeoutOf<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,
@@ -153,8 +153,8 @@ function readAnswer<Name extends OperationName>(
 }
 
 function queryOf(fields: Readonly<Record<string, unknown>> | undefined): string {
-  const givenFields = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
-  return givenFields.length === 0
+  const definedFields = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined);
+  return definedFields.length === 0
     ? ""
-    : `?${new URLSearchParams(givenFields.map(([name, value]) => [name, String(value)])).toString()}`;
+    : `?${new URLSearchParams(definedFields.map(([name, value]) => [name, String(value)])).toString()}`;
 }

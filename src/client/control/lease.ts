@@ -19,7 +19,7 @@ type LeaseWorld = Pick<World, "send" | "after">;
 /** Timeout for opening a lease, in milliseconds. */
 const OPEN_TIMEOUT_MS = 30_000;
 
-/** A result counts only if the lease was held to the end. The end of this process ends it too (decision 66). */
+/** A result counts only if the lease was held to the end. The lease also ends with this process (decision 66). */
 export async function withLease<Value>(
   world: LeaseWorld,
   target: ControlTarget,

@@ -12,20 +12,20 @@ type WaitWorld = Pick<World, "send" | "sleep" | "monotonic">;
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1000;
 
-/** At the timeout the list is empty. The sandbox delays each answer (long poll). */
+/** Waits for events by long polling; after the timeout the list is empty. */
 export async function waitForEvents(
   world: WaitWorld,
   target: ControlTarget,
   options: WaitLimits & { readonly query: RequestOf<"listEvents"> },
 ): Promise<ControlResult<AnswerOf<"listEvents">>> {
   const { query, signal } = options;
-  const until = world.monotonic() + options.waitMs;
+  const deadline = world.monotonic() + options.waitMs;
   for (;;) {
-    const leftMs = Math.max(0, Math.ceil(until - world.monotonic()));
+    const leftMs = Math.max(0, Math.ceil(deadline - world.monotonic()));
     const body = { ...query, waitMs: Math.min(leftMs, MAX_EVENT_WAIT_MS) };
     const eventList = await callControl(world, target, { name: "listEvents", body, signal });
     if (eventList.end !== "success" || eventList.value.events.length > 0) return eventList;
-    if (world.monotonic() >= until) return eventList;
+    if (world.monotonic() >= deadline) return eventList;
   }
 }
 

@@ -1,4 +1,4 @@
-// The shop and the sandbox of a run, and what a run knows of an order. Steps that use them: client/judge/play.ts.
+// The shop and the sandbox of a run, and the state of each purchase. Steps that use them: client/judge/play.ts.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
@@ -16,7 +16,7 @@ import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
 import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
 import { createCookieJar, type CookieJar } from "./cookies.ts";
-import type { JudgedEndpoint, SentAs } from "./events.ts";
+import type { JudgedEndpoint, EventVariant } from "./events.ts";
 import type { ServedShop } from "./served-shop.ts";
 import {
   BROWSER_HEADERS,
@@ -46,17 +46,17 @@ export type JudgedShop = {
   readonly commandTimeoutMs?: number | undefined;
   /** The kinds of the orders that the run creates. */
   readonly kinds?: readonly CheckoutObject[] | undefined;
-  /** If it is missing, only the orders are judged. */
+  /** Without a view, only the orders are judged. */
   readonly view?: OrderViewSource | undefined;
   /** The `Cookie` header of a signed-in customer. */
   readonly cookie?: string | undefined;
   readonly returnUrl?: string | undefined;
   /** Returns as a customer, instead of opening a page. */
   readonly returns?: ((checkout: ViewedCheckout) => Promise<unknown>) | undefined;
-  /** Kills other processes that create orders: none, or all of a served shop, which is restarted. */
+  /** Kills the shop's processes that create orders, besides a command that is running; a served shop is restarted. */
   readonly kill?: (() => Promise<void>) | undefined;
-  readonly restart?: ((how?: "stop") => Promise<void>) | undefined;
-  /** A shop that the run serves: each end by itself, and a function that starts it again afterwards. */
+  readonly restart?: ((mode?: "stop") => Promise<void>) | undefined;
+  /** A shop that the run serves: its unexpected ends, and the function that starts it again afterwards. */
   readonly served?: Pick<ServedShop, "endings" | "revive" | "isDown"> | undefined;
   readonly orderIdOf?: RegExp | undefined;
   readonly settleMs?: number | undefined;
@@ -76,25 +76,25 @@ export type Bench = {
   readonly signal: AbortSignal;
   /** The results of the plain purchase. */
   readonly recording: Recording;
-  /** Lets creates whose checkouts are found by comparing lists run one after the other. */
-  readonly alone: <Value>(work: () => Promise<Value>) => Promise<Value>;
+  /** Runs work after earlier work: creates whose checkouts are found by comparing lists must not overlap. */
+  readonly runAlone: <Value>(work: () => Promise<Value>) => Promise<Value>;
   readonly noted: {
-    /** The endpoints to which it delivers, known since its first delivery. */
+    /** The endpoints to which the run delivers, read at its first delivery. */
     endpoints?: readonly JudgedEndpoint[];
-    /** The events that it has delivered: a stored event never changes. */
+    /** The events that the run has delivered: a stored event never changes. */
     readonly events: Map<string, Promise<EventEntry>>;
     /** Places where a secret was seen. `viewError`: why the view could not be read. */
     readonly secrets: Set<SecretPlace>;
     /** The cart of each checkout. */
     readonly carts: Map<string, string>;
     viewError?: unknown;
-    /** Whether the shop was seen to begin no attempt after an end, and none since. */
+    /** Whether the shop once refused another attempt after an order ended, and has started none since. */
     sellsOnce?: boolean;
   };
   /** Resolves when the other histories have ended. */
-  readonly others?: Promise<unknown>;
+  readonly othersDone?: Promise<unknown>;
   /** Waits while the next history that needs the whole shop runs. */
-  readonly aside?: Aside;
+  readonly stepAside?: Aside;
   /** Set in a run of a search: the store's clock is moved, so that nothing is waited for. */
   readonly search?: SearchedStore;
   /** The names in which the store's events are sent. Default: ours. */
@@ -110,9 +110,9 @@ export function dialectFact({ dialect }: Pick<Bench, "dialect">, isPlain: boolea
 /** The store of a search: its own store, or the store of a running shop, in which it uses only one order and endpoint. */
 export type SearchedStore = { readonly isOwn: boolean; readonly endpointId?: string };
 
-/** The shop's own run, as the plain purchase has shown it. */
+/** The facts about a shop that the plain purchase has shown. */
 export type Recording = {
-  /** Whether the shop's order_id is the purchase's. If not, the checkouts that are new in the store are the shop's. */
+  /** Whether the shop uses the purchase's order_id. If not, new checkouts in the store count as the shop's. */
   readonly hasSameId: boolean;
   /** The end of the order_id after the purchase's id, such as `-1`. */
   readonly suffix: string;
@@ -123,9 +123,9 @@ export type Recording = {
   readonly namesCheckout: boolean;
   /** The slowest answer to an event, in milliseconds. */
   readonly answerMs: number;
-  /** Whether it learns of payments from the API alone: the store has no endpoint. */
+  /** Whether the shop learns of payments from the API alone, because the store has no endpoint. */
   readonly isWithoutEvents?: boolean;
-  /** Whether it refuses an event that it has accepted before. */
+  /** Whether the shop refuses an event that it has accepted before. */
   readonly refusesAgain?: boolean;
 };
 
@@ -139,14 +139,14 @@ export const NOTHING_KNOWN: Recording = {
   answerMs: 0,
 };
 
-type Listed = AnswerOf<"listCheckouts">["checkouts"][number];
+type ListedCheckout = AnswerOf<"listCheckouts">["checkouts"][number];
 
-/** A bench before its run has shown anything. */
+/** Creates the bench of a run that has shown nothing yet. */
 export function createBench(
   givenParts: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
-  const notedValues = { secrets: new Set<SecretPlace>(), carts: new Map(), events: new Map() };
-  return { leaseId: "", recording: NOTHING_KNOWN, alone: oneAtATime(), noted: notedValues, ...givenParts };
+  const notes = { secrets: new Set<SecretPlace>(), carts: new Map(), events: new Map() };
+  return { leaseId: "", recording: NOTHING_KNOWN, runAlone: oneAtATime(), noted: notes, ...givenParts };
 }
 
 /** A purchase and its checkouts, oldest first. */
@@ -155,28 +155,28 @@ export type Purchase = {
   readonly cartId: string;
   /** The kind of an order that the run creates. */
   readonly kind: CheckoutObject;
-  checkouts: readonly Listed[];
+  checkouts: readonly ListedCheckout[];
   /** Checkouts that another system has created. */
   foreign: ReadonlySet<string>;
-  paid: Listed | undefined;
+  paid: ListedCheckout | undefined;
   isTold: boolean;
-  /** Whether another purchase got its checkout. */
+  /** Whether the shop returned the checkout of another purchase. */
   isShared?: boolean;
-  /** Whether its customer has got no payment page. */
+  /** Whether the customer has not got the address of the payment page. */
   isUnknown?: boolean;
-  /** The service's own deliveries, when nothing is due any more. */
+  /** The service's own deliveries, set when none is due any more. */
   deliveries?: readonly ObservedDelivery[];
-  creates: number;
-  /** Events that got no 2xx yet. */
-  open: readonly {
+  createCount: number;
+  /** Events without a 2xx answer so far. */
+  openEvents: readonly {
     readonly eventId: string;
     readonly type: string;
     readonly checkoutId: string;
-    readonly sent: SentAs;
+    readonly variant: EventVariant;
     readonly got: SaidValue;
   }[];
-  /** The run's own deliveries about it, by the monotonic clock. */
-  readonly sent: { readonly at: number; readonly text: string }[];
+  /** The run's own deliveries for this purchase; times by the monotonic clock. */
+  readonly ownDeliveries: { readonly at: number; readonly text: string }[];
   /** The first event that was accepted. */
   event?: { readonly eventId: string; readonly type: string };
   /** Duration of the last visit of the return page, in milliseconds. */
@@ -193,14 +193,14 @@ export type CreateRun = {
   readonly isDone: boolean;
   readonly got: SaidValue;
   readonly text: string;
-  /** Whether it names an order that does not exist, or another payment page. */
+  /** Whether the output names an order that does not exist, or another payment page. */
   readonly isWrong?: boolean;
 };
 
 /** Default timeout of a command that creates an order, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 16_384;
-const NEWEST = 100;
+const MAX_LISTED = 100;
 const UUIDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Purchase {
@@ -211,15 +211,15 @@ export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Pur
     foreign: new Set(),
     paid: undefined,
     isTold: false,
-    creates: 0,
-    open: [],
-    sent: [],
+    createCount: 0,
+    openEvents: [],
+    ownDeliveries: [],
     cookies: createCookieJar(),
   };
 }
 
 /** The checkout that the customer sees last. */
-export function lastCheckout({ checkouts }: Purchase): Listed {
+export function lastCheckout({ checkouts }: Purchase): ListedCheckout {
   const checkout = checkouts.at(-1);
   if (checkout === undefined) throw new NoOrder(factOf("made_no_order"));
   return checkout;
@@ -230,24 +230,24 @@ export function viewedCheckout(
   purchase: Purchase,
   { hasSameId }: Partial<Pick<Bench["recording"], "hasSameId">> = {},
 ): ViewedCheckout {
-  const ownList = ownCheckouts(purchase);
-  const [first] = ownList;
-  const order = purchase.paid ?? ownList.at(-1) ?? { id: "", orderId: purchase.cartId };
+  const ownCheckoutList = ownCheckouts(purchase);
+  const [first] = ownCheckoutList;
+  const order = purchase.paid ?? ownCheckoutList.at(-1) ?? { id: "", orderId: purchase.cartId };
   return hasSameId === true && first !== undefined ? { ...order, orderId: first.orderId } : order;
 }
 
-/** Thrown if a history cannot be played, such as without an order. */
+/** Thrown if a history cannot be played, for example because the shop created no order. */
 export class NoOrder extends Error {
   override readonly name = "NoOrder";
-  readonly said: SaidValue;
+  readonly reason: SaidValue;
 
-  constructor(said: SaidValue) {
-    super(englishOf(said));
-    this.said = said;
+  constructor(reason: SaidValue) {
+    super(englishOf(reason));
+    this.reason = reason;
   }
 }
 
-/** Lets the shop create an order some times at once, and finds the checkouts that it created. */
+/** Lets the shop create an order, `times` times at once, and finds the new checkouts. */
 export async function createOrders(
   bench: Bench,
   purchase: Purchase,
@@ -265,12 +265,12 @@ export async function createOrders(
 ): Promise<readonly CreateRun[]> {
   const { shop, recording, call, search, noted } = bench;
   const { create } = shop;
-  purchase.creates += 1;
+  purchase.createCount += 1;
   if (create === undefined) {
     if (purchase.checkouts.length > 0) return [];
-    const takenOrder = await shop.takeOrder?.(purchase.cartId, purchase.kind);
-    if (takenOrder === undefined) throw new NoOrder(factOf("no_more_orders"));
-    purchase.checkouts = await listOrders(call, { orderId: takenOrder.orderId });
+    const freeOrder = await shop.takeOrder?.(purchase.cartId, purchase.kind);
+    if (freeOrder === undefined) throw new NoOrder(factOf("no_more_orders"));
+    purchase.checkouts = await listOrders(call, { orderId: freeOrder.orderId });
     return [{ hasEnded: true, isDone: true, got: "", text: "" }];
   }
   const signal = kill === undefined ? bench.signal : AbortSignal.any([bench.signal, kill]);
@@ -278,10 +278,10 @@ export async function createOrders(
   const run = (): Promise<CreateRun> => runCreate({ ...bench, signal }, create, { ...purchase, timeoutMs });
   const runs = (): Promise<readonly CreateRun[]> => Promise.all(Array.from({ length: times }, run));
   const isOfOther = (id: string): boolean => (noted.carts.get(id) ?? cartId) !== cartId;
-  const add = (checkouts: readonly Listed[], ranCreates: readonly CreateRun[]): void => {
+  const add = (checkouts: readonly ListedCheckout[], createRuns: readonly CreateRun[]): void => {
     purchase.checkouts = mergeLists(purchase.checkouts, checkouts);
     // A page that also lists other orders proves nothing.
-    const namedIds = new Set(ranCreates.filter(({ isDone }) => isDone).flatMap(idsIn));
+    const namedIds = new Set(createRuns.filter(({ isDone }) => isDone).flatMap(idsIn));
     const onlyIds = namedIds.size === 1 ? [...namedIds] : [];
     const shownIds = purchase.checkouts.length > 0 ? checkouts.map(({ id }) => id) : onlyIds;
     if (shownIds.some(isOfOther)) purchase.isShared = true;
@@ -298,7 +298,7 @@ export async function createOrders(
     add((await Promise.all([...ids].map((q) => listOrders(call, { q })))).flat(), latestRuns);
     return latestRuns;
   }
-  return bench.alone(async () => {
+  return bench.runAlone(async () => {
     const knownIds = new Set((await listOrders(call, {})).map(({ id }) => id));
     const newRuns = await runs();
     const namedOrder = newRuns.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
@@ -322,8 +322,8 @@ function idsIn({ text }: CreateRun): readonly string[] {
 async function listOrders(
   call: CallOperation,
   filter: { readonly orderId?: string; readonly q?: string },
-): Promise<readonly Listed[]> {
-  const { checkouts } = await call({ name: "listCheckouts", body: { ...filter, limit: NEWEST } });
+): Promise<readonly ListedCheckout[]> {
+  const { checkouts } = await call({ name: "listCheckouts", body: { ...filter, limit: MAX_LISTED } });
   return checkouts.toReversed();
 }
 
@@ -334,18 +334,23 @@ export async function refresh({ call, search }: Bench, purchase: Purchase): Prom
     purchase.checkouts = mergeLists(purchase.checkouts, await listOrders(call, filter));
 }
 
-function mergeLists(knownList: readonly Listed[], newerList: readonly Listed[]): readonly Listed[] {
-  const states = new Map([...knownList, ...newerList].map((checkout) => [checkout.id, checkout] as const));
-  return [...states.values()];
+function mergeLists(
+  knownCheckouts: readonly ListedCheckout[],
+  newerCheckouts: readonly ListedCheckout[],
+): readonly ListedCheckout[] {
+  const byId = new Map(
+    [...knownCheckouts, ...newerCheckouts].map((checkout) => [checkout.id, checkout] as const),
+  );
+  return [...byId.values()];
 }
 
 /** The checkouts that can still be paid or are paid, except checkouts of another system. */
-export function liveCheckouts(purchase: Purchase): readonly Listed[] {
+export function liveCheckouts(purchase: Purchase): readonly ListedCheckout[] {
   return ownCheckouts(purchase).filter(({ status }) => status === "succeeded" || !isFinal(status));
 }
 
 /** The checkouts that the shop has created. */
-export function ownCheckouts({ checkouts, foreign }: Purchase): readonly Listed[] {
+export function ownCheckouts({ checkouts, foreign }: Purchase): readonly ListedCheckout[] {
   return checkouts.filter(({ id }) => !foreign.has(id));
 }
 

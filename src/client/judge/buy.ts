@@ -31,15 +31,15 @@ const REFUSED_TIMEOUT_MS = 20_000;
 const MAX_RUNS = 4;
 const SEARCH_RUNS = 2;
 /** Pause in milliseconds, after which a key that is derived from the time in seconds, or kept for two seconds, differs. */
-const AGAIN_MS = 2500;
-/** The same pause after a kill: a key may be derived from ten seconds, too. */
-const AGAIN_AFTER_KILL_MS = 10_500;
-/** Part of a `Retry-After` after which a client may come back: clocks differ. */
+const REPEAT_PAUSE_MS = 2500;
+/** The same pause after a kill: a key may also be derived from the time in units of ten seconds. */
+const PAUSE_AFTER_KILL_MS = 10_500;
+/** Time after a rate-limited create, in milliseconds, within which another one ignores its `Retry-After`. */
 const EARLY_MS = 500;
 /** Faults after which a client has seen the status of its answer. */
-const CUT: ReadonlySet<string> = new Set(["truncate", "empty"]);
+const CUT_ACTIONS: ReadonlySet<string> = new Set(["truncate", "empty"]);
 /** In a search, also faults after which the client may have stopped waiting. */
-const CUT_OR_LATE: ReadonlySet<string> = new Set([...CUT, "latency", "slow_body"]);
+const CUT_OR_LATE_ACTIONS: ReadonlySet<string> = new Set([...CUT_ACTIONS, "latency", "slow_body"]);
 const MAX_LOGGED = 1000;
 const MAX_ANSWER_BYTES = 10_000;
 const CREATE_TIMEOUT_MS = 120_000;
@@ -57,8 +57,8 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const { bench, history } = play;
   const purchase = purchaseOf(play, of);
   const isRefused = expects === "refusal";
-  const isAgain = purchase.creates > 0;
-  const count = purchase.checkouts.length;
+  const isAgain = purchase.createCount > 0;
+  const checkoutCount = purchase.checkouts.length;
   const sentCreates = isAgain ? await logOf(bench, expectedOrderId(bench, purchase)) : [];
   const timeoutMs = isRefused ? REFUSED_TIMEOUT_MS : undefined;
   const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
@@ -67,15 +67,16 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
     play.facts.push({ kind: "note", note: "own_ids" });
     return false;
   }
-  const live = liveCheckouts(purchase).length;
-  const isNew = purchase.checkouts.length > count;
-  const isDead = count > 0 && isAgain && !isRefused && purchase.paid === undefined && !isNew && live === 0;
+  const liveCount = liveCheckouts(purchase).length;
+  const isNew = purchase.checkouts.length > checkoutCount;
+  const isDead =
+    checkoutCount > 0 && isAgain && !isRefused && purchase.paid === undefined && !isNew && liveCount === 0;
   // The customer still has an order to pay, and no way to its page.
   const isLocked =
-    isAgain && !isNew && play.faults.length === 0 && isOpen(purchase) && !isLed(purchase, runs);
+    isAgain && !isNew && play.faults.length === 0 && isOpen(purchase) && !isSentToPage(purchase, runs);
   const deadEnd =
     (isDead && !isEarly) || isLocked
-      ? await deadEndOf(bench, purchase, { runs, sent: sentCreates.length })
+      ? await deadEndOf(bench, purchase, { runs, sentCount: sentCreates.length })
       : undefined;
   const { noted } = bench;
   if (deadEnd === "old_page" && !isLater && noted.sellsOnce !== true) {
@@ -89,18 +90,19 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
     isAgain,
     isShared: purchase.isShared === true,
     // A new attempt may have an order_id of its own, such as 1001-2.
-    hasOtherId: history.isAlone === true && !(isAgain && isNew && live === 1) && hasOtherId(bench, purchase),
-    live,
+    hasOtherId:
+      history.isAlone === true && !(isAgain && isNew && liveCount === 1) && hasOtherId(bench, purchase),
+    live: liveCount,
     isRenewed: isAgain && isNew,
     deadEnd,
   };
   play.facts.push({ kind: "create", runs, ...fact });
   if (isDead && !isEarly) play.facts.push({ kind: "note", note: "dead_page" });
   else if (!isRefused && purchase.checkouts.length === 0) {
-    const look = bench.shop.view === undefined ? undefined : await lookAgain(bench, of, purchase);
-    if (look?.view?.paid === true) {
+    const viewLook = bench.shop.view === undefined ? undefined : await lookAgain(bench, of, purchase);
+    if (viewLook?.view?.paid === true) {
       // Without an order nobody has paid.
-      play.facts.push(look);
+      play.facts.push(viewLook);
       return false;
     }
     throw new NoOrder(runs[0]?.got ?? factOf("made_no_order"));
@@ -113,21 +115,21 @@ function isOpen(purchase: Purchase): boolean {
 }
 
 /** Whether the customer is sent to the open checkout, if only by a link in a refusal; the API's message has a bare id. */
-function isLed(purchase: Purchase, runs: readonly CreateRun[]): boolean {
+function isSentToPage(purchase: Purchase, runs: readonly CreateRun[]): boolean {
   const { id } = lastCheckout(purchase);
   return runs.some(({ isDone, text }) => isDone || text.includes(`/${id}`) || text.includes(`=${id}`));
 }
 
 /**
  * Whether a customer who buys again cannot pay: at an ended page, after a create with an old key or no create, or at a
- * refusal that the shop has caused. `sent`: how many creates the service had got before.
+ * refusal that the shop has caused. `sentCount`: how many creates the service had received before.
  */
 async function deadEndOf(
   bench: Bench,
   purchase: Purchase,
-  { runs, sent }: { readonly runs: readonly CreateRun[]; readonly sent: number },
+  { runs, sentCount }: { readonly runs: readonly CreateRun[]; readonly sentCount: number },
 ): Promise<CreateFact["deadEnd"]> {
-  const log = (await logOf(bench, expectedOrderId(bench, purchase))).slice(sent);
+  const log = (await logOf(bench, expectedOrderId(bench, purchase))).slice(sentCount);
   if (log.at(-1)?.code === "idempotency_key_reused") return "other_body";
   if (log.at(-1)?.code === "order_conflict") return "conflict";
   if (hasArrived(log)) return "old_page";
@@ -159,19 +161,19 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const { create } = bench.shop;
   const isPage = create === undefined || "url" in create;
   const runs: WatchedRun[] = [];
-  const createCount = purchase.checkouts.length;
+  const checkoutCount = purchase.checkouts.length;
   const orderIdBefore = expectedOrderId(bench, purchase);
-  const earlierLog = purchase.creates === 0 ? [] : await logOf(bench, orderIdBefore);
+  const earlierLog = purchase.createCount === 0 ? [] : await logOf(bench, orderIdBefore);
   const maxRuns = search === undefined ? MAX_RUNS : SEARCH_RUNS;
-  for (let count = 1; count <= maxRuns && !bench.signal.aborted; count += 1) {
-    if (count > 1) await beforeAgain(play, purchase, runs.at(-1));
-    play.killing = new AbortController();
-    const { signal: kill } = play.killing;
+  for (let runNumber = 1; runNumber <= maxRuns && !bench.signal.aborted; runNumber += 1) {
+    if (runNumber > 1) await prepareRepeat(play, purchase, runs.at(-1));
+    play.killController = new AbortController();
+    const { signal: kill } = play.killController;
     const [createRun] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill });
     if (search === undefined) await endKills(play);
     const orderId = expectedOrderId(bench, purchase);
     const log = (await logOf(bench, orderId)).slice(orderId === orderIdBefore ? earlierLog.length : 0);
-    if (earlierLog.length > 0 && log.length === 0 && purchase.checkouts.length === createCount) {
+    if (earlierLog.length > 0 && log.length === 0 && purchase.checkouts.length === checkoutCount) {
       facts.push({ kind: "note", note: "dead_page" });
       return false;
     }
@@ -197,14 +199,16 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
 }
 
 /** Prepares a purchase that is made again: a search removes the faults of its requests, any other run waits. */
-async function beforeAgain(play: Play, purchase: Purchase, lastRun: WatchedRun | undefined): Promise<void> {
+async function prepareRepeat(play: Play, purchase: Purchase, lastRun: WatchedRun | undefined): Promise<void> {
   const { bench } = play;
-  const { world, signal, search, aside } = bench;
+  const { world, signal, search, stepAside } = bench;
   if (search !== undefined) return removeFaults(play, "requests");
-  const forShop = (): Promise<void> =>
-    world.sleep(lastRun?.isKilled === true ? AGAIN_AFTER_KILL_MS : AGAIN_MS, signal);
+  const pause = (): Promise<void> =>
+    world.sleep(lastRun?.isKilled === true ? PAUSE_AFTER_KILL_MS : REPEAT_PAUSE_MS, signal);
   // Faults of an order whose order_id is unknown apply to all.
-  await (aside === undefined || expectedOrderId(bench, purchase) === undefined ? forShop() : aside(forShop));
+  await (stepAside === undefined || expectedOrderId(bench, purchase) === undefined
+    ? pause()
+    : stepAside(pause));
 }
 
 /** The creates of an order in the service's log, oldest first. */
@@ -223,14 +227,14 @@ export async function logOf(
       limit: MAX_LOGGED,
     },
   });
-  const cutReasons = search === undefined ? CUT : CUT_OR_LATE;
-  return requests.map(({ status, code, fault, realAt }, at) => {
-    const previousRequest = requests[at - 1];
+  const cutActions = search === undefined ? CUT_ACTIONS : CUT_OR_LATE_ACTIONS;
+  return requests.map(({ status, code, fault, realAt }, index) => {
+    const previousRequest = requests[index - 1];
     const isLimited = previousRequest?.fault?.action === "rate_limit";
     return {
       status,
       code,
-      arrival: fault === null ? "whole" : cutReasons.has(fault.action) ? "cut" : "hidden",
+      arrival: fault === null ? "whole" : cutActions.has(fault.action) ? "cut" : "hidden",
       isEarly: isLimited && previousRequest !== undefined && realAt - previousRequest.realAt < EARLY_MS,
     };
   });
@@ -238,10 +242,10 @@ export async function logOf(
 
 type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 
-/** Creates with the same credential, and the terms of `like` or others. False if there are no such terms. */
+/** Creates a checkout with the shop's own key, with the terms of `like` or different ones. False if none was created. */
 export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
-  // If a shop chooses its order_ids, its checkouts are found as new in the store meanwhile.
-  return play.bench.alone(() => createNow(play, step));
+  // Alone, because the checkouts of a shop that chooses its order_ids are found by comparing lists.
+  return play.bench.runAlone(() => createNow(play, step));
 }
 
 async function createNow(
@@ -251,9 +255,9 @@ async function createNow(
   const { bench } = play;
   const { world, shop, call, signal, target } = bench;
   const purchase = purchaseOf(play, of);
-  // The shop's own, which is the first.
-  const [model = lastCheckout(purchase)] = purchaseOf(play, like).checkouts;
-  const { currency: code, paymentMethod, amountMinor, object } = model;
+  // The first checkout is the shop's own.
+  const [modelCheckout = lastCheckout(purchase)] = purchaseOf(play, like).checkouts;
+  const { currency: code, paymentMethod, amountMinor, object } = modelCheckout;
   const orderId = purchase.checkouts.at(-1)?.orderId ?? purchase.cartId;
   const currency = terms === "other_currency" ? await otherCurrency(bench, code) : code;
   if (currency === undefined) return false;
@@ -286,7 +290,8 @@ async function createNow(
   return newCheckouts.length > 0;
 }
 
-async function otherCurrency({ call }: Bench, base: string): Promise<string | undefined> {
+async function otherCurrency({ call }: Bench, ownCurrency: string): Promise<string | undefined> {
   const { capabilities } = await call({ name: "storeSummary", body: undefined });
-  return capabilities.find(({ kind, name, active }) => kind === "currency" && active && name !== base)?.name;
+  return capabilities.find(({ kind, name, active }) => kind === "currency" && active && name !== ownCurrency)
+    ?.name;
 }

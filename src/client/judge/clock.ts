@@ -8,20 +8,20 @@ import { hasOtherId } from "./buy.ts";
 import type { Play } from "./faults.ts";
 
 /** Span within which an order expires and its deliveries use all their attempts, in milliseconds. */
-const TO_THE_END_MS = 72 * 3_600_000;
+const SPAN_MS = 72 * 3_600_000;
 /** Maximum number of such spans, for longer delivery schedules. */
 const MAX_SPANS = 5;
 const MAX_LISTED = 1000;
 
-/** Moves the store's clock; the deliveries that fall due are made. */
+/** Moves the store's clock; the service makes the deliveries that fall due. */
 export async function advance({ call }: Pick<Bench, "call">, spanMs: number): Promise<void> {
   await call({ name: "moveClock", body: { action: "advance", byMs: spanMs } });
 }
 
 /** Lets the service deliver until nothing is due; then the final state of the order is known. */
 export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Promise<void> {
-  for (let spans = 1; spans <= MAX_SPANS; spans += 1) {
-    await advance(bench, TO_THE_END_MS);
+  for (let span = 1; span <= MAX_SPANS; span += 1) {
+    await advance(bench, SPAN_MS);
     await refresh(bench, purchase);
     purchase.deliveries = await deliveriesOf(bench, purchase);
     const isOver =
@@ -31,8 +31,8 @@ export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Pr
   }
   const { deliveries = [], checkouts } = purchase;
   purchase.isTold = mustKnow(deliveries);
-  const createFact = { runs: [], live: checkouts.length, hasOtherId: hasOtherId(bench, purchase) };
-  facts.push(...answersIn(deliveries), { kind: "client", purchase: createFact });
+  const clientFact = { runs: [], live: checkouts.length, hasOtherId: hasOtherId(bench, purchase) };
+  facts.push(...answersIn(deliveries), { kind: "client", purchase: clientFact });
 }
 
 /** The deliveries of a run, oldest first. */

@@ -1,7 +1,7 @@
 /** The cookies of one browser. Cookies belong to a host, whatever the port. */
 export type CookieJar = {
-  /** The `Cookie` header for an address, with the cookies of `given` first; no header if there are no cookies. */
-  readonly of: (url: string, given?: string) => Readonly<Record<string, string>>;
+  /** The `Cookie` header for an address, with the cookies of `givenCookie` first; no header if there are no cookies. */
+  readonly of: (url: string, givenCookie?: string) => Readonly<Record<string, string>>;
   /** Keeps the cookies of an answer; `lines`: its `Set-Cookie` lines, separated by line breaks. */
   readonly keep: (url: string, lines: string | undefined) => void;
 };

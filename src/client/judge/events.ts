@@ -25,23 +25,23 @@ export type JudgedEndpoint = Pick<EndpointEntry, "id" | "url" | "eventTypes"> &
   Pick<AnswerOf<"showSecret">, "inForce">;
 
 /** How an event is sent: its differences from a delivery. */
-export type SentAs = Mutations & {
-  /** What a story says of it; `{type}` is the event's type. */
+export type EventVariant = Mutations & {
+  /** The event's text in a story; `{type}` is the event's type. */
   readonly text: string;
-  /** The id of an event that is new or another one. Default: drawn. */
+  /** The id of a new event. Default: drawn. */
   readonly ownId?: string;
 };
 
-export const AS_DELIVERED: SentAs = { text: "{type}" };
+export const AS_DELIVERED: EventVariant = { text: "{type}" };
 
-/** Currencies of which at most one is an order's: few tables of rates have them. */
+/** Rare currencies, missing in most tables of rates; an order has at most one of them. */
 const RARE_CURRENCIES = ["ISK", "XPF"];
 /** A status that this version does not have. */
 const UNKNOWN_STATUS = "disputed";
 const SCHEDULE_MS = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0);
 
-/** How the events of a step are sent; `id` is one that no other event has. */
-export function sentAs(
+/** How the events of a step are sent; no other event has the `id`. */
+export function eventVariant(
   variant: Extract<Step, { act: "tell" }>["how"],
   {
     id,
@@ -52,7 +52,7 @@ export function sentAs(
     readonly checkout: { readonly amountMinor: number; readonly currency: string };
     readonly dialect: Dialect | undefined;
   },
-): SentAs {
+): EventVariant {
   const { amountMinor, currency } = checkout;
   switch (variant) {
     case undefined:
@@ -60,7 +60,7 @@ export function sentAs(
     case "forged":
       return { ...DRILL_CASES.payment_bad_signature, text: "a payment with a wrong signature" };
     case "other_id": {
-      // Without an id in the body another id in the header is another event.
+      // If the body has no id, another id in the header makes another event.
       const text = "{type}, with another id in its header";
       return { text, ...(isSent(dialect, "event_id") && { otherEventId: true }) };
     }
@@ -79,14 +79,14 @@ export function sentAs(
       return { text: "{type}, as the last attempt of its schedule", signed: backdate(SCHEDULE_MS) };
     case "less":
     case "more":
-      return sentElsewhere(id, nearAmount(amountMinor, variant), currency);
+      return foreignVariant(id, nearAmount(amountMinor, variant), currency);
     case "other_currency":
-      return sentElsewhere(id, amountMinor, RARE_CURRENCIES.find((code) => code !== currency) ?? currency);
+      return foreignVariant(id, amountMinor, RARE_CURRENCIES.find((code) => code !== currency) ?? currency);
   }
 }
 
 /** The payment of another checkout with the order_id of the event. */
-function sentElsewhere(id: string, amount: number, currency: string): SentAs {
+function foreignVariant(id: string, amount: number, currency: string): EventVariant {
   const signed = claim(({ data }) => ({
     sequence: 3,
     data: { ...(isRecord(data) && data), id, amount_minor: amount, currency },
@@ -95,8 +95,8 @@ function sentElsewhere(id: string, amount: number, currency: string): SentAs {
   return { event: "payment", text, signed };
 }
 
-/** With an id that has the same head or end as the id of another event. */
-export function sentLike(eventId: string, samePart: SamePart): SentAs {
+/** An event whose id begins or ends like the id of another event. */
+export function similarVariant(eventId: string, samePart: SamePart): EventVariant {
   const id = eventIdLike(eventId, samePart);
   const text = "{type}, with an id that resembles another one";
   return { text, ownId: id, otherEventId: true, signed: claim(() => ({ event_id: id })) };
@@ -126,23 +126,23 @@ export function requestsOf(
   {
     endpoints,
     dialect,
-    sent,
+    variant,
   }: {
     readonly endpoints: readonly JudgedEndpoint[];
     readonly dialect: Dialect | undefined;
-    readonly sent: SentAs;
+    readonly variant: EventVariant;
   },
 ): readonly (readonly [endpointId: string, request: DrillRequest])[] {
   const order = { id: eventId, body };
-  const sentType = sent.event === "payment" ? paymentType(order) : type;
+  const sentType = variant.event === "payment" ? paymentType(order) : type;
   // The forged copy of a payment has its event_id.
-  const isCopy = sent.signed === undefined && type.endsWith(".succeeded");
-  const ownEvent = { id: sent.ownId ?? (isCopy ? eventId : world.uuid()), storeId: "", createdAt };
+  const isCopy = variant.signed === undefined && type.endsWith(".succeeded");
+  const ownEvent = { id: variant.ownId ?? (isCopy ? eventId : world.uuid()), storeId: "", createdAt };
   const keys = { secret: "", retiredSecret: undefined, realNow: world.now(), dialect };
   return endpoints
     .filter(({ eventTypes }) => matchesPatterns(eventTypes, sentType as CheckoutEvent["type"]))
     .map(({ id, inForce }) => {
-      const form: Mutations = { event: "order", secret: () => inForce, ...sent };
+      const form: Mutations = { event: "order", secret: () => inForce, ...variant };
       const request = buildDrillRequest(form, { own: ownEvent, first: ownEvent, order }, keys);
       return [id, buildFormRequest(form, request, keys)];
     });

@@ -12,21 +12,21 @@ export type Play = {
   readonly orders: Purchases;
   readonly facts: Observation[];
   faults: readonly AddedFault[];
-  killing: AbortController;
-  /** The watch for requests at which a kill is scheduled. */
+  killController: AbortController;
+  /** Watches for the requests at which a kill is scheduled. */
   kills: { readonly end: () => Promise<void> } | undefined;
-  /** Whether the API was away for all orders. */
+  /** Whether the API failed for all orders. */
   isAfterOutage: boolean;
-  /** Whether the views of its orders are read again at the end of the run. */
+  /** Whether the views of the history's orders are read again at the end of the run. */
   readonly isReadAgain: boolean;
 };
 
 type AddedFault = { readonly id: string; readonly isOfRequest: boolean };
 
-/** How long an answer is held back while the command that waits for it is killed, in milliseconds. */
-const HELD_BACK_MS = 10_000;
+/** How long an answer is delayed while the command that waits for it is killed, in milliseconds. */
+const KILL_DELAY_MS = 10_000;
 /** Time for the request of a killed command to be processed after its fault was applied, in milliseconds. */
-const CARRIED_OUT_MS = 50;
+const PROCESSING_MS = 50;
 const LOOK_MS = 10;
 
 export function purchaseOf({ orders }: Pick<Play, "orders">, name: OrderName): Purchase {
@@ -43,7 +43,7 @@ export function expectedOrderId(
   return checkouts.at(-1)?.orderId ?? (hasSameId ? `${cartId}${suffix}` : undefined);
 }
 
-/** Replaces the faults of the history. A kill ends the command that runs, and the shop. */
+/** Replaces the faults of the history. A kill ends the running command and the shop. */
 export async function setFaults(play: Play, { of, faults }: Extract<Step, { act: "faults" }>): Promise<void> {
   await removeFaults(play);
   const { bench } = play;
@@ -62,7 +62,7 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
   }
   if (kills.length === 0) return;
   play.kills = watchKills(bench, kills, async () => {
-    play.killing.abort();
+    play.killController.abort();
     await shop.kill?.();
   });
 }
@@ -72,46 +72,46 @@ export async function removeFaults(play: Play, scope?: "requests"): Promise<void
   try {
     await endKills(play);
   } finally {
-    await removeAdded(play, scope);
+    await removeAddedFaults(play, scope);
   }
 }
 
-async function removeAdded(play: Play, scope: "requests" | undefined): Promise<void> {
-  const isMeant = ({ isOfRequest }: AddedFault): boolean => scope === undefined || isOfRequest;
-  const ids = new Set(play.faults.flatMap((fault) => (isMeant(fault) ? [fault.id] : [])));
+async function removeAddedFaults(play: Play, scope: "requests" | undefined): Promise<void> {
+  const isInScope = ({ isOfRequest }: AddedFault): boolean => scope === undefined || isOfRequest;
+  const ids = new Set(play.faults.flatMap((fault) => (isInScope(fault) ? [fault.id] : [])));
   play.faults = play.faults.filter(({ id }) => !ids.has(id));
   const { call, search } = play.bench;
-  for (const id of await leftFaults(call, ids)) {
+  for (const id of await remainingFaults(call, ids)) {
     const removal = call({ name: "removeFault", id, body: undefined });
     // In a search the fault may have been applied, and so removed, between the two calls.
     await (search === undefined ? removal : removal.catch(() => undefined));
   }
 }
 
-/** Ends the watch for kills, which reports a failure. */
+/** Ends the watch for kills, and throws its error. */
 export async function endKills(play: Play): Promise<void> {
   const { kills } = play;
   play.kills = undefined;
   await kills?.end();
 }
 
-/** The fault that carries out a scheduled fault; a kill holds the answer back, so that the killed process gets none. */
-function faultBody(fault: ScheduledFault, moreMatch: NonNullable<ScheduledFault["match"]>) {
+/** The fault that carries out a scheduled fault; a kill delays the answer, so that the killed process gets none. */
+function faultBody(fault: ScheduledFault, ownMatch: NonNullable<ScheduledFault["match"]>) {
   const { action, match, ...parameters } = isKill(fault.action)
-    ? { ...faultAt(fault.match ?? {}, "latency"), latencyMs: HELD_BACK_MS }
+    ? { ...faultAt(fault.match ?? {}, "latency"), latencyMs: KILL_DELAY_MS }
     : fault;
   if (isKill(action)) throw new Error("a kill is a fault that delays an answer");
-  return { ...parameters, action, match: { ...match, ...moreMatch } };
+  return { ...parameters, action, match: { ...match, ...ownMatch } };
 }
 
 /** The faults that still apply; a fault that was applied as often as requested is gone. */
-async function leftFaults(call: CallOperation, ids: ReadonlySet<string>): Promise<readonly string[]> {
+async function remainingFaults(call: CallOperation, ids: ReadonlySet<string>): Promise<readonly string[]> {
   if (ids.size === 0) return [];
   const { faults } = await call({ name: "listFaults", body: undefined });
   return faults.flatMap(({ id }) => (ids.has(id) ? [id] : []));
 }
 
-/** Kills after each processed request at which a kill is scheduled, until `end` is called, which reports a failure. */
+/** Kills after each request at which a kill is scheduled; `end` stops the watch and throws its error. */
 function watchKills(
   { call, world }: Pick<Bench, "call" | "world">,
   kills: readonly string[],
@@ -121,12 +121,12 @@ function watchKills(
   const watch = async (): Promise<void> => {
     let ids = kills;
     while (ids.length > 0 && !watchEnd.signal.aborted) {
-      const waitingFaults = await leftFaults(call, new Set(ids));
-      if (waitingFaults.length < ids.length) {
-        await world.sleep(CARRIED_OUT_MS);
+      const remainingIds = await remainingFaults(call, new Set(ids));
+      if (remainingIds.length < ids.length) {
+        await world.sleep(PROCESSING_MS);
         await kill();
       } else await world.sleep(LOOK_MS);
-      ids = waitingFaults;
+      ids = remainingIds;
     }
   };
   const watcher = watch();

@@ -1,4 +1,4 @@
-// Looks at the view of an order, with what is true of the order at that moment.
+// Reads the view of an order, together with the truth about the order at that moment.
 import { lateAfterMs } from "../../core/judge/judge.ts";
 import { type LookFact, type Truth } from "../../core/judge/observation.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
@@ -10,7 +10,7 @@ import { readView, type ViewReading } from "./view.ts";
 
 const LOOK_AGAIN_MS = 150;
 /** Time for the shop to know a new order, in milliseconds. */
-const KNOWN_MS = 1500;
+const NEW_ORDER_MS = 1500;
 /** The shortest wait before a reading of a value that should not change, in milliseconds. */
 export const LEAST_QUIET_MS = 500;
 
@@ -44,12 +44,12 @@ export function awaitReading(
 export function awaitKnown(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const hasOrder = purchase.checkouts.length > 0;
   const isEnough = ({ isMissing, order }: ViewReading): boolean => order !== null && !(isMissing && hasOrder);
-  return awaitReading(bench, purchase, { isEnough, waitMs: KNOWN_MS });
+  return awaitReading(bench, purchase, { isEnough, waitMs: NEW_ORDER_MS });
 }
 
 /**
- * How long a history waits for a payment to be shown, in milliseconds. Later is late; `judgeAgain` distinguishes late
- * from lost.
+ * How long a history waits for a payment to be shown, in milliseconds. After that the payment is late; `judgeAgain`
+ * distinguishes late from lost.
  */
 export function patienceMs({
   shop,
@@ -66,15 +66,15 @@ export function quietMs({ recording, search }: Pick<Bench, "recording" | "search
   return Math.max(LEAST_QUIET_MS, Math.min(recording.slowestMs * 1.5 + 200, MAX_SETTLE_MS));
 }
 
-/** Reads until booked, and again after `waitMs` (default: a booking's time), to see a second booking or a late change. */
+/** Reads until booked, and again after `waitMs` (default: `quietMs`), to see a second booking or a late change. */
 export async function lookAt(
   bench: Bench,
-  of: OrderName,
+  orderName: OrderName,
   purchase: Purchase,
   waitMs = quietMs(bench),
 ): Promise<LookFact> {
   const { world, signal, search } = bench;
-  // After all deliveries of a search, a shop that was told nothing may still ask.
+  // After all deliveries of a search, a shop that has accepted no event may still ask the API.
   const mayAsk = search !== undefined && purchase.deliveries !== undefined;
   const isExpected = purchase.paid !== undefined && (purchase.isTold || mayAsk);
   const startedAt = world.monotonic();
@@ -82,17 +82,18 @@ export async function lookAt(
   // After all deliveries of a search, a view that cannot be read may only be busy.
   if (isExpected || purchase.deliveries !== undefined) {
     const isEnough = isExpected ? isBooked : ({ order }: ViewReading): boolean => order !== null;
-    const last = await awaitReading(bench, purchase, { isEnough, waitMs: patienceMs(bench) });
-    waitedMs = isBooked(last) ? world.monotonic() - startedAt : 0;
-    if (!isEnough(last) || search !== undefined) return lookFact(bench, { of, purchase, waitedMs }, last);
+    const lastReading = await awaitReading(bench, purchase, { isEnough, waitMs: patienceMs(bench) });
+    waitedMs = isBooked(lastReading) ? world.monotonic() - startedAt : 0;
+    if (!isEnough(lastReading) || search !== undefined)
+      return lookFact(bench, { of: orderName, purchase, waitedMs }, lastReading);
   }
   await world.sleep(waitMs, signal);
-  return lookFact(bench, { of, purchase, waitedMs }, await read(bench, purchase));
+  return lookFact(bench, { of: orderName, purchase, waitedMs }, await read(bench, purchase));
 }
 
 /** Reads the view of an order once more, at the end of a run. */
-export async function lookAgain(bench: Bench, of: OrderName, purchase: Purchase): Promise<LookFact> {
-  return lookFact(bench, { of, purchase }, await read(bench, purchase));
+export async function lookAgain(bench: Bench, orderName: OrderName, purchase: Purchase): Promise<LookFact> {
+  return lookFact(bench, { of: orderName, purchase }, await read(bench, purchase));
 }
 
 /** Whether a reading shows an order as paid and booked. */
@@ -100,7 +101,7 @@ export function isBooked({ order }: ViewReading): boolean {
   return order !== null && order.paid && order.times !== 0;
 }
 
-/** A reading of an order's view, with what is true of the order. */
+/** A reading of an order's view, with the truth about the order. */
 export async function lookFact(
   bench: Bench,
   {
@@ -118,11 +119,11 @@ async function truthOf(
   { paid, isTold, checkouts, foreign }: Purchase,
 ): Promise<Truth> {
   const shownCheckout = paid ?? checkouts.findLast(({ id }) => !foreign.has(id));
-  const lastTerms = { amountMinor: shownCheckout?.amountMinor ?? 0, status: shownCheckout?.status };
-  if (paid === undefined) return { ...lastTerms, paid: false, told: false, asked: false };
-  if (isTold) return { ...lastTerms, paid: true, told: true, asked: true };
+  const terms = { amountMinor: shownCheckout?.amountMinor ?? 0, status: shownCheckout?.status };
+  if (paid === undefined) return { ...terms, paid: false, told: false, asked: false };
+  if (isTold) return { ...terms, paid: true, told: true, asked: true };
   // A search does not record the retrieves of a shop.
-  if (search !== undefined) return { ...lastTerms, paid: true, told: false, asked: true };
+  if (search !== undefined) return { ...terms, paid: true, told: false, asked: true };
   const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
-  return { ...lastTerms, paid: true, told: false, asked: paidCheckouts.includes(paid.id) };
+  return { ...terms, paid: true, told: false, asked: paidCheckouts.includes(paid.id) };
 }

@@ -1,4 +1,4 @@
-// The first purchase of a run: as a customer makes it, over the service's own deliveries. It measures the shop.
+// The first purchase of a run: as a customer makes it, with the service's own deliveries. It measures the shop.
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { type HistoryVerdict } from "../../core/judge/judge.ts";
 import { type CreateFact, type Observation } from "../../core/judge/observation.ts";
@@ -21,38 +21,38 @@ import { logOf } from "./buy.ts";
 import { awaitKnown, awaitReading, isBooked, lookAt, lookFact, quietMs } from "./looks.ts";
 import type { ViewReading } from "./view.ts";
 
-/** The plain purchase: what it has shown, its verdict, and its order. */
+/** The plain purchase: its verdict, its measurements, and its order. */
 export type PlainPurchase = {
   readonly verdict: HistoryVerdict;
-  /** The checkout; null if the shop created none. */
+  /** The id of the checkout; null if the shop created none. */
   readonly reference: string | null;
   readonly recording: Recording;
   readonly purchase: Purchase;
-  /** When it was paid, by the monotonic clock. */
+  /** The time of the payment, by the monotonic clock. */
   readonly paidAt: number;
   /** The last reading of the view. */
   readonly shown: ShownOrder | null;
 };
 
 /** Time for the service to deliver the events of an order, in milliseconds. */
-const DELIVERED_MS = 10_000;
+const DELIVERY_TIMEOUT_MS = 10_000;
 const LOOK_AGAIN_MS = 150;
-/** Time after which a payment that is not shown is slow, in milliseconds: the service has delivered it twice by then. */
+/** Time after which a payment that is not shown is slow, in milliseconds: by then, its event has been delivered twice. */
 const SLOW_MS = 8000;
 /** Statuses that ask for a later attempt, and the pause before it, in milliseconds: most limits are for a second. */
-const BUSY = new Set([429, 503]);
+const BUSY_STATUSES = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds: nothing is known of the shop yet. */
 const PLAIN_QUIET_MS = 2500;
 const CAUSES = { causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" } } as const;
 
 /** A payment that is shown later than this, in milliseconds, is not late because of earlier work of the shop. */
-const LEFT_WORK_MS = 15_000;
+const EARLIER_WORK_MS = 15_000;
 
-/** The service delivers all events in order. Its times set every later wait. The bench has no lease yet. */
+/** The service delivers all events in order. The measured times set every later wait. The bench has no lease yet. */
 export async function purchasePlainly(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
   const firstPurchase = await purchaseOnce(bench, onSlow);
-  const isBusy = isLate(firstPurchase.verdict) && firstPurchase.recording.slowestMs < LEFT_WORK_MS;
+  const isBusy = isLate(firstPurchase.verdict) && firstPurchase.recording.slowestMs < EARLIER_WORK_MS;
   // Named orders are few, and each can be bought once.
   return isBusy && bench.shop.takeOrder === undefined ? purchaseOnce(bench, onSlow) : firstPurchase;
 }
@@ -61,7 +61,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const { shop } = bench;
   const purchase = newPurchase(bench.newId(), shop.kinds?.[0]);
   const facts: Observation[] = [...dialectFact(bench, true)];
-  const end = (recording: Recording, paidAt: number, verdict?: HistoryVerdict): PlainPurchase => ({
+  const finish = (recording: Recording, paidAt: number, verdict?: HistoryVerdict): PlainPurchase => ({
     verdict: verdict ?? judgeHistory(bench.dialect === undefined ? CAUSES : {}, facts, shop.settleMs),
     reference: purchase.checkouts.at(-1)?.id ?? null,
     recording,
@@ -72,20 +72,21 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const runs = await createOrders(bench, purchase, { times: 1 });
   const liveCount = purchase.checkouts.length;
   facts.push({ kind: "create", runs, isRefused: false, isAgain: false, hasOtherId: false, live: liveCount });
-  if (purchase.checkouts.length === 0) return end(NOTHING_KNOWN, 0, await whyNoOrder(bench, purchase, runs));
+  if (purchase.checkouts.length === 0)
+    return finish(NOTHING_KNOWN, 0, await whyNoOrder(bench, purchase, runs));
   const { orderId, object: kind, id } = lastCheckout(purchase);
   const { cartId } = purchase;
   const hasSameId = shop.create === undefined || orderId === cartId;
   const suffix = orderId.startsWith(cartId) ? orderId.slice(cartId.length) : "";
   const namesCheckout = runs.some(({ text }) => text.includes(id));
   const recording = { hasSameId, suffix, kind, namesCheckout, slowestMs: 0, answerMs: 0 };
-  if (shop.view === undefined) return end(recording, bench.world.monotonic());
+  if (shop.view === undefined) return finish(recording, bench.world.monotonic());
   await awaitDeliveries(bench, lastCheckout(purchase));
   const firstReading = await awaitKnown(bench, purchase);
   if (firstReading.isMissing && shop.create === undefined)
-    return end(recording, 0, notJudged(factOf("unknown_order"), "create", firstReading.got));
+    return finish(recording, 0, notJudged(factOf("unknown_order"), "create", firstReading.got));
   facts.push(await lookFact(bench, { purchase }, firstReading));
-  if (firstReading.order === null || firstReading.order.paid) return end(recording, 0);
+  if (firstReading.order === null || firstReading.order.paid) return finish(recording, 0);
   const paidAt = await payOnPage(bench, purchase);
   const reading = await awaitPayment(bench, purchase, onSlow);
   const slowestMs = bench.world.monotonic() - paidAt;
@@ -93,20 +94,29 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   purchase.isTold = isAccepted(deliveries);
   facts.push(...refusedFacts(deliveries));
   const isWithoutEvents = deliveries.length === 0;
-  const measured = { ...recording, slowestMs, answerMs: slowestAnswerMs(deliveries), isWithoutEvents };
-  const toldPurchase = { ...purchase, isTold: true };
+  const measuredRecording = {
+    ...recording,
+    slowestMs,
+    answerMs: slowestAnswerMs(deliveries),
+    isWithoutEvents,
+  };
+  const notifiedPurchase = { ...purchase, isTold: true };
   if (!isBooked(reading) && isWithoutEvents)
-    return end(measured, paidAt, notJudged(factOf("no_event_delivered"), "endpoint", reading.got));
-  if (!isBooked(reading)) facts.push(await lookFact(bench, { purchase: toldPurchase }, reading));
+    return finish(
+      measuredRecording,
+      paidAt,
+      notJudged(factOf("no_event_delivered"), "endpoint", reading.got),
+    );
+  if (!isBooked(reading)) facts.push(await lookFact(bench, { purchase: notifiedPurchase }, reading));
   else {
-    const waitMs = Math.max(PLAIN_QUIET_MS, quietMs({ recording: measured }));
-    const look = await lookAt({ ...bench, recording: measured }, "a", toldPurchase, waitMs);
-    facts.push({ ...look, waitedMs: slowestMs });
+    const waitMs = Math.max(PLAIN_QUIET_MS, quietMs({ recording: measuredRecording }));
+    const laterLook = await lookAt({ ...bench, recording: measuredRecording }, "a", notifiedPurchase, waitMs);
+    facts.push({ ...laterLook, waitedMs: slowestMs });
   }
-  return end(measured, paidAt);
+  return finish(measuredRecording, paidAt);
 }
 
-/** Without an order nothing is judged, unless the service refused the purchase's key. */
+/** The verdict without an order: nothing is judged, unless the service refused the purchase's key. */
 async function whyNoOrder(
   bench: Bench,
   { cartId }: Purchase,
@@ -124,7 +134,7 @@ async function whyNoOrder(
     : notJudged(factOf("no_order", runs[0]?.got ?? ""), "create");
 }
 
-/** Waits until the payment is shown, and the whole time only if the shop has accepted its event. */
+/** Waits until the payment is shown, longer than `SLOW_MS` only if the shop has accepted its event. */
 async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void): Promise<ViewReading> {
   const lastReading = await awaitReading(bench, purchase, { isEnough: isBooked, waitMs: SLOW_MS });
   if (isBooked(lastReading)) return lastReading;
@@ -135,7 +145,7 @@ async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void
   return awaitReading(bench, purchase, { ...options, waitMs: MAX_SETTLE_MS - SLOW_MS });
 }
 
-/** Opens the payment page, pays, and returns when. */
+/** Opens the payment page and pays. Returns the time of the payment. */
 async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Promise<number> {
   const checkout = lastCheckout(purchase);
   const { checkoutUrl } = await call({ name: "inspectCheckout", id: checkout.id, body: undefined });
@@ -143,7 +153,7 @@ async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Pr
     method: "GET",
     url: checkoutUrl,
     headers: { Accept: "text/html" },
-    timeoutMs: DELIVERED_MS,
+    timeoutMs: DELIVERY_TIMEOUT_MS,
     maxResponseBytes: 1_000_000,
     larger: "cut",
     signal,
@@ -162,7 +172,7 @@ async function awaitDeliveries(
 ): Promise<Deliveries> {
   const list = async () => {
     const { deliveries } = await call({ name: "listDeliveries", body: { checkoutId, state: "due" } });
-    const isBusy = deliveries.some(({ attempts }) => BUSY.has(attempts.at(-1)?.status ?? 0));
+    const isBusy = deliveries.some(({ attempts }) => BUSY_STATUSES.has(attempts.at(-1)?.status ?? 0));
     if (isBusy) {
       await world.sleep(BUSY_PAUSE_MS, signal);
       await call({ name: "retryDeliveries", body: { orderId } });
@@ -171,7 +181,7 @@ async function awaitDeliveries(
   };
   await poll(world, list, {
     isEnough: ({ deliveries, isBusy }) => !isBusy && deliveries.every(({ attempts }) => attempts.length > 1),
-    waitMs: DELIVERED_MS,
+    waitMs: DELIVERY_TIMEOUT_MS,
     firstPauseMs: LOOK_AGAIN_MS,
     signal,
   });
@@ -183,7 +193,7 @@ function isAccepted(deliveries: Deliveries): boolean {
   return deliveries.some(({ type, state }) => type.endsWith(".succeeded") && state === "succeeded");
 }
 
-/** Each event without a 2xx is a fact. */
+/** A fact for each event without a 2xx. */
 function refusedFacts(deliveries: Deliveries): readonly Observation[] {
   return deliveries.toReversed().flatMap(({ type, state, attempts }): readonly Observation[] => {
     const attempt = attempts.at(-1);

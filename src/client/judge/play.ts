@@ -1,4 +1,4 @@
-// Plays a history on a bench, and returns what was seen.
+// Plays a history on a bench, and returns the observed facts.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { isUnbooked, judgeHistory } from "../../core/judge/judge.ts";
@@ -35,18 +35,18 @@ import {
   eventsOf,
   gotOf,
   noteAnswers,
-  refusedIn,
+  firstRefusal,
   tell,
   type Answers,
 } from "./tell.ts";
 
-/** How long a restarted shop may need until its view answers, and then until it takes an event again, in milliseconds. */
-const RESTARTED_MS = { view: 15_000, event: 10_000 };
-/** The pause before a restarted shop gets an event again that it refused, in milliseconds. */
-const TAKEN_AGAIN_MS = 500;
+/** How long a restarted shop may need until its view answers, and then until it accepts an event, in milliseconds. */
+const RESTART_TIMEOUT_MS = { view: 15_000, event: 10_000 };
+/** The pause before a refused event is sent to a restarted shop again, in milliseconds. */
+const REFUSED_PAUSE_MS = 500;
 /** How long a shop may need until it sends its create, or asks about an open order by itself, in milliseconds. */
-const AWAITED_MS = { create: 10_000, question: 6000 };
-const ASKED_AGAIN_MS = 50;
+const AWAIT_TIMEOUT_MS = { create: 10_000, question: 6000 };
+const AWAIT_PAUSE_MS = 50;
 /** Plays all steps of a history. Throws NoOrder if the shop created no order, and removes its faults in any case. */
 export async function playHistory(
   bench: Bench,
@@ -59,7 +59,7 @@ export async function playHistory(
   }: {
     readonly orders?: Purchases;
     readonly kind?: CheckoutObject;
-    /** Receives what is seen, also by a history that cannot be played to its end. */
+    /** Receives the observed facts, also from a history that cannot be played to its end. */
     readonly facts?: Observation[];
     readonly isReadAgain?: boolean;
   },
@@ -70,7 +70,7 @@ export async function playHistory(
     orders,
     facts,
     faults: [],
-    killing: new AbortController(),
+    killController: new AbortController(),
     kills: undefined,
     isAfterOutage: false,
     isReadAgain,
@@ -78,10 +78,10 @@ export async function playHistory(
   nameOrders(play, kind);
   try {
     const { steps } = history;
-    const lastIndex = steps.findLastIndex(({ act }) => act !== "look") + 1;
-    for (const [at, step] of steps.entries()) {
+    const endIndex = steps.findLastIndex(({ act }) => act !== "look") + 1;
+    for (const [index, step] of steps.entries()) {
       if (bench.signal.aborted) break;
-      if (!(await playStep(play, step, at >= lastIndex))) break;
+      if (!(await playStep(play, step, index >= endIndex))) break;
     }
     return play.facts;
   } finally {
@@ -93,7 +93,7 @@ function nameOrders({ bench, history: { neighbours }, orders }: Play, kind: Chec
   if (orders.size > 0) return;
   const id = bench.newId();
   const ids = neighbours === undefined ? [id] : neighbourIds(id, neighbours);
-  ORDER_NAMES.forEach((name, at) => orders.set(name, newPurchase(ids[at] ?? bench.newId(), kind)));
+  ORDER_NAMES.forEach((name, index) => orders.set(name, newPurchase(ids[index] ?? bench.newId(), kind)));
 }
 
 /** Plays a step; returns false if the rest of the history cannot follow. */
@@ -104,7 +104,7 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
     case "create":
       return buy(play, step);
     case "create_elsewhere":
-      // The shop knows its own order first, also if it was busy.
+      // The shop learns of its own order first, even if it was busy.
       await deliverOpen(play, step.of);
       return createElsewhere(play, step);
     case "pay":
@@ -125,7 +125,7 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
       await play.bench.world.sleep(step.milliseconds, play.bench.signal);
       return true;
     case "wait_for_others":
-      await Promise.all([play.bench.others, play.bench.world.sleep(step.leastMs, play.bench.signal)]);
+      await Promise.all([play.bench.othersDone, play.bench.world.sleep(step.leastMs, play.bench.signal)]);
       return true;
     case "await":
       return awaitService(play, purchaseOf(play, step.of), step.what);
@@ -141,11 +141,11 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
  * A broken rule ends the history, because later steps would hide it: another delivery hides that a payment was lost. A
  * search continues, to find every broken rule.
  */
-async function look(play: Play, of: OrderName, isLast: boolean): Promise<boolean> {
+async function look(play: Play, orderName: OrderName, isLast: boolean): Promise<boolean> {
   for (const name of play.orders.keys()) await deliverOpen(play, name);
   const { bench, isReadAgain } = play;
   const waitMs = isLast && isReadAgain ? LEAST_QUIET_MS : quietMs(bench);
-  const fact = await lookAt(bench, of, purchaseOf(play, of), waitMs);
+  const fact = await lookAt(bench, orderName, purchaseOf(play, orderName), waitMs);
   play.facts.push(fact);
   return bench.search === undefined
     ? judgeHistory({}, play.facts, bench.shop.settleMs).state !== "broken"
@@ -162,9 +162,9 @@ async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pa
   const { leaseId } = bench;
   await bench.call({ name: "pay", id, body: { outcome, ...(leaseId !== "" && { leaseId }) } });
   await refresh(bench, purchase);
-  const now = purchase.checkouts.find((checkout) => checkout.id === id);
-  if (now?.status === "succeeded" && !purchase.foreign.has(id)) {
-    purchase.paid = now;
+  const currentCheckout = purchase.checkouts.find((checkout) => checkout.id === id);
+  if (currentCheckout?.status === "succeeded" && !purchase.foreign.has(id)) {
+    purchase.paid = currentCheckout;
     purchase.isTold = false;
   }
   return true;
@@ -177,7 +177,7 @@ async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pa
 async function awaitService(
   { bench }: Play,
   purchase: Purchase,
-  awaitedKind: keyof typeof AWAITED_MS,
+  awaitedKind: keyof typeof AWAIT_TIMEOUT_MS,
 ): Promise<boolean> {
   const { world, call, leaseId, signal } = bench;
   const orderId = expectedOrderId(bench, purchase);
@@ -191,8 +191,8 @@ async function awaitService(
     const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
     return purchase.paid === undefined || paidCheckouts.includes(purchase.paid.id);
   };
-  const waitMs = AWAITED_MS[awaitedKind];
-  await poll(world, isSeen, { isEnough: Boolean, waitMs, firstPauseMs: ASKED_AGAIN_MS, signal });
+  const waitMs = AWAIT_TIMEOUT_MS[awaitedKind];
+  await poll(world, isSeen, { isEnough: Boolean, waitMs, firstPauseMs: AWAIT_PAUSE_MS, signal });
   return true;
 }
 
@@ -200,9 +200,9 @@ async function awaitService(
 async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void> {
   const { bench } = play;
   const { world, signal } = bench;
-  const tells = acts.filter((act): act is Extract<ConcurrentStep, { tell: OrderName }> => "tell" in act);
+  const tellActs = acts.filter((act): act is Extract<ConcurrentStep, { tell: OrderName }> => "tell" in act);
   const payments = await Promise.all(
-    tells.map(async ({ tell: name, copies = 1 }) => {
+    tellActs.map(async ({ tell: name, copies = 1 }) => {
       const purchase = purchaseOf(play, name);
       const events = await eventsOf(bench, lastCheckout(purchase).id);
       const event = events.findLast(({ status }) => status === "succeeded");
@@ -215,11 +215,14 @@ async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void
   const [firstPayment, ...otherPayments] = payments;
   const sendAll = async (): Promise<void> => {
     if (firstPayment === undefined) return;
-    await pause(tells[0]?.afterMs ?? 0);
-    const together = payments.flatMap(({ event, copies }, at) =>
-      Array.from({ length: copies - (at === 0 ? 1 : 0) }, () => event.eventId),
+    await pause(tellActs[0]?.afterMs ?? 0);
+    const otherIds = payments.flatMap(({ event, copies }, index) =>
+      Array.from({ length: copies - (index === 0 ? 1 : 0) }, () => event.eventId),
     );
-    const answers = await deliver(bench, firstPayment.purchase, { ...firstPayment.event, together });
+    const answers = await deliver(bench, firstPayment.purchase, {
+      ...firstPayment.event,
+      together: otherIds,
+    });
     for (const { purchase, event } of [firstPayment, ...otherPayments])
       // One accepted copy is enough: a receiver may answer 409 or 503 to another at the same moment.
       noteAnswers(purchase, event, acceptedOf(answers, event.eventId));
@@ -242,7 +245,7 @@ async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void
   ]);
 }
 
-/** Waits for all, and throws the first error then: nothing goes on after a failed history. */
+/** Waits for all, and only then throws the first error: no work continues after a failed history. */
 async function allEnded(promises: readonly Promise<void>[]): Promise<void> {
   const failure = (await Promise.allSettled(promises)).find(({ status }) => status === "rejected");
   if (failure?.status === "rejected") throw failure.reason;
@@ -250,12 +253,12 @@ async function allEnded(promises: readonly Promise<void>[]): Promise<void> {
 
 async function visit(
   play: Play,
-  of: OrderName,
+  orderName: OrderName,
   form: Extract<Step, { act: "visit" }>["form"] = {},
 ): Promise<void> {
   const { bench, facts } = play;
   const { shop } = bench;
-  const purchase = purchaseOf(play, of);
+  const purchase = purchaseOf(play, orderName);
   // A failed function proves nothing; the view shows its effect.
   if (shop.returns !== undefined)
     return void (await shop.returns(lastCheckout(purchase)).catch(() => undefined));
@@ -263,10 +266,10 @@ async function visit(
   const { session, ...formFields } = form;
   const checkout = lastCheckout(purchase);
   const { cookies } = purchase;
-  const formOrder = session === null ? null : sessionOf(play, purchase, session);
-  const isOwn = ownCheckouts(purchase).some(({ id }) => id === formOrder);
+  const sessionId = session === null ? null : sessionOf(play, purchase, session);
+  const isOwn = ownCheckouts(purchase).some(({ id }) => id === sessionId);
   const failsFrom = play.faults.length > 0 ? 600 : isOwn ? 300 : 500;
-  const visitor = { session: formOrder, cookies, failsFrom } as const;
+  const visitor = { session: sessionId, cookies, failsFrom } as const;
   const pageVisit = { page: shop.returnUrl, checkout, form: formFields, ...visitor };
   const startedAt = bench.world.monotonic();
   const result = await openReturnPage(bench, pageVisit);
@@ -280,8 +283,8 @@ function sessionOf(play: Play, purchase: Purchase, session: OrderName | "first" 
 }
 
 /**
- * Restarts the shop, possibly while it handles a payment event, and waits until its view answers, and the shop takes an
- * event again that it took before. Returns false if it does not: nothing more can be judged then.
+ * Restarts the shop, possibly while it handles a payment event, and waits until its view answers and it accepts an event
+ * that it accepted before. Returns false if it refuses the event: nothing more can be judged then.
  */
 async function restart(
   play: Play,
@@ -294,31 +297,31 @@ async function restart(
       ? Promise.resolve()
       : tell(play, { act: "tell", of: during, statuses: ["succeeded"] });
   const purchase = purchaseOf(play, "a");
-  const beginsMs = Math.max(afterMs, part * (purchase.eventMs ?? 0));
-  const restarting = async (): Promise<void> => {
-    if (beginsMs > 0) await world.sleep(beginsMs, signal);
+  const startDelayMs = Math.max(afterMs, part * (purchase.eventMs ?? 0));
+  const restartLater = async (): Promise<void> => {
+    if (startDelayMs > 0) await world.sleep(startDelayMs, signal);
     await shop.restart?.(how);
   };
-  await allEnded([restarting(), notification]);
+  await allEnded([restartLater(), notification]);
   if (shop.view === undefined) return true;
   const { order } = await awaitReading(bench, purchase, {
     isEnough: (page) => page.order !== null,
-    waitMs: RESTARTED_MS.view,
+    waitMs: RESTART_TIMEOUT_MS.view,
   });
   const { event } = purchase;
   if (order === null || event === undefined || recording.refusesAgain === true) return true;
   const sendAgain = (): Promise<Answers> => deliver(bench, purchase, event);
-  const isEnough = (answers: Answers): boolean => refusedIn(answers) === undefined;
-  const refusedAnswers = refusedIn(
+  const isEnough = (answers: Answers): boolean => firstRefusal(answers) === undefined;
+  const refusal = firstRefusal(
     await poll(world, sendAgain, {
       isEnough,
-      waitMs: RESTARTED_MS.event,
-      firstPauseMs: TAKEN_AGAIN_MS,
+      waitMs: RESTART_TIMEOUT_MS.event,
+      firstPauseMs: REFUSED_PAUSE_MS,
       signal,
     }),
   );
-  if (refusedAnswers === undefined || signal.aborted) return true;
+  if (refusal === undefined || signal.aborted) return true;
   const cause = "refuses_since_restart";
-  play.facts.push({ kind: "refused", type: event.type, got: gotOf(refusedAnswers), isForeign: false, cause });
+  play.facts.push({ kind: "refused", type: event.type, got: gotOf(refusal), isForeign: false, cause });
   return false;
 }

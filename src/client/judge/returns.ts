@@ -8,10 +8,10 @@ import type { Bench } from "./bench.ts";
 import type { CookieJar } from "./cookies.ts";
 import { BROWSER_HEADERS, fillAddress, noAnswer, sendPatiently, type ViewedCheckout } from "./view.ts";
 
-/** A visit of the return page: whether it was shown, and what came instead. */
+/** A visit of the return page: whether it was reached, and the answer. */
 type Visit = { readonly hasArrived: boolean; readonly got: SaidValue };
 
-type Returning = {
+type ReturnVisit = {
   readonly page: string;
   readonly checkout: ViewedCheckout;
   readonly form?: Omit<ReturnForm, "session">;
@@ -28,7 +28,7 @@ const MAX_REDIRECTS = 5;
 /** Opens the return page as a customer's browser does, and follows its redirects. */
 export async function openReturnPage(
   { world, target, shop: { cookie }, signal }: Pick<Bench, "world" | "target" | "shop" | "signal">,
-  { page: template, checkout, form = {}, session, cookies, failsFrom = 300 }: Returning,
+  { page: template, checkout, form = {}, session, cookies, failsFrom = 300 }: ReturnVisit,
 ): Promise<Visit> {
   const { query = "", method = "GET", from } = form;
   const shownCheckout = { ...checkout, id: session ?? "" };
@@ -37,16 +37,17 @@ export async function openReturnPage(
   let url = `${session === null ? address.replace(/&session_id=$/, "") : address}${query}`;
   const referer = refererOf(from, { shop: new URL(page).origin, ...target });
   const headers = { ...BROWSER_HEADERS, ...referer };
-  const fields = {
+  const formHeaders = {
     ...headers,
     Origin: new URL(referer["Referer"] ?? page).origin,
     "Content-Type": "application/x-www-form-urlencoded",
   };
   const body = new URL(`${url}${PAID_QUERY}`).search.slice(1);
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
-    const call = method === "POST" && hops === 0 ? ({ method, headers: fields, body } as const) : { headers };
-    const sentParts = { ...call, headers: { ...call.headers, ...cookies.of(url, cookie) } };
-    const answer = await sendPatiently(world, target, { ...sentParts, url, signal });
+    const requestParts =
+      method === "POST" && hops === 0 ? ({ method, headers: formHeaders, body } as const) : { headers };
+    const withCookies = { ...requestParts, headers: { ...requestParts.headers, ...cookies.of(url, cookie) } };
+    const answer = await sendPatiently(world, target, { ...withCookies, url, signal });
     if (!answer.ok) return { hasArrived: false, got: noAnswer(answer.failure, answer.message) };
     cookies.keep(url, answer.headers["set-cookie"]);
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
@@ -57,7 +58,7 @@ export async function openReturnPage(
   return { hasArrived: false, got: factOf("many_redirects", String(MAX_REDIRECTS)) };
 }
 
-/** A visit has arrived at the return page, or at a page of the order; another page, such as a sign-in, is not it. */
+/** A visit arrives at the return page or at a page of the order, but not at another page, such as a sign-in. */
 function visitTo(
   { pathname }: URL,
   {
@@ -65,8 +66,8 @@ function visitTo(
     checkout,
     status,
     failsFrom,
-  }: Pick<Returning, "page" | "checkout"> &
-    Required<Pick<Returning, "failsFrom">> & { readonly status: number },
+  }: Pick<ReturnVisit, "page" | "checkout"> &
+    Required<Pick<ReturnVisit, "failsFrom">> & { readonly status: number },
 ): Visit {
   const ids = [checkout.orderId, encodeURIComponent(checkout.orderId), checkout.id];
   const isPage = pathname === new URL(page).pathname || ids.some((id) => pathname.includes(id));

@@ -1,5 +1,5 @@
-// Runs the histories of a shop: a plain purchase first, which measures how long a payment needs, restarts, then the others
-// side by side, and alone if they need the whole shop.
+// Runs the histories of a shop: first the plain purchase, which measures how long a payment takes, then the restarts, then
+// the others: in parallel, or alone if they need the whole shop.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { entryLine } from "../../core/explain/span.ts";
 import {
@@ -34,9 +34,9 @@ import { playHistory } from "./play.ts";
 export type JudgedHistory = {
   readonly name: HistoryName | typeof PLAIN_PURCHASE;
   readonly verdict: HistoryVerdict;
-  /** The checkout of the subject; null if there is none. */
+  /** The id of the checkout that the verdict is about; null if there is none. */
   readonly reference: string | null;
-  /** The timeline of the subject, for a broken history. */
+  /** The timeline of that checkout's order, for a broken history. */
   readonly story: readonly string[];
   /** The facts and orders of the play, and its time by the monotonic clock, for a later look. */
   readonly seen?: {
@@ -49,16 +49,16 @@ export type JudgedHistory = {
 type RunPlan = {
   readonly parts: ReadonlySet<History["part"]>;
   readonly only: ReadonlySet<string> | undefined;
-  /** Whether long histories are left out. */
+  /** Whether long histories are skipped. */
   readonly isQuick: boolean;
   /** The time after which no new history starts, by the monotonic clock. */
   readonly until: number;
   readonly onJudged: (judged: JudgedHistory) => void;
 };
 
-/** Histories at a time; they mostly wait, and longer for a shop that books later. */
+/** Number of histories at a time; they mostly wait, and longer for a slow shop. */
 const WIDTH = 6;
-const WIDTH_OF_SLOW = 10;
+const SLOW_SHOP_WIDTH = 10;
 const SLOW_MS = 800;
 /** Further runs of a history whose break may be chance; one of them must break its rule too. */
 const CONFIRMATIONS = 2;
@@ -67,7 +67,7 @@ const CONFIRMATIONS = 2;
 export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonly JudgedHistory[]> {
   const { signal, recording } = bench;
   const histories: JudgedHistory[] = [];
-  const unsure: (readonly [turn: Turn, first: Played])[] = [];
+  const unsureTurns: (readonly [turn: Turn, first: PlayResult])[] = [];
   const failureSignal = new AbortController();
   const othersDone = Promise.withResolvers<void>();
   const ownBench = {
@@ -75,7 +75,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     others: othersDone.promise,
     signal: AbortSignal.any([signal, failureSignal.signal]),
   };
-  const whyLeft = (): WhyLeft | undefined => (histories.some(isStuck) ? "stuck" : whyOver(bench, plan));
+  const skipReason = (): SkipReason | undefined => (histories.some(isStuck) ? "stuck" : whyOver(bench, plan));
   const report = (item: JudgedHistory): void => {
     histories.push(item);
     if (!isLeftOut(item)) plan.onJudged(item);
@@ -90,17 +90,17 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       othersDone.resolve();
     }
   };
-  const run = (turn: Turn, at: Partial<Bench> = {}): Promise<void> =>
+  const run = (turn: Turn, benchChanges: Partial<Bench> = {}): Promise<void> =>
     unlessFailed(async () => {
-      const leftReason = whyLeft();
-      if (leftReason !== undefined) return report(unplayed(turn, factOf(leftReason)));
-      const playedTurn = await uninterrupted(signal, playOnce({ ...ownBench, ...at }, turn));
+      const reason = skipReason();
+      if (reason !== undefined) return report(unplayed(turn, factOf(reason)));
+      const playedTurn = await uninterrupted(signal, playOnce({ ...ownBench, ...benchChanges }, turn));
       if (playedTurn === undefined) report(unplayed(turn, factOf("interrupted")));
       else if (histories.some(isStuck)) report(unplayed(turn, factOf("stuck")));
-      else if (isOfBusyShop(playedTurn)) unsure.push([turn, playedTurn]);
-      else report(await judgedAs(bench, turn, playedTurn));
+      else if (mayBeChance(playedTurn)) unsureTurns.push([turn, playedTurn]);
+      else report(await judgedHistory(bench, turn, playedTurn));
     });
-  const width = recording.slowestMs > SLOW_MS ? WIDTH_OF_SLOW : WIDTH;
+  const width = recording.slowestMs > SLOW_MS ? SLOW_SHOP_WIDTH : WIDTH;
   const inTurn = inTurns();
   const batches = batchesOf(bench.shop, plan);
   const lastingTurns = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
@@ -111,27 +111,27 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       othersDone.resolve();
       await (lanes ?? Promise.all(lastingTurns.map((turn) => run(turn))));
     } else if (pace === "beside") await mapInLanes(turns, width, (turn) => run(turn));
-    else await mapInLanes(turns, width, (turn) => inTurn((stepAside) => run(turn, { aside: stepAside })));
-    for (const [turn, history] of unsure.splice(0))
-      await unlessFailed(async () => report(await confirm(bench, turn, history, whyLeft)));
+    else await mapInLanes(turns, width, (turn) => inTurn((stepAside) => run(turn, { stepAside })));
+    for (const [turn, history] of unsureTurns.splice(0))
+      await unlessFailed(async () => report(await confirm(bench, turn, history, skipReason)));
     if (failureSignal.signal.aborted) await lanes;
     failureSignal.signal.throwIfAborted();
   }
   return histories;
 }
 
-type WhyLeft = "budget" | "stuck" | "interrupted";
+type SkipReason = "budget" | "stuck" | "interrupted";
 
 /** Why no new history may start. */
 export function whyOver(
   { world, signal }: Pick<Bench, "world" | "signal">,
   { until }: Pick<RunPlan, "until">,
-): Exclude<WhyLeft, "stuck"> | undefined {
+): Exclude<SkipReason, "stuck"> | undefined {
   if (signal.aborted) return "interrupted";
   return world.monotonic() >= until ? "budget" : undefined;
 }
 
-/** The result of work; undefined if it was interrupted, because it then shows nothing. */
+/** The result of work; undefined if it was interrupted, because an interrupted result proves nothing. */
 export async function uninterrupted<Value>(
   signal: AbortSignal,
   work: Promise<Value>,
@@ -143,21 +143,23 @@ export async function uninterrupted<Value>(
   return signal.aborted ? undefined : value;
 }
 
-/** Whether it was not run: its time was over before it began, or the shop refused all events by then. */
+/** Whether a history was not run: the budget was spent, the run interrupted, or the shop stuck before it began. */
 export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return (
-    verdict.state === "not_judged" && typeof verdict.reason !== "string" && LEFT_OUT.has(verdict.reason.fact)
+    verdict.state === "not_judged" &&
+    typeof verdict.reason !== "string" &&
+    SKIP_REASONS.has(verdict.reason.fact)
   );
 }
 
-const LEFT_OUT: ReadonlySet<string> = new Set<WhyLeft>(["budget", "stuck", "interrupted"]);
+const SKIP_REASONS: ReadonlySet<string> = new Set<SkipReason>(["budget", "stuck", "interrupted"]);
 
 /** Whether the shop takes no more events, so that no other history can show anything. */
 export function isStuck({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return verdict.state === "broken" && verdict.cause === "refuses_since_restart";
 }
 
-/** Alone; beside others; or started with the first batch beside others, and awaited here. */
+/** Alone; beside others; or started with the first batch beside others, and awaited in its own turn. */
 type Pace = "alone" | "beside" | "lasting";
 
 /** The histories that can run, in their order; neighbours with the same pace form one batch. */
@@ -176,23 +178,25 @@ function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace
   return batches;
 }
 
-/** The number of different likely causes of one broken rule from which none can be the cause of all. */
+/** If one broken rule has this many different likely causes, none of them explains all breaks. */
 const MANY_CAUSES = 4;
 
 /**
  * If many histories break one rule, their likely causes are dropped, and only a cause that an answer proves is reported.
  */
 function withShownCauses(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
-  const likely = new Map<JudgedInvariant, Set<Cause>>();
+  const likelyCauses = new Map<JudgedInvariant, Set<Cause>>();
   for (const { name, verdict } of histories) {
     if (verdict.state !== "broken") continue;
     const { invariant } = verdict;
     const cause = likelyCause(name, invariant);
-    if (cause !== undefined) likely.set(invariant, (likely.get(invariant) ?? new Set()).add(cause));
+    if (cause !== undefined)
+      likelyCauses.set(invariant, (likelyCauses.get(invariant) ?? new Set()).add(cause));
   }
   return histories.map((item) => {
     const { verdict, seen } = item;
-    if (verdict.state !== "broken" || (likely.get(verdict.invariant)?.size ?? 0) < MANY_CAUSES) return item;
+    if (verdict.state !== "broken" || (likelyCauses.get(verdict.invariant)?.size ?? 0) < MANY_CAUSES)
+      return item;
     const brokenFact = verdictsOn(seen?.facts ?? []).broken.find(
       ({ invariant }) => invariant === verdict.invariant,
     );
@@ -205,27 +209,27 @@ function likelyCause(name: string, invariant: JudgedInvariant): Cause | undefine
   return causes?.[invariant];
 }
 
-/** Each history once, in their order: of several runs the one that held least. */
+/** Each history once, in order; of several runs the one with the worst verdict. */
 export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const names = [PLAIN_PURCHASE, ...HISTORY_NAMES];
   const mergedHistories = names.flatMap((name) => {
     const ownVerdicts = histories.filter((item) => item.name === name);
-    const worst = ["broken", "not_judged", "held"].flatMap((state) =>
+    const worstFirst = ["broken", "not_judged", "held"].flatMap((state) =>
       ownVerdicts.filter(({ verdict }) => verdict.state === state),
     );
-    return worst.slice(0, 1);
+    return worstFirst.slice(0, 1);
   });
   return withShownCauses(mergedHistories);
 }
 
 type Turn = readonly [name: HistoryName, kind: CheckoutObject];
 
-/** Time after which a payment that is not shown is lost, in milliseconds, if the shop needs no longer time. */
+/** Time after which a payment that is not shown is lost, in milliseconds. */
 const LOST_MS = 20_000;
 
 /**
- * When each payment that was not shown has had its time, and not before a moment by the monotonic clock: a shop may book
- * late, or a second time.
+ * Judges the histories again when each payment that was not shown has had its time, and not before `notBefore` (monotonic
+ * clock): a shop may book late, or a second time.
  */
 export async function judgeAgain(
   bench: Bench,
@@ -235,12 +239,12 @@ export async function judgeAgain(
   const { world, shop, signal } = bench;
   if (shop.view === undefined) return histories;
   const lateHistories = histories.filter(({ verdict, seen }) => seen !== undefined && mayBeLate(verdict));
-  const until = Math.max(
+  const deadline = Math.max(
     notBefore,
     ...histories.map(({ seen }) => (seen?.at ?? 0) + quietMs(bench)),
     ...lateHistories.map(({ seen }) => (seen?.at ?? 0) + LOST_MS - patienceMs(bench)),
   );
-  const leftMs = until - world.monotonic();
+  const leftMs = deadline - world.monotonic();
   if (leftMs > 0) await world.sleep(leftMs, signal);
   return Promise.all(
     histories.map(async (item) => {
@@ -253,7 +257,7 @@ export async function judgeAgain(
         checkouts.some(({ id }) => !foreign.has(id)),
       );
       const looks = await Promise.all(knownOrders.map(([of, purchase]) => lookAgain(bench, of, purchase)));
-      // A look that was cut off shows nothing.
+      // An interrupted reading proves nothing.
       if (signal.aborted) return fallback;
       const sinceMs = patienceMs(bench) + world.monotonic() - seen.at;
       const laterLooks = { looks, settleMs: shop.settleMs, sinceMs };
@@ -274,13 +278,13 @@ function isPlanned(name: HistoryName, { parts, only, isQuick }: RunPlan): boolea
   return only === undefined ? parts.has(part) && !(isQuick && isLong) : only.has(name);
 }
 
-function canRun({ needs: wantedNeeds = [], steps }: History, shop: Bench["shop"]): boolean {
+function canRun({ needs: historyNeeds = [], steps }: History, shop: Bench["shop"]): boolean {
   const isSeen = shop.view !== undefined || steps.every(({ act }) => act !== "look");
-  return isSeen && wantedNeeds.every((need: Need) => shop[need] !== undefined);
+  return isSeen && historyNeeds.every((need: Need) => shop[need] !== undefined);
 }
 
-/** A busy machine or another history may cause such a verdict: it must come again, alone. */
-function isOfBusyShop({ verdict, facts }: Played): boolean {
+/** Whether a busy machine or another history may have caused the verdict: the history is then played again, alone. */
+function mayBeChance({ verdict, facts }: PlayResult): boolean {
   if (isLate(verdict)) return true;
   if (verdict.state !== "broken" || isStuck({ verdict })) return false;
   if (verdict.invariant === "stays_up") return true;
@@ -305,7 +309,7 @@ function unplayed(
   return { name, verdict: notJudged(reason, null, gotText), reference: null, story: [] };
 }
 
-async function judgedAs(bench: Bench, turn: Turn, playedTurn: Played): Promise<JudgedHistory> {
+async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): Promise<JudgedHistory> {
   if (bench.signal.aborted) return unplayed(turn, factOf("interrupted"));
   const [name] = turn;
   const { verdict, orders } = playedTurn;
@@ -316,27 +320,30 @@ async function judgedAs(bench: Bench, turn: Turn, playedTurn: Played): Promise<J
   return { name, verdict, reference: subject?.id ?? null, story, seen: playedTurn };
 }
 
-/** Plays a history alone whose verdict may be chance. A late or busy shop passes if the history holds alone. */
+/** Plays a history again, alone, if its verdict may be chance. A late or busy shop passes if the history then holds. */
 async function confirm(
   bench: Bench,
   turn: Turn,
-  playedTurn: Played,
-  whyLeft: () => WhyLeft | undefined,
+  playedTurn: PlayResult,
+  skipReason: () => SkipReason | undefined,
 ): Promise<JudgedHistory> {
-  const first = playedTurn.verdict;
-  for (let run = 0; run < CONFIRMATIONS && whyLeft() === undefined; run += 1) {
+  const firstVerdict = playedTurn.verdict;
+  for (let run = 0; run < CONFIRMATIONS && skipReason() === undefined; run += 1) {
     const rerun = await uninterrupted(bench.signal, playOnce(bench, turn));
     if (rerun === undefined) break;
     const isRight =
-      first.state === "broken" && first.invariant === "takes_events" && rerun.verdict.state === "held";
-    if (isLate(first) || isRight || rerun.verdict.state === "broken") return judgedAs(bench, turn, rerun);
+      firstVerdict.state === "broken" &&
+      firstVerdict.invariant === "takes_events" &&
+      rerun.verdict.state === "held";
+    if (isLate(firstVerdict) || isRight || rerun.verdict.state === "broken")
+      return judgedHistory(bench, turn, rerun);
   }
-  if (isLate(first)) return judgedAs(bench, turn, playedTurn);
-  return unplayed(turn, factOf(whyLeft() ?? "not_again"), first.got);
+  if (isLate(firstVerdict)) return judgedHistory(bench, turn, playedTurn);
+  return unplayed(turn, factOf(skipReason() ?? "not_again"), firstVerdict.got);
 }
 
-/** Plays a history, and judges it. A served shop that has ended meanwhile is started again. */
-async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
+/** Plays and judges a history. A served shop that has ended meanwhile is started again. */
+async function playOnce(bench: Bench, [name, kind]: Turn): Promise<PlayResult> {
   const { world, shop } = bench;
   const history = HISTORIES[name];
   const orders = new Map<OrderName, Purchase>();
@@ -345,7 +352,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
   const problem = await playHistory(bench, history, { orders, kind, facts, isReadAgain: true }).then(
     () => undefined,
     (error: unknown) => {
-      if (error instanceof NoOrder) return error.said;
+      if (error instanceof NoOrder) return error.reason;
       throw error;
     },
   );
@@ -353,7 +360,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
   if (serverEnding !== undefined) {
     // First, because an end explains later losses.
     facts.unshift({ kind: "end", got: serverEnding });
-    await bench.alone(async () => shop.served?.revive());
+    await bench.runAlone(async () => shop.served?.revive());
   }
   const verdict = judgeHistory(history, facts, shop.settleMs);
   const at = world.monotonic();
@@ -361,11 +368,11 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<Played> {
   return { orders, facts: [], at, verdict: notJudged(factOf("unpayable", problem), "create", problem) };
 }
 
-type Played = NonNullable<JudgedHistory["seen"]> & { readonly verdict: HistoryVerdict };
+type PlayResult = NonNullable<JudgedHistory["seen"]> & { readonly verdict: HistoryVerdict };
 
-const MAX_STORY = 16;
+const MAX_STORY_LINES = 16;
 
-/** The timeline of an order with what the run itself has delivered, at most this many lines. */
+/** The timeline of an order with the run's own deliveries: the last 16 lines. */
 export async function storyOf(
   { call, world }: Pick<Bench, "call" | "world">,
   orderId: string,
@@ -374,18 +381,18 @@ export async function storyOf(
   const { entries } = await call({ name: "explain", body: { id: orderId } });
   const { now } = await call({ name: "showClock", body: undefined });
   const clockOffset = now - world.monotonic();
-  const eventLines = [...orders].flatMap(([name, { sent }]) =>
-    sent.map(({ at, text }) => ({
+  const eventLines = [...orders].flatMap(([name, { ownDeliveries }]) =>
+    ownDeliveries.map(({ at, text }) => ({
       at: at + clockOffset,
       of: null,
       text: name === "a" ? text : `${text} (order ${name})`,
     })),
   );
   const lines = [...entries, ...eventLines].toSorted((left, right) => left.at - right.at);
-  return lines.slice(-MAX_STORY).map(entryLine);
+  return lines.slice(-MAX_STORY_LINES).map(entryLine);
 }
 
-/** `plain`: undefined if it was interrupted. */
+/** `plain`: undefined if the plain purchase was interrupted. */
 export async function plainHistory(bench: Bench, plain: PlainPurchase | undefined): Promise<JudgedHistory> {
   const name = PLAIN_PURCHASE;
   if (plain === undefined)

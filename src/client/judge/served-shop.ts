@@ -8,25 +8,25 @@ import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
 import { oneAtATime } from "../../core/mutex.ts";
 import { poll } from "../poll.ts";
 
-/** The shop gets its port in the variable `PORT`, and webhooks at the path. */
+/** The command that starts a shop. The shop gets its port in the variable `PORT`, and webhooks at `receiverPath`. */
 type ShopCommand = { readonly commandLine: string; readonly receiverPath: string };
 
 export type ServedShop = {
   readonly port: number;
-  /** The address for webhooks: the shop's own, or, if a delivery is to kill the shop, a gate's that forwards to it. */
+  /** The address for webhooks: the shop's own, or, if a delivery is to kill the shop, the address of a forwarding gate. */
   readonly receiverUrl: string;
   /** Kills all processes of the shop, or asks them to stop, and restarts it. */
-  readonly restart: (how?: "stop") => Promise<void>;
+  readonly restart: (mode?: "stop") => Promise<void>;
   /** Whether the shop failed to listen again after it was killed. */
   readonly isDown: () => boolean;
-  /** Each end of the shop by itself. */
+  /** The unexpected ends of the shop. */
   readonly endings: readonly SaidValue[];
-  /** Starts a shop that has ended by itself again. */
+  /** Restarts the shop if it has ended unexpectedly. */
   readonly revive: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
-/** Thrown if a shop did not start to listen; the message says why. */
+/** Thrown if a shop does not start to listen; the message has the reason. */
 export class ShopFailure extends Error {
   override readonly name = "ShopFailure";
 }
@@ -44,7 +44,7 @@ const LOOK_MS = 20;
 const LOOK_TIMEOUT_MS = 5000;
 const RUN_MS = 24 * 3_600_000;
 /** Maximum time from a delivery to the kill, in milliseconds; the shop is killed earlier if it answers earlier. */
-const WITH_DELIVERY_MS = 50;
+const KILL_TIMEOUT_MS = 50;
 const DELIVERY_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024;
 
@@ -55,7 +55,7 @@ export async function startShop(
   {
     env,
     kills,
-    port: wantedPort,
+    port: requestedPort,
   }: {
     readonly env: EnvironmentVariables;
     readonly kills: readonly ScheduledFault[];
@@ -69,10 +69,10 @@ export async function startShop(
     const onEnd = (ending: SaidValue): void => void endings.push(ending);
     return serveShop(shopWorld, { commandLine, env: { ...env, PORT: String(port) }, onEnd }, port);
   };
-  let port = wantedPort ?? (await freePort(world));
+  let port = requestedPort ?? (await freePort(world));
   let isDown = false;
   let shop = await start(port).catch(async (error: unknown) => {
-    if (wantedPort !== undefined) throw error;
+    if (requestedPort !== undefined) throw error;
     // Another program may have taken the port meanwhile.
     port = await freePort(world);
     return start(port);
@@ -80,9 +80,9 @@ export async function startShop(
   let isStopped = false;
   // Two kills at once would start the shop twice on one port.
   const inTurn = oneAtATime();
-  const startAgain = async (ending?: "stop"): Promise<void> => {
+  const startAgain = async (mode?: "stop"): Promise<void> => {
     if (isStopped) return;
-    await shop.stop(ending);
+    await shop.stop(mode);
     try {
       shop = await start(port);
     } catch (error) {
@@ -90,7 +90,7 @@ export async function startShop(
       isDown = true;
     }
   };
-  const restart = (ending?: "stop"): Promise<void> => inTurn(() => startAgain(ending));
+  const restart = (mode?: "stop"): Promise<void> => inTurn(() => startAgain(mode));
   const url = `http://127.0.0.1:${port}${receiverPath}`;
   const gate = kills.length === 0 ? undefined : await openGate(world, { url, kills, restart });
   return {
@@ -109,16 +109,17 @@ export async function startShop(
 }
 
 async function freePort(world: Pick<World, "listen">): Promise<number> {
-  const listening = await world.listen(() => EMPTY_SERVICE, { port: 0 });
-  if (!listening.ok) throw new ShopFailure(`no port is free for the shop: ${listening.refusal.message}`);
-  await listening.value.close(0);
-  return listening.value.port;
+  const listenResult = await world.listen(() => EMPTY_SERVICE, { port: 0 });
+  if (!listenResult.ok)
+    throw new ShopFailure(`no port is free for the shop: ${listenResult.refusal.message}`);
+  await listenResult.value.close(0);
+  return listenResult.value.port;
 }
 
 const NO_ANSWER: HttpResponse = { status: 503, headers: {}, body: "" };
 const EMPTY_SERVICE = { answer: () => Promise.resolve(NO_ANSWER), refuse: () => NO_ANSWER };
 
-type RunningShop = { readonly stop: (how?: "stop") => Promise<void>; readonly hasEnded: () => boolean };
+type RunningShop = { readonly stop: (mode?: "stop") => Promise<void>; readonly hasEnded: () => boolean };
 
 /** Runs the command of a shop until `stop` is called; returns when the shop is listening. */
 async function serveShop(
@@ -129,13 +130,13 @@ async function serveShop(
   }: {
     readonly commandLine: string;
     readonly env: EnvironmentVariables;
-    /** Called if the shop ends by itself. */
-    readonly onEnd: (how: SaidValue) => void;
+    /** Called if the shop ends unexpectedly. */
+    readonly onEnd: (ending: SaidValue) => void;
   },
   port: number,
 ): Promise<RunningShop> {
   const killSignal = new AbortController();
-  let end: ShellResult | undefined;
+  let shopResult: ShellResult | undefined;
   let hasListened = false;
   const shopCommand = runMerchantCommand(world, {
     ...command,
@@ -143,25 +144,27 @@ async function serveShop(
     maxOutputBytes: MAX_BYTES,
     signal: AbortSignal.any([signal, killSignal.signal]),
   }).then((result) => {
-    end = result;
+    shopResult = result;
     if (hasListened && !killSignal.signal.aborted && !signal.aborted) onEnd(commandSaid(result));
   });
-  const stop = async (ending?: "stop"): Promise<void> => {
-    killSignal.abort(ending === undefined ? undefined : ("terminate" satisfies ShellEnd));
+  const stop = async (mode?: "stop"): Promise<void> => {
+    killSignal.abort(mode === undefined ? undefined : ("terminate" satisfies ShellEnd));
     await shopCommand;
   };
   const isListening = await poll(world, () => isServed(world, port), {
-    isEnough: (listens) => listens || end !== undefined || signal.aborted,
+    isEnough: (listens) => listens || shopResult !== undefined || signal.aborted,
     waitMs: START_MS,
     firstPauseMs: LOOK_MS,
     signal,
   });
-  if (isListening && end === undefined) {
+  if (isListening && shopResult === undefined) {
     hasListened = true;
-    return { stop, hasEnded: () => end !== undefined };
+    return { stop, hasEnded: () => shopResult !== undefined };
   }
   const reason =
-    end === undefined ? `it does not listen on port ${port}, which is in PORT` : englishOf(commandSaid(end));
+    shopResult === undefined
+      ? `it does not listen on port ${port}, which is in PORT`
+      : englishOf(commandSaid(shopResult));
   await stop();
   throw new ShopFailure(`the shop did not start: ${reason}`);
 }
@@ -201,36 +204,36 @@ async function openGate(
   };
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
     const kill = killAt(request.body);
-    const passedResponse = passOn(world, url, request);
-    if (kill === undefined) return passedResponse;
+    const shopResponse = forward(world, url, request);
+    if (kill === undefined) return shopResponse;
     if (kill.action === "kill") {
-      await Promise.race([passedResponse, world.sleep(WITH_DELIVERY_MS)]);
+      await Promise.race([shopResponse, world.sleep(KILL_TIMEOUT_MS)]);
       await restart();
       return { ...NO_ANSWER, dropped: true };
     }
-    const response = await passedResponse;
+    const response = await shopResponse;
     await restart();
     return response;
   };
-  const listening = await world.listen(() => ({ answer, refuse: () => NO_ANSWER }), { port: 0 });
-  if (!listening.ok) throw new ShopFailure(`no port is free: ${listening.refusal.message}`);
-  return listening.value;
+  const listenResult = await world.listen(() => ({ answer, refuse: () => NO_ANSWER }), { port: 0 });
+  if (!listenResult.ok) throw new ShopFailure(`no port is free: ${listenResult.refusal.message}`);
+  return listenResult.value;
 }
 
 function typeOf(body: Uint8Array): string {
-  const read = parseJson(Buffer.from(body).toString("utf8"));
-  return isRecord(read) ? String(read["type"]) : "";
+  const event = parseJson(Buffer.from(body).toString("utf8"));
+  return isRecord(event) ? String(event["type"]) : "";
 }
 
-async function passOn(
+async function forward(
   { send }: Pick<World, "send">,
   url: string,
   { rawHeaders, body }: HttpRequest,
 ): Promise<HttpResponse> {
   const headers: Record<string, string> = {};
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const [name = "", value = ""] = rawHeaders.slice(at, at + 2);
-    if (!OF_CONNECTION.has(name.toLowerCase())) headers[name] = value;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = "", value = ""] = rawHeaders.slice(index, index + 2);
+    if (!CONNECTION_HEADERS.has(name.toLowerCase())) headers[name] = value;
   }
   const reply = await send({
     method: "POST",
@@ -245,4 +248,4 @@ async function passOn(
   return reply.ok ? { status: reply.status, headers: {}, body: reply.body } : { ...NO_ANSWER, dropped: true };
 }
 
-const OF_CONNECTION = new Set(["host", "connection", "content-length", "transfer-encoding"]);
+const CONNECTION_HEADERS = new Set(["host", "connection", "content-length", "transfer-encoding"]);

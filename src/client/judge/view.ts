@@ -23,11 +23,11 @@ export type OrderViewSource = ViewPatterns & { readonly from: ViewPlace };
 
 export type ViewedCheckout = Pick<Checkout, "id" | "orderId">;
 
-/** A reading of the view; `order` is null if it could not be read, with the reason in `got`. */
+/** A reading of the view; if it failed, `order` is null and `got` has the reason. */
 export type ViewReading = {
   readonly order: ShownOrder | null;
   readonly got: SaidValue;
-  /** The whole answer; empty if it could not be read. */
+  /** The whole answer; empty if the reading failed. */
   readonly text: string;
   /** Whether the answer was 404. */
   readonly isMissing: boolean;
@@ -50,7 +50,7 @@ const VIEW_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 /** Pause before a request that was answered with 429 is sent again, in milliseconds. */
 const LIMITED_PAUSE_MS = 1100;
-const MAX_LIMITED = 5;
+const MAX_LIMITED_ATTEMPTS = 5;
 
 /** Parses an address of the shop: on this machine, but not the sandbox (the rules of decision 14). */
 export function parseShopTarget(
@@ -61,7 +61,7 @@ export function parseShopTarget(
   return parseTarget(url, { allowedHosts: [], ownPort: Number(port) });
 }
 
-/** An address with the ids filled in. Commands read them from their variables instead. */
+/** An address with the ids filled in. Commands read the ids from their variables instead. */
 export function fillAddress(template: string, { id, orderId }: ViewedCheckout): string {
   return template
     .replaceAll("{order_id}", () => encodeURIComponent(orderId))
@@ -73,13 +73,13 @@ const UNKNOWN_ORDER: ShownOrder = { paid: false, times: null, amountMinor: null 
 /** Reads the merchant's view of an order. */
 export function readView(
   world: Pick<World, "send" | "run" | "sleep">,
-  look: ViewRequest,
+  viewRequest: ViewRequest,
 ): Promise<ViewReading> {
-  const { from } = look.view;
-  if ("read" in from) return askFunction(look.checkout, from.read);
+  const { from } = viewRequest.view;
+  if ("read" in from) return askFunction(viewRequest.checkout, from.read);
   return "url" in from
-    ? askPage(world, look, fillAddress(from.url, look.checkout))
-    : askCommand(world, look, from);
+    ? askPage(world, viewRequest, fillAddress(from.url, viewRequest.checkout))
+    : askCommand(world, viewRequest, from);
 }
 
 async function askFunction(
@@ -100,8 +100,8 @@ async function askPage(
   { target, view, cookie, signal }: ViewRequest,
   url: string,
 ): Promise<ViewReading> {
-  const signedIn = cookie === undefined ? {} : { Cookie: cookie };
-  const headers = { Accept: "application/json,text/*;q=0.9", ...signedIn };
+  const cookieHeader = cookie === undefined ? {} : { Cookie: cookie };
+  const headers = { Accept: "application/json,text/*;q=0.9", ...cookieHeader };
   const answer = await sendPatiently(world, target, { url, headers, signal });
   if (!answer.ok) return viewFailure(noAnswer(answer.failure, answer.message));
   const { status, body } = answer;
@@ -152,7 +152,7 @@ export async function sendPatiently(
   for (let attempts = 1; ; attempts += 1) {
     const answer = await sendLocally(world, target, request);
     const isLimited = answer.ok && answer.status === 429;
-    if (!isLimited || attempts === MAX_LIMITED || request.signal.aborted) return answer;
+    if (!isLimited || attempts === MAX_LIMITED_ATTEMPTS || request.signal.aborted) return answer;
     await world.sleep(LIMITED_PAUSE_MS, request.signal);
   }
 }
@@ -183,15 +183,15 @@ export async function sendLocally(
     ...(addresses === null ? {} : { addresses }),
     signal,
   };
-  // A POST creates a checkout: it is sent once, and over a new connection, so that a lost answer is the shop's.
+  // A POST creates a checkout: it is sent once, over a new connection, so that a lost answer is the shop's fault.
   if (method === "POST") return world.send(request);
   const answer = await world.send({ ...request, connection: "kept" });
-  // The shop may have ended, or closed the connection, since the answer before.
+  // The shop may have ended, or closed the connection, since its previous answer.
   const isStale = !answer.ok && answer.onKept === true && answer.failure === "connection_lost";
   return isStale ? world.send({ ...request, connection: "fresh" }) : answer;
 }
 
-/** Headers of a customer's browser that opens a page. */
+/** Headers with which a customer's browser opens a page. */
 export const BROWSER_HEADERS = {
   "Upgrade-Insecure-Requests": "1",
   "User-Agent":

@@ -39,7 +39,7 @@ type Failure = Extract<OutboundResult, { ok: false }>["failure"] | "forbidden";
 /** Maximum size of a target's answer that is read, in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** The same bytes, signature headers and content type. No redirects, no retries; only permitted addresses. */
+/** Sends the same bytes, signature headers and content type, to permitted addresses only, without redirects or retries. */
 export async function forwardDelivery(
   world: Pick<World, "send" | "resolve">,
   delivery: { readonly request: HttpRequest; readonly headerNames: HeaderNames; readonly url: string },
@@ -65,7 +65,7 @@ export async function forwardDelivery(
     return { kind: "unanswered", url, failure, message, facts };
   }
   const { status, body: answer, headers } = result;
-  // Other numbers are not valid statuses to pass on.
+  // Other numbers are not valid statuses for the answer to the sender.
   if (status >= 200 && status <= 599)
     return {
       kind: "answered",
@@ -84,8 +84,8 @@ async function addressesOf(
   world: Pick<World, "resolve">,
   url: string,
   policy: TargetPolicy,
-): Promise<Outcome<readonly string[], Unsent>> {
-  const forbidden = ({ message }: Refusal): Outcome<never, Unsent> => ({
+): Promise<Outcome<readonly string[], UnsentResult>> {
+  const forbidden = ({ message }: Refusal): Outcome<never, UnsentResult> => ({
     ok: false,
     refusal: { failure: "forbidden", message, facts: {} },
   });
@@ -97,9 +97,9 @@ async function addressesOf(
   return resolvedAddresses.length === 0 ? { ok: false, refusal: UNRESOLVED } : forbidden(addresses.refusal);
 }
 
-type Unsent = Pick<Extract<ForwardResult, { kind: "unanswered" }>, "failure" | "message" | "facts">;
+type UnsentResult = Pick<Extract<ForwardResult, { kind: "unanswered" }>, "failure" | "message" | "facts">;
 
-const UNRESOLVED: Unsent = {
+const UNRESOLVED: UnsentResult = {
   failure: "unreachable",
   message: "the host name has no address",
   facts: { fault: "no_address" },

@@ -41,15 +41,15 @@ export type NextAttempt = { readonly at: number | null; readonly waitMs: number 
 
 export type DeliverySource = {
   readonly secrets: () => Promise<ListenerSecrets>;
-  /** The instance id of the sender at the last request; null if it has none or it is unknown. */
+  /** The instance id of the sender at the last request; null if there is none or it is unknown. */
   readonly instance: () => string | null;
-  /** The open attempt to deliver an event to this listener; undefined if unknown. */
+  /** The attempt to deliver an event to this listener that is in flight; undefined if unknown. */
   readonly underway: (eventId: string) => Promise<AttemptInFlight | undefined>;
-  /** The attempt after an answered one; undefined if unknown. */
-  readonly nextAttempt: (tried: AttemptInFlight) => Promise<NextAttempt | undefined>;
+  /** The attempt after an answered attempt; undefined if unknown. */
+  readonly nextAttempt: (attempt: AttemptInFlight) => Promise<NextAttempt | undefined>;
 };
 
-/** `not_wanted`: its type was not requested. `no_target`: it is printed but not forwarded. */
+/** `not_wanted`: the event's type was not requested. `no_target`: the event is printed but not forwarded. */
 export type ListenerResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
@@ -83,7 +83,7 @@ type ListenerOptions = {
   readonly paths: readonly string[];
   readonly onHandled: (delivery: HandledDelivery) => void;
   /** Called for requests that are not deliveries, with the reason. */
-  readonly onStray: (why: string) => void;
+  readonly onStray: (reason: string) => void;
   readonly report: (error: unknown) => void;
 };
 
@@ -99,18 +99,18 @@ const MAX_IN_FLIGHT = 32;
 const STRAY_LIMIT = { perSecond: 1, burst: 60 };
 
 /** Maximum size of an unverified body that is parsed for the report, in bytes: events are small. */
-const MAX_READ_UNSIGNED = 64 * 1024;
+const MAX_UNSIGNED_BODY_BYTES = 64 * 1024;
 const NO_BODY = new Uint8Array();
 
 type Context = ListenerOptions & {
   readonly world: Pick<World, "now" | "monotonic" | "send" | "resolve" | "soon">;
   readonly search: CauseSearch;
   /** Whether the limit allows a look-up and a report about an unsigned request. */
-  readonly mayLookCloser: () => boolean;
+  readonly mayReportStray: () => boolean;
   /** Runs the deliveries of one event in sequence: a retry that overtakes the first attempt counts as a duplicate. */
   readonly inTurn: Mutex;
   /** Tracks work that continues after the answer, and reports its error. */
-  readonly later: (work: Promise<void>) => void;
+  readonly runLater: (work: Promise<void>) => void;
 };
 
 /** Verifies raw bytes: unverified requests never reach a target. Returns the target's answer to the sender. */
@@ -121,21 +121,21 @@ export function createWebhookListener(world: Context["world"], options: Listener
   const context: Context = {
     ...options,
     world,
-    mayLookCloser: () => {
+    mayReportStray: () => {
       const tokenResult = takeToken(STRAY_LIMIT, bucket, world.now());
       bucket = tokenResult.bucket;
       return tokenResult.outcome.ok;
     },
     search: createCauseSearch(world),
     inTurn: createMutex(),
-    later: (work) => {
+    runLater: (work) => {
       const trackedWork = work.catch(options.report).finally(() => pendingWork.delete(trackedWork));
       pendingWork.add(trackedWork);
     },
   };
   // The answer reveals nothing about this listener's paths and targets, because anybody can get it.
   const refuse = (status: keyof typeof STRAY_ANSWERS, reason: string): HttpResponse => {
-    if (context.mayLookCloser()) options.onStray(`${reason}; answered ${status}`);
+    if (context.mayReportStray()) options.onStray(`${reason}; answered ${status}`);
     return STRAY_ANSWERS[status];
   };
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
@@ -185,18 +185,18 @@ const STRAY_ANSWERS = {
   503: plainAnswer(503, "busy", { "Retry-After": "1" }),
 } as const;
 
-type Received = Pick<
+type ReceivedDelivery = Pick<
   HandledDelivery,
   "at" | "storeAt" | "request" | "claims" | "verified" | "fault" | "injected"
 > & {
   /** Time of arrival by the monotonic clock, in milliseconds. */
-  readonly since: number;
+  readonly arrivedAt: number;
   readonly headerNames: HeaderNames;
 };
 
 async function receive(context: Context, request: HttpRequest): Promise<HttpResponse> {
   const { world, source } = context;
-  const [at, since] = [world.now(), world.monotonic()];
+  const [at, arrivedAt] = [world.now(), world.monotonic()];
   const secrets = await source.secrets();
   const { dialect } = secrets;
   const headerNames = headerNamesIn(dialect);
@@ -205,17 +205,17 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   const verdict = verifyWebhook(verification);
   const isVerified = verdict.ok || verdict.code === "event_invalid";
   const [faultHeader = ""] = headerValues(request.rawHeaders, FAULT_HEADER);
-  const faultAction = parseFaultHeader(faultHeader);
+  const appliedFault = parseFaultHeader(faultHeader);
   const { storeTime: storeAt } = secrets;
   const arrival = {
     at,
     storeAt,
-    since,
+    arrivedAt,
     request,
     headerNames,
     verified: isVerified,
     fault: verdict.ok ? undefined : verdict,
-    injected: faultAction,
+    injected: appliedFault,
   };
   if (!isVerified) {
     const knownSecrets = secrets.retired.map((secret) => ({
@@ -225,8 +225,8 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     }));
     return refuseUnverified(context, arrival, { ...verification, known: knownSecrets });
   }
-  const isRead = dialect !== undefined && verdict.ok;
-  const claims = isRead ? claimsIn(verdict.event) : parseClaims(request.body);
+  const isParsed = dialect !== undefined && verdict.ok;
+  const claims = isParsed ? claimsIn(verdict.event) : parseClaims(request.body);
   const delivery = { ...arrival, claims };
   const eventId = eventIdOf(delivery);
   const work = async (): Promise<HttpResponse> =>
@@ -236,16 +236,16 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
 
 /** Answers an unsigned request immediately; its cause is searched for and reported afterwards. */
 async function refuseUnverified(
-  { world, source, search, later, onHandled, mayLookCloser }: Context,
-  arrival: Omit<Received, "claims">,
+  { world, source, search, runLater, onHandled, mayReportStray }: Context,
+  arrival: Omit<ReceivedDelivery, "claims">,
   verification: DiagnoseOptions,
 ): Promise<HttpResponse> {
-  const { since, headerNames, ...facts } = arrival;
+  const { arrivedAt, headerNames, ...facts } = arrival;
   const [eventId] = headerValues(arrival.request.rawHeaders, headerNames.eventId);
-  // Looked up before the answer, because the sandbox knows the open attempt only until then.
-  const attempt = eventId !== undefined && mayLookCloser() ? await source.underway(eventId) : undefined;
+  // Looked up before the answer, because the answer ends the attempt.
+  const attempt = eventId !== undefined && mayReportStray() ? await source.underway(eventId) : undefined;
   const response = answerOf({ kind: "not_verified", causes: [] });
-  const milliseconds = Math.round(world.monotonic() - since);
+  const milliseconds = Math.round(world.monotonic() - arrivedAt);
   const report = async (): Promise<void> => {
     // Continues after the answer, and after requests that arrived meanwhile.
     await new Promise<void>((resolve) => world.soon(resolve));
@@ -254,16 +254,16 @@ async function refuseUnverified(
       attempt === undefined ? undefined : source.nextAttempt(attempt),
     ]);
     const { body } = arrival.request;
-    const claims = parseClaims(body.length > MAX_READ_UNSIGNED ? NO_BODY : body);
+    const claims = parseClaims(body.length > MAX_UNSIGNED_BODY_BYTES ? NO_BODY : body);
     const result = { kind: "not_verified", causes } as const;
     onHandled({ ...facts, claims, result, answered: response.status, milliseconds, next });
   };
-  later(report());
+  runLater(report());
   return response;
 }
 
 /** Forwards a verified delivery, unless it is a duplicate or has no target. */
-async function handle(context: Context, delivery: Received): Promise<ListenerResult> {
+async function handle(context: Context, delivery: ReceivedDelivery): Promise<ListenerResult> {
   const { world, source, seen, plan, forwarding } = context;
   const target = targetFor(plan, delivery.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
@@ -274,31 +274,31 @@ async function handle(context: Context, delivery: Received): Promise<ListenerRes
   // Only the sender knows whether this is a requested replay or a duplicate.
   if (isRepeated && (await source.underway(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
   const result = await forwardDelivery(world, { ...delivery, url: target.url }, forwarding);
-  // Recorded only now, because an event that no target accepted must be delivered again.
-  if (event !== undefined && isTaken(result)) seen.add(event, world.now());
+  // Recorded only after acceptance, because an event that no target accepted must be delivered again.
+  if (event !== undefined && isAccepted(result)) seen.add(event, world.now());
   return { ...result, again: isRepeated };
 }
 
 /** Reports at once or, if another attempt follows, after asking the sender for its time. */
 async function answerAndReport(
   context: Context,
-  receivedDelivery: Received,
+  receivedDelivery: ReceivedDelivery,
   result: ListenerResult,
 ): Promise<HttpResponse> {
-  const { world, source, onHandled, later } = context;
+  const { world, source, onHandled, runLater } = context;
   const response = answerOf(result);
-  const { since, headerNames: _names, ...reportedFields } = receivedDelivery;
+  const { arrivedAt, headerNames: _names, ...reportedFields } = receivedDelivery;
   const delivery = {
     ...reportedFields,
     result,
     answered: response.status,
-    milliseconds: Math.round(world.monotonic() - since),
+    milliseconds: Math.round(world.monotonic() - arrivedAt),
   };
   const eventId = eventIdOf(receivedDelivery);
-  const comesAgain = response.status < 200 || response.status > 299;
-  const attempt = comesAgain && eventId !== undefined ? await source.underway(eventId) : undefined;
+  const isRetried = response.status < 200 || response.status > 299;
+  const attempt = isRetried && eventId !== undefined ? await source.underway(eventId) : undefined;
   if (attempt === undefined) onHandled({ ...delivery, next: undefined });
-  else later(source.nextAttempt(attempt).then((next) => onHandled({ ...delivery, next })));
+  else runLater(source.nextAttempt(attempt).then((next) => onHandled({ ...delivery, next })));
   return response;
 }
 
@@ -331,11 +331,11 @@ function plainAnswer(status: number, body: string, headers: Record<string, strin
   return { status, headers: { ...ownHeaders, ...headers }, body };
 }
 
-function isTaken(result: ForwardResult): boolean {
+function isAccepted(result: ForwardResult): boolean {
   return result.kind === "answered" && result.status < 300;
 }
 
 /** The event id in the signed body, otherwise the id in the header, which is not signed. */
-function eventIdOf({ claims, request, headerNames }: Received): string | undefined {
+function eventIdOf({ claims, request, headerNames }: ReceivedDelivery): string | undefined {
   return claims.eventId ?? headerValues(request.rawHeaders, headerNames.eventId)[0];
 }

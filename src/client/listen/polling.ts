@@ -2,20 +2,20 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { HttpResponse, Listener, Service, World } from "../../world.ts";
 import type { ListenerRegistration } from "./registration.ts";
 
-/** A name that the service of a listener without a port accepts. */
+/** A Host header that the service of a listener without a port accepts. */
 const HOST = "127.0.0.1:0";
 /** Pause before a request that failed is made again, in milliseconds. */
 const PAUSE_MS = 1000;
-/** Maximum number of times that an answer is sent; after them, the sandbox has ended the attempt. */
-const MAX_TRIES = 30;
-/** An answer within the limit of a request to the sandbox (16 KiB), as JSON, in bytes; the sandbox keeps 4 KiB of it. */
+/** Maximum number of attempts to send an answer; after them, the sandbox has ended the delivery attempt. */
+const MAX_ATTEMPTS = 30;
+/** Maximum size of an answer as JSON, in bytes: a request to the sandbox has at most 16 KiB, of which it keeps 4 KiB. */
 const MAX_ANSWER_BYTES = 12 * 1024;
-/** A date of HTTP has 29 characters. */
+/** Maximum length of a `Retry-After`, in characters: an HTTP date has 29. */
 const MAX_RETRY_AFTER = 64;
 
 /**
- * In place of a server: fetches the deliveries of a sandbox that cannot connect to this machine, and returns the
- * service's answers. A request stays known until its answer has arrived, so that it is handled once.
+ * Replaces a server: fetches the deliveries of a sandbox that cannot connect to this machine, and returns the service's
+ * answers. A request stays in `openWork` until its answer has arrived, so that it is handled once.
  */
 export function pollDeliveries(
   world: Pick<World, "sleep">,
@@ -30,7 +30,7 @@ export function pollDeliveries(
     const answer = answerOf(
       await service.answer({ method: "POST", target: "/", rawHeaders, body: Buffer.from(body) }),
     );
-    for (let tries = 0; tries < MAX_TRIES && !signal.aborted; tries += 1) {
+    for (let attempts = 0; attempts < MAX_ATTEMPTS && !signal.aborted; attempts += 1) {
       const reply = await link.answer(id, answer);
       if (reply.end === "success" || (reply.end === "refusal" && reply.error.code === "not_found")) return;
       await world.sleep(PAUSE_MS, signal);

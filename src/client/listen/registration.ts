@@ -20,9 +20,9 @@ export type ListenerRegistration = DeliverySource & {
   /** Requests an event again, for this listener only. */
   readonly replay: (eventId: string) => Answer<"replayEvent">;
   /** Waits for requests to this listener that have no answer yet, except the known ones. */
-  readonly fetch: (known: readonly string[], signal: AbortSignal) => Answer<"fetchDeliveries">;
+  readonly fetch: (knownIds: readonly string[], signal: AbortSignal) => Answer<"fetchDeliveries">;
   readonly answer: (id: string, answer: RequestOf<"answerDelivery">) => Answer<"answerDelivery">;
-  /** Null for real time. Undefined if the sandbox does not answer and its clock was moved before. */
+  /** The store's time; null for real time, undefined if the sandbox does not answer and its clock was moved before. */
   readonly storeTime: () => Promise<number | null | undefined>;
   /** Pauses deliveries until the next registration, unless another listener has taken over. */
   readonly leave: () => Promise<void>;
@@ -32,8 +32,8 @@ export type ListenerRegistration = DeliverySource & {
 const TIMEOUT_MS = 5000;
 /** How long the sandbox holds a check while nothing changes, in milliseconds. */
 const HOLD_MS = 10_000;
-/** The result is on disk shortly after the answer. Each delay is twice as long as the one before. */
-const MAX_LOOKS = 8;
+/** An attempt's result is on disk shortly after the answer. Each delay is twice as long as the previous one. */
+const MAX_READS = 8;
 const FIRST_WAIT_MS = 10;
 
 type RegistrationOptions = {
@@ -48,14 +48,14 @@ type Since = RequestOf<"registerListener">["since"];
 
 type RegistrationState = RegistrationOptions & {
   readonly world: Pick<World, "send" | "sleep">;
-  readonly registeredOnce: PromiseWithResolvers<void>;
-  registering: Promise<unknown>;
+  readonly firstRegistration: PromiseWithResolvers<void>;
+  lastRegistration: Promise<unknown>;
   endpointId: string;
   instance: string | null;
   secrets: ListenerSecrets;
   state: "connected" | "lost" | "off" | "left";
   /** Ends the check that the sandbox is holding. */
-  readonly leaving: AbortController;
+  readonly leaveController: AbortController;
 };
 
 /** Connects a listener on this machine to the sandbox that `locate` finds at each call. */
@@ -63,23 +63,23 @@ export function createRegistration(
   world: RegistrationState["world"],
   options: RegistrationOptions,
 ): ListenerRegistration {
-  const registeredOnce = Promise.withResolvers<void>();
+  const firstRegistration = Promise.withResolvers<void>();
   const registration: RegistrationState = {
     ...options,
     world,
-    registeredOnce,
-    registering: registeredOnce.promise,
+    firstRegistration,
+    lastRegistration: firstRegistration.promise,
     endpointId: "",
     instance: null,
     secrets: { inForce: [], retired: [], storeTime: null },
     state: "lost",
-    leaving: new AbortController(),
+    leaveController: new AbortController(),
   };
   return {
     register: (since) => register(registration, since),
     secrets: () => secretsOf(registration),
     instance: () => registration.instance,
-    underway: (eventId) => attemptInFlight(registration, eventId),
+    underway: (eventId) => findAttemptInFlight(registration, eventId),
     nextAttempt: (attempt) => nextAttempt(registration, attempt),
     check: () => check(registration),
     replay: (id) =>
@@ -105,8 +105,8 @@ async function ask<Name extends OperationName>(
 }
 
 function register(registration: RegistrationState, since?: Since): Answer<"registerListener"> {
-  const outcome = registerNow(registration, since).finally(registration.registeredOnce.resolve);
-  registration.registering = outcome;
+  const outcome = registerNow(registration, since).finally(registration.firstRegistration.resolve);
+  registration.lastRegistration = outcome;
   return outcome;
 }
 
@@ -125,25 +125,33 @@ async function registerNow(
   return outcome;
 }
 
-/** Called for each delivery, so that a secret that has just been retired is no longer accepted. */
+/** Asked for each delivery, so that a secret that has just been retired is no longer accepted. */
 async function secretsOf(registration: RegistrationState): Promise<ListenerSecrets> {
   // Waits, because a delivery can arrive before the answer to the registration.
-  await registration.registeredOnce.promise;
-  await registration.registering;
-  const shown = await ask(registration, { name: "showSecret", id: registration.endpointId, body: undefined });
-  if (shown.end === "success") registration.secrets = shown.value;
+  await registration.firstRegistration.promise;
+  await registration.lastRegistration;
+  const secretResult = await ask(registration, {
+    name: "showSecret",
+    id: registration.endpointId,
+    body: undefined,
+  });
+  if (secretResult.end === "success") registration.secrets = secretResult.value;
   return registration.secrets;
 }
 
 async function storeTimeOf(registration: RegistrationState): Promise<number | null | undefined> {
   const unknownTime = registration.secrets.storeTime === null ? null : undefined;
   if (registration.state === "lost") return unknownTime;
-  const shown = await ask(registration, { name: "showSecret", id: registration.endpointId, body: undefined });
-  return shown.end === "success" ? shown.value.storeTime : unknownTime;
+  const secretResult = await ask(registration, {
+    name: "showSecret",
+    id: registration.endpointId,
+    body: undefined,
+  });
+  return secretResult.end === "success" ? secretResult.value.storeTime : unknownTime;
 }
 
-/** Attempts of one event never overlap at an endpoint (decision 93), so the open attempt is this one. */
-async function attemptInFlight(
+/** Attempts of one event never overlap at an endpoint (decision 93), so the unfinished attempt is the one in flight. */
+async function findAttemptInFlight(
   registration: RegistrationState,
   eventId: string,
 ): Promise<AttemptInFlight | undefined> {
@@ -159,14 +167,18 @@ async function attemptInFlight(
 
 async function nextAttempt(
   registration: RegistrationState,
-  tried: AttemptInFlight,
+  attemptInFlight: AttemptInFlight,
 ): Promise<NextAttempt | undefined> {
-  for (let look = 0; look < MAX_LOOKS; look += 1) {
+  for (let look = 0; look < MAX_READS; look += 1) {
     await registration.world.sleep(FIRST_WAIT_MS * 2 ** look);
-    const eventResult = await ask(registration, { name: "showEvent", id: tried.eventId, body: undefined });
+    const eventResult = await ask(registration, {
+      name: "showEvent",
+      id: attemptInFlight.eventId,
+      body: undefined,
+    });
     if (eventResult.end !== "success") return undefined;
-    const delivery = eventResult.value.deliveries.find(({ id }) => id === tried.deliveryId);
-    const attempt = delivery?.attempts.find(({ number }) => number === tried.attempt);
+    const delivery = eventResult.value.deliveries.find(({ id }) => id === attemptInFlight.deliveryId);
+    const attempt = delivery?.attempts.find(({ number }) => number === attemptInFlight.attempt);
     if (attempt === undefined || attempt.finishedAt === null) continue;
     const { nextAt: at, finishedAt } = attempt;
     return { at, waitMs: at === null ? null : at - finishedAt };
@@ -175,7 +187,7 @@ async function nextAttempt(
 }
 
 async function check(registration: RegistrationState): Promise<ConnectionChange> {
-  const { endpointId: id, url, leaving } = registration;
+  const { endpointId: id, url, leaveController } = registration;
   // A running sandbox answers when something changes.
   const waitMs = registration.state === "connected" ? HOLD_MS : 0;
   const endpoint = await ask(registration, {
@@ -183,10 +195,10 @@ async function check(registration: RegistrationState): Promise<ConnectionChange>
     id,
     body: { url, waitMs },
     timeoutMs: TIMEOUT_MS + waitMs,
-    signal: leaving.signal,
+    signal: leaveController.signal,
   });
   if (registration.state === "left") return NO_CHANGE;
-  // The sandbox now has another database, which does not know this endpoint: registers again.
+  // The sandbox now has another database, which does not know this endpoint.
   if (endpoint.end === "refusal" && endpoint.error.code === "not_found") return reconnect(registration);
   if (endpoint.end === "refusal" && endpoint.status === 401 && isPolledAddress(url))
     return { kind: "refused", answer: endpoint };
@@ -215,10 +227,10 @@ function markLost(registration: RegistrationState): ConnectionChange {
 
 async function leave(registration: RegistrationState): Promise<void> {
   registration.state = "left";
-  registration.leaving.abort();
+  registration.leaveController.abort();
   const endpoint = await ask(registration, { name: "showEndpoint", id: registration.endpointId, body: {} });
   if (endpoint.end !== "success" || endpoint.value.url !== registration.url) return;
-  // An endpoint that a drill pauses is enabled again afterwards.
+  // An endpoint that a drill has paused is enabled again after the drill.
   if (endpoint.value.state !== "enabled" && endpoint.value.pausedBy !== "drill") return;
   await ask(registration, {
     name: "setEndpointState",

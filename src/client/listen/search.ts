@@ -32,14 +32,14 @@ export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = B
     return tokenResult.outcome.ok;
   };
   const search = async (request: DiagnoseOptions): Promise<readonly Diagnosis[]> => {
-    let slice = SLICE_BYTES;
+    let sliceBytes = SLICE_BYTES;
     for (const steps = diagnoseInSteps(request); ;) {
       const step = steps.next();
       if (step.done === true) return step.value;
-      slice += step.value;
-      if (slice >= SLICE_BYTES) {
+      sliceBytes += step.value;
+      if (sliceBytes >= SLICE_BYTES) {
         await new Promise<void>((resolve) => world.soon(resolve));
-        slice = step.value;
+        sliceBytes = step.value;
       }
       if (isStopped || !take(step.value)) return [];
     }

@@ -1,21 +1,24 @@
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 
-/** Maximum number of events in memory if there is no disk or it fails; the oldest are dropped first. */
-const MAX_REMEMBERED = 100_000;
+/** Maximum number of events in memory if there is no disk or the disk fails; the oldest are dropped first. */
+const MAX_EVENTS = 100_000;
 
 export function seenEventsInMemory(): SeenEvents {
-  const knownEvents = new Map<string, string | null>();
+  const instances = new Map<string, string | null>();
   return {
     has: ({ eventId, instance }) => {
-      const knownMark = knownEvents.get(eventId);
-      return knownMark !== undefined && (knownMark === null || instance === null || knownMark === instance);
+      const knownInstance = instances.get(eventId);
+      return (
+        knownInstance !== undefined &&
+        (knownInstance === null || instance === null || knownInstance === instance)
+      );
     },
     add: ({ eventId, instance }) => {
-      knownEvents.set(eventId, instance);
-      const [oldestEvent] = knownEvents.keys();
-      if (knownEvents.size > MAX_REMEMBERED && oldestEvent !== undefined) knownEvents.delete(oldestEvent);
+      instances.set(eventId, instance);
+      const [oldestEvent] = instances.keys();
+      if (instances.size > MAX_EVENTS && oldestEvent !== undefined) instances.delete(oldestEvent);
     },
-    close: () => knownEvents.clear(),
+    close: () => instances.clear(),
   };
 }
 

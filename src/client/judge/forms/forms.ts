@@ -65,30 +65,34 @@ const MAX_PAUSE_MS = 30_000;
 /** Maximum total time of the pauses for one receiver, in milliseconds. */
 const ALL_PAUSES_MS = 60_000;
 
-/** Sends all forms, some in sequence and some in parallel, until too many have no answer or they are no longer wanted. */
+/** Sends all forms, some in sequence and some in parallel, until too many have no answer or `isWanted` is false. */
 export async function sendForms(context: FormsContext, receiver: FormReceiver): Promise<DrillResults> {
   const { isWanted } = context;
   const names = casesOf(receiver);
   const results: CaseResult[] = [];
-  const send = createSender(context, receiver);
+  const sender = createSender(context, receiver);
   const run = async (name: CaseName): Promise<void> => {
-    if (shouldContinue(results) && isWanted()) results.push(...(await send.form(name)));
+    if (shouldContinue(results) && isWanted()) results.push(...(await sender.form(name)));
   };
   const lastNames = names.slice(-2);
   for (const name of names.filter((candidate) => FIRST_CASES.has(candidate))) await run(name);
   const lanes = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
-  const probeResults =
-    isWorthProbing(results) && isWanted() ? await probe(send, receiver, { lanes, isWanted }) : undefined;
-  const middle = names.filter((candidate) => !FIRST_CASES.has(candidate) && !lastNames.includes(candidate));
-  await mapInLanes(middle, lanes, run);
+  const probedCause =
+    isWorthProbing(results) && isWanted() ? await probe(sender, receiver, { lanes, isWanted }) : undefined;
+  const middleNames = names.filter(
+    (candidate) => !FIRST_CASES.has(candidate) && !lastNames.includes(candidate),
+  );
+  await mapInLanes(middleNames, lanes, run);
   const repeatedResults: CaseResult[] = [];
   await mapInLanes(forgeriesToRepeat(results), lanes, async (name) => {
-    if (isWanted()) repeatedResults.push(...(await send.form(name)));
+    if (isWanted()) repeatedResults.push(...(await sender.form(name)));
   });
   for (const name of lastNames) await run(name);
   const usedRetired = receiver.retiredSecret !== undefined;
-  const ordered = results.toSorted((left, right) => names.indexOf(left.name) - names.indexOf(right.name));
-  return { results: ordered, repeated: repeatedResults, names, usedRetired, probed: probeResults };
+  const orderedResults = results.toSorted(
+    (left, right) => names.indexOf(left.name) - names.indexOf(right.name),
+  );
+  return { results: orderedResults, repeated: repeatedResults, names, usedRetired, probed: probedCause };
 }
 
 /** `isOpen`: the receiver was busy when the forms were no longer wanted, so the result proves nothing. */
@@ -100,70 +104,80 @@ function createSender({ world, post, isWanted }: FormsContext, receiver: FormRec
   const { storeId, url, secret, retiredSecret, dialect, order, now } = receiver;
   const startedAt = world.now();
   let newestTime = now - 1;
-  const event = (): Required<DrillEvent> => {
+  const createEvent = (): Required<DrillEvent> => {
     // Each event has its own time, like the service's events.
     newestTime = Math.max(newestTime + 1, now + world.now() - startedAt);
     return { id: world.uuid(), storeId, createdAt: newestTime, sentAt: world.now() };
   };
-  const first = event();
-  const pace = createPace(world, isWanted);
-  const form = async (name: CaseName): Promise<readonly CaseResult[]> => {
-    const ownEvent = name === "good_event" ? first : event();
-    const realNow = name === "good_event" ? first.sentAt : world.now();
+  const firstEvent = createEvent();
+  const sendPaced = createPacedSend(world, isWanted);
+  const sendForm = async (name: CaseName): Promise<readonly CaseResult[]> => {
+    const ownEvent = name === "good_event" ? firstEvent : createEvent();
+    const realNow = name === "good_event" ? firstEvent.sentAt : world.now();
     const keys = { secret, retiredSecret, realNow, url, dialect };
     const { [name]: mutations } = DRILL_CASES;
-    const { eventId, ...basic } = buildDrillRequest(mutations, { own: ownEvent, first, order }, keys);
-    const request = buildFormRequest(mutations, basic, keys);
-    const { limited, isOpen, ...reply } = await pace(() => post(request, mutations.connection ?? "kept"));
+    const { eventId, ...plainRequest } = buildDrillRequest(
+      mutations,
+      { own: ownEvent, first: firstEvent, order },
+      keys,
+    );
+    const request = buildFormRequest(mutations, plainRequest, keys);
+    const { limited, isOpen, ...reply } = await sendPaced(() =>
+      post(request, mutations.connection ?? "kept"),
+    );
     const { milliseconds } = reply;
     const answer = answerOf(reply);
     return isOpen === true ? [] : [{ name, eventId, milliseconds, answer, ...(limited ? { limited } : {}) }];
   };
-  return { form, event, post: (request: DrillRequest) => pace(() => post(request, "kept")) };
+  return {
+    form: sendForm,
+    event: createEvent,
+    post: (request: DrillRequest) => sendPaced(() => post(request, "kept")),
+  };
 }
 
 /** Finds the signing mistake with which the receiver accepts a signature. */
 async function probe(
-  send: Sender,
+  sender: Sender,
   { secret, olderSecrets, dialect }: FormReceiver,
   { lanes, isWanted }: Pick<FormsContext, "isWanted"> & { readonly lanes: number },
 ): Promise<DrillCause | undefined> {
-  const ownEvent = send.event();
+  const ownEvent = sender.event();
   const event = eventOfForm(DRILL_CASES.good_event, { own: ownEvent, first: ownEvent, order: null });
   let foundCause: DrillCause | undefined;
   const keys = { secret, olderSecrets, dialect, realNow: ownEvent.sentAt };
   await mapInLanes(buildProbes(event, keys), lanes, async (probeRow) => {
     if (foundCause !== undefined || !isWanted()) return;
     const { cause, headers, body } = probeRow;
-    const answer = await send.post({ method: "POST", suffix: "", headers, body });
+    const answer = await sender.post({ method: "POST", suffix: "", headers, body });
     if (isAccepted({ answer: answerOf(answer) })) foundCause ??= cause;
   });
   return foundCause;
 }
 
-/** Whether a receiver asks for a later attempt: a 503 without a time may be its failure. */
+/** Whether a receiver asks for a later attempt: a 503 without `Retry-After` may be a failure. */
 function isBusy({ status, retryAfter }: PostedAnswer): boolean {
   return status === 429 || (status === 503 && retryAfter !== null);
 }
 
-/** After a busy answer requests go one after the other. All share the pauses, whose total time is limited. */
-function createPace(world: Pick<World, "now" | "sleep">, isWanted: () => boolean) {
-  let pausedCount = 0;
-  let until = 0;
+/** Sends one request after the other once the receiver was busy. All share the pauses, whose total time is limited. */
+function createPacedSend(world: Pick<World, "now" | "sleep">, isWanted: () => boolean) {
+  let pausedMs = 0;
+  let pausedUntil = 0;
   const awaitPause = async (): Promise<void> => {
-    while (world.now() < until) await world.sleep(until - world.now());
+    while (world.now() < pausedUntil) await world.sleep(pausedUntil - world.now());
   };
   const pause = (milliseconds: number): boolean => {
-    const extraMs = Math.max(0, world.now() + milliseconds - Math.max(until, world.now()));
-    if (pausedCount + extraMs > ALL_PAUSES_MS) return false;
-    pausedCount += extraMs;
-    until = Math.max(until, world.now() + milliseconds);
+    const extraMs = Math.max(0, world.now() + milliseconds - Math.max(pausedUntil, world.now()));
+    if (pausedMs + extraMs > ALL_PAUSES_MS) return false;
+    pausedMs += extraMs;
+    pausedUntil = Math.max(pausedUntil, world.now() + milliseconds);
     return true;
   };
   const inTurn = oneAtATime();
   const sendPatiently = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
     for (let tries = 1; ; tries += 1) {
-      const answer = await (pausedCount > 0 ? inTurn(() => awaitPause().then(send)) : send());
+      const answer = await (pausedMs > 0 ? inTurn(() => awaitPause().then(send)) : send());
       if (!isBusy(answer)) return { ...answer, limited: tries > 1 };
       if (!isWanted()) return { ...answer, limited: false, isOpen: true };
       if (tries === MAX_ATTEMPTS) return { ...answer, limited: false };

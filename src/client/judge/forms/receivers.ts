@@ -24,10 +24,14 @@ export async function findReceivers(
 ): Promise<readonly FoundReceiver[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const enabledEndpoints = endpoints.filter(isJudged);
-  const urls = enabledEndpoints.filter(({ kind }) => kind === "url");
+  const urlEndpoints = enabledEndpoints.filter(({ kind }) => kind === "url");
   const namedEndpoints = endpoints.filter(({ id }) => id === drillRequest.endpointId);
   const targets =
-    drillRequest.endpointId === undefined ? (urls.length > 0 ? urls : enabledEndpoints) : namedEndpoints;
+    drillRequest.endpointId === undefined
+      ? urlEndpoints.length > 0
+        ? urlEndpoints
+        : enabledEndpoints
+      : namedEndpoints;
   return Promise.all(
     targets.map(async ({ id, url }) => {
       const { inForce, retired, storeTime, dialect } = await call({
@@ -67,17 +71,17 @@ async function acceptedOrder(
   const acceptedDeliveries = deliveries.filter(({ checkoutId }) => checkoutId !== null);
   const [delivery] = acceptedDeliveries;
   if (delivery === undefined) return null;
-  const otherEvent = acceptedDeliveries.find(({ type }) => kindOf(type) !== kindOf(delivery.type));
-  const ids = new Set([delivery.checkoutId, otherEvent?.checkoutId]);
-  // Newest first, so that of each type the newest stays.
-  const typeEvents = new Map(
+  const otherDelivery = acceptedDeliveries.find(({ type }) => kindOf(type) !== kindOf(delivery.type));
+  const ids = new Set([delivery.checkoutId, otherDelivery?.checkoutId]);
+  // The list is newest first, and a Map keeps the last value of each key.
+  const newestByType = new Map(
     acceptedDeliveries
       .filter(({ checkoutId }) => ids.has(checkoutId))
       .toReversed()
       .map((event) => [event.type, event]),
   );
   const events = await Promise.all(
-    [...new Map([...typeEvents, [delivery.type, delivery] as const]).values()].map(({ eventId }) =>
+    [...new Map([...newestByType, [delivery.type, delivery] as const]).values()].map(({ eventId }) =>
       call({ name: "showEvent", id: eventId, body: undefined }),
     ),
   );

@@ -18,17 +18,17 @@ export type ExploredShop = Pick<Bench, "target" | "call" | "signal"> & {
   readonly newOrderId: () => string;
 };
 
-type Open = (schedule: Schedule) => Promise<SearchBench>;
+type OpenBench = (schedule: Schedule) => Promise<SearchBench>;
 
 /** Variables of other sandboxes, which are removed for the merchant's command. */
 const REMOVED_VARIABLES = { CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
 
 /** Returns a function that opens a bench for each schedule, in a new store that is deleted afterwards. */
-export function ownStoreBenches(explored: ExploredShop): Open {
+export function ownStoreBenches(explored: ExploredShop): OpenBench {
   const { described, baseUrl, newOrderId } = explored;
   return async ({ faults }) => {
-    const madeStore = await explored.call({ name: "createStore", body: { name: "checkout explore" } });
-    const { storeId, apiKey, signingSecret } = madeStore;
+    const createdStore = await explored.call({ name: "createStore", body: { name: "checkout explore" } });
+    const { storeId, apiKey, signingSecret } = createdStore;
     const call = callsOn(explored.call, storeId);
     let servedShop: ServedShop | undefined;
     const close = async (): Promise<void> => {
@@ -50,8 +50,12 @@ export function ownStoreBenches(explored: ExploredShop): Open {
         await call({ name: "addEndpoint", body: { url: servedShop.receiverUrl } });
       }
       const port = servedShop && String(servedShop.port);
-      const own = shopAt(explored, { ...env, ...(port && { PORT: port }) }, `http://127.0.0.1:${port ?? ""}`);
-      const shop = { ...own, served: servedShop, kill: servedShop?.restart ?? own.kill };
+      const describedShop = shopAt(
+        explored,
+        { ...env, ...(port && { PORT: port }) },
+        `http://127.0.0.1:${port ?? ""}`,
+      );
+      const shop = { ...describedShop, served: servedShop, kill: servedShop?.restart ?? describedShop.kill };
       return {
         bench: searchBench({ ...explored, call, shop, newId: newOrderId, search: { isOwn: true } }),
         close,
@@ -63,14 +67,14 @@ export function ownStoreBenches(explored: ExploredShop): Open {
   };
 }
 
-/** The faults are removed after each schedule; the store's clock is not moved back. */
+/** Benches on a running shop. The faults are removed after each schedule; the store's clock is not moved back. */
 export function runningShopBenches(
   exploredShop: ExploredShop,
   {
     env,
     endpoint: { id: endpointId, url },
   }: { readonly env: EnvironmentVariables; readonly endpoint: { readonly id: string; readonly url: string } },
-): Open {
+): OpenBench {
   const { call, newOrderId: newId } = exploredShop;
   const shop = shopAt(exploredShop, env, new URL(url).origin);
   return async () => {

@@ -29,14 +29,14 @@ export type SearchBench = { readonly bench: Bench; readonly close: () => Promise
 export type ExploreRun = {
   readonly schedule: Schedule;
   readonly trace: Trace;
-  /** The rules that it has shown to hold or to be broken. */
-  readonly shown: ReadonlySet<JudgedInvariant>;
+  /** The rules that the run has shown to hold or to be broken. */
+  readonly shownInvariants: ReadonlySet<JudgedInvariant>;
   readonly broken: readonly Broken[];
   /** Whether the payment's event was lost permanently. */
   readonly isDropped: boolean;
-  /** The runs of the purchase, and the last look, if there was one. */
+  /** The runs of the purchase. */
   readonly purchases: readonly WatchedRun[];
-  readonly last: LookFact | undefined;
+  readonly lastLook: LookFact | undefined;
   /** The timeline of the run as text; empty if no rule was broken. */
   readonly story: string;
   /** The error of the last reading of the view, if the view could not be read. */
@@ -45,7 +45,7 @@ export type ExploreRun = {
 
 const MAX_LISTED = 1000;
 
-/** A bench for one schedule; its calls act on its store. */
+/** Creates the bench of one schedule; `call` must act on the schedule's store. */
 export function searchBench(
   benchInput: Parameters<typeof createBench>[0] & { readonly search: SearchedStore },
 ): Bench {
@@ -58,10 +58,10 @@ export function callsOn(call: CallOperation, storeId: string): CallOperation {
 
 /** Runs a schedule on a new bench. Real time passes only for the application; the store's clock is moved. */
 export async function runSchedule(
-  open: (schedule: Schedule) => Promise<SearchBench>,
+  openBench: (schedule: Schedule) => Promise<SearchBench>,
   schedule: Schedule,
 ): Promise<ExploreRun> {
-  const { bench, close } = await open(schedule);
+  const { bench, close } = await openBench(schedule);
   try {
     return await play(bench, schedule);
   } finally {
@@ -88,25 +88,25 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   };
   const { shown, broken } = verdictsOn(
     facts.flatMap((fact) => {
-      // A shop that did not start again could answer no event.
+      // A shop that was not started again could not answer events.
       if (isDown && fact.kind === "refused") return [];
       return fact.kind === "look" ? { ...fact, log } : fact;
     }),
   );
-  const look = facts.findLast((fact) => fact.kind === "look");
-  const isUnshown = look?.truth.paid === true && look.view?.paid === false;
+  const lastLook = facts.findLast((fact) => fact.kind === "look");
+  const isPaymentHidden = lastLook?.truth.paid === true && lastLook.view?.paid === false;
   const run = {
     schedule,
     trace,
-    shown,
-    // A rule that two looks show to be broken is broken once.
+    shownInvariants: shown,
+    // A rule that two readings show to be broken is reported once.
     broken: [...new Map(broken.toReversed().map((rule) => [rule.invariant, rule])).values()].toReversed(),
-    isDropped: isUnshown && isDroppedForGood(log.deliveries),
+    isDropped: isPaymentHidden && isDroppedForGood(log.deliveries),
     purchases: purchasesIn(facts),
-    last: look,
+    lastLook,
     viewError: noted.viewError,
   };
-  return { ...run, story: broken.length === 0 ? "" : await tell(bench, purchase, run) };
+  return { ...run, story: broken.length === 0 ? "" : await storyText(bench, purchase, run) };
 }
 
 function endFacts({ served }: JudgedShop): readonly Observation[] {
@@ -142,7 +142,7 @@ async function traceOf(
 }
 
 /** The timeline of the order, or the requests if there is no order, and the end of each purchase. */
-async function tell(
+async function storyText(
   bench: Bench,
   { checkouts, paid }: Purchase,
   { trace, purchases }: Pick<ExploreRun, "trace" | "purchases">,

@@ -34,11 +34,11 @@ type Search = {
   readonly maxSchedules?: number | undefined;
   readonly depth: number | undefined;
   readonly only: Schedule | undefined;
-  /** The number of schedules that run in parallel. */
+  /** Number of schedules that run in parallel. */
   readonly sideBySide: number;
   /** Default: no process is killed. */
   readonly kills?: KillsByPlace;
-  /** Whether there is a view of the application's bookings. Without one, faults are injected at requests alone. */
+  /** Whether there is a view of the application's bookings. Without a view, faults are injected at requests alone. */
   readonly hasView: boolean;
   readonly amountField: "amountMinor" | "amount_minor";
   readonly rerunOf: (schedule: Schedule) => string;
@@ -50,59 +50,65 @@ type Search = {
 type Finding = DomainOf<typeof finding> & Pick<Schedule, "faults">;
 
 export type ExplorationResult = DomainOf<typeof searchResult> & {
-  /** The schedules of the last size that the budget, or the limit of schedules, left out. */
+  /** The schedules of the last size that were skipped because of the budget or the limit of schedules. */
   readonly notRun: readonly Schedule[];
   readonly broken: readonly Finding[];
   readonly advice: readonly (Pick<Schedule, "faults"> & { readonly text: string })[];
 };
 
 /** Why an application cannot be explored: it fails even without faults. */
-type Useless = { readonly why: string; readonly cause?: unknown };
+type UselessSearch = { readonly why: string; readonly cause?: unknown };
 
-/** `budgetMs`: time after which no new schedule starts, in milliseconds; `depth`: faults in one schedule. */
+/** `budgetMs`: time after which no new schedule starts, in milliseconds; `depth`: maximum number of faults. */
 export const SEARCH_DEFAULTS = { budgetMs: 60_000, depth: 2 } as const;
 const NO_KILLS: KillsByPlace = { request: [], delivery: [] };
-/** Number of further runs in which a broken schedule must break again to be reported. */
+/** Number of further runs in which a schedule must break its rule again to be reported. */
 const CONFIRMATIONS = 3;
 
-/** Shrinks and confirms the schedules that break an invariant. */
-export async function exploreAll(search: Search): Promise<ExplorationResult | Useless> {
+/** Searches for schedules that break an invariant, and shrinks and confirms them. */
+export async function exploreAll(search: Search): Promise<ExplorationResult | UselessSearch> {
   const { only, seed } = search;
   const plainRun = await search.run(only ?? NO_FAULTS);
-  const useless = only === undefined ? uselessOf(plainRun, search.hasView) : undefined;
-  if (useless !== undefined) return useless;
+  const uselessSearch = only === undefined ? uselessOf(plainRun, search.hasView) : undefined;
+  if (uselessSearch !== undefined) return uselessSearch;
   const runs = [plainRun];
   const isSearch = only === undefined && plainRun.broken.length === 0;
-  const leftSchedules = isSearch ? await runWaves(search, runs) : [];
-  const { confirmed, unsteady } = await confirmAll(search, runs);
+  const skippedSchedules = isSearch ? await runWaves(search, runs) : [];
+  const { confirmedFindings, unsteadyInvariants } = await confirmAll(search, runs);
   return {
     schedules: runs.length,
     held: runs.filter(({ broken }) => broken.length === 0).length,
-    notRun: leftSchedules,
-    broken: confirmed,
-    notJudged: findNotJudged(runs, unsteady, search),
+    notRun: skippedSchedules,
+    broken: confirmedFindings,
+    notJudged: findNotJudged(runs, unsteadyInvariants, search),
     advice: adviceOf(runs),
     table: placeTable(placesOf(plainRun.trace), [
-      ...runs.map((run) => ({ schedule: run.schedule, result: resultOf(run, confirmed) })),
-      ...leftSchedules.map((schedule) => ({ schedule, result: "not_judged" as const })),
+      ...runs.map((run) => ({ schedule: run.schedule, result: resultOf(run, confirmedFindings) })),
+      ...skippedSchedules.map((schedule) => ({ schedule, result: "not_judged" as const })),
     ]),
     seed,
   };
 }
 
-function resultOf({ broken, isDropped }: ExploreRun, confirmed: readonly Finding[]): ScheduleResult {
-  if (broken.some(({ invariant }) => confirmed.some((item) => item.invariant === invariant))) return "broken";
+function resultOf({ broken, isDropped }: ExploreRun, findings: readonly Finding[]): ScheduleResult {
+  if (broken.some(({ invariant }) => findings.some((item) => item.invariant === invariant))) return "broken";
   return broken.length > 0 || isDropped ? "not_judged" : "held";
 }
 
-function uselessOf({ trace, purchases, last, viewError }: ExploreRun, hasView: boolean): Useless | undefined {
+function uselessOf(
+  { trace, purchases, lastLook, viewError }: ExploreRun,
+  hasView: boolean,
+): UselessSearch | undefined {
   const [purchase] = purchases;
   if (purchase?.hasEnded === false) return { why: "the purchase does not end even without faults" };
   if (purchase?.isDone === false)
     return { why: `the purchase fails even without faults: ${englishOf(purchase.got)}` };
   if (!trace.hasOrder) return { why: "the purchase created no order in its store" };
-  if (hasView && last?.view === null)
-    return { why: `the view cannot be read even without faults: ${englishOf(last.got)}`, cause: viewError };
+  if (hasView && lastLook?.view === null)
+    return {
+      why: `the view cannot be read even without faults: ${englishOf(lastLook.got)}`,
+      cause: viewError,
+    };
   return undefined;
 }
 
@@ -122,13 +128,13 @@ async function runWaves(
   }: Search,
   runs: ExploreRun[],
 ): Promise<readonly Schedule[]> {
-  const until = world.monotonic() + budgetMs;
+  const deadline = world.monotonic() + budgetMs;
   const [plainRun] = runs;
   const knownRun = (searchRun: ExploreRun): KnownRun => ({
     schedule: searchRun.schedule,
     places: placesOf(searchRun.trace).filter(({ kind }) => hasView || kind === "request"),
     closeness: plainRun === undefined ? 0 : differenceScore(searchRun.trace, plainRun.trace),
-    // Consequences of an accepted forged event are another mistake.
+    // The consequences of an accepted forged event are a separate mistake.
     isBroken: searchRun.broken.some(({ invariant }) => invariant !== "refuses_forged"),
   });
   for (let size = 1; size <= depth; size += 1) {
@@ -136,24 +142,24 @@ async function runWaves(
     const waveSchedules = wave.slice(0, Math.max(0, maxSchedules - runs.length));
     if (waveSchedules.length > 0) onWave?.({ size, count: waveSchedules.length });
     const waveRuns = await mapInLanes(waveSchedules, width, async (schedule) =>
-      world.monotonic() < until ? run(schedule) : undefined,
+      world.monotonic() < deadline ? run(schedule) : undefined,
     );
     runs.push(...waveRuns.filter((waveRun) => waveRun !== undefined));
-    const leftSchedules = wave.filter((_schedule, at) => waveRuns[at] === undefined);
-    if (leftSchedules.length > 0) return leftSchedules;
+    const skippedSchedules = wave.filter((_schedule, index) => waveRuns[index] === undefined);
+    if (skippedSchedules.length > 0) return skippedSchedules;
   }
   return [];
 }
 
-type Found = Pick<Broken, "invariant"> & { readonly runs: readonly ExploreRun[] };
+type FoundCause = Pick<Broken, "invariant"> & { readonly runs: readonly ExploreRun[] };
 
 /** Each cause with the runs that show it; runs with fewer faults first. */
-function causesIn(runs: readonly ExploreRun[]): readonly Found[] {
-  const foundCauses = new Map<string, Found>();
+function causesIn(runs: readonly ExploreRun[]): readonly FoundCause[] {
+  const foundCauses = new Map<string, FoundCause>();
   for (const run of sortBySize(runs))
     for (const { invariant, cause } of run.broken) {
-      const name = `${invariant} ${cause ?? ""}`;
-      foundCauses.set(name, { invariant, runs: (foundCauses.get(name)?.runs ?? []).concat(run) });
+      const causeKey = `${invariant} ${cause ?? ""}`;
+      foundCauses.set(causeKey, { invariant, runs: (foundCauses.get(causeKey)?.runs ?? []).concat(run) });
     }
   return [...foundCauses.values()];
 }
@@ -166,18 +172,22 @@ function sortBySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
 async function confirmAll(
   search: Search,
   runs: readonly ExploreRun[],
-): Promise<{ readonly confirmed: readonly Finding[]; readonly unsteady: readonly JudgedInvariant[] }> {
+): Promise<{
+  readonly confirmedFindings: readonly Finding[];
+  readonly unsteadyInvariants: readonly JudgedInvariant[];
+}> {
   const knownRuns = new Map(runs.map((run) => [scheduleKey(run.schedule), run] as const));
   const results = await mapInLanes(causesIn(runs), search.sideBySide, (foundCause) =>
     confirm(search, foundCause, knownRuns),
   );
-  const confirmed: Finding[] = [];
+  const confirmedFindings: Finding[] = [];
   for (const item of results)
-    if (typeof item === "object" && !confirmed.some((finding) => isSame(item, finding))) confirmed.push(item);
-  // A booked forged event proves more than its answer.
+    if (typeof item === "object" && !confirmedFindings.some((finding) => isSame(item, finding)))
+      confirmedFindings.push(item);
+  // A booking by a forged event proves more than the answer to the event.
   const rank = ({ invariant }: Finding): number => Number(invariant === "refuses_forged");
-  confirmed.sort((left, right) => rank(left) - rank(right));
-  return { confirmed, unsteady: results.filter((item) => typeof item === "string") };
+  confirmedFindings.sort((left, right) => rank(left) - rank(right));
+  return { confirmedFindings, unsteadyInvariants: results.filter((item) => typeof item === "string") };
 }
 
 function isSame(left: Finding, right: Finding): boolean {
@@ -186,7 +196,7 @@ function isSame(left: Finding, right: Finding): boolean {
 
 async function confirm(
   search: Search,
-  { invariant, runs }: Found,
+  { invariant, runs }: FoundCause,
   knownRuns: Map<string, ExploreRun>,
 ): Promise<Finding | JudgedInvariant> {
   const breakIn = ({ broken }: ExploreRun) => broken.find((entry) => entry.invariant === invariant);
@@ -198,26 +208,26 @@ async function confirm(
       knownRuns.set(scheduleKey(step.value), candidate);
       step = steps.next(breakIn(candidate) !== undefined);
     }
-    const leastSchedule = step.value;
-    const times = Array.from({ length: CONFIRMATIONS }, () => leastSchedule);
+    const smallestSchedule = step.value;
+    const times = Array.from({ length: CONFIRMATIONS }, () => smallestSchedule);
     const repeatedRuns = await mapInLanes(times, search.sideBySide, search.run);
     const [firstRun] = repeatedRuns;
     const firstBreak = firstRun && breakIn(firstRun);
     if (firstBreak === undefined || !repeatedRuns.every((run) => breakIn(run) !== undefined)) continue;
     return {
-      ...leastSchedule,
+      ...smallestSchedule,
       invariant,
       cause: firstBreak.cause ?? "not_explained",
       text: textOf(firstBreak),
       story: firstRun?.story ?? "",
-      rerun: search.rerunOf(leastSchedule),
+      rerun: search.rerunOf(smallestSchedule),
       schedules: runs.length,
     };
   }
   return invariant;
 }
 
-/** The broken rule with its cause; without a cause with the two answers that differ. */
+/** The broken rule with its cause, or without a cause, with the expected and the received answer. */
 function textOf(finding: Broken): string {
   const { invariant, cause, expected, got } = finding;
   const rule = english(JUDGED_INVARIANTS[invariant].rule);
@@ -227,20 +237,25 @@ function textOf(finding: Broken): string {
     : `Broken: ${rule}. ${words}`;
 }
 
-const OF_CLIENT: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order", "client_ends", "recovery"]);
+const CLIENT_INVARIANTS: ReadonlySet<JudgedInvariant> = new Set([
+  "one_key",
+  "one_order",
+  "client_ends",
+  "recovery",
+]);
 
 function findNotJudged(
   runs: readonly ExploreRun[],
   unsteady: readonly JudgedInvariant[],
   { hasView, amountField }: Pick<Search, "hasView" | "amountField">,
 ): ExplorationResult["notJudged"] {
-  const judgedInvariants = new Set(runs.flatMap(({ shown }) => [...shown]));
+  const judgedInvariants = new Set(runs.flatMap(({ shownInvariants: shown }) => [...shown]));
   const unjudgedInvariants = (Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[]).filter(
     (invariant) => !judgedInvariants.has(invariant),
   );
   const reasonOf = (invariant: JudgedInvariant): NotJudgedReason => {
     if (invariant === "recovery") return "nothing_failed";
-    if (!hasView && !OF_CLIENT.has(invariant)) return "no_view";
+    if (!hasView && !CLIENT_INVARIANTS.has(invariant)) return "no_view";
     return invariant === "booked_once" || invariant === "right_amount" ? "status_alone" : "not_shown";
   };
   const notJudgedItem = (invariant: JudgedInvariant, reason: NotJudgedReason) => ({
@@ -256,7 +271,7 @@ function findNotJudged(
 }
 
 function adviceOf(runs: readonly ExploreRun[]): ExplorationResult["advice"] {
-  const [leastRun] = sortBySize(runs.filter(({ isDropped }) => isDropped));
-  if (leastRun === undefined) return [];
-  return [{ faults: leastRun.schedule.faults, text: english(DROPPED_EVENT_ADVICE) }];
+  const [smallestRun] = sortBySize(runs.filter(({ isDropped }) => isDropped));
+  if (smallestRun === undefined) return [];
+  return [{ faults: smallestRun.schedule.faults, text: english(DROPPED_EVENT_ADVICE) }];
 }
