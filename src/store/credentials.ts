@@ -18,11 +18,11 @@ type NewCredential = Credential & {
   readonly keyHash: string;
   readonly lastFour: string;
   readonly createdAt: number;
-  /** Whether the key ends with a lease, and is no key of the merchant. */
+  /** Whether the key belongs to a lease and ends with it, and is not the merchant's. */
   readonly forDrill?: boolean;
 };
 /** A credential as stored: the scopes are joined by spaces. */
-type Row<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
+type StoredRow<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
 
 export const CREDENTIALS_DDL = `
 CREATE TABLE credentials (
@@ -41,19 +41,21 @@ CREATE INDEX credentials_of_store ON credentials (store_id);
 
 /** API keys, as hashes (interface 24). */
 export function credentialsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<Omit<Row<NewCredential>, "forDrill"> & { readonly forDrill: number }>(
+  const insert = connection.prepare<
+    Omit<StoredRow<NewCredential>, "forDrill"> & { readonly forDrill: number }
+  >(
     `INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, for_drill, created_at)
      VALUES (@id, @storeId, @keyHash, @lastFour, @scopes, @forDrill, @createdAt)`,
   );
   const selectByHash = connection.prepare<
     [string],
-    Row<Credential> & StoreClock & { readonly erased: number }
+    StoredRow<Credential> & StoreClock & { readonly erased: number }
   >(
     `SELECT credentials.id, store_id AS storeId, scopes, clock_offset AS offsetMs, clock_frozen_at AS frozenAt,
        EXISTS (SELECT 1 FROM erasures WHERE erasures.store_id = stores.id) AS erased
      FROM credentials JOIN stores ON stores.id = store_id WHERE key_hash = ? AND revoked_at IS NULL`,
   );
-  const selectOf = connection.prepare<[string], Row<KeySummary>>(
+  const selectOf = connection.prepare<[string], StoredRow<KeySummary>>(
     `SELECT id, last_four AS lastFour, scopes, created_at AS createdAt, revoked_at AS revokedAt FROM credentials
      WHERE store_id = ? AND for_drill = 0 ORDER BY created_at, id`,
   );
@@ -94,7 +96,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** The ids of the keys of leases that are not revoked. */
+    /** The ids of the leases' keys that are not revoked. */
     drillKeys: (): readonly string[] => selectDrillKeys.all(),
 
     /** The merchant's keys in a store, including revoked keys, without keys of drills; oldest first. */

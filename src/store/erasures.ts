@@ -27,54 +27,56 @@ CREATE TABLE event_floor (
 /** A store whose rows are being deleted. `reset`: its history; `delete`: also the store itself. */
 export type Erasure = { readonly storeId: string; readonly kind: "reset" | "delete" };
 
-/** Deletes rows of a table; takes a store id and a number of rows. */
-const rowsOf = (table: string, next = "store_id = ? LIMIT ?"): string => `DELETE FROM ${table} WHERE ${next}`;
+/** SQL that deletes rows of a table; its parameters are a store id and a number of rows. */
+const deleteRows = (table: string, condition = "store_id = ? LIMIT ?"): string =>
+  `DELETE FROM ${table} WHERE ${condition}`;
 
-/** The next rows with dependent rows, in an order: both statements then mean the same rows. */
+/** The next rows that have dependent rows, in a fixed order, so that all statements of a step select the same rows. */
 const NEXT_CHECKOUTS = "store_id = ? ORDER BY rowid LIMIT ?";
 const NEXT_DELIVERIES =
   "endpoint_id IN (SELECT id FROM endpoints WHERE store_id = ?) ORDER BY endpoint_id, state, rowid LIMIT ?";
 
-/** Each table comes before the tables that it refers to. The last statement of a step deletes its rows. */
+/** Each table comes before the tables that it refers to. The last statement of a step deletes the rows without dependants. */
 export const HISTORY_STEPS: readonly (readonly string[])[] = [
-  ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map((table) => [rowsOf(table)]),
+  ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map((table) => [deleteRows(table)]),
   [
-    rowsOf("delivery_attempts", `delivery_id IN (SELECT id FROM deliveries WHERE ${NEXT_DELIVERIES})`),
-    rowsOf("deliveries", NEXT_DELIVERIES),
+    deleteRows("delivery_attempts", `delivery_id IN (SELECT id FROM deliveries WHERE ${NEXT_DELIVERIES})`),
+    deleteRows("deliveries", NEXT_DELIVERIES),
   ],
-  [rowsOf("events")],
+  [deleteRows("events")],
   [
     // In the order of their index, idempotency keys are scattered over all pages; in the order of their checkouts, they
     // are deleted page by page.
     ...["late_results", "page_views", "attempts", "idempotency_keys"].map((table) =>
-      rowsOf(table, `checkout_id IN (SELECT id FROM checkouts WHERE ${NEXT_CHECKOUTS})`),
+      deleteRows(table, `checkout_id IN (SELECT id FROM checkouts WHERE ${NEXT_CHECKOUTS})`),
     ),
-    rowsOf("checkouts", NEXT_CHECKOUTS),
+    deleteRows("checkouts", NEXT_CHECKOUTS),
   ],
-  ...["drills", "waivers", "explorations", "admin_acts"].map((table) => [rowsOf(table)]),
+  ...["drills", "waivers", "explorations", "admin_acts"].map((table) => [deleteRows(table)]),
 ];
 
-/** `replace`: everything except the keys of its drills, which continue, for a caller that then writes the store anew. */
-type Ending = Erasure["kind"] | "replace";
+/** `replace`: everything except the keys of drills, which continue, for a caller that then writes the store anew. */
+type ErasureEnd = Erasure["kind"] | "replace";
 
-/** Deleted with the store, but not by a restore: no snapshot has them. */
+/** Tokens are deleted with the store, but not by a restore, because no snapshot has them. */
 const DELETE_TOKENS = "DELETE FROM tokens WHERE store_id = ?";
 
-const SET_UP = "signing_secrets endpoints credentials prices capabilities return_origins held_stores erasures"
-  .split(" ")
-  .map((table) => `DELETE FROM ${table} WHERE store_id = ?`);
+const DELETE_SETUP =
+  "signing_secrets endpoints credentials prices capabilities return_origins held_stores erasures"
+    .split(" ")
+    .map((table) => `DELETE FROM ${table} WHERE store_id = ?`);
 const DELETE_STORE = "DELETE FROM stores WHERE id = ?";
 
 /** Statements for the transaction that deletes the last row of the history; each takes a store id. */
-export const FINAL_STATEMENTS: Readonly<Record<Ending, readonly string[]>> = {
+export const FINAL_STATEMENTS: Readonly<Record<ErasureEnd, readonly string[]>> = {
   reset: [
     "UPDATE endpoints SET failing_since = NULL WHERE store_id = ?",
     "UPDATE stores SET clock_offset = 0, clock_frozen_at = NULL WHERE id = ?",
     "DELETE FROM erasures WHERE store_id = ?",
   ],
-  delete: [DELETE_TOKENS, ...SET_UP, DELETE_STORE],
+  delete: [DELETE_TOKENS, ...DELETE_SETUP, DELETE_STORE],
   replace: [
-    ...SET_UP.map((sql) => (sql.includes(" credentials ") ? `${sql} AND for_drill = 0` : sql)),
+    ...DELETE_SETUP.map((sql) => (sql.includes(" credentials ") ? `${sql} AND for_drill = 0` : sql)),
     DELETE_STORE,
   ],
 };
@@ -86,9 +88,9 @@ export const DELETE_LONE_MERCHANT =
 /** The number of rows of a step that are deleted in one transaction; each may have a few dependent rows. */
 const ROWS_AT_ONCE = 500;
 
-/** The stores that are being erased. `changed` is called after each change. */
+/** The stores that are being erased. `notifyChange` is called after each change. */
 export function erasuresTable(connection: Connection, notifyChange: () => void) {
-  const ofStore = (sql: string) => connection.prepare<[string]>(sql);
+  const prepareForStore = (sql: string) => connection.prepare<[string]>(sql);
   const selectPending = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
   const begin = connection.prepare<Erasure>(
     `INSERT INTO erasures (store_id, kind) VALUES (@storeId, @kind)
@@ -98,36 +100,41 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
     `INSERT INTO event_floor (id, position) SELECT 1, max(position) FROM events HAVING max(position) IS NOT NULL
      ON CONFLICT (id) DO UPDATE SET position = max(position, excluded.position)`,
   );
-  const allowDeletion = ofStore("INSERT INTO resets (store_id) VALUES (?)");
-  const forbidDeletion = ofStore("DELETE FROM resets WHERE store_id = ?");
-  const history = HISTORY_STEPS.map((step) => step.map((sql) => connection.prepare<[string, number]>(sql)));
+  const allowDeletion = prepareForStore("INSERT INTO resets (store_id) VALUES (?)");
+  const forbidDeletion = prepareForStore("DELETE FROM resets WHERE store_id = ?");
+  const historySteps = HISTORY_STEPS.map((step) =>
+    step.map((sql) => connection.prepare<[string, number]>(sql)),
+  );
   const selectMerchant = connection
     .prepare<[string], string>("SELECT merchant_id FROM stores WHERE id = ?")
     .pluck();
-  const deleteMerchant = ofStore(DELETE_LONE_MERCHANT);
+  const deleteMerchant = prepareForStore(DELETE_LONE_MERCHANT);
 
-  /** Deletes some rows of a store, and ends its erasure after the last row. Returns whether it has ended. */
-  const eraseSome = ({ storeId, kind }: Pick<Erasure, "storeId"> & { readonly kind: Ending }): boolean => {
+  /** Deletes some rows of a store, and ends the erasure after the last row. Returns whether the erasure has ended. */
+  const eraseSome = ({
+    storeId,
+    kind,
+  }: Pick<Erasure, "storeId"> & { readonly kind: ErasureEnd }): boolean => {
     allowDeletion.run(storeId);
-    // Once a step has no more rows, the next one begins.
-    const isLeft = history.some(
+    // Once a step has no more rows, the next step begins.
+    const hasMoreRows = historySteps.some(
       (step) => step.map((sql) => sql.run(storeId, ROWS_AT_ONCE).changes).at(-1) === ROWS_AT_ONCE,
     );
-    if (!isLeft) {
+    if (!hasMoreRows) {
       const merchantId = selectMerchant.get(storeId);
-      for (const sql of FINAL_STATEMENTS[kind]) ofStore(sql).run(storeId);
+      for (const sql of FINAL_STATEMENTS[kind]) prepareForStore(sql).run(storeId);
       if (kind === "delete" && merchantId !== undefined) deleteMerchant.run(merchantId);
     }
     forbidDeletion.run(storeId);
     notifyChange();
-    return !isLeft;
+    return !hasMoreRows;
   };
 
   return {
     /** The stores that are being erased; after a start, the stores whose erasure was interrupted. */
     pending: (): Erasure[] => selectPending.all(),
 
-    /** After its commit, nothing happens in the store. A pending deletion is not reduced to a reset. */
+    /** Begins an erasure; after the commit, nothing happens in the store. A pending deletion is not reduced to a reset. */
     begin: (erasure: Erasure): void => {
       begin.run(erasure);
       keepPositions.run();

@@ -1,5 +1,5 @@
-// Reads the databases of a hosted service while it does not run. Their tables: store/tables.ts; who writes them:
-// hosted/store.ts; what a start does with the answers: hosted/dev/state.ts.
+// Reads the databases of a hosted service that is not running. Tables: store/tables.ts; the writer: hosted/store.ts; the
+// checks of a start: hosted/dev/state.ts.
 import { accept, type Outcome } from "../core/outcome.ts";
 import {
   inspectFile,

@@ -71,7 +71,7 @@ const TABLES = [
   LOG_MARK_DDL,
 ].join("");
 
-/** "ckSB" in its header. A migration is never edited: a change is a new one at the end, with its test. */
+/** The kind of `sandbox.db`: "ckSB" in its header. A migration is never edited: a change is a new migration, with its test. */
 export const SANDBOX_FILE: FileKind = {
   name: "checkout sandbox",
   applicationId: 0x636b5342,

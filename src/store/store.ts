@@ -18,9 +18,9 @@ import { openWatchedDatabase } from "./connection/watched-database.ts";
 
 /** The sandbox's state: tables to read at any time, and `write`, the only way to change them. */
 export type Store = ReturnType<typeof createTables> & {
-  /** Runs work in the next group commit; the promise settles when it is on disk. */
+  /** Runs work in the next group commit; the promise settles when the work is on disk. */
   readonly write: ReturnType<typeof createGroupCommit>;
-  /** Resolves once it is on disk. Rejects with StorageUnavailable if another process reads an older state for 2 s. */
+  /** Copies the log into the database. Rejects with StorageUnavailable if another process reads an older state for 2 s. */
   readonly checkpoint: () => Promise<void>;
   /** Why writes fail: the cause of the last failed write, or missing files. Writes nothing. */
   readonly failure: () => StorageUnavailable | undefined;
@@ -43,11 +43,11 @@ export function openStore(
   let lastFailure: StorageUnavailable | undefined;
   const noteEnd = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
   const checkpoint = async (): Promise<void> => {
-    let isLockedOut: (() => boolean) | undefined;
+    let isWaitOver: (() => boolean) | undefined;
     try {
       while (!copyLog(connection)) {
-        isLockedOut ??= beginLockWait(scheduler);
-        if (isLockedOut()) throw lockError();
+        isWaitOver ??= beginLockWait(scheduler);
+        if (isWaitOver()) throw lockError();
         await new Promise<void>((resolve) => scheduler.after(LOCK_RETRY_MS, resolve));
       }
       if (!watch.isIntact()) throw filesLostError();

@@ -50,7 +50,7 @@ export const STORE_DIALECT_DDL = `
 ALTER TABLE stores ADD COLUMN dialect TEXT CHECK (length(CAST(dialect AS BLOB)) BETWEEN 2 AND 65536);
 `;
 
-/** Its fields had other names first: `"eventFields":` outside a string is a key, as quotes within one are escaped. */
+/** Renames fields of stored dialects: `"eventFields":` is always a key, because quotes inside strings are escaped. */
 export const STORE_DIALECT_NAMES_MIGRATION = [
   ["eventFields", "event_fields"],
   ["signatureForm", "signature_form"],
@@ -113,10 +113,10 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
       forget();
     },
 
-    /** The dialect of a store, or without an id of the first store; undefined if it has none. */
+    /** The dialect of a store, by default of the first store; undefined if the store has none. */
     dialect: (storeId = FIRST_STORE): Dialect | undefined => dialects(storeId) ?? undefined,
 
-    /** Must be called after a restore, which replaces rows. */
+    /** Empties the caches; must be called after a restore, which replaces rows. */
     forget,
 
     setActive: (id: string, isActive: boolean): void => {
@@ -159,12 +159,12 @@ function storeDetails(connection: Connection, scheduler: Scheduler) {
     `SELECT merchants.name AS merchant, stores.name AS store
      FROM stores JOIN merchants ON merchants.id = stores.merchant_id WHERE stores.id = ?`,
   );
-  const details = `SELECT stores.id, merchant_id AS merchantId, merchants.name AS merchant, stores.name AS store,
+  const detailsSql = `SELECT stores.id, merchant_id AS merchantId, merchants.name AS merchant, stores.name AS store,
        active, stores.created_at AS createdAt
      FROM stores JOIN merchants ON merchants.id = stores.merchant_id`;
-  const selectDetails = connection.prepare<[string], DetailsRow>(`${details} WHERE stores.id = ?`);
+  const selectDetails = connection.prepare<[string], DetailsRow>(`${detailsSql} WHERE stores.id = ?`);
   // By rowid, because stores that are created together have the same time.
-  const selectAll = connection.prepare<[], DetailsRow>(`${details} ORDER BY stores.rowid`);
+  const selectAll = connection.prepare<[], DetailsRow>(`${detailsSql} ORDER BY stores.rowid`);
   const updateName = connection.prepare<Pick<Merchant, "id" | "name">>(
     "UPDATE stores SET name = @name WHERE id = @id",
   );
@@ -177,7 +177,7 @@ function storeDetails(connection: Connection, scheduler: Scheduler) {
     /** The first store, which `sandbox start` shows; undefined in a new file. */
     first: (): StoreWithMerchant | undefined => selectFirst.get(),
 
-    /** Cached briefly, because every call of the control API needs them. */
+    /** The names of a store and its merchant; cached briefly, because every call of the control API needs them. */
     names,
 
     details: (storeId: string): StoreDetails | undefined => {

@@ -32,7 +32,7 @@ import { storesTable } from "./stores.ts";
 import { tokensTable } from "./tokens.ts";
 import { faultsTable } from "./fault/faults.ts";
 
-/** Works on any kind of connection. `snapshots` creates the snapshots that this kind of database supports. */
+/** The tables, on any kind of connection. `snapshots` creates the snapshots that this kind of database supports. */
 export function createTables(
   connection: Connection,
   {
@@ -91,6 +91,6 @@ export function createTables(
     home: homeTable(connection),
     heldStores,
     instance: instanceTable(connection),
-    snapshots: snapshots({ clear: erasures.clear, changed: forgetAll }),
+    snapshots: snapshots({ clear: erasures.clear, notifyChange: forgetAll }),
   };
 }

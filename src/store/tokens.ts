@@ -1,7 +1,7 @@
 import type { TokenEntry } from "../core/store/shapes.ts";
 import type { Connection } from "./connection/connection.ts";
 
-/** Times are milliseconds by the real clock, which nobody can move. */
+/** A token to insert. Times are milliseconds by the real clock, which nobody can move. */
 export type NewToken = Omit<TokenEntry, "usedAt" | "revokedAt"> & {
   readonly hash: string;
   /** How long the session of a link lasts, in milliseconds; null for the other kinds. */

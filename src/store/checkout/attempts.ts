@@ -4,7 +4,7 @@ import type { Attempt, LateResult } from "../../core/checkout/shapes.ts";
 
 type CheckoutKey = { readonly checkoutId: string };
 type AttemptRow = Attempt & CheckoutKey;
-type LateRow = LateResult & CheckoutKey;
+type LateResultRow = LateResult & CheckoutKey;
 
 export const ATTEMPTS_DDL = `
 CREATE TABLE attempts (
@@ -38,7 +38,7 @@ CREATE TRIGGER attempts_are_one_at_a_time BEFORE INSERT ON attempts
   BEGIN SELECT RAISE(ABORT, 'a checkout has one open attempt at most'); END;
 `;
 
-const LATE_RESULT = columnsOf<LateRow>("late_results", ATTEMPTS_DDL);
+const LATE_RESULT = columnsOf<LateResultRow>("late_results", ATTEMPTS_DDL);
 
 const ATTEMPT = columnsOf<AttemptRow>("attempts", ATTEMPTS_DDL);
 
@@ -51,10 +51,10 @@ export function attemptsTable(connection: Connection) {
     `INSERT INTO attempts ${ATTEMPT.values}
      ON CONFLICT (checkout_id, number) DO UPDATE SET outcome = excluded.outcome, finished_at = excluded.finished_at`,
   );
-  const insertLate = connection.prepare<LateRow>(
+  const insertLate = connection.prepare<LateResultRow>(
     `INSERT INTO late_results ${LATE_RESULT.values} ON CONFLICT DO NOTHING`,
   );
-  const selectLate = connection.prepare<[string], LateRow>(
+  const selectLate = connection.prepare<[string], LateResultRow>(
     `SELECT ${LATE_RESULT.select} FROM late_results WHERE checkout_id = ? ORDER BY recorded_at, attempt`,
   );
 
@@ -66,8 +66,8 @@ export function attemptsTable(connection: Connection) {
     save: (checkoutId: string, attempt: Attempt): void => void upsert.run({ ...attempt, checkoutId }),
 
     /** Records a late result, once. */
-    recordLate: (row: LateRow): void => void insertLate.run(row),
+    recordLate: (row: LateResultRow): void => void insertLate.run(row),
 
-    lateResults: (checkoutId: string): LateRow[] => selectLate.all(checkoutId),
+    lateResults: (checkoutId: string): LateResultRow[] => selectLate.all(checkoutId),
   };
 }

@@ -33,7 +33,7 @@ export const AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 const NEWEST_IDS = 1000;
 /** Maximum number of checkouts that one search reads. */
 const MAX_SEARCHED = 20_000;
-/** A range with fewer positions than this many `MAX_SEARCHED` is read without an index, in half the time. */
+/** A range of fewer than `MAX_DENSITY * MAX_SEARCHED` positions is read without an index, in half the time. */
 const MAX_DENSITY = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
@@ -46,7 +46,7 @@ export function checkoutLists(connection: Connection) {
     positionOf: (storeId: string, id: string): CheckoutPosition | undefined =>
       sql.positionOf.get({ storeId, id }),
 
-    /** Newest first. One statement for all takes half as long as one statement for each. */
+    /** The checkouts at these positions, newest first. One statement for all takes half as long as one for each. */
     at: (positions: readonly CheckoutPosition[]): Checkout[] => sql.at.all(JSON.stringify(positions)),
 
     /** The newest checkouts that pass a filter, from an unordered list of positions. */
@@ -61,8 +61,10 @@ export function checkoutLists(connection: Connection) {
       const { storeId, status, object, paymentMethod } = filter;
       if (status === null && object === null && paymentMethod === null)
         return sql.newest.all({ storeId, before, limit });
-      const kinds = kindsOf(filter).map((kind) => sql.newestOfKind.all({ storeId, ...kind, before, limit }));
-      return newestOf(kinds.flat()).slice(0, limit);
+      const positionLists = kindsOf(filter).map((kind) =>
+        sql.newestOfKind.all({ storeId, ...kind, before, limit }),
+      );
+      return newestOf(positionLists.flat()).slice(0, limit);
     },
 
     /** The positions of the checkouts with this order_id; unordered. */
@@ -71,11 +73,11 @@ export function checkoutLists(connection: Connection) {
 
     /** The positions of the newest checkouts whose id ends with a text. */
     endingIn: (storeId: string, ending: string): CheckoutPosition[] =>
-      sql.endingIn.all({ storeId, ending, among: NEWEST_IDS }),
+      sql.endingIn.all({ storeId, ending, maxSearched: NEWEST_IDS }),
 
     /**
      * Searches the newest checkouts before a position for a text in their order_id or description, ignoring the case of
-     * ASCII letters; null matches all. `last` is the oldest checkout examined, and `isWhole` says that none is older.
+     * ASCII letters; null matches all. `last` is the oldest checkout examined; `isWhole`: no other is older.
      */
     search: (
       filter: CheckoutFilter,
@@ -83,21 +85,22 @@ export function checkoutLists(connection: Connection) {
       { before, limit }: ListRange,
     ): CheckoutSearchResult => {
       const { storeId } = filter;
-      const place = sql.newest.get({ storeId, before, limit: 1 });
-      const [end, beyond] = sql.endOfSearch.all({ storeId, before, skipped: MAX_SEARCHED - 1 });
+      const newestPosition = sql.newest.get({ storeId, before, limit: 1 });
+      const [end, olderPosition] = sql.endOfSearch.all({ storeId, before, offset: MAX_SEARCHED - 1 });
       const last = end ?? sql.oldest.get({ storeId, before });
       const count = end === undefined ? undefined : MAX_SEARCHED;
-      if (place === undefined || last === undefined) return { positions: [], last, isWhole: true, count };
+      if (newestPosition === undefined || last === undefined)
+        return { positions: [], last, isWhole: true, count };
       const pattern = text === null ? null : `%${text.replaceAll("%", "_")}%`;
-      const bindings = { ...filter, newest: place, last, text, like: pattern, limit };
-      const isDense = place - last < MAX_DENSITY * MAX_SEARCHED;
+      const bindings = { ...filter, newest: newestPosition, last, text, like: pattern, limit };
+      const isDense = newestPosition - last < MAX_DENSITY * MAX_SEARCHED;
       const positions = (isDense ? sql.searchWithoutIndex : sql.search).all(bindings);
-      return { positions, last, isWhole: beyond === undefined, count };
+      return { positions, last, isWhole: olderPosition === undefined, count };
     },
 
     /** The number of a store's checkouts from one position (inclusive) to another (exclusive). */
-    count: (storeId: string, from: CheckoutPosition, endPlace: CheckoutPosition): number =>
-      sql.count.get({ storeId, from, before: endPlace }) ?? 0,
+    count: (storeId: string, from: CheckoutPosition, end: CheckoutPosition): number =>
+      sql.count.get({ storeId, from, before: end }) ?? 0,
   };
 }
 
@@ -111,8 +114,10 @@ function kindsOf({ status, object, paymentMethod }: CheckoutFilter): Kind[] {
   const statuses: readonly Status[] = status === null ? STATUSES : [status];
   const objects = object === null ? OBJECTS : [object];
   const methods = paymentMethod === null ? PAYMENT_METHODS : [paymentMethod];
-  return statuses.flatMap((name) =>
-    objects.flatMap((two) => methods.map((method) => ({ status: name, object: two, paymentMethod: method }))),
+  return statuses.flatMap((statusName) =>
+    objects.flatMap((objectKind) =>
+      methods.map((method) => ({ status: statusName, object: objectKind, paymentMethod: method })),
+    ),
   );
 }
 
@@ -161,10 +166,10 @@ function prepare(connection: Connection) {
       )
       .pluck(),
     endingIn: connection
-      .prepare<StoreKey & { readonly ending: string; readonly among: number }, CheckoutPosition>(
+      .prepare<StoreKey & { readonly ending: string; readonly maxSearched: number }, CheckoutPosition>(
         `SELECT position FROM (
            SELECT rowid AS position, id FROM checkouts INDEXED BY checkouts_of_store
-           WHERE store_id = @storeId ORDER BY rowid DESC LIMIT @among
+           WHERE store_id = @storeId ORDER BY rowid DESC LIMIT @maxSearched
          ) WHERE substr(id, -8) = @ending`,
       )
       .pluck(),
@@ -201,9 +206,9 @@ function prepareSearch(connection: Connection) {
       .prepare<SearchQuery, CheckoutPosition>(`SELECT rowid FROM checkouts NOT INDEXED WHERE ${condition}`)
       .pluck(),
     endOfSearch: connection
-      .prepare<StoreKey & Pick<ListRange, "before"> & { readonly skipped: number }, CheckoutPosition>(
+      .prepare<StoreKey & Pick<ListRange, "before"> & { readonly offset: number }, CheckoutPosition>(
         `SELECT rowid FROM checkouts INDEXED BY checkouts_of_store
-         WHERE store_id = @storeId AND rowid < @before ORDER BY rowid DESC LIMIT 2 OFFSET @skipped`,
+         WHERE store_id = @storeId AND rowid < @before ORDER BY rowid DESC LIMIT 2 OFFSET @offset`,
       )
       .pluck(),
     oldest: connection

@@ -71,7 +71,7 @@ export function checkoutsTable(connection: Connection) {
      WHERE store_id = @storeId AND order_id = @orderId AND (${LIVE_OR_ID}) > ''
      ORDER BY (${LIVE_OR_ID}) DESC LIMIT @limit`,
   );
-  const selectBeginning = connection.prepare<OrderIdPrefix, { id: string }>(
+  const selectByPrefix = connection.prepare<OrderIdPrefix, { id: string }>(
     `SELECT id FROM checkouts
      WHERE store_id = @storeId AND order_id >= @prefix AND order_id < @prefix || char(0x10FFFF) LIMIT @limit`,
   );
@@ -93,12 +93,15 @@ export function checkoutsTable(connection: Connection) {
     /** The checkouts of an order_id, newest first: at most one of them is open or paid. */
     ofOrder: (query: OrderQuery): Checkout[] => {
       // The live checkout was created after all others had ended.
-      const open = selectLive.get(query.storeId, query.orderId);
-      return [...(open === undefined ? [] : [open]), ...selectEnded.all(query)].slice(0, query.limit);
+      const liveCheckout = selectLive.get(query.storeId, query.orderId);
+      return [...(liveCheckout === undefined ? [] : [liveCheckout]), ...selectEnded.all(query)].slice(
+        0,
+        query.limit,
+      );
     },
 
     /** The ids of the checkouts whose order_id begins with a text, up to a limit. */
-    ofOrdersFrom: (query: OrderIdPrefix): string[] => selectBeginning.all(query).map(({ id }) => id),
+    ofOrdersFrom: (query: OrderIdPrefix): string[] => selectByPrefix.all(query).map(({ id }) => id),
   };
 }
 

@@ -88,7 +88,7 @@ export function eventsTable(connection: Connection) {
       return firstPositions.flatMap((position) => at.get(position) ?? []);
     },
 
-    /** The newest matching events, oldest first; only those before a position, if one is given. */
+    /** The newest matching events, oldest first; with `before`, only events before that position. */
     latest: (query: EventFilter & { readonly before?: number | undefined }): StoredEvent[] => {
       const filter = { ...query, before: query.before ?? AFTER_ALL };
       const { selectLatest, selectLatestOf, selectOfOrder, at } = lists;

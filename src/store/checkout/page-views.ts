@@ -17,12 +17,12 @@ CREATE TABLE page_views (
 export function pageViewsTable(connection: Connection) {
   const statements = {
     insert: connection.prepare<
-      PageView & { readonly checkoutId: string; readonly most: number; readonly apart: number }
+      PageView & { readonly checkoutId: string; readonly maxViews: number; readonly minGapMs: number }
     >(
       `INSERT INTO page_views (checkout_id, kind, number, at, target)
        SELECT @checkoutId, @kind, ifnull(max(number), 0) + 1, @at, @target FROM page_views
        WHERE checkout_id = @checkoutId AND kind = @kind
-       HAVING ifnull(max(number), 0) < @most AND ifnull(max(at) <= @at - @apart, 1)`,
+       HAVING ifnull(max(number), 0) < @maxViews AND ifnull(max(at) <= @at - @minGapMs, 1)`,
     ),
     select: connection.prepare<[string], PageView>(
       "SELECT kind, at, target FROM page_views WHERE checkout_id = ? ORDER BY kind, number",
@@ -32,7 +32,8 @@ export function pageViewsTable(connection: Connection) {
   return {
     /** Stores a view. Returns false for a repetition of the last view, and above the maximum. */
     keep: (checkoutId: string, view: PageView): boolean =>
-      statements.insert.run({ ...view, checkoutId, most: MAX_PAGE_VIEWS, apart: SAME_VIEW_MS }).changes > 0,
+      statements.insert.run({ ...view, checkoutId, maxViews: MAX_PAGE_VIEWS, minGapMs: SAME_VIEW_MS })
+        .changes > 0,
 
     /** The views of a checkout, grouped by kind, oldest first. */
     of: (checkoutId: string): PageView[] => statements.select.all(checkoutId),

@@ -3,7 +3,7 @@ import type { Connection } from "../connection/connection.ts";
 import type { Price } from "../../core/checkout/shapes.ts";
 
 /** A price as stored: booleans are numbers. */
-type Row = Omit<Price, "approved" | "retired"> & {
+type PriceRow = Omit<Price, "approved" | "retired"> & {
   readonly storeId: string;
   readonly approved: number;
   readonly retired: number;
@@ -24,18 +24,18 @@ CREATE TABLE prices (
 ) STRICT, WITHOUT ROWID;
 `;
 
-const PRICE = columnsOf<Row>("prices", PRICES_DDL);
+const PRICE = columnsOf<PriceRow>("prices", PRICES_DDL);
 
 export function pricesTable(connection: Connection) {
   const assignments = PRICE.but("storeId", "id").map((column) => `${column} = excluded.${column}`);
-  const upsert = connection.prepare<Row>(
+  const upsert = connection.prepare<PriceRow>(
     `INSERT INTO prices ${PRICE.values} ON CONFLICT (store_id, id) DO UPDATE SET ${assignments.join(", ")}`,
   );
   const remove = connection.prepare<[string, string]>("DELETE FROM prices WHERE store_id = ? AND id = ?");
-  const select = connection.prepare<[string, string], Row>(
+  const select = connection.prepare<[string, string], PriceRow>(
     `SELECT ${PRICE.select} FROM prices WHERE store_id = ? AND id = ?`,
   );
-  const selectOf = connection.prepare<[string], Row>(
+  const selectOf = connection.prepare<[string], PriceRow>(
     `SELECT ${PRICE.select} FROM prices WHERE store_id = ? ORDER BY id`,
   );
 
@@ -59,6 +59,6 @@ export function pricesTable(connection: Connection) {
   };
 }
 
-function priceOf({ storeId: _storeId, ...row }: Row): Price {
+function priceOf({ storeId: _storeId, ...row }: PriceRow): Price {
   return { ...row, approved: row.approved === 1, retired: row.retired === 1 };
 }

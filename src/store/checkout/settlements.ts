@@ -47,7 +47,7 @@ export function settlementsTable(connection: Connection) {
        )
      ) ORDER BY dueAt, outcome IS NULL LIMIT @limit`,
   );
-  const until = (storeId: string, moment: number, limit: number): DueItem[] =>
+  const selectDue = (storeId: string, moment: number, limit: number): DueItem[] =>
     selectUntil.all({ storeId, until: moment, limit });
 
   return {
@@ -58,9 +58,9 @@ export function settlementsTable(connection: Connection) {
     /** The automatic settlement of a checkout; undefined if it waits for a payer. */
     of: (checkoutId: string): DueItem | undefined => selectOf.get(checkoutId),
 
-    next: (storeId: string): DueItem | undefined => until(storeId, Number.MAX_SAFE_INTEGER, 1)[0],
+    next: (storeId: string): DueItem | undefined => selectDue(storeId, Number.MAX_SAFE_INTEGER, 1)[0],
 
     /** The items of a store that are due by a moment, soonest first, at most `limit`. */
-    until,
+    until: selectDue,
   };
 }

@@ -24,11 +24,11 @@ type DatabaseFiles = {
   readonly path: string;
   /** Whether this process has the database open; closing another descriptor would drop SQLite's locks. */
   readonly isOpen?: boolean | undefined;
-  /** The failure of the disk behind an error about damage, found by reading every page again; undefined for damage. */
-  readonly readAgain: (named: Cause) => Cause | undefined;
+  /** The disk failure behind an error about damage, found by reading every page again; undefined for damage. */
+  readonly readAgain: (namedCause: Cause) => Cause | undefined;
 };
 
-/** Undefined if it is not a disk failure. The cause is stored for every later catch of the error. */
+/** The cause of an error; undefined if it is not a disk failure. Noted on the error for every later catch. */
 export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined {
   const namedCause = causeOfError(error);
   if (namedCause === undefined || !isSqliteError(error) || hasCause(error)) return namedCause;
@@ -43,7 +43,7 @@ function explainError(
 ): Cause | undefined {
   const { code } = namedCause.failure;
   if (code === "database_damaged") return causeOfRawRead(path, { isOpen }) ?? readAgain(namedCause);
-  if (!REPEATED.has(code) || READ_ERRORS.test(error.code)) return undefined;
+  if (!REPEATED_CODES.has(code) || READ_ERRORS.test(error.code)) return undefined;
   try {
     openAll(path, { isOpen });
     checkFreeSpace(path);
@@ -62,8 +62,8 @@ export function causeOfMisread({ detail }: Pick<Cause, "detail">): Cause {
 const PART_BYTES = 1024 * 1024;
 
 /**
- * The failure of the disk that a reading without SQLite meets: SQLite reports a failed read of a page of the schema as
- * damage, also when it reads again. Descriptors of an open database stay open: closing one would drop SQLite's locks.
+ * The disk failure when the files are read without SQLite, which reports a failed read of the schema as damage, even when
+ * it is repeated. Descriptors of an open database stay open: closing one would drop SQLite's locks.
  */
 export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: boolean }): Cause | undefined {
   const part = Buffer.allocUnsafe(PART_BYTES);
@@ -71,8 +71,8 @@ export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: bool
     for (const name of [path, `${path}-wal`].filter((file) => existsSync(file))) {
       const file = openSync(name, "r");
       try {
-        for (let at = 0, length = -1; length !== 0; at += length)
-          length = readSync(file, part, 0, PART_BYTES, at);
+        for (let offset = 0, length = -1; length !== 0; offset += length)
+          length = readSync(file, part, 0, PART_BYTES, offset);
       } finally {
         if (!isOpen) closeSync(file);
       }
@@ -83,7 +83,7 @@ export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: bool
   }
 }
 
-const REPEATED: ReadonlySet<string> = new Set(["file_not_opened", "file_read_only", "disk_io_error"]);
+const REPEATED_CODES: ReadonlySet<string> = new Set(["file_not_opened", "file_read_only", "disk_io_error"]);
 /** SQLite's errors about reads; all other I/O errors are about space or writes. */
 const READ_ERRORS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
@@ -91,26 +91,26 @@ const READ_ERRORS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 const ENDINGS = ["", "-wal", "-shm"] as const;
 
 /**
- * Opens the files that SQLite opens, all at the same time. The folder stands for a file that SQLite would make, and for
- * the files of an open database: closing a descriptor of one would drop SQLite's locks.
+ * Opens the files that SQLite opens, all at the same time. Opens the folder in place of a missing file and of an open
+ * database's files: closing a descriptor of such a file would drop SQLite's locks.
  */
 function openAll(path: string, { isOpen }: { readonly isOpen: boolean }): void {
   const openedFiles: number[] = [];
   try {
     for (const ending of ENDINGS) {
-      const isThere = ending === "" || existsSync(path + ending);
-      if (isThere) accessSync(path + ending, constants.R_OK | constants.W_OK);
-      openedFiles.push(isThere && !isOpen ? openSync(path + ending, "r+") : openSync(dirname(path), "r"));
+      const exists = ending === "" || existsSync(path + ending);
+      if (exists) accessSync(path + ending, constants.R_OK | constants.W_OK);
+      openedFiles.push(exists && !isOpen ? openSync(path + ending, "r+") : openSync(dirname(path), "r"));
     }
   } finally {
     for (const file of openedFiles) closeSync(file);
   }
 }
 
-/** The step by which SQLite extends its index of the log. */
+/** The step by which SQLite extends its index of the log, in bytes. */
 const INDEX_STEP_BYTES = 32 * 1024;
 
-/** Writes as many bytes as SQLite adds to its index, at the same position; the hole before it takes no room. */
+/** Writes as many bytes as SQLite adds to its index, at the same position; the hole before them takes no space. */
 function checkFreeSpace(path: string): void {
   const end = Math.max(...ENDINGS.map((ending) => sizeOf(path + ending)));
   // The folder's name has the pid 0: a later command may remove it.

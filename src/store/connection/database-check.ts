@@ -37,7 +37,7 @@ type CheckOptions = OpenOptions & {
 const MAX_COPY_BYTES = 128 * 1024 * 1024;
 
 /** Maximum number of copies of a file that another process is writing to. */
-const MAX_LOOKS = 20;
+const MAX_ATTEMPTS = 20;
 
 /** Checks a copy: even a read-only connection creates and changes files next to it. Undefined if there is no file. */
 export function checkDatabase(
@@ -49,8 +49,8 @@ export function checkDatabase(
       const refusal = refuseOrphanedLog(path);
       return refusal === undefined ? accept(undefined) : { ok: false, refusal };
     }
-    const head = inspectHead(path, options.kind);
-    if (head !== undefined) return { ok: false, refusal: head };
+    const headRefusal = inspectHead(path, options.kind);
+    if (headRefusal !== undefined) return { ok: false, refusal: headRefusal };
     const bytes = sizeOf(path) + sizeOf(`${path}-wal`);
     try {
       mkdirSync(options.scratch, { mode: 0o700 });
@@ -83,12 +83,12 @@ function checkCopy(path: string, copy: string, options: CheckOptions, bytes: num
 /**
  * A copy of a database with its own log, at one moment. While the log keeps its header, it only grows, and contains
  * every page that may be copied into the file meanwhile. So a file that was copied before its log is complete together
- * with the log. Undefined if the log was begun anew at every look.
+ * with the log. Undefined if the log was restarted during every attempt.
  */
 function copyWhole(path: string, { scratch, kind }: CheckOptions): string | undefined {
   const copy = join(scratch, "copy.db");
   const log = `${path}-wal`;
-  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
     rmSync(`${copy}-wal`, { force: true });
     const header = readPart(log, 0, LOG_HEADER_BYTES);
     copyFileSync(path, copy);

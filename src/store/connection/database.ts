@@ -48,10 +48,10 @@ export type OpenOptions = {
   readonly kind: FileKind;
   /** Path of the native addon; default: found by better-sqlite3. The single executable sets this option. */
   readonly nativeBinding?: string | undefined;
-  /** The opening process: the names of its temporary files contain its pid, so that a later process can remove them. */
+  /** The pid of the opening process, for the names of its temporary files: a later process can then remove them. */
   readonly pid?: number | undefined;
   /** Called after the migration of an older file. */
-  readonly migrated?: ((file: MigratedFile) => void) | undefined;
+  readonly onMigrated?: ((file: MigratedFile) => void) | undefined;
   /** Called with the new path of a log that was moved aside, because it belongs to another database. */
   readonly movedAside?: ((log: string) => void) | undefined;
 };
@@ -92,7 +92,7 @@ export function hasLostLog(path: string): boolean {
   return existsSync(path) && sizeOf(`${path}-wal`) === 0;
 }
 
-/** It contains acknowledged commits, and next to a new file it would be mistaken for that file's log. */
+/** Refuses a log without its database: the log contains acknowledged commits, and must not be used for a new file. */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   const log = `${path}-wal`;
   if (sizeOf(log) === 0) return undefined;
@@ -132,7 +132,7 @@ export function openConnection(
   }
 }
 
-/** Must be called before closing, which frees space and descriptors, and removes the files next to the database. */
+/** The cause of an error. Must be called before closing, which frees space and descriptors, and removes files. */
 export function findCause(
   path: string,
   { isOpen, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },
@@ -145,7 +145,7 @@ function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">):
   return { timeout: BUSY_TIMEOUT_MS, nativeBinding };
 }
 
-/** The failure of the disk behind an error about damage; undefined if SQLite finds the damage again. */
+/** The disk failure behind an error about damage; undefined if SQLite finds the damage again. */
 function readAgain(
   path: string,
   options: Pick<OpenOptions, "nativeBinding">,
@@ -195,19 +195,22 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   // Opening a pipe would block forever.
   const stats = statSync(path);
   if (!stats.isFile() && !stats.isDirectory())
-    return refusal("foreign", path, { kind, what: "is not a regular file" });
+    return fileRefusal("foreign", path, { kind, problem: "is not a regular file" });
   const header = readPart(path, 0, HEADER_BYTES);
   if (header.length === 0)
-    return refusal("zero_bytes", path, {
+    return fileRefusal("zero_bytes", path, {
       kind,
-      what: "is empty: it was truncated, or created by another program",
+      problem: "is empty: it was truncated, or created by another program",
     });
   if (header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
-    return refusal("foreign", path, { kind, what: "is not an SQLite database" });
+    return fileRefusal("foreign", path, { kind, problem: "is not an SQLite database" });
   }
   if (header.length < HEADER_BYTES) return refuseDamaged(path, kind, "is truncated");
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== kind.applicationId) {
-    return refusal("foreign", path, { kind, what: `is a database of another program, not a ${kind.name}` });
+    return fileRefusal("foreign", path, {
+      kind,
+      problem: `is a database of another program, not a ${kind.name}`,
+    });
   }
   // Checked before the log, because another version may write the log differently.
   const fault = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
@@ -215,20 +218,20 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   return judgeLog(path, firstBoundVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
-/** SQLite reports failed reads as damage, too: the file is read without SQLite, and checked again. */
+/** Runs a check. SQLite also reports failed reads as damage, so the file is then read without SQLite and checked again. */
 export function checkForDamage(
   path: string,
   kind: FileKind,
   check: () => FileRefusal | undefined,
 ): FileRefusal | undefined {
-  const result = orMalformed(path, kind, check);
+  const result = refuseMalformed(path, kind, check);
   if (result?.reason !== "damaged") return result;
   const readFailure = causeOfRawRead(path, { isOpen: false });
   if (readFailure !== undefined) return unusableFile(path, readFailure);
-  return orMalformed(path, kind, check) ?? unusableFile(path, causeOfMisread({ detail: result.message }));
+  return refuseMalformed(path, kind, check) ?? unusableFile(path, causeOfMisread({ detail: result.message }));
 }
 
-function orMalformed(
+function refuseMalformed(
   path: string,
   kind: FileKind,
   check: () => FileRefusal | undefined,
@@ -247,7 +250,7 @@ export function isMalformed(error: unknown): boolean {
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
-/** Opens a database, checks its schema version and by choice its pages, reads it by choice, and closes it. */
+/** Opens a database, checks its schema version and optionally its pages, reads it optionally, and closes it. */
 export function inspectContent(
   path: string,
   options: OpenOptions,
@@ -288,9 +291,9 @@ export function inspectContent(
 
 function inspectSchemaVersion(version: number, path: string, kind: FileKind): FileRefusal | undefined {
   if (version < kind.firstVersion) {
-    return refusal("development_version", path, {
+    return fileRefusal("development_version", path, {
       kind,
-      what: `was created by a development version of checkout (schema version ${version}; released versions start at ${kind.firstVersion})`,
+      problem: `was created by a development version of checkout (schema version ${version}; released versions start at ${kind.firstVersion})`,
     });
   }
   if (version <= currentSchemaVersion(kind)) return undefined;
@@ -301,20 +304,20 @@ function inspectSchemaVersion(version: number, path: string, kind: FileKind): Fi
   };
 }
 
-function refusal(
+function fileRefusal(
   reason: FileRefusal["reason"],
   path: string,
-  { kind, what }: { readonly kind: FileKind; readonly what: string },
+  { kind, problem }: { readonly kind: FileKind; readonly problem: string },
 ): FileRefusal {
   return {
     reason,
-    message: `${path} ${what}; nothing was written to it`,
+    message: `${path} ${problem}; nothing was written to it`,
     remedy: `move ${kind.filesToMoveAway} away, or use another folder with --dir`,
   };
 }
 
 function refuseDamaged(path: string, kind: FileKind, damage: string): FileRefusal {
-  return refusal("damaged", path, { kind, what: damage });
+  return fileRefusal("damaged", path, { kind, problem: damage });
 }
 
 function refuseUnknownLog(path: string): FileRefusal {
@@ -354,7 +357,7 @@ function compileOnce(connection: FileConnection): void {
   Object.assign(connection, {
     prepare: (namedSql: string) => {
       const { sql, valuesOf } = byPosition(namedSql);
-      return atFirstUse({ make: () => prepare(withExpressions(sql)), valuesOf, examine });
+      return compileAtFirstUse({ make: () => prepare(withExpressions(sql)), valuesOf, examine });
     },
   });
 }
@@ -369,7 +372,7 @@ export function examineErrors(connection: FileConnection, examine: (error: unkno
 type LazyStatement = Pick<Statement, "run" | "get" | "all" | "iterate"> &
   Readonly<Record<"pluck" | "raw", () => LazyStatement>>;
 
-type Compiled = Pick<ReturnType<typeof byPosition>, "valuesOf"> & {
+type StatementParts = Pick<ReturnType<typeof byPosition>, "valuesOf"> & {
   readonly make: () => Statement;
   readonly examine: (error: unknown) => void;
 };
@@ -378,8 +381,8 @@ type Compiled = Pick<ReturnType<typeof byPosition>, "valuesOf"> & {
  * A statement that is compiled at its first use: a start uses a tenth of all statements, and compiling all would take
  * half of the start's time.
  */
-function atFirstUse({ make, valuesOf, examine }: Compiled): LazyStatement {
-  let madeStatement: Statement | undefined;
+function compileAtFirstUse({ make, valuesOf, examine }: StatementParts): LazyStatement {
+  let compiled: Statement | undefined;
   const changes: ((statement: Statement) => void)[] = [];
   const examineCall =
     <Value>(call: (...values: unknown[]) => Value) =>
@@ -392,18 +395,18 @@ function atFirstUse({ make, valuesOf, examine }: Compiled): LazyStatement {
       }
     };
   const statement = (): Statement => {
-    if (madeStatement === undefined) {
-      madeStatement = make();
-      for (const change of changes) change(madeStatement);
-      // From now on a call reaches the statement with one copy of its values: each is a fifth of an INSERT.
+    if (compiled === undefined) {
+      compiled = make();
+      for (const change of changes) change(compiled);
+      // From now on, calls copy their values once instead of twice: a copy takes a fifth of an INSERT's time.
       for (const name of ["run", "get", "all"] as const)
-        Object.assign(self, { [name]: examineCall(madeStatement[name].bind(madeStatement)) });
+        Object.assign(self, { [name]: examineCall(compiled[name].bind(compiled)) });
     }
-    return madeStatement;
+    return compiled;
   };
   const withChange = (change: (statement: Statement) => void): LazyStatement => {
-    if (madeStatement === undefined) changes.push(change);
-    else change(madeStatement);
+    if (compiled === undefined) changes.push(change);
+    else change(compiled);
     return self;
   };
   const self: LazyStatement = {

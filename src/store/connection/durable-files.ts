@@ -17,7 +17,7 @@ import { isError } from "../../core/outcome.ts";
 /** The process whose id is in the names of its unfinished files, so that a later process can remove them; default: 0. */
 type Owner = { readonly pid?: number | undefined };
 
-/** Replaces a small file atomically; it is on disk when this returns. */
+/** Replaces a small file atomically; the new file is on disk when the call returns. */
 export function replaceFile(path: string, text: string, owner: Owner): void {
   inFolderBeside(path, owner, (temporaryPath) => {
     writeFileSync(temporaryPath, text);
@@ -44,7 +44,7 @@ export function inFolderBeside<Value>(
   }
 }
 
-/** A failure must not hide another one; a later command removes the folder by the pid in its name. */
+/** Removes a folder. Does not throw, which would hide an earlier error: a later command removes it by the pid in its name. */
 function discard(folder: string): boolean {
   try {
     rmSync(folder, { recursive: true, force: true });
@@ -98,12 +98,12 @@ export function sizeOf(path: string): number {
 }
 
 /** A part of a file; fewer bytes if the file is shorter or missing. */
-export function readPart(path: string, at: number, length: number): Buffer {
+export function readPart(path: string, offset: number, length: number): Buffer {
   const bytes = Buffer.alloc(length);
   let file: number | undefined;
   try {
     file = openSync(path, "r");
-    return bytes.subarray(0, readSync(file, bytes, 0, length, at));
+    return bytes.subarray(0, readSync(file, bytes, 0, length, offset));
   } catch (error) {
     if (isError(error) && "code" in error && error.code === "ENOENT") return bytes.subarray(0, 0);
     throw error;

@@ -10,10 +10,11 @@ export function watchFiles(path: string) {
   const names = ["", "-wal", "-shm"].map((ending) => path + ending).filter((name) => existsSync(name));
   const knownStats = new Map(names.map((name) => [name, statSync(name)]));
   const isSame = (name: string): boolean => {
-    const [stat, now] = [knownStats.get(name), statOf(name)];
-    if (stat === undefined || now === undefined) return false;
-    if (now.ino !== stat.ino || now.dev !== stat.dev || now.size < stat.size) return false;
-    knownStats.set(name, now);
+    const [stat, currentStat] = [knownStats.get(name), statOf(name)];
+    if (stat === undefined || currentStat === undefined) return false;
+    if (currentStat.ino !== stat.ino || currentStat.dev !== stat.dev || currentStat.size < stat.size)
+      return false;
+    knownStats.set(name, currentStat);
     return true;
   };
   return {
@@ -22,7 +23,7 @@ export function watchFiles(path: string) {
   };
 }
 
-/** Undefined if the file is missing, or cannot be checked: then the next start cannot open it either. */
+/** The stats of a file; undefined if it is missing or cannot be read: then the next start cannot open it either. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

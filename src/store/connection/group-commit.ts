@@ -11,10 +11,10 @@ export type Scheduler = {
 };
 
 type Files = { readonly bindLog: BindLog; readonly watch: FileWatch };
-/** For a database in memory. */
+/** The files of a database in memory: none. */
 export const NO_FILES: Files = { bindLog: () => true, watch: { isIntact: () => true } };
 
-/** The listener for the end of a batch is called with undefined after a successful commit. */
+/** `ended` is called at the end of each batch, with undefined after a successful commit. */
 type Observers = Partial<Files> & {
   readonly ended?: (failure: StorageUnavailable | undefined) => void;
 };
@@ -53,8 +53,8 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   const statements = prepare(connection);
   const commitWatched = createCommit(statements, connection, { ...NO_FILES, ...files });
   let queue: Job[] = [];
-  let scheduled = false;
-  let isLockedOut: (() => boolean) | undefined;
+  let isScheduled = false;
+  let isWaitOver: (() => boolean) | undefined;
 
   return <Value>(work: () => Value): Promise<Value> =>
     new Promise<Value>((resolve, reject) => {
@@ -67,8 +67,8 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
         // `run` returned this value, so its type is Value.
         settle: (result) => (result.ok ? resolve(result.value as Value) : reject(result.error)),
       });
-      if (!scheduled) {
-        scheduled = true;
+      if (!isScheduled) {
+        isScheduled = true;
         scheduler.soon(flush);
       }
     });
@@ -77,18 +77,18 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     let batch = queue.slice(0, MAX_BATCH);
     const results = commit(batch);
     if (results === undefined) {
-      isLockedOut ??= beginLockWait(scheduler);
-      if (!isLockedOut()) {
+      isWaitOver ??= beginLockWait(scheduler);
+      if (!isWaitOver()) {
         scheduler.after(LOCK_RETRY_MS, flush);
         return;
       }
       // All waiting writes fail, because the writes behind the batch would otherwise wait as long again.
       batch = queue;
     }
-    isLockedOut = undefined;
+    isWaitOver = undefined;
     queue = queue.slice(batch.length);
-    scheduled = queue.length > 0;
-    if (scheduled) scheduler.soon(flush);
+    isScheduled = queue.length > 0;
+    if (isScheduled) scheduler.soon(flush);
     let failure: StorageUnavailable | undefined;
     for (const [index, job] of batch.entries()) {
       const outcome: Result = results?.[index] ?? { ok: false, error: lockError() };
@@ -120,24 +120,25 @@ export function createTransactor({
 }: Files & { readonly connection: FileConnection }): <Value>(work: () => Value) => Value {
   const commit = createCommit(prepare(connection), connection, files);
   return (work) => {
-    const committed = commit(() => [work()] as const);
-    if (committed === undefined) throw lockError();
-    return committed[0];
+    const results = commit(() => [work()] as const);
+    if (results === undefined) throw lockError();
+    return results[0];
   };
 }
 
 /**
- * Commits work, or returns undefined if another process holds the lock. Throws `StorageUnavailable` if a file was
- * replaced: before, so that nothing is written to deleted files, and after, so that no such write is acknowledged.
+ * Commits work, or returns undefined if another process holds the lock. Throws `StorageUnavailable` if a file was replaced
+ * before, so that nothing is written to deleted files, or meanwhile, so that no such write is acknowledged.
  */
 function createCommit(statements: Statements, connection: FileConnection, { watch, bindLog }: Files) {
-  const single: InTransaction = (work) => inTransaction(statements, connection, () => [work()]) !== undefined;
+  const transact: InTransaction = (work) =>
+    inTransaction(statements, connection, () => [work()]) !== undefined;
   const checkFiles = (): void => {
     if (!watch.isIntact()) throw filesLostError();
   };
   return <Value>(work: () => Value): Value | undefined => {
     checkFiles();
-    const value = bindLog(single) ? inTransaction(statements, connection, work) : undefined;
+    const value = bindLog(transact) ? inTransaction(statements, connection, work) : undefined;
     checkFiles();
     return value;
   };
@@ -170,7 +171,7 @@ function failAll(batch: readonly Job[], error: unknown): Result[] {
   return batch.map(() => ({ ok: false, error: toStorageUnavailable(error) }));
 }
 
-/** Runs and commits; undefined if another process holds the lock. Rolls back and rethrows an error. */
+/** Runs work and commits it; undefined if another process holds the lock. Rolls back and rethrows an error. */
 function inTransaction<Value>(
   statements: Statements,
   connection: FileConnection,
@@ -182,9 +183,9 @@ function inTransaction<Value>(
     statements.commit.run();
     return value;
   } catch (error) {
-    const lockedOut = !connection.inTransaction && isLocked(error);
+    const isLockHeld = !connection.inTransaction && isLocked(error);
     if (connection.inTransaction) statements.rollback.run();
-    if (lockedOut) return undefined;
+    if (isLockHeld) return undefined;
     throw error;
   }
 }

@@ -23,8 +23,8 @@ import { createLogBinding, hasMark, judgeLog, moveLogAside, renewMark } from "./
 import { storageFailure } from "./storage-failure.ts";
 
 const SYNCHRONOUS_FULL = 2;
-/** The two bytes that say how a file is written and read, and their value for a file with a log. */
-const [VERSIONS_OFFSET, WITH_LOG] = [18, 2];
+/** The offset of the header's write and read versions, and their value in WAL mode. */
+const [VERSIONS_OFFSET, WAL_VERSION] = [18, 2];
 
 /**
  * Opens a database file, creating it if it does not exist and migrating it if it is older (decision 54). Refuses a file
@@ -56,7 +56,7 @@ function openWhole(path: string, options: OpenOptions): FileConnection {
   return openConnection(path, options, (connection) => {
     connection.pragma("journal_mode = WAL");
     makeDurable(connection);
-    // Pages. Each copy of the log into the database writes every page that changed since, and waits for the disk twice.
+    // In pages. Each copy of the log into the database writes all changed pages, and waits for the disk twice.
     connection.pragma("wal_autocheckpoint = 4000");
     // In KiB. A commit that moved rows between pages walks the whole cache.
     connection.pragma("cache_size = -4000");
@@ -85,16 +85,16 @@ function createWhole(path: string, options: OpenOptions): FileRefusal | undefine
   });
 }
 
-/** Tables take longer to create than to copy, and a test suite starts many sandboxes. */
+/** The bytes of new databases: tables take longer to create than to copy, and a test suite starts many sandboxes. */
 const NEW_DATABASES = new WeakMap<FileKind, Buffer>();
 
 /** The bytes of a new database, with all tables and no rows. */
 function newDatabase(options: OpenOptions): Buffer {
   const { kind } = options;
-  const madeFile = NEW_DATABASES.get(kind);
-  if (madeFile !== undefined) return madeFile;
+  const knownBytes = NEW_DATABASES.get(kind);
+  if (knownBytes !== undefined) return knownBytes;
   const connection = openConnection(IN_MEMORY, options, (newConnection) => {
-    withoutFiles(newConnection);
+    disableFiles(newConnection);
     newConnection.pragma(`application_id = ${kind.applicationId}`);
     applyMigrations(newConnection, kind);
   });
@@ -110,16 +110,16 @@ function newFile(options: OpenOptions): Buffer {
   renewMark(connection);
   const bytes = connection.serialize();
   connection.close();
-  bytes.fill(WITH_LOG, VERSIONS_OFFSET, VERSIONS_OFFSET + 2);
+  bytes.fill(WAL_VERSION, VERSIONS_OFFSET, VERSIONS_OFFSET + 2);
   return bytes;
 }
 
 function openInMemory(options: OpenOptions): FileConnection {
-  return openConnection(newDatabase(options), options, withoutFiles);
+  return openConnection(newDatabase(options), options, disableFiles);
 }
 
 /** Disables the journal file and flushing, for a database in memory. */
-function withoutFiles(connection: FileConnection): void {
+function disableFiles(connection: FileConnection): void {
   connection.pragma("journal_mode = MEMORY");
   connection.pragma("synchronous = OFF");
 }
@@ -129,13 +129,13 @@ function migrate(connection: FileConnection, path: string, options: OpenOptions)
   if (from === to) return;
   const backup = `${path}.v${from}.backup`;
   backUp(connection, path, { ...options, backup });
-  bindAlone(connection, path, options);
+  bindBeforeMigration(connection, path, options);
   applyMigrations(connection, options.kind);
-  options.migrated?.({ from, to, backup });
+  options.onMigrated?.({ from, to, backup });
 }
 
 /** Binds the log that a migration will write; before its first migration, a journal may have no mark yet. */
-function bindAlone(connection: FileConnection, path: string, options: OpenOptions): void {
+function bindBeforeMigration(connection: FileConnection, path: string, options: OpenOptions): void {
   if (!hasMark(connection)) return;
   const bindLog = createLogBinding(connection, path, options);
   bindLog((work) => {

@@ -6,7 +6,7 @@ import { readPart, replaceFile } from "./durable-files.ts";
 
 /**
  * The DDL of the row that identifies the last opening of a database: `opening` is random for each opening that writes,
- * and `before` is the `opening` of the one before. Up to `LOG_OPENINGS_MIGRATION` every commit changed the row.
+ * and `before` is the `opening` of the previous one. Up to `LOG_OPENINGS_MIGRATION` every commit changed the row.
  */
 export const LOG_MARK_DDL = `
 CREATE TABLE log_mark (
@@ -19,8 +19,8 @@ INSERT INTO log_mark (id, opening, before, commits) VALUES (1, randomblob(16), z
 `;
 
 /**
- * The migration from which on a log is only used if the file of openings beside it says so. It changes nothing: the file
- * of openings names the mark that the row has while a migration runs.
+ * The migration after which a log is used only if the file of openings beside it says so. It changes nothing: the file of
+ * openings names the mark that the row has while a migration runs.
  */
 export const LOG_OPENINGS_MIGRATION = `
 UPDATE log_mark SET commits = commits;
@@ -36,7 +36,7 @@ export function hasMark(connection: Database.Database): boolean {
   return connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'log_mark'").get() !== undefined;
 }
 
-/** The file of openings: the place of the row's page in the database, the salt of the log, and marks of openings. */
+/** The file of openings: the offset of the row's page in the database, the salt of the log, and marks of openings. */
 type Openings = {
   readonly offset: number;
   readonly length: number;
@@ -48,21 +48,21 @@ type Openings = {
 
 type Mark = Pick<Openings, "offset" | "length"> & Record<"present" | "next", string>;
 
-/** Stands for the unknown mark of a file of a version before the file of openings. */
+/** Stands for the unknown mark of a database from a version without the file of openings. */
 const ANY = "any";
-const FORM = /^(\d+) (\d+) (\d+|-)((?: (?:any|[0-9a-f]{64}))+)\n$/;
-/** SQLite adds 1 to the salt whenever it begins the log anew. The file of openings is at most this far behind. */
+const OPENINGS_PATTERN = /^(\d+) (\d+) (\d+|-)((?: (?:any|[0-9a-f]{64}))+)\n$/;
+/** SQLite adds 1 to the salt whenever it restarts the log. The file of openings is at most this far behind. */
 const MAX_RESTARTS = 4096;
-/** After so many commits of its own a process records the salt again: each begins the log anew at most once. */
+/** Number of commits after which a process records the salt again: each commit restarts the log at most once. */
 const COMMITS_PER_SALT = 1024;
-const MAX_LOOKS = 10;
+const MAX_READS = 10;
 /** Number of hex digits of an opening. */
 const ID_DIGITS = 32;
 export const LOG_HEADER_BYTES = 32;
 const [FRAME_HEADER_BYTES, SALT_OFFSET] = [24, 16];
 const SCHEMA_VERSION_OFFSET = 60;
 
-/** `own`: may be replayed; `other`: the database is the right one, but not its log; `unknown`: the database is not. */
+/** `own`: may be replayed; `other`: another database's log; `unknown`: the file of openings names another database. */
 type LogVerdict = "own" | "other" | "unknown";
 
 /**
@@ -71,9 +71,9 @@ type LogVerdict = "own" | "other" | "unknown";
  * files between two reads, so only a repeated verdict counts.
  */
 export function judgeLog(path: string, firstVersion: number): LogVerdict {
-  for (let looks = 1; ; looks += 1) {
-    const verdict = lookAt(path, firstVersion);
-    if (verdict === "own" || looks === MAX_LOOKS) return verdict;
+  for (let reads = 1; ; reads += 1) {
+    const verdict = judgeOnce(path, firstVersion);
+    if (verdict === "own" || reads === MAX_READS) return verdict;
   }
 }
 
@@ -86,7 +86,7 @@ export function moveLogAside(path: string): string {
   return asidePath;
 }
 
-function lookAt(path: string, firstVersion: number): LogVerdict {
+function judgeOnce(path: string, firstVersion: number): LogVerdict {
   const openings = readOpenings(path);
   if (openings === undefined) {
     const version = readPart(path, SCHEMA_VERSION_OFFSET, 4);
@@ -112,8 +112,8 @@ export type InTransaction = (work: () => void) => boolean;
 export type BindLog = (inTransaction: InTransaction) => boolean;
 
 /**
- * Binds the log to the database before the first transaction, because a refused start changes no file, and later records
- * the salt of a log that was begun anew.
+ * Binds the log to the database before the first transaction, not at the start, because a refused start changes no file.
+ * Later records the salt of a restarted log.
  */
 export function createLogBinding(
   connection: Database.Database,
@@ -126,7 +126,7 @@ export function createLogBinding(
      FROM log_mark, sqlite_schema, pragma_page_size WHERE name = 'log_mark'`,
   );
   const update = connection.prepare<[Buffer]>("UPDATE log_mark SET before = opening, opening = ?");
-  let [ownMark, transactions] = ["", 0];
+  let [ownMark, transactionCount] = ["", 0];
   const write = ({ offset, length, salt, marks }: Openings): void =>
     replaceFile(`${path}-opening`, `${offset} ${length} ${salt ?? "-"} ${marks.join(" ")}\n`, options);
 
@@ -134,35 +134,35 @@ export function createLogBinding(
   const renew = (): void => {
     const row = select.get();
     if (row === undefined) throw new Error(`${path} has lost the row of log_mark`);
-    const { present, next, ...place } = row;
+    const { present, next, ...pageRange } = row;
     ownMark = next + present.slice(0, ID_DIGITS);
     const salt = currentSalt(path);
     const earlierMarks = salt === null ? [] : (readOpenings(path)?.marks ?? [ANY]);
     const marks = [...earlierMarks.filter((mark) => mark !== present), present, ownMark];
-    write({ ...place, salt, marks });
+    write({ ...pageRange, salt, marks });
     update.run(Buffer.from(next, "hex"));
   };
 
-  /** Records the salt, and forgets the marks before one that the database file has. */
+  /** Records the salt, and drops the marks before the mark that the database file has. */
   const record = (copiedMark?: string): void => {
     const openings = readOpenings(path);
     if (openings === undefined) return;
-    const at = copiedMark === undefined ? 0 : Math.max(openings.marks.indexOf(copiedMark), 0);
-    write({ ...openings, salt: currentSalt(path), marks: openings.marks.slice(at) });
+    const firstIndex = copiedMark === undefined ? 0 : Math.max(openings.marks.indexOf(copiedMark), 0);
+    write({ ...openings, salt: currentSalt(path), marks: openings.marks.slice(firstIndex) });
   };
 
   return (transact) => {
-    if (transactions === 0) {
+    if (transactionCount === 0) {
       if (!transact(renew)) return false;
       const copiedMark = copyLog(connection) ? ownMark : undefined;
       if (!transact(() => record(copiedMark))) return false;
-    } else if (transactions % COMMITS_PER_SALT === 0) transact(record);
-    transactions += 1;
+    } else if (transactionCount % COMMITS_PER_SALT === 0) transact(record);
+    transactionCount += 1;
     return true;
   };
 }
 
-/** Copies the log into the database; false if another process's lock stopped that before all was copied. */
+/** Copies the log into the database; false if another process's lock prevented a complete copy. */
 export function copyLog(connection: Database.Database): boolean {
   return connection.prepare<[], number>("PRAGMA wal_checkpoint(FULL)").pluck().get() === 0;
 }
@@ -171,7 +171,7 @@ export function copyLog(connection: Database.Database): boolean {
 function readOpenings(path: string): Openings | undefined {
   const file = `${path}-opening`;
   if (!existsSync(file)) return undefined;
-  const [, offset, length, salt, marks = ""] = FORM.exec(readFileSync(file, "latin1")) ?? [];
+  const [, offset, length, salt, marks = ""] = OPENINGS_PATTERN.exec(readFileSync(file, "latin1")) ?? [];
   if (offset === undefined) return undefined;
   return {
     offset: Number(offset),
@@ -181,7 +181,7 @@ function readOpenings(path: string): Openings | undefined {
   };
 }
 
-/** The salt of a log as it is now; null before its header is written. */
+/** The current salt of a log; null before its header is written. */
 function currentSalt(path: string): number | null {
   const header = readPart(`${path}-wal`, 0, LOG_HEADER_BYTES);
   return header.length < LOG_HEADER_BYTES ? null : header.readUInt32BE(SALT_OFFSET);

@@ -7,11 +7,11 @@ type CachedRead<Value> = ((key: string) => Value) & {
 };
 
 /** How long another process's change can go unnoticed, in milliseconds; our own changes are visible immediately. */
-const REMEMBER_MS = 50;
+const CACHE_MS = 50;
 
 /**
- * Caches what a read returns, because each read outside a transaction takes two locks, which was a twelfth of the time
- * of a create. Only credentials, signing secrets, and the facts, names, holds, endpoints and faults of stores are cached;
+ * Caches the results of a read, because each read outside a transaction takes two locks, which was a twelfth of a create's
+ * time. Only credentials, signing secrets, and the facts, names, holds, endpoints and faults of stores are cached;
  * idempotency keys, orders and their statuses are read in the transaction that changes them.
  */
 export function cacheBriefly<Value>(
@@ -20,14 +20,14 @@ export function cacheBriefly<Value>(
 ): CachedRead<Value> {
   const knownValues = new Map<string, Value>();
   const forget = (): void => knownValues.clear();
-  const look = (key: string): Value => {
-    const found = knownValues.get(key);
-    if (found !== undefined) return found;
+  const readCached = (key: string): Value => {
+    const cachedValue = knownValues.get(key);
+    if (cachedValue !== undefined) return cachedValue;
     const value = read(key);
     if (value === undefined) return value;
-    if (knownValues.size === 0) scheduler.after(REMEMBER_MS, forget);
+    if (knownValues.size === 0) scheduler.after(CACHE_MS, forget);
     knownValues.set(key, value);
     return value;
   };
-  return Object.assign(look, { forget });
+  return Object.assign(readCached, { forget });
 }

@@ -12,7 +12,7 @@ type Columns<Row> = {
   readonly but: (...names: readonly (keyof Row & string)[]) => readonly string[];
 };
 
-/** A line of a table's DDL that begins with the name of a column, or a migration that adds a column. */
+/** Matches a line of a table's DDL that begins with the name of a column, or a migration that adds a column. */
 const COLUMN = /^ {2}([a-z_]+) +(?:TEXT|INTEGER|REAL|BLOB)\b|ADD COLUMN ([a-z_]+)/gm;
 
 /** The columns of a table, from its DDL, with one line per column, and from the migrations that add columns. */
@@ -26,7 +26,8 @@ export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
     select: names.map(selectAs).join(", "),
     some: (...wantedNames) => wantedNames.map(selectAs).join(", "),
     values: `(${columns.join(", ")}) VALUES (${names.map((name) => `@${name}`).join(", ")})`,
-    but: (...left) => columns.filter((_, at) => !left.some((name) => name === names[at])),
+    but: (...excludedNames) =>
+      columns.filter((_, index) => !excludedNames.some((name) => name === names[index])),
   };
 }
 
@@ -36,23 +37,23 @@ function selectAs(name: string): string {
 }
 
 /** Matches a named parameter. No string literal in our statements contains a match. */
-const NAMED = /@(\w+)/g;
+const NAMED_PARAMETER = /@(\w+)/g;
 
-/** A statement whose parameters are `?` alone, and its values in their order. */
-type Positional = {
+/** A statement with `?` as its only parameters, and a function that puts the values in their order. */
+type PositionalStatement = {
   readonly sql: string;
-  readonly valuesOf: (given: readonly unknown[]) => readonly unknown[];
+  readonly valuesOf: (bindings: readonly unknown[]) => readonly unknown[];
 };
 
 /**
  * Binds a statement with `@names` by position. For each named parameter of each run, better-sqlite3 creates a new string
- * and looks it up twice, which made a create in the store a quarter slower. An engine of ours knows no names at all.
+ * and looks it up twice, which made a create in the store a quarter slower. The Workers runtime supports no names at all.
  */
-export function byPosition(sql: string): Positional {
-  const names = Array.from(sql.matchAll(NAMED), ([, name = ""]) => name);
+export function byPosition(sql: string): PositionalStatement {
+  const names = Array.from(sql.matchAll(NAMED_PARAMETER), ([, name = ""]) => name);
   if (names.length === 0) return { sql, valuesOf: (values) => values };
   return {
-    sql: sql.replaceAll(NAMED, "?"),
+    sql: sql.replaceAll(NAMED_PARAMETER, "?"),
     valuesOf: ([bindings]) => {
       const values = bindings as Readonly<Record<string, unknown>>;
       return names.map((name) => values[name]);

@@ -2,7 +2,7 @@
 // cli/problem.ts, sandbox/answer.ts.
 import { isError } from "../../core/outcome.ts";
 
-/** One cause: the codes of Node and SQLite for it, its sentence and the remedy. */
+/** A kind of failure: its codes in Node and SQLite, its sentence and the remedy. */
 type FailureRow = {
   readonly errors: readonly string[];
   readonly sentence: string;
@@ -112,7 +112,7 @@ type StorageFailure = {
 /** Why files cannot be used, with the message of the system or of SQLite. */
 export type Cause = { readonly failure: StorageFailure; readonly detail: string };
 
-/** It is locked, full, read-only or damaged. The work was rolled back. */
+/** Thrown if the storage is locked, full, read-only or damaged. The work was rolled back. */
 export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
   /** The cause, and the remedy. */
@@ -126,7 +126,7 @@ export class StorageUnavailable extends Error {
 
 const CODES = Object.keys(FAILURES) as readonly StorageFailureCode[];
 
-const BY_ERROR: ReadonlyMap<string, StorageFailureCode> = new Map(
+const CODE_BY_ERROR: ReadonlyMap<string, StorageFailureCode> = new Map(
   CODES.flatMap((code) => FAILURES[code].errors.map((error) => [error, code] as const)),
 );
 
@@ -140,13 +140,14 @@ export function isStorageFailureCode(code: string): code is StorageFailureCode {
 }
 
 /** The names of SQLite's numeric error codes that the verdict of a check can contain. */
-const BY_NUMBER: Readonly<Record<number, string>> = { 7: "SQLITE_NOMEM", 10: "SQLITE_IOERR" };
+const NAME_BY_NUMBER: Readonly<Record<number, string>> = { 7: "SQLITE_NOMEM", 10: "SQLITE_IOERR" };
 
 /** The failure that prevented a check from reading a file; undefined if the verdict is about the content. */
 export function failureInVerdict(verdict: string): StorageFailure | undefined {
   const [, number] = /error code=(\d+)/.exec(verdict) ?? [];
   // The lowest byte of an extended code is its basic code.
-  const code = number === undefined ? undefined : BY_ERROR.get(BY_NUMBER[Number(number) & 0xff] ?? "");
+  const code =
+    number === undefined ? undefined : CODE_BY_ERROR.get(NAME_BY_NUMBER[Number(number) & 0xff] ?? "");
   return code && storageFailure(code);
 }
 
@@ -171,9 +172,9 @@ export function causeByCode(error: unknown): Cause | undefined {
   if (!isError(error) || !("code" in error) || typeof error.code !== "string") return undefined;
   const { code, message } = error;
   const [primary = ""] = /^SQLITE_[A-Z]+|^E[A-Z0-9]+$/.exec(code) ?? [];
-  const row = BY_ERROR.get(code) ?? BY_ERROR.get(primary);
-  if (row !== undefined) return { failure: storageFailure(row), detail: message };
-  return isOfFile(error) ? { failure: otherFailure(code), detail: message } : undefined;
+  const failureCode = CODE_BY_ERROR.get(code) ?? CODE_BY_ERROR.get(primary);
+  if (failureCode !== undefined) return { failure: storageFailure(failureCode), detail: message };
+  return isFileError(error) ? { failure: otherFailure(code), detail: message } : undefined;
 }
 
 /** Causes that were found where errors were thrown, because the files may be closed when an error is caught. */
@@ -183,21 +184,22 @@ export function hasCause(error: Error): boolean {
   return FOUND_CAUSES.has(error);
 }
 
-/** Stores the cause of an error for every catch of it. */
+/** Stores the cause of an error for every later catch. */
 export function noteCause(error: Error, cause: Cause): Cause {
   FOUND_CAUSES.set(error, cause);
   return cause;
 }
 
 /** System calls, by Node's names, whose errors are about the network or another process; all others are about files. */
-const OTHER_CALLS = /^(connect|bind|listen|accept|shutdown|getaddrinfo|getnameinfo|query\w+|spawn.*|kill)$/;
+const NON_FILE_CALLS =
+  /^(connect|bind|listen|accept|shutdown|getaddrinfo|getnameinfo|query\w+|spawn.*|kill)$/;
 
 /** Whether the system refused an operation on a file. */
-function isOfFile(error: object): boolean {
+function isFileError(error: object): boolean {
   if (!("code" in error && "errno" in error && "syscall" in error)) return false;
   const { code, errno, syscall } = error;
   if (typeof errno !== "number" || typeof code !== "string" || typeof syscall !== "string") return false;
-  return /^E[A-Z0-9]+$/.test(code) && !OTHER_CALLS.test(syscall);
+  return /^E[A-Z0-9]+$/.test(code) && !NON_FILE_CALLS.test(syscall);
 }
 
 function otherFailure(code: string): StorageFailure {

@@ -14,13 +14,13 @@ import { openDatabase } from "./open-database.ts";
 import { NO_FILES } from "./group-commit.ts";
 import { createLogBinding, type BindLog } from "./opening.ts";
 
-/** An open database with the watch over its files. It must be closed through this object. */
+/** An open database with the watch over its files. The database must be closed through this object. */
 export type WatchedDatabase = {
   readonly connection: FileConnection;
   readonly watch: FileWatch;
   readonly bindLog: BindLog;
   readonly close: () => void;
-  /** Closes it and leaves the log of a killed process unchanged, for a start that is refused. */
+  /** Closes the database and leaves the log of a killed process unchanged, for a start that is refused. */
   readonly leave: () => void;
 };
 
@@ -36,7 +36,7 @@ export function openWatchedDatabase(
   if (path === IN_MEMORY) return accept({ connection, ...NO_FILES, close, leave: close });
   // The cause is determined while the database is open, because the limit of open files is only exceeded then.
   const outcome = withFileRefusal(path, options, () => {
-    // SQLite has its log open from its first read on.
+    // SQLite opens the log at the first read.
     connection.pragma("user_version");
     const [watch, bindLog] = [watchFiles(path), createLogBinding(connection, path, options)];
     return accept({ connection, watch, bindLog, close, leave: () => leave(connection, path, options) });
@@ -50,7 +50,7 @@ export function openWatchedDatabase(
   return outcome;
 }
 
-/** SQLite copies the log into the database when the last connection is closed, unless that can only read. */
+/** Closes the connection before a reader: a last connection that can write would copy the log into the database. */
 function leave(connection: FileConnection, path: string, options: OpenOptions): void {
   const reader = openToRead(path, options);
   reader.pragma("user_version");

@@ -35,19 +35,19 @@ CREATE INDEX faults_of_endpoint ON faults (endpoint_id) WHERE endpoint_id IS NOT
 `;
 
 /** A fault as stored: the match fields are at the top level. */
-type Row = Omit<Fault, "match"> & Fault["match"];
-const FAULT = columnsOf<Row>("faults", FAULTS_DDL);
+type FaultRow = Omit<Fault, "match"> & Fault["match"];
+const FAULT = columnsOf<FaultRow>("faults", FAULTS_DDL);
 
 export function faultsTable(connection: Connection, scheduler: Scheduler) {
-  const selectOf = connection.prepare<[string], Row>(
+  const selectOf = connection.prepare<[string], FaultRow>(
     `SELECT ${FAULT.select} FROM faults WHERE store_id = ? ORDER BY rowid`,
   );
-  const insert = connection.prepare<Row>(`INSERT INTO faults ${FAULT.values}`);
+  const insert = connection.prepare<FaultRow>(`INSERT INTO faults ${FAULT.values}`);
   const updateCounts = connection.prepare<Pick<Fault, "id" | "matched" | "applied">>(
     "UPDATE faults SET matched = @matched, applied = @applied WHERE id = @id",
   );
   const remove = connection.prepare<[string]>("DELETE FROM faults WHERE id = ?");
-  const selectAll = connection.prepare<[], Row>(`SELECT ${FAULT.select} FROM faults`);
+  const selectAll = connection.prepare<[], FaultRow>(`SELECT ${FAULT.select} FROM faults`);
   const of = cacheBriefly(scheduler, (storeId): readonly Fault[] => selectOf.all(storeId).map(fromRow));
 
   return {
@@ -87,6 +87,6 @@ function fromRow({
   nth,
   probability,
   ...fault
-}: Row): Fault {
+}: FaultRow): Fault {
   return { ...fault, match: { method, path, eventType, eventId, endpointId, orderId, nth, probability } };
 }

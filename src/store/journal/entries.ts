@@ -69,9 +69,9 @@ export function entriesTable(database: WatchedDatabase): Journal {
     if (refusal !== undefined) return { ok: false, refusal };
     const { instance, service, storeId, endpoint, orderId } = intent;
     sql.upsert.run({ key, instance, service, storeId, endpoint, orderId, attempt, body, now });
-    const begunEntry = sql.select.get(key);
-    if (begunEntry === undefined) throw new Error(`the journal lost ${key}`);
-    return accept(fromRow(begunEntry));
+    const storedRow = sql.select.get(key);
+    if (storedRow === undefined) throw new Error(`the journal lost ${key}`);
+    return accept(fromRow(storedRow));
   };
 
   return {

@@ -41,7 +41,7 @@ export function openJournal(
   );
 }
 
-/** A table of the client's journal. Every change is on disk when its call returns. */
+/** Opens the seen events in the client's journal. Every change is on disk when its call returns. */
 export function openSeenEvents(
   path: string,
   { now, ...options }: Omit<OpenOptions, "kind"> & { readonly now: number },

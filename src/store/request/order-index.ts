@@ -2,12 +2,12 @@ import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** Maximum number of requests in an indexed log; a larger log is searched instead. */
-const MAX_REMEMBERED = 50_000;
+const MAX_INDEXED = 50_000;
 
 /** The index of a store: the newest batch read, the number of entries, and the batches of each order. */
-type OrdersOfStore = { upTo: number; noted: number; readonly lasts: Map<string, number[]> };
+type OrdersOfStore = { newestBatch: number; entryCount: number; readonly batches: Map<string, number[]> };
 
-/** In memory, because in the file it would need a row for each create. Built at a store's first query. */
+/** An index in memory, because in the file it would need a row for each create. Built at a store's first query. */
 export function createOrderIndex(
   connection: Connection,
   parse: (batch: string, text?: string) => readonly LoggedRequest[],
@@ -26,41 +26,49 @@ export function createOrderIndex(
     .pluck();
 
   /** The index of a store, up to date; undefined if it would be too large. */
-  const upToNow = (storeId: string): OrdersOfStore | undefined => {
+  const updateIndex = (storeId: string): OrdersOfStore | undefined => {
     const { oldest, newest } = range.get(storeId) ?? {};
-    if ((newest ?? 0) - (oldest ?? 0) > MAX_REMEMBERED) return undefined;
-    const before = knownStores.get(storeId);
+    if ((newest ?? 0) - (oldest ?? 0) > MAX_INDEXED) return undefined;
+    const knownIndex = knownStores.get(storeId);
     // Numbers of deleted batches accumulate in the index, and another process may have started a new log.
     const isUsable =
-      before !== undefined && before.noted <= 2 * MAX_REMEMBERED && before.upTo <= (newest ?? 0);
-    const orders: OrdersOfStore = isUsable ? before : { upTo: 0, noted: 0, lasts: new Map() };
-    for (const { last, requests } of selectLater.iterate(storeId, orders.upTo)) {
+      knownIndex !== undefined &&
+      knownIndex.entryCount <= 2 * MAX_INDEXED &&
+      knownIndex.newestBatch <= (newest ?? 0);
+    const orders: OrdersOfStore = isUsable
+      ? knownIndex
+      : { newestBatch: 0, entryCount: 0, batches: new Map() };
+    for (const { last, requests } of selectLater.iterate(storeId, orders.newestBatch)) {
       for (const orderId of new Set(parse(requests).map((request) => request.orderId))) {
         if (orderId === null) continue;
-        const marks = orders.lasts.get(orderId) ?? [];
-        marks.push(last);
-        orders.lasts.set(orderId, marks);
-        orders.noted += 1;
+        const batchNumbers = orders.batches.get(orderId) ?? [];
+        batchNumbers.push(last);
+        orders.batches.set(orderId, batchNumbers);
+        orders.entryCount += 1;
       }
-      orders.upTo = last;
+      orders.newestBatch = last;
     }
     knownStores.set(storeId, orders);
     return orders;
   };
 
-  function* requestsIn(storeId: string, orderId: string, marks: readonly number[]): Generator<LoggedRequest> {
-    for (const mark of marks.toReversed()) {
-      const batch = select.get(storeId, mark);
+  function* requestsIn(
+    storeId: string,
+    orderId: string,
+    batchNumbers: readonly number[],
+  ): Generator<LoggedRequest> {
+    for (const batchNumber of batchNumbers.toReversed()) {
+      const batch = select.get(storeId, batchNumber);
       if (batch !== undefined) yield* parse(batch, orderId).toReversed();
     }
   }
 
   return {
-    /** Newest first, with others of their batches; undefined without an order, or if the log is too large. */
+    /** The order's requests, newest first, with others of their batches; undefined without an order, or if the log is too large. */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
       if (orderId === null) return undefined;
-      const orders = upToNow(storeId);
-      return orders && requestsIn(storeId, orderId, orders.lasts.get(orderId) ?? []);
+      const orders = updateIndex(storeId);
+      return orders && requestsIn(storeId, orderId, orders.batches.get(orderId) ?? []);
     },
 
     forget: (storeId: string): void => void knownStores.delete(storeId),

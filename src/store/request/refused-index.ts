@@ -4,11 +4,11 @@ import type { Connection } from "../connection/connection.ts";
 /** Only lines of refused requests contain this text: other codes are null, and quotes inside strings are escaped. */
 const REFUSED_TEXT = '"code":"';
 
-/** A refused request, as a search shows it. */
+/** A refused request in the result of a search. */
 type RefusedLine = Pick<LoggedRequest, "position" | "requestId" | "orderId" | "status" | "code" | "storeAt">;
 
 /** The newest batch of a store that was read, and the newest refused requests, newest first. */
-type RefusedOfStore = { readonly upTo: number; readonly lines: readonly RefusedLine[] };
+type RefusedOfStore = { readonly newestBatch: number; readonly lines: readonly RefusedLine[] };
 
 /** Maximum number of refused requests of a store that are kept and searched. */
 const MAX_SEARCHED = 1000;
@@ -16,7 +16,7 @@ const MAX_SEARCHED = 1000;
 /** The limits of a search for refused requests: the position after which it starts, and the number of results. */
 type RefusedQuery = { readonly after: number; readonly limit: number };
 
-/** In memory, because reading the whole log takes longer than the rest of a page. Built at the first search. */
+/** An index in memory, because reading the whole log takes longer than the rest of a page. Built at the first search. */
 export function createRefusedIndex(
   connection: Connection,
   parse: (line: string) => readonly LoggedRequest[],
@@ -46,22 +46,25 @@ export function createRefusedIndex(
   };
 
   /** The newest refused requests of a store after a position, one more than `MAX_SEARCHED` if there are more. */
-  const upToNow = (storeId: string, start: number): readonly RefusedLine[] => {
-    const before = knownStores.get(storeId);
-    const upTo = newestNumber.get(storeId) ?? 0;
+  const updateLines = (storeId: string, start: number): readonly RefusedLine[] => {
+    const knownLines = knownStores.get(storeId);
+    const newestBatch = newestNumber.get(storeId) ?? 0;
     // Another process may have started a new log.
-    const keptLines = before !== undefined && before.upTo <= upTo ? before : { upTo: start, lines: [] };
-    const addedLines = keptLines.upTo === upTo ? [] : readLater(storeId, keptLines.upTo);
+    const keptLines =
+      knownLines !== undefined && knownLines.newestBatch <= newestBatch
+        ? knownLines
+        : { newestBatch: start, lines: [] };
+    const addedLines = keptLines.newestBatch === newestBatch ? [] : readLater(storeId, keptLines.newestBatch);
     const lines = addedLines
       .concat(keptLines.lines)
       .filter(({ position }) => position > start)
       .slice(0, MAX_SEARCHED + 1);
-    knownStores.set(storeId, { upTo, lines });
+    knownStores.set(storeId, { newestBatch, lines });
     return lines;
   };
 
   return {
-    /** Ignoring case, newest first. `isWhole`: whether all refused requests were searched. */
+    /** Searches the order_ids, ignoring case, newest first. `isWhole`: whether all refused requests were searched. */
     find: (
       storeId: string,
       text: string,
@@ -69,8 +72,8 @@ export function createRefusedIndex(
     ): { readonly requests: readonly RefusedLine[]; readonly isWhole: boolean } => {
       const lowerText = text.toLowerCase();
       const requests: RefusedLine[] = [];
-      for (const [at, line] of upToNow(storeId, after).entries()) {
-        if (at >= MAX_SEARCHED || requests.length >= limit) return { requests, isWhole: false };
+      for (const [index, line] of updateLines(storeId, after).entries()) {
+        if (index >= MAX_SEARCHED || requests.length >= limit) return { requests, isWhole: false };
         if (line.orderId?.toLowerCase().includes(lowerText) === true) requests.push(line);
       }
       return { requests, isWhole: true };

@@ -28,7 +28,7 @@ export const REQUESTS_FILE: FileKind = {
 export type RequestFile = ReturnType<typeof requestsTable> & {
   /** Whether the file still has its name; writes to a deleted file are lost. */
   readonly isThere: () => boolean;
-  /** True if the file is damaged or was replaced: it was set aside, and the next open starts a new one. */
+  /** Closes the file after an error. True if the file is damaged or replaced: it was set aside, and the next is new. */
   readonly closeAfter: (error: unknown) => boolean;
   readonly close: () => void;
 };
@@ -38,7 +38,7 @@ type RequestFileOptions = Omit<OpenOptions, "kind"> & {
   readonly report?: (sentence: string) => void;
 };
 
-/** After any other refusal the file may be usable again, by another version or once the disk works. */
+/** Reasons to set a file aside. After any other refusal it may be usable again, by another version or once the disk works. */
 const USELESS_REASONS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"]>([
   "zero_bytes",
   "foreign",
@@ -92,10 +92,10 @@ function requestFile(path: string, connection: FileConnection, options: RequestF
   connection.pragma("busy_timeout = 0");
   const inode = inodeOf(path);
   const isThere = (): boolean => inodeOf(path) === inode;
-  let isTold = false;
+  let isReported = false;
   const noteUnreadable = (): void => {
-    if (isTold) return;
-    isTold = true;
+    if (isReported) return;
+    isReported = true;
     options.report?.(`lines of ${path} are not requests, and are skipped`);
   };
   const table = requestsTable(connection, noteUnreadable);
@@ -121,13 +121,13 @@ function requestFile(path: string, connection: FileConnection, options: RequestF
 /** The suffix of a damaged log that was set aside; only one is kept, for inspection. */
 const ASIDE_SUFFIX = ".damaged";
 
-function setAside(path: string, { report }: RequestFileOptions, why: string): void {
+function setAside(path: string, { report }: RequestFileOptions, reason: string): void {
   for (const ending of ["", "-wal"]) {
     rmSync(`${path}${ASIDE_SUFFIX}${ending}`, { force: true });
     if (existsSync(path + ending)) renameSync(path + ending, `${path}${ASIDE_SUFFIX}${ending}`);
   }
   rmSync(`${path}-shm`, { force: true });
-  report?.(`the request log was set aside as ${path}${ASIDE_SUFFIX}, and a new log was started: ${why}`);
+  report?.(`the request log was set aside as ${path}${ASIDE_SUFFIX}, and a new log was started: ${reason}`);
 }
 
 /** Whether an error means that a log is damaged, truncated, replaced or has other tables; false for disk failures. */
@@ -140,7 +140,7 @@ function isUseless(path: string, options: RequestFileOptions, error: unknown): e
   return code === undefined || code === "database_damaged" || code === "database_changed";
 }
 
-/** Undefined if there is no file. */
+/** The inode of a file; undefined if there is no file. */
 function inodeOf(path: string): bigint | undefined {
   return path === IN_MEMORY ? undefined : statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 }

@@ -10,7 +10,7 @@ import type { Connection } from "../connection/connection.ts";
 import { createOrderIndex } from "./order-index.ts";
 import { createRefusedIndex } from "./refused-index.ts";
 
-/** A line of JSON for each request of a batch: a row for each made a create a tenth slower. */
+/** A row for each batch, with a line of JSON for each request: a row for each request made a create a tenth slower. */
 export const REQUESTS_DDL = `
 CREATE TABLE request_batches (
   store_id TEXT NOT NULL,
@@ -21,7 +21,7 @@ CREATE TABLE request_batches (
 `;
 
 const SELECT_CONTAINING = `SELECT requests FROM request_batches
-  WHERE store_id = @storeId AND last > @after AND (@holds IS NULL OR instr(requests, @holds) > 0)`;
+  WHERE store_id = @storeId AND last > @after AND (@term IS NULL OR instr(requests, @term) > 0)`;
 
 /** A search of a store's requests, newest first. */
 export type RequestSearch = {
@@ -50,7 +50,14 @@ export type RequestBatch = { readonly storeId: string; readonly requests: readon
 /** The newest requests of each store. `noteUnreadable` is called for each line that is not a request. */
 export function requestsTable(connection: Connection, noteUnreadable = (): void => undefined) {
   const readBatch = batchReader(noteUnreadable);
-  const { insert, trim, remove, last, newestHolding, oldestHolding } = statements(connection);
+  const {
+    insert,
+    trim,
+    remove,
+    last,
+    newestHolding: selectNewestFirst,
+    oldestHolding: selectOldestFirst,
+  } = prepareStatements(connection);
   const orders = createOrderIndex(connection, readBatch);
   const refusedIndex = createRefusedIndex(connection, readBatch);
   const append = connection.transaction((batches: readonly RequestBatch[], limit: number) => {
@@ -63,18 +70,18 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
   /** The requests of a store, newest first; with a text, only requests that contain it as a JSON string. */
   function* newestFirst(storeId: string, start: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of newestHolding.iterate({ storeId, after: start, holds: searchTextOf(text) }))
+    for (const batch of selectNewestFirst.iterate({ storeId, after: start, term: searchTextOf(text) }))
       yield* readBatch(batch, text).toReversed();
   }
 
   /** The requests of a store, oldest first; with a text, only requests that contain it as a JSON string. */
   function* oldestFirst(storeId: string, start: number, text: string | null): Generator<LoggedRequest> {
-    for (const batch of oldestHolding.iterate({ storeId, after: start, holds: searchTextOf(text) }))
+    for (const batch of selectOldestFirst.iterate({ storeId, after: start, term: searchTextOf(text) }))
       yield* readBatch(batch, text);
   }
 
   return {
-    /** Writes batches, and deletes batches of the same stores that contain none of the newest `kept` requests. */
+    /** Writes batches, and deletes batches of the same stores that contain none of the newest `limit` requests. */
     append: (batches: readonly RequestBatch[], limit: number): void => append.immediate(batches, limit),
 
     forget: (storeId: string): void => {
@@ -93,13 +100,13 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
     refusedOf: refusedIndex.find,
 
-    /** Newest first. With the filter's position, the requests that follow it, so that a caller misses none. */
+    /** Newest first. If the filter has a position, the requests directly after the position, so that a caller misses none. */
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
       const matches: LoggedRequest[] = [];
       const read = filter.after === null ? newestFirst : oldestFirst;
-      const knownNumbers = filter.after === null ? orders.newestOf(storeId, filter.orderId) : undefined;
-      for (const request of knownNumbers ?? read(storeId, start, filter.orderId)) {
+      const indexedRequests = filter.after === null ? orders.newestOf(storeId, filter.orderId) : undefined;
+      for (const request of indexedRequests ?? read(storeId, start, filter.orderId)) {
         if (matches.length >= filter.limit) break;
         if (request.position > start && matchesFilter(filter, request)) matches.push(request);
       }
@@ -137,9 +144,9 @@ export function countUnreadable(connection: Connection): number {
   return count;
 }
 
-type TextQuery = { readonly storeId: string; readonly after: number; readonly holds: string | null };
+type TextQuery = { readonly storeId: string; readonly after: number; readonly term: string | null };
 
-function statements(connection: Connection) {
+function prepareStatements(connection: Connection) {
   return {
     insert: connection.prepare<[string, number, string]>(
       "INSERT INTO request_batches (store_id, last, requests) VALUES (?, ?, ?)",
@@ -156,7 +163,7 @@ function statements(connection: Connection) {
   };
 }
 
-/** Newest first. The first batch that reaches the end of the range is the last batch needed. */
+/** Searches newest first. The first batch that reaches the end of the range is the last batch needed. */
 function createSearch(
   connection: Connection,
   readBatch: ReturnType<typeof batchReader>,

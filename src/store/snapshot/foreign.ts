@@ -1,11 +1,11 @@
-// Checks of another sandbox's snapshot, in addition to the checks of every snapshot (store/snapshot/image.ts). Columns are checked by
-// their names and types, so a new table needs no rule; texts without a check are text wherever they are shown.
+// Checks of another sandbox's snapshot, in addition to the checks of every snapshot (store/snapshot/image.ts). Columns are
+// checked by their names and types, so a new table needs no rule; unchecked texts are shown as plain text everywhere.
 import { parseDialect } from "../../core/calibration/dialect-section.ts";
 import { FIRST_MOMENT, LAST_MOMENT } from "../../core/clock.ts";
 import type { Connection } from "../connection/connection.ts";
 import { tablesToCopy, type CopiedTable } from "./rows.ts";
 
-/** Evidence for another sandbox's checklist, and its log: only a sandbox's own snapshots restore these rows. */
+/** Evidence for the checklist, and the log of key uses: restored only from the sandbox's own snapshots. */
 export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
   "drills",
   "explorations",
@@ -17,7 +17,7 @@ export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
 /** The time of the restore, in real milliseconds, and whether an administrator restores the snapshot. */
 type ForeignRules = { readonly now: number; readonly isAdministrator: boolean };
 
-/** Why a snapshot that another sandbox took, or that was changed, is not restored; undefined if it can be. */
+/** Why a snapshot that another sandbox took, or that was changed, is refused; undefined if it can be restored. */
 export function foreignFault(connection: Connection, rules: ForeignRules): string | undefined {
   for (const table of tablesToCopy(connection)) {
     const fault = columnFault(connection, table);
@@ -34,12 +34,12 @@ function columnFault(connection: Connection, { name, columns, integers }: Copied
     return ID_COLUMN.test(column) && name !== "prices" ? [{ column, ...ID }] : [];
   });
   if (rules.length === 0) return undefined;
-  const wrongColumns = rules.map(({ column, isWrong }) => `max(${isWrong(column)})`);
+  const checks = rules.map(({ column, isWrong }) => `max(${isWrong(column)})`);
   const row = connection
-    .prepare<[], (number | null)[]>(`SELECT ${wrongColumns.join(", ")} FROM ${name}`)
+    .prepare<[], (number | null)[]>(`SELECT ${checks.join(", ")} FROM ${name}`)
     .raw()
     .get();
-  const brokenRule = rules.find((_, at) => row?.[at] === 1);
+  const brokenRule = rules.find((_, index) => row?.[index] === 1);
   return brokenRule && `${brokenRule.column} is not ${brokenRule.expected}`;
 }
 
@@ -49,30 +49,30 @@ const ID_COLUMN = /^(?:first_)?(?:request_)?id$/;
 const UUID_GLOB = [8, 4, 4, 4, 12].map((digits) => "[0-9a-f]".repeat(digits)).join("-");
 const ID = { isWrong: (column: string) => `${column} NOT GLOB '${UUID_GLOB}'`, expected: "an id" };
 const TIME_COLUMN = /^(?:at|until|failing_since|\w+_at)$/;
-const TIME = between(FIRST_MOMENT, LAST_MOMENT, "a time in the years 0 to 9999");
-const INTEGER = between(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "an exact number in JavaScript");
+const TIME = rangeRule(FIRST_MOMENT, LAST_MOMENT, "a time in the years 0 to 9999");
+const INTEGER = rangeRule(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "an exact number in JavaScript");
 
-function between(minimum: number, maximum: number, rule: string) {
+function rangeRule(minimum: number, maximum: number, rule: string) {
   return { isWrong: (column: string) => `${column} NOT BETWEEN ${minimum} AND ${maximum}`, expected: rule };
 }
 
 function storeFault(connection: Connection, { now, isAdministrator }: ForeignRules): string | undefined {
-  const isAny = (condition: string): boolean =>
-    connection.prepare<[], number>(`SELECT EXISTS (${condition})`).pluck().get() === 1;
+  const hasRow = (query: string): boolean =>
+    connection.prepare<[], number>(`SELECT EXISTS (${query})`).pluck().get() === 1;
   if (
-    isAny(
-      `SELECT 1 FROM stores WHERE ${between(FIRST_MOMENT - now, LAST_MOMENT - now, "").isWrong("clock_offset")}`,
+    hasRow(
+      `SELECT 1 FROM stores WHERE ${rangeRule(FIRST_MOMENT - now, LAST_MOMENT - now, "").isWrong("clock_offset")}`,
     )
   )
     return "stores: a clock is beyond the years 0 to 9999";
   if (
-    isAny(
+    hasRow(
       `SELECT 1 FROM stores WHERE NOT EXISTS (SELECT 1 FROM signing_secrets
        WHERE store_id = stores.id AND endpoint_id IS NULL AND retired_at IS NULL)`,
     )
   )
     return "signing_secrets: a store has no active signing secret";
-  if (isAny("SELECT 1 FROM deliveries WHERE is_behind = 1 AND in_order = 1"))
+  if (hasRow("SELECT 1 FROM deliveries WHERE is_behind = 1 AND in_order = 1"))
     return "deliveries: a delivery in order is behind another";
   const dialects = connection
     .prepare<[], string>("SELECT dialect FROM stores WHERE dialect IS NOT NULL")
@@ -81,7 +81,7 @@ function storeFault(connection: Connection, { now, isAdministrator }: ForeignRul
     return "stores: a dialect has a name or a status that is not allowed";
   if (
     !isAdministrator &&
-    isAny("SELECT 1 FROM admin_acts WHERE action IN ('approve_credential', 'open_gate')")
+    hasRow("SELECT 1 FROM admin_acts WHERE action IN ('approve_credential', 'open_gate')")
   )
     return "admin_acts: only an administrator of this sandbox may approve production or open its gate";
   return undefined;

@@ -26,7 +26,7 @@ import { applyMigrations, openDatabase } from "../connection/open-database.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import { hasReferencesAcrossStores, hasStrayDeliveries } from "./rows.ts";
 
-/** "ckSN" in its header. It has the tables and schema versions of `sandbox.db`, but is not accepted as one. */
+/** The kind of a snapshot: "ckSN" in its header. Tables and schema versions are the same as in `sandbox.db`. */
 export const SNAPSHOT_FILE: FileKind = {
   ...SANDBOX_FILE,
   name: "checkout snapshot",
@@ -34,7 +34,7 @@ export const SNAPSHOT_FILE: FileKind = {
   filesToMoveAway: "the file",
 };
 
-/** Why bytes are not a snapshot that can be restored. */
+/** Why bytes cannot be restored as a snapshot. */
 export type SnapshotRefusal = {
   readonly reason: "foreign" | "damaged" | "newer" | "development_version";
   readonly message: string;
@@ -65,7 +65,7 @@ type Template = { readonly bytes: Buffer; readonly schema: string };
 /** Empty snapshots by kind and schema version: opening a copy takes a fraction of the time of the migrations. */
 const templates = new WeakMap<FileKind, Map<number, Template>>();
 
-/** Contains nothing random, so that equal rows give equal bytes. */
+/** Creates an empty snapshot in memory, with nothing random, so that equal rows give equal bytes. */
 export function createImage(options: ImageOptions): FileConnection {
   const connection = openBytes(templateOf(options, currentSchemaVersion(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
@@ -102,9 +102,9 @@ export async function sealFile(path: string, origin: SnapshotOrigin): Promise<vo
     await readParts(file, (part, isFirst) => {
       checksum = isFirst ? checksumOf(part) : crc32(part, checksum);
     });
-    const sum = Buffer.alloc(CHECKSUM_BYTES);
-    sum.writeUInt32BE(checksum);
-    await file.write(sum, 0, CHECKSUM_BYTES, CHECKSUM_OFFSET);
+    const checksumBytes = Buffer.alloc(CHECKSUM_BYTES);
+    checksumBytes.writeUInt32BE(checksum);
+    await file.write(checksumBytes, 0, CHECKSUM_BYTES, CHECKSUM_OFFSET);
   } finally {
     await file.close();
   }
@@ -118,11 +118,11 @@ async function readParts(
   onPart: (part: Buffer, isFirst: boolean) => void,
 ): Promise<void> {
   const buffer = Buffer.alloc(PART_BYTES);
-  for (let at = 0; ;) {
-    const { bytesRead } = await file.read(buffer, 0, PART_BYTES, at);
+  for (let offset = 0; ;) {
+    const { bytesRead } = await file.read(buffer, 0, PART_BYTES, offset);
     if (bytesRead === 0) return;
-    onPart(buffer.subarray(0, bytesRead), at === 0);
-    at += bytesRead;
+    onPart(buffer.subarray(0, bytesRead), offset === 0);
+    offset += bytesRead;
   }
 }
 
@@ -142,7 +142,7 @@ function partsToProve(bytes: Uint8Array): readonly Uint8Array[] {
   return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
 
-/** SQLite files have no checksum, so without it a changed digit would be restored. */
+/** Writes a checksum: SQLite files have none, so a changed digit would be restored. */
 export function writeChecksum(bytes: Buffer): Buffer {
   bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
   return bytes;
@@ -153,7 +153,7 @@ function checksumOf(bytes: Buffer): number {
   return crc32(tail, crc32(bytes.subarray(0, CHECKSUM_OFFSET)));
 }
 
-/** Checks kind, bytes, schema, pages, indexes and references. An older one is migrated in memory. */
+/** Opens a snapshot. Checks kind, bytes, schema, pages, indexes and references; migrates an older snapshot in memory. */
 export function openImage(
   bytes: Uint8Array,
   options: ImageOptions & { readonly isOwn?: boolean },
@@ -200,7 +200,7 @@ function checkImage(
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
     return refuseDamaged("its bytes differ from the bytes that were written");
-  // Before any SQL: a check, a migration or a query would run the expressions and triggers of a foreign schema.
+  // Compared before any SQL: a check, a migration or a query would run the expressions and triggers of a foreign schema.
   if (schemaOf(connection) !== templateOf(options, version).schema)
     return refuseDamaged("its tables are not a snapshot's tables");
   // An index that does not match its table would hide a row from some queries. A snapshot of our own has no such index,
@@ -222,7 +222,7 @@ function checkImage(
   // With a single store, no row can refer to another store.
   if (storeIds.length > 1 && hasReferencesAcrossStores(connection))
     return refuseDamaged("rows of one store refer to rows of another");
-  // A sandbox writes no such row, and of its own snapshots no bit has changed.
+  // A sandbox writes no such row, and its own snapshots are unchanged.
   if (options.isOwn !== true && hasStrayDeliveries(connection))
     return refuseDamaged("deliveries differ from their events");
   return accept({ ...header, format: version, connection, storeIds });
@@ -239,9 +239,9 @@ function templateOf(options: ImageOptions, version: number): Template {
 
 function makeTemplate({ kind, nativeBinding }: ImageOptions, version: number): Template {
   const migrations = kind.migrations.slice(0, version - kind.firstVersion + 1);
-  const base = openDatabase(IN_MEMORY, { kind: { ...kind, migrations }, nativeBinding });
-  if (!base.ok) throw new Error(base.refusal.message);
-  const connection = base.value;
+  const database = openDatabase(IN_MEMORY, { kind: { ...kind, migrations }, nativeBinding });
+  if (!database.ok) throw new Error(database.refusal.message);
+  const connection = database.value;
   connection.exec("UPDATE log_mark SET opening = zeroblob(16), before = zeroblob(16)");
   const template = { bytes: connection.serialize(), schema: schemaOf(connection) };
   connection.close();
@@ -261,8 +261,8 @@ function schemaOf(connection: FileConnection): string {
   return JSON.stringify(parts.raw().all());
 }
 
-function refuseDamaged(why: string): Outcome<never, SnapshotRefusal> {
-  return refuseSnapshot("damaged", `it is damaged: ${why}`);
+function refuseDamaged(damage: string): Outcome<never, SnapshotRefusal> {
+  return refuseSnapshot("damaged", `it is damaged: ${damage}`);
 }
 
 function refuseSnapshot(reason: SnapshotRefusal["reason"], message: string): Outcome<never, SnapshotRefusal> {

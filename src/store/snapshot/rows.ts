@@ -32,7 +32,7 @@ export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
 
-/** Tables that no snapshot has: those without rows of stores, and tokens. All other tables belong to stores. */
+/** Tables that no snapshot has: tables without rows of stores, and tokens. All other tables belong to stores. */
 const STORELESS_TABLES: ReadonlySet<string> = new Set([
   "home",
   "log_mark",
@@ -47,12 +47,12 @@ const STORELESS_TABLES: ReadonlySet<string> = new Set([
 ]);
 
 /** Tables whose rows belong to a row of another table that names the store, with the column that refers to that row. */
-const OWNED_TABLES: ReadonlyMap<string, { readonly owner: string; readonly by: string }> = new Map(
+const OWNED_TABLES: ReadonlyMap<string, { readonly owner: string; readonly column: string }> = new Map(
   Object.entries({
-    attempts: { owner: "checkouts", by: "checkout_id" },
-    page_views: { owner: "checkouts", by: "checkout_id" },
-    late_results: { owner: "checkouts", by: "checkout_id" },
-    delivery_attempts: { owner: "deliveries", by: "delivery_id" },
+    attempts: { owner: "checkouts", column: "checkout_id" },
+    page_views: { owner: "checkouts", column: "checkout_id" },
+    late_results: { owner: "checkouts", column: "checkout_id" },
+    delivery_attempts: { owner: "deliveries", column: "delivery_id" },
   }),
 );
 
@@ -90,8 +90,8 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
     .filter(({ name }) => !STORELESS_TABLES.has(name))
     .map(({ name, wr }) => {
       const columns = selectColumns.all(name);
-      const numbered = columns.findIndex(({ type, pk }) => pk === 1 && type === "INTEGER");
-      const isAlone = columns.filter(({ pk }) => pk > 0).length === 1;
+      const positionIndex = columns.findIndex(({ type, pk }) => pk === 1 && type === "INTEGER");
+      const hasSingleKey = columns.filter(({ pk }) => pk > 0).length === 1;
       return {
         name,
         columns: columns.map((column) => column.name),
@@ -101,12 +101,12 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
           .toSorted((left, right) => left.pk - right.pk)
           .map((column) => column.name),
         isOrdered: wr === 0 && !OWNED_TABLES.has(name),
-        position: numbered >= 0 && isAlone ? numbered : undefined,
+        position: positionIndex >= 0 && hasSingleKey ? positionIndex : undefined,
       };
     });
 }
 
-/** Whether a delivery names another store, checkout or position than its event: no foreign key holds these columns. */
+/** Whether a delivery names another store, checkout or position than its event: no foreign key checks these columns. */
 export function hasStrayDeliveries(connection: Connection): boolean {
   const strayDelivery = connection.prepare(
     `SELECT 1 FROM deliveries AS delivery JOIN events AS event ON event.id = delivery.event_id
@@ -140,39 +140,42 @@ export function hasReferencesAcrossStores(connection: Connection): boolean {
 
 /**
  * Reads the rows of a table, in the order of creation if it matters. `NOT INDEXED`: an ordered table is read in its own
- * order. By an index, SQLite sorts all rows before the first.
+ * order. With an index, SQLite would sort all rows before it returns the first.
  */
 export function selectRows(
   connection: Connection,
   { name, columns, isOrdered }: CopiedTable,
-  of: RowSelection,
+  selection: RowSelection,
 ): IterableIterator<Row> {
-  const whereClause = whereOf(KEPT_CONDITIONS.get(name), of === "all" ? undefined : storeCondition(name));
+  const whereClause = whereOf(
+    KEPT_CONDITIONS.get(name),
+    selection === "all" ? undefined : storeCondition(name),
+  );
   const [indexClause, order] = isOrdered ? ["NOT INDEXED", "ORDER BY rowid"] : ["", ""];
   const sql = `SELECT ${columns.join(", ")} FROM ${name} ${indexClause} ${whereClause} ${order}`;
   const select = statementOf(connection, sql);
-  return select.raw().iterate(...(of === "all" ? [] : [of.storeId]));
+  return select.raw().iterate(...(selection === "all" ? [] : [selection.storeId]));
 }
 
 function whereOf(...conditions: readonly (string | undefined)[]): string {
-  const givenConditions = conditions.filter((condition) => condition !== undefined);
-  return givenConditions.length === 0 ? "" : `WHERE ${givenConditions.join(" AND ")}`;
+  const definedConditions = conditions.filter((condition) => condition !== undefined);
+  return definedConditions.length === 0 ? "" : `WHERE ${definedConditions.join(" AND ")}`;
 }
 
 function storeCondition(name: string): string {
   const ownership = OWNED_TABLES.get(name);
   if (ownership === undefined) return STORE_CONDITIONS.get(name) ?? "store_id = ?";
-  return `${ownership.by} IN (SELECT id FROM ${ownership.owner} WHERE ${storeCondition(ownership.owner)})`;
+  return `${ownership.column} IN (SELECT id FROM ${ownership.owner} WHERE ${storeCondition(ownership.owner)})`;
 }
 
-/** Reads the rows of a table, some at a time. */
+/** Reads the rows of a table in slices. */
 export function* selectRowsInSteps(
   connection: Connection,
   table: CopiedTable,
-  of: RowSelection,
+  selection: RowSelection,
 ): Generator<readonly Row[]> {
   let slice: Row[] = [];
-  for (const row of selectRows(connection, table, of)) {
+  for (const row of selectRows(connection, table, selection)) {
     if (slice.push(row) < ROWS_AT_ONCE) continue;
     yield slice;
     slice = [];
@@ -187,9 +190,9 @@ export function insertRows(
   { rows, reseal }: { readonly rows: Iterable<Row>; readonly reseal: Resealer },
 ): void {
   const { name, columns } = table;
-  const places = columns.map(() => "?").join(", ");
-  const unlessThere = name === "merchants" ? "ON CONFLICT (id) DO NOTHING" : "";
-  const sql = `INSERT INTO ${name} (${columns.join(", ")}) VALUES (${places}) ${unlessThere}`;
+  const placeholders = columns.map(() => "?").join(", ");
+  const conflictClause = name === "merchants" ? "ON CONFLICT (id) DO NOTHING" : "";
+  const sql = `INSERT INTO ${name} (${columns.join(", ")}) VALUES (${placeholders}) ${conflictClause}`;
   const statement = statementOf(connection, sql);
   const rowsToInsert = name === "signing_secrets" ? resealRows(table, rows, reseal) : rows;
   for (const row of rowsToInsert) statement.run(...row);
@@ -210,8 +213,13 @@ function statementOf(connection: Connection, sql: string): RowStatement {
 
 /** Decrypts the secrets in rows of signing secrets, and encrypts them with another key. */
 function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Resealer): Generator<Row> {
-  const at = (name: string): number => columns.indexOf(name);
-  const [id, storeId, nonce, sealedColumn] = [at("id"), at("store_id"), at("nonce"), at("sealed")];
+  const indexOf = (name: string): number => columns.indexOf(name);
+  const [id, storeId, nonce, sealedColumn] = [
+    indexOf("id"),
+    indexOf("store_id"),
+    indexOf("nonce"),
+    indexOf("sealed"),
+  ];
   for (const row of rows) {
     const oldRow = {
       id: row[id],

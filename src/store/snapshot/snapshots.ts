@@ -18,7 +18,7 @@ import {
   type RowSelection,
 } from "./rows.ts";
 
-/** The stores that a snapshot replaces. `gone`: existing stores that the snapshot does not contain. */
+/** The stores that a snapshot replaces. `gone`: the existing stores that the snapshot does not contain. */
 type Replacement = {
   /** Whether this sandbox took the snapshot: only then the evidence in it is restored. */
   readonly isOwn: boolean;
@@ -28,8 +28,10 @@ type Replacement = {
   readonly reseal: Resealer;
 };
 
-/** Functions that a restore calls; `changed` runs after each change. */
-export type RestoreHooks = Pick<ReturnType<typeof erasuresTable>, "clear"> & { readonly changed: () => void };
+/** Functions that a restore calls; `notifyChange` runs after each change. */
+export type RestoreHooks = Pick<ReturnType<typeof erasuresTable>, "clear"> & {
+  readonly notifyChange: () => void;
+};
 
 export type Snapshots = ReturnType<typeof snapshotsTable>;
 
@@ -39,7 +41,7 @@ type CopyContext = Options & {
   readonly tables: () => readonly CopiedTable[];
 };
 
-/** Table by table between databases of one schema version: a new table is covered both ways (decision 95). */
+/** Takes and restores snapshots table by table, in one schema version: a new table is covered both ways (decision 95). */
 export function snapshotsTable(connection: FileConnection, options: Options) {
   const settings = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
   return {
@@ -60,30 +62,32 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
 }
 
 function restore(
-  { connection, tables, clear, changed }: CopyContext,
+  { connection, tables, clear, notifyChange }: CopyContext,
   { connection: image }: SnapshotImage,
-  { isOwn, rows: of, storeIds, gone, reseal }: Replacement,
+  { isOwn, rows: selection, storeIds, gone, reseal }: Replacement,
 ): void {
   // References are checked at the end, when all referenced rows exist.
   connection.pragma("defer_foreign_keys = ON");
-  const places = new Map(storeIds.map((id) => [id, of === "all" ? undefined : placeOf(connection, id)]));
+  const positions = new Map(
+    storeIds.map((id) => [id, selection === "all" ? undefined : positionOf(connection, id)]),
+  );
   for (const id of storeIds) clear(id, "replace");
   for (const id of gone) clear(id, "delete");
-  if (of === "all") connection.exec("DELETE FROM merchants");
+  if (selection === "all") connection.exec("DELETE FROM merchants");
   try {
     for (const table of tables()) {
       if (!isOwn && EVIDENCE_TABLES.has(table.name)) continue;
-      const rows = selectRows(image, table, of);
-      const placedRows = table.position === undefined ? rows : renumberRows(connection, table, [...rows]);
-      insertRows(connection, table, { rows: placedRows, reseal });
+      const rows = selectRows(image, table, selection);
+      const numberedRows = table.position === undefined ? rows : renumberRows(connection, table, [...rows]);
+      insertRows(connection, table, { rows: numberedRows, reseal });
     }
   } catch (error) {
     if (!isSqliteError(error) || storageFailureOf(error) !== undefined) throw error;
-    const Reason = DUPLICATE_ERRORS.has(error.code) ? SnapshotConflict : SnapshotDamage;
-    throw new Reason(error.message, { cause: error });
+    const ErrorClass = DUPLICATE_ERRORS.has(error.code) ? SnapshotConflict : SnapshotDamage;
+    throw new ErrorClass(error.message, { cause: error });
   }
-  for (const [id, place] of places) if (place !== undefined) putAt(connection, id, place);
-  changed();
+  for (const [id, position] of positions) if (position !== undefined) setPosition(connection, id, position);
+  notifyChange();
 }
 
 /** SQLite's errors for an id or a key that already exists. */
@@ -93,10 +97,10 @@ const DUPLICATE_ERRORS: ReadonlySet<string> = new Set([
   "SQLITE_CONSTRAINT_UNIQUE",
 ]);
 
-/** Far more than a sandbox can count to, but far below the limit of numbers: later positions have room. */
+/** Maximum position in a snapshot: far above any real position, and far below the maximum number for later ones. */
 const MAX_POSITION = 2 ** 52;
 
-/** They keep their numbers unless one is taken: then all get numbers above every used one, in the same order. */
+/** Keeps the rows' numbers unless one is taken: then all rows get numbers above every used number, in the same order. */
 function renumberRows(
   connection: Connection,
   { name, columns, position = 0 }: CopiedTable,
@@ -104,11 +108,11 @@ function renumberRows(
 ): unknown[][] {
   const column = columns[position] ?? "";
   for (const row of rows) {
-    const place = Number(row[position]);
-    if (place < 1 || place > MAX_POSITION) throw new SnapshotDamage(`${name} has the ${column} ${place}`);
+    const number = Number(row[position]);
+    if (number < 1 || number > MAX_POSITION) throw new SnapshotDamage(`${name} has the ${column} ${number}`);
   }
-  const isTaken = connection.prepare(`SELECT 1 FROM ${name} WHERE ${column} = ?`);
-  if (!rows.some((row) => isTaken.get(row[position]) !== undefined)) return rows;
+  const selectTaken = connection.prepare(`SELECT 1 FROM ${name} WHERE ${column} = ?`);
+  if (!rows.some((row) => selectTaken.get(row[position]) !== undefined)) return rows;
   const floor = name === "events" ? "ifnull((SELECT position FROM event_floor), 0)" : "0";
   const lastNumber = connection
     .prepare<[], number>(`SELECT max(ifnull((SELECT max(${column}) FROM ${name}), 0), ${floor})`)
@@ -119,10 +123,10 @@ function renumberRows(
 }
 
 /** The position of a store among the stores, so that a replaced store keeps it; undefined if there is no such store. */
-function placeOf(connection: Connection, storeId: string): number | undefined {
+function positionOf(connection: Connection, storeId: string): number | undefined {
   return connection.prepare<[string], number>("SELECT rowid FROM stores WHERE id = ?").pluck().get(storeId);
 }
 
-function putAt(connection: Connection, storeId: string, place: number): void {
-  connection.prepare("UPDATE stores SET rowid = ? WHERE id = ?").run(place, storeId);
+function setPosition(connection: Connection, storeId: string, position: number): void {
+  connection.prepare("UPDATE stores SET rowid = ? WHERE id = ?").run(position, storeId);
 }

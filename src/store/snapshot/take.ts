@@ -26,7 +26,7 @@ export type SnapshotSource = {
   readonly pause: () => Promise<void>;
 };
 
-/** Creates the taker of snapshots. */
+/** Creates the functions that take snapshots. */
 export function createSnapshotTaker({ connection, nativeBinding, pause }: SnapshotSource) {
   const options = { kind: SNAPSHOT_FILE, nativeBinding };
   return {
@@ -35,8 +35,8 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
       const image = createImage(options);
       try {
         // In one transaction, because another process may write meanwhile.
-        const copyRun = copyTables(connection, image, plan);
-        connection.transaction(() => Array.from(copyRun))();
+        const steps = copyTables(connection, image, plan);
+        connection.transaction(() => Array.from(steps))();
         return writeChecksum(writeOrigin(image.serialize(), plan.origin));
       } finally {
         image.close();
@@ -44,25 +44,25 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
     },
 
     /**
-     * Writes the rows as of the call, a few at a time, on a connection whose transaction sees the state at one moment.
+     * Writes the rows as of the call, a few at a time, read by a transaction that sees the state at one moment.
      * Rejects if the state is closed before the snapshot is complete.
      */
     write: async (plan: SnapshotPlan, path: string): Promise<void> => {
       // Not read-only: if the state is closed meanwhile, this connection writes the log into the file.
-      const view = new Database(connection.name, { timeout: 0, nativeBinding });
+      const reader = new Database(connection.name, { timeout: 0, nativeBinding });
       let image: FileConnection | undefined;
       try {
-        view.exec("BEGIN");
+        reader.exec("BEGIN");
         image = createImageFile(path, options);
         // No pause before the first step: the moment of the snapshot is the moment of the call.
-        const copyRun = copyTables(view, image, plan);
-        while (copyRun.next().done !== true) {
+        const steps = copyTables(reader, image, plan);
+        while (steps.next().done !== true) {
           await pause();
-          if (!connection.open) copyRun.throw(new Error("the state was closed during the snapshot"));
+          if (!connection.open) steps.throw(new Error("the state was closed during the snapshot"));
         }
       } finally {
         image?.close();
-        view.close();
+        reader.close();
       }
       await sealFile(path, plan.origin);
     },
@@ -71,13 +71,13 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
 
 /** Copies the rows of a snapshot into an empty image; signing secrets are encrypted with the key of the snapshot. */
 function* copyTables(
-  from: FileConnection,
+  source: FileConnection,
   image: FileConnection,
   { storeId, takenAt, key, reseal }: SnapshotPlan,
 ): Generator<void> {
   image.exec("BEGIN");
-  for (const table of tablesToCopy(from))
-    for (const rows of selectRowsInSteps(from, table, storeId === null ? "all" : { storeId })) {
+  for (const table of tablesToCopy(source))
+    for (const rows of selectRowsInSteps(source, table, storeId === null ? "all" : { storeId })) {
       insertRows(image, table, { rows, reseal });
       yield;
     }

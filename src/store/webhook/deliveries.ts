@@ -57,7 +57,10 @@ type PageFilter = Omit<DeliveryFilter, "eventId" | "checkoutId" | "orderId"> & {
 };
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
 /** A delivery as stored: the fault is text, in the format of the fault header. */
-type Row = Omit<Delivery, "inOrder" | "fault"> & { readonly inOrder: number; readonly fault: string | null };
+type DeliveryRow = Omit<Delivery, "inOrder" | "fault"> & {
+  readonly inOrder: number;
+  readonly fault: string | null;
+};
 type SequencePosition = Pick<Delivery, "endpointId" | "checkoutId" | "sequence">;
 
 export const DELIVERIES_DDL = `
@@ -103,14 +106,14 @@ export function deliveriesTable(connection: Connection) {
 
   return {
     ...deliveryLists(connection),
-    ...deliveryMoves(sql),
+    ...deliveryUpdates(sql),
 
-    /** Adds a delivery. If it waits for earlier events of its checkout, it becomes due no earlier than they do. */
+    /** Adds a delivery. If it waits for earlier events of its checkout, it becomes due no earlier than their deliveries. */
     insert: (delivery: NewDelivery): void => {
       const { inOrder, checkoutId, sequence } = delivery;
-      const waits = inOrder && checkoutId !== null && sequence > 1;
-      const heldUntil = waits ? (sql.selectHeldUntil.get(delivery) ?? 0) : 0;
-      const nextAt = Math.max(delivery.nextAt, heldUntil);
+      const mustWait = inOrder && checkoutId !== null && sequence > 1;
+      const earliestAt = mustWait ? (sql.selectHeldUntil.get(delivery) ?? 0) : 0;
+      const nextAt = Math.max(delivery.nextAt, earliestAt);
       sql.insert.run({ ...delivery, inOrder: Number(inOrder), state: "due", tries: 0, nextAt, fault: null });
     },
 
@@ -120,7 +123,7 @@ export function deliveriesTable(connection: Connection) {
 
     /** The next deliveries to an endpoint, due or not: one for each checkout, and none in flight (decision 93). */
     next: (endpointId: string, limit = 1): NextDelivery[] =>
-      queues.heads(endpointId, limit).flatMap((place) => sql.selectNext.all(place).map(fromNextRow)),
+      queues.heads(endpointId, limit).flatMap((position) => sql.selectNext.all(position).map(fromNextRow)),
 
     countDue: (endpointId: string, now: number): number => sql.countDue.get({ endpointId, now }) ?? 0,
 
@@ -144,7 +147,7 @@ export function deliveriesTable(connection: Connection) {
 }
 
 /** Changes to deliveries that are being sent. */
-function deliveryMoves(sql: ReturnType<typeof prepare>) {
+function deliveryUpdates(sql: ReturnType<typeof prepare>) {
   return {
     /** Writes the state after an attempt. */
     settle: ({ id }: Pick<Delivery, "id">, outcome: Pick<Delivery, "state" | "tries" | "nextAt">): void =>
@@ -189,25 +192,27 @@ function deliveryLists(connection: Connection) {
     dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
       lists.selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
-    /** For one type it examines 1000 deliveries, and `nextBefore` shows where to continue. */
+    /** A page, newest first. With a type, at most 1000 deliveries are examined; `nextBefore` says where to continue. */
     page: (filter: PageFilter): DeliveryPage => pageOf(lists, filter),
 
     /** The newest matching deliveries, newest first. */
     list: ({ before: id, ...filter }: DeliveryFilter): Delivery[] => {
       const { storeId } = filter;
-      const endPlace = id === undefined ? AFTER_ALL : (lists.selectPlace.get({ storeId, id }) ?? 0);
-      return listPart(lists, { ...filter, before: endPlace });
+      const endPosition = id === undefined ? AFTER_ALL : (lists.selectPosition.get({ storeId, id }) ?? 0);
+      return listDeliveries(lists, { ...filter, before: endPosition });
     },
   };
 }
 
 function prepare(connection: Connection) {
   return {
-    insert: connection.prepare<Row>(`INSERT INTO deliveries ${DELIVERY.values}`),
+    insert: connection.prepare<DeliveryRow>(`INSERT INTO deliveries ${DELIVERY.values}`),
     selectHeldUntil: connection
       .prepare<SequencePosition, number | null>(deliveriesInOrder("max(queued.next_at)", "<"))
       .pluck(),
-    select: connection.prepare<[string], Row>(`SELECT ${DELIVERY.select} FROM deliveries WHERE id = ?`),
+    select: connection.prepare<[string], DeliveryRow>(
+      `SELECT ${DELIVERY.select} FROM deliveries WHERE id = ?`,
+    ),
     selectState: connection
       .prepare<[string], Delivery["state"]>("SELECT state FROM deliveries WHERE id = ?")
       .pluck(),
@@ -231,7 +236,7 @@ function prepare(connection: Connection) {
     postpone: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
       "UPDATE deliveries SET in_order = 0, next_at = @nextAt WHERE id = @id",
     ),
-    // None for an event without a checkout.
+    // Empty for an event without a checkout.
     selectFollowers: connection.prepare<SequencePosition, Pick<Delivery, "id" | "tries" | "nextAt">>(
       deliveriesInOrder("queued.id, tries, queued.next_at AS nextAt", ">"),
     ),
@@ -245,7 +250,7 @@ function prepare(connection: Connection) {
     selectWaiting: connection.prepare<Pick<Delivery, "endpointId" | "eventId">>(
       `${dueOfEvents("1", { events: ONE_EVENT, replays: "first" })} LIMIT 1`,
     ),
-    selectOfCheckout: connection.prepare<[string, number], Row>(
+    selectOfCheckout: connection.prepare<[string, number], DeliveryRow>(
       `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event
        WHERE event_id IN (SELECT id FROM events WHERE checkout_id = ?) ORDER BY rowid DESC LIMIT ?`,
     ),
@@ -262,7 +267,7 @@ function soonestOf(columns: string, condition: string): string {
   return `${parts.join(" UNION ALL ")} ORDER BY nextAt LIMIT @limit`;
 }
 
-/** Statements for deliveries that wait, which a request or a replay concerns. */
+/** Statements for waiting deliveries: for retries on request, and for replays. */
 function prepareRetries(connection: Connection) {
   return {
     selectWaitingUntil: connection
@@ -277,7 +282,7 @@ function prepareRetries(connection: Connection) {
     setNext: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
       "UPDATE deliveries SET next_at = @nextAt WHERE id = @id",
     ),
-    selectWaitingBefore: connection.prepare<Pick<Delivery, "id" | "endpointId" | "eventId">, Row>(
+    selectWaitingBefore: connection.prepare<Pick<Delivery, "id" | "endpointId" | "eventId">, DeliveryRow>(
       dueOfEvents(DELIVERY.select, {
         events: ONE_EVENT,
         replays: "all",
@@ -293,53 +298,54 @@ const MAX_EXAMINED = 1000;
 
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
-type Part = Omit<DeliveryFilter, "before"> & { readonly before: number };
-type PlacePart = Omit<Part, "eventId" | "checkoutId" | "orderId">;
+type ListQuery = Omit<DeliveryFilter, "before"> & { readonly before: number };
+type PositionQuery = Omit<ListQuery, "eventId" | "checkoutId" | "orderId">;
 
 /** The few deliveries of an event, a checkout or an order_id are read directly; all others by endpoint and state. */
-function listPart(lists: Lists, part: Part): Delivery[] {
-  const { eventId, checkoutId, orderId, limit } = part;
+function listDeliveries(lists: Lists, query: ListQuery): Delivery[] {
+  const { eventId, checkoutId, orderId, limit } = query;
   if (orderId !== undefined) {
-    const places = lists.selectOfOrder.all({ ...part, orderId }).toSorted((left, right) => right - left);
-    return deliveriesAt(lists, places.slice(0, limit));
+    const positions = lists.selectOfOrder.all({ ...query, orderId }).toSorted((left, right) => right - left);
+    return deliveriesAt(lists, positions.slice(0, limit));
   }
-  if (eventId !== null) return lists.selectOfEvent.all(part).map(fromKnownRow);
-  if (checkoutId !== null) return lists.selectOfCheckout.all(part).map(fromKnownRow);
-  return deliveriesAt(lists, newestPlaces(lists, part));
+  if (eventId !== null) return lists.selectOfEvent.all(query).map(fromKnownRow);
+  if (checkoutId !== null) return lists.selectOfCheckout.all(query).map(fromKnownRow);
+  return deliveriesAt(lists, newestPositions(lists, query));
 }
 
-function deliveriesAt({ at }: Lists, places: readonly number[]): Delivery[] {
-  return places.flatMap((place) => fromRow(at.get(place)) ?? []);
+function deliveriesAt({ at }: Lists, positions: readonly number[]): Delivery[] {
+  return positions.flatMap((position) => fromRow(at.get(position)) ?? []);
 }
 
 function pageOf(lists: Lists, { before: id, type, ...filter }: PageFilter): DeliveryPage {
   const { storeId, limit } = filter;
-  const { selectPlace, selectType, at } = lists;
-  const endPlace = id === undefined ? AFTER_ALL : (selectPlace.get({ storeId, id }) ?? 0);
+  const { selectPosition, selectType, at } = lists;
+  const endPosition = id === undefined ? AFTER_ALL : (selectPosition.get({ storeId, id }) ?? 0);
   const maxExamined = type === null ? limit + 1 : MAX_EXAMINED;
-  const places = newestPlaces(lists, { ...filter, before: endPlace, limit: maxExamined });
+  const positions = newestPositions(lists, { ...filter, before: endPosition, limit: maxExamined });
   const hits: number[] = [];
-  for (const place of places) {
-    if (type === null || selectType.get(place) === type) hits.push(place);
+  for (const position of positions) {
+    if (type === null || selectType.get(position) === type) hits.push(position);
     if (hits.length > limit) break;
   }
   const page = hits.slice(0, limit);
-  const last = hits.length > limit ? page.at(-1) : places.length >= maxExamined ? places.at(-1) : undefined;
+  const lastPosition =
+    hits.length > limit ? page.at(-1) : positions.length >= maxExamined ? positions.at(-1) : undefined;
   return {
     deliveries: deliveriesAt(lists, page),
-    nextBefore: (last === undefined ? undefined : at.get(last)?.id) ?? null,
+    nextBefore: (lastPosition === undefined ? undefined : at.get(lastPosition)?.id) ?? null,
   };
 }
 
 /** The positions of the newest deliveries, to an endpoint or of the whole store, newest first. */
-function newestPlaces(lists: Lists, part: PlacePart): readonly number[] {
-  const { storeId, endpointId, limit } = part;
+function newestPositions(lists: Lists, query: PositionQuery): readonly number[] {
+  const { storeId, endpointId, limit } = query;
   const endpoints = lists.selectEndpoints.all({ storeId, endpointId });
-  const states = part.state === null ? DELIVERY_STATES : [part.state];
-  const places = endpoints.flatMap((endpoint) =>
-    states.flatMap((state) => lists.selectPlaces.all({ ...part, endpointId: endpoint, state })),
+  const states = query.state === null ? DELIVERY_STATES : [query.state];
+  const positions = endpoints.flatMap((endpoint) =>
+    states.flatMap((state) => lists.selectPositions.all({ ...query, endpointId: endpoint, state })),
   );
-  return places.toSorted((left, right) => right - left).slice(0, limit);
+  return positions.toSorted((left, right) => right - left).slice(0, limit);
 }
 
 /** Each statement names the index that it uses. */
@@ -349,42 +355,44 @@ function prepareLists(connection: Connection) {
     AND rowid < @before`;
   const clause = `${matchCondition} ORDER BY rowid DESC LIMIT @limit`;
   return {
-    selectDueUntil: connection.prepare<EndpointMoment & { readonly limit: number }, Row>(
+    selectDueUntil: connection.prepare<EndpointMoment & { readonly limit: number }, DeliveryRow>(
       soonestOf(DELIVERY.select, "next_at <= @now"),
     ),
-    selectPlace: connection
+    selectPosition: connection
       .prepare<Pick<Delivery, "id" | "storeId">, number>(
         "SELECT rowid FROM deliveries WHERE id = @id AND store_id = @storeId",
       )
       .pluck(),
     // Includes removed endpoints, because their deliveries are listed.
     selectEndpoints: connection
-      .prepare<Pick<Part, "storeId" | "endpointId">, string>(
+      .prepare<Pick<ListQuery, "storeId" | "endpointId">, string>(
         `SELECT id FROM endpoints INDEXED BY endpoints_of_store
          WHERE store_id = @storeId AND (@endpointId IS NULL OR id = @endpointId)`,
       )
       .pluck(),
-    selectPlaces: connection
-      .prepare<PlacePart, number>(
+    selectPositions: connection
+      .prepare<PositionQuery, number>(
         `SELECT rowid FROM deliveries INDEXED BY deliveries_of_endpoint
          WHERE endpoint_id = @endpointId AND state = @state AND rowid < @before ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
-    at: connection.prepare<[number], Row>(`SELECT ${DELIVERY.select} FROM deliveries WHERE rowid = ?`),
+    at: connection.prepare<[number], DeliveryRow>(
+      `SELECT ${DELIVERY.select} FROM deliveries WHERE rowid = ?`,
+    ),
     selectType: connection
       .prepare<[number], string>(
         "SELECT type FROM events WHERE id = (SELECT event_id FROM deliveries WHERE rowid = ?)",
       )
       .pluck(),
-    selectOfEvent: connection.prepare<Part, Row>(
+    selectOfEvent: connection.prepare<ListQuery, DeliveryRow>(
       `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${clause}`,
     ),
-    selectOfCheckout: connection.prepare<Part, Row>(
+    selectOfCheckout: connection.prepare<ListQuery, DeliveryRow>(
       `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event
        WHERE event_id IN (SELECT id FROM events WHERE checkout_id = @checkoutId) AND ${clause}`,
     ),
     selectOfOrder: connection
-      .prepare<Part & { readonly orderId: string }, number>(
+      .prepare<ListQuery & { readonly orderId: string }, number>(
         `SELECT rowid FROM deliveries INDEXED BY deliveries_of_event
          WHERE event_id IN (
              SELECT id FROM events WHERE checkout_id IN (
@@ -396,10 +404,10 @@ function prepareLists(connection: Connection) {
 }
 
 type Lists = ReturnType<typeof prepareLists>;
-type NextRow = Row & { readonly wasTried: number };
+type NextRow = DeliveryRow & { readonly wasTried: number };
 type EndpointMoment = Pick<Delivery, "endpointId"> & { readonly now: number };
 
-function fromRow(row: Row | undefined): Delivery | undefined {
+function fromRow(row: DeliveryRow | undefined): Delivery | undefined {
   return row && fromKnownRow(row);
 }
 
@@ -407,7 +415,7 @@ function fromNextRow({ wasTried, ...row }: NextRow): NextDelivery {
   return { ...fromKnownRow(row), wasTried: wasTried === 1 };
 }
 
-function fromKnownRow(row: Row): Delivery {
+function fromKnownRow(row: DeliveryRow): Delivery {
   const { fault } = row;
   return {
     ...row,

@@ -9,7 +9,7 @@ type AttemptEntry = DeliveryEntry["attempts"][number];
 /** One attempt of a delivery, as audited. Times are milliseconds by the store's clock. */
 export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "answer" | "by"> & {
   readonly deliveryId: string;
-  /** The delivery that made the attempt, if it was another one. */
+  /** The delivery that made the attempt, if it was another delivery. */
   readonly madeBy: AttemptEntry["by"];
   /** The sent headers, without the signature, as JSON. */
   readonly headers: string;
@@ -84,7 +84,7 @@ export const ATTEMPT_FACTS_DDL = `
 ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
 `;
 
-/** SQL that moves all attempts to a table whose only row of an attempt is its key, and which refers to these deliveries. */
+/** SQL that moves all attempts to a table without rowid, which refers to this table of deliveries. */
 export function attemptsTableOf(deliveries: string): string {
   return `
 CREATE TABLE attempts_by_delivery (
@@ -123,7 +123,7 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
 
-/** An attempt writes one row: its key is the table, and open attempts are found by their due deliveries. */
+/** An attempt writes one row: the table is its own index, and open attempts are found by their due deliveries. */
 export const ATTEMPT_ROWS_DDL = attemptsTableOf("deliveries") + ATTEMPT_TRIGGERS;
 
 const ATTEMPT = columnsOf<DeliveryAttempt>(
@@ -132,7 +132,7 @@ const ATTEMPT = columnsOf<DeliveryAttempt>(
 );
 const COPIED_COLUMNS = ATTEMPT.but("deliveryId", "number", "madeBy").join(", ");
 
-/** The row is written before the attempt is sent, and never changes after the attempt has ended. */
+/** The attempts. A row is written before its attempt is sent, and never changes after the attempt has ended. */
 export function deliveryAttemptsTable(connection: Connection) {
   const insert = connection.prepare<NewAttempt>(
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
@@ -165,13 +165,13 @@ export function deliveryAttemptsTable(connection: Connection) {
   );
 
   return {
-    /** In one statement; checkouts without an answer are missing. */
+    /** The last answers for checkouts, read in one statement; checkouts without an answer are missing. */
     lastAnswers: (checkoutIds: readonly string[]): ReadonlyMap<string, readonly LastAnswer[]> => {
       const answers = new Map<string, LastAnswer>();
       for (const answer of selectLastAnswers.all(JSON.stringify(checkoutIds))) {
-        const of = `${answer.checkoutId} ${answer.endpointId}`;
-        const lastAnswer = answers.get(of);
-        if (lastAnswer === undefined || lastAnswer.finishedAt <= answer.finishedAt) answers.set(of, answer);
+        const key = `${answer.checkoutId} ${answer.endpointId}`;
+        const lastAnswer = answers.get(key);
+        if (lastAnswer === undefined || lastAnswer.finishedAt <= answer.finishedAt) answers.set(key, answer);
       }
       return Map.groupBy(answers.values(), ({ checkoutId }) => checkoutId);
     },
@@ -179,8 +179,9 @@ export function deliveryAttemptsTable(connection: Connection) {
     start: (attempt: NewAttempt): void => void insert.run(attempt),
 
     /** Writes the result of an attempt; false if no such attempt is open. */
-    finish: ({ deliveryId, number }: AttemptKey, end: RecordedAttemptResult): boolean =>
-      finish.run({ ...end, facts: end.facts && JSON.stringify(end.facts), deliveryId, number }).changes > 0,
+    finish: ({ deliveryId, number }: AttemptKey, result: RecordedAttemptResult): boolean =>
+      finish.run({ ...result, facts: result.facts && JSON.stringify(result.facts), deliveryId, number })
+        .changes > 0,
 
     copyOfReplay: (attempt: AttemptKey, to: string): void => void copy.run({ ...attempt, to }),
 

@@ -18,13 +18,16 @@ export type EndpointHealth = {
 };
 
 /** Maximum number of failed deliveries that are examined for an endpoint. */
-const LOOK_FAILED = 10_000;
+const MAX_FAILED_EXAMINED = 10_000;
 /** Maximum number of attempted deliveries in each state that determine an endpoint's health. */
-const LOOK_HEALTH = 100;
+const MAX_HEALTH_EXAMINED = 100;
 /** The sums of answers; the sum of no rows is null. */
 type Answers = { readonly [Name in Exclude<keyof EndpointHealth, "nextAt" | "due">]: number | null };
 
-type HealthQuery = Pick<Delivery, "endpointId" | "state"> & { readonly since: number; readonly look: number };
+type HealthQuery = Pick<Delivery, "endpointId" | "state"> & {
+  readonly since: number;
+  readonly maxRows: number;
+};
 
 /** The health of deliveries: the newest answers of an endpoint, and its failures. */
 export function deliveryHealth(connection: Connection) {
@@ -32,20 +35,20 @@ export function deliveryHealth(connection: Connection) {
     prepare(connection);
 
   return {
-    /** Newest first. Only the newest 10,000 failed deliveries are examined. */
+    /** The ids of events that were not delivered, newest first. Only the newest 10,000 failed deliveries are examined. */
     failedSince: (filter: FailedDeliveryFilter): string[] =>
-      selectFailed.all({ ...filter, look: LOOK_FAILED }),
+      selectFailed.all({ ...filter, maxRows: MAX_FAILED_EXAMINED }),
 
     /** The health by the newest 100 attempted deliveries in each state; due deliveries are counted up to 100. */
     health: (endpointId: string, since: number): EndpointHealth => {
-      const bindings = { endpointId, since, look: LOOK_HEALTH };
+      const bindings = { endpointId, since, maxRows: MAX_HEALTH_EXAMINED };
       const answers = DELIVERY_STATES.flatMap((state) =>
         state === "due"
           ? (selectAnswersOfDue.get(bindings) ?? [])
           : (selectAnswers.get({ ...bindings, state }) ?? []),
       );
-      const sum = (of: (one: Answers) => number | null): number =>
-        answers.reduce((total, answer) => total + (of(answer) ?? 0), 0);
+      const sum = (countOf: (answer: Answers) => number | null): number =>
+        answers.reduce((total, answer) => total + (countOf(answer) ?? 0), 0);
       return {
         taken: sum((answer) => answer.taken),
         redirected: sum((answer) => answer.redirected),
@@ -53,7 +56,7 @@ export function deliveryHealth(connection: Connection) {
         broken: sum((answer) => answer.broken),
         unanswered: sum((answer) => answer.unanswered),
         nextAt: selectNextDue.get({ endpointId }) ?? null,
-        due: countDueUpTo.get({ endpointId, limit: LOOK_HEALTH }) ?? 0,
+        due: countDueUpTo.get({ endpointId, limit: MAX_HEALTH_EXAMINED }) ?? 0,
       };
     },
   };
@@ -70,13 +73,13 @@ function prepare(connection: Connection) {
     selectAnswers: connection.prepare<HealthQuery, Answers>(
       `SELECT ${ANSWERS}
        FROM (SELECT id AS newest FROM deliveries INDEXED BY deliveries_of_endpoint
-             WHERE endpoint_id = @endpointId AND state = @state ORDER BY rowid DESC LIMIT @look)
+             WHERE endpoint_id = @endpointId AND state = @state ORDER BY rowid DESC LIMIT @maxRows)
        JOIN delivery_attempts ON delivery_id = newest WHERE started_at >= @since`,
     ),
     selectAnswersOfDue: connection.prepare<Omit<HealthQuery, "state">, Answers>(
       `SELECT ${ANSWERS}
        FROM (SELECT id AS newest FROM deliveries AS tried INDEXED BY tried_deliveries
-             WHERE endpoint_id = @endpointId AND state = 'due' AND tries > 0 ORDER BY rowid DESC LIMIT @look)
+             WHERE endpoint_id = @endpointId AND state = 'due' AND tries > 0 ORDER BY rowid DESC LIMIT @maxRows)
        JOIN delivery_attempts ON delivery_id = newest WHERE started_at >= @since`,
     ),
     selectNextDue: connection
@@ -93,11 +96,11 @@ function prepare(connection: Connection) {
       .pluck(),
     // A later delivery of the same event supersedes the failure.
     selectFailed: connection
-      .prepare<FailedDeliveryFilter & { readonly look: number }, string>(
+      .prepare<FailedDeliveryFilter & { readonly maxRows: number }, string>(
         `SELECT failed_event FROM (
            SELECT rowid AS place, event_id AS failed_event, created_at AS failed_from
            FROM deliveries INDEXED BY deliveries_of_endpoint
-           WHERE endpoint_id = @endpointId AND state = 'failed' ORDER BY rowid DESC LIMIT @look)
+           WHERE endpoint_id = @endpointId AND state = 'failed' ORDER BY rowid DESC LIMIT @maxRows)
          WHERE failed_from >= @since AND NOT EXISTS (
            SELECT 1 FROM deliveries AS later INDEXED BY deliveries_of_event
            WHERE later.event_id = failed_event AND later.endpoint_id = @endpointId AND later.in_order IN (0, 1)

@@ -36,7 +36,7 @@ DROP INDEX head_deliveries;
 CREATE INDEX due_deliveries ON deliveries (endpoint_id, is_head, next_at) WHERE state = 'due';
 `;
 
-/** SQL for the first of the deliveries out of order of an event to an endpoint, whose row is `NEW`. */
+/** SQL for the first of an event's out-of-order deliveries to an endpoint; the trigger's row is `NEW`. */
 const FIRST_REPLAY = `(SELECT rowid FROM deliveries INDEXED BY replays_by_time
       WHERE event_id = NEW.event_id AND endpoint_id = NEW.endpoint_id AND state = 'due' AND in_order = 0
       ORDER BY next_at, rowid LIMIT 1)`;
@@ -73,69 +73,69 @@ CREATE TRIGGER moved_replays_are_queued AFTER UPDATE OF state, next_at, in_order
   ${QUEUE_REPLAYS};
 `;
 
-/** Deliveries that are read first for each one wanted: the three events of an order wait for each other. */
-const LOOKS_FOR_EACH = 3;
+/** Number of deliveries read first for each requested head: the three events of an order wait for each other. */
+const READS_PER_HEAD = 3;
 
-type Place = { readonly place: number; readonly nextAt: number };
-type DuePlace = Place & Omit<DeliveryQueue, "endpointId">;
-type Queued = Place & {
+type QueuePosition = { readonly position: number; readonly nextAt: number };
+type DueDelivery = QueuePosition & Omit<DeliveryQueue, "endpointId">;
+type QueuedDelivery = QueuePosition & {
   readonly sequence: number;
   readonly inOrder: number;
   readonly isInFlight: number;
 };
 export function deliveryQueues(connection: Connection) {
   const selectDue = connection.prepare<
-    Place & { readonly endpointId: string; readonly limit: number },
-    DuePlace
+    QueuePosition & { readonly endpointId: string; readonly limit: number },
+    DueDelivery
   >(
-    `SELECT rowid AS place, next_at AS nextAt, checkout_id AS checkoutId, event_id AS eventId
+    `SELECT rowid AS position, next_at AS nextAt, checkout_id AS checkoutId, event_id AS eventId
      FROM deliveries INDEXED BY due_deliveries
-     WHERE endpoint_id = @endpointId AND state = 'due' AND is_behind = 0 AND (next_at, rowid) > (@nextAt, @place)
+     WHERE endpoint_id = @endpointId AND state = 'due' AND is_behind = 0 AND (next_at, rowid) > (@nextAt, @position)
      ORDER BY next_at, rowid LIMIT @limit`,
   );
-  const columns = `queued.rowid AS place, queued.next_at AS nextAt, queued.sequence, in_order AS inOrder,
+  const columns = `queued.rowid AS position, queued.next_at AS nextAt, queued.sequence, in_order AS inOrder,
     ${hasOpenAttempt("queued")} AS isInFlight`;
-  const selectOfCheckout = connection.prepare<DeliveryQueue, Queued>(
+  const selectOfCheckout = connection.prepare<DeliveryQueue, QueuedDelivery>(
     dueOfEvents(columns, { events: OF_CHECKOUT, replays: "first" }),
   );
-  const selectOfEvent = connection.prepare<DeliveryQueue, Queued>(
+  const selectOfEvent = connection.prepare<DeliveryQueue, QueuedDelivery>(
     dueOfEvents(columns, { events: ONE_EVENT, replays: "first" }),
   );
   const headOf = (queue: DeliveryQueue): number | undefined => {
     const queuedRows = (queue.checkoutId === null ? selectOfEvent : selectOfCheckout).all(queue);
-    return queuedRows.some(({ isInFlight }) => isInFlight === 1) ? undefined : firstOf(queuedRows)?.place;
+    return queuedRows.some(({ isInFlight }) => isInFlight === 1) ? undefined : firstOf(queuedRows)?.position;
   };
   return {
-    /** Soonest first, due or not: the heads of queues without a delivery in flight. */
+    /** The heads of queues without a delivery in flight, soonest first, due or not. */
     heads: (endpointId: string, limit: number): readonly number[] => {
       const heads: number[] = [];
       const headsByQueue = new Map<string, number | undefined>();
-      let lastPlace: Place = BEFORE_ALL;
-      // Many deliveries of one queue are due at the same moment, and each read begins with the first of them.
-      for (let maximum = limit * LOOKS_FOR_EACH; ; maximum *= 2) {
-        const dueRows = selectDue.all({ ...lastPlace, endpointId, limit: maximum });
-        for (const { place, checkoutId, eventId } of dueRows) {
+      let lastPosition: QueuePosition = BEFORE_ALL;
+      // Many deliveries of one queue can be due at the same moment, so each further read is larger.
+      for (let maximum = limit * READS_PER_HEAD; ; maximum *= 2) {
+        const dueRows = selectDue.all({ ...lastPosition, endpointId, limit: maximum });
+        for (const { position, checkoutId, eventId } of dueRows) {
           const queue = checkoutId ?? eventId;
           if (!headsByQueue.has(queue)) headsByQueue.set(queue, headOf({ endpointId, checkoutId, eventId }));
-          if (headsByQueue.get(queue) === place && heads.push(place) === limit) return heads;
+          if (headsByQueue.get(queue) === position && heads.push(position) === limit) return heads;
         }
-        const end = dueRows.at(-1);
-        if (end === undefined || dueRows.length < maximum) return heads;
-        lastPlace = end;
+        const lastRow = dueRows.at(-1);
+        if (lastRow === undefined || dueRows.length < maximum) return heads;
+        lastPosition = lastRow;
       }
     },
   };
 }
 
-const BEFORE_ALL: Place = { nextAt: Number.MIN_SAFE_INTEGER, place: 0 };
+const BEFORE_ALL: QueuePosition = { nextAt: Number.MIN_SAFE_INTEGER, position: 0 };
 
 /** The delivery of a queue that is due first; of the ordered deliveries, only the first in sequence counts. */
-function firstOf(queuedRows: readonly Queued[]): Queued | undefined {
+function firstOf(queuedRows: readonly QueuedDelivery[]): QueuedDelivery | undefined {
   const sequences = queuedRows.flatMap(({ inOrder, sequence }) => (inOrder === 1 ? [sequence] : []));
   const lowestSequence = sequences.reduce((left, right) => Math.min(left, right), Infinity);
   return queuedRows
     .filter(({ inOrder, sequence }) => inOrder === 0 || sequence === lowestSequence)
-    .toSorted((left, right) => left.nextAt - right.nextAt || left.place - right.place)[0];
+    .toSorted((left, right) => left.nextAt - right.nextAt || left.position - right.position)[0];
 }
 
 /** SQL for the events whose deliveries are read: the tables, of which the last is `queued`, and their condition. */
@@ -148,7 +148,7 @@ const OF_CHECKOUT: Events = {
   condition: "events.checkout_id = @checkoutId AND event_id = events.id",
 };
 
-/** SQL for due deliveries to an endpoint: those in order, and replays and duplicates, the first of each event or all. */
+/** SQL for due deliveries to an endpoint: in order, and out of order: the first replay or duplicate of each event, or all. */
 export function dueOfEvents(
   columns: string,
   {

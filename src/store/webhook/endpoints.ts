@@ -9,11 +9,11 @@ type Row<Value> = Omit<Value, "eventTypes" | "inOrder"> & {
   readonly eventTypes: string;
   readonly inOrder: number;
 };
-/** The time when an endpoint was removed; null if it was not. */
+/** The time when an endpoint was removed; null for an existing endpoint. */
 type Removal = { readonly removedAt: number | null };
 type EndpointRow = Row<Endpoint & Removal>;
 /** The settings of an endpoint that can be changed. */
-type Target = Pick<Endpoint, "url" | "eventTypes" | "inOrder" | "ca">;
+type EndpointSettings = Pick<Endpoint, "url" | "eventTypes" | "inOrder" | "ca">;
 
 export const ENDPOINTS_DDL = `
 CREATE TABLE endpoints (
@@ -66,7 +66,7 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const updateFailing = connection.prepare<Pick<Endpoint, "id" | "failingSince">>(
     "UPDATE endpoints SET failing_since = @failingSince WHERE id = @id",
   );
-  const updateTarget = connection.prepare<Row<Pick<Endpoint, "id"> & Target>>(
+  const updateTarget = connection.prepare<Row<Pick<Endpoint, "id"> & EndpointSettings>>(
     "UPDATE endpoints SET url = @url, event_types = @eventTypes, in_order = @inOrder, ca = @ca WHERE id = @id",
   );
   const updateRemoved = connection.prepare<Pick<Endpoint, "id"> & Removal>(
@@ -102,7 +102,7 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
     },
 
     /** Sets the endpoint's address, event types, order and CA certificates. */
-    setTarget: (id: string, { url, eventTypes, inOrder, ca }: Target): void => {
+    setTarget: (id: string, { url, eventTypes, inOrder, ca }: EndpointSettings): void => {
       of.forget();
       updateTarget.run(toRow({ id, url, eventTypes, inOrder, ca }));
     },

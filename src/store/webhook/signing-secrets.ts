@@ -53,9 +53,9 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
 
   return {
     /** Adds a secret of a store, or of one endpoint, with an optional end. */
-    insert: (secret: SealedSecret, place: SecretOwner): void => {
+    insert: (secret: SealedSecret, owner: SecretOwner): void => {
       forget();
-      insert.run({ ...secret, ...place });
+      insert.run({ ...secret, ...owner });
     },
 
     /** The newest active secret of a store. */
