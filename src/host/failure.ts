@@ -2,7 +2,7 @@ import type { Outcome } from "../core/outcome.ts";
 import type { FileRefusal } from "../store/connection/database.ts";
 import { isStorageFailureCode } from "../store/connection/storage-failure.ts";
 
-/** A command gives it an exit code, the test kit throws it; both have the same message. */
+/** The failure of a host. A command turns it into an exit code, the test kit throws it, both with the same message. */
 export type HostFailure = {
   /** `usage`: the request is invalid. `failed`: the state or the machine is at fault. */
   readonly kind: "usage" | "failed";

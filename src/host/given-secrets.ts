@@ -7,7 +7,7 @@ import type { World } from "../world.ts";
 import { readNamedText } from "./named-file.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 
-/** Each in a variable or in a file that a variable names (decision 78). */
+/** The secrets that a variable, or a file named by a variable, can give (decision 78). */
 const SECRETS = {
   apiKey: {
     variable: "CHECKOUT_SANDBOX_API_KEY",
@@ -52,9 +52,9 @@ type SecretsWorld = Pick<World, "env" | "cwd" | "files">;
 export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFailure> {
   const givenSecrets: Partial<Record<SecretName, GivenSecret>> = {};
   for (const [name] of SECRET_VARIABLES) {
-    const read = readGivenSecret(world, name);
-    if (!read.ok) return read;
-    if (read.value !== undefined) givenSecrets[name] = read.value;
+    const secret = readGivenSecret(world, name);
+    if (!secret.ok) return secret;
+    if (secret.value !== undefined) givenSecrets[name] = secret.value;
   }
   const { controlToken, adminToken } = givenSecrets;
   if (controlToken === undefined || controlToken.value !== adminToken?.value) return accept(givenSecrets);
@@ -77,15 +77,15 @@ function readGivenSecret(
   name: SecretName,
 ): Outcome<GivenSecret | undefined, HostFailure> {
   const { variable, isValid, form } = SECRETS[name];
-  const fileName = `${variable}_FILE`;
-  const [value = "", file = ""] = [world.env[variable], world.env[fileName]];
+  const fileVariable = `${variable}_FILE`;
+  const [value = "", file = ""] = [world.env[variable], world.env[fileVariable]];
   if (value !== "" && file !== "")
-    return usageFailure(`${variable} and ${fileName} exclude each other`, "unset one of them");
+    return usageFailure(`${variable} and ${fileVariable} exclude each other`, "unset one of them");
   if (value === "" && file === "") return accept(undefined);
-  const read = file === "" ? accept(value) : readSecret(world, fileName, file);
-  if (!read.ok) return read;
-  const source = file === "" ? variable : fileName;
-  if (isValid(read.value)) return accept({ value: read.value, source });
+  const secret = file === "" ? accept(value) : readSecret(world, fileVariable, file);
+  if (!secret.ok) return secret;
+  const source = file === "" ? variable : fileVariable;
+  if (isValid(secret.value)) return accept({ value: secret.value, source });
   return usageFailure(`${source} must give ${form}`, `correct it, or unset it for a random one; ${MAKE_NEW}`);
 }
 

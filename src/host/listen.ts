@@ -63,16 +63,16 @@ export function requireOwnHost({
   return usageFailure(message, "name another host for the portal, or leave --portal-url out");
 }
 
-/** Refuses an address without an allowed name, which tells a merchant from DNS rebinding (decision 79). */
+/** Warns about addresses that others reach; refuses them without an allowed host, against DNS rebinding (decision 79). */
 export function warnAboutExposure(
   { printer }: Pick<Host, "printer">,
   { listen: addresses = [], allowHost = [], allowControlHost = [], publicUrl, portalUrl }: ServeOptions,
 ): Outcome<void, HostFailure> {
-  const open = addresses.filter((address) => !isLoopbackAddress(address));
-  if (open.length === 0) return accept(undefined);
+  const openAddresses = addresses.filter((address) => !isLoopbackAddress(address));
+  if (openAddresses.length === 0) return accept(undefined);
   const names = [...allowHost, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])];
   if (names.length === 0) {
-    const message = `--listen ${open.join(", ")} opens the sandbox to other machines, but no host name is allowed`;
+    const message = `--listen ${openAddresses.join(", ")} opens the sandbox to other machines, but no host name is allowed`;
     return usageFailure(
       message,
       "add --allow-host with the HOST that they use (HOST:PORT if they use another port), or --public-url",
@@ -80,12 +80,12 @@ export function warnAboutExposure(
   }
   const control = allowControlHost.length === 0 ? "this machine only" : allowControlHost.join(", ");
   printer.trace(
-    `warning: other machines reach the v1 API and the payment pages at ${open.join(", ")}, as ${names.join(", ")}; the control API: ${control}; the portal: ${portalUrl ?? "this machine only"}`,
+    `warning: other machines reach the v1 API and the payment pages at ${openAddresses.join(", ")}, as ${names.join(", ")}; the control API: ${control}; the portal: ${portalUrl ?? "this machine only"}`,
   );
   return accept(undefined);
 }
 
-/** Before a first start makes its folder, which a port or an address that cannot be used would leave behind. */
+/** Checks the port and addresses before a first start creates its folder, which a refusal would leave behind. */
 export async function checkPortOfFirst(
   world: Pick<World, "files" | "listen" | "portOwner">,
   folder: string,
@@ -103,10 +103,10 @@ export async function openOnce(
   addresses: readonly string[] = [],
 ): Promise<Outcome<number, ListenFailure>> {
   const noService = { answer: () => Promise.reject(new Error("nothing is served yet")), refuse: refuseAll };
-  const listening = await world.listen(() => noService, { port, addresses, limits: {} });
-  if (!listening.ok) return listening;
-  await listening.value.close(0);
-  return accept(listening.value.port);
+  const listenResult = await world.listen(() => noService, { port, addresses, limits: {} });
+  if (!listenResult.ok) return listenResult;
+  await listenResult.value.close(0);
+  return accept(listenResult.value.port);
 }
 
 function refuseAll(): never {
@@ -154,15 +154,17 @@ export async function listenOnPort(
   if (!trust.ok) return trust;
   const deliveryTls = trust.value;
   const { port: namedPort, listen: addresses = [], publicUrl, portalUrl } = options;
-  const wanted = namedPort ?? DEFAULT_PORT;
+  const requestedPort = namedPort ?? DEFAULT_PORT;
   // A proxy or tunnel for such a URL would not find the sandbox on another port.
   const hasFixedPort = publicUrl !== undefined || portalUrl !== undefined;
-  const lastPort = namedPort === undefined && !hasFixedPort ? wanted + MAX_PORT_MOVES : wanted;
-  for (let port = wanted; ; port += 1) {
+  const lastPort = namedPort === undefined && !hasFixedPort ? requestedPort + MAX_PORT_MOVES : requestedPort;
+  for (let port = requestedPort; ; port += 1) {
     const listener = await world.listen(makeService, { port, addresses, limits: LIMITS });
     if (listener.ok) {
-      if (port !== wanted)
-        printer.talk(`Port ${wanted} is used by ${ownerOf(world, wanted)}; this sandbox is on ${port}.`);
+      if (port !== requestedPort)
+        printer.talk(
+          `Port ${requestedPort} is used by ${ownerOf(world, requestedPort)}; this sandbox is on ${port}.`,
+        );
       if (isRefusedPort(port))
         printer.trace(
           `warning: browsers, and fetch in programs, refuse port ${port}: the pages and the API cannot be opened there; choose another --port`,
@@ -175,7 +177,7 @@ export async function listenOnPort(
   }
 }
 
-/** The certificates of `ca`; undefined without it: the system's. */
+/** The certificates of the setting `ca`; undefined for the certificates of the system. */
 async function readTrust(
   world: GuestWorld,
   { ca }: ServeOptions,

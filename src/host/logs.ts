@@ -19,12 +19,16 @@ export function openLogs(
     keptRequests: keptCount = DEFAULT_KEPT_REQUESTS,
     startClock,
   }: ServeOptions,
-  { held, store, place }: { readonly held: HeldFolder; readonly store: Store; readonly place: StateLocation },
+  {
+    heldFolder,
+    store,
+    place,
+  }: { readonly heldFolder: HeldFolder; readonly store: Store; readonly place: StateLocation },
 ) {
   const { log: stream, shownId } = place;
   const failures = createFailureLog(world, { format, stream });
   const ids = shownId === undefined ? {} : { shownId };
-  const path = held === undefined ? IN_MEMORY : stateFile(held.path, "requests");
+  const path = heldFolder === undefined ? IN_MEMORY : stateFile(heldFolder.path, "requests");
   const report = (problem: unknown): void => failures.report("request log", problem);
   return {
     lines: quiet ? SILENT_LOG : createAccessLog(world, { format, stream, ...ids }),

@@ -9,7 +9,7 @@ export const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 /** Why a path named by the user cannot be read: `why` continues a sentence after the path. */
 export type ReadFailure = { readonly isMissing: boolean; readonly why: string };
 
-/** Follows links. `maxBytes` defaults to 16 MiB. */
+/** Reads a file that the user named; follows links. `maxBytes` defaults to 16 MiB. */
 export function readNamedFile(
   { cwd, files }: Pick<World, "cwd" | "files">,
   path: string,
@@ -35,5 +35,5 @@ export function readNamedText(
   path: string,
   options?: { readonly maxBytes?: number },
 ): Outcome<string, ReadFailure> {
-  return mapValue(readNamedFile(world, path, options), (read) => Buffer.from(read).toString("utf8"));
+  return mapValue(readNamedFile(world, path, options), (bytes) => Buffer.from(bytes).toString("utf8"));
 }

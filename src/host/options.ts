@@ -26,5 +26,5 @@ export type StoreSetup = {
   readonly stores: readonly RequestedStore[];
   readonly problem: (refusal: Refusal) => HostFailure;
   /** Called with the changes after they are applied. */
-  readonly applied: (changes: readonly PlannedChange[]) => void;
+  readonly onApplied: (changes: readonly PlannedChange[]) => void;
 };

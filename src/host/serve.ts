@@ -1,5 +1,5 @@
 // Serves a sandbox from its start to its stop. Its ready message: host/ready.ts, cli/sandbox/ready.ts; the environment
-// of `exec`: cli/sandbox/exec.ts; its secrets from outside: host/given-secrets.ts, sandbox/runtime/seed.ts.
+// of `exec`: cli/sandbox/exec.ts; given secrets: host/given-secrets.ts, sandbox/runtime/seed.ts.
 import { withService, type SandboxSource } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { describeSandbox } from "../sandbox/describe.ts";
@@ -19,11 +19,11 @@ import type { StateLocation, Host, ServeCallbacks } from "./hosting.ts";
 /** Time for requests in flight to finish after a stop signal, in milliseconds; the whole stop takes under 1 s. */
 const DRAIN_MS = 800;
 
-/** Serves a sandbox while `use` runs. When the function returns, everything is on disk and the folder is released. */
+/** Serves a sandbox while `use` runs. After the return, everything is on disk and the folder is released. */
 export async function serveSandbox<Value>(
   context: Host,
   options: ServeOptions,
-  { place, ...purpose }: ServeCallbacks<Value> & { readonly place: StateLocation },
+  { place, ...callbacks }: ServeCallbacks<Value> & { readonly place: StateLocation },
 ): Promise<Outcome<Value, HostFailure>> {
   const { world, isGuest } = context;
   const { folder } = place;
@@ -33,30 +33,42 @@ export async function serveSandbox<Value>(
   if (!exposure.ok) return exposure;
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
-  const keys = secrets.value;
+  const givenSecrets = secrets.value;
   // The environment can set the token, because an ephemeral sandbox writes no file from which others could read it.
-  const controlToken = keys.controlToken?.value ?? state.newToken(world, "control");
+  const controlToken = givenSecrets.controlToken?.value ?? state.newToken(world, "control");
   if (folder === undefined) {
-    const adminToken = keys.adminToken?.value ?? state.newToken(world, "administrator");
+    const adminToken = givenSecrets.adminToken?.value ?? state.newToken(world, "administrator");
     const tokens = { controlToken, adminToken };
-    return serveFolder(context, options, { held: undefined, place, tokens, given: keys, ...purpose });
+    return serveFolder(context, options, {
+      heldFolder: undefined,
+      place,
+      tokens,
+      given: givenSecrets,
+      ...callbacks,
+    });
   }
   const portCheck = await checkPortOfFirst(world, folder, options);
   if (!portCheck.ok) return portCheck;
-  const madeFolder = state.makeStateFolder(world, folder, options);
-  if (!madeFolder.ok) return madeFolder;
+  const folderResult = state.makeStateFolder(world, folder, options);
+  if (!folderResult.ok) return folderResult;
   const lossWarning = lostLogWarning(world, folder);
   const hold = await holdFolder(world, folder, { control_token: controlToken, is_guest: isGuest });
   if (!hold.ok) return hold;
   if (lossWarning !== undefined) context.printer.trace(lossWarning);
   const heldFolder = { path: folder, run: hold.value.run };
   try {
-    const adminToken = state.readOrCreateAdminToken(world, folder, keys.adminToken?.value);
+    const adminToken = state.readOrCreateAdminToken(world, folder, givenSecrets.adminToken?.value);
     if (!adminToken.ok) return adminToken;
-    if (keys.adminToken !== undefined && keys.adminToken.value !== adminToken.value)
-      return refuseOtherSecret(keys.adminToken, "admin token");
+    if (givenSecrets.adminToken !== undefined && givenSecrets.adminToken.value !== adminToken.value)
+      return refuseOtherSecret(givenSecrets.adminToken, "admin token");
     const tokens = { controlToken, adminToken: adminToken.value };
-    return await serveFolder(context, options, { held: heldFolder, place, tokens, given: keys, ...purpose });
+    return await serveFolder(context, options, {
+      heldFolder,
+      place,
+      tokens,
+      given: givenSecrets,
+      ...callbacks,
+    });
   } finally {
     hold.value.release();
   }
@@ -73,25 +85,34 @@ function serveFolder<Value>(
   { announce, use, ...source }: ServeRun<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
-  return withService(context, options, source, async ({ service, apiKey, run, stopRequested, isUsed }) => {
-    const listening = await listenOnPort(context, options, service);
-    if (!listening.ok) return listening;
-    const { listener, sandbox } = listening.value;
-    const awake = await retryWhileLocked(sandbox.start);
-    if (!awake.ok) return awake;
+  return withService(context, options, source, async ({ service, apiKey, run, stopRequested, markUsed }) => {
+    const listenResult = await listenOnPort(context, options, service);
+    if (!listenResult.ok) return listenResult;
+    const { listener, sandbox } = listenResult.value;
+    const startResult = await retryWhileLocked(sandbox.start);
+    if (!startResult.ok) return startResult;
     const signInUrl = newSignInUrl(sandbox.context.portal);
     const description = describeSandbox(sandbox.context);
     const { controlToken, adminToken } = source.tokens;
-    const fields = readyMessageOf(description, { apiKey, controlToken, alreadyRunning: false, signInUrl });
+    const readyMessage = readyMessageOf(description, {
+      apiKey,
+      controlToken,
+      alreadyRunning: false,
+      signInUrl,
+    });
     run.write(listener.port);
-    isUsed();
-    // Before the announcement: its reader may delete the folder at once.
-    const { held } = source;
-    const watch = watchForLoss(world, held === undefined ? [] : [stateFile(held.path, "database")], START);
+    markUsed();
+    // Watched before the announcement, because its reader may delete the folder at once.
+    const { heldFolder } = source;
+    const watch = watchForLoss(
+      world,
+      heldFolder === undefined ? [] : [stateFile(heldFolder.path, "database")],
+      START,
+    );
     try {
       const { given } = source;
-      const ending = { stopRequested, stateLost: watch.failure };
-      const servedSandbox = { ready: fields, description, given, adminToken, sandbox, ...ending };
+      const endPromises = { stopRequested, stateLost: watch.failure };
+      const servedSandbox = { ready: readyMessage, description, given, adminToken, sandbox, ...endPromises };
       await announce?.(servedSandbox);
       sandbox.announced();
       return accept(await use(servedSandbox));

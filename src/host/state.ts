@@ -28,7 +28,7 @@ import { DEFAULT_PORT } from "../core/config/settings.ts";
 
 /** The parts for creating or reading the first store. */
 type StateParts = {
-  readonly held: HeldFolder;
+  readonly heldFolder: HeldFolder;
   readonly store: Store;
   readonly maker: StoreMaker;
   readonly given: GivenSecrets;
@@ -36,126 +36,138 @@ type StateParts = {
   readonly forgetStore: (erasure: Erasure) => void;
 };
 
-/** The key is null if it was not stored; the reason is undefined if events are delivered. */
+/** Creates or reads the first store. `apiKey`: null if it was not stored. `folderHold`: undefined if events are delivered. */
 export async function openFirstStore(
   context: Host,
   options: ServeOptions,
-  { held, store, maker, given, forgetStore }: StateParts,
+  { heldFolder, store, maker, given, forgetStore }: StateParts,
 ) {
-  const { before, done } = await setUp(options, { ...maker, store });
+  const { seedHook, report } = await setUp(options, { ...maker, store });
   const storeOutcome = await retryWhileLocked(async () => {
     if (store.erasures.pending().length > 0) {
       const { finishErasures } = await import("../sandbox/runtime/erase.ts");
       await finishErasures({ ...maker, store, forgetStore, assumptions: NO_ASSUMPTIONS });
     }
-    return Promise.all([seed(store, maker, before), settleFolder(context, options, { held, store })]);
+    return Promise.all([seed(store, maker, seedHook), settleFolder(context, options, { heldFolder, store })]);
   });
   if (!storeOutcome.ok) return storeOutcome;
   const [seeding, folderHold] = storeOutcome.value;
-  if (!seeding.ok) return refuseSeed(seeding.refusal, { held, given, setup: options.setup });
-  done?.();
+  if (!seeding.ok) return refuseSeed(seeding.refusal, { heldFolder, given, setup: options.setup });
+  report?.();
   const firstStore = seeding.value;
-  const confirmed = await confirmStore(context.world, held, store);
-  if (!confirmed.ok) return confirmed;
+  const confirmation = await confirmStore(context.world, heldFolder, store);
+  if (!confirmation.ok) return confirmation;
   // Reads the key again: if the first attempt of this start failed after its commit, it has stored the key of the store
   // that is now found.
-  const apiKey = firstStore.apiKey ?? confirmed.value?.stores[firstStore.id]?.api_key ?? null;
+  const apiKey = firstStore.apiKey ?? confirmation.value?.stores[firstStore.id]?.api_key ?? null;
   return accept({ apiKey, folderHold });
 }
 
-/** Writes to `sandbox.db` itself, so that losing the log cannot lose the store (decision 54). Returns the stored keys. */
+/** Writes the first store to `sandbox.db` itself, so that it does not depend on the log (decision 54). Returns the keys. */
 async function confirmStore(
   world: GuestWorld,
-  held: HeldFolder,
+  heldFolder: HeldFolder,
   store: Store,
 ): Promise<Outcome<Credentials | undefined, HostFailure>> {
-  const saved = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
-  if (!saved.ok || held === undefined || saved.value?.ready !== false) return saved;
+  const credentials =
+    heldFolder === undefined ? accept(undefined) : state.readCredentials(world, heldFolder.path);
+  if (!credentials.ok || heldFolder === undefined || credentials.value?.ready !== false) return credentials;
   const checkpoint = await retryWhileLocked(store.checkpoint);
   if (!checkpoint.ok) return checkpoint;
-  state.writeCredentials(world, held.path, { stores: saved.value.stores });
-  return saved;
+  state.writeCredentials(world, heldFolder.path, { stores: credentials.value.stores });
+  return credentials;
 }
 
 /** The database and the key of a state, both checked; refuses parts that do not belong together. */
 export function openState(
   { world, printer }: Host,
-  held: HeldFolder,
+  heldFolder: HeldFolder,
   { given, credentials }: Pick<StateParts, "given" | "credentials">,
 ): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, HostFailure> {
-  const path = held === undefined ? IN_MEMORY : stateFile(held.path, "database");
-  const hasFile = held === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, held.path);
-  if (!hasFile.ok) return hasFile;
-  if (held !== undefined && credentials?.ready === false && hasLostLog(path)) forgetStart(world, path);
+  const path = heldFolder === undefined ? IN_MEMORY : stateFile(heldFolder.path, "database");
+  const databaseCheck =
+    heldFolder === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, heldFolder.path);
+  if (!databaseCheck.ok) return databaseCheck;
+  if (heldFolder !== undefined && credentials?.ready === false && hasLostLog(path)) forgetStart(world, path);
   const noteMigration = ({ from, to, backup }: MigratedFile): void =>
     printer.trace(
       `note: ${path} was migrated from schema version ${from} to ${to}; the older file is ${backup}`,
     );
-  const movedAside = (log: string): void => printer.trace(movedLogWarning(path, log));
+  const noteMovedLog = (log: string): void => printer.trace(movedLogWarning(path, log));
   const options = {
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
     scheduler: world,
     migrated: noteMigration,
-    movedAside,
+    movedAside: noteMovedLog,
   };
   const outcome = openStore(path, options);
   if (!outcome.ok) return { ok: false, refusal: fileFailure("database", outcome.refusal) };
   const store = outcome.value;
   const isEmpty = store.stores.first() === undefined;
-  const isThere =
-    held !== undefined && isEmpty ? state.requireStoreInFolder(held.path, credentials) : accept(undefined);
-  const key = isThere.ok ? checkKey(world, { held, store, given }) : isThere;
+  const storeCheck =
+    heldFolder !== undefined && isEmpty
+      ? state.requireStoreInFolder(heldFolder.path, credentials)
+      : accept(undefined);
+  const key = storeCheck.ok ? checkKey(world, { heldFolder, store, given }) : storeCheck;
   if (key.ok) return accept({ store, masterKey: key.value });
   store.leave();
   return key;
 }
 
-/** No user has seen its store. Its writes may be incomplete without the log, so the next start begins again. */
+/** Deletes the database of a start that was never ready: no user has seen its store, and its writes may be incomplete. */
 function forgetStart({ files }: Pick<World, "files">, database: string): void {
-  for (const end of ["", "-wal", "-shm"]) files.remove(database + end);
+  for (const suffix of ["", "-wal", "-shm"]) files.remove(database + suffix);
 }
 
 /** Refuses a key that cannot decrypt the first store's secrets, and other secrets than the given ones. */
 function checkKey(
   world: GuestWorld,
-  { held, store, given }: { readonly held: HeldFolder; readonly store: Store; readonly given: GivenSecrets },
+  {
+    heldFolder,
+    store,
+    given,
+  }: { readonly heldFolder: HeldFolder; readonly store: Store; readonly given: GivenSecrets },
 ): Outcome<Uint8Array, HostFailure> {
-  const key = masterKeyOf(world, held, store);
+  const key = masterKeyOf(world, heldFolder, store);
   if (!key.ok) return key;
   const refusal = refusalOfFirstStore(store, { masterKey: key.value, given: secretsOf(given) });
-  return refusal === undefined ? key : refuseStore(refusal, { held, given });
+  return refusal === undefined ? key : refuseStore(refusal, { heldFolder, given });
 }
 
-function masterKeyOf(world: GuestWorld, held: HeldFolder, store: Store): Outcome<Uint8Array, HostFailure> {
-  if (held === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
+function masterKeyOf(
+  world: GuestWorld,
+  heldFolder: HeldFolder,
+  store: Store,
+): Outcome<Uint8Array, HostFailure> {
+  if (heldFolder === undefined) return accept(world.randomBytes(MASTER_KEY_BYTES));
   return state.readOrCreateMasterKey(
     world,
-    held.path,
+    heldFolder.path,
     store.stores.first() === undefined ? "empty" : "filled",
   );
 }
 
-/** Always undefined for a state in memory. */
+/** Why nothing is delivered from the folder; undefined if events are delivered, and for a state in memory. */
 async function settleFolder(
   { world }: Host,
   { adopt = false }: ServeOptions,
-  { held, store }: { readonly held: HeldFolder; readonly store: Store },
+  { heldFolder, store }: { readonly heldFolder: HeldFolder; readonly store: Store },
 ): Promise<Hold | undefined> {
-  if (held === undefined) return undefined;
-  return recordHome(store, { path: world.files.realPath(held.path), adopt });
+  if (heldFolder === undefined) return undefined;
+  return recordHome(store, { path: world.files.realPath(heldFolder.path), adopt });
 }
 
 export function createStoreMaker(
   world: GuestWorld,
   { startClock }: ServeOptions,
   {
-    held,
+    heldFolder,
     masterKey,
     given,
     dialect,
   }: Pick<StoreMaker, "masterKey" | "dialect"> & {
-    readonly held: HeldFolder;
+    readonly heldFolder: HeldFolder;
     readonly given: GivenSecrets;
   },
 ): StoreMaker {
@@ -165,7 +177,7 @@ export function createStoreMaker(
     given: secretsOf(given),
     startClock,
     dialect,
-    ...createKeyWriter(world, held?.path),
+    ...createKeyWriter(world, heldFolder?.path),
   };
 }
 
@@ -173,11 +185,11 @@ function secretsOf({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMa
   return { apiKey: apiKey?.value, signingSecret: signingSecret?.value };
 }
 
-/** Returns hooks that set up the stores of the configuration in the transaction of the seed, and report the changes. */
+/** Returns a hook that sets up the stores of the configuration in the seed's transaction, and a report of the changes. */
 async function setUp(
   { setup, port = DEFAULT_PORT, allowTarget = [] }: ServeOptions,
   maker: StoreMaker & { readonly store: Store },
-): Promise<{ readonly before?: SeedHook; readonly done?: () => void }> {
+): Promise<{ readonly seedHook?: SeedHook; readonly report?: () => void }> {
   if (setup === undefined) return {};
   const { applyConfig } = await import("../sandbox/config/apply.ts");
   const targets = { allowedHosts: allowTarget, ownPort: port };
@@ -189,19 +201,19 @@ async function setUp(
     return accept(outcome.value.made);
   };
   // Reported only now, after the commit, because the transaction may have run twice.
-  return { before: applySetup, done: () => setup.applied(changes) };
+  return { seedHook: applySetup, report: () => setup.onApplied(changes) };
 }
 
 /** Retries while another process keeps the database locked: each attempt to write waits 2 s. */
 export async function retryWhileLocked<Value>(
   write: () => Promise<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     try {
       return accept(await write());
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      if (tries < MAX_LOCKED_ATTEMPTS) continue;
+      if (attempts < MAX_LOCKED_ATTEMPTS) continue;
       const { code, next } = error.failure;
       return stateFailure({ code, message: `sandbox.db cannot be used: ${error.message}`, next });
     }
@@ -214,7 +226,11 @@ const MAX_LOCKED_ATTEMPTS = 5;
 /** Why nothing is served: the configuration or the state's store is refused. */
 function refuseSeed(
   refusal: SeedRefusal | Refusal,
-  parts: { readonly held: HeldFolder; readonly given: GivenSecrets; readonly setup: StoreSetup | undefined },
+  parts: {
+    readonly heldFolder: HeldFolder;
+    readonly given: GivenSecrets;
+    readonly setup: StoreSetup | undefined;
+  },
 ): Outcome<never, HostFailure> {
   if (typeof refusal === "string") return refuseStore(refusal, parts);
   const { code, message } = refusal;
@@ -225,7 +241,10 @@ function refuseSeed(
 /** Why the state's store is not served. */
 function refuseStore(
   refusal: SeedRefusal,
-  { held, given: { apiKey, signingSecret } }: { readonly held: HeldFolder; readonly given: GivenSecrets },
+  {
+    heldFolder,
+    given: { apiKey, signingSecret },
+  }: { readonly heldFolder: HeldFolder; readonly given: GivenSecrets },
 ): Outcome<never, HostFailure> {
   if (refusal === "other_api_key" && apiKey !== undefined) return refuseOtherSecret(apiKey, "API key");
   if (refusal === "other_signing_secret" && signingSecret !== undefined)
@@ -236,7 +255,7 @@ function refuseStore(
       message: "the first store of this state was created with another dialect, which it keeps",
       next: "start without --like and create a store with checkout stores create --dialect <file>, or use another --dir",
     });
-  const path = held === undefined ? "the master key" : stateFile(held.path, "masterKey");
+  const path = heldFolder === undefined ? "the master key" : stateFile(heldFolder.path, "masterKey");
   return stateFailure({
     code: "master_key_foreign",
     message: `${path} cannot decrypt the signing secret in the database`,
@@ -247,7 +266,7 @@ function refuseStore(
 /** No assumption is recorded before the sandbox answers requests. */
 const NO_ASSUMPTIONS = { forget: () => undefined };
 
-/** Call it before the folder is claimed and the database opened, because both remove the traces. */
+/** The warning after a crash that lost the log. Called before the folder is claimed and the database opened. */
 export function lostLogWarning(
   world: Pick<World, "files" | "processStartTime">,
   folder: string,

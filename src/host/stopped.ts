@@ -17,7 +17,7 @@ type ReachableSandbox = {
   readonly send: (request: OutboundRequest) => Promise<OutboundResult>;
 };
 
-/** Runs without a socket and timers, while the folder is held. Interrupted work is completed first. */
+/** Runs a sandbox without a socket and timers, while this process holds its folder. Completes interrupted work first. */
 export async function withStoppedFolder<Value>(
   context: Host,
   folder: string,
@@ -30,14 +30,14 @@ export async function withStoppedFolder<Value>(
   if (!hold.ok) return hold;
   if (lossWarning !== undefined) context.printer.trace(lossWarning);
   const source = {
-    held: { path: folder, run: hold.value.run },
+    heldFolder: { path: folder, run: hold.value.run },
     place: { folder, log: createWarningLog(context) },
     tokens: { controlToken: token, adminToken },
     given: {},
   };
   try {
-    return await withService(context, { quiet: true }, source, async ({ service, isUsed }) => {
-      isUsed();
+    return await withService(context, { quiet: true }, source, async ({ service, markUsed }) => {
+      markUsed();
       const sandbox = createSandboxOnPort(context, {}, { service: { ...service, isAsleep: true }, port: 0 });
       const send = (request: OutboundRequest) => sendWithin(sandbox.service.answer, request);
       try {

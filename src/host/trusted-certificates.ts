@@ -5,7 +5,7 @@ import type { TlsTrust, World } from "../world.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 import { readNamedText } from "./named-file.ts";
 
-/** The reason continues a sentence after the path. `isKept`: refuses a private key, and too many characters. */
+/** A refusal continues a sentence after the path. `isKept`: the text is stored, so private keys and long texts are refused. */
 export function readCertificates(
   world: Pick<World, "cwd" | "files">,
   file: string,
@@ -18,15 +18,15 @@ export function readCertificates(
   return keptCertificates.ok ? keptCertificates : { ok: false, refusal: keptCertificates.refusal.message };
 }
 
-/** The certificates of the file of the setting `ca`, for endpoints with https. */
+/** The certificates in the file of the setting `ca`, for endpoints with https. */
 export function readTrustedCertificates(
   world: Pick<World, "cwd" | "files">,
   file: string,
 ): Outcome<TlsTrust, HostFailure> {
-  const read = readCertificates(world, file);
-  if (read.ok) return accept({ ca: read.value });
+  const certificates = readCertificates(world, file);
+  if (certificates.ok) return accept({ ca: certificates.value });
   return usageFailure(
-    `the setting ca names ${printable(file)}, which ${read.refusal}`,
+    `the setting ca names ${printable(file)}, which ${certificates.refusal}`,
     "name a file with -----BEGIN CERTIFICATE-----, or remove the setting: --ca, CHECKOUT_SANDBOX_CA, or sandbox.ca of the configuration file",
   );
 }

@@ -17,14 +17,14 @@ import { createRunFile } from "./folder/run-file.ts";
 import { openFirstStore, openState, createStoreMaker } from "./state.ts";
 
 export type SandboxSource = {
-  readonly held: HeldFolder;
+  readonly heldFolder: HeldFolder;
   readonly place: StateLocation;
   readonly tokens: ControlTokens;
   readonly given: GivenSecrets;
 };
 
 /** A service without a port, and its resources. */
-type MadeService = {
+type OpenedService = {
   readonly service: PortlessService;
   /** The key of the first store; null if the key was not stored. */
   readonly apiKey: string | null;
@@ -32,39 +32,40 @@ type MadeService = {
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequested: Promise<void>;
   /** Marks the state as used; an unused state is left unchanged. */
-  readonly isUsed: () => void;
+  readonly markUsed: () => void;
 };
 
 /** Opens a state and creates its service; when `use` has returned, everything is on disk. */
 export async function withService<Value>(
   context: Host,
   options: ServeOptions,
-  { held, place, tokens, given }: SandboxSource,
-  use: (made: MadeService) => Promise<Outcome<Value, HostFailure>>,
+  { heldFolder, place, tokens, given }: SandboxSource,
+  use: (opened: OpenedService) => Promise<Outcome<Value, HostFailure>>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
   // Checked before anything is created, so that a new key does not replace a foreign file.
-  const credentials = held === undefined ? accept(undefined) : state.readCredentials(world, held.path);
+  const credentials =
+    heldFolder === undefined ? accept(undefined) : state.readCredentials(world, heldFolder.path);
   if (!credentials.ok) return credentials;
   const dialect = await dialectOfStart(world, options);
   if (!dialect.ok) return dialect;
-  const openedState = openState(context, held, { given, credentials: credentials.value });
+  const openedState = openState(context, heldFolder, { given, credentials: credentials.value });
   if (!openedState.ok) return openedState;
   const { store, masterKey } = openedState.value;
-  const { lines, failures, requests } = openLogs(world, options, { held, store, place });
-  const maker = createStoreMaker(world, options, { held, masterKey, given, dialect: dialect.value });
-  let end = store.leave;
+  const { lines, failures, requests } = openLogs(world, options, { heldFolder, store, place });
+  const maker = createStoreMaker(world, options, { heldFolder, masterKey, given, dialect: dialect.value });
+  let closeStore = store.leave;
   try {
     const forgetStore = (erasure: Erasure): void => {
       requests.forget(erasure.storeId);
-      forgetInFolder(world, held, erasure);
+      forgetInFolder(world, heldFolder, erasure);
     };
-    const parts = { held, store, maker, given, credentials: credentials.value, forgetStore };
+    const parts = { heldFolder, store, maker, given, credentials: credentials.value, forgetStore };
     const firstStore = await openFirstStore(context, options, parts);
     if (!firstStore.ok) return firstStore;
     const { apiKey, folderHold } = firstStore.value;
-    const stop = Promise.withResolvers<void>();
-    const run = createRunFile(context, held, { store, report: failures.report });
+    const stopRequest = Promise.withResolvers<void>();
+    const run = createRunFile(context, heldFolder, { store, report: failures.report });
     const service: PortlessService = {
       ...tokens,
       store,
@@ -73,24 +74,24 @@ export async function withService<Value>(
       report: failures.report,
       masterKey,
       folderHold,
-      requestStop: stop.resolve,
+      requestStop: stopRequest.resolve,
       ...storeCreationParts(maker),
       forgetStore,
       instanceChanged: run.renew,
-      snapshotStorage: held === undefined ? snapshotsInMemory() : snapshotsIn(world, held.path),
+      snapshotStorage: heldFolder === undefined ? snapshotsInMemory() : snapshotsIn(world, heldFolder.path),
       calibration: async () => {
         const { calibrationPath, readCalibration } = await import("./folder/calibration-record.ts");
-        return readCalibration(world, calibrationPath(world, held?.path));
+        return readCalibration(world, calibrationPath(world, heldFolder?.path));
       },
       describe: (port, host) => describeProcess(context, options, { port, host, place, store, masterKey }),
     };
-    const isUsed = (): void => void (end = store.close);
-    return await use({ service, apiKey, run, stopRequested: stop.promise, isUsed });
+    const markUsed = (): void => void (closeStore = store.close);
+    return await use({ service, apiKey, run, stopRequested: stopRequest.promise, markUsed });
   } finally {
     requests.close();
     lines.flush();
     failures.flush();
-    end();
+    closeStore();
   }
 }
 

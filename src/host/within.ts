@@ -15,12 +15,12 @@ export async function sendWithin(
     body: Buffer.from(body ?? ""),
   });
   const pairs = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
-  const lowerCase = Object.fromEntries(pairs);
-  const requestId = lowerCase["x-request-id"] ?? "";
+  const lowerCaseHeaders = Object.fromEntries(pairs);
+  const requestId = lowerCaseHeaders["x-request-id"] ?? "";
   const text = answer.dropped === true ? undefined : await textOf(answer.body);
   if (text === undefined)
     return { ok: false, failure: "connection_lost", message: "the connection was closed", requestId };
-  return { ok: true, status: answer.status, headers: lowerCase, body: text, requestId };
+  return { ok: true, status: answer.status, headers: lowerCaseHeaders, body: text, requestId };
 }
 
 /** The whole body; undefined if it is incomplete. */

@@ -18,7 +18,7 @@ export function summarizeChanges(changes: readonly Pick<ChangeEntry, "action">[]
     .join(", ");
 }
 
-/** The effect of each value of a setting that opens a sandbox to others, or lets it send elsewhere. */
+/** The effect of each setting that opens a sandbox to others, or lets it send to other hosts. */
 const EXPOSING_SETTINGS = {
   listen: (value) => `the sandbox listens on ${value}`,
   allowHosts: (value) => `v1 and the pages answer as ${value}`,
@@ -28,18 +28,20 @@ const EXPOSING_SETTINGS = {
   portalUrl: (value) => `browsers reach the portal at ${value}`,
 } satisfies { readonly [Name in SettingName]?: (value: string) => string };
 
-/** Exposing settings that no option overrides, and new endpoints. */
+/** One line for each exposing setting that no option overrides, and for each new endpoint. */
 export function exposureLines(
   settings: SandboxSettings,
   options: SettingOptions,
   changes: readonly PlannedChange[],
 ): readonly string[] {
   const values = settingsIn(options);
-  const openedSettings = (
+  const settingLines = (
     Object.entries(EXPOSING_SETTINGS) as [keyof typeof EXPOSING_SETTINGS, (value: string) => string][]
-  ).flatMap(([name, text]) => (values[name] === undefined ? [settings[name] ?? []].flat().map(text) : []));
-  const endpoints = changes.flatMap(({ kind, action, name }) =>
+  ).flatMap(([name, describe]) =>
+    values[name] === undefined ? [settings[name] ?? []].flat().map(describe) : [],
+  );
+  const endpointLines = changes.flatMap(({ kind, action, name }) =>
     kind === "endpoint" && action === "add" ? [`events are sent to ${name}`] : [],
   );
-  return [...openedSettings, ...endpoints].map(printable);
+  return [...settingLines, ...endpointLines].map(printable);
 }

@@ -19,7 +19,7 @@ export async function readDialectFile(
 
 const NEXT = "name a file that checkout calibrate --write-dialect wrote, or correct it";
 
-/** The dialect of new stores: of the file of the setting `like`, otherwise of the configuration. */
+/** The dialect of new stores: from the file of the setting `like`, otherwise from the configuration. */
 export async function dialectOfStart(
   world: Pick<World, "cwd" | "files">,
   { like, dialect }: { readonly like?: string | undefined; readonly dialect?: Dialect | undefined },

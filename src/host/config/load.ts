@@ -24,7 +24,7 @@ export type LoadedConfig = {
 /** The largest configuration file, in bytes; a sandbox does not accept larger ones either. */
 const LARGEST_CONFIG_BYTES = 2 * 1024 * 1024;
 /** Maximum number of faults listed in addition to the first. */
-const MAX_FURTHER = 9;
+const MAX_FURTHER_FAULTS = 9;
 
 /** Loads the configuration of a command; undefined if there is none. Refuses with every fault and its position. */
 export async function loadConfig(
@@ -34,13 +34,13 @@ export async function loadConfig(
   const config = findConfig(world, options);
   if (!config.ok || config.value === undefined) return config.ok ? accept(undefined) : config;
   const path = config.value;
-  const read = readNamedText(world, path, { maxBytes: LARGEST_CONFIG_BYTES });
-  if (!read.ok)
+  const text = readNamedText(world, path, { maxBytes: LARGEST_CONFIG_BYTES });
+  if (!text.ok)
     return usageFailure(
-      `${path} ${read.refusal.why}`,
+      `${path} ${text.refusal.why}`,
       `name the file itself, such as ${join(path, CONFIG_FILE)}`,
     );
-  return loadConfigText(world, path, read.value);
+  return loadConfigText(world, path, text.value);
 }
 
 /** Parses the text of a configuration; `path` is its file, or its name in messages. */
@@ -51,9 +51,9 @@ export async function loadConfigText(
 ): Promise<Outcome<LoadedConfig, HostFailure>> {
   // The parser and the schema are loaded only if there is a text.
   const { parseConfig } = await import("../../core/config/read.ts");
-  const read = parseConfig(text);
-  if (!read.ok) return refuseConfig(faultsFailure(shortPath(world, path), read.refusal));
-  return accept(createLoadedConfig(world, path, read.value));
+  const parsedConfig = parseConfig(text);
+  if (!parsedConfig.ok) return refuseConfig(faultsFailure(shortPath(world, path), parsedConfig.refusal));
+  return accept(createLoadedConfig(world, path, parsedConfig.value));
 }
 
 function createLoadedConfig(
@@ -91,9 +91,9 @@ function refuseConfig(failure: HostFailure): Outcome<never, HostFailure> {
 function faultsFailure(file: string, faults: readonly ConfigFault[]): HostFailure {
   const [firstFault, ...otherFaults] = faults;
   if (firstFault === undefined) throw new Error("a refusal of a configuration names a fault");
-  const furtherTexts = otherFaults
-    .slice(0, MAX_FURTHER)
-    .map((fault, at) => [`fault_${at + 2}`, faultText(file, fault)] as const);
+  const furtherFaults = otherFaults
+    .slice(0, MAX_FURTHER_FAULTS)
+    .map((fault, index) => [`fault_${index + 2}`, faultText(file, fault)] as const);
   return {
     kind: "usage",
     code: "config_invalid",
@@ -105,7 +105,7 @@ function faultsFailure(file: string, faults: readonly ConfigFault[]): HostFailur
       line: firstFault.line,
       column: firstFault.column,
       ...(otherFaults.length === 0 ? {} : { faults: faults.length }),
-      ...Object.fromEntries(furtherTexts),
+      ...Object.fromEntries(furtherFaults),
     },
   };
 }

@@ -34,14 +34,14 @@ export async function settingsWithConfig<Options extends ServeOptions & ConfigOp
 export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   { world, printer }: LoadedContext,
   options: Options,
-  file: LoadedConfig,
+  loadedConfig: LoadedConfig,
 ): Promise<Outcome<Options, HostFailure>> {
-  const { path, config, stores, refused } = file;
+  const { path, config, stores, refused } = loadedConfig;
   const result = await stores();
   if (!result.ok) return result;
   const { dialect } = config;
   const settings = { ...optionsOf(config.sandbox ?? {}), ...(dialect && { dialect }), ...options };
-  const target = checkTargets(file, settings);
+  const target = checkTargets(loadedConfig, settings);
   if (!target.ok) return target;
   const noteChanges = (changes: readonly PlannedChange[]): void => {
     const text = summarizeChanges(changes);
@@ -50,7 +50,7 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   };
   const isExposed = exposureLines(config.sandbox ?? {}, options, []).length > 0;
   if (result.value.length === 0 && !isExposed) return accept(settings);
-  return accept({ ...settings, setup: { stores: result.value, problem: refused, applied: noteChanges } });
+  return accept({ ...settings, setup: { stores: result.value, problem: refused, onApplied: noteChanges } });
 }
 
 /** Refuses endpoints that this sandbox would never send to. */
@@ -58,10 +58,10 @@ function checkTargets(
   { config, problem }: LoadedConfig,
   { allowTarget: allowedHosts = [], port: ownPort = DEFAULT_PORT }: ServeOptions,
 ): Outcome<void, HostFailure> {
-  for (const [at, { endpoints = [] }] of (config.stores ?? []).entries()) {
-    for (const [index, { url }] of endpoints.entries()) {
+  for (const [storeIndex, { endpoints = [] }] of (config.stores ?? []).entries()) {
+    for (const [endpointIndex, { url }] of endpoints.entries()) {
       const target = parseTarget(url, { allowedHosts, ownPort });
-      const path = ["stores", at, "endpoints", index, "url"];
+      const path = ["stores", storeIndex, "endpoints", endpointIndex, "url"];
       if (!target.ok) return { ok: false, refusal: problem(atPath(path, target).refusal) };
     }
   }

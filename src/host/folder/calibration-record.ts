@@ -15,6 +15,6 @@ export function calibrationPath({ cwd }: Pick<World, "cwd">, stateFolder: string
 
 /** A calibration record; undefined if the file is missing, unreadable or invalid. */
 export function readCalibration(world: Pick<World, "cwd" | "files">, path: string): Calibration | undefined {
-  const read = readNamedText(world, path);
-  return read.ok ? calibrationRecord.safeParse(parseJson(read.value)).data : undefined;
+  const text = readNamedText(world, path);
+  return text.ok ? calibrationRecord.safeParse(parseJson(text.value)).data : undefined;
 }

@@ -28,28 +28,28 @@ export const IGNORE_FILE = ".gitignore";
 
 export const IGNORE_ALL = "*\n";
 
-/** `.cache` where the folder is also a home, as in the container image. */
-const OF_THE_SYSTEM =
+/** Names that systems create. `.cache` is for a folder that is also a home, as in the container image. */
+const SYSTEM_FILES =
   /^(\.cache|\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
 
 export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
 }
 
-/** Files with SQLite's suffixes or ours also belong to checkout. */
+/** The program whose file has this name. A name with a suffix of SQLite or of checkout also belongs to checkout. */
 export function ownerOfName(name: string): "checkout" | "system" | "other" {
-  if (OF_THE_SYSTEM.test(name)) return "system";
+  if (SYSTEM_FILES.test(name)) return "system";
   const isOurs = [IGNORE_FILE, ...Object.values(FILES)].some(
     (file) => name === file || (name.startsWith(file) && /^[-.]/.test(name.slice(file.length))),
   );
   return isOurs ? "checkout" : "other";
 }
 
-export function isFolderOfOurs(name: string): boolean {
+export function isOwnFolder(name: string): boolean {
   return name === SNAPSHOTS_FOLDER || name === FILES.objects || isUnfinished(name);
 }
 
-/** Whether a process uses the name for unfinished work; the store creates folders with such names. */
+/** Whether the name is for unfinished work of a process; the store also creates folders with such names. */
 function isUnfinished(name: string): boolean {
   return /\.\d+\.new-\w+(?:-journal)?$/.test(name);
 }

@@ -1,5 +1,5 @@
-// Holds a state folder for this process: by a lock, which no process can have after its end or outlive, in any PID
-// namespace; and by `run.json`, which tells other processes how to reach this one.
+// Holds a state folder for this process: by a lock, which ends with the process, in any PID namespace; and by `run.json`,
+// which tells other processes how to reach this one.
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { parseRunRecord, type RunRecord } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
@@ -18,7 +18,7 @@ type Hold = { readonly run: RunRecord; readonly release: () => void };
 export async function holdFolder(
   world: HoldWorld,
   folder: string,
-  parts: Pick<RunRecord, "control_token" | "is_guest">,
+  runFields: Pick<RunRecord, "control_token" | "is_guest">,
 ): Promise<Outcome<Hold, HostFailure>> {
   const path = stateFile(folder, "lock");
   // Created here, because SQLite would create it with the umask of the process.
@@ -27,7 +27,9 @@ export async function holdFolder(
   if (lock.state === "held") return refuseHeld(world, folder);
   if (lock.state === "refused") return refuseLock(path, lock.reason);
   const unlock = lock.state === "own" ? lock.release : () => undefined;
-  const claim = claimOr(unlock, () => claimFolder(world, folder, { ...parts, host: world.hostName?.() }));
+  const claim = claimOrUnlock(unlock, () =>
+    claimFolder(world, folder, { ...runFields, host: world.hostName?.() }),
+  );
   if (!claim.ok) return claim;
   const run = claim.value;
   const releaseHold = (): void => {
@@ -40,8 +42,8 @@ export async function holdFolder(
   return accept({ run, release: releaseHold });
 }
 
-/** Claims a folder; calls `unlock` if it is not claimed, because a process that goes on would refuse itself. */
-function claimOr(
+/** Claims a folder. Calls `unlock` if the claim fails, because this process would otherwise refuse its own next attempt. */
+function claimOrUnlock(
   unlock: () => void,
   claim: () => Outcome<RunRecord, HostFailure>,
 ): Outcome<RunRecord, HostFailure> {

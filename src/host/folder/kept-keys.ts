@@ -6,7 +6,7 @@ import { readCredentials, writeCredentials } from "./state-folder.ts";
 
 type Stores = Credentials["stores"];
 
-/** Without a folder, stores nothing. Until the first store is in `sandbox.db`, the file says: never ready. */
+/** Writes keys to `credentials.json`; without a folder, nothing. `ready` is false until `sandbox.db` has the first store. */
 export function createKeyWriter(
   world: Pick<World, "files" | "soon">,
   folder: string | undefined,
@@ -35,22 +35,22 @@ export function createKeyWriter(
   };
 }
 
-/** Each write flushes a file, which takes longer than creating a store. */
+/** Combines writes, because each flushes a file, which takes longer than creating a store. */
 function batchWrites(
   { soon }: Pick<World, "soon">,
-  write: (added: Stores) => void,
+  write: (addedStores: Stores) => void,
 ): StoreMaker["keepKeySoon"] {
-  let next: { readonly added: Stores; readonly written: Promise<void> } | undefined;
+  let pendingWrite: { readonly stores: Stores; readonly promise: Promise<void> } | undefined;
   return ({ id, name, apiKey }) => {
     const entry = { [id]: { name, api_key: apiKey } };
-    if (next !== undefined) {
-      Object.assign(next.added, entry);
-      return next.written;
+    if (pendingWrite !== undefined) {
+      Object.assign(pendingWrite.stores, entry);
+      return pendingWrite.promise;
     }
     const addedStores: Stores = entry;
     const keysWritten = new Promise<void>((resolve, reject) =>
       soon(() => {
-        next = undefined;
+        pendingWrite = undefined;
         try {
           write(addedStores);
           resolve();
@@ -59,7 +59,7 @@ function batchWrites(
         }
       }),
     );
-    next = { added: addedStores, written: keysWritten };
+    pendingWrite = { stores: addedStores, promise: keysWritten };
     return keysWritten;
   };
 }

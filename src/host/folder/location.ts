@@ -1,4 +1,4 @@
-// Where a command looks for its state folder. Separate from the contents of the folder, which `--version` does not load.
+// Where a command looks for its state folder. In its own file, so that `--version` does not load state-folder.ts.
 import { dirname, join, resolve } from "node:path";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import type { World } from "../../world.ts";

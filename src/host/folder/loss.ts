@@ -9,11 +9,11 @@ export function watchForLoss(
   start: string,
 ): { readonly failure: Promise<HostFailure>; readonly stop: () => void } {
   const loss = Promise.withResolvers<HostFailure>();
-  const stops = paths.map((path) =>
+  const stopFunctions = paths.map((path) =>
     world.onFileLost?.(path, () => {
       const message = `${printable(path)} was deleted or replaced while the sandbox was running, so the sandbox has ended`;
       loss.resolve({ kind: "failed", code: "state_lost", message, next: start });
     }),
   );
-  return { failure: loss.promise, stop: () => stops.forEach((stop) => stop?.()) };
+  return { failure: loss.promise, stop: () => stopFunctions.forEach((stop) => stop?.()) };
 }

@@ -6,7 +6,7 @@ type Owner = { readonly pid: number; readonly started: string; readonly folder?:
 
 /**
  * Claims a file that names its owner: creates it, or replaces it if no running process owns it. Returns the running
- * owner; undefined if the file was claimed. Of two claims at once, the lock of the folder lets only one in.
+ * owner; undefined if the file was claimed. Of two concurrent claims, the lock of the folder admits only one.
  */
 export function claimFile(
   { files, ...world }: Pick<World, "files" | "processStartTime">,

@@ -3,22 +3,22 @@ import type { Store } from "../../store/store.ts";
 import * as state from "./state-folder.ts";
 import type { HeldFolder, Host } from "../hosting.ts";
 
-/** `renew` rewrites it after a reset or restore, which is done already: a failure is only reported. */
+/** `renew` rewrites the file after a reset or restore, which is already complete, so a failure is only reported. */
 export function createRunFile(
   { world, version }: Pick<Host, "world" | "version">,
   heldFolder: HeldFolder,
   { store, report }: { readonly store: Store; readonly report: (work: string, error: unknown) => void },
 ) {
-  let servedFields: Pick<RunRecord, "port"> | undefined;
+  let portField: Pick<RunRecord, "port"> | undefined;
   const write = (): void => {
-    if (heldFolder === undefined || servedFields === undefined) return;
+    if (heldFolder === undefined || portField === undefined) return;
     const identity = { version, store_id: store.stores.first()?.id, instance_id: store.instance.id() };
-    state.writeRunRecord(world, heldFolder.path, { ...heldFolder.run, ...servedFields, ...identity });
+    state.writeRunRecord(world, heldFolder.path, { ...heldFolder.run, ...portField, ...identity });
   };
   return {
     write: (port: number): void => {
       // Null without a socket, because no other process can reach it.
-      servedFields = { port: port === 0 ? null : port };
+      portField = { port: port === 0 ? null : port };
       write();
     },
     renew: (): void => {

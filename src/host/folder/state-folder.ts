@@ -43,7 +43,7 @@ export function findStateFolder(
   return mapValue(checkFolderTrust(world, folder, options), () => folder);
 }
 
-/** Never committed. Refuses a folder that another user could have filled, or that has other content. */
+/** Creates a state folder that git ignores. Refuses a folder that another user could have filled, or with other content. */
 export function makeStateFolder(
   world: Pick<World, "files">,
   folder: string,
@@ -86,7 +86,10 @@ export function readChosenStore(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<string | undefined, HostFailure> {
-  return mapValue(readWith(world, stateFile(folder, "store"), parseChosenStore), (read) => read?.store_id);
+  return mapValue(
+    readWith(world, stateFile(folder, "store"), parseChosenStore),
+    (record) => record?.store_id,
+  );
 }
 
 /** Writes a separate file, because the sandbox writes credentials.json, and two writers would lose a key. */
@@ -94,7 +97,7 @@ export function writeChosenStore(world: Pick<World, "files">, folder: string, st
   world.files.write(stateFile(folder, "store"), `${JSON.stringify({ store_id: storeId }, null, 2)}\n`);
 }
 
-/** Its key, and the folder's default store if it is this one. Unreadable files stay unchanged. */
+/** Removes a store's key, and the default store of the folder if it is this store. Unreadable files stay unchanged. */
 export function dropStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   const chosenStore = readChosenStore(world, folder);
   if (chosenStore.ok && chosenStore.value === storeId) world.files.remove(stateFile(folder, "store"));
@@ -104,7 +107,7 @@ export function dropStore(world: Pick<World, "files">, folder: string, storeId: 
   writeCredentials(world, folder, { ...keptCredentials.value, stores });
 }
 
-/** The store was lost with the database's log, unless `credentials.json` says that no start was ever ready. */
+/** Refuses an empty database if `credentials.json` names a store that was ready: the database's log was lost. */
 export function requireStoreInFolder(
   folder: string,
   credentials: Credentials | undefined,
@@ -117,7 +120,7 @@ export function requireStoreInFolder(
   return stateFailure({ code: "state_file_missing", message, next });
 }
 
-/** Next to the database and never in it (decision 16). Generated only for an empty database. */
+/** The master key, next to the database and never in it (decision 16). Generated only for an empty database. */
 export function readOrCreateMasterKey(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
@@ -127,34 +130,35 @@ export function readOrCreateMasterKey(
   if (database === "empty")
     writeOnce(world, path, `${Buffer.from(world.randomBytes(MASTER_KEY_BYTES)).toString("hex")}\n`);
   const text = world.files.read(path)?.trim();
-  if (text === undefined) return missing(path, "the signing secrets in sandbox.db cannot be read without it");
+  if (text === undefined)
+    return refuseMissing(path, "the signing secrets in sandbox.db cannot be read without it");
   if (/^[0-9a-f]{64}$/.test(text)) return accept(new Uint8Array(Buffer.from(text, "hex")));
-  return fileFault(path, "64 hexadecimal digits");
+  return refuseContent(path, "64 hexadecimal digits");
 }
 
-/** The command that serves the state of a folder which has no database of a sandbox; undefined for other folders. */
+/** The command that serves the folder's state, if it is not a sandbox's; undefined for other folders. */
 export function otherStart({ files }: Pick<World, "files">, folder: string): string | undefined {
   return files.exists(stateFile(folder, "objects")) ? "checkout hosted dev" : undefined;
 }
 
-/** The other files are created after the database. Also refuses the state of another kind of service. */
+/** Refuses a missing database if files that are created after it exist, and the state of another kind of service. */
 export function checkDatabaseIsThere(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<void, HostFailure> {
   const { files } = world;
-  const otherFault = otherStart(world, folder);
-  if (otherFault !== undefined)
+  const otherCommand = otherStart(world, folder);
+  if (otherCommand !== undefined)
     return usageFailure(
-      `${folder} has the state of ${otherFault}, which a sandbox cannot use`,
-      `name another folder with --dir, or run ${otherFault}`,
+      `${folder} has the state of ${otherCommand}, which a sandbox cannot use`,
+      `name another folder with --dir, or run ${otherCommand}`,
     );
   const path = stateFile(folder, "database");
   if (files.exists(path)) return accept(undefined);
   const laterFiles = [stateFile(folder, "masterKey"), stateFile(folder, "credentials")];
   const laterFile = laterFiles.find((file) => files.exists(file));
   if (laterFile === undefined) return accept(undefined);
-  return missing(path, `${laterFile}, which belongs to it, exists`);
+  return refuseMissing(path, `${laterFile}, which belongs to it, exists`);
 }
 
 /** The admin token of a folder; undefined if no sandbox was started there yet. */
@@ -162,7 +166,7 @@ export function readAdminToken(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<string | undefined, HostFailure> {
-  return mapValue(readWith(world, stateFile(folder, "admin"), parseAdmin), (read) => read?.admin_token);
+  return mapValue(readWith(world, stateFile(folder, "admin"), parseAdmin), (record) => record?.admin_token);
 }
 
 /** Reads the admin token of a folder; on first use it is created, or taken from the environment. Restarts keep it. */
@@ -176,10 +180,10 @@ export function readOrCreateAdminToken(
   writeOnce(world, path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
   const keptToken = readAdminToken(world, folder);
   if (!keptToken.ok) return keptToken;
-  return keptToken.value === undefined ? fileFault(path, STATE_DATA) : accept(keptToken.value);
+  return keptToken.value === undefined ? refuseContent(path, STATE_DATA) : accept(keptToken.value);
 }
 
-/** It gets its name when it is complete, also where nothing can be linked (decision 62). */
+/** Writes a new file, which gets its name only when it is complete, even on file systems without links (decision 62). */
 function writeOnce({ files }: Pick<World, "files">, path: string, content: string): void {
   if (files.look(path) === undefined) files.write(path, content);
 }
@@ -188,7 +192,7 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
   return TOKEN_PREFIXES[role] + Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
 }
 
-/** Undefined also if this folder is a copy. Refuses an unreadable run.json of a running process. */
+/** The run.json of a running process; undefined also if this folder is a copy. Refuses an unreadable run.json. */
 export function findRunRecord(
   world: Pick<World, "files" | "processStartTime">,
   folder: string,
@@ -198,10 +202,10 @@ export function findRunRecord(
   const run = text === undefined ? undefined : parseRunRecord(text);
   if (run === undefined) {
     const owner = text === undefined ? undefined : parseRunOwner(text);
-    const isLive = owner !== undefined && isRunningOwner(world, owner, idOf(world, folder));
-    return isLive ? refuseOtherVersion(path, owner) : accept(undefined);
+    const isRunning = owner !== undefined && isRunningOwner(world, owner, idOf(world, folder));
+    return isRunning ? refuseOtherVersion(path, owner) : accept(undefined);
   }
-  // A run.json without a folder is an older version's: its lock counts, but it may be a copy.
+  // A run.json without a folder is from an older version: its process may be running, but the file may be a copy.
   const isOfFolder = run.folder === idOf(world, folder) && isRunningOwner(world, run, run.folder);
   return accept(isOfFolder ? run : undefined);
 }
@@ -210,7 +214,7 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
   return files.look(folder)?.id ?? "";
 }
 
-/** The lock is a convenience: the database stays correct without it. */
+/** Claims a folder by its run.json. The claim is a convenience: the database stays correct without it. */
 export function claimFolder(
   world: Pick<World, "files" | "pid" | "processStartTime">,
   folder: string,
@@ -224,15 +228,15 @@ export function claimFolder(
   return owner === undefined ? accept(run) : alreadyServed(world, folder, owner.pid);
 }
 
-/** Refuses a folder that another process holds; its pid is unknown while that process has not named itself. */
+/** Refuses a folder that another process holds; the pid is unknown until that process has written run.json. */
 export function alreadyServed(
   { files }: Pick<World, "files">,
   folder: string,
-  claimedBy?: number,
+  ownerPid?: number,
 ): Outcome<never, HostFailure> {
   const text = files.read(stateFile(folder, "run"));
   const servingRun = text === undefined ? undefined : parseRunRecord(text);
-  const pid = claimedBy ?? servingRun?.pid;
+  const pid = ownerPid ?? servingRun?.pid;
   const servedUrl = servingRun === undefined ? undefined : baseUrlOf(servingRun);
   const isOther = text !== undefined && servingRun === undefined;
   const stateText = servedUrl ?? (isOther ? "another version of checkout" : "starting");
@@ -243,7 +247,7 @@ export function alreadyServed(
   });
 }
 
-/** Always on this machine, whatever the file says. Undefined while it is starting. */
+/** The base URL, always on this machine, whatever the file says; undefined while the sandbox is starting. */
 export function baseUrlOf({ port }: RunRecord): string | undefined {
   return port === null ? undefined : `${localOrigin(port)}/v1`;
 }
@@ -261,7 +265,7 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, ownRu
     world.files.remove(path);
 }
 
-/** A missing file gives undefined, any other must be valid: no crash leaves an empty file. */
+/** Undefined for a missing file. Any other file must be valid, because no crash leaves an empty file. */
 function readWith<Value>(
   world: Pick<World, "files">,
   path: string,
@@ -270,15 +274,15 @@ function readWith<Value>(
   const text = world.files.read(path);
   if (text === undefined) return accept(undefined);
   const value = parse(text);
-  return value === undefined ? fileFault(path, STATE_DATA) : accept(value);
+  return value === undefined ? refuseContent(path, STATE_DATA) : accept(value);
 }
 
 const STATE_DATA = "the data that checkout writes to it";
 
-function missing(path: string, why: string): Outcome<never, HostFailure> {
+function refuseMissing(path: string, reason: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_missing",
-    message: `${path} is missing: ${why}; no new file was created`,
+    message: `${path} is missing: ${reason}; no new file was created`,
     next: "restore it from a backup, or move the folder away and start again",
   });
 }
@@ -292,7 +296,7 @@ function refuseOtherVersion(path: string, { pid }: RunOwner): Outcome<never, Hos
   });
 }
 
-function fileFault(path: string, expectedText: string): Outcome<never, HostFailure> {
+function refuseContent(path: string, expectedText: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_unreadable",
     message: `${path} does not contain ${expectedText}`,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { quote } from "../../core/shell/quote.ts";
 import type { PathFacts, World } from "../../world.ts";
-import { IGNORE_ALL, IGNORE_FILE, isFolderOfOurs, ownerOfName } from "./files.ts";
+import { IGNORE_ALL, IGNORE_FILE, isOwnFolder, ownerOfName } from "./files.ts";
 import { stateFailure, type HostFailure } from "../failure.ts";
 
 /** Options of the folder check; `trustFolder` accepts any owner and mode. */
@@ -29,33 +29,34 @@ export function checkFolderTrust(
   if (fileFacts.kind !== "folder") return refuseFolder(`${folder} is ${NOUNS[fileFacts.kind]}, not a folder`);
   const names = files.list(folder).filter((name) => ownerOfName(name) === "checkout");
   const isVacant = names.length === 0;
-  const open = openness(fileFacts);
+  const exposure = exposureOf(fileFacts);
   // An empty folder needs no trust, unless others could write into it.
-  if (open !== undefined && !(isVacant && open === "readable") && options.trustFolder !== true)
-    return refuseOpen(folder, folder, OPEN_TEXTS[open]);
+  if (exposure !== undefined && !(isVacant && exposure === "readable") && options.trustFolder !== true)
+    return refuseOpen(folder, folder, OPEN_TEXTS[exposure]);
   for (const name of names) {
     const path = join(folder, name);
     const file = files.look(path);
     if (file === undefined) continue;
-    const isRight = file.kind === "file" || (file.kind === "folder" && isFolderOfOurs(name));
-    if (!isRight) return refuseFolder(`${path} is ${NOUNS[file.kind]}, not a regular file`);
-    const reason = openness(file);
+    const isAllowedKind = file.kind === "file" || (file.kind === "folder" && isOwnFolder(name));
+    if (!isAllowedKind) return refuseFolder(`${path} is ${NOUNS[file.kind]}, not a regular file`);
+    const reason = exposureOf(file);
     if (reason !== undefined && name !== IGNORE_FILE && options.trustFolder !== true)
       return refuseOpen(folder, path, OPEN_TEXTS[reason]);
   }
   return accept(isVacant ? "vacant" : "used");
 }
 
-/** So that `--dir .` does not turn a project into a state folder. */
+/** Refuses a folder with other files, so that `--dir .` does not turn a project into a state folder. */
 export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const names = files.list(folder);
   if (names.includes(DEVELOPMENT_FILE)) return refuseDevelopmentFolder(folder);
-  const other = names.find((name) => ownerOfName(name) === "other");
-  if (other === undefined || files.read(join(folder, IGNORE_FILE)) === IGNORE_ALL) return accept(undefined);
-  return refuseFolder(`${folder} contains other files, such as ${join(folder, other)}`);
+  const otherName = names.find((name) => ownerOfName(name) === "other");
+  if (otherName === undefined || files.read(join(folder, IGNORE_FILE)) === IGNORE_ALL)
+    return accept(undefined);
+  return refuseFolder(`${folder} contains other files, such as ${join(folder, otherName)}`);
 }
 
-/** Why a path is not a folder or a file of this user, which may be open to others; undefined if it is, or is missing. */
+/** Why a path is not a file or folder of this user; others may have access. Undefined if it is, or if it is missing. */
 export function whyNotOurs(files: World["files"], path: string, kind: "file" | "folder"): string | undefined {
   const fileFacts = files.look(path);
   if (fileFacts === undefined) return undefined;
@@ -63,7 +64,7 @@ export function whyNotOurs(files: World["files"], path: string, kind: "file" | "
   return fileFacts.isOwn ? undefined : OPEN_TEXTS.foreign;
 }
 
-/** The right kind, no link, this user's, and closed to others. Undefined if it is all that, or does not exist. */
+/** Why a path is not a file or folder of this user alone. Undefined if it is, or if it is missing. */
 export function whyUntrusted(
   { files }: Pick<World, "files">,
   path: string,
@@ -72,8 +73,8 @@ export function whyUntrusted(
   const fileFacts = files.look(path);
   if (fileFacts === undefined) return undefined;
   if (fileFacts.kind !== kind) return `is ${NOUNS[fileFacts.kind]}`;
-  const open = openness(fileFacts);
-  return open && OPEN_TEXTS[open];
+  const exposure = exposureOf(fileFacts);
+  return exposure && OPEN_TEXTS[exposure];
 }
 
 const NOUNS: Readonly<Record<PathFacts["kind"], string>> = {
@@ -90,7 +91,7 @@ const OPEN_TEXTS = {
   readable: "can be read by other users",
 } as const;
 
-function openness({ isOwn, openTo }: PathFacts): keyof typeof OPEN_TEXTS | undefined {
+function exposureOf({ isOwn, openTo }: PathFacts): keyof typeof OPEN_TEXTS | undefined {
   if (!isOwn) return "foreign";
   if (openTo === "writers") return "writable";
   return openTo === "readers" ? "readable" : undefined;
@@ -114,7 +115,7 @@ export function refuseFolder(
   });
 }
 
-/** The same as the refusal of its database, which is checked later. */
+/** The same refusal as for the folder's database, which is checked later. */
 function refuseDevelopmentFolder(folder: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_folder_development_version",
