@@ -3,13 +3,13 @@ import { realTimeOf } from "../core/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
-/** In milliseconds, when the timers are gone: after a crash, or after the runtime has removed an idle object. */
+/** Delay of the alarm, in milliseconds. Timers are lost in a crash, and when the runtime removes an idle object. */
 const RESCUE_MS = 10_000;
 
-/** The alarm of an object, which wakes it when its timers are gone. */
+/** The alarm of an object, which wakes the object when its timers are lost. */
 export type ObjectAlarm = {
   /** Called after a write, because it may have created due work. Sets the alarm, unless it rings within 10 s anyway. */
-  readonly wrote: () => void;
+  readonly onWrite: () => void;
   /** Called when the due work is done. Sets the alarm for the next due work; deletes it if there is none. */
   readonly settle: (store: Store) => Promise<void>;
 };
@@ -18,23 +18,23 @@ export type ObjectAlarm = {
 export function createObjectAlarm(
   storage: Pick<ObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">,
   { now }: Pick<WorkerWorld, "now">,
-  set: number | null,
+  storedAlarm: number | null,
 ): ObjectAlarm {
-  let at = set ?? Number.POSITIVE_INFINITY;
+  let at = storedAlarm ?? Number.POSITIVE_INFINITY;
   const arm = (time: number): Promise<void> => {
     at = time;
     return storage.setAlarm(time);
   };
   return {
-    wrote: () => {
+    onWrite: () => {
       // Not awaited: the runtime writes the alarm together with the rows.
       if (at > now() + RESCUE_MS || at <= now()) void arm(now() + RESCUE_MS);
     },
     settle: async (store) => {
-      const dueAlarm = nextDue(store);
+      const dueAt = nextDue(store);
       at = Number.POSITIVE_INFINITY;
-      if (dueAlarm === undefined) await storage.deleteAlarm();
-      else await arm(Math.max(dueAlarm, now() + RESCUE_MS));
+      if (dueAt === undefined) await storage.deleteAlarm();
+      else await arm(Math.max(dueAt, now() + RESCUE_MS));
     },
   };
 }

@@ -22,9 +22,9 @@ export async function toWorkerResponse(
   }
 }
 
-/** The runtime waits for a body as long as its client keeps the connection. */
-function whenLate(read: AbortSignal): Promise<void> {
-  return sleep(SERVER_LIMITS.requestMs, read);
+/** The timeout for a request's body: the runtime itself waits as long as the client keeps the connection. */
+function whenLate(signal: AbortSignal): Promise<void> {
+  return sleep(SERVER_LIMITS.requestMs, signal);
 }
 
 /** The refusal of a request whose Host or target is invalid, so that it has no URL. */

@@ -18,11 +18,11 @@ export function createConnection(storage: ObjectStorage): Connection {
   /** The number of statements that have run, to detect that `changes` is read too late. */
   let runCount = 0;
   const prepare = (text: string): Statement => {
-    const positional = byPosition(text);
+    const positionalStatement = byPosition(text);
     let shape: Shape = "object";
     const run = (bindings: readonly unknown[]): ReturnType<typeof sql.exec> => {
       runCount += 1;
-      return sql.exec(positional.sql, ...valuesIn(positional.valuesOf(bindings)));
+      return sql.exec(positionalStatement.sql, ...valuesIn(positionalStatement.valuesOf(bindings)));
     };
     const rowsOf = (bindings: readonly unknown[]): unknown[] => {
       const cursor = run(bindings);
@@ -33,10 +33,10 @@ export function createConnection(storage: ObjectStorage): Connection {
     const statement: Statement = {
       run: (...bindings) => {
         run(bindings).toArray();
-        const ownRun = runCount;
+        const ownCount = runCount;
         return {
           get changes() {
-            if (runCount !== ownRun) throw new Error("another statement has run since");
+            if (runCount !== ownCount) throw new Error("another statement has run since");
             return Number(sql.exec("SELECT changes()").raw().next().value?.[0]);
           },
         };
@@ -95,21 +95,21 @@ function withBytes(row: Record<string, Value>): Readonly<Record<string, unknown>
 }
 
 /** The code of SQLite in the message of an error: the runtime throws no other property. */
-const CODE = /\bSQLITE_[A-Z_]+/;
+const SQLITE_CODE = /\bSQLITE_[A-Z_]+/;
 
 /** Turns an error of the disk into StorageUnavailable, as on a machine; other errors stay unchanged. */
 export function toStorageFailure(error: unknown): unknown {
-  const [code] = (isError(error) ? CODE.exec(error.message) : null) ?? [];
+  const [code] = (isError(error) ? SQLITE_CODE.exec(error.message) : null) ?? [];
   return code === undefined || !isError(error)
     ? error
     : toStorageUnavailable(Object.assign(new Error(error.message, { cause: error }), { code }));
 }
 
 /** The runtime hides why it could not open the database of an object. */
-const HIDDEN = /^internal error; reference = /;
+const HIDDEN_ERROR = /^internal error; reference = /;
 
-/** The failure of a call to an object. Its own errors have their message; others are about its database. */
+/** The failure of a call to an object. The object's own errors keep their message; a hidden one is about its database. */
 export function toObjectFailure(error: unknown): unknown {
-  if (!isError(error) || !HIDDEN.test(error.message)) return toStorageFailure(error);
+  if (!isError(error) || !HIDDEN_ERROR.test(error.message)) return toStorageFailure(error);
   return new StorageUnavailable(storageFailure("file_operation_failed"), { cause: error });
 }

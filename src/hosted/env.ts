@@ -40,7 +40,7 @@ export type StoreCalls = ObjectCalls & {
 
 export type IndexCalls = ObjectCalls & {
   /** The mark of the first store, which the path segment `default` names; undefined if there is no store. */
-  first(): Mark | undefined;
+  firstMark(): Mark | undefined;
   /** Adds or updates the entry of a store. */
   note(details: StoreDetails): Promise<void>;
 };
@@ -54,7 +54,7 @@ export type HostedEnv = {
   readonly ADMIN_TOKEN: string;
   /** The key for signing secrets and form tokens, in hexadecimal. */
   readonly MASTER_KEY: string;
-  /** The first store that a service without a store creates, in JSON; null if it draws the id and the key itself. */
+  /** The first store that a service without a store creates, in JSON; null if the service draws the id and the key. */
   readonly FIRST_STORE: string | null;
   /** The files of the objects, by path, on this machine; missing on a platform, which keeps no empty object. */
   readonly OBJECT_FILES?: {

@@ -12,7 +12,7 @@ import { hostedHosts } from "./sandbox.ts";
 
 const CHECKED_HEADERS = ["host", "expect", "origin", "authorization", "sec-fetch-site"] as const;
 
-/** Refuses before any object exists, because a page of another site can make a browser send any number of requests. */
+/** Refuses requests before they reach an object, because a page of another site can make a browser send any number. */
 export function createGate({
   SETTINGS,
   CONTROL_TOKEN: controlToken,
@@ -25,8 +25,8 @@ export function createGate({
   const control = { controlToken, adminToken, tokens: { identify } };
   return (request, url) => {
     const checkedRequest = toHttpRequest(request, url);
-    const isHere = guardRequest(checkedRequest, hosts[areaOf(checkedRequest).audience]).ok;
-    return isHere && isAdmitted(checkedRequest, SETTINGS, control);
+    const isHostAllowed = guardRequest(checkedRequest, hosts[areaOf(checkedRequest).audience]).ok;
+    return isHostAllowed && isAdmitted(checkedRequest, SETTINGS, control);
   };
 }
 

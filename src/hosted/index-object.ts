@@ -27,7 +27,7 @@ type OpenIndex = {
   readonly report: ReturnType<typeof createFailureLog>["report"];
 };
 
-/** Its stores are only entries; a store is erased in its own object. It handles no v1 request, webhook or page. */
+/** The object that lists the stores; a store's rows are in its own object. Handles no v1 request, webhook or page. */
 export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls {
   private index: OpenIndex | undefined;
 
@@ -39,7 +39,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
   }
 
   async fetch(request: Request): Promise<Response> {
-    const { sandbox, store } = this.opened();
+    const { sandbox, store } = this.requireIndex();
     const response = await toWorkerResponse(sandbox, request);
     // The Worker refuses the request, and remembers the failure for its health check.
     const failure = store.failure();
@@ -48,23 +48,23 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
   }
 
   hasWritten(): boolean {
-    return this.opened().store.hasWritten();
+    return this.requireIndex().store.hasWritten();
   }
 
   /** Called by the durable alarm: repeats erasures that were interrupted or have failed. */
   async alarm(): Promise<void> {
-    const { store, alarm } = this.opened();
+    const { store, alarm } = this.requireIndex();
     await alarm.settle(store);
-    await finishInterrupted(this.opened());
+    await finishInterrupted(this.requireIndex());
   }
 
-  first(): Mark | undefined {
-    const firstStore = this.opened().store.stores.first();
+  firstMark(): Mark | undefined {
+    const firstStore = this.requireIndex().store.stores.first();
     return firstStore && shardOfId(firstStore.id);
   }
 
   async note({ id, merchantId, merchant, store: name, active, createdAt }: StoreDetails): Promise<void> {
-    const { store } = this.opened();
+    const { store } = this.requireIndex();
     await store.write(() => {
       if (store.erasures.pending().some(({ storeId }) => storeId === id)) return;
       store.stores.insertMerchant({ id: merchantId, name: merchant, createdAt });
@@ -74,7 +74,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
     });
   }
 
-  private opened(): OpenIndex {
+  private requireIndex(): OpenIndex {
     if (this.index === undefined) throw new Error("the index is opened before its first request");
     return this.index;
   }
@@ -86,7 +86,7 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<Open
   const world = workerWorld(0);
   const connection = createConnection(storage);
   const alarm = createObjectAlarm(storage, world, await storage.getAlarm());
-  const store = openObjectStore(connection, { storage, scheduler: world, wrote: alarm.wrote });
+  const store = openObjectStore(connection, { storage, scheduler: world, wrote: alarm.onWrite });
   const { home, folderHold } = env.SETTINGS;
   await store.write(() => {
     if (store.instance.id() === undefined) store.instance.renew(world.freshId());
@@ -109,7 +109,7 @@ async function finishInterrupted({ store, sandbox: { context }, alarm, report }:
   for (const { storeId } of store.erasures.pending())
     await finishErasures(context, [storeId]).catch((error: unknown) => {
       report("erasure", error);
-      alarm.wrote();
+      alarm.onWrite();
     });
 }
 
@@ -128,10 +128,11 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
       };
       for (;;) {
         const mark = storeInput.given === undefined ? randomMark() : markOfStore(storeInput.given.id);
-        const made = await env.STORES.getByName(objectName(mark))
+        const createdStore = await env.STORES.getByName(objectName(mark))
           .create({ mark, ...storeInput })
           .catch(throwObjectFailure);
-        if (made !== undefined) return mapValue(made, ({ id: storeId, ...rest }) => ({ ...rest, storeId }));
+        if (createdStore !== undefined)
+          return mapValue(createdStore, ({ id: storeId, ...rest }) => ({ ...rest, storeId }));
       }
     },
     reset: async (context, { body }) => {

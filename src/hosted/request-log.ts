@@ -41,8 +41,8 @@ export function openRequestLog(
 
 function splitBatch({ storeId, requests }: RequestBatch): readonly RequestBatch[] {
   const count = Math.ceil(requests.length / REQUESTS_IN_ROW);
-  return Array.from({ length: count }, (_, at) => ({
+  return Array.from({ length: count }, (_, index) => ({
     storeId,
-    requests: requests.slice(at * REQUESTS_IN_ROW, (at + 1) * REQUESTS_IN_ROW),
+    requests: requests.slice(index * REQUESTS_IN_ROW, (index + 1) * REQUESTS_IN_ROW),
   }));
 }

@@ -3,23 +3,23 @@ import { CONTROL_PREFIX, DEFAULT_STORE } from "../core/control/protocol.ts";
 import { shardOfId, markOfKey, type Mark } from "./shared/marks.ts";
 
 /** The object of a store, of the first store or of the index, or the Worker itself. */
-type Place =
+type Destination =
   | { readonly kind: "store"; readonly mark: Mark }
   | { readonly kind: "first store" | "index" | "nowhere" };
 
-const NOWHERE: Place = { kind: "nowhere" };
-const INDEX: Place = { kind: "index" };
+const NOWHERE: Destination = { kind: "nowhere" };
+const INDEX: Destination = { kind: "index" };
 
 /** The operation on a store that the index runs, because it also removes the store's entry. */
 const DELETE = "delete";
 
 /**
- * From the request alone: API key, id of the checkout, token of a store, or store in the path. The place then checks
- * it.
+ * Finds the destination from the request alone: by API key, id of the checkout, token of a store, or store in the path.
+ * The destination then checks the request.
  */
-export function placeOf(path: string, authorization: string | null): Place {
-  if (path.startsWith("/v1/")) return placeOfKey(authorization);
-  if (path.startsWith("/pay/")) return placeOfId(path.split("/")[2] ?? "");
+export function placeOf(path: string, authorization: string | null): Destination {
+  if (path.startsWith("/v1/")) return destinationOfKey(authorization);
+  if (path.startsWith("/pay/")) return destinationOfId(path.split("/")[2] ?? "");
   if (!path.startsWith(CONTROL_PREFIX)) return NOWHERE;
   // A store's token reaches only its store, whichever store the path names.
   const [, token = ""] = /^bearer +(\S+)$/i.exec(authorization ?? "") ?? [];
@@ -27,16 +27,16 @@ export function placeOf(path: string, authorization: string | null): Place {
   if (ownMark !== undefined) return { kind: "store", mark: ownMark };
   const [root, storeId = "", ...segments] = path.slice(CONTROL_PREFIX.length).split("/");
   if (root !== "stores" || storeId === "" || (segments.length === 1 && segments[0] === DELETE)) return INDEX;
-  return storeId === DEFAULT_STORE ? { kind: "first store" } : placeOfId(storeId);
+  return storeId === DEFAULT_STORE ? { kind: "first store" } : destinationOfId(storeId);
 }
 
-function placeOfKey(authorization: string | null): Place {
+function destinationOfKey(authorization: string | null): Destination {
   const key = parseAuthorization(authorization === null ? [] : [authorization]);
   const mark = key.ok && key.value.kind === "test" ? markOfKey(key.value.apiKey) : undefined;
   return mark === undefined ? NOWHERE : { kind: "store", mark };
 }
 
-function placeOfId(id: string): Place {
+function destinationOfId(id: string): Destination {
   const mark = shardOfId(id);
   return mark === undefined ? NOWHERE : { kind: "store", mark };
 }

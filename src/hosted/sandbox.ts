@@ -12,7 +12,7 @@ import { openRequestLog } from "./request-log.ts";
 import { consoleStream, type WorkerWorld } from "./world.ts";
 import type { ProcessDescription } from "../core/sandbox/description.ts";
 
-/** The sandbox of a store, of the index, and of no store differ in these parts. */
+/** The parts in which the sandboxes of a store, of the index, and of no store differ. */
 type Parts = {
   readonly connection: Connection;
   readonly store: Store;

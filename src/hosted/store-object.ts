@@ -28,11 +28,11 @@ type OpenStore = {
   readonly alarm: ObjectAlarm;
 };
 
-/** Before it is created and after it is deleted, it has no rows, and answers like a service without this store. */
+/** The object of a store. Before the store is created and after it is deleted, it answers like a service without it. */
 export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls {
   private open: OpenStore | undefined;
   /** The last report to the index; an erasure waits for it. */
-  private reporting: Promise<void> = Promise.resolve();
+  private lastReport: Promise<void> = Promise.resolve();
 
   constructor(state: ObjectState, env: HostedEnv) {
     super(state, env);
@@ -46,7 +46,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     if (open === undefined) return toWorkerResponse(createStorelessSandbox(this.env), request);
     const { method, headers, url } = request;
     const response = await toWorkerResponse(open.sandbox, request);
-    // The store was deleted while it answered, so the answer is the same as for an unknown store.
+    // The store was deleted meanwhile, so the answer is the same as for an unknown store.
     if (this.open !== open && response.status >= 500)
       return toWorkerResponse(createStorelessSandbox(this.env), new Request(url, { method, headers }));
     // The Worker refuses the request, and remembers the failure for its health check.
@@ -54,7 +54,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     if (response.status === 503 && failure !== undefined) throw new Error(failure.message);
     // If the index cannot be reached, the alarm repeats the report.
     if (method !== "GET" && new URL(url).pathname.startsWith(CONTROL_PREFIX))
-      await this.reportToIndex().catch(open.alarm.wrote);
+      await this.reportToIndex().catch(open.alarm.onWrite);
     return response;
   }
 
@@ -71,15 +71,15 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   async create(input: StoreInput): Promise<Outcome<NewStore> | undefined> {
     const { storage } = this.ctx;
     if (this.open !== undefined) return input.given && this.findGiven(input.given);
-    const madeStore = storage.transactionSync(() => insert(storage, this.env, input));
-    // On disk together with the rows: after a crash the alarm reports the store to the index.
-    createObjectAlarm(storage, workerWorld(input.mark), null).wrote();
+    const createdStore = storage.transactionSync(() => insert(storage, this.env, input));
+    // The alarm is on disk together with the rows: after a crash it reports the store to the index.
+    createObjectAlarm(storage, workerWorld(input.mark), null).onWrite();
     this.open = await openStore(storage, this.env);
     await this.reportToIndex();
-    return accept(madeStore);
+    return accept(createdStore);
   }
 
-  /** The given store, if this object already has it: the start that created it was killed. Reports it once more. */
+  /** The given store, if this object already has it: the start that created it was killed. Reports it to the index again. */
   private async findGiven(given: FirstStore): Promise<Outcome<NewStore>> {
     const description = await this.describe();
     if (!description.ok) return description;
@@ -109,14 +109,14 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   async erase(): Promise<void> {
     const { open } = this;
     const { storage } = this.ctx;
-    await Promise.allSettled([this.reporting]);
+    await Promise.allSettled([this.lastReport]);
     this.open = undefined;
     await open?.sandbox.stop(0);
     await storage.deleteAlarm();
     await storage.deleteAll();
   }
 
-  /** If they have changed. After a crash, the alarm repeats the report. */
+  /** Reports the store's details to the index if they have changed. After a crash, the alarm repeats the report. */
   private async reportToIndex(): Promise<void> {
     const { open, env } = this;
     const { sql } = this.ctx.storage;
@@ -124,10 +124,10 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     if (details === undefined) return;
     const text = JSON.stringify(details);
     if (sql.exec("SELECT told FROM hosted_store").raw().next().value?.[0] === text) return;
-    this.reporting = env.INDEX.getByName(INDEX_NAME)
+    this.lastReport = env.INDEX.getByName(INDEX_NAME)
       .note(details)
       .then(() => void sql.exec("UPDATE hosted_store SET told = ?", text));
-    await this.reporting;
+    await this.lastReport;
   }
 }
 
@@ -162,7 +162,7 @@ async function openStore(storage: ObjectStorage, env: HostedEnv): Promise<OpenSt
   const world = workerWorld(mark);
   const connection = createConnection(storage);
   const alarm = createObjectAlarm(storage, world, await storage.getAlarm());
-  const store = openObjectStore(connection, { storage, scheduler: world, wrote: alarm.wrote });
+  const store = openObjectStore(connection, { storage, scheduler: world, wrote: alarm.onWrite });
   const sandbox = createHostedSandbox(world, env, { connection, store, operations: REFUSED_OPERATIONS });
   await finishErasures(sandbox.context);
   await sandbox.start();

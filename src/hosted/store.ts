@@ -9,12 +9,12 @@ import type { Store } from "../store/store.ts";
 import { createTables } from "../store/tables.ts";
 import { toStorageFailure } from "./connection.ts";
 
-/** The number of migrations that a state file had when the first objects were made. */
+/** The number of migrations that a state file had when the first objects were created. */
 const MIGRATIONS_OF_FIRST_OBJECTS = 4;
 
 /**
  * The migrations of an object: the migrations of a state file, and the request log, which is in the same database. The
- * schema version of an object counts them in this order, so the request log keeps the place that it had in the first
+ * schema version of an object counts them in this order, so the request log keeps the position that it had in the first
  * objects, and a later migration comes at the end.
  */
 const MIGRATIONS = [
@@ -43,7 +43,7 @@ export function migrateTables(storage: ObjectStorage): void {
 /** The state of an object, which also says whether a write has succeeded since the start or the last failed write. */
 export type ObjectStore = Store & { readonly hasWritten: () => boolean };
 
-/** A write runs immediately; the runtime delays every answer until it is on disk. `wrote` follows each write. */
+/** A write runs immediately; the runtime delays every answer until the write is on disk. `wrote` is called after each. */
 export function openObjectStore(
   connection: Connection,
   options: {

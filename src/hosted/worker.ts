@@ -20,11 +20,11 @@ let gate: ReturnType<typeof createGate> | undefined;
 const existingMarks = new Set<Mark>();
 
 /** A failed write counts until a write to the same object succeeds, a failed read until the object answers. */
-let failed:
-  | { readonly place: string; readonly failure: StorageUnavailable; readonly isRead: boolean }
+let lastFailure:
+  | { readonly key: string; readonly failure: StorageUnavailable; readonly isRead: boolean }
   | undefined;
 
-/** Forwards each request to its object. It keeps only what its objects have said, so any number of instances can run. */
+/** Forwards each request to its object. Its only state is about the objects, so any number of instances can run. */
 export class HostedService extends WorkerEntrypoint<HostedEnv> {
   async fetch(request: Request): Promise<Response> {
     const { env } = this;
@@ -36,36 +36,37 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
       if (answer !== undefined) return answer;
     }
     const answer = await toWorkerResponse(createStorelessSandbox(env), request);
-    const isHealthy = failed === undefined || url.pathname !== "/healthz" || !answer.ok;
-    return isHealthy ? answer : failedResponse(createStorelessSandbox(env), request, failed?.failure);
+    const isHealthy = lastFailure === undefined || url.pathname !== "/healthz" || !answer.ok;
+    return isHealthy ? answer : failedResponse(createStorelessSandbox(env), request, lastFailure?.failure);
   }
 
   /** The answer of the request's object, or a refusal if the object fails; undefined if there is no such object. */
   private async answerFromObject(request: Request, url: URL): Promise<Response | undefined> {
     const { env } = this;
     const { method, headers } = request;
-    let place = INDEX_NAME;
+    let key = INDEX_NAME;
     try {
-      const found = await findObject(env, url, request);
-      if (found === undefined) return undefined;
-      ({ place } = found);
-      const answer = await found.object.fetch(request);
-      if (failed?.place === place && (failed.isRead || (await found.object.hasWritten()))) failed = undefined;
+      const foundObject = await findObject(env, url, request);
+      if (foundObject === undefined) return undefined;
+      ({ key } = foundObject);
+      const answer = await foundObject.object.fetch(request);
+      if (lastFailure?.key === key && (lastFailure.isRead || (await foundObject.object.hasWritten())))
+        lastFailure = undefined;
       return answer;
     } catch (error) {
       const failure = toObjectFailure(error);
-      const isWriteFailed = failed?.place === place && !failed.isRead;
+      const isWriteFailed = lastFailure?.key === key && !lastFailure.isRead;
       if (failure instanceof StorageUnavailable)
-        failed = { place, failure, isRead: method === "GET" && !isWriteFailed };
-      // Without its body, which the object may have read.
+        lastFailure = { key, failure, isRead: method === "GET" && !isWriteFailed };
+      // The request without its body, which the object may have read.
       return failedResponse(createStorelessSandbox(env), new Request(url, { method, headers }), failure);
     }
   }
 }
 
-/** The object that answers a request, and its place among all objects. */
+/** The object that answers a request, and the object's name. */
 type FoundObject = {
-  readonly place: string;
+  readonly key: string;
   readonly object: Stub<ObjectCalls>;
 };
 
@@ -76,27 +77,27 @@ async function findObject(
   { headers }: Request,
 ): Promise<FoundObject | undefined> {
   const { STORES, INDEX } = env;
-  const place = placeOf(pathname, headers.get("authorization"));
+  const destination = placeOf(pathname, headers.get("authorization"));
   const storeAt = (mark: Mark): FoundObject => {
     const name = objectName(mark);
-    return { place: name, object: STORES.getByName(name) };
+    return { key: name, object: STORES.getByName(name) };
   };
-  switch (place.kind) {
+  switch (destination.kind) {
     case "store":
-      return (await isThere(env, place.mark)) ? storeAt(place.mark) : undefined;
+      return (await objectExists(env, destination.mark)) ? storeAt(destination.mark) : undefined;
     case "first store": {
-      const mark = await INDEX.getByName(INDEX_NAME).first();
+      const mark = await INDEX.getByName(INDEX_NAME).firstMark();
       return mark === undefined ? undefined : storeAt(mark);
     }
     case "index":
-      return { place: INDEX_NAME, object: INDEX.getByName(INDEX_NAME) };
+      return { key: INDEX_NAME, object: INDEX.getByName(INDEX_NAME) };
     case "nowhere":
       return undefined;
   }
 }
 
-/** The open-source runtime would create a database at the first request, also for an invented id. */
-async function isThere({ OBJECT_FILES }: HostedEnv, mark: Mark): Promise<boolean> {
+/** Whether a store's object exists: the open-source runtime would create a database even for an invented id. */
+async function objectExists({ OBJECT_FILES }: HostedEnv, mark: Mark): Promise<boolean> {
   if (OBJECT_FILES === undefined || existingMarks.has(mark)) return true;
   const path = `${OBJECT_CLASSES.stores}/${objectFileName("stores", objectName(mark))}`;
   const { ok } = await OBJECT_FILES.fetch(`http://objects/${path}`, { method: "HEAD" });

@@ -19,7 +19,7 @@ export type WorkerWorld = Pick<
   | "resolve"
 >;
 
-/** Everything outside a Worker. The ids and keys that this world creates contain the mark. */
+/** The world of a Worker. The ids and keys that this world creates contain the mark. */
 export function workerWorld(mark: Mark): WorkerWorld {
   return {
     now: () => Date.now(),
@@ -38,7 +38,7 @@ export function workerWorld(mark: Mark): WorkerWorld {
   };
 }
 
-/** A random mark for a new store. Another store may already have it. */
+/** A random mark for a new store. Another store may already have the same mark. */
 export function randomMark(): Mark {
   return randomBytes(4).readUInt32BE() % MARK_COUNT;
 }
@@ -57,36 +57,36 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
-/** The network does not say why: a refused address, no address and an untrusted certificate look the same. */
+/** The Worker's network gives no reasons: a refused address, no address and an untrusted certificate look the same. */
 async function send({ url, method, headers, body, ...limits }: OutboundRequest): Promise<OutboundResult> {
   const { timeoutMs, maxResponseBytes, larger } = limits;
   const signal = AbortSignal.timeout(timeoutMs);
   let isAnswered = false;
   try {
-    const sentRequest = {
+    const fetchOptions = {
       method,
       headers,
       redirect: "manual",
       signal,
       ...(body === undefined ? {} : { body }),
     } as const;
-    const answer = await fetch(url, sentRequest);
+    const answer = await fetch(url, fetchOptions);
     isAnswered = true;
-    const read = await readUpTo(answer, maxResponseBytes);
-    if (read.error !== undefined) throw read.error;
-    if (read.isCut && larger !== "cut")
+    const readBody = await readUpTo(answer, maxResponseBytes);
+    if (readBody.error !== undefined) throw readBody.error;
+    if (readBody.isCut && larger !== "cut")
       return {
         ok: false,
         failure: "bad_answer",
         message: `the answer is larger than ${maxResponseBytes} bytes`,
       };
     const { status } = answer;
-    return { ok: true, status, headers: Object.fromEntries(answer.headers), body: read.body };
+    return { ok: true, status, headers: Object.fromEntries(answer.headers), body: readBody.body };
   } catch (error) {
     if (signal.aborted)
       return { ok: false, failure: "timeout", message: `no whole answer within ${timeoutMs} ms` };
     const message = isError(error) ? error.message : String(error);
-    // The runtime reports the loss of an established connection, and a port on which nothing listens, in the same way.
+    // The runtime reports a lost connection, and a port on which nothing listens, in the same way.
     if (isAnswered || /connection lost/i.test(message))
       return { ok: false, failure: "connection_lost", message };
     return { ok: false, failure: "unreachable", message: NOT_CONNECTED };
@@ -109,10 +109,10 @@ async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<
       size += part.byteLength;
       if (size > maxBytes) break;
     }
-  } catch (thrown) {
+  } catch (streamError) {
     // A decoded body is longer than announced.
     const announcedLength = headers.has("content-encoding") ? null : headers.get("content-length");
-    if (announcedLength === null || size < Number(announcedLength)) error = thrown;
+    if (announcedLength === null || size < Number(announcedLength)) error = streamError;
   }
   const wholeBody = Buffer.concat(parts);
   return { body: wholeBody.toString("utf8", 0, maxBytes), isCut: size > maxBytes, error };

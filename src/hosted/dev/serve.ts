@@ -62,7 +62,7 @@ type RunningService = {
 /** The folder of a hosted service, and the functions that run while it is served. */
 type Purpose<Value> = {
   readonly folder: string;
-  /** Aborted when the command is stopped, also while workerd is still being fetched. */
+  /** Aborted when the command is stopped, even while workerd is still being fetched. */
   readonly stopping: AbortSignal;
   readonly announce: (ready: ReadyMessage) => Promise<void>;
   readonly use: (running: RunningService) => Promise<Value>;
@@ -70,12 +70,12 @@ type Purpose<Value> = {
 
 /** Timeout of a start, in milliseconds: at the first start npx fetches workerd. */
 const MAX_START_MS = 180_000;
-/** How often a port is chosen again because another process took it first. */
+/** Maximum number of choices of a port, if other processes take each first. */
 const MAX_DRAWS = 10;
 const CALL_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Writes are on disk before they are answered. "stopped": the command ended before the service was ready. */
+/** Serves while `use` runs. Writes are on disk before they are answered. "stopped": stopped before it was ready. */
 export async function serveHosted<Value>(
   context: HostedHost,
   options: HostedOptions,
@@ -89,8 +89,8 @@ export async function serveHosted<Value>(
   if (!secrets.ok) return secrets;
   const portCheck = await checkPortOfFirst(world, folder, options);
   if (!portCheck.ok) return portCheck;
-  const madeFolder = state.makeStateFolder(world, folder, options);
-  if (!madeFolder.ok) return madeFolder;
+  const folderResult = state.makeStateFolder(world, folder, options);
+  if (!folderResult.ok) return folderResult;
   if (world.files.exists(stateFile(folder, "database"))) return refuseOtherState(folder);
   const controlToken = secrets.value.controlToken?.value ?? state.newToken(world, "control");
   const hold = await holdFolder(world, folder, { control_token: controlToken });
@@ -113,9 +113,9 @@ export async function serveHosted<Value>(
     for (let draws = 1; ; draws += 1) {
       const port = await choosePort(context, options.port);
       if (!port.ok) return port;
-      const placedService = { ...service, port: port.value, run: hold.value.run };
-      const outcome = await serveAt(context, { service: placedService, purpose });
-      // Another process has taken the port since it was chosen: choose again, which refuses a port of `--port`.
+      const portService = { ...service, port: port.value, run: hold.value.run };
+      const outcome = await serveAt(context, { service: portService, purpose });
+      // Another process has taken the port since it was chosen. The next choice refuses a port of `--port`.
       if (outcome !== "port_taken") return outcome;
       if (draws === MAX_DRAWS) return refuseWithoutPort();
     }
@@ -141,37 +141,37 @@ async function serveAt<Value>(
   writeConfig(context, folder, service);
   const ending = new AbortController();
   let lossWatch: ReturnType<typeof watchForLoss> | undefined;
-  const { listening, ran, sawTakenPort } = runWorkerd(world, {
+  const { listening, result, sawTakenPort } = runWorkerd(world, {
     folder,
     secrets: service,
     signal: ending.signal,
   });
   try {
     const timeout = world.sleep(MAX_START_MS, AbortSignal.any([stopping, ending.signal]));
-    // Nothing is sent before: whoever else has the port would receive the token.
-    const started = await Promise.race([listening, ran, timeout]);
+    // Nothing is sent before workerd listens, because another program on the port would receive the token.
+    const startResult = await Promise.race([listening, result, timeout]);
     if (stopping.aborted) return accept("stopped");
-    if (started !== "listening") {
+    if (startResult !== "listening") {
       if (sawTakenPort()) return "port_taken";
-      return orFullDisk(world, folder, failedStart(world, started));
+      return explainFullDisk(world, folder, failedStart(world, startResult));
     }
     const outcome = await readReady(context, folder, service);
-    if (!outcome.ok) return orFullDisk(world, folder, outcome);
+    if (!outcome.ok) return explainFullDisk(world, folder, outcome);
     const { store_id, version } = outcome.value;
     state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
     lossWatch = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START);
     await purpose.announce(outcome.value);
-    const end = ran.then(() => undefined);
+    const end = result.then(() => undefined);
     return accept(await purpose.use({ ended: end, stateLost: lossWatch.failure, hold: service.folderHold }));
   } finally {
     lossWatch?.stop();
     ending.abort();
-    await ran;
+    await result;
   }
 }
 
-/** The runtime does not say that it could not write: on a disk without room, that is why the start failed. */
-function orFullDisk<Failed extends Outcome<never, HostFailure>>(
+/** The failure of a start, or of the full disk that caused it: the runtime does not report failed writes. */
+function explainFullDisk<Failed extends Outcome<never, HostFailure>>(
   { files }: Pick<World, "files">,
   folder: string,
   failure: Failed,
@@ -181,7 +181,7 @@ function orFullDisk<Failed extends Outcome<never, HostFailure>>(
   return stateFailure({ code, message: `the service could not start in ${folder}: ${sentence}`, next });
 }
 
-/** Less room than a first start needs for its databases, in bytes. */
+/** Free space that is too small for the databases of a first start, in bytes. */
 const FIRST_FILES_BYTES = 2 ** 18;
 
 /** The keys of a service. The key of a new first store is on disk before any object can create the store. */
@@ -230,9 +230,9 @@ async function readNetwork(
   const hosts = [...LOOPBACK_NAMES, ...allowTarget];
   const addresses: string[] = [];
   for (const host of hosts) {
-    const resolved = await resolveTargetHost(host, (name) => world.resolve(name), ownPort);
-    if (!resolved.ok) return usageFailure(resolved.refusal.message, "name the host of your receiver");
-    addresses.push(...resolved.value);
+    const resolution = await resolveTargetHost(host, (name) => world.resolve(name), ownPort);
+    if (!resolution.ok) return usageFailure(resolution.refusal.message, "name the host of your receiver");
+    addresses.push(...resolution.value);
   }
   return accept({ hosts, addresses });
 }
@@ -260,17 +260,17 @@ function writeConfig(
   world.files.write(stateFile(folder, "workerdConfig"), config);
 }
 
-function failedStart(world: HostedHost["world"], end: ShellResult | void): Outcome<never, HostFailure> {
-  const endText = end === undefined ? "did not answer" : `ended with ${end.exitCode ?? end.ending}`;
-  const untrusted = whyProjectUntrusted(world);
-  const install =
-    untrusted === undefined
+function failedStart(world: HostedHost["world"], result: ShellResult | void): Outcome<never, HostFailure> {
+  const endText = result === undefined ? "did not answer" : `ended with ${result.exitCode ?? result.ending}`;
+  const untrustedReason = whyProjectUntrusted(world);
+  const installText =
+    untrustedReason === undefined
       ? `to install workerd in this project: npm install --save-dev --save-exact workerd@${WORKERD_VERSION}`
-      : `the workerd of this project is not run, because ${untrusted}: correct that first`;
+      : `the workerd of this project is not run, because ${untrustedReason}: correct that first`;
   return stateFailure({
     code: "workerd_unavailable",
     message: `workerd ${WORKERD_VERSION}, which runs the service, ${endText}`,
-    next: `read sandbox.log in the state folder; ${install}`,
+    next: `read sandbox.log in the state folder; ${installText}`,
   });
 }
 
@@ -284,8 +284,8 @@ async function readReady(
   const storeList = await call(context, service, "/stores");
   if (!storeList.ok) return storeList;
   const isNew = Array.isArray(storeList.value["stores"]) && storeList.value["stores"].length === 0;
-  const madeStore = isNew ? await call(context, service, "/stores", {}) : storeList;
-  if (!madeStore.ok) return madeStore;
+  const createdStore = isNew ? await call(context, service, "/stores", {}) : storeList;
+  if (!createdStore.ok) return createdStore;
   const answer = await call(context, service, "/sandbox");
   if (!answer.ok) return answer;
   const description = parseDescription({ data: answer.value });
@@ -299,7 +299,7 @@ async function readReady(
   );
 }
 
-/** Calls an operation of the service. Its refusal is a failure of the start, not of this program. */
+/** Calls an operation of the service. A refusal of the service is a failure of the start, not of this program. */
 async function call(
   { world }: Host,
   { port, controlToken }: Service,
@@ -314,9 +314,9 @@ async function call(
     timeoutMs: CALL_MS,
     maxResponseBytes: MAX_ANSWER_BYTES,
   });
-  const read = answer.ok ? parseJson(answer.body) : undefined;
-  if (isRecord(read) && isRecord(read["data"])) return accept(read["data"]);
-  const error = isRecord(read) && isRecord(read["error"]) ? read["error"] : {};
+  const answerBody = answer.ok ? parseJson(answer.body) : undefined;
+  if (isRecord(answerBody) && isRecord(answerBody["data"])) return accept(answerBody["data"]);
+  const error = isRecord(answerBody) && isRecord(answerBody["error"]) ? answerBody["error"] : {};
   const { code, message } = error;
   const text = typeof message === "string" ? message : answer.ok ? `status ${answer.status}` : answer.message;
   return stateFailure({

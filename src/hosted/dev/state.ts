@@ -1,5 +1,5 @@
-// Decides from the files of a hosted service whether a start is its first one, and refuses a state that has lost a
-// part. The databases: store/object-files.ts; the same checks of a sandbox: host/state.ts.
+// Decides from the files of a hosted service whether a start is its first, and refuses a state that has lost a part.
+// The databases: store/object-files.ts; the same checks for a sandbox: host/state.ts.
 import type { Hold } from "../../core/webhook/hold.ts";
 import { join } from "node:path";
 import type { FirstStore } from "../shared/settings.ts";
@@ -40,7 +40,7 @@ export type HostedState = {
   readonly credentials: Credentials | undefined;
 };
 
-const ALARMS = "metadata.sqlite";
+const ALARM_FILE = "metadata.sqlite";
 
 export const START = "checkout hosted dev";
 
@@ -53,14 +53,14 @@ export function readHostedState(world: StateWorld, folder: string): Outcome<Host
   const knownCredentials = credentials.value;
   const index = readIndex(world, folder, knownCredentials);
   if (!index.ok) return index;
-  const stateFacts = { credentials: knownCredentials, index: index.value, stores: storeFiles(world, folder) };
-  const stage = stageOf(stateFacts);
-  const lostCheck = stage === "filled" ? findLost(world, folder, stateFacts) : accept(undefined);
+  const stateFiles = { credentials: knownCredentials, index: index.value, stores: storeFiles(world, folder) };
+  const stage = stageOf(stateFiles);
+  const lostCheck = stage === "filled" ? findLostPart(world, folder, stateFiles) : accept(undefined);
   if (!lostCheck.ok) return lostCheck;
   const masterKey =
     stage === "new" ? accept(undefined) : state.readOrCreateMasterKey(world, folder, "filled");
   if (!masterKey.ok) return masterKey;
-  const hasDatabases = stateFacts.index !== undefined || stateFacts.stores.length > 0;
+  const hasDatabases = stateFiles.index !== undefined || stateFiles.stores.length > 0;
   return accept({ stage, hasDatabases, home: index.value?.home, credentials: knownCredentials });
 }
 
@@ -75,7 +75,7 @@ export function holdOfState(
     : (holdElsewhere(home, path, START) ?? null);
 }
 
-/** Its key is on disk before the store is created: a killed start continues with the same id and key. */
+/** Writes the first store's key before the store is created: after a kill, the next start uses the same id and key. */
 export function keepFirstStore(
   world: StateWorld,
   folder: string,
@@ -92,7 +92,7 @@ export function keepFirstStore(
   return { id, apiKey };
 }
 
-/** Records that the first store exists: from now on, a state without it has lost it. */
+/** Records that the first store exists: from now on, a state without it is refused. */
 export function confirmFirstStore(
   world: StateWorld,
   folder: string,
@@ -103,7 +103,7 @@ export function confirmFirstStore(
   return keptCredentials;
 }
 
-type Found = {
+type StateFiles = {
   readonly credentials: Credentials | undefined;
   /** Undefined if there is no index, or an index without tables. */
   readonly index: IndexRecord | undefined;
@@ -111,7 +111,7 @@ type Found = {
 };
 
 /** Filled if `credentials.json` records a completed start, or, without that file, if any store exists. */
-function stageOf({ credentials, index, stores }: Found): HostedState["stage"] {
+function stageOf({ credentials, index, stores }: StateFiles): HostedState["stage"] {
   if (credentials !== undefined) return credentials.ready === false ? "unready" : "filled";
   return stores.length > 0 || (index?.storeIds.length ?? 0) > 0 ? "filled" : "new";
 }
@@ -119,7 +119,7 @@ function stageOf({ credentials, index, stores }: Found): HostedState["stage"] {
 function storeFiles({ files }: Pick<StateWorld, "files">, folder: string): readonly string[] {
   const stores = join(stateFile(folder, "objects"), OBJECT_CLASSES.stores);
   const names = files.exists(stores) ? files.list(stores) : [];
-  return names.filter((name) => name.endsWith(".sqlite") && name !== ALARMS);
+  return names.filter((name) => name.endsWith(".sqlite") && name !== ALARM_FILE);
 }
 
 function readIndex(
@@ -129,39 +129,42 @@ function readIndex(
 ): Outcome<IndexRecord | undefined, HostFailure> {
   const path = indexPath(folder);
   if (!world.files.exists(path)) return accept(undefined);
-  const read = readIndexFile(path, optionsOf(world));
+  const indexResult = readIndexFile(path, optionsOf(world));
   const wasReady = credentials !== undefined && credentials.ready !== false;
-  // A first start that is killed can leave the file that its runtime has opened without a byte.
-  if (!read.ok && read.refusal.reason === "zero_bytes" && !wasReady) return accept(undefined);
-  return fromFile(path, read);
+  // A first start that is killed can leave an empty file.
+  if (!indexResult.ok && indexResult.refusal.reason === "zero_bytes" && !wasReady) return accept(undefined);
+  return fromFile(path, indexResult);
 }
 
 /** Refuses a state that lacks a store which it names, or the alarms of its stores. */
-function findLost(
+function findLostPart(
   world: StateWorld,
   folder: string,
-  { credentials, index }: Pick<Found, "credentials" | "index">,
+  { credentials, index }: Pick<StateFiles, "credentials" | "index">,
 ): Outcome<void, HostFailure> {
   const keptIds = Object.keys(credentials?.stores ?? {});
   const isKnown = keptIds.length === 0 || keptIds.some((id) => index?.storeIds.includes(id));
   if (index === undefined || index.storeIds.length === 0 || !isKnown)
     return refuseLost(world, indexPath(folder), {
-      holds: `the list of all stores${keptIds[0] === undefined ? "" : `, with store ${printable(keptIds[0])}`}`,
-      because: credentials === undefined ? "databases of stores" : stateFile(folder, "credentials"),
+      content: `the list of all stores${keptIds[0] === undefined ? "" : `, with store ${printable(keptIds[0])}`}`,
+      reference: credentials === undefined ? "databases of stores" : stateFile(folder, "credentials"),
     });
   for (const id of index.storeIds) {
     const path = storePath(folder, id);
-    const read = readPart(world, path, () => isStoreInFile(path, id, optionsOf(world)));
-    if (!read.ok) return read;
-    if (!read.value)
-      return refuseLost(world, path, { holds: `store ${printable(id)}`, because: indexPath(folder) });
+    const isInFile = readPart(world, path, () => isStoreInFile(path, id, optionsOf(world)));
+    if (!isInFile.ok) return isInFile;
+    if (!isInFile.value)
+      return refuseLost(world, path, { content: `store ${printable(id)}`, reference: indexPath(folder) });
   }
   for (const objectClass of Object.values(OBJECT_CLASSES)) {
-    const path = join(stateFile(folder, "objects"), objectClass, ALARMS);
-    const read = readPart(world, path, () => isAlarmFile(path, optionsOf(world)));
-    if (!read.ok) return read;
-    if (!read.value)
-      return refuseLost(world, path, { holds: "the times of due deliveries", because: indexPath(folder) });
+    const path = join(stateFile(folder, "objects"), objectClass, ALARM_FILE);
+    const isInFile = readPart(world, path, () => isAlarmFile(path, optionsOf(world)));
+    if (!isInFile.ok) return isInFile;
+    if (!isInFile.value)
+      return refuseLost(world, path, {
+        content: "the times of due deliveries",
+        reference: indexPath(folder),
+      });
   }
   return accept(undefined);
 }
@@ -175,20 +178,20 @@ function readPart(
   return files.exists(path) ? fromFile(path, read()) : accept(false);
 }
 
-function fromFile<Value>(path: string, read: Outcome<Value, FileRefusal>): Outcome<Value, HostFailure> {
-  if (read.ok) return read;
-  return { ok: false, refusal: { ...fileFailure("database", read.refusal), next: restoreText(path) } };
+function fromFile<Value>(path: string, result: Outcome<Value, FileRefusal>): Outcome<Value, HostFailure> {
+  if (result.ok) return result;
+  return { ok: false, refusal: { ...fileFailure("database", result.refusal), next: restoreText(path) } };
 }
 
 function refuseLost(
   { files }: Pick<StateWorld, "files">,
   path: string,
-  { holds, because }: { readonly holds: string; readonly because: string },
+  { content, reference }: { readonly content: string; readonly reference: string },
 ): Outcome<never, HostFailure> {
-  const stateText = files.exists(path) ? `does not contain ${holds}` : `is missing: it contains ${holds}`;
+  const stateText = files.exists(path) ? `does not contain ${content}` : `is missing: it contains ${content}`;
   return stateFailure({
     code: "state_file_missing",
-    message: `${path} ${stateText}, to which ${because} belongs; nothing was created or overwritten`,
+    message: `${path} ${stateText}, to which ${reference} belongs; nothing was created or overwritten`,
     next: restoreText(path),
   });
 }
@@ -212,7 +215,7 @@ function storePath(folder: string, id: string): string {
   return join(stateFile(folder, "objects"), OBJECT_CLASSES.stores, objectFileName("stores", name));
 }
 
-/** The runtime would follow a link out of the folder, and read another user's rows. */
+/** Refuses links, and files of other users: the runtime would follow a link and read another user's rows. */
 function checkObjectFiles({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const objects = stateFile(folder, "objects");
   if (!files.exists(objects)) return accept(undefined);

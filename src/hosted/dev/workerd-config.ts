@@ -27,8 +27,8 @@ type WorkerdOptions = {
 
 /** workerd checks each connection after the look-up. Of two blocks with an address, the smaller one decides. */
 export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOptions): string {
-  const allow = ["public", ...allowAddresses.map(blockOf)].map(quoteText).join(", ");
-  const deny = deniedBlocks().map(quoteText).join(", ");
+  const allowList = ["public", ...allowAddresses.map(blockOf)].map(quoteText).join(", ");
+  const denyList = deniedBlocks().map(quoteText).join(", ");
   const secrets = Object.entries(SECRET_BINDINGS).map(
     ([name, variable]) => `    ( name = "${name}", fromEnvironment = "${variable}" ),`,
   );
@@ -37,7 +37,7 @@ export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOpti
 const config :Workerd.Config = (
   services = [
     ( name = "checkout", worker = .checkout ),
-    ( name = "internet", network = ( allow = [${allow}], deny = [${deny}], tlsOptions = ( trustBrowserCas = true ) ) ),
+    ( name = "internet", network = ( allow = [${allowList}], deny = [${denyList}], tlsOptions = ( trustBrowserCas = true ) ) ),
     ( name = "objects", disk = ( path = ${quoteText(objects)}, writable = true ) ),
     ( name = "object-files", disk = ( path = ${quoteText(objects)} ) ),
   ],

@@ -21,15 +21,15 @@ type ProgramWorld = Pick<World, "files" | "cwd" | "packageFolder">;
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const KEPT_OUTPUT_BYTES = 4096;
 /** The control message of workerd when a socket is open. */
-const LISTENING = '{"event":"listen"';
-/** The start of its message on stderr when a socket could not be opened. */
-const SOCKET_FAILED = 'Socket "http":';
+const LISTENING_MESSAGE = '{"event":"listen"';
+/** The beginning of workerd's message on stderr when a socket could not be opened. */
+const SOCKET_FAILURE = 'Socket "http":';
 
 type Workerd = {
   /** Resolves when this workerd, and no other program, has opened the port of its configuration. */
   readonly listening: Promise<"listening">;
-  readonly ran: Promise<ShellResult>;
-  /** Whether it ended because another program has the port. */
+  readonly result: Promise<ShellResult>;
+  /** Whether workerd ended because another program has the port. */
   readonly sawTakenPort: () => boolean;
 };
 
@@ -48,12 +48,12 @@ export function runWorkerd(
   const [config, log] = [stateFile(folder, "workerdConfig"), logFile].map((path) => quote(path));
   const program = findWorkerd(world) ?? npxCommand(folder);
   const listening = Promise.withResolvers<"listening">();
-  let heard = "";
+  let output = "";
   const command = world.run({
     commandLine: `${program} serve ${config} --control-fd=1 2>> ${log}`,
     onOutput: (text) => {
-      heard = (heard + text).slice(-KEPT_OUTPUT_BYTES);
-      if (heard.includes(LISTENING)) listening.resolve("listening");
+      output = (output + text).slice(-KEPT_OUTPUT_BYTES);
+      if (output.includes(LISTENING_MESSAGE)) listening.resolve("listening");
     },
     env: {
       [SECRET_BINDINGS.CONTROL_TOKEN]: secrets.controlToken,
@@ -66,29 +66,31 @@ export function runWorkerd(
     signal,
   });
   const sawTakenPort = (): boolean =>
-    Buffer.from(files.readFrom(logFile, logSize)?.bytes ?? []).includes(SOCKET_FAILED);
-  return { listening: listening.promise, ran: command, sawTakenPort };
+    Buffer.from(files.readFrom(logFile, logSize)?.bytes ?? []).includes(SOCKET_FAILURE);
+  return { listening: listening.promise, result: command, sawTakenPort };
 }
 
-/** It gets the tokens of the service: from this program's packages, or the project's if they are this user's. */
+/** Finds workerd, which gets tokens, in this program's packages, or in the project's if only this user can change them. */
 function findWorkerd(world: ProgramWorld): string | undefined {
   const { files } = world;
   const folder = world.packageFolder();
   const folders = folder === undefined ? [] : [join(folder, "node_modules"), dirname(folder)];
-  const home = folders.filter((one) => basename(one) === "node_modules").find((one) => workerdIn(files, one));
+  const ownModules = folders
+    .filter((candidate) => basename(candidate) === "node_modules")
+    .find((candidate) => workerdIn(files, candidate));
   const project = projectOf(world);
   const modules =
-    home ??
+    ownModules ??
     (project && untrustedPath(files, project) === undefined ? join(project, "node_modules") : undefined);
   return modules && workerdIn(files, modules);
 }
 
-/** Undefined if the project has none, or if one is run. */
+/** Why the project's workerd is not run; undefined if the project has none, or if a workerd was found. */
 export function whyProjectUntrusted(world: ProgramWorld): string | undefined {
   const project = projectOf(world);
   if (project === undefined || findWorkerd(world) !== undefined) return undefined;
-  const isThere = workerdIn(world.files, join(project, "node_modules")) !== undefined;
-  return isThere ? untrustedPath(world.files, project) : undefined;
+  const isInstalled = workerdIn(world.files, join(project, "node_modules")) !== undefined;
+  return isInstalled ? untrustedPath(world.files, project) : undefined;
 }
 
 /** The nearest folder upwards that has a package.json; undefined if there is none. */
@@ -128,7 +130,7 @@ function untrustedPath(files: World["files"], project: string): string | undefin
   return undefined;
 }
 
-/** Runs workerd from the state folder, which is closed to others; no script of a package runs with the tokens. */
+/** The command to run workerd from the state folder, which is closed to others, without scripts of packages. */
 function npxCommand(folder: string): string {
   return `npx --yes --ignore-scripts --prefix ${quote(folder)} workerd@${WORKERD_VERSION}`;
 }

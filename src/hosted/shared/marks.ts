@@ -20,7 +20,7 @@ export function objectName(mark: Mark): string {
   return mark.toString(16).padStart(7, "0");
 }
 
-/** The first 26 random bits of v7 are the mark. The last 8 characters stay random, for short ids. */
+/** A UUID v7 whose first 26 random bits are the mark. The last 8 characters stay random, for short ids. */
 export function markedUuid(mark: Mark, milliseconds: number, random: Uint8Array): string {
   const time = milliseconds.toString(16).padStart(12, "0");
   const high = (mark >>> 14).toString(16).padStart(3, "0");
@@ -54,7 +54,7 @@ export const OBJECT_CLASSES = { stores: "stores", index: "index" } as const;
 
 export const INDEX_NAME = "index";
 
-/** The runtime derives it from class and name: the host finds the database of a store without the runtime. */
+/** The file name that the runtime derives from class and name, so that the host finds the database of a store. */
 export function objectFileName(objectClass: keyof typeof OBJECT_CLASSES, name: string): string {
   const key = createHash("sha256").update(OBJECT_CLASSES[objectClass]).digest();
   const halfDigest = (text: string | Buffer): Buffer =>

@@ -16,7 +16,7 @@ export type HostedSettings = {
   readonly home: string | null;
   /** Why nothing is delivered from the state; null if events are delivered. */
   readonly folderHold: Hold | null;
-  /** The log of the runtime; null on a platform, which keeps its own. */
+  /** The log of the runtime; null on a platform, which keeps its own log. */
   readonly logFile: string | null;
   /** The id of the process that runs the service; 0 on a platform. */
   readonly pid: number;
