@@ -8,15 +8,15 @@ import { clientFor } from "./proxy.ts";
 const EXAMINATION_MS = 2000;
 
 /** Maximum number of URLs whose handshakes are remembered. */
-const MAX_REMEMBERED = 256;
+const MAX_HANDSHAKES = 256;
 
-/** Whether the address that closed a URL's last connection answered a handshake, by the URL. */
+/** By URL: whether the address that closed the URL's last connection answered a TLS handshake. */
 const handshakes = new Map<string, { readonly address: string; readonly answered: Promise<boolean> }>();
 
 /**
  * More facts about the result of a request to this machine, from a second connection: whether the loopback address of
- * the other family accepts connections, and whether the port answers a TLS handshake. A server of plain http takes a
- * handshake for a broken request, so that there is one only until the URL's next result that is not a closed connection.
+ * the other family accepts connections, and whether the port answers a TLS handshake. To a server of plain http a
+ * handshake is a broken request, so it is repeated only after the URL had another result than a closed connection.
  */
 export async function examineResult(
   { url, addresses }: Pick<OutboundRequest, "url" | "addresses">,
@@ -32,7 +32,7 @@ export async function examineResult(
   const portNumber = Number(port === "" ? (isTls ? 443 : 80) : port);
   if (facts?.fault === "refused") {
     const otherAddress = otherLoopback(addresses ?? []);
-    if (otherAddress === undefined || !(await accepts(otherAddress, portNumber, signal))) return {};
+    if (otherAddress === undefined || !(await acceptsConnection(otherAddress, portNumber, signal))) return {};
     return { facts: { ...facts, elsewhere: otherAddress } };
   }
   const mayExpectTls = facts?.fault === "closed" && !isTls && result.onKept !== true;
@@ -48,8 +48,8 @@ export async function examineResult(
 }
 
 function remember(url: string, handshake: NonNullable<ReturnType<typeof handshakes.get>>): void {
-  const [oldestAddress] = handshakes.keys();
-  if (oldestAddress !== undefined && handshakes.size >= MAX_REMEMBERED) handshakes.delete(oldestAddress);
+  const [oldestUrl] = handshakes.keys();
+  if (oldestUrl !== undefined && handshakes.size >= MAX_HANDSHAKES) handshakes.delete(oldestUrl);
   handshakes.set(url, handshake);
 }
 
@@ -62,7 +62,7 @@ function otherLoopback(triedAddresses: readonly string[]): "127.0.0.1" | "::1" |
   return triedAddresses.some((triedAddress) => triedAddress.startsWith("127.")) ? undefined : "127.0.0.1";
 }
 
-function accepts(host: string, port: number, signal: AbortSignal): Promise<boolean> {
+function acceptsConnection(host: string, port: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: EXAMINATION_MS, signal });
     const end = (isAccepted: boolean): void => {

@@ -6,14 +6,14 @@ import type { OutboundResult } from "../world.ts";
 /** Why there is no whole answer. */
 export type Failure = Extract<OutboundResult, { ok: false }>;
 
-/** How far a request came before its connection failed. */
+/** How far a request got before its connection failed. */
 export type Progress = {
   readonly isTls: boolean;
   /** Whether there was a TCP connection. */
   readonly isOpen: boolean;
   /** Whether the request could be sent: with TLS, only after the handshake. */
   readonly isConnected: boolean;
-  /** The bytes that came. */
+  /** Number of received bytes. */
   readonly receivedBytes: number;
 };
 
@@ -33,7 +33,7 @@ export function describeFailure(error: NodeError, progress: Progress): Failure {
   return { ok: false, failure, message, facts };
 }
 
-/** The fault of a request that was aborted, by how far it had come. */
+/** The fault of an aborted request, by its progress. */
 function pendingFault({ isTls, isOpen, isConnected, receivedBytes }: Progress): ConnectionFault {
   if (!isOpen) return "no_connection";
   if (isTls && !isConnected) return "tls_silent";
@@ -42,10 +42,10 @@ function pendingFault({ isTls, isOpen, isConnected, receivedBytes }: Progress): 
 
 function factsOf(error: NodeError, progress: Progress): AttemptFacts {
   if (error.name === "AbortError") return { fault: pendingFault(progress) };
-  const [reason = error] = error.errors ?? [];
-  const { code = "" } = reason;
+  const [firstError = error] = error.errors ?? [];
+  const { code = "" } = firstError;
   if (code.startsWith("HPE_")) return parserFacts(code, error.rawPacket ?? new Uint8Array());
-  const fault = systemFault(reason, code, progress);
+  const fault = systemFault(firstError, code, progress);
   return fault === undefined ? {} : { fault };
 }
 
@@ -94,12 +94,12 @@ function systemFault(
   code: string,
   { isTls, isOpen, isConnected, receivedBytes }: Progress,
 ): ConnectionFault | undefined {
-  const certificate = CERTIFICATE_FAULTS.get(code);
-  if (certificate !== undefined) return certificate;
+  const certificateFault = CERTIFICATE_FAULTS.get(code);
+  if (certificateFault !== undefined) return certificateFault;
   const reason = tlsReason(error.message);
   if (reason !== undefined || code.startsWith("ERR_SSL_") || code === "EPROTO") {
-    const texts = `${code} ${(reason ?? "").toUpperCase().replaceAll(" ", "_")}`;
-    return HANDSHAKE_FAULTS.find(([pattern]) => pattern.test(texts))?.[1] ?? "tls_failed";
+    const codeText = `${code} ${(reason ?? "").toUpperCase().replaceAll(" ", "_")}`;
+    return HANDSHAKE_FAULTS.find(([pattern]) => pattern.test(codeText))?.[1] ?? "tls_failed";
   }
   if (code === "ECONNRESET" || code === "EPIPE") {
     if (isTls && isOpen && !isConnected) return "tls_closed";
@@ -110,12 +110,12 @@ function systemFault(
   return isTls && isOpen && !isConnected ? "tls_failed" : "intercepted";
 }
 
-/** The facts of bytes that the parser of HTTP refused. */
+/** The facts about bytes that Node's HTTP parser refused. */
 function parserFacts(code: string, packet: Uint8Array): AttemptFacts {
   if (code === "HPE_HEADER_OVERFLOW") return { fault: "head_too_large" };
   const bytes = Buffer.from(packet);
   const beginning = bytes.toString("latin1", 0, SHOWN_BYTES);
-  // A TLS record: an alert.
+  // A TLS record with an alert.
   if (bytes[0] === 0x15 && bytes[1] === 0x03) return { fault: "expects_tls" };
   // A frame of HTTP/2: SETTINGS on stream 0.
   if (bytes[3] === 0x04 && bytes.subarray(5, 9).equals(Buffer.alloc(4)) && bytes.length >= 9)
@@ -123,7 +123,7 @@ function parserFacts(code: string, packet: Uint8Array): AttemptFacts {
   return beginning.startsWith("HTTP/1.") ? { fault: "invalid_head" } : { fault: "not_http", beginning };
 }
 
-/** How many bytes of an answer that is not HTTP are kept. */
+/** Number of bytes that are kept of an answer that is not HTTP. */
 const SHOWN_BYTES = 40;
 
 function textOf(error: NodeError): string {

@@ -9,8 +9,8 @@ type FetchOptions = {
   readonly limits: Partial<ServerLimits>;
   /** The original request, whose signal aborts the answer. Default: the request itself. */
   readonly original?: Request;
-  /** Resolves when a body is late; undefined once the signal is aborted. Default: a body may take any time. */
-  readonly whenLate?: (read: AbortSignal) => Promise<void>;
+  /** Resolves when a body is late, or once the signal is aborted. Default: a body may take any time. */
+  readonly whenLate?: (signal: AbortSignal) => Promise<void>;
   /** Whether a whole answer is streamed, so that an abort ends its body; otherwise it has a length. Default: true. */
   readonly isStreamed?: boolean;
 };
@@ -55,12 +55,12 @@ async function responseTo(
     throw new TypeError("fetch failed", { cause: new Error("the connection was closed without an answer") });
   const { status, headers } = answer;
   // An empty text would get a Content-Type of its own.
-  const hasNone = !isStreamed && isWholeBody(answer.body) && answer.body.length === 0;
-  const isEmpty = BODILESS_STATUSES.has(status) || method === "HEAD" || hasNone;
+  const isEmptyText = !isStreamed && isWholeBody(answer.body) && answer.body.length === 0;
+  const isEmpty = BODILESS_STATUSES.has(status) || method === "HEAD" || isEmptyText;
   return new Response(isEmpty ? null : bodyOf(answer.body, { original, isStreamed }), { status, headers });
 }
 
-/** The request is referenced meanwhile: its signal receives no abort after garbage collection. */
+/** The result of work, unless the request is aborted. Keeps a reference: a collected request receives no abort. */
 async function unlessAborted<Value>(request: Request, work: Value | Promise<Value>): Promise<Value> {
   const abortion = Promise.withResolvers<never>();
   const abort = (): void => abortion.reject(request.signal.reason);
@@ -78,12 +78,12 @@ async function readBody(
 ): Promise<Outcome<Uint8Array>> {
   if (body === null) return accept(new Uint8Array());
   const reader = body.getReader();
-  const answerDone = new AbortController();
-  const lateAnswer = whenLate(answerDone.signal).then(() => undefined);
+  const bodyDone = new AbortController();
+  const lateBody = whenLate(bodyDone.signal).then(() => undefined);
   const parts: Uint8Array<ArrayBuffer>[] = [];
   try {
     for (let size = 0; size <= maxBytes;) {
-      const part = await Promise.race([reader.read(), lateAnswer]);
+      const part = await Promise.race([reader.read(), lateBody]);
       if (part === undefined) return { ok: false, refusal: LATE_REQUEST_ERROR };
       if (part.done) return accept(Buffer.concat(parts));
       size += part.value.byteLength;
@@ -91,7 +91,7 @@ async function readBody(
     }
     return { ok: false, refusal: bodyTooLargeError(maxBytes) };
   } finally {
-    answerDone.abort();
+    bodyDone.abort();
     // The rest of a refused body is not read; the body's own failure has already been thrown.
     reader.cancel().catch(() => undefined);
   }
@@ -101,7 +101,7 @@ function pendingForever(): Promise<void> {
   return new Promise(() => undefined);
 }
 
-/** Ends when its reader cancels it. An incomplete body fails like the body of `fetch`. */
+/** The body of a Response; its reader can cancel it. An incomplete body fails like the body of `fetch`. */
 function bodyOf(
   body: HttpBody,
   { original, isStreamed }: Required<Pick<FetchOptions, "original" | "isStreamed">>,

@@ -1,4 +1,4 @@
-// Refuses requests from elsewhere. Names and addresses: `hostsOf` in sandbox/sandbox.ts. Proxies:
+// Refuses requests for other hosts or from other sites. Allowed names: `hostsOf` in sandbox/sandbox.ts. Proxies:
 // core/network/proxy.ts, web/proxy.ts.
 import { checkHost, type AllowedHosts } from "../core/loopback.ts";
 import { hostHeaders } from "../core/network/public-url.ts";
@@ -15,9 +15,12 @@ import { headerLines } from "./http.ts";
  */
 export function guardRequest(
   request: HttpRequest,
-  { here, outside }: { readonly here: AllowedHosts; readonly outside: AllowedHosts },
+  { here: localHosts, outside: remoteHosts }: { readonly here: AllowedHosts; readonly outside: AllowedHosts },
 ): Outcome<void> {
-  const host = checkHost(headerLines(request, "host"), request.fromOutside === true ? outside : here);
+  const host = checkHost(
+    headerLines(request, "host"),
+    request.fromOutside === true ? remoteHosts : localHosts,
+  );
   if (!host.ok) return host;
   if (request.method === "CONNECT") {
     return refuseFact("not_a_proxy", {}, { allow: "GET, POST" });

@@ -25,15 +25,15 @@ const JOINER =
   /(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])([\u200c\u200d])(?=[\p{L}\p{Extended_Pictographic}])/u;
 
 /**
- * Markup with its values filled in: `html`<p>${text}</p>``. Every string becomes text, also inside a quoted attribute,
+ * Markup with its values filled in: `html`<p>${text}</p>``. Every string becomes text, even inside a quoted attribute,
  * with control, bidi and invisible characters visible as `\u{…}` (decision 40). Unlike on a terminal, a line break
  * becomes a space, and a joiner between letters or emoji is kept.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly (Text | readonly Html[])[]): Html {
   return (language) => {
-    const filledParts = escaped(parts, ...values.map((value) => fillIn(value, language)));
-    if (filledParts instanceof Promise) throw new Error("markup is made of values, never of promises");
-    return filledParts;
+    const markup = escaped(parts, ...values.map((value) => fillIn(value, language)));
+    if (markup instanceof Promise) throw new Error("markup is made of values, never of promises");
+    return markup;
   };
 }
 
@@ -48,7 +48,7 @@ export function knownText<Name extends string>(texts: Readonly<Record<Name, Word
 }
 
 export function joinTexts(texts: readonly Text[]): Html {
-  return html`${texts.map((text, at) => html`${at === 0 ? "" : COMMA}${text}`)}`;
+  return html`${texts.map((text, index) => html`${index === 0 ? "" : COMMA}${text}`)}`;
 }
 
 function fillIn(value: Text | readonly Html[], language: Language): string | readonly Markup[] {

@@ -13,7 +13,7 @@ export function headerLines(
   return values;
 }
 
-/** The hosts of `X-Forwarded-Host` and `Forwarded` (RFC 7239), in lower case. A malformed one matches no host. */
+/** The hosts of `X-Forwarded-Host` and `Forwarded` (RFC 7239), in lower case. A malformed header matches no host. */
 export function readForwardedHosts(request: Pick<HttpRequest, "rawHeaders">): string[] {
   const names = headerLines(request, "x-forwarded-host").flatMap((line) => line.split(","));
   const hosts = headerLines(request, "forwarded").flatMap(hostsOfForwarded);
@@ -38,15 +38,15 @@ function hostsOfForwarded(line: string): string[] {
 
 /** The path and the query of a request target in origin form: `/v1/orders?a=1`. */
 export function splitTarget(target: string): { readonly path: string; readonly query: string } {
-  const mark = target.indexOf("?");
-  return mark === -1
+  const queryStart = target.indexOf("?");
+  return queryStart === -1
     ? { path: target, query: "" }
-    : { path: target.slice(0, mark), query: target.slice(mark + 1) };
+    : { path: target.slice(0, queryStart), query: target.slice(queryStart + 1) };
 }
 
 const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
 
-/** The Host becomes the URI's (RFC 9112, section 3.2.2); a missing Host is not added, a duplicate is kept. */
+/** Replaces the Host by the URI's (RFC 9112, section 3.2.2); a missing Host is not added, a duplicate is kept. */
 export function toOriginForm(request: HttpRequest): HttpRequest {
   if (request.target.startsWith("/")) return request;
   const [, host, tail = ""] = ABSOLUTE_FORM.exec(request.target) ?? [];

@@ -25,11 +25,11 @@ export function languageOf(request: HttpRequest): Language {
 export function parsePreferredLanguage(acceptLanguage: string): Language {
   for (const { type, q } of parseAccept(acceptLanguage)) {
     const [primary = ""] = type.toLowerCase().split("-");
-    if (q > 0 && isOurs(primary)) return primary;
+    if (q > 0 && isSupported(primary)) return primary;
   }
   return "en";
 }
 
-function isOurs(primary: string): primary is Language {
+function isSupported(primary: string): primary is Language {
   return Object.hasOwn(LANGUAGE_TAGS, primary);
 }

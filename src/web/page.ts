@@ -7,7 +7,7 @@ import type { Html } from "./html.ts";
 import type { Language } from "../core/language.ts";
 import { tagOf } from "./language.ts";
 
-/** Only from and to its own origin, no frames, no inline script, no inline style (decision 40). */
+/** Allows only the page's own origin, and no frames, inline scripts or inline styles (decision 40). */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

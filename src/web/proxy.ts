@@ -7,13 +7,13 @@ type Tunnel =
   | { readonly ok: true; readonly socket: Socket }
   | { readonly ok: false; readonly error: NodeJS.ErrnoException };
 
-/** `signal` ends the wait, unlike with Node's own proxy agent (RFC 9110 9.3.6, decision 80). */
+/** Opens a tunnel. `signal` ends the wait, unlike with Node's own proxy agent (RFC 9110 9.3.6, decision 80). */
 export async function openTunnel(proxy: string, url: string, signal: AbortSignal): Promise<Tunnel> {
   const { hostname, port } = new URL(url);
   const target = `${hostname}:${port === "" ? "443" : port}`;
   const { request } = await clientFor(proxy);
   const headers = { Host: target, ...authorizationOf(proxy) };
-  // Without user name and password, which Node would send in an Authorization header.
+  // The URL has no user name and password, which Node would send in an Authorization header.
   const connectRequest = request(displayProxy(proxy), {
     method: "CONNECT",
     path: target,
@@ -70,7 +70,7 @@ export function clientFor(url: string): Promise<typeof import("node:https") | ty
   return (modules.http ??= import("node:http"));
 }
 
-/** A cache: in the bundle, each import copies all exports of the module, which takes 25 µs per delivery. */
+/** A cache, because in the bundle each import copies all exports of the module, which takes 25 µs per delivery. */
 const modules: { https?: Promise<typeof import("node:https")>; http?: Promise<typeof import("node:http")> } =
   {};
 

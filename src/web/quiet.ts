@@ -1,7 +1,7 @@
 import type { Service, World } from "../world.ts";
 import { headerLines } from "./http.ts";
 
-/** `quiet` is called once after each period of requests. Conditional ones do not count: open pages keep asking. */
+/** Calls `quiet` once after each period of requests. Conditional requests do not count: open pages keep polling. */
 export function watchForQuiet(
   service: Service,
   {
@@ -13,10 +13,10 @@ export function watchForQuiet(
 ): Service {
   let lastAt = 0;
   let isWatching = false;
-  const look = (): void => {
+  const check = (): void => {
     const leftMs = lastAt + quietMs - monotonic();
     isWatching = leftMs > 0;
-    if (isWatching) after(leftMs, look);
+    if (isWatching) after(leftMs, check);
     else quiet();
   };
   return {
@@ -25,7 +25,7 @@ export function watchForQuiet(
       if (headerLines(request, "if-none-match").length > 0) return service.answer(request);
       lastAt = monotonic();
       // One timer for the whole period instead of one for each request.
-      if (!isWatching) after(quietMs, look);
+      if (!isWatching) after(quietMs, check);
       isWatching = true;
       return service.answer(request);
     },

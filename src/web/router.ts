@@ -24,19 +24,21 @@ export function createRouter<Row extends Route>(
 ): Router<Row> {
   const compiledRoutes = routes.map((route) => ({
     route,
-    taken: methodsOf(route),
-    read: pathReader(route.path, segments),
+    routeMethods: methodsOf(route),
+    readParams: pathReader(route.path, segments),
   }));
   return (method, path) => {
-    for (const { route, taken, read } of compiledRoutes) {
-      const params = taken.includes(method) ? read(path) : undefined;
+    for (const { route, routeMethods, readParams } of compiledRoutes) {
+      const params = routeMethods.includes(method) ? readParams(path) : undefined;
       if (params !== undefined) return accept({ route, params });
     }
     const shownPath = printableLiteral(path);
-    const matches = compiledRoutes.flatMap(({ taken, read }) => (read(path) === undefined ? [] : taken));
-    if (matches.length === 0)
+    const allowedMethods = compiledRoutes.flatMap(({ routeMethods, readParams }) =>
+      readParams(path) === undefined ? [] : routeMethods,
+    );
+    if (allowedMethods.length === 0)
       return refuseFact("unknown_path", { owner: owner[0], chinese: owner[1], received: shownPath });
-    const methods = [...matches, "OPTIONS"];
+    const methods = [...allowedMethods, "OPTIONS"];
     const values = { path: shownPath, methods, received: printableLiteral(method) };
     return refuseFact("method_not_allowed", values, { allow: methods.join(", ") });
   };
@@ -51,17 +53,17 @@ type Params = Readonly<Record<string, string>>;
 
 const NO_PARAMS: Params = {};
 
-/** Undefined if the path does not match. It runs for every request. */
+/** Returns a function that reads the parameters of a path; undefined if the path does not match. */
 function pathReader(pattern: string, segments: Params): (path: string) => Params | undefined {
   const [prefix = "", ...otherParts] = pattern.split(/\{(\w+)\}/);
   if (otherParts.length === 0) return (path) => (path === pattern ? NO_PARAMS : undefined);
   const source = otherParts.map((part, index) =>
-    index % 2 === 0 ? `(?<${part}>${segments[part] ?? "[^/]+"})` : literal(part),
+    index % 2 === 0 ? `(?<${part}>${segments[part] ?? "[^/]+"})` : escapeLiteral(part),
   );
-  const expression = new RegExp(`^${literal(prefix)}${source.join("")}$`);
+  const expression = new RegExp(`^${escapeLiteral(prefix)}${source.join("")}$`);
   return (path) => (path.startsWith(prefix) ? expression.exec(path)?.groups : undefined);
 }
 
-function literal(text: string): string {
+function escapeLiteral(text: string): string {
   return text.replaceAll(/[.*+?^$()|[\]\\]/g, "\\$&");
 }

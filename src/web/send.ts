@@ -12,7 +12,7 @@ import { examineResult } from "./examine.ts";
 /**
  * Sends one request and reads its whole answer, without redirects or retries. A failure before the connection is
  * established is `unreachable`: only then is it certain that nothing was sent. `signal` aborts the request;
- * `lacksIpv4` says whether this machine has no address of 127.0.0.0/8. Default: it has.
+ * `lacksIpv4` says whether this machine has no address of 127.0.0.0/8. Default: false.
  */
 export async function sendHttp(
   outbound: OutboundRequest,
@@ -23,7 +23,7 @@ export async function sendHttp(
   const result =
     proxy === undefined
       ? await sendDirectly(outbound, signal, lacksIpv4)
-      : await sendThrough(proxy, outbound, signal);
+      : await sendThroughProxy(proxy, outbound, signal);
   outbound.onEnd?.();
   const isExamined = outbound.examined === true && proxy === undefined;
   return isExamined ? { ...result, ...(await examineResult(outbound, result, signal)) } : result;
@@ -41,7 +41,7 @@ async function sendDirectly(
   return ipv6 !== undefined && lacksIpv4() ? sendTo(ipv6, withHostOf(outbound), route) : result;
 }
 
-async function sendThrough(
+async function sendThroughProxy(
   proxy: string,
   outbound: OutboundRequest,
   signal: AbortSignal,
@@ -54,19 +54,19 @@ async function sendThrough(
   return toProxyFailure(proxy, describeFailure(tunnel.error, NOT_OPEN));
 }
 
-/** The address for a machine without 127.0.0.1 (decision 79). A failure to connect does not prove that: ports may be used up. */
+/** The URL for a machine without 127.0.0.1 (decision 79). A failed connection alone is no proof: ports may be used up. */
 function ipv6Of(url: string): string | undefined {
-  const to = new URL(url);
-  if (to.hostname !== "127.0.0.1") return undefined;
-  to.hostname = "[::1]";
-  return to.href;
+  const ipv6Url = new URL(url);
+  if (ipv6Url.hostname !== "127.0.0.1") return undefined;
+  ipv6Url.hostname = "[::1]";
+  return ipv6Url.href;
 }
 
 function withHostOf(outbound: OutboundRequest): OutboundRequest {
   return { ...outbound, headers: { Host: new URL(outbound.url).host, ...outbound.headers } };
 }
 
-/** If there was no connection to the next hop, nothing was sent. */
+/** The result after a timeout. If there was no connection to the next hop, nothing was sent. */
 export function timeoutResult(
   { timeoutMs, proxy }: Pick<OutboundRequest, "timeoutMs" | "proxy">,
   result: SentResult,
@@ -98,20 +98,20 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     let address: string | undefined;
     let isKept = false;
     let receivedBytes = (): number => 0;
-    let answer: Collected | undefined;
+    let answer: AnswerCollector | undefined;
     const end = (result: OutboundResult): void =>
       resolve({ ...result, ...(result.ok ? {} : { onKept: isKept }), address, sent: progress.isConnected });
     const fail = (failure: Failure): void =>
       end(proxy === undefined || progress.isConnected ? failure : toProxyFailure(proxy, failure));
     const clientRequest = request(hop, optionsOf(outbound, route), (response) => {
-      const isProxys = proxy !== undefined && route.socket === undefined;
-      if (isProxys && response.statusCode === 407) {
+      const isFromProxy = proxy !== undefined && route.socket === undefined;
+      if (isFromProxy && response.statusCode === 407) {
         response.destroy();
         progress.isConnected = false;
         return fail({ ok: false, failure: "unreachable", message: proxyRefusal(407, new URL(url).host) });
       }
-      answer = collect(response, outbound, (result) =>
-        end(isProxys && result.ok ? { ...result, proxy: displayProxy(proxy) } : result),
+      answer = collectAnswer(response, outbound, (result) =>
+        end(isFromProxy && result.ok ? { ...result, proxy: displayProxy(proxy) } : result),
       );
     });
     clientRequest.on("socket", (socket) => {
@@ -137,19 +137,19 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       if (answer === undefined) fail(failure);
       else answer.fail(failure);
     });
-    // Any other end of the connection, so that the caller does not wait for ever.
+    // Any other end of the connection, so that the caller does not wait forever.
     clientRequest.on("close", () => answer ?? end(CLOSED));
-    void endWith(clientRequest, outbound);
+    void sendBody(clientRequest, outbound);
   });
 }
 
-async function endWith(
+async function sendBody(
   clientRequest: ClientRequest,
   { body, betweenParts }: Pick<OutboundRequest, "body" | "betweenParts">,
 ): Promise<void> {
   if (body === undefined || betweenParts === undefined) return void clientRequest.end(body);
   const bytes = Buffer.from(body);
-  // Within a character of several bytes, if there is one: a receiver may decode each part by itself.
+  // Splits within a character of several bytes, if there is one: a receiver may decode each part separately.
   const middle = bytes.findIndex((byte) => byte >= 0xc0) + 1 || Math.floor(bytes.length / 2);
   clientRequest.write(bytes.subarray(0, middle));
   await betweenParts();
@@ -173,7 +173,7 @@ type Route = Partial<ReturnType<typeof toProxyForm>> & {
   readonly agent?: Agent;
 };
 
-/** In milliseconds: less than the timeout of any server that keeps connections. */
+/** How long an idle connection is kept, in milliseconds: less than servers keep connections. */
 const KEPT_MS = 1000;
 /** Maximum number of kept connections to the same addresses. */
 const MAX_KEPT = 32;
@@ -223,7 +223,7 @@ function optionsOf(
   { url, method, headers, lines, body, tls, timeoutMs, ...outbound }: OutboundRequest,
   route: Route,
 ): RequestOptions {
-  const addresses = outbound.addresses ?? belowLocalhost(url);
+  const addresses = outbound.addresses ?? localhostAddresses(url);
   const isChunked = "Transfer-Encoding" in headers;
   const length = body === undefined || isChunked ? {} : { "Content-Length": Buffer.byteLength(body) };
   return {
@@ -240,12 +240,12 @@ function optionsOf(
           // Node's default timeout for each address is short; a busy machine may need longer.
           autoSelectFamilyAttemptTimeout: timeoutMs,
         }),
-    ...(tls === undefined ? {} : trust(tls)),
+    ...(tls === undefined ? {} : trustOptions(tls)),
   };
 }
 
 /** The addresses of a name below localhost, which the system may not know. */
-function belowLocalhost(url: string): readonly string[] | undefined {
+function localhostAddresses(url: string): readonly string[] | undefined {
   const { hostname } = new URL(url);
   return hostname.endsWith(".localhost") ? loopbackAddresses(hostname) : undefined;
 }
@@ -254,7 +254,7 @@ function linesOf(lines: OutboundRequest["lines"] = {}): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(lines).map(([name, values]) => [name, [...values]]));
 }
 
-function trust(tls: TlsTrust): RequestOptions {
+function trustOptions(tls: TlsTrust): RequestOptions {
   return "ca" in tls ? { ca: tls.ca } : { rejectUnauthorized: false };
 }
 
@@ -268,22 +268,22 @@ function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
-type Collected = {
+type AnswerCollector = {
   /** Called with the error of the connection, or of bytes on it. */
   readonly fail: (failure: Failure) => void;
 };
 
-/** Complete with its announced body, whatever comes after it; without a length, with the end of the connection. */
-function collect(
+/** Collects an answer: complete with its announced body, whatever follows; without a length, at the connection's end. */
+function collectAnswer(
   response: IncomingMessage,
   { maxResponseBytes, larger, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "larger" | "onPart">,
   end: (result: OutboundResult) => void,
-): Collected {
+): AnswerCollector {
   const chunks: Buffer[] = [];
   let size = 0;
-  let loss: Failure | undefined;
+  let connectionFailure: Failure | undefined;
   const answer = (): void => {
-    const lines = Object.entries(response.headers).map(([name, value]) => [name, lineOf(value)] as const);
+    const lines = Object.entries(response.headers).map(([name, value]) => [name, headerText(value)] as const);
     const body = Buffer.concat(chunks).subarray(0, maxResponseBytes).toString("utf8");
     end({ ok: true, status: response.statusCode ?? 0, headers: Object.fromEntries(lines), body });
   };
@@ -302,13 +302,15 @@ function collect(
     else end(tooLarge(maxResponseBytes));
     response.destroy();
   });
-  // The request gets the cause of this error.
-  response.on("error", (error) => (loss ??= { ...CLOSED, message: error.message }));
+  // The `error` event of the request has the cause of this error.
+  response.on("error", (error) => (connectionFailure ??= { ...CLOSED, message: error.message }));
   response.on("end", answer);
-  response.on("close", () => (response.complete ? answer() : end(unfinishedFailure(loss ?? CLOSED))));
+  response.on("close", () =>
+    response.complete ? answer() : end(unfinishedFailure(connectionFailure ?? CLOSED)),
+  );
   return {
     fail: (failure) => {
-      loss = failure;
+      connectionFailure = failure;
       // After an abort, Node ends a body without an announced length as if the connection had been closed.
       if (failure.failure === "aborted" && !response.complete) end(unfinishedFailure(failure));
     },
@@ -327,7 +329,7 @@ function tooLarge(maxBytes: number): Failure {
   return { ok: false, failure: "bad_answer", message, facts: { fault: "body_too_large" } };
 }
 
-/** The facts of an answer whose head came and whose body did not come to its end. */
+/** The facts of an answer with a complete head and an incomplete body. */
 function unfinishedFacts(
   { failure }: Failure,
   { statusCode = 0, headers }: IncomingMessage,
@@ -335,14 +337,14 @@ function unfinishedFacts(
 ): AttemptFacts {
   const length = Number(headers["content-length"] ?? Number.NaN);
   return {
-    fault: UNFINISHED[failure],
+    fault: UNFINISHED_FAULTS[failure],
     unfinishedStatus: statusCode,
     receivedBytes,
     ...(Number.isSafeInteger(length) && length >= 0 ? { announcedBytes: length } : {}),
   };
 }
 
-const UNFINISHED = {
+const UNFINISHED_FAULTS = {
   aborted: "slow_body",
   bad_answer: "invalid_body",
   connection_lost: "unfinished_body",
@@ -351,6 +353,6 @@ const UNFINISHED = {
 } as const satisfies Record<Failure["failure"], ConnectionFault>;
 
 /** A header as text. Node gives only `Set-Cookie` as a list, because its lines cannot be joined by commas. */
-function lineOf(value: string | readonly string[] | undefined): string {
+function headerText(value: string | readonly string[] | undefined): string {
   return typeof value === "object" ? value.join("\n") : (value ?? "");
 }

@@ -17,8 +17,12 @@ export async function answerRequest(
   {
     limits,
     refuseUnread,
-    rests,
-  }: { readonly limits: ServerLimits; readonly refuseUnread: RefuseUnread; readonly rests: IdleConnections },
+    idleConnections,
+  }: {
+    readonly limits: ServerLimits;
+    readonly refuseUnread: RefuseUnread;
+    readonly idleConnections: IdleConnections;
+  },
 ): Promise<void> {
   const { incoming, response } = entry;
   const input = readBody(incoming, limits);
@@ -27,10 +31,10 @@ export async function answerRequest(
   if (body === undefined) return;
   if (ArrayBuffer.isView(body)) {
     entry.isServed = true;
-    rests.serve(incoming.socket);
-    const sentAnswer = await service.answer(requestOf(incoming, body));
+    idleConnections.serve(incoming.socket);
+    const serviceAnswer = await service.answer(requestOf(incoming, body));
     entry.isServed = false;
-    await send(entry, sentAnswer, limits);
+    await send(entry, serviceAnswer, limits);
     return;
   }
   const { method = "", url: target = "", rawHeaders } = incoming;
@@ -62,7 +66,7 @@ async function send(
   await sendStream(body, { response, socket: incoming.socket, silenceMs });
 }
 
-/** Node's response would close immediately: bytes on their way would reset it, and the answer would be lost. */
+/** Node's response would close the connection immediately: arriving bytes would reset it, and the answer would be lost. */
 export function writeToSocket(
   socket: Socket,
   { status, headers, body }: HttpResponse,

@@ -13,12 +13,15 @@ export type PendingRequest = {
   isLast: boolean;
 };
 
-/** The requests of one connection: all unanswered ones, and those among them that have not been started. */
-export type RequestQueue = { readonly pending: Set<PendingRequest>; readonly waiting: PendingRequest[] };
+/** The unanswered requests of one connection; `waiting`: the requests that have not been started. */
+export type RequestQueue = {
+  readonly pendingRequests: Set<PendingRequest>;
+  readonly waitingRequests: PendingRequest[];
+};
 
 /** Tracks idle connections, which can be closed to make room. */
 export type IdleConnections = {
-  /** Adds a new connection, which may close another one. */
+  /** Adds a new connection, which may close another connection. */
   readonly add: (socket: Socket) => void;
   /** Called when all headers of a request have arrived, and no other request of the connection is in progress. */
   readonly wake: (socket: Socket) => void;
@@ -30,42 +33,43 @@ export type IdleConnections = {
 };
 
 /**
- * Limits the number of connections. A connection above the limit closes the oldest one on which no request has finished
- * its headers; otherwise the one that has been idle longest; otherwise the oldest whose body is incomplete; if all are
- * busy, the new one (decision 58).
+ * Limits the number of connections. A connection above the limit closes the oldest connection on which no request has
+ * finished its headers; otherwise the longest idle connection; otherwise the oldest connection with an incomplete body;
+ * if all are busy, the new connection (decision 58).
  */
 export function idleConnectionsOf(sockets: Set<Socket>, { connections }: ServerLimits): IdleConnections {
-  const newcomers = new Set<Socket>();
-  const idlers = new Set<Socket>();
-  const readers = new Set<Socket>();
+  const newSockets = new Set<Socket>();
+  const idleSockets = new Set<Socket>();
+  const readingSockets = new Set<Socket>();
   const remove = (socket: Socket): void => {
-    for (const group of [sockets, newcomers, idlers, readers]) group.delete(socket);
+    for (const group of [sockets, newSockets, idleSockets, readingSockets]) group.delete(socket);
   };
   return {
     add: (socket) => {
-      const [oldest = socket] = sockets.size < connections ? [] : [newcomers, idlers, readers].flatMap(first);
+      const [oldest = socket] =
+        sockets.size < connections ? [] : [newSockets, idleSockets, readingSockets].flatMap(firstMember);
       sockets.add(socket);
-      newcomers.add(socket);
+      newSockets.add(socket);
       if (sockets.size <= connections) return;
       remove(oldest);
       oldest.destroy();
     },
     wake: (socket) => {
-      newcomers.delete(socket);
-      idlers.delete(socket);
-      if (sockets.has(socket)) readers.add(socket);
+      newSockets.delete(socket);
+      idleSockets.delete(socket);
+      if (sockets.has(socket)) readingSockets.add(socket);
     },
-    serve: (socket) => void readers.delete(socket),
+    serve: (socket) => void readingSockets.delete(socket),
     rest: (socket) => {
-      readers.delete(socket);
-      if (sockets.has(socket)) idlers.add(socket);
+      readingSockets.delete(socket);
+      if (sockets.has(socket)) idleSockets.add(socket);
     },
     remove,
   };
 }
 
 /** The member that was added first, if there is one. */
-function first<Member>(members: ReadonlySet<Member>): Member[] {
+function firstMember<Member>(members: ReadonlySet<Member>): Member[] {
   for (const member of members) return [member];
   return [];
 }
@@ -73,11 +77,11 @@ function first<Member>(members: ReadonlySet<Member>): Member[] {
 /** Sets up a new connection. `isOpen`: other machines may reach the server. */
 export function setUpConnection(
   socket: Socket,
-  { rests, isOpen }: { readonly rests: IdleConnections; readonly isOpen: boolean },
+  { idleConnections, isOpen }: { readonly idleConnections: IdleConnections; readonly isOpen: boolean },
 ): void {
-  rests.add(socket);
+  idleConnections.add(socket);
   if (isOpen && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE_SOCKETS.add(socket);
-  socket.on("close", () => rests.remove(socket));
+  socket.on("close", () => idleConnections.remove(socket));
   // Node removes its own error listener when it hands a connection over (CONNECT), and a reset may come at any time.
   socket.on("error", () => socket.destroy());
 }
@@ -90,29 +94,29 @@ export function isFromOutside(socket: Socket): boolean {
   return OUTSIDE_SOCKETS.has(socket);
 }
 
-export function isBusy({ pending }: RequestQueue): boolean {
-  for (const { isServed } of pending) if (isServed) return true;
+export function isBusy({ pendingRequests }: RequestQueue): boolean {
+  for (const { isServed } of pendingRequests) if (isServed) return true;
   return false;
 }
 
-/** A client that sends requests without reading answers gets little work done, and takes little memory. */
+/** Processes requests in order. For a client that does not read its answers, little work is done and little memory used. */
 export function processInOrder(queue: RequestQueue, work: (entry: PendingRequest) => Promise<unknown>): void {
-  const { pending, waiting } = queue;
-  while (waiting.length > 0 && mayWork(queue)) {
-    const next = waiting.shift();
+  const { pendingRequests, waitingRequests } = queue;
+  while (waitingRequests.length > 0 && mayWork(queue)) {
+    const next = waitingRequests.shift();
     // The client has disconnected or can no longer be answered, and the request was not started.
-    if (next === undefined || !pending.has(next) || !next.incoming.socket.writable) continue;
+    if (next === undefined || !pendingRequests.has(next) || !next.incoming.socket.writable) continue;
     void work(next).then(() => processInOrder(queue, work));
   }
 }
 
-function mayWork({ pending, waiting }: RequestQueue): boolean {
+function mayWork({ pendingRequests, waitingRequests }: RequestQueue): boolean {
   // The usual case: a client that waits for each answer.
-  if (pending.size === 1) return true;
-  for (const { isLast } of pending) if (isLast) return false;
+  if (pendingRequests.size === 1) return true;
+  for (const { isLast } of pendingRequests) if (isLast) return false;
   // The waiting requests are the last in `pending`.
-  const takenEntries = [...pending].slice(0, pending.size - waiting.length);
-  const unreadBytes = takenEntries.reduce((bytes, { response }) => bytes + response.writableLength, 0);
-  const count = takenEntries.filter(({ response }) => !response.writableEnded).length;
-  return count < SERVER_LIMITS.workedOn && unreadBytes < SERVER_LIMITS.unreadBytes;
+  const startedEntries = [...pendingRequests].slice(0, pendingRequests.size - waitingRequests.length);
+  const unreadBytes = startedEntries.reduce((bytes, { response }) => bytes + response.writableLength, 0);
+  const count = startedEntries.filter(({ response }) => !response.writableEnded).length;
+  return count < SERVER_LIMITS.concurrentRequests && unreadBytes < SERVER_LIMITS.unreadBytes;
 }

@@ -15,11 +15,11 @@ export const SERVER_LIMITS = {
   /** The interval of Node's check for late requests. */
   checkEveryMs: 500,
   /** Maximum number of unanswered requests on one connection. */
-  pipelined: 128,
+  pendingRequests: 128,
   /** Maximum number of concurrent requests of one connection; the others wait. */
-  workedOn: 8,
+  concurrentRequests: 8,
   /** Bytes of unread answers above which a client's next requests wait. */
   unreadBytes: 64 * 1024,
-  /** In milliseconds: if it were closed immediately, the client would lose the answer. */
+  /** Time until a refused connection is closed: the client would lose the answer if it were closed immediately. */
   lingerMs: 5000,
 } as const;

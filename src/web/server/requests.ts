@@ -21,7 +21,7 @@ export function requestOf(
   return toOriginForm({ method, target, rawHeaders, body, fromOutside: isFromOutside(socket) });
 }
 
-/** Reads the whole body; the error if the request is invalid; undefined if the client disconnected. */
+/** Reads the whole body; returns an error if the request is invalid, undefined if the client disconnected. */
 export function readBody(
   incoming: IncomingMessage,
   limits: ServerLimits,
@@ -80,7 +80,7 @@ export function bodyTooLargeError(maximum: number): Refusal {
   return refuseFact("body_too_large", { most: maximum }).refusal;
 }
 
-/** Receives the whole body; an error if it is above the limit; undefined if the client disconnected. */
+/** Receives the whole body; returns an error if it is above the limit, undefined if the client disconnected. */
 function receiveBody(
   incoming: IncomingMessage,
   bodyBytes: number,

@@ -35,39 +35,43 @@ export async function serveHttp(
   const { servers, port, host } = binding.value;
   const service = makeService(port, host);
   const sockets = new Set<Socket>();
-  const rests = idleConnectionsOf(sockets, limits);
+  const idleConnections = idleConnectionsOf(sockets, limits);
   const isOpen = addresses.length > 0;
-  for (const server of servers) attach(server, { service, rests, after, limits, isOpen });
+  for (const server of servers) attach(server, { service, idleConnections, after, limits, isOpen });
   return accept({
     port,
     close: (graceMs) => close(servers, sockets, { graceMs, after }),
-    keepRunning: (keeps) => {
+    keepRunning: (mustKeep) => {
       for (const server of servers) {
-        if (keeps) server.ref();
+        if (mustKeep) server.ref();
         else server.unref();
       }
     },
   });
 }
 
-/** How often a free port is drawn. */
+/** Maximum number of free ports that are drawn. */
 const MAX_DRAWS = 20;
 
-type Bound = { readonly servers: readonly Server[]; readonly port: number; readonly host: LoopbackHost };
+type BoundServers = {
+  readonly servers: readonly Server[];
+  readonly port: number;
+  readonly host: LoopbackHost;
+};
 
-function isTaken(binding: Outcome<Bound, ListenFailure>): boolean {
+function isTaken(binding: Outcome<BoundServers, ListenFailure>): boolean {
   return !binding.ok && binding.refusal.reason === "in_use";
 }
 
-/** Binds a server to each address; none if one of them fails. */
+/** Binds a server to each address; closes all of them if one fails. */
 async function bindAll(
   { port: wantedPort, addresses = [] }: ServerOptions,
   limits: ServerLimits,
-): Promise<Outcome<Bound, ListenFailure>> {
+): Promise<Outcome<BoundServers, ListenFailure>> {
   const servers: Server[] = [];
   let port = wantedPort;
   let host: LoopbackHost = "127.0.0.1";
-  let withoutIpv4: ListenFailure | undefined;
+  let ipv4Failure: ListenFailure | undefined;
   const refuse = (refusal: ListenFailure): Outcome<never, ListenFailure> => {
     for (const server of servers) server.close();
     return { ok: false, refusal };
@@ -78,13 +82,13 @@ async function bindAll(
     if (failure === undefined) {
       servers.push(server);
       port = portOf(server);
-      if (address === "::1" || address === "::") withoutIpv4 = undefined;
+      if (address === "::1" || address === "::") ipv4Failure = undefined;
     } else if (address === "127.0.0.1" && failure.reason === "no_such_address") {
       host = "[::1]";
-      withoutIpv4 = { ...failure, address };
+      ipv4Failure = { ...failure, address };
     } else if (!isOptional || failure.reason === "in_use") return refuse({ ...failure, address });
   }
-  return withoutIpv4 === undefined ? accept({ servers, port, host }) : refuse(withoutIpv4);
+  return ipv4Failure === undefined ? accept({ servers, port, host }) : refuse(ipv4Failure);
 }
 
 function portOf(server: Server): number {
@@ -113,72 +117,73 @@ function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
 
 type Connections = {
   readonly service: Service;
-  readonly rests: IdleConnections;
+  readonly idleConnections: IdleConnections;
   readonly limits: ServerLimits;
-  /** Whether other machines can reach the server; each request then says whether it came from outside. */
+  /** Whether other machines can reach the server; `fromOutside` of each request is then set. */
   readonly isOpen: boolean;
 } & Pick<World, "after">;
 
 /** Passes every request to the service, whichever of Node's events reports it, and answers unreadable requests. */
-function attach(server: Server, { service, rests, after, limits, isOpen }: Connections): void {
+function attach(server: Server, { service, idleConnections, after, limits, isOpen }: Connections): void {
   const queues = new WeakMap<Socket, RequestQueue>();
   // A complete request is answered before anything after it on the connection, because its work may already be done.
-  const afterPending = (socket: Socket): Promise<unknown> => {
-    const queue = [...(queues.get(socket)?.pending ?? [])].filter(({ incoming }) => incoming.complete);
-    return Promise.all(queue.map(({ response }) => awaitClose(response)));
+  const awaitPending = (socket: Socket): Promise<unknown> => {
+    const requests = [...(queues.get(socket)?.pendingRequests ?? [])];
+    const completeRequests = requests.filter(({ incoming }) => incoming.complete);
+    return Promise.all(completeRequests.map(({ response }) => awaitClose(response)));
   };
   const refuseUnread: RefuseUnread = async (incoming, refusal) => {
-    await afterPending(incoming.socket);
+    await awaitPending(incoming.socket);
     incoming.resume();
     writeToSocket(incoming.socket, refusal, { after, isHead: incoming.method === "HEAD" });
   };
   // A service must not throw. If it does, or its stream fails, only the connection ends, after the bytes already sent.
   const work = (entry: PendingRequest): Promise<unknown> =>
-    answerRequest(service, entry, { limits, refuseUnread, rests }).catch(() =>
+    answerRequest(service, entry, { limits, refuseUnread, idleConnections }).catch(() =>
       entry.incoming.socket.destroySoon(),
     );
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
-    const queue = queues.get(incoming.socket) ?? { pending: new Set(), waiting: [] };
-    if (!isBusy(queue)) rests.wake(incoming.socket);
+    const queue = queues.get(incoming.socket) ?? { pendingRequests: new Set(), waitingRequests: [] };
+    if (!isBusy(queue)) idleConnections.wake(incoming.socket);
     queues.set(incoming.socket, queue);
     const entry = { incoming, response, isServed: false, isLast: false };
-    queue.pending.add(entry);
-    queue.waiting.push(entry);
+    queue.pendingRequests.add(entry);
+    queue.waitingRequests.push(entry);
     response.on("close", () => {
-      queue.pending.delete(entry);
-      if (queue.pending.size === 0) rests.rest(incoming.socket);
-      else if (!isBusy(queue)) rests.wake(incoming.socket);
+      queue.pendingRequests.delete(entry);
+      if (queue.pendingRequests.size === 0) idleConnections.rest(incoming.socket);
+      else if (!isBusy(queue)) idleConnections.wake(incoming.socket);
       processInOrder(queue, work);
       // This connection was busy when the server was told to stop.
       if (!server.listening) server.closeIdleConnections();
     });
-    if (queue.pending.size > SERVER_LIMITS.pipelined) incoming.socket.destroy();
+    if (queue.pendingRequests.size > SERVER_LIMITS.pendingRequests) incoming.socket.destroy();
     else processInOrder(queue, work);
   };
-  server.on("connection", (socket: Socket) => setUpConnection(socket, { rests, isOpen }));
+  server.on("connection", (socket: Socket) => setUpConnection(socket, { idleConnections, isOpen }));
   server.on("request", take);
   // While the service is working, no timeout applies: a long request may take its time.
   server.on("timeout", (socket: Socket) => {
-    const isServed = [...(queues.get(socket)?.pending ?? [])].some((entry) => entry.isServed);
+    const isServed = [...(queues.get(socket)?.pendingRequests ?? [])].some((entry) => entry.isServed);
     if (!isServed) socket.destroy();
   });
   // The guard checks Expect and CONNECT too, so that a forbidden client learns nothing from them.
   server.on("checkExpectation", (incoming: IncomingMessage) => {
-    rests.wake(incoming.socket);
+    idleConnections.wake(incoming.socket);
     void service
       .answer(requestOf(incoming, NO_BODY))
       .then((answer) => refuseUnread(incoming, answer))
       .catch(() => incoming.socket.destroy());
   });
   server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
-    rests.wake(socket);
-    void afterPending(socket)
+    idleConnections.wake(socket);
+    void awaitPending(socket)
       .then(() => service.answer(requestOf(incoming, NO_BODY)))
       .then((answer) => writeToSocket(socket, answer, { after }))
       .catch(() => socket.destroy());
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    void afterPending(socket).then(async () => {
+    void awaitPending(socket).then(async () => {
       // The request was already refused; the rest of its bytes is ignored.
       if (socket.writableEnded && error.code !== "ECONNRESET") return;
       if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();

@@ -9,9 +9,9 @@ import type { Socket } from "node:net";
  */
 export async function sendStream(
   body: AsyncIterable<Uint8Array>,
-  to: { readonly response: ServerResponse; readonly socket: Socket; readonly silenceMs: number },
+  client: { readonly response: ServerResponse; readonly socket: Socket; readonly silenceMs: number },
 ): Promise<void> {
-  const { response, socket, silenceMs } = to;
+  const { response, socket, silenceMs } = client;
   const closeEvent = new Promise<"gone">((resolve) => void response.once("close", () => resolve("gone")));
   const chunks = body[Symbol.asyncIterator]();
   // A disconnection before this point emits no further event.
