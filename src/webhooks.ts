@@ -1,6 +1,6 @@
 /**
- * `hosted-checkout/webhooks`: for a merchant's server, to verify webhooks. It does not use the World, because it
- * runs in another program; its default clock is that program's.
+ * `hosted-checkout/webhooks`: verifies webhooks on a merchant's server. It does not use the World, because it runs in
+ * the merchant's program; the default clock is that program's.
  */
 import type { Dialect } from "./core/shape/dialect.ts";
 import { verifyWebhook as verifyAt } from "./core/webhook/verify.ts";
@@ -27,16 +27,16 @@ export type {
   WebhookVerdict,
 } from "./core/webhook/webhook.ts";
 
-/** Milliseconds since the epoch. Default: the machine's clock. */
+/** The current time, in milliseconds since the epoch. Default: the machine's clock. */
 export type Clock = { readonly now?: number };
 
-/** The options, with the dialect of a service as `calibrate --write-dialect` writes it. Default: our names. */
+/** The options, with a service's dialect as `calibrate --write-dialect` writes it. Default: the names of the interface. */
 export type WebhookOptions = VerifyOptions & { readonly dialect?: Dialect };
 
 /**
- * Verifies a webhook over its raw body and returns its event, or a code and a sentence that explains the refusal. No
- * request makes it throw; a mistake in the call, such as invalid headers, is a TypeError that describes it (interface
- * 29, 30).
+ * Verifies a webhook over its raw body and returns its event, or a code and a sentence that explains the refusal. Throws
+ * for no request; a mistake in the call, such as invalid headers, throws a TypeError that describes the mistake
+ * (interface 29, 30).
  */
 export function verifyWebhook(options: WebhookOptions & Clock): WebhookVerdict {
   return verifyAt(addTime(options));

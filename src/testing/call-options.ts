@@ -74,12 +74,12 @@ export function checkOptions(call: keyof typeof RULES, options: unknown): void {
  * not objects. A union has the fields of all its members.
  */
 export type Fields<Item> = Item extends object
-  ? { readonly [Field in KeyOf<Item>]-?: true | FieldsBelow<ValueOf<Item, Field>> }
+  ? { readonly [Field in KeyOf<Item>]-?: true | NestedFields<ValueOf<Item, Field>> }
   : null;
-type FieldsBelow<Value> = Value extends readonly unknown[] | Date
+type NestedFields<Value> = Value extends readonly unknown[] | Date
   ? never
   : Value extends object
-    ? { readonly [Field in KeyOf<Value>]-?: true | FieldsBelow<ValueOf<Value, Field>> }
+    ? { readonly [Field in KeyOf<Value>]-?: true | NestedFields<ValueOf<Value, Field>> }
     : never;
 /** The names of the fields of all members of a union. */
 type KeyOf<Union> = Union extends unknown ? keyof Union : never;
@@ -107,7 +107,7 @@ export function checkFilter(
       `a filter must be an object with fields of the ${noun}; got ${printableLiteral(filter)}`,
     );
   // The items' fields have the type `Fields`.
-  if (fields !== null) checkFields(call, filter, { noun, at: "", fields: fields as AnyFields });
+  if (fields !== null) checkFields(call, filter, { noun, prefix: "", fields: fields as AnyFields });
   if (types !== undefined && "type" in filter && typeof filter.type === "string")
     checkType(call, filter.type, types);
 }
@@ -128,19 +128,19 @@ function checkType(call: string, text: string, types: readonly string[]): void {
 function checkFields(
   call: string,
   filter: object,
-  { noun, at, fields }: { readonly noun: string; readonly at: string; readonly fields: AnyFields },
+  { noun, prefix, fields }: { readonly noun: string; readonly prefix: string; readonly fields: AnyFields },
 ): void {
   for (const [name, value] of Object.entries(filter)) {
-    const fieldBelow = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (fieldBelow === undefined) {
-      const knownPaths = Object.keys(fields).map((field) => at + field);
+    const nestedFields = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (nestedFields === undefined) {
+      const knownPaths = Object.keys(fields).map((field) => prefix + field);
       throw callOptionError(
         call,
-        `${printableLiteral(at + name)} is not a field of the ${noun}; the fields are ${knownPaths.join(", ")}`,
+        `${printableLiteral(prefix + name)} is not a field of the ${noun}; the fields are ${knownPaths.join(", ")}`,
       );
     }
-    if (fieldBelow !== true && typeof value === "object" && value !== null)
-      checkFields(call, value, { noun, at: `${at}${name}.`, fields: fieldBelow });
+    if (nestedFields !== true && typeof value === "object" && value !== null)
+      checkFields(call, value, { noun, prefix: `${prefix}${name}.`, fields: nestedFields });
   }
 }
 

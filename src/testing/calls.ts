@@ -27,7 +27,7 @@ export type Calls = {
     call: ControlCall<Name> & { readonly storeId?: string },
   ) => Promise<AnswerOf<Name>>;
   /** Creates a store without HTTP and JSON, which would double the time: a suite creates a store for each test. */
-  readonly createStore: (wanted: StoreOptions) => Promise<AnswerOf<"createStore">>;
+  readonly createStore: (options: StoreOptions) => Promise<AnswerOf<"createStore">>;
   /** Creates an order or a session through v1. */
   readonly create: (request: {
     readonly path: string;
@@ -46,10 +46,10 @@ export function createCalls(sandbox: InProcessSandbox): Calls {
   const origin = new URL(ready.base_url).origin;
   return {
     control: async ({ storeId, ...call }) => {
-      refuseWrong(sandbox, call);
+      refuseInvalid(sandbox, call);
       let requestId = "";
       const send = async (request: OutboundRequest): Promise<OutboundResult> => {
-        const { requestId: id, ...result } = await sendHere(sandbox, request);
+        const { requestId: id, ...result } = await sendInProcess(sandbox, request);
         requestId = id;
         return result;
       };
@@ -59,24 +59,24 @@ export function createCalls(sandbox: InProcessSandbox): Calls {
       if (result.end === "refusal") {
         const { status, error } = result;
         const message = refusalInDomain(call.name, error.message);
-        throw refusal(sandbox, { ...error, message, status, requestId });
+        throw refusalError(sandbox, { ...error, message, status, requestId });
       }
       throw lostAnswerError("message" in result ? result.message : result.end);
     },
     createStore: async (storeInput) => {
       const requestId = sandbox.world.uuid("control");
-      const read = decodeRequest("createStore", storeInput);
+      const request = decodeRequest("createStore", storeInput);
       const call = { storeId: "", id: "", requestId, caller: OWNER };
-      const madeStore = read.ok
+      const storeOutcome = request.ok
         ? await whileOpen(sandbox, () =>
-            storesHandlers.createStore(sandbox.context, { ...call, body: read.value }),
+            storesHandlers.createStore(sandbox.context, { ...call, body: request.value }),
           )
-        : read;
-      if (madeStore.ok) return madeStore.value;
-      throw refusal(sandbox, answerOfRefusal(madeStore.refusal, requestId));
+        : request;
+      if (storeOutcome.ok) return storeOutcome.value;
+      throw refusalError(sandbox, answerOfRefusal(storeOutcome.refusal, requestId));
     },
     create: async ({ path, apiKey, idempotencyKey, body }) => {
-      const result = await sendHere(sandbox, {
+      const result = await sendInProcess(sandbox, {
         method: "POST",
         url: `${origin}${path}`,
         headers: {
@@ -93,16 +93,16 @@ export function createCalls(sandbox: InProcessSandbox): Calls {
       if (!result.ok) throw lostAnswerError(result.message);
       const { status, requestId } = result;
       const answer = parseJson(result.body);
-      const madeCheckout = checkoutResponse.safeParse(answer).data;
-      if (madeCheckout !== undefined) return madeCheckout.data;
+      const createdCheckout = checkoutResponse.safeParse(answer).data;
+      if (createdCheckout !== undefined) return createdCheckout.data;
       const errorFields = errorResponse.safeParse(answer).data?.error;
       const message = `status ${status} has neither a checkout nor a refusal`;
-      throw refusal(sandbox, { ...(errorFields ?? { code: "bad_answer", message }), status, requestId });
+      throw refusalError(sandbox, { ...(errorFields ?? { code: "bad_answer", message }), status, requestId });
     },
   };
 }
 
-function refusal(
+function refusalError(
   sandbox: InProcessSandbox,
   error: ConstructorParameters<typeof CheckoutError>[0],
 ): CheckoutError {
@@ -119,24 +119,24 @@ export function answerOfRefusal(
 }
 
 /** Refuses a call that cannot be sent: its id is not a UUID, or its request is invalid. */
-function refuseWrong<Name extends OperationName>(
+function refuseInvalid<Name extends OperationName>(
   sandbox: InProcessSandbox,
   { name, id, body }: ControlCall<Name>,
 ): void {
   if (id !== undefined && !isUuid(id)) {
     const message = `${printableLiteral(id)} is not an id: ids are UUIDs; an order has an id in addition to its order_id`;
-    throw refusal(sandbox, answerOfRefusal({ code: "not_found", message }));
+    throw refusalError(sandbox, answerOfRefusal({ code: "not_found", message }));
   }
   const check = checkRequest(name, body);
-  if (!check.ok) throw refusal(sandbox, answerOfRefusal(check.refusal));
+  if (!check.ok) throw refusalError(sandbox, answerOfRefusal(check.refusal));
 }
 
 function lostAnswerError(message: string): CheckoutError {
   return new CheckoutError({ status: 0, code: "connection_lost", message, requestId: "" });
 }
 
-/** Sends a request to the sandbox in the form in which a client's request arrives. */
-async function sendHere(sandbox: InProcessSandbox, request: OutboundRequest): Promise<WithinResult> {
+/** Sends a request to the sandbox, in the form of a client's request. */
+async function sendInProcess(sandbox: InProcessSandbox, request: OutboundRequest): Promise<WithinResult> {
   refuseClosed(sandbox);
   const result = await sendWithin(sandbox.answer, request);
   // If the request failed because the sandbox is closing, reports that as the reason.

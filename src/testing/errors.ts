@@ -5,7 +5,7 @@ export class CheckoutError extends Error {
   readonly status: number;
   /**
    * An error code of the service. `connection_lost` if there was no answer, and `bad_answer` if the answer was not
-   * valid; faults cause both.
+   * valid; faults can cause both.
    */
   readonly code: string;
   /** The id of the request in the request log; empty if no request was sent or no answer came. */

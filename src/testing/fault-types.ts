@@ -14,7 +14,7 @@ export type Faults = {
   readonly clear: () => Promise<void>;
 };
 
-/** A fault of v1 requests or of deliveries: which ones it applies to, and its effect. */
+/** A fault of v1 requests or of deliveries: the requests or deliveries that it matches, and its effect. */
 export type Fault = DomainOf<typeof fault>;
 
 /**
@@ -26,7 +26,8 @@ export type FaultProfile = DomainOf<typeof faultProfile>;
 export type FaultMatch = DomainOf<typeof faultMatch>;
 
 /**
- * The effect of a fault: first the effects on a request or its answer, then, from `duplicate` on, those on a delivery.
+ * The effect of a fault: first the effects on a request or its answer, then, from `duplicate` on, the effects on a
+ * delivery.
  */
 export type FaultAction = DomainOf<typeof faultAction>;
 

@@ -24,12 +24,13 @@ export function createFetch(sandbox: InProcessSandbox): Pick<Sandbox, "fetch" | 
     for (let redirects = 0; ; redirects += 1) {
       const response = await answer(request, originalRequest);
       const { redirect, url } = request;
-      const next = new URL(response.headers.get("location") ?? "", url);
+      const nextUrl = new URL(response.headers.get("location") ?? "", url);
       Object.defineProperty(response, "url", { value: url });
-      if (response.status !== SEE_OTHER || redirect === "manual" || !hosts.has(next.origin)) return response;
+      if (response.status !== SEE_OTHER || redirect === "manual" || !hosts.has(nextUrl.origin))
+        return response;
       if (redirect === "error" || redirects === MAX_REDIRECTS)
-        throw new TypeError("fetch failed", { cause: new Error(`a redirect to ${next.href}`) });
-      request = new Request(next, { headers: request.headers });
+        throw new TypeError("fetch failed", { cause: new Error(`a redirect to ${nextUrl.href}`) });
+      request = new Request(nextUrl, { headers: request.headers });
     }
   };
   return { fetch: send, handler: (request) => answer(request) };

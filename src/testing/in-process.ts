@@ -29,7 +29,7 @@ export type InProcessSandbox = {
   readonly closedError: (cause?: unknown) => Error;
   /** Stops the sandbox as a signal stops `checkout sandbox start`; resolves when everything is on disk. */
   readonly close: () => Promise<void>;
-  /** Resolves when the sandbox has closed, also by itself; never rejects. */
+  /** Resolves when the sandbox has closed, even by itself; never rejects. */
   readonly ended: Promise<void>;
   /** Ends all remaining timers, waits and requests. */
   readonly end: () => void;
@@ -57,12 +57,12 @@ export async function startInProcess(
   guest: { readonly world: GuestWorld; readonly end: () => void },
   { folder, hasSocket, renewSeed, waitTimeoutMs, ...options }: InProcessOptions,
 ): Promise<InProcessSandbox> {
-  const log = createLines();
-  const door = createDoor(guest.world, hasSocket);
+  const log = createMemoryLog();
+  const access = createAccess(guest.world, hasSocket);
   const readySandbox = Promise.withResolvers<ServedSandbox>();
   const stop = Promise.withResolvers<void>();
   const host = {
-    world: { ...guest.world, listen: door.listen },
+    world: { ...guest.world, listen: access.listen },
     printer: SILENT_MESSAGES,
     version: VERSION,
     isGuest: true,
@@ -80,7 +80,7 @@ export async function startInProcess(
   const outcome = await Promise.race([readySandbox.promise, endPromise]);
   if (!("ready" in outcome)) throw new StartError(outcome.ok ? START_FAILURE : outcome.refusal);
   const { ready } = outcome;
-  const { service, limits } = door.opened();
+  const { service, limits } = access.openSandbox();
   return {
     world: guest.world,
     ready,
@@ -118,10 +118,13 @@ export function refuseClosed({ isClosed, closedError }: InProcessSandbox): void 
 }
 
 /** Runs work on the context of a sandbox. Throws if the sandbox was closed before or meanwhile. */
-export async function whileOpen<Value>(sandbox: InProcessSandbox, act: () => Promise<Value>): Promise<Value> {
+export async function whileOpen<Value>(
+  sandbox: InProcessSandbox,
+  work: () => Promise<Value>,
+): Promise<Value> {
   refuseClosed(sandbox);
   try {
-    return await act();
+    return await work();
   } catch (error) {
     throw sandbox.isClosed() ? sandbox.closedError(error) : error;
   }
@@ -138,7 +141,7 @@ const SILENT_MESSAGES = { talk: () => undefined, trace: () => undefined };
 
 type MemoryLog = LogStream & { readonly find: (requestId: string) => string | undefined };
 
-function createLines(): MemoryLog {
+function createMemoryLog(): MemoryLog {
   const lines: string[] = [];
   return {
     writableNeedDrain: false,
@@ -153,25 +156,25 @@ function createLines(): MemoryLog {
 type OpenSandbox = Pick<InProcessSandbox, "service" | "limits">;
 
 /** Makes the service reachable from this process, and also through a socket if the sandbox has one. */
-function createDoor(
+function createAccess(
   world: GuestWorld,
   hasSocket: boolean,
-): { readonly listen: GuestWorld["listen"]; readonly opened: () => OpenSandbox } {
-  let open: OpenSandbox | undefined;
+): { readonly listen: GuestWorld["listen"]; readonly openSandbox: () => OpenSandbox } {
+  let openSandbox: OpenSandbox | undefined;
   return {
     listen: (makeService, options) => {
       const make = (port: number, host: LoopbackHost): Service => {
         const service = makeService(port, host);
-        open = { service, limits: options.limits ?? {} };
+        openSandbox = { service, limits: options.limits ?? {} };
         return service;
       };
       if (hasSocket) return world.listen(make, options);
       make(0, "127.0.0.1");
       return Promise.resolve({ ok: true, value: { port: 0, close: () => Promise.resolve() } });
     },
-    opened: () => {
-      if (open === undefined) throw new Error("a ready sandbox has its service");
-      return open;
+    openSandbox: () => {
+      if (openSandbox === undefined) throw new Error("a ready sandbox has its service");
+      return openSandbox;
     },
   };
 }

@@ -22,10 +22,10 @@ import { parseDurationText } from "../core/duration.ts";
 const START_OF_TIME = Date.UTC(2026, 0, 1);
 
 /** The settings of a sandbox, and the world that it runs in. */
-type Read = InProcessOptions & { readonly world: GuestWorld };
+type ParsedOptions = InProcessOptions & { readonly world: GuestWorld };
 
 /** The names of all options. Any other name is refused, because a misspelled option would silently have its default. */
-const NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
+const OPTION_NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
   "state",
   ...KIT_SETTINGS,
   "seed",
@@ -37,17 +37,17 @@ const NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
 const DEFAULT_WAIT_MS = 5000;
 
 /** Parses the options with the checks of the command line and the configuration. Throws a StartError. */
-export async function parseOptions(guest: GuestWorld, options: SandboxOptions): Promise<Read> {
-  const unknownName = Object.keys(options).find((name) => !NAMES.has(name));
+export async function parseOptions(guest: GuestWorld, options: SandboxOptions): Promise<ParsedOptions> {
+  const unknownName = Object.keys(options).find((name) => !OPTION_NAMES.has(name));
   if (unknownName !== undefined)
-    throw optionError(unknownName, `is not an option; the options are ${[...NAMES].join(", ")}`);
+    throw optionError(unknownName, `is not an option; the options are ${[...OPTION_NAMES].join(", ")}`);
   const { seed, waitTimeoutMs = DEFAULT_WAIT_MS } = options;
   const [expectedText, isTimeout] = TIMEOUT_RULE;
   if (!isTimeout(waitTimeoutMs)) throw optionError("waitTimeoutMs", `must be ${expectedText}`);
   if (seed !== undefined && (typeof seed !== "string" || seed === ""))
     throw optionError("seed", "must be a text");
   const folder = folderOf(guest, options);
-  const frozenAt = startOf(options);
+  const frozenAt = frozenTimeOf(options);
   const settings = await settingsOf(guest, options);
   const { port = seed === undefined ? 0 : null } = {
     ...settings,
@@ -97,7 +97,7 @@ function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): stri
 }
 
 /** The time at which the clocks are frozen; undefined if they are not. */
-function startOf({
+function frozenTimeOf({
   seed,
   now = seed === undefined ? "real" : toIso(START_OF_TIME),
 }: SandboxOptions): number | undefined {
@@ -135,9 +135,9 @@ function settingsIn(options: SandboxOptions): ServeOptions {
   const givenFields = KIT_SETTINGS.flatMap((name) =>
     options[name] === null ? [] : [[snakeCase(name), options[name]]],
   );
-  const read = parseConfig(JSON.stringify({ sandbox: Object.fromEntries(givenFields) as object }));
-  if (read.ok) return optionsOf(read.value.config.sandbox ?? {});
-  const [fault] = read.refusal;
+  const parsedConfig = parseConfig(JSON.stringify({ sandbox: Object.fromEntries(givenFields) as object }));
+  if (parsedConfig.ok) return optionsOf(parsedConfig.value.config.sandbox ?? {});
+  const [fault] = parsedConfig.refusal;
   throw optionError(
     camelCase(fault?.field.replace("sandbox.", "") ?? ""),
     fault?.why ?? fault?.message ?? "is wrong",
@@ -157,8 +157,8 @@ export function parseSpanOption(span: string | number): number {
 /** Parses a time to milliseconds since the epoch. Throws a TypeError if it is invalid. */
 export function parseMomentOption(moment: string | Date): number {
   const milliseconds = typeof moment === "string" ? Date.parse(moment) : moment.getTime();
-  const isWhole = typeof moment !== "string" || WITH_ZONE.test(moment);
-  if (!isWhole || Number.isNaN(milliseconds))
+  const hasZone = typeof moment !== "string" || ZONED_TIME.test(moment);
+  if (!hasZone || Number.isNaN(milliseconds))
     throw new TypeError(
       `a time is ISO 8601 with its zone, such as ${toIso(0)}; got ${JSON.stringify(moment)}`,
     );
@@ -166,4 +166,4 @@ export function parseMomentOption(moment: string | Date): number {
 }
 
 /** Matches a time with a zone: without a zone, the time would depend on the machine. */
-const WITH_ZONE = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/i;
+const ZONED_TIME = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/i;

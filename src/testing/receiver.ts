@@ -24,8 +24,8 @@ type OwnReceiver = {
 
 /** The running receivers of a sandbox, even of a deleted store. */
 export type Receivers = {
-  readonly add: (own: OwnReceiver) => void;
-  readonly drop: (own: OwnReceiver) => void;
+  readonly add: (receiver: OwnReceiver) => void;
+  readonly drop: (receiver: OwnReceiver) => void;
   /** Clears the received webhooks of a store's receivers. Default: of all receivers. */
   readonly forget: (storeId?: string) => void;
   /** Stops the receivers of a store. Default: all receivers. */
@@ -34,14 +34,14 @@ export type Receivers = {
 
 /** Creates an empty set of receivers for a sandbox. */
 export function createReceivers(): Receivers {
-  const open = new Set<OwnReceiver>();
-  const of = (storeId?: string): readonly OwnReceiver[] =>
-    [...open].filter((receiver) => storeId === undefined || receiver.storeId === storeId);
+  const runningReceivers = new Set<OwnReceiver>();
+  const receiversOf = (storeId?: string): readonly OwnReceiver[] =>
+    [...runningReceivers].filter((receiver) => storeId === undefined || receiver.storeId === storeId);
   return {
-    add: (receiver) => void open.add(receiver),
-    drop: (receiver) => void open.delete(receiver),
-    forget: (storeId) => of(storeId).forEach((receiver) => receiver.forget()),
-    end: async (storeId) => void (await Promise.all(of(storeId).map((receiver) => receiver.end()))),
+    add: (receiver) => void runningReceivers.add(receiver),
+    drop: (receiver) => void runningReceivers.delete(receiver),
+    forget: (storeId) => receiversOf(storeId).forEach((receiver) => receiver.forget()),
+    end: async (storeId) => void (await Promise.all(receiversOf(storeId).map((receiver) => receiver.end()))),
   };
 }
 
@@ -111,7 +111,7 @@ export async function startReceiver(
   const { id: endpointId } = endpoint;
   const close = async (): Promise<void> => {
     try {
-      // A restore, or an earlier close, may have removed its endpoint.
+      // A restore, or an earlier close, may have removed the receiver's endpoint.
       if (!sandbox.isClosed()) await endpoints.remove(endpointId).catch(ignoreNotFound);
     } finally {
       await receiver.end();
@@ -123,7 +123,7 @@ export async function startReceiver(
     noun: "webhook",
     fields: RECEIVED_FIELDS,
     open: () => () => Promise.resolve(deliveries),
-    follow: (hear) => signals.follow(ARRIVAL_EVENT, hear),
+    follow: (onWrite) => signals.follow(ARRIVAL_EVENT, onWrite),
     names: ({ type, event }) => [type, event?.event_id ?? null],
     line: ({ type, problem, message }) => type ?? `refused: ${problem ?? ""}: ${message ?? ""}`,
   });
@@ -134,8 +134,9 @@ async function listen(
   { world }: InProcessSandbox,
   take: (request: HttpRequest) => Promise<number>,
 ): Promise<Listener> {
-  const faked = fakeTimersProblem();
-  if (faked !== undefined) throw new Error(`a receiver cannot listen: ${faked.message}; ${faked.next}`);
+  const timersProblem = fakeTimersProblem();
+  if (timersProblem !== undefined)
+    throw new Error(`a receiver cannot listen: ${timersProblem.message}; ${timersProblem.next}`);
   const respond = (status: number, body = "") => ({ status, headers: {}, body });
   const service: Service = {
     answer: async (request) => {
@@ -151,9 +152,9 @@ async function listen(
     },
     refuse: () => respond(400),
   };
-  const listening = await world.listen(() => service, { port: 0 });
-  if (!listening.ok) throw new Error(`a receiver cannot listen: ${listening.refusal.message}`);
-  return listening.value;
+  const listenResult = await world.listen(() => service, { port: 0 });
+  if (!listenResult.ok) throw new Error(`a receiver cannot listen: ${listenResult.refusal.message}`);
+  return listenResult.value;
 }
 
 /** Checks the status of an answer, from 200 to 599. Throws if an untyped caller returned anything else. */
@@ -177,8 +178,8 @@ function createReceived(
   const now = (world.receiversNow ?? world.now)();
   const dialect = context.store.stores.dialect(storeId);
   const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, secrets, now, dialect });
-  const pairs = rawHeaders.flatMap((name, at) =>
-    at % 2 === 0 ? [[name.toLowerCase(), rawHeaders[at + 1] ?? ""] as const] : [],
+  const pairs = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? ""] as const] : [],
   );
   return {
     verified: verdict.ok,

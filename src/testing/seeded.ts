@@ -21,22 +21,25 @@ const UUID_BYTES = 16;
  */
 export function createSeededSource(seed: string, startMs: number): Source {
   const counts = new Map<string, number>();
-  let turn: readonly number[] = [];
-  const block = (kind: string, stream: string): { readonly count: number; readonly bytes: Buffer } => {
-    const name = JSON.stringify([seed, turn, kind, stream]);
+  let positions: readonly number[] = [];
+  const drawBlock = (kind: string, stream: string): { readonly count: number; readonly bytes: Buffer } => {
+    const name = JSON.stringify([seed, positions, kind, stream]);
     const count = counts.get(name) ?? 0;
     counts.set(name, count + 1);
     return { count, bytes: createHash("sha256").update(`${name} ${count}`).digest() };
   };
   return {
-    renew: (position) => void (turn = [...turn, position]),
+    renew: (position) => void (positions = [...positions, position]),
     uuid: (stream = "") => {
-      const { count, bytes } = block("uuid", stream);
+      const { count, bytes } = drawBlock("uuid", stream);
       return uuidOf(startMs + count, bytes.subarray(0, UUID_BYTES));
     },
-    random: (stream = "") => block("number", stream).bytes.readUInt32BE() / 2 ** 32,
+    random: (stream = "") => drawBlock("number", stream).bytes.readUInt32BE() / 2 ** 32,
     randomBytes: (length) => {
-      const blocks = Array.from({ length: Math.ceil(length / BLOCK_BYTES) }, () => block("bytes", "").bytes);
+      const blocks = Array.from(
+        { length: Math.ceil(length / BLOCK_BYTES) },
+        () => drawBlock("bytes", "").bytes,
+      );
       return new Uint8Array(Buffer.concat(blocks).subarray(0, length));
     },
   };

@@ -109,11 +109,11 @@ export const brokenInvariant = z.object({
 /** The result of `explore`. */
 export const exploration = z.object({
   ...searchResult.shape,
-  /** The number of schedules: a schedule is a history. */
+  /** The number of schedules; each schedule is one history. */
   histories: z.int(),
   /** The places of faults, such as `POST /v1/orders 1`. */
   places: z.array(z.string()),
-  /** The number of schedules of the last size that the budget, or `maxSchedules`, left out. */
+  /** The number of schedules of the last size that were skipped because of the budget or `maxSchedules`. */
   notRun: z.int(),
   /** Each cause once, with the smallest schedule that shows it, confirmed by three runs. */
   broken: z.array(brokenInvariant),

@@ -17,14 +17,14 @@ import { restoreInto, takeSnapshotOf } from "./store/snapshots.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, StoreEnv, Timeline } from "./types.ts";
 
 /** The values that all store handles of a sandbox share. */
-type Shared = {
+type SharedParts = {
   readonly calls: Calls;
   readonly receivers: Receivers;
   readonly identities: Identities;
 };
 
 /** Creates a handle for a known store. Disposing of the handle deletes the store; the first store is only reset. */
-export function storeOf(sandbox: InProcessSandbox, sharedParts: Shared, storeId: string): Store {
+export function storeOf(sandbox: InProcessSandbox, sharedParts: SharedParts, storeId: string): Store {
   const { calls, receivers, identities } = sharedParts;
   const identity = (): StoreIdentity => identities.of(storeId);
   const storeContext = { calls, storeId };
@@ -156,7 +156,7 @@ function clockOf(calls: Calls, storeId: string): Clock {
     now: async () => new Date((await calls.control({ name: "showClock", storeId, body: undefined })).now),
     freeze: () => move({ action: "freeze" }),
     advance: async (span) => move({ action: "advance", byMs: parseSpanOption(span) }),
-    set: async (to) => move({ action: "set", to: parseMomentOption(to) }),
+    set: async (moment) => move({ action: "set", to: parseMomentOption(moment) }),
     real: () => move({ action: "real" }),
   };
 }

@@ -69,12 +69,12 @@ export type {
 
 /** Starts a sandbox in this process. Rejects with a StartError if an option is wrong or the state cannot be used. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const faked = fakeTimersProblem();
-  if (faked !== undefined) throw new StartError({ code: "fake_timers", ...faked });
+  const timersProblem = fakeTimersProblem();
+  if (timersProblem !== undefined) throw new StartError({ code: "fake_timers", ...timersProblem });
   const guest = guestWorld();
   try {
-    const { world, ...read } = await parseOptions(guest.world, options);
-    const service = await startInProcess({ ...guest, world }, read);
+    const { world, ...parsedOptions } = await parseOptions(guest.world, options);
+    const service = await startInProcess({ ...guest, world }, parsedOptions);
     const calls = createCalls(service);
     return sandboxOf(service, calls, await firstStore(service, calls));
   } catch (error) {
@@ -116,15 +116,15 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
     identities.add(newIdentity);
     return storeOf(service, storeContext, newIdentity.id);
   };
-  let first = add(identity);
+  let firstHandle = add(identity);
   const forget = (): void => receivers.forget();
   const { fetch: send, handler } = createFetch(service);
   // The receivers end after the sandbox, so that they still accept its deliveries in flight.
   const endPromise = service.ended.then(() => receivers.end()).finally(service.end);
   const close = async (): Promise<void> => {
-    const faked = fakeTimersProblem();
-    if (faked !== undefined)
-      throw new Error(`the sandbox cannot be closed: ${faked.message}; restore the timers first`);
+    const timersProblem = fakeTimersProblem();
+    if (timersProblem !== undefined)
+      throw new Error(`the sandbox cannot be closed: ${timersProblem.message}; restore the timers first`);
     await service.close();
     await endPromise;
   };
@@ -133,7 +133,7 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
     origin: new URL(ready.base_url).origin,
     controlToken: ready.control_token,
     get store() {
-      return first;
+      return firstHandle;
     },
     createStore: async (storeInput = {}) => {
       const { storeId: id, ...storeFields } = await calls.createStore(storeInput);
@@ -148,8 +148,10 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
     snapshot: () => takeSnapshotOf(service, "all"),
     restore: async (snapshot) => {
       const storeIds = await restoreInto(service, "all", { snapshot, forget, identities });
-      const stores = storeIds.map((id) => (id === first.id ? first : storeOf(service, storeContext, id)));
-      first = stores[0] ?? first;
+      const stores = storeIds.map((id) =>
+        id === firstHandle.id ? firstHandle : storeOf(service, storeContext, id),
+      );
+      firstHandle = stores[0] ?? firstHandle;
       return stores;
     },
     reset: async () => {

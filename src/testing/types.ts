@@ -25,7 +25,7 @@ export type SandboxOptions = {
   /**
    * The port on loopback, or 0 for any free port. Null opens no socket: only `sandbox.fetch` and `sandbox.handler`
    * reach the sandbox. Default: 0; with a seed, null, because a free port differs from run to run. An application that
-   * sends its requests itself needs a port, also with a seed.
+   * sends its requests itself needs a port, even with a seed.
    */
   readonly port?: number | null;
   /**
@@ -72,7 +72,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly origin: string;
   /** The bearer token of the control API. */
   readonly controlToken: string;
-  /** Changes with each start in memory, each reset and each restore, even with a seed. */
+  /** The id of this instance. Changes with each start in memory, each reset and each restore, even with a seed. */
   readonly instanceId: string;
   /** The first store; after a restore, the first store of the snapshot. */
   readonly store: Store;
@@ -108,7 +108,7 @@ export type StoreOptions = {
   readonly name?: string;
   /** The id of an existing merchant, or `new`. Default: the merchant of the first store. */
   readonly merchant?: string;
-  /** The dialect in which the store answers, as `calibrate --write-dialect` writes it. Default: our names. */
+  /** The dialect of the store, as `calibrate --write-dialect` writes it. Default: the names of the interface. */
   readonly dialect?: Dialect;
 };
 
@@ -237,14 +237,14 @@ export type Endpoint = {
   readonly url: string;
   readonly events: readonly string[];
   readonly inOrder: boolean;
-  /** Its CA certificates in PEM, if it has its own. */
+  /** The endpoint's own CA certificates in PEM; null if it has none. */
   readonly ca: string | null;
   readonly state: "enabled" | "paused" | "disabled";
   /** Why the endpoint is paused or disabled. */
   readonly reason: string | null;
 };
 
-/** The variables that an application of a store reads. */
+/** The environment variables that an application of a store reads. */
 export type StoreEnv = {
   readonly CHECKOUT_BASE_URL: string;
   readonly CHECKOUT_API_KEY: string;

@@ -10,7 +10,7 @@ import type { Sandbox, Store } from "../types.ts";
 import type { ExploreOptions, View } from "./types.ts";
 
 /** Timeout of a purchase, including its retries and pauses, in milliseconds of real time. */
-const PURCHASE_LIMIT_MS = 20_000;
+const PURCHASE_TIMEOUT_MS = 20_000;
 
 /** Opens a bench for each schedule: the application's functions with a new store. */
 export function benchesOf(sandbox: Sandbox, options: ExploreOptions): () => Promise<SearchBench> {
@@ -43,12 +43,13 @@ function benchOf(
   const { world } = running;
   const call = callsOn(calls.control, store.id);
   const buy = async (): Promise<CreateRun> => {
-    const run = await withLimit(world, async () => {
+    const run = await withTimeout(world, async () => {
       // An untyped application can return anything, such as an incomplete answer.
       const order: Partial<Awaited<ReturnType<typeof purchase>>> | undefined = await purchase(store);
       const { checkouts } = await call({ name: "listCheckouts", body: {} });
-      const named = checkouts.find(({ id }) => id === order?.id);
-      const shownCheckout = named && (await call({ name: "inspectCheckout", id: named.id, body: undefined }));
+      const namedCheckout = checkouts.find(({ id }) => id === order?.id);
+      const shownCheckout =
+        namedCheckout && (await call({ name: "inspectCheckout", id: namedCheckout.id, body: undefined }));
       return { isWrong: shownCheckout === undefined || shownCheckout.checkoutUrl !== order?.checkout_url };
     });
     if (!run.isDone && containsSecret(englishOf(run.got))) bench.noted.secrets.add("output");
@@ -78,25 +79,25 @@ function benchOf(
 }
 
 /** Makes the purchase, within the timeout. */
-async function withLimit(
+async function withTimeout(
   { sleep }: { readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void> },
   make: () => Promise<Pick<CreateRun, "isWrong">>,
 ): Promise<CreateRun> {
   const controller = new AbortController();
   const run = { hasEnded: true, isDone: false, text: "" };
-  const timeUp = sleep(PURCHASE_LIMIT_MS, controller.signal).then(() => ({
+  const timeout = sleep(PURCHASE_TIMEOUT_MS, controller.signal).then(() => ({
     ...run,
     hasEnded: false,
     got: "timeout",
   }));
-  const madeRun = Promise.resolve()
+  const purchaseRun = Promise.resolve()
     .then(make)
     .then(
-      (names) => ({ ...run, ...names, isDone: true, got: "" }),
+      (result) => ({ ...run, ...result, isDone: true, got: "" }),
       (error: unknown) => ({ ...run, got: isError(error) ? error.message : String(error) }),
     );
   try {
-    return await Promise.race([madeRun, timeUp]);
+    return await Promise.race([purchaseRun, timeout]);
   } finally {
     controller.abort();
   }

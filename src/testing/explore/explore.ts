@@ -18,9 +18,9 @@ export async function exploreIn(
   checkOptions("explore", options);
   const { only, seed, budgetMs, maxSchedules, depth } = options;
   const { world } = internalsOf(sandbox).running;
-  const open = benchesOf(sandbox, options);
+  const openBench = benchesOf(sandbox, options);
   const result = await exploreAll({
-    run: (schedule) => runSchedule(open, schedule),
+    run: (schedule) => runSchedule(openBench, schedule),
     world,
     seed,
     budgetMs,

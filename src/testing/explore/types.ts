@@ -14,7 +14,7 @@ export type ExploreOptions = {
   readonly purchase: (store: Store) => Promise<Pick<Checkout, "id" | "checkout_url">>;
   /** Returns the state of an order in the application, for example from its database. */
   readonly view: (orderId: string, store: Store) => View | Promise<View>;
-  /** Returns how often an order was booked, in place of `times` of the view. */
+  /** Returns how often an order was booked, instead of `times` in the view. */
   readonly bookings?: (orderId: string, store: Store) => number | Promise<number>;
   /**
    * Opens the application's return page as its customer does, with an order that may be unpaid. Called before the payment,
@@ -28,17 +28,17 @@ export type ExploreOptions = {
   readonly start?: (store: Store) => Promise<(() => unknown) | void>;
   /** Time after which no new schedule starts, in milliseconds of real time. Default: 60,000. */
   readonly budgetMs?: number;
-  /** Number of schedules after which no new one starts. Default: no limit. */
+  /** Number of schedules after which no new schedule starts. Default: no limit. */
   readonly maxSchedules?: number;
   /** Maximum number of faults in one schedule, from 1 to 4; the payer's outcome counts as one. Default: 2. */
   readonly depth?: number;
-  /** The same seed runs the same schedules in the same order. Default: random; the result contains it. */
+  /** The same seed runs the same schedules in the same order. Default: random; the result contains the seed. */
   readonly seed?: string;
-  /** Runs only this schedule, as in the `rerun` of a result. */
+  /** Runs only this schedule. The `rerun` of a broken invariant contains its schedule. */
   readonly only?: { readonly faults: readonly ExploreFault[]; readonly payer?: PayerOutcome };
   /** The sandbox whose stores are used. Default: a separate sandbox in memory, on a free port, closed at the end. */
   readonly sandbox?: Sandbox;
-  /** The dialect of its stores. Default: the sandbox's dialect. */
+  /** The dialect of the explored stores. Default: the sandbox's dialect. */
   readonly dialect?: Dialect;
 };
 

@@ -34,12 +34,12 @@ export function createIdentities(sandbox: InProcessSandbox, calls: Calls): Ident
     },
     renew: async (storeIds) => {
       for (const id of storeIds) {
-        const { storeId: _, ...read } = await calls.control({
+        const { storeId: _, ...access } = await calls.control({
           name: "storeAccess",
           storeId: id,
           body: undefined,
         });
-        identities.set(id, { ...read, id, apiKey: await keyOf(id) });
+        identities.set(id, { ...access, id, apiKey: await keyOf(id) });
       }
     },
   };

@@ -1,4 +1,4 @@
-/** Items that were read from a log, and the promise of the next ones. */
+/** Items that were read from a log, and the promise of the next items. */
 export type LogUpdates<Item> = { readonly items: readonly Item[]; readonly next: Promise<LogUpdates<Item>> };
 
 /** Reads a log, and notifies readers of new writes. */
@@ -18,8 +18,8 @@ type FollowedLog<Item> = {
 };
 
 /**
- * Follows a log for all waits together: after a write, the log is read once for all of them, and not at all if there
- * are none.
+ * Follows a log for all waits together: after a write, the log is read once for all of them, and not at all without
+ * a wait.
  */
 export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
   /** Joins as a wait: receives all existing items, then new ones, until `leave` is called. */
@@ -35,7 +35,7 @@ export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
     join: () => {
       const log = followedLog ?? follow(source);
       const next = log.nextUpdates();
-      // The first reader gets all items anyway; a later one also needs the items that were read before it joined.
+      // The first reader gets all items anyway; a later reader also needs the items that were read before it joined.
       const allUpdates = followedLog === undefined ? next : readAll(next);
       followedLog = log;
       waitingCount += 1;
@@ -52,11 +52,11 @@ export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
 
 function follow<Item>({ open, follow: followWrites }: LogUpdateSource<Item>): FollowedLog<Item> {
   const read = open();
-  let logWritten = Promise.withResolvers<void>();
+  let nextWrite = Promise.withResolvers<void>();
   const readNext = (): Promise<LogUpdates<Item>> => {
-    const update = logWritten.promise.then(async () => {
+    const update = nextWrite.promise.then(async () => {
       // A write during this read causes another read.
-      logWritten = Promise.withResolvers();
+      nextWrite = Promise.withResolvers();
       const items = await read();
       nextUpdates = readNext();
       return { items, next: nextUpdates };
@@ -66,6 +66,6 @@ function follow<Item>({ open, follow: followWrites }: LogUpdateSource<Item>): Fo
     return update;
   };
   let nextUpdates = readNext();
-  logWritten.resolve();
-  return { nextUpdates: () => nextUpdates, leave: followWrites(() => logWritten.resolve()) };
+  nextWrite.resolve();
+  return { nextUpdates: () => nextUpdates, leave: followWrites(() => nextWrite.resolve()) };
 }

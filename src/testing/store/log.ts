@@ -14,8 +14,8 @@ export type LogSource<Item> = LogUpdateSource<Item> & {
   readonly world: Pick<GuestWorld, "sleep">;
   /** The word for an item, in the singular. */
   readonly noun: string;
-  /** The items that a text matches. Default: `noun`. */
-  readonly named?: string;
+  /** The word for an item that a text matches. Default: `noun`. */
+  readonly matchedNoun?: string;
   readonly fields: Fields<Item>;
   readonly isClosed: () => boolean;
   /** The strings by which `waitFor` matches an item. */
@@ -24,13 +24,13 @@ export type LogSource<Item> = LogUpdateSource<Item> & {
   readonly line: (item: Item) => string;
 };
 
-/** Maximum number of items in an error, which lists the newest ones. */
+/** Maximum number of items in an error, which lists the newest items. */
 const MAX_LINES = 20;
 
 /** A log that is read on demand. `waitFor` rereads it only after something was written. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   const { world, open, noun, isClosed, names, line } = source;
-  const news = createLogUpdates(source);
+  const logUpdates = createLogUpdates(source);
   const matcher = (match: Parameters<Log<Item>["waitFor"]>[0]): ((item: Item) => boolean) => {
     if (typeof match === "string") {
       checkMatchText(match, source);
@@ -41,8 +41,8 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
     return (item) => matchesFilter(item, match);
   };
   const gotText = (items: readonly Item[]): string => {
-    const cameText = items.length === 0 ? "none arrived" : `${items.length} arrived:`;
-    return `${cameText}${items
+    const countText = items.length === 0 ? "none arrived" : `${items.length} arrived:`;
+    return `${countText}${items
       .slice(-MAX_LINES)
       .map((item) => `\n  ${line(item)}`)
       .join("")}`;
@@ -56,31 +56,35 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
       checkOptions("waitFor", options);
       const { timeoutMs = source.waitTimeoutMs, count = 1 } = options;
       const matches = matcher(match);
-      // Updates are only the new items, so that several are counted over the whole log.
+      // Updates contain only new items, so a `count` above 1 needs the whole log.
       const find = async (items: readonly Item[]): Promise<Item | undefined> =>
         (count === 1 ? items : await open()()).filter(matches)[count - 1];
       const controller = new AbortController();
-      const timeUp = world.sleep(timeoutMs, controller.signal).then(() => undefined);
-      const { all, leave } = news.join();
+      const timeout = world.sleep(timeoutMs, controller.signal).then(() => undefined);
+      const { all, leave } = logUpdates.join();
       try {
         for (
           let updates: LogUpdates<Item> | undefined = await all;
           updates;
-          updates = await Promise.race([updates.next, timeUp])
+          updates = await Promise.race([updates.next, timeout])
         ) {
-          const hits = await find(updates.items);
-          if (hits !== undefined) return hits;
+          const foundItem = await find(updates.items);
+          if (foundItem !== undefined) return foundItem;
         }
         const list = await open()();
-        const found = list.filter(matches);
-        const lastMatch = found[count - 1];
+        const matchingItems = list.filter(matches);
+        const lastMatch = matchingItems[count - 1];
         if (lastMatch !== undefined) return lastMatch;
-        const itemNoun = typeof match === "string" ? (source.named ?? noun) : noun;
-        const gap = found.length === 0 ? `no ${itemNoun}` : `${found.length} of ${count}: ${itemNoun}`;
+        const itemNoun = typeof match === "string" ? (source.matchedNoun ?? noun) : noun;
+        const missingText =
+          matchingItems.length === 0 ? `no ${itemNoun}` : `${matchingItems.length} of ${count}: ${itemNoun}`;
         const matchText = typeof match === "function" ? "that matched" : JSON.stringify(match);
-        const faked = fakeTimersProblem();
-        const fakedText = faked === undefined ? "" : `\n  ${faked.message}; ${faked.next}`;
-        throw new WaitError(`${gap} ${matchText} within ${timeoutMs} ms; ${gotText(list)}${fakedText}`);
+        const timersProblem = fakeTimersProblem();
+        const timersText =
+          timersProblem === undefined ? "" : `\n  ${timersProblem.message}; ${timersProblem.next}`;
+        throw new WaitError(
+          `${missingText} ${matchText} within ${timeoutMs} ms; ${gotText(list)}${timersText}`,
+        );
       } catch (error) {
         if (!isClosed()) throw error;
         throw new WaitError(`the sandbox was closed while waiting for the ${noun}`, {

@@ -14,7 +14,7 @@ import { createLog, type LogSource } from "./log.ts";
 import type { InProcessSandbox } from "../in-process.ts";
 
 /** Maximum number of items that one call reads. */
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 
 type StoreLogContext = { readonly calls: Calls; readonly storeId: string };
 
@@ -51,12 +51,12 @@ export function eventLog(
       return async () => {
         const list: Event[] = [];
         for (let hasMore = true; hasMore;) {
-          const body = { since: position, limit: PAGE };
+          const body = { since: position, limit: PAGE_SIZE };
           const { events } = await calls.control({ name: "listEvents", storeId, body });
           // The sandbox wrote these bodies, so each one is an event.
           list.push(...events.map((event) => parseJson(event.body) as Event));
           position = events.at(-1)?.position ?? position;
-          hasMore = events.length === PAGE;
+          hasMore = events.length === PAGE_SIZE;
         }
         return list;
       };
@@ -76,12 +76,12 @@ export function deliveryLog(
     ...createWaiter(sandbox, storeId),
     types: EVENT_TYPES,
     noun: "delivery",
-    named: "accepted delivery",
+    matchedNoun: "accepted delivery",
     fields: DELIVERY_FIELDS,
     open: () => async () => {
       const list: Delivery[] = [];
       for (let cursor: string | null | undefined; cursor !== null;) {
-        const body = { limit: PAGE, before: cursor };
+        const body = { limit: PAGE_SIZE, before: cursor };
         const { deliveries, nextBefore } = await calls.control({ name: "listDeliveries", storeId, body });
         list.push(...deliveries.map(deliveryOf));
         cursor = nextBefore;
@@ -103,9 +103,9 @@ export function requestLog(
     noun: "request",
     fields: REQUEST_FIELDS,
     // Notified when the log writes its collected requests, at most 0.1 s after a request.
-    follow: (hear) => sandbox.context.requests.follow(storeId, hear),
+    follow: (onWrite) => sandbox.context.requests.follow(storeId, onWrite),
     open: () => async () => {
-      const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE } });
+      const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE_SIZE } });
       return requests.map((entry) => decodeWith(loggedRequest, entry));
     },
     names: ({ requestId, method, path, orderId }) => {
@@ -121,7 +121,7 @@ function createWaiter(
   { world, context, isClosed, waitTimeoutMs }: InProcessSandbox,
   storeId: string,
 ): Pick<LogSource<unknown>, "world" | "follow" | "isClosed" | "waitTimeoutMs"> {
-  const follow = (hear: () => void): (() => void) => context.writeSignals.follow(storeId, hear);
+  const follow = (onWrite: () => void): (() => void) => context.writeSignals.follow(storeId, onWrite);
   return { world, isClosed, waitTimeoutMs, follow };
 }
 
@@ -147,12 +147,15 @@ export function requestSummary({ method, path, status, code, message }: LoggedRe
 
 /** A delivery as a line of text, with its endpoint, its faults and the result of its last finished attempt. */
 export function deliverySummary({ type, endpointId, state, tries, attempts, fault }: Delivery): string {
-  const last = attempts.findLast(({ finishedAt }) => finishedAt !== null);
-  const text = last && textSaid(last.answer, last.message);
+  const lastAttempt = attempts.findLast(({ finishedAt }) => finishedAt !== null);
+  const text = lastAttempt && textSaid(lastAttempt.answer, lastAttempt.message);
   const answer = text === undefined ? "" : ` ${printableLiteral(text)}`;
-  const said = last === undefined ? "" : `, the last: ${last.status ?? last.error ?? "no answer"}${answer}`;
+  const resultText =
+    lastAttempt === undefined
+      ? ""
+      : `, the last: ${lastAttempt.status ?? lastAttempt.error ?? "no answer"}${answer}`;
   const actions = new Set([fault?.action, ...attempts.map((item) => item.fault)].filter((action) => action));
   const faultText = actions.size === 0 ? "" : `, fault ${[...actions].join(", ")}`;
-  const to = attempts.at(-1)?.url ?? `endpoint ${endpointId}`;
-  return `${type} → ${to} is ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}${faultText}${said}`;
+  const target = attempts.at(-1)?.url ?? `endpoint ${endpointId}`;
+  return `${type} → ${target} is ${state} after ${tries} ${tries === 1 ? "attempt" : "attempts"}${faultText}${resultText}`;
 }

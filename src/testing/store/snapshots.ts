@@ -21,7 +21,7 @@ export async function takeSnapshotOf(sandbox: InProcessSandbox, scope: Scope): P
 /**
  * Restores a snapshot of a store, or of the whole sandbox, and returns the ids of its stores; `forget` clears the
  * received webhooks, and the log of requests is cleared too. Later ids come from another seed, because the snapshot may
- * contain ids of this one. Throws a CheckoutError.
+ * contain ids of the current seed. Throws a CheckoutError.
  */
 export async function restoreInto(
   sandbox: InProcessSandbox,
@@ -32,16 +32,16 @@ export async function restoreInto(
     identities,
   }: { readonly snapshot: Uint8Array; readonly forget: () => void; readonly identities: Identities },
 ): Promise<readonly string[]> {
-  const restored = await whileOpen(sandbox, async () =>
+  const outcome = await whileOpen(sandbox, async () =>
     // A caller without types can pass anything. In jest, a Uint8Array may be from another realm.
     ArrayBuffer.isView(snapshot) ? restoreSnapshot(sandbox.context, scope, snapshot, ALL_RIGHTS) : NO_BYTES,
   );
-  if (!restored.ok) throw new CheckoutError(answerOfRefusal(restored.refusal));
+  if (!outcome.ok) throw new CheckoutError(answerOfRefusal(outcome.refusal));
   refuseClosed(sandbox);
   sandbox.renewSeed(sandbox.context.store.events.lastPosition());
   forget();
-  const storeIds = restored.value.stores.map(({ storeId }) => storeId);
-  // Elsewhere the log of requests outlives a restore; a test waits only for requests since.
+  const storeIds = outcome.value.stores.map(({ storeId }) => storeId);
+  // Outside the kit, the log of requests outlives a restore; a test waits only for later requests.
   for (const storeId of storeIds) await sandbox.context.forgetStore({ storeId, kind: "reset" });
   await identities.renew(storeIds);
   return storeIds;
