@@ -15,7 +15,7 @@ export type HttpRequest = {
 
 /**
  * The body of an answer: whole, or a stream. The next bytes of a stream are requested only after the client has read
- * the last ones; the stream's `return` is called when the client disconnects or the server stops. If a stream fails,
+ * the previous bytes; the stream's `return` is called when the client disconnects or the server stops. If a stream fails,
  * the connection is closed, so that the client sees that the body is incomplete.
  */
 export type HttpBody = string | Uint8Array | AsyncIterable<Uint8Array>;
@@ -54,7 +54,7 @@ export type OutboundRequest = {
   readonly lines?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Sent with its length, unless the headers have `Transfer-Encoding: chunked`. */
   readonly body?: string | Uint8Array;
-  /** Awaited in the middle of the body, which is then sent in two parts. Default: it is sent whole. */
+  /** Awaited in the middle of the body, which is then sent in two parts. Default: the body is sent whole. */
   readonly betweenParts?: (() => Promise<void>) | undefined;
   /** Timeout in milliseconds, from the start of the connection to the last byte of the answer. */
   readonly timeoutMs: number;
@@ -69,17 +69,17 @@ export type OutboundRequest = {
    */
   readonly proxy?: string | undefined;
   /**
-   * `kept`: over a kept connection to the same addresses, if there is one; `fresh`: over a new one. Both are kept
-   * briefly afterwards if the server permits it. Default: a new connection, which ends with the answer.
+   * `kept`: over a kept connection to the same addresses, if there is one; `fresh`: over a new connection. The connection
+   * is kept briefly afterwards if the server permits it. Default: a new connection, which ends with the answer.
    */
   readonly connection?: "kept" | "fresh" | undefined;
   /**
-   * Whether a failed connection is examined by another connection to this machine: whether the other loopback address
-   * accepts one, and whether the port expects TLS. The former sends nothing, the latter a TLS handshake, once for a URL
-   * and an address until the result changes. Default: no.
+   * Whether a failed connection to this machine is examined by a second connection: does the other loopback address accept
+   * connections (nothing is sent), and does the port expect TLS (a handshake is sent, once for each URL and address until
+   * the result changes)? Default: no.
    */
   readonly examined?: boolean | undefined;
-  /** Called at the end of the request, before it is examined. */
+  /** Called at the end of the request, before the connection is examined. */
   readonly onEnd?: (() => void) | undefined;
   /** Certificates to trust for https. Default: the system's. */
   readonly tls?: TlsTrust | undefined;
@@ -121,8 +121,8 @@ export type Listener = {
   readonly port: number;
   /** Accepts no more connections, waits at most `graceMs` for requests and streams in flight, then closes the rest. */
   readonly close: (graceMs: number) => Promise<void>;
-  /** Whether the program keeps running while only this server is open. Default: it does. */
-  readonly keepRunning?: (keeps: boolean) => void;
+  /** Whether the program keeps running while only this server is open. Default: yes. */
+  readonly keepRunning?: (mustKeep: boolean) => void;
 };
 
 /** Limits of one server: bytes of a body, number of connections, and idle milliseconds of a connection. */
@@ -156,14 +156,14 @@ export type PathFacts = {
   readonly kind: "folder" | "file" | "link" | "other";
   /** Whether this process's user owns the path. */
   readonly isOwn: boolean;
-  /** The most that other users, including the group, can do with it. */
+  /** The most that other users, including the group, can do with the path. */
   readonly openTo: "nobody" | "readers" | "writers";
   /**
-   * Who can write it. The own group has the number of the user: the private group that Debian, Ubuntu and Fedora give
-   * each user, whose members can write every new file there.
+   * Who can write to the path. `own group` has the number of the user: the private group that Debian, Ubuntu and Fedora
+   * give each user, whose members can write to every new file there.
    */
   readonly writableBy: "owner" | "own group" | "others";
-  /** The last change of its content, in milliseconds since the epoch. */
+  /** The last change of the content, in milliseconds since the epoch. */
   readonly changedAt: number;
   /** Device and inode: unchanged for a moved or doubly mounted folder, different for a copy. */
   readonly id: string;
@@ -171,9 +171,9 @@ export type PathFacts = {
 
 export type DiskFacts = {
   readonly freeBytes: number;
-  /** Whether this process may write there, as far as the system reports that without a write. */
+  /** Whether this process may write to the disk, as far as the system tells without a write. */
   readonly isWritable: boolean;
-  /** The name of the file system; undefined if it is not a known one. */
+  /** The name of the file system; undefined if it is unknown. */
   readonly fileSystem: string | undefined;
 };
 
@@ -240,7 +240,7 @@ export type FileLock =
   | { readonly state: "held" | "unsupported" }
   | { readonly state: "refused"; readonly reason: string };
 
-/** A path that is removed after its use, with all that is there; what cannot be removed stays, without an error. */
+/** A path that is removed with its content after use; a failed removal is no error. */
 export type TemporaryFile = { readonly path: string; readonly remove: () => void };
 
 export type ShellCommand = {
@@ -253,11 +253,11 @@ export type ShellCommand = {
   readonly maxOutputBytes: number;
   /** Receives each part of stdout when it is written. */
   readonly onOutput?: (text: string) => void;
-  /** Ends the command at once, or, aborted with a `ShellEnd`, in that way. */
+  /** Kills the command at once, or asks it to end if the abort reason is a `ShellEnd`. */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The reason of a signal that first asks the command to end by itself. */
+/** The abort reason with which the command is first asked to end by itself. */
 export type ShellEnd = "terminate";
 
 export type ShellResult = {
@@ -271,7 +271,7 @@ export type ShellResult = {
 
 /** This program, started again as a separate process. */
 export type DetachedProcess = {
-  /** The first message to its starter; undefined if it ended without one. */
+  /** The first message of the process to its starter; undefined if the process ended without a message. */
   readonly firstMessage: Promise<string | undefined>;
   /** The end of the process in words: `exit code 1`. */
   readonly ended: Promise<string>;
@@ -281,7 +281,7 @@ export type DetachedProcess = {
   readonly abandon: () => void;
 };
 
-/** The process that started this one detached, until it releases this one. */
+/** The starter of this detached process, until it releases this process. */
 export type Starter = {
   /** The file to which this process's stderr is written. */
   readonly logFile: string;
@@ -304,7 +304,7 @@ export type ProgramResult =
   | { readonly ending: "killed"; readonly signal: string; readonly signalNumber: number }
   | { readonly ending: "not_found" | "not_executable"; readonly message: string };
 
-/** Everything outside the program (decision 53). Tests pass one with a fake clock, seeded randomness and no socket. */
+/** Everything outside the program (decision 53). Tests pass a world with a fake clock, seeded randomness and no socket. */
 export type World = {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -360,8 +360,8 @@ export type World = {
   /** The current addresses of a name; empty if it has none. */
   readonly resolve: (host: string) => Promise<readonly string[]>;
   /**
-   * Serves on the loopback addresses, and on other addresses of this machine. Port 0 selects any free port. The service
-   * is created when the port is known, and the loopback host: `[::1]` if the machine does not have 127.0.0.1.
+   * Serves on the loopback addresses, and on other addresses of this machine. Port 0 selects any free port. The service is
+   * created when the port and the loopback host are known; the host is `[::1]` if the machine does not have 127.0.0.1.
    */
   readonly listen: (
     makeService: (port: number, host: "127.0.0.1" | "[::1]") => Service,
@@ -369,17 +369,17 @@ export type World = {
   ) => Promise<
     { readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }
   >;
-  /** Opens an address in the user's browser, or says why it could not; does not wait for the browser. */
+  /** Opens an address in the user's browser, or returns the reason of a failure; does not wait for the browser. */
   readonly openBrowser: (
     url: string,
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly message: string }>;
   /** Writes a file into a new temporary folder of the system, accessible only to the owner. `remove` removes both. */
   readonly temporaryFile: (name: string, content: string) => TemporaryFile;
-  /** A path in the system's temporary folder that nobody can guess, and where nothing is yet. */
+  /** A new path in the system's temporary folder that nobody can guess. */
   readonly temporaryPath: () => TemporaryFile;
   /**
    * Runs a command line in the platform's shell until it ends, with empty stdin. Processes that it leaves behind are
-   * killed when it ends or its time is up.
+   * killed when it ends or its timeout expires.
    */
   readonly run: (command: ShellCommand) => Promise<ShellResult>;
   /**
@@ -388,7 +388,7 @@ export type World = {
    * one older file kept.
    */
   readonly startDetached: (options: { readonly logFile: string }) => DetachedProcess;
-  /** The process that started this one detached; undefined if there is none. */
+  /** The starter of this process; undefined if this process was not started detached. */
   readonly starter: Starter | undefined;
   /**
    * Sends SIGTERM to a process. `no_signals`: this system has no signals that a process could handle; nothing was done.
@@ -411,9 +411,9 @@ export type World = {
   readonly isFileLocked?: (path: string) => Promise<boolean>;
   /**
    * Calls a function once when a file was deleted or replaced, within seconds, until the returned function is called.
-   * Default: nobody looks.
+   * Default: files are not watched.
    */
-  readonly onFileLost?: (path: string, lost: () => void) => () => void;
+  readonly onFileLost?: (path: string, onLost: () => void) => () => void;
   readonly hostName?: () => string;
   /** When a process started, as text to compare; undefined if there is no such process. */
   readonly processStartTime: (pid: number) => string | undefined;

@@ -13,13 +13,13 @@ export const SQLITE_ASSET = "better_sqlite3.node";
 
 let unpackedPath: string | undefined;
 
-/** Unpacked once: two copies do not know each other's locks, and closing one ends the lock of the other. */
+/** The path of the addon, unpacked once: two copies do not know each other's locks, and closing one ends the other's. */
 export function unpackAddon(): string {
   unpackedPath ??= unpack();
   return unpackedPath;
 }
 
-/** Into a private cache folder, otherwise a temporary folder. Throws with both reasons if neither can be used. */
+/** Unpacks into a private cache folder, otherwise a temporary one. Throws with both reasons if neither can be used. */
 function unpack(): string {
   // better-sqlite3 loads a named addon with the function of this name, because the `require` of an executable knows only
   // the modules of Node.
@@ -60,7 +60,7 @@ function keepTemporary(prefix: string, addon: Uint8Array): string {
   }
 }
 
-/** A command then starts faster. Without such a folder, each start compiles. */
+/** Caches compiled code in a private folder, so that commands start faster. Without a folder, each start compiles. */
 export function keepCompiledCode(): void {
   try {
     const folder = join(cacheFolder(), "compiled");
@@ -87,11 +87,11 @@ export function keepAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);
   if (!isAbsolute(folder) || !isOursAlone(folder, "folder")) throw new Error(`${folder} is not private`);
   const path = join(folder, `${crypto().hash("sha256", addon, "hex")}.node`);
-  if (!isOursAlone(path, "file") || !holds(path, addon)) files.write(path, addon);
+  if (!isOursAlone(path, "file") || !hasContent(path, addon)) files.write(path, addon);
   return path;
 }
 
-function holds(path: string, content: Uint8Array): boolean {
+function hasContent(path: string, content: Uint8Array): boolean {
   return files.size(path) === content.length && readRegularFile(path)?.bytes.equals(content) === true;
 }
 

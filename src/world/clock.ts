@@ -1,5 +1,5 @@
-// A test suite may replace the timers and the Date of its process, and jsdom has others. So this file takes Node's when
-// the program is loaded; other files of the kit's world take them from here.
+// A test suite may replace the timers and the Date of its process, and jsdom has its own. So this file takes Node's when
+// the program is loaded; other files of the kit's world import them from this file.
 import { performance } from "node:perf_hooks";
 import * as timers from "node:timers";
 import type { World } from "../world.ts";
@@ -26,12 +26,12 @@ function dateOfAnotherRealm(): DateConstructor {
   return process.getBuiltinModule("node:vm").runInNewContext("Date") as DateConstructor;
 }
 
-/** Webhooks have their time in seconds, with ten digits. */
+/** The first time that has ten digits in seconds, as times of webhooks have. */
 const FIRST_WEBHOOK_TIME_MS = 1e12;
 
 export function receiversNow(): number {
-  const replaced = Date.now();
-  return replaced >= FIRST_WEBHOOK_TIME_MS && replaced < 10 * FIRST_WEBHOOK_TIME_MS ? replaced : now();
+  const suiteTime = Date.now();
+  return suiteTime >= FIRST_WEBHOOK_TIME_MS && suiteTime < 10 * FIRST_WEBHOOK_TIME_MS ? suiteTime : now();
 }
 
 export const clock = {
@@ -42,7 +42,7 @@ export const clock = {
   soon: (run) => void setImmediate(run),
 } satisfies Partial<World>;
 
-/** A negative time, such as one until a moment that has passed meanwhile, is none. */
+/** Sleeps; a negative time, such as the time until a moment that has passed, counts as 0. */
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();

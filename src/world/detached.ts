@@ -12,8 +12,8 @@ export function startDetached({ logFile }: { readonly logFile: string }): Detach
   const { O_APPEND, O_CREAT, O_RDWR } = constants;
   const log = openSync(logFile, O_APPEND | O_CREAT | O_RDWR | NO_FOLLOW, 0o600);
   try {
-    const program = sea().isSea() ? [] : [...process.execArgv, process.argv[1] ?? ""];
-    const child = childProcess().spawn(process.execPath, [...program, ...process.argv.slice(2)], {
+    const programArgs = sea().isSea() ? [] : [...process.execArgv, process.argv[1] ?? ""];
+    const child = childProcess().spawn(process.execPath, [...programArgs, ...process.argv.slice(2)], {
       env: { ...process.env, [DETACHED_LOG]: logFile },
       stdio: ["ignore", "ignore", log, "ipc"],
       detached: true,
@@ -47,7 +47,7 @@ function watchDetached(child: ChildProcess): DetachedProcess {
   return { firstMessage, ended: endText, release: releaseChild, abandon: disconnect };
 }
 
-/** The variable is removed, so that child processes do not consider themselves detached. */
+/** The starter of this process. Removes the variable, so that child processes do not consider themselves detached. */
 export function takeStarter(): Starter | undefined {
   const logFile = process.env[DETACHED_LOG];
   delete process.env[DETACHED_LOG];

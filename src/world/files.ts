@@ -31,7 +31,7 @@ import { readRegularFile, readText } from "./read.ts";
 export const files: Files = {
   read: readText,
   readBytes: (path, options) => readRegularFile(path, options)?.bytes,
-  size: (path) => readRegularFile(path, { from: Number.MAX_SAFE_INTEGER })?.size,
+  size: (path) => readRegularFile(path, { offset: Number.MAX_SAFE_INTEGER })?.size,
   write: (path, content) => writeNamed(path, content, (temporaryPath) => renameSync(temporaryPath, path)),
   fill: async (path, fill) => {
     const temporaryPath = temporaryName(path);
@@ -53,7 +53,7 @@ export const files: Files = {
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
-      // Missing hard links have no error code of their own. Other problems also occur in the other way.
+      // Missing hard links have no error code of their own. Any other problem also occurs without links.
       return createInPlace(path, content);
     }
   },
@@ -91,10 +91,10 @@ export const files: Files = {
   },
   exists: (path) => existsSync(path),
   disk: diskOf,
-  readFrom: (path, from) => readRegularFile(path, { from }),
+  readFrom: (path, offset) => readRegularFile(path, { offset }),
 };
 
-/** Ours or the store's: the final name, then the pid and a random suffix. */
+/** Names of unfinished files of this file or of the store: the final name, then the pid and a random suffix. */
 const UNFINISHED_NAME = /\.(\d+)\.new-\w+(?:-journal)?$/;
 
 /** The name of a file until it is complete. */
@@ -102,10 +102,10 @@ export function temporaryName(path: string): string {
   return `${path}.${process.pid}.new-${Math.random().toString(36).slice(2)}`;
 }
 
-/** One level at a time: Node's recursive mkdir hides a read-only disk, and never returns below /proc. */
+/** Creates one level at a time: Node's recursive mkdir hides a read-only disk, and never returns below /proc. */
 function makeFolder(path: string): void {
   const parent = dirname(path);
-  // The root of a drive of Windows that is missing has itself as its parent.
+  // On Windows, the root of a missing drive is its own parent.
   if (parent !== path && !existsSync(parent)) makeFolder(parent);
   try {
     mkdirSync(path, { mode: 0o700 });
@@ -128,13 +128,13 @@ function writeNamed(path: string, content: string | Uint8Array, name: (unfinishe
 
 /** Creates a file under its final name; false if it already exists. A crash may leave a part of it (decision 62). */
 function createInPlace(path: string, content: string | Uint8Array): boolean {
-  let isOurs = false;
+  let isCreated = false;
   try {
     const file = openSync(path, "wx", 0o600);
-    isOurs = true;
+    isCreated = true;
     writeOpened(file, content);
   } catch (error) {
-    if (isOurs) discardFile(path);
+    if (isCreated) discardFile(path);
     else if (codeOf(error) === "EEXIST") return false;
     throw error;
   }
@@ -156,8 +156,8 @@ function writeOpened(file: number, content: string | Uint8Array): void {
 }
 
 /**
- * Returns false if the removal fails, because that must not hide another failure. A later command removes it by the pid
- * in its name.
+ * Removes a file or folder. Returns false on failure, because an error must not hide an earlier one. A later command
+ * removes it by the pid in its name.
  */
 export function discardFile(path: string): boolean {
   try {
@@ -176,7 +176,7 @@ function flushFolder(folder: string): void {
     file = openSync(folder, "r");
     fsyncSync(file);
   } catch (error) {
-    unlessNoFlush(error);
+    throwUnlessUnsupported(error);
   } finally {
     if (file !== undefined) closeSync(file);
   }
@@ -185,7 +185,7 @@ function flushFolder(folder: string): void {
 /** Makes a file name survive a power failure, without blocking. */
 async function flushFolderLater(folder: string): Promise<void> {
   if (process.platform === "win32") return;
-  await flush(folder, "r").catch(unlessNoFlush);
+  await flush(folder, "r").catch(throwUnlessUnsupported);
 }
 
 async function flush(path: string, flags: string): Promise<void> {
@@ -197,12 +197,12 @@ async function flush(path: string, flags: string): Promise<void> {
   }
 }
 
-function unlessNoFlush(error: unknown): void {
-  if (!WITHOUT_FLUSH.has(codeOf(error))) throw error;
+function throwUnlessUnsupported(error: unknown): void {
+  if (!UNSUPPORTED_CODES.has(codeOf(error))) throw error;
 }
 
 /** Error codes of file systems that cannot flush a folder. */
-const WITHOUT_FLUSH: ReadonlySet<string | undefined> = new Set([
+const UNSUPPORTED_CODES: ReadonlySet<string | undefined> = new Set([
   "EINVAL",
   "ENOTSUP",
   "ENOSYS",
@@ -236,10 +236,10 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
   return stats.isSymbolicLink() ? "link" : "other";
 }
 
-/** How often a watched file is looked at, in milliseconds. */
-const LOOK_EVERY_MS = 1000;
-/** Number of consecutive looks at which a file must be missing, because it may be replaced in steps. */
-const MISSES = 2;
+/** Interval between two checks of a watched file, in milliseconds. */
+const CHECK_INTERVAL_MS = 1000;
+/** Number of consecutive checks at which a file must be missing, because it may be replaced in steps. */
+const MAX_MISSES = 2;
 
 export function onFileLost(path: string, onLost: () => void): () => void {
   const idOf = (): string | undefined => files.look(path)?.id;
@@ -252,10 +252,10 @@ export function onFileLost(path: string, onLost: () => void): () => void {
       // A disk that fails for a while has not lost the file.
       return;
     }
-    if (misses !== MISSES) return;
+    if (misses !== MAX_MISSES) return;
     clearInterval(timer);
     onLost();
-  }, LOOK_EVERY_MS).unref();
+  }, CHECK_INTERVAL_MS).unref();
   return () => clearInterval(timer);
 }
 

@@ -4,10 +4,10 @@ import { isError } from "../core/outcome.ts";
 import type { FileLock } from "../world.ts";
 import { codeOf } from "./node.ts";
 
-/** How long a lock is waited for, in milliseconds: a command that looks at it holds it for a moment. */
+/** How long a lock is waited for, in milliseconds: a command that checks a lock holds it for a moment. */
 const WAIT_MS = 250;
 
-/** SQLite's lock of an empty database: Node has no call. The system releases it, however the process ends. */
+/** Locks a file as an SQLite database: Node has no locks. The system releases the lock, however the process ends. */
 export function lockFile(path: string, nativeBinding: string | undefined): FileLock {
   let connection: Database.Database | undefined;
   try {

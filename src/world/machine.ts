@@ -58,25 +58,25 @@ export function temporaryPath(): TemporaryFile {
   return { path, remove: () => void discardFile(path) };
 }
 
-/** Matches a place in a file of the program: its path, line and column. */
-const PLACE = /(\/?[^()\s][^()]*\.js):(\d+):(\d+)/;
+/** Matches a position in a file of the program: its path, line and column. */
+const SOURCE_POSITION = /(\/?[^()\s][^()]*\.js):(\d+):(\d+)/;
 
-/** The source maps of the program are read only when a trace is shown. */
+/** Names the sources in stack traces. The source maps are read only when a trace is shown. */
 export function nameSources(): void {
   Error.prepareStackTrace = (error, sites) =>
-    [String(error), ...sites.map(String).map((site) => `    at ${inSource(site)}`)].join("\n");
+    [String(error), ...sites.map(String).map((site) => `    at ${toSource(site)}`)].join("\n");
 }
 
-function inSource(site: string): string {
-  return site.replace(PLACE, (place, file: string, line: string, column: string) => {
+function toSource(site: string): string {
+  return site.replace(SOURCE_POSITION, (position, file: string, line: string, column: string) => {
     const map = mapAt(`${file}.map`);
     const origin = map?.findOrigin(Number(line), Number(column));
-    if (origin === undefined || !("fileName" in origin)) return place;
+    if (origin === undefined || !("fileName" in origin)) return position;
     return `${origin.fileName.replace(/^(?:\.\.\/)+/, "")}:${origin.lineNumber}:${origin.columnNumber}`;
   });
 }
 
-/** The source maps by path: one has megabytes, and each line of a trace asks for it. */
+/** The source maps by path: a map has megabytes, and each line of a trace needs it. */
 const maps = new Map<string, ReturnType<typeof readMap>>();
 
 function mapAt(path: string): ReturnType<typeof readMap> {
@@ -94,7 +94,7 @@ function readMap(path: string) {
     const { SourceMap } = process.getBuiltinModule("node:module");
     return new SourceMap(JSON.parse(text));
   } catch {
-    // A trace is shown as it is rather than not at all.
+    // An unmapped trace is better than none.
     return undefined;
   }
 }

@@ -2,10 +2,10 @@ import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 import { clearTimeout, clock, setTimeout } from "./clock.ts";
 
 /** Loaded once: in the bundle each import copies the exports of its module. */
-let sender: Promise<typeof import("../web/send.ts")> | undefined;
+let sendModule: Promise<typeof import("../web/send.ts")> | undefined;
 
 export async function send(request: OutboundRequest): Promise<OutboundResult> {
-  const { sendHttp, timeoutResult } = await (sender ??= import("../web/send.ts"));
+  const { sendHttp, timeoutResult } = await (sendModule ??= import("../web/send.ts"));
   const { timeoutMs, signal } = request;
   // Our own timer is cleared when the answer arrives; the timer of AbortSignal.timeout would run to its end.
   const timeout = new AbortController();
@@ -40,7 +40,7 @@ export const listen: World["listen"] = async (makeService, options) => {
     await import("../web/server/serve.ts"),
     await import("../web/quiet.ts"),
   ];
-  const watchOptions = { after: background, monotonic: clock.monotonic, quietMs: QUIET_MS };
+  const watchOptions = { after: runInBackground, monotonic: clock.monotonic, quietMs: QUIET_MS };
   return serveHttp(
     (port, host) => watchForQuiet(makeService(port, host), { ...watchOptions, quiet: releaseMemory }),
     {
@@ -51,14 +51,14 @@ export const listen: World["listen"] = async (makeService, options) => {
 };
 
 /** Runs a function after a delay, without keeping the program alive until then. */
-function background(milliseconds: number, run: () => void): void {
+function runInBackground(milliseconds: number, run: () => void): void {
   setTimeout(run, milliseconds).unref();
 }
 
 /** Time without requests after which a server returns unused memory to the system, in milliseconds. */
 const QUIET_MS = 10_000;
 
-/** Node has no function for that; V8 adds one to each context that is created with this flag (decision 102). */
+/** Node has no function for this; V8 adds `gc` to each context that is created with this flag (decision 102). */
 function releaseMemory(): void {
   process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
   const collect = process.getBuiltinModule("node:vm").runInNewContext("gc") as typeof gc;

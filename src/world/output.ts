@@ -30,13 +30,13 @@ export function standardOutputs(
   });
   const stderr = outputOf(process.stderr, {
     lossNote: (lines) => `(${lines} lines dropped: stderr was full)\n`,
-    ...(logFile === undefined ? {} : { rotatedAt: logFile }),
+    ...(logFile === undefined ? {} : { rotatedPath: logFile }),
   });
   return { stdout, stderr, isResultLost: () => lostStreams.stdout };
 }
 
 /** Maximum time for which the ending program waits until its output is read, in milliseconds. */
-const LAST_WORDS_MS = 500;
+const DRAIN_TIMEOUT_MS = 500;
 
 /**
  * Ends the program when its output has been read, after half a second at the latest. If the result could not be
@@ -45,7 +45,7 @@ const LAST_WORDS_MS = 500;
 export async function exitProgram(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
   const drains = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
-  await Promise.race([Promise.all([...drains, starterNotified()]), sleep(LAST_WORDS_MS)]);
+  await Promise.race([Promise.all([...drains, starterNotified()]), sleep(DRAIN_TIMEOUT_MS)]);
   process.exit(lostStreams.stdout ? 1 : exitCode);
 }
 
@@ -58,10 +58,10 @@ type OutputLoss = {
   /** The note to write once writing works again, for a number of dropped lines; default: none. */
   readonly lossNote?: (lines: number) => string;
   /** The path of a log file that is rotated when it is full; default: it grows. */
-  readonly rotatedAt?: string;
+  readonly rotatedPath?: string;
 };
 
-/** Its errors never end the process. We write files ourselves: Node closes them after the first failure. */
+/** An output whose errors never end the process. Writes files directly: Node closes them after the first failure. */
 function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
   if (!isFile(stream)) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -70,10 +70,10 @@ function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
     return stream;
   }
   const { fd } = stream;
-  const { rotatedAt } = loss;
-  if (rotatedAt === undefined) return fileOutput((bytes) => writeSync(fd, bytes), loss);
+  const { rotatedPath } = loss;
+  if (rotatedPath === undefined) return fileOutput((bytes) => writeSync(fd, bytes), loss);
   return fileOutput((bytes) => {
-    if (fstatSync(fd).size + bytes.length > MAX_LOG_BYTES) startAnew(fd, rotatedAt);
+    if (fstatSync(fd).size + bytes.length > MAX_LOG_BYTES) rotateLog(fd, rotatedPath);
     return writeSync(fd, bytes);
   }, loss);
 }
@@ -82,7 +82,7 @@ const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const COPIED_BYTES = 256 * 1024;
 
 /** Copies and truncates instead of renaming, because Node itself writes to that file when it crashes. */
-function startAnew(fd: number, path: string): void {
+function rotateLog(fd: number, path: string): void {
   const temporaryPath = temporaryName(path);
   try {
     const copy = openSync(temporaryPath, "wx", 0o600);
@@ -116,9 +116,9 @@ function isFile({ fd, isTTY }: ProcessOutput): boolean {
   }
 }
 
-/** While the disk is full, bytes are dropped and counted. A truncated line is ended before the next one. */
+/** Writes a file. While the disk is full, lines are dropped and counted. A truncated line is ended before the next. */
 export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {
-  let droppedBytes = 0;
+  let droppedLines = 0;
   let isCut = false;
   const writeAll = (bytes: Uint8Array): void => {
     for (let doneBytes = 0; doneBytes < bytes.length;) {
@@ -129,12 +129,12 @@ export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLos
   };
   return new Writable({
     write: (chunk: Buffer, _encoding, onDone) => {
-      const note = droppedBytes === 0 ? "" : (loss.lossNote?.(droppedBytes) ?? "");
+      const note = droppedLines === 0 ? "" : (loss.lossNote?.(droppedLines) ?? "");
       try {
         writeAll(Buffer.concat([Buffer.from(`${isCut ? "\n" : ""}${note}`), chunk]));
-        droppedBytes = 0;
+        droppedLines = 0;
       } catch (error) {
-        droppedBytes += chunk.toString("latin1").split("\n").length - 1;
+        droppedLines += chunk.toString("latin1").split("\n").length - 1;
         loss.onFailure?.(isError(error) ? error : new Error(String(error)));
       }
       onDone();

@@ -7,20 +7,20 @@ import { readText } from "./read.ts";
 /** The signals that ask this program to stop; a terminal sends SIGHUP when it is closed. */
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Handlers of such a signal, behind one listener, because Node warns of more than ten listeners, and commands run at once. */
+/** Handlers of stop signals, behind one listener, because Node warns of more than ten, and many commands may run at once. */
 const listeners = new Set<{ readonly stop: (signal: StopSignal) => void }>();
 
-function tellAll(signal: StopSignal): void {
+function notifyAll(signal: StopSignal): void {
   for (const { stop } of listeners) stop(signal);
 }
 
 export function onStop(stop: (signal: StopSignal) => void): () => void {
-  if (listeners.size === 0) for (const signal of STOP_SIGNALS) process.on(signal, tellAll);
+  if (listeners.size === 0) for (const signal of STOP_SIGNALS) process.on(signal, notifyAll);
   const listener = { stop };
   listeners.add(listener);
   return () => {
     if (!listeners.delete(listener) || listeners.size > 0) return;
-    for (const signal of STOP_SIGNALS) process.off(signal, tellAll);
+    for (const signal of STOP_SIGNALS) process.off(signal, notifyAll);
   };
 }
 
@@ -83,11 +83,11 @@ export function portOwner(port: number): string | undefined {
     return captureOutput("lsof", ["-nP", `-iTCP:${port}`, "-sTCP:LISTEN", "-F", "pc"])?.replaceAll("\n", " ");
   }
   const hexPort = port.toString(16).toUpperCase().padStart(4, "0");
-  const listening = `${readText("/proc/net/tcp") ?? ""}\n${readText("/proc/net/tcp6") ?? ""}`
+  const socketFields = `${readText("/proc/net/tcp") ?? ""}\n${readText("/proc/net/tcp6") ?? ""}`
     .split("\n")
     .map((line) => line.trim().split(/\s+/))
     .find((fields) => fields[1]?.endsWith(`:${hexPort}`) === true && fields[3] === "0A");
-  const inode = listening?.[9];
+  const inode = socketFields?.[9];
   const pid =
     inode === undefined ? undefined : readdirSync("/proc").find((entry) => holdsSocket(entry, inode));
   return pid && `${programOf(pid)} (pid ${pid})`;
@@ -114,7 +114,7 @@ function holdsSocket(pid: string, inode: string): boolean {
   }
 }
 
-/** Timeout of a program whose output is captured, in milliseconds: lsof waits for a file server that is away. */
+/** Timeout of a program whose output is captured, in milliseconds: lsof waits for an unreachable file server. */
 const CAPTURE_TIMEOUT_MS = 5000;
 
 /** The output of a program; undefined if it is missing, fails, does not end, or prints nothing. */
@@ -137,7 +137,7 @@ export function captureOutput(command: string, args: readonly string[]): string 
 }
 
 /** The warning to a program that forgot `close()`. */
-const FORGOTTEN =
+const UNCLOSED_WARNING =
   "a sandbox of hosted-checkout/testing is still open at the end of this program; to close it: await sandbox.close(), " +
   "or declare it with await using";
 
@@ -145,13 +145,13 @@ const openWorlds = new Set<Set<Listener>>();
 
 /**
  * Watches the servers of a guest's world, until `stop` is called. They do not keep the program running until nothing
- * else does: then the program is at its end, is told once that it forgot `close()`, and keeps running as before.
+ * else does: then the program is at its end, gets one warning that `close()` is missing, and keeps running as before.
  */
 export function watchForUnclosed(): { readonly add: (server: Listener) => void; readonly stop: () => void } {
   const servers = new Set<Listener>();
   openWorlds.add(servers);
-  // One function for all worlds: Node warns of more than ten.
-  if (openWorlds.size === 1) process.on("beforeExit", tellUnclosed);
+  // One listener for all worlds: Node warns of more than ten.
+  if (openWorlds.size === 1) process.on("beforeExit", warnUnclosed);
   return {
     add: (server) => {
       servers.add(server);
@@ -159,14 +159,14 @@ export function watchForUnclosed(): { readonly add: (server: Listener) => void; 
     },
     stop: () => {
       openWorlds.delete(servers);
-      if (openWorlds.size === 0) process.removeListener("beforeExit", tellUnclosed);
+      if (openWorlds.size === 0) process.removeListener("beforeExit", warnUnclosed);
     },
   };
 }
 
-function tellUnclosed(): void {
+function warnUnclosed(): void {
   for (const servers of openWorlds) for (const server of servers) server.keepRunning?.(true);
   openWorlds.clear();
-  process.removeListener("beforeExit", tellUnclosed);
-  process.emitWarning(FORGOTTEN);
+  process.removeListener("beforeExit", warnUnclosed);
+  process.emitWarning(UNCLOSED_WARNING);
 }

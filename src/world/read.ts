@@ -12,7 +12,7 @@ import type { ReadOptions } from "../world.ts";
 import { FileRefused } from "../core/outcome.ts";
 import { codeOf } from "./node.ts";
 
-type Read = { readonly bytes: Buffer; readonly size: number };
+type FileContent = { readonly bytes: Buffer; readonly size: number };
 
 /** The default maximum number of bytes read from a file. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
@@ -27,18 +27,18 @@ export function readRegularFile(
   {
     followsLinks = false,
     maxBytes = MAX_READ_BYTES,
-    from = 0,
-  }: ReadOptions & { readonly from?: number } = {},
-): Read | undefined {
-  return ifThere(() => {
-    // Checked before it is opened, because opening a device can have effects; and again afterwards, in case the path
+    offset = 0,
+  }: ReadOptions & { readonly offset?: number } = {},
+): FileContent | undefined {
+  return ifExists(() => {
+    // Checked before the file is opened, because opening a device can have effects; and again afterwards, in case the path
     // was replaced.
-    requireOrdinary(path, followsLinks ? statSync(path) : lstatSync(path));
+    requireRegular(path, followsLinks ? statSync(path) : lstatSync(path));
     const file = openSync(path, constants.O_RDONLY | NON_BLOCKING | (followsLinks ? 0 : NO_FOLLOW));
     try {
       const stats = fstatSync(file);
-      requireOrdinary(path, stats);
-      return { bytes: readUpTo(file, { path, from, maxBytes, size: stats.size }), size: stats.size };
+      requireRegular(path, stats);
+      return { bytes: readUpTo(file, { path, offset, maxBytes, size: stats.size }), size: stats.size };
     } finally {
       closeSync(file);
     }
@@ -50,7 +50,7 @@ export function readText(path: string, options?: ReadOptions): string | undefine
   return readRegularFile(path, options)?.bytes.toString("utf8");
 }
 
-function requireOrdinary(path: string, stats: Stats): void {
+function requireRegular(path: string, stats: Stats): void {
   if (stats.isFile()) return;
   throw new FileRefused(path, `is ${nounOf(stats)}, not an ordinary file`);
 }
@@ -67,27 +67,27 @@ function readUpTo(
   file: number,
   {
     path,
-    from,
+    offset,
     maxBytes,
     size,
   }: Required<Pick<ReadOptions, "maxBytes">> & {
     readonly path: string;
-    readonly from: number;
+    readonly offset: number;
     readonly size: number;
   },
 ): Buffer {
-  const tooLarge = (): FileRefused =>
+  const tooLargeError = (): FileRefused =>
     new FileRefused(path, `is too large: more than the ${maxBytes} bytes that are read of it`);
-  if (size - from > maxBytes) throw tooLarge();
-  if (from > size) return Buffer.alloc(0);
-  let bytes = Buffer.allocUnsafe(Math.max(size - from, 0) + READ_AHEAD_BYTES);
-  let doneBytes = 0;
+  if (size - offset > maxBytes) throw tooLargeError();
+  if (offset > size) return Buffer.alloc(0);
+  let bytes = Buffer.allocUnsafe(Math.max(size - offset, 0) + READ_AHEAD_BYTES);
+  let readBytes = 0;
   for (;;) {
-    const length = readSync(file, bytes, doneBytes, bytes.length - doneBytes, from + doneBytes);
-    if (length === 0) return bytes.subarray(0, doneBytes);
-    doneBytes += length;
-    if (doneBytes > maxBytes) throw tooLarge();
-    if (doneBytes === bytes.length) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(doneBytes)]);
+    const length = readSync(file, bytes, readBytes, bytes.length - readBytes, offset + readBytes);
+    if (length === 0) return bytes.subarray(0, readBytes);
+    readBytes += length;
+    if (readBytes > maxBytes) throw tooLargeError();
+    if (readBytes === bytes.length) bytes = Buffer.concat([bytes, Buffer.allocUnsafe(readBytes)]);
   }
 }
 
@@ -101,7 +101,7 @@ export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
 const NON_BLOCKING = FLAGS["O_NONBLOCK"] ?? 0;
 
 /** Reads a file; undefined if it does not exist, or belonged to a process that has ended. */
-function ifThere<Value>(read: () => Value): Value | undefined {
+function ifExists<Value>(read: () => Value): Value | undefined {
   try {
     return read();
   } catch (error) {

@@ -11,7 +11,7 @@ import { onStop, portOwner, processStartTime, terminate, watchForUnclosed } from
 import { randomness } from "./random.ts";
 import { clearTimeout, receiversNow, setTimeout } from "./clock.ts";
 
-/** Files that it writes are readable only by the user. */
+/** The world of a command. Files that it writes are readable only by the user. */
 export function realWorld(): World {
   // Before the first file is opened, because SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);
@@ -69,20 +69,20 @@ function sqliteAddon(): string | undefined {
  */
 export function guestWorld(): { readonly world: GuestWorld; readonly end: () => void } {
   const timers = new Set<NodeJS.Timeout>();
-  const ending = new AbortController();
-  const findUnclosed = watchForUnclosed();
+  const endSignal = new AbortController();
+  const unclosedWatch = watchForUnclosed();
   const runLater = (milliseconds: number, run: () => void): void => {
-    if (ending.signal.aborted) return;
+    if (endSignal.signal.aborted) return;
     const timer = setTimeout(() => {
       timers.delete(timer);
       run();
     }, milliseconds);
     timers.add(timer);
-    // Later work of a sandbox, such as an expiry, does not keep the program running; a write that is under way does.
+    // Later work of a sandbox, such as an expiry, does not keep the program running; a write in progress does.
     if (milliseconds >= LATER_WORK_MS) timer.unref();
   };
   const untilEnd = (signal?: AbortSignal): AbortSignal =>
-    signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]);
+    signal === undefined ? endSignal.signal : AbortSignal.any([signal, endSignal.signal]);
   const world: GuestWorld = {
     env: process.env,
     cwd: process.cwd(),
@@ -101,16 +101,16 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     resolve: addressesOf,
     listen: async (makeService, options) => {
       const { serveHttp } = await import("../web/server/serve.ts");
-      const listening = await serveHttp(makeService, { ...options, after: runLater });
-      if (listening.ok) findUnclosed.add(listening.value);
-      return listening;
+      const listenResult = await serveHttp(makeService, { ...options, after: runLater });
+      if (listenResult.ok) unclosedWatch.add(listenResult.value);
+      return listenResult;
     },
     portOwner,
     processStartTime,
   };
   const end = (): void => {
-    findUnclosed.stop();
-    ending.abort();
+    unclosedWatch.stop();
+    endSignal.abort();
     for (const timer of timers) clearTimeout(timer);
     timers.clear();
   };

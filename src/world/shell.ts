@@ -7,7 +7,7 @@ import { captureOutput, isInForeground, onStop, terminalGroup } from "./processe
 
 /** Maximum time for which the outputs of an ended command may stay open, in milliseconds. */
 const OUTPUT_GRACE_MS = 500;
-/** Time for a command that is asked to end, in milliseconds; it is killed then, as container runtimes do. */
+/** Time for a command that is asked to end, in milliseconds; then it is killed, as container runtimes do. */
 const STOP_GRACE_MS = 10_000;
 
 /** Runs a user's command line in its own process group, so that its child processes can be ended with it. */
@@ -18,11 +18,11 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
   const [stdout, stderr] = outputs.map((stream) => keepTail(stream, maxOutputBytes));
   if (onOutput !== undefined) child.stdout?.on("data", (part: Buffer) => onOutput(part.toString("utf8")));
   let ending: ShellResult["ending"] = "exited";
-  const killedBy = (cause: "timeout" | "aborted") => (): void => {
+  const createKill = (cause: "timeout" | "aborted") => (): void => {
     ending = cause;
     killTree(child);
   };
-  const [onTimeout, kill] = [killedBy("timeout"), killedBy("aborted")];
+  const [onTimeout, kill] = [createKill("timeout"), createKill("aborted")];
   const timer = setTimeout(onTimeout, timeoutMs);
   let stopTimer: ReturnType<typeof setTimeout> | undefined;
   const onAbort = (): void => {
@@ -49,9 +49,9 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
       stopWatching();
       if (process.platform !== "win32") killTree(child);
       // Do not wait for a process that left the group and still holds an output.
-      const letGo = setTimeout(() => outputs.forEach((stream) => stream.destroy()), OUTPUT_GRACE_MS);
+      const outputTimer = setTimeout(() => outputs.forEach((stream) => stream.destroy()), OUTPUT_GRACE_MS);
       child.once("close", () => {
-        clearTimeout(letGo);
+        clearTimeout(outputTimer);
         end({ exitCode });
       });
     });
@@ -117,16 +117,16 @@ export async function runProgram(
     if (!sentToGroup) child?.kill(signal);
   });
   try {
-    const started = withMask(usersMask, () =>
+    const spawned = withMask(usersMask, () =>
       childProcess().spawn(program, args, {
         env: { ...removeTokens(process.env), ...env },
         stdio: "inherit",
       }),
     );
-    child = started;
+    child = spawned;
     return await new Promise((resolve) => {
-      started.once("error", (error) => resolve(notRunResult(error)));
-      started.once("exit", (exitCode, signal) => resolve(endOf(exitCode, signal)));
+      spawned.once("error", (error) => resolve(notRunResult(error)));
+      spawned.once("exit", (exitCode, signal) => resolve(endOf(exitCode, signal)));
     });
   } catch (error) {
     // Node throws before it starts some programs, for example one whose name has a NUL.
