@@ -2,7 +2,7 @@
 export const TOPIC_SUMMARIES = {
   idempotency: "the Idempotency-Key: one key for one purchase",
   webhooks: "receive, verify and repeat webhooks",
-  clock: "move the time of a store",
+  clock: "move a store's clock",
   faults: "inject faults into the API and into deliveries",
   drills: "the drills of the launch checklist, and their results",
   ci: "CI jobs, containers and proxies",

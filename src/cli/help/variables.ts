@@ -1,6 +1,6 @@
 /** Variables of the system and of other programs that this program reads. */
 export const SYSTEM_VARIABLES = {
-  APPDATA: "on Windows: folder of the settings that are kept for this user",
+  APPDATA: "on Windows: folder of this user's settings",
   CI: "if it is set, not 0 and not false, results for people contain no secrets",
   FORCE_COLOR: "print colours even without a terminal; 0 prints none",
   NO_COLOR: "print no colours",
@@ -13,7 +13,7 @@ export const SYSTEM_VARIABLES = {
   USERPROFILE: "home folder if HOME is not set",
   XDG_DATA_HOME:
     "folder for the scripts of completion of bash and zsh (default: .local/share in the home folder)",
-  XDG_CONFIG_HOME: "folder of the settings that are kept for this user (default: .config in the home folder)",
+  XDG_CONFIG_HOME: "folder of this user's settings (default: .config in the home folder)",
   http_proxy: "proxy for calls to a service with --base-url or --target over http; never for this machine",
   https_proxy: "proxy for calls to a service with --base-url or --target over https; never for this machine",
   all_proxy: "proxy if http_proxy or https_proxy is not set",

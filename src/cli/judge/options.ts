@@ -68,7 +68,7 @@ export function shopOptions(): readonly Option[] {
     ),
     valueOption(
       "--amount <field|regex>",
-      "the booked amount, in the same way: minor units, or a decimal such as 19.99 (default: amount_minor)",
+      "the booked amount: a field of a JSON view, or a pattern with one group; minor units, or a decimal such as 19.99 (default: amount_minor)",
     ),
     valueOption("--return-url <url>", "URL of the page that customers return to, on this machine"),
     valueOption(

@@ -42,7 +42,7 @@ export function registerStores(group: Group): void {
       ),
       valueOption(
         "--dialect <file>",
-        "dialect in which the store answers, in a file of calibrate --write-dialect (default: the dialect of sandbox start --like)",
+        "file with the store's dialect, written by calibrate --write-dialect (default: the dialect of sandbox start --like)",
       ),
     ],
     run: runnerFor("createStore", {

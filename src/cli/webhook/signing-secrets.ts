@@ -32,7 +32,7 @@ export function headerNamesOption(): Option {
 export function dialectOption(): Option {
   return valueOption(
     "--dialect <file>",
-    "names and form of the headers, in a file of calibrate --write-dialect (default: the dialect of the store whose secret is tried)",
+    "file with the names and form of the headers, written by calibrate --write-dialect (default: the dialect of the store whose secret is tried)",
   );
 }
 
