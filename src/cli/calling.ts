@@ -36,7 +36,7 @@ type OperationCommand<Name extends OperationName, Options> = {
     options: Options,
     argument: string | undefined,
   ) => Promise<ControlTarget>;
-  /** Runs in this process, on the state of the folder, if no sandbox is running. Default: the command is refused. */
+  /** Whether the command uses the folder's state in this process if no sandbox is running. Default: it is refused. */
   readonly orStopped?: true;
   /** The kind of id that the argument is. Default: the argument is not an id. */
   readonly id?: IdKind;
@@ -55,7 +55,7 @@ type JsonBuilder<Name extends OperationName, Options> = (
   given: CallInput<Options>,
 ) => Output;
 
-/** The JSON result, made from the operation's answer. Default, if such an answer is a kind of result: the answer. */
+/** The JSON result, built from the operation's answer. Default: the answer itself, if it is a kind of result. */
 type JsonOption<Name extends OperationName, Options> = Name extends AnsweredName
   ? { readonly json?: JsonBuilder<Name, Options> }
   : { readonly json: JsonBuilder<Name, Options> };

@@ -100,7 +100,7 @@ export function registerAction<Options extends CommonOptions>(
   });
 }
 
-/** If no sandbox runs here, names the command that serves the folder, or the unseen process that holds it. */
+/** If no sandbox runs here, names the command that serves the folder, or the unseen process that holds the folder. */
 async function withHolder(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;
@@ -167,7 +167,7 @@ export function repeatedOption<Value>(
   return option;
 }
 
-/** A parser that accepts only a few words lists them (`choiceParser`), for the map and completion. */
+/** A parser that accepts only a few words lists them as `choices` (`choiceParser`), for the map and completion. */
 type Parser<Value> = ((text: string) => Value) & { readonly choices?: readonly string[] };
 
 const LISTS = new WeakSet<Option>();
@@ -197,7 +197,7 @@ function parsedOption<Value>(
   });
 }
 
-/** Its message does not repeat the value. commander rethrows it unchanged. */
+/** The message does not repeat the value. commander rethrows this error unchanged. */
 class RefusedValue extends CommanderError {
   readonly why: string;
 
@@ -219,7 +219,7 @@ export function switchOption(flags: string, description: string): Option {
   return new Option(flags, description);
 }
 
-/** The error that a parser throws; the name of its option is added, and the command ends with a usage error. */
+/** The error that a parser throws. The name of the option is added to it, and the command ends with a usage error. */
 export function invalidOption(expectedText: string, gotText: string): InvalidArgumentError {
   return new InvalidArgumentError(`Expected ${expectedText}; got ${printableLiteral(gotText)}.`);
 }

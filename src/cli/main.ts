@@ -62,7 +62,7 @@ function mayNameAnother({ files }: World, record: string, version: string): bool
   }
 }
 
-/** `help <topic>`, and every help with `--json`, with the exit code. Undefined for every other command line. */
+/** Prints `help <topic>`, and every help with `--json`. Returns the exit code; undefined for other command lines. */
 async function printHelp({ world, words, argv }: TypedLine, version: string): Promise<number | undefined> {
   const [group, name, ...tail] = wordsBeforeSeparator(world.argv).filter((word) => !word.startsWith("-"));
   const topic = group === "help" && tail.length === 0 ? topicNamed(name) : undefined;
@@ -73,7 +73,7 @@ async function printHelp({ world, words, argv }: TypedLine, version: string): Pr
   return (await import("./help/map.ts")).printCommandMap({ world, version }, words);
 }
 
-/** As in `--order-id --json`, if a variable was empty. A value that begins with a dash is written `--order-id=--json`. */
+/** An option without value, as in `--order-id --json`. A value that begins with a dash is typed `--order-id=--json`. */
 function optionWithoutValue({ words, command, argv }: TypedLine): Option | undefined {
   // The arguments after the command of `exec` belong to that command.
   if (command.registeredArguments.some(({ variadic }) => variadic)) return undefined;

@@ -19,7 +19,7 @@ export type Printer = {
   /** Styles for a result that is shown to people. */
   readonly style: Style;
   readonly width: number;
-  /** With `indent` blanks before each further line. Without a terminal, the line stays one line. */
+  /** Wraps a line, with `indent` blanks before each further line. Without a terminal, the line is not wrapped. */
   readonly wrap: (line: string, indent: number) => string;
   /** Prints the final result of a command: one line of JSON, or text. */
   readonly result: (value: Output, text: () => string | Promise<string>) => Promise<number>;
@@ -101,7 +101,7 @@ export async function createPrinter(
     problem: (problem) => {
       // If this process was started detached, the command that started it prints the problem, if it is still running.
       void world.starter?.notify(JSON.stringify({ problem }));
-      // What follows the last quotation mark of a sentence is ours: `got "coffee": see checkout prices list`.
+      // The text after the last quotation mark is this program's own: `got "coffee": see checkout prices list`.
       const quote = problem.message.lastIndexOf('"') + 1;
       const message = problem.message.slice(0, quote) + asTyped(problem.message.slice(quote), world);
       const typed = { ...problem, message, next: asTyped(problem.next, world) };
@@ -122,7 +122,7 @@ export async function createPrinter(
   };
 }
 
-/** The line after a page of a list: the command that prints the next page. `before`: its position; null at the end. */
+/** The line after a page of a list: the command that prints the next page. `cursor`: its position; null at the end. */
 export function nextPageText(
   { world, printer }: { readonly world: Talker; readonly printer: Pick<Printer, "style"> },
   { before, found = "" }: { readonly before: string | null; readonly found?: string },
@@ -145,7 +145,7 @@ function resultAsTyped(value: Output, world: Talker): unknown {
   return JSON.parse(text);
 }
 
-/** Each after an arrow at the beginning of its line, with commands as the user has to type them. */
+/** A text whose hints, each after an arrow at the beginning of a line, are commands as the user has to type them. */
 function hintsAsTyped(text: string, world: Talker, wrap: Printer["wrap"]): string {
   return text.replace(HINT, (_all, arrow: string, next: string) =>
     hintLine(arrow, asTyped(next, world), wrap),

@@ -66,7 +66,7 @@ export function refuseUsage(message: string, next: string): Refused {
   return new Refused(usageProblem(message, next));
 }
 
-/** An outcome whose value or refusal can be read without a check: the other one is undefined. */
+/** An outcome whose value and refusal can be read without a check: one of the two is undefined. */
 type Caught<Value> =
   | { readonly ok: true; readonly value: Value; readonly refusal?: undefined }
   | { readonly ok: false; readonly refusal: Problem; readonly value?: undefined };
@@ -119,7 +119,7 @@ export const START_SANDBOX = "checkout sandbox start";
 /** The message of `noSandboxProblem`, without the folder. */
 export const NO_SANDBOX = "no sandbox is running here";
 
-/** The problem of a command that needs a running sandbox: exit 7. `why` says why no other one is used. */
+/** The problem of a command that needs a running sandbox: exit 7. `reason`: why no other sandbox is used. */
 export function noSandboxProblem(folder: string, reason: string): Problem {
   const message = `${NO_SANDBOX} (${folder}), and ${reason}`;
   return { exitCode: EXIT.unreachable, code: "no_sandbox", message, next: START_SANDBOX };
@@ -162,7 +162,7 @@ function refusedFileProblem({ message }: FileRefused): Problem {
   return { exitCode: EXIT.failed, code: "file_refused", message, next };
 }
 
-/** The problem of a command interrupted by Ctrl-C; `left` follows the word "interrupted". */
+/** The problem of a command interrupted by Ctrl-C; `messageEnd` follows the word "interrupted". */
 export function interruptedProblem(leftText = ""): Problem {
   const message = `interrupted${leftText}`;
   return { exitCode: EXIT.interrupted, code: "interrupted", message, next: "run the command again" };

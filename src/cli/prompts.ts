@@ -25,7 +25,7 @@ export async function promptForMissingFields(world: World, fields: CreateFields)
   return unlessInterrupted(world, (questions) => ask(questions, fields), "; nothing was sent");
 }
 
-/** Asks for a confirmation; refuses if the answer is no. `left` is the end of the refusal's message. */
+/** Asks for a confirmation; refuses if the answer is no. `messageEnd` is the end of the refusal's message. */
 export async function confirm(world: World, message: string, left = "; nothing was changed"): Promise<void> {
   const isAgreed = await unlessInterrupted(world, (questions) => questions.confirm(message), left);
   if (!isAgreed) throw new Refused(interruptedProblem(left));
@@ -145,7 +145,7 @@ const METHOD_NAMES: Readonly<Record<PaymentMethod, string>> = {
   wechat_pay: "WeChat Pay",
 };
 
-/** Not a number if the text contains anything but digits: `Number` would also accept "1e3" and "". */
+/** NaN if the text contains anything but digits: `Number` would also accept "1e3" and "". */
 function toNumber(text: string): number {
   return /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
 }

@@ -17,7 +17,7 @@ type FitOptions = {
   readonly width: number;
   /** Columns that are cut, down to a few characters each, before a column is omitted. */
   readonly cut?: readonly string[];
-  /** One after the other, until the rest fits. If it never fits, the widest columns are cut. */
+  /** Columns that are omitted one after the other until the rest fits. If it never fits, the widest columns are cut. */
   readonly drop?: readonly string[];
   /** Columns that are cut in the middle: addresses, which differ at both ends. */
   readonly middle?: readonly string[];
@@ -77,7 +77,7 @@ export async function tableRows(
 
 const STATES = /^(STATE|STATUS|RESULT|ACTIVE|APPROVED)$/;
 
-/** The colours of states, by the beginning of the state: good, waiting or refused, failing, over. */
+/** The colours of states, by the beginning of the state: good, failing, waiting or refused, ended. */
 const COLOURS: readonly (readonly [colour: keyof Style, begins: RegExp])[] = [
   ["green", /^(2\d\d\b|succeeded|enabled|yes)/],
   [
@@ -148,7 +148,7 @@ function breakWord(word: string, room: number, widthOf: WidthOf): readonly strin
   return pieces;
 }
 
-/** Columns in `cut` are narrowed first, then the widest of the others to one width, those in `keep` last. */
+/** Columns in `cut` are narrowed first, then the widest of the other columns to one width, columns in `keep` last. */
 function roomsIn(
   places: number,
   widths: readonly number[],

@@ -4,7 +4,7 @@ import { variableProblem } from "./command.ts";
 import { environmentVariableOf } from "./option-rules.ts";
 import { SECRET_VARIABLES } from "../host/given-secrets.ts";
 
-/** Each has a function that returns why a value is invalid, or undefined if it is valid. */
+/** Each variable has a function that returns why a value is invalid, or undefined if it is valid. */
 export type KnownVariables = ReadonlyMap<string, (text: string) => string | undefined>;
 
 /** Secrets, which are never options, and variables that this program sets for processes it starts. */

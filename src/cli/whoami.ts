@@ -77,7 +77,7 @@ async function runWhoami(context: Context): Promise<number> {
     timeout_ms: timeoutMs,
     retries,
   };
-  // Settings are also shown of a sandbox that does not answer.
+  // The settings are shown even if the sandbox does not answer.
   const dialect =
     baseUrl.value === null ? undefined : await catchRefusal(dialectInEffect(context, baseUrl.value));
   if (dialect?.ok === true && dialect.value !== undefined) fields["dialect"] = dialect.value;

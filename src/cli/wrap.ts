@@ -4,7 +4,9 @@ import { stripVTControlCharacters } from "node:util";
 const WIDE_CHARACTERS =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/gu;
 
-/** Further lines begin with `indent` blanks. A longer word is not cut, because users copy links and paths. */
+/**
+ * Wraps a text; further lines begin with `indent` blanks. Longer words are not cut, because users copy links and paths.
+ */
 export function wrapText(
   text: string,
   { places, indent = 0 }: { readonly places: number; readonly indent?: number },

@@ -146,7 +146,7 @@ function requireWritable({ world }: Context, path: string, run: string): void {
   const kind = world.files.look(path)?.kind;
   if (kind !== undefined && kind !== "file")
     throw refuseUsage(`${path} is not a regular file`, "name another file with --out; nothing was sent");
-  // A name of this run, because a file beside the record may be the user's.
+  // The name contains the id of this run, because another file beside the record may be the user's.
   const attempt = `${path}.${run}`;
   world.files.createNew(attempt, " ".repeat(MAX_RECORD_BYTES));
   world.files.remove(attempt);

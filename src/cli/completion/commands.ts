@@ -55,7 +55,7 @@ const PLACES: Readonly<
   },
 };
 
-/** The first comment of each script: `uninstall` removes no other file. */
+/** Matches the first comment of each script: `uninstall` removes no other file. */
 const OWN = /^(?:#compdef checkout\n)?# (?:bash|zsh|fish|PowerShell) completion for checkout\./;
 
 export function registerCompletion(group: Group): void {

@@ -58,7 +58,7 @@ async function answer(
       isFile: false,
     };
   }
-  // `--option=value`, and the last value of a list with commas.
+  // Completes the value in `--option=value`, and the last value of a list with commas.
   const [, flag = "", text = typed] = /^(--[^=]+=)(.*)$/s.exec(typed) ?? [];
   const head = place.isList ? text.slice(0, text.lastIndexOf(",") + 1) : "";
   const values = await valuesOf(world, version, { place, before, typed: text.slice(head.length) });
@@ -114,7 +114,7 @@ function findPlace(
   if (option !== undefined) return { place: placeOfOption(option), candidates: [] };
   const argument = command.registeredArguments[argumentCount] ?? command.registeredArguments.at(-1);
   const isTaken = argument === undefined || (argumentCount > 0 && !argument.variadic);
-  // Options after the command of `exec` belong to this command.
+  // Options after the command of `exec` belong to that command.
   if (argument?.variadic === true && argumentCount > 0) return { place: ANY_FILE, candidates: [] };
   const [, flag] = /^(--[^=]+)=/.exec(typed) ?? [];
   const assigned = flag === undefined ? undefined : optionNamed(command, flag);

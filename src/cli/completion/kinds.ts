@@ -1,10 +1,10 @@
-// The arguments and options that take values of the running sandbox. The values: cli/completion/values.ts, which is loaded
-// only if there are any.
+// The arguments and options that take values of the running sandbox. The values: cli/completion/values.ts, which is
+// loaded only for such an argument or option.
 import type { Option } from "commander";
 
 export type Completion = { readonly value: string; readonly about: string };
 
-/** A kind of values of the sandbox that people type. Other ids are copied from a list. */
+/** A kind of value in the sandbox that people type. Other ids are copied from a list. */
 export type ValueKind = "checkout" | "orderId" | "endpoint" | "fault" | "store" | "snapshot";
 
 const ARGUMENTS: ReadonlyMap<string, ValueKind> = new Map([

@@ -107,12 +107,12 @@ function differencesOfChange({ action, kind, name, differences }: ChangeEntry): 
   }));
 }
 
-/** From now on, no output shows the keys and signing secrets of a file's stores. */
+/** Hides the keys and signing secrets of a file's stores in all later output. */
 export function hideSecretsOf(stores: readonly RequestedStore[], { hide }: Context["printer"]): void {
   for (const { apiKeys = [], signingSecret = "" } of stores) [...apiKeys, signingSecret].forEach(hide);
 }
 
-/** Loads the table of operations only when it is called. */
+/** Plans the changes without applying them. The table of operations is loaded only by this call. */
 async function planAt(
   context: Context,
   stores: readonly RequestedStore[],

@@ -69,7 +69,7 @@ async function runDoctor(context: Context, variables: CheckSubjects["variables"]
   const { world, printer, version } = context;
   const subjects = createCheckSubjects(context, variables);
   for (const secret of knownSecrets(subjects)) printer.hide(secret);
-  // The path of the home folder names a person.
+  // The path of the home folder contains the user's name.
   const home = world.env["HOME"] || "/";
   const clean = (text: string): string => {
     const line = printable(printer.redact(text)).trim().replace(/\s+/g, " ");

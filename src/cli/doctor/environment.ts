@@ -49,12 +49,12 @@ export function checkProxies({ context }: CheckSubjects): Finding {
   const variableTexts = set.map((name) => {
     const value = env[name] ?? "";
     if (name.toUpperCase() === "NO_PROXY") return `${name} ${excerpt(value)}`;
-    // Without user, password and path.
+    // Only the host is printed, without user name, password and path.
     const url = value.includes("://") ? value : `http://${value}`;
     return `${name} ${URL.canParse(url) ? new URL(url).host : "(not an address)"}`;
   });
   const list = variableTexts.join(", ");
-  // A proxy that is not an address is refused with the service.
+  // An invalid proxy is reported by the check of the service.
   const { baseUrl, proxy } = catchRefusal(() => resolveTarget(context)).value ?? {};
   const url = new URL(baseUrl?.value ?? "http://localhost");
   if (isLoopback(url.hostname))

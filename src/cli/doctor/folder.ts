@@ -60,7 +60,7 @@ function ownFiles({ context, folder, trusted }: CheckSubjects): string[] {
   return context.world.files.list(folder).filter((name) => ownerOfName(name) === "checkout");
 }
 
-/** Checks a database of the folder: `explain` must be able to read the request log, which repairs itself. */
+/** Checks a database of the folder. A damaged request log is only a warning, because the sandbox starts a new log. */
 export function databaseCheck(file: "database" | "journal" | "requests"): Check {
   const kind = { database: SANDBOX_FILE, journal: JOURNAL_FILE, requests: REQUESTS_FILE }[file];
   return inFolder(({ context: { world }, folder }) => {
@@ -117,12 +117,12 @@ export function checkClock(subjects: CheckSubjects): Finding {
   return ["warning", finding, next];
 }
 
-/** Maximum number of errors in the finding, which has the newest ones. */
+/** Maximum number of errors in the finding; it contains the newest errors. */
 const MAX_SHOWN_ERRORS = 3;
-/** Failures, requests that failed because of one, crashes, and problems of the command line, in both log formats. */
+/** Matches failures, failed requests, crashes and problems of the command line, in both log formats. */
 const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
 
-/** Requests with a fault, which the user asked for, and deliveries, whose status is the receiver's. */
+/** Matches requests with an injected fault, and deliveries: their failures are not errors of the sandbox. */
 const OTHER_LINE = /(?: {2}|, |":")fault [a-z_]+(?: {2}|")|"delivery":/;
 
 /** Reports the last errors in the log of a detached sandbox. */

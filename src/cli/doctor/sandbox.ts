@@ -55,7 +55,7 @@ export async function checkPort({ context: { world }, live, health }: CheckSubje
   const port = run?.port ?? Number(portVariable ?? DEFAULT_PORT);
   const owner = printable(world.portOwner(port) ?? "");
   if (run !== undefined) {
-    // A process that the sandbox has started may listen for it.
+    // The owner can be a child process of the sandbox, so only the sandbox's answer is decisive.
     const answer = owner === "" || owner.includes(String(run.pid)) ? undefined : (await health())?.answer;
     if (answer === undefined || (answer.ok && answer.status === 200))
       return ["ok", `${port}, used by the running sandbox`];

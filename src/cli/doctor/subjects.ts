@@ -12,14 +12,14 @@ import { answered } from "../target/call.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 
-/** `warning`: it works but may surprise. `unknown`: it could not be determined, for the reason found. */
+/** `warning`: the subject works, but may surprise. `unknown`: it could not be checked; the text says why. */
 export type Finding = readonly [
   status: "ok" | "warning" | "problem" | "unknown",
   found: string,
   next?: string | undefined,
 ];
 
-/** Changes nothing, and sends requests only to this machine. A refusal that it throws is a problem that it found. */
+/** Changes nothing, and sends requests only to this machine. A thrown refusal is reported as a problem. */
 export type Check = (subjects: CheckSubjects) => Finding | Promise<Finding>;
 
 /** A check of the content of the state folder, which is not read if the folder is not trusted (decision 70). */
@@ -33,7 +33,7 @@ export const CLOCK_TOLERANCE_MS = 5000;
 /** Timeout of each request of the doctor, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 5000;
 
-/** Each subject is read when it is first used, and may throw then. */
+/** Each subject is read at its first use, which may throw. */
 export function createCheckSubjects(context: Context, variables: () => Promise<KnownVariables>) {
   const folder = context.around.location();
   const sandbox = lazyValue(() => catchRefusal(context.around.run).value);
@@ -59,7 +59,7 @@ export function createCheckSubjects(context: Context, variables: () => Promise<K
 
 export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 
-/** Calls the folder's running sandbox, otherwise the environment's. What no sandbox answers is unknown. */
+/** A check of the folder's running sandbox, otherwise the environment's. Without an answer, the result is unknown. */
 export function inSandbox(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
   const run = async ({ context, health }: CheckSubjects): Promise<Finding> => {
     const folderSandbox = catchRefusal(() => sandboxOfFolder(context)).value;
@@ -76,7 +76,7 @@ export function inSandbox(check: (ask: CallOperation, context: Context) => Promi
   };
 }
 
-/** The secrets in the environment, users' passwords in addresses included, and in the state folder. */
+/** The secrets in the environment, including passwords in addresses, and in the state folder. */
 export function knownSecrets({ context: { world }, folder, trusted }: CheckSubjects): readonly string[] {
   const envValues = Object.entries(world.env).flatMap(([name, value = ""]) => {
     if (isSecretVariable(name)) return [value];

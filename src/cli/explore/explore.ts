@@ -92,7 +92,7 @@ async function runExplore(
   return result.broken.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** The command of the purchase, and the shop as options and section describe it, if a shop is explored. */
+/** The purchase command and, if a shop is explored, the shop, as options and the section `shop` describe them. */
 async function describeExplored(
   context: Context,
   options: ExploreCommandOptions,
@@ -139,7 +139,7 @@ type Wanted = {
 
 /** Explores in stores of a separate sandbox in memory. */
 async function inOwnSandbox(context: Context, request: Wanted): Promise<ExplorationResult> {
-  // The settings with which a start in this folder would run.
+  // A start in this folder would use the same settings.
   const { dialect, sandbox: { like } = {} } = unwrap(await loadConfig(context.world, {}))?.config ?? {};
   const service = serveSandbox(
     context,
@@ -156,7 +156,7 @@ async function inOwnSandbox(context: Context, request: Wanted): Promise<Explorat
   return unwrap(await service);
 }
 
-/** The end of the lease removes the store's faults and sets its clock to real time. */
+/** Explores in the store of a running shop. The end of the lease removes the store's faults and resets its clock. */
 async function inRunningSandbox(
   context: Context,
   request: Wanted,
@@ -192,7 +192,7 @@ async function inRunningSandbox(
 }
 
 const KILLS: KillsByPlace = { request: ["kill"], delivery: ["kill", "kill_after_answer"] };
-/** In milliseconds. `LEASE_REST_MS` is added to the budget, for shrinking and confirming. */
+/** Maximum time of a lease, and the time beyond the budget for shrinking and confirming, in milliseconds. */
 const MAX_LEASE_MS = 25 * 3_600_000;
 const LEASE_REST_MS = 3_600_000;
 

@@ -7,7 +7,7 @@ import { shopOptions, type ShopOptions } from "../judge/options.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
 
-/** Options of the description of a shop that `explore` has too. */
+/** The options that describe a shop and that `explore` also has. */
 const OF_SHOP = [
   "serve",
   "orderView",

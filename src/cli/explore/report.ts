@@ -55,7 +55,7 @@ export async function exploreText(
     return wrap(`  not judged: ${names.join(", ")}: ${reason}`, 4);
   });
   const [first] = notRun;
-  // Without the last pairs of faults a search has a result; without some of the single faults it has only begun.
+  // A search that lacks only pairs of faults has a result; a search that lacks single faults has only begun.
   const isCut = first !== undefined && scheduleSize(first) === 1;
   const mark = broken.length > 0 ? style.red("✗") : isCut ? style.yellow("!") : style.green("✓");
   const causes = broken.length === 1 ? "1 cause" : `${broken.length} causes`;
@@ -65,7 +65,7 @@ export async function exploreText(
   return [...findings, ...places, [...adviceLines, ...open, summary, ...lines].join("\n")].join("\n\n");
 }
 
-/** The schedules that the end of the budget left out. */
+/** The line about schedules that were not run because the budget was used up. */
 function notRunText(count: number, size: number): string {
   const schedulesText = `${count} ${count === 1 ? "schedule" : "schedules"} with ${size} ${size === 1 ? "fault" : "faults"}`;
   return `${schedulesText} ${count === 1 ? "was" : "were"} not run, because the budget was used up: a longer --budget runs more`;

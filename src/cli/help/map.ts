@@ -54,7 +54,7 @@ export async function commandMap(
   };
 }
 
-/** A command of the map, with its subcommands; if `rest` names a subcommand, only with that one. */
+/** A command of the map, with its subcommands; if `rest` names a subcommand, only with that subcommand. */
 function mapCommand(command: Command, path: readonly string[], rest: readonly string[]): MappedCommand {
   const { examples, exitCodes: codes = {} } = detailsOf(command);
   const words = path.join(" ");

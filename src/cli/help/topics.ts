@@ -26,7 +26,7 @@ const PAGES = {
     {
       readonly load: () => Promise<{ readonly default: string }>;
       readonly heading?: string;
-      /** Only the text before the first heading of level 2. */
+      /** Whether only the text before the first heading of level 2 is shown. */
       readonly isLeadOnly?: true;
       readonly more: string;
     }

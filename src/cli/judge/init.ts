@@ -30,9 +30,9 @@ type Question = {
   readonly isAsked?: (answers: Answers) => boolean;
 };
 
-/** An answer to `create` that is a page instead of a command. */
+/** Matches an answer to `create` that is a page instead of a command. */
 const POST = /^POST\s+((?:https?:\/)?\/\S+)$/i;
-/** An answer that is probably a page, but does not begin with POST and an address. */
+/** Matches an answer that is probably a page, but does not begin with POST and an address. */
 const NEARLY_POST = /^(?:(?:post|get|put)\s+)?((?:https?:\/)?\/\S+|\S*:\d+\/\S*)$|^post\s+(\S+)/i;
 const PATTERN = "must be a regular expression";
 const NEEDED = "needed: only your shop can tell whether it treats an order as paid";
@@ -176,7 +176,7 @@ async function askAll(context: Context, questions: Questions, control: ControlTa
 /** Answers that are tried only together with later answers. */
 const TRIED_LATER: ReadonlySet<keyof Answers> = new Set(["serve", "cookie", "settle"]);
 
-/** Tries an answer: the trials of its field, and every trial that failed. */
+/** Tries an answer. Returns the trials of its field, and every failed trial. */
 async function tryAnswer(
   context: Context,
   control: ControlTarget,
@@ -195,13 +195,13 @@ async function tryAnswer(
   return trialResult.value.filter((trial) => !trial.ok || parts.includes(trial.field));
 }
 
-/** Answers that are tried together with those before them. */
+/** The trials to show for a field, unless the field has its own trial. */
 const PARTS: Partial<Record<keyof Answers, readonly ShopField[]>> = {
   endpoint: ["serve"],
   orderViewCommand: ["orderView"],
 };
 
-/** The section of these answers; an empty one is left out. */
+/** The section with these answers; empty answers are left out. */
 function sectionOf({ create = "", form = "", cookie = "", settle, ...otherAnswers }: Answers): ShopSection {
   const [, page] = POST.exec(create) ?? [];
   const post =

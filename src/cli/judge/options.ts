@@ -135,7 +135,7 @@ export function runOptions(budget: string): readonly Option[] {
   ];
 }
 
-/** The option of parts that need no creates. */
+/** `--checkout`, for the parts that need no creates. */
 export function checkoutOption(): Option {
   return repeatedOption(
     "--checkout <id|order_id>",
@@ -157,12 +157,12 @@ export const SHOP_RULES = {
   ],
 } as const satisfies Pick<CommandSpec<RunOptions>, "conflicts">;
 
-/** An option whose value is a command line of the merchant's. */
+/** An option whose value is a command line of the merchant. */
 function commandOption(flags: string, description: string): Option {
   return valueOption(flags, description, toOptionParser(parseCommandLine));
 }
 
-/** A view of all orders cannot be read. */
+/** Refuses a view without the id of an order: a run reads one order at a time. */
 function parseOrderView(text: string): string {
   if (!/\{(order|session)_id\}/.test(text))
     throw invalidOption("an address with {order_id} or {session_id}", text);
@@ -189,13 +189,13 @@ export function patternOf(text: string | undefined): RegExp | undefined {
   return text === undefined || !isPattern(text) ? undefined : new RegExp(text);
 }
 
-/** Options that choose what a run of the checklist or of explore does, or write a file, with the number of their words. */
+/** The options that select the work of a run or of `explore`, or write a file, each with its number of words. */
 const CHOOSING: ReadonlyMap<string, number> = new Map([
   ...["only", "seed", "budget", "depth", "payer", "write", "junit"].map((name) => [`--${name}`, 2] as const),
   ...["quick", "all"].map((name) => [`--${name}`, 1] as const),
 ]);
 
-/** The typed line for another run, which chooses by `added` options. */
+/** The typed command line for another run, with `addedOptions` instead of the options that select its work. */
 export function anotherRun(world: Context["world"], addedText: string): string {
   return typedAgain(world, CHOOSING, addedText);
 }

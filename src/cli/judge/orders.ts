@@ -32,7 +32,7 @@ type OrderSource = {
   readonly kinds?: readonly CheckoutObject[];
 };
 
-/** The orders of `--checkout` until they are used up, otherwise created through v1, of each kind that is received. */
+/** The orders of `--checkout`, otherwise new orders, created through v1, of the kinds that endpoints receive. */
 export async function orderSource(
   context: Context,
   options: RunOptions,

@@ -22,7 +22,7 @@ type Recording = {
   readonly missing: readonly MissingField[];
 };
 
-/** An earlier record must not keep such a shop ready. A create that breaks a rule belongs to the part on creates. */
+/** Records a broken plain purchase: no earlier record may keep the shop ready. A broken create counts for its part. */
 export async function recordPlain(
   context: Context,
   { control, parts, missing }: Recording,
@@ -51,7 +51,7 @@ export async function recordPlain(
 /** The rules that a create can break. */
 const OF_CLIENT: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order", "client_ends"]);
 
-/** The steps of a part; risks and notes on what its description leaves out come last. */
+/** The steps of a part; notes on missing fields of the description come last. */
 function stepsOf(
   histories: readonly JudgedHistory[],
   part: History["part"],
@@ -77,7 +77,7 @@ function missingStep(field: MissingField): DrillStep {
 
 /**
  * Records the parts that were judged completely; a part with a history that was not judged keeps its last record.
- * `isWhole`: whether the run came to its end. If not, only what broke is recorded.
+ * `isComplete`: whether the run came to its end. If it did not, only failed parts are recorded.
  */
 export async function recordParts(
   context: Context,

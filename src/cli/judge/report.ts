@@ -16,7 +16,7 @@ import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts
 export type RunReport = {
   readonly seed: string;
   readonly budgetMs: number;
-  /** The typed line with other chosen options: the command that repeats a history. */
+  /** The typed command line with other such options: the command that repeats a history. */
   readonly rerun: (chosen: string) => string;
   readonly missing: readonly MissingField[];
   readonly isInterrupted: boolean;
@@ -30,7 +30,7 @@ export type PartRecord = {
   readonly verdict: DrillVerdict;
   readonly drillId: string | null;
   readonly steps: readonly DrillStep[];
-  /** The number of forms that the end of the budget left out. */
+  /** The number of forms that were not sent because the budget was used up. */
   readonly left?: number;
 };
 
@@ -138,7 +138,7 @@ function brokenByForms({ steps }: PartRecord) {
   });
 }
 
-/** The histories left out by the budget, an interruption, or a shop that takes no more events. */
+/** Histories and forms that were not run: because of the budget, an interruption, or a shop that refuses events. */
 function leftOutOf({ judged, budgetMs, isInterrupted, records }: RunReport): LeftOut | undefined {
   const count = judged.filter(isLeftOut).length;
   const forms = records.reduce((sum, { left = 0 }) => sum + left, 0);

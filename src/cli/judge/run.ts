@@ -1,5 +1,5 @@
-// `checkout checklist run`: a plain purchase, the histories, and the drills of webhooks and idempotency; with a name, a
-// part of it. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
+// `checkout checklist run`: a plain purchase, the histories, and the drills of webhooks and idempotency; with a name,
+// one of these parts. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
 import type { ControlTarget } from "../../client/control/control.ts";
 import {
   isStuck,
@@ -52,17 +52,17 @@ import { endpointOf, judgeReceivers } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 import { isSame } from "../hints/search.ts";
 
-/** The bounds of a run's default budget, in milliseconds, and its multiple of the time until the shop shows a payment. */
+/** A run's default budget: its bounds in milliseconds, and its ratio to the time until the shop shows a payment. */
 const BUDGET_MS = { least: 180_000, most: 360_000 } as const;
 const BUDGET_OF_PAYMENTS = 240;
 const BUDGET_TEXT = `${durationText(BUDGET_MS.least)}, and up to ${durationText(BUDGET_MS.most)} for a slow shop`;
-/** An endpoint that answers faster gets the forged webhooks before the histories, in milliseconds. */
+/** Response time in milliseconds below which an endpoint gets the forged webhooks before the histories. */
 const QUICK_ANSWER_MS = 100;
 /** Time after which a shop has finished its late work, in milliseconds. */
 const LATE_WORK_MS = 31_000;
 /** Maximum time of the lease in addition to the budget, in milliseconds. */
 const LEASE_REST_MS = 30 * 60_000;
-/** The same for the lease of its key, which the plain purchase needs, too. */
+/** Maximum time of the lease of an API key in addition to the budget; the plain purchase needs the key, too. */
 const KEY_REST_MS = 2 * LEASE_REST_MS;
 
 type Part = History["part"] | "webhook";
@@ -97,7 +97,7 @@ export function registerChecklistParts(group: Group): void {
     register<RunOptions>({ ...group, command }, { ...spec, ...judging(new Set([part])) });
 }
 
-/** The common description of the commands that judge some parts. Creates alone need no checkout that already exists. */
+/** The common description of the commands that judge some parts. The part on creates needs no existing checkout. */
 function judging(parts: ReadonlySet<Part>) {
   const isOfClient = parts !== ALL_PARTS && parts.has("idempotency");
   return {
@@ -206,11 +206,11 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
   return report.isInterrupted ? EXIT.interrupted : EXIT_OF_VERDICT[verdictOfRun(report)];
 }
 
-/** Time in which events that the run has held are delivered to a served shop, in milliseconds. */
+/** Maximum time to wait until events that the run has held are delivered to a served shop, in milliseconds. */
 const HELD_MS = 5000;
 const LOOK_AGAIN_MS = 200;
 
-/** Lets a served shop have the events that the run has held, so that none is sent to its port when it has ended. */
+/** Waits until a served shop has the held events, so that none is sent to its port after the shop has ended. */
 async function deliverHeld(context: Context, control: ControlTarget, signal: AbortSignal): Promise<void> {
   const list = { name: "listDeliveries", body: { state: "due", limit: 1 } } as const;
   await poll(context.world, () => callAt(context, control, list), {
@@ -303,7 +303,7 @@ function announce({ world, printer }: Context, started: number): LeasedRun["onJu
   };
 }
 
-/** Whether a shop is told which order to create. A page that is not told creates another one each time. */
+/** Whether a create uses a given order_id. A page without {order_id} creates another order each time. */
 function isTold(create: BoundShop["create"]): boolean {
   if (create === undefined || !("url" in create)) return true;
   return [create.url, ...Object.values(create.form)].some((text) => text.includes("{order_id}"));
@@ -369,7 +369,7 @@ async function drillWebhooks(
   return [{ part: "webhook", verdict, drillId, steps: outcome.flatMap(({ steps }) => steps), left }];
 }
 
-/** The fields that the description leaves out, and whose absence leaves something unjudged. */
+/** The missing fields of the description without which something is not judged. */
 function missingFields(
   { restart, serve }: ShopDescription,
   {

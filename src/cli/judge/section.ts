@@ -17,7 +17,7 @@ import { patternOf, type ShopOptions } from "./options.ts";
 const COMMANDS = ["create", "orderViewCommand", "serve", "restart"] as const;
 type CommandField = (typeof COMMANDS)[number];
 
-/** Refuses commands of a file that nobody has confirmed, if one of them would be used: `uses`, by default all. */
+/** Describes the shop. Refuses unconfirmed commands of the file if one of `usedCommands` (default: all) would run. */
 export async function describeShop(
   context: Context,
   options: ShopOptions,
@@ -60,7 +60,7 @@ async function readSection(
     return typeof line === "string" ? [[name, line]] : [];
   });
   for (const [name, line] of lines) checkCommand(loadedConfig.path, name, line);
-  // A command of the file that an option replaces does not run, but the confirmation is of all of them.
+  // A command that an option replaces does not run, but the confirmation covers all commands of the section.
   const commands = lines.map(([name, line]) => `${snakeCase(name)}: ${line}`);
   if (lines.some(([name]) => uses.includes(name) && options[name] === undefined))
     await trustSection(context, options, { path: loadedConfig.path, shop, commands });
@@ -102,7 +102,7 @@ async function trustSection(
   keepTrust(world, path, shop);
 }
 
-/** Keeps the confirmation of a section: the person has typed it, or has read it. */
+/** Keeps the confirmation of a section that the person has just written. */
 export async function trustWritten({ world }: Context): Promise<void> {
   const loadedConfig = unwrap(await loadConfig(world, {}));
   if (loadedConfig?.config.shop !== undefined) keepTrust(world, loadedConfig.path, loadedConfig.config.shop);

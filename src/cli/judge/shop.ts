@@ -10,20 +10,20 @@ import { catchRefusal, EXIT, Refused, refuseUsage } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { connectToSandbox } from "../target/resolve.ts";
 
-/** A shop that a run can use; a served one ends with it. */
+/** A shop that a run can use; a served shop ends with the run. */
 export type BoundShop = JudgedShop & AsyncDisposable;
 
 type Binding = {
   readonly control: ControlTarget;
   readonly described: ShopDescription;
-  /** Whether the run reads orders; without a view it is refused then. */
+  /** Whether the run reads orders. If so, a description without a view is refused. */
   readonly isRead: boolean;
-  /** Whether the endpoint of a served shop is removed again: a trial leaves nothing. */
+  /** Whether the endpoint of a served shop is removed again: a trial leaves nothing behind. */
   readonly isTrial?: true;
   readonly signal: AbortSignal;
 };
 
-/** Checks the description of a shop, and starts the shop if it is to be served. Refuses what cannot be used. */
+/** Checks the description of a shop, and starts the shop if it is to be served. Refuses an unusable description. */
 export async function bindShop(context: Context, binding: Binding): Promise<BoundShop> {
   const { control, described, isRead } = binding;
   const { target, settings } = await connectToSandbox(context, control);
@@ -92,7 +92,7 @@ async function serveShop(
   const { signingSecret } = await callAt(context, control, { name: "storeAccess", body: undefined });
   const env = { ...access, CHECKOUT_SIGNING_SECRET: signingSecret };
   const command = { commandLine: serve, receiverPath: path };
-  /** A shop whose endpoint is not described may have none. */
+  /** Whether the shop has no page for webhooks: without a described endpoint, it may have none. */
   const hasNoPage = async (url: string): Promise<boolean> => {
     const answer = await sendLocally(context.world, control, { method: "POST", url, headers: {}, signal });
     return answer.ok && answer.status === 404;

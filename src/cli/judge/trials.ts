@@ -27,7 +27,7 @@ export type Trial = {
   readonly field: ShopField;
   readonly ok: boolean;
   readonly text: string;
-  /** Whether the trial succeeds, but the shop does not show a part, which is then not judged. */
+  /** Whether the view lacks the field: the trial succeeds, but the field is not judged. */
   readonly isOpen?: boolean;
   /** Whether the view is JSON. */
   readonly isJson?: boolean;
@@ -40,7 +40,7 @@ export function trialLine({ ok, isOpen, text }: Trial, { bold, green, red }: Sty
 
 /**
  * Creates an order, reads its view, opens the return page and restarts the shop, as far as the description goes.
- * `isRead`: refuses a description without a view.
+ * `readsOrders`: refuses a description without a view.
  */
 export function tryShop(
   context: Context,
@@ -87,7 +87,7 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
   return [createTrial, { field: "orderIdOf", ok: foundId === order.orderId, text: foundText }];
 }
 
-/** `isRead`: refuses a view that does not show whether an order is paid. */
+/** `readsOrders`: refuses a view that does not show whether an order is paid. */
 async function tryView(bench: Bench, purchase: Purchase, isRead: boolean): Promise<readonly Trial[]> {
   const checkout = viewedCheckout(purchase);
   const { order, got, isMissing, text } = await awaitKnown(bench, purchase);

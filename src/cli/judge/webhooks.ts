@@ -32,13 +32,13 @@ type WebhookOptions = CommonOptions & {
   readonly all?: boolean;
 };
 
-/** The results of the forms for one receiver; `recorded` is undefined if no result was recorded. */
+/** The results of the forms for one receiver; `record` is undefined if no result was recorded. */
 type JudgedReceiver = {
   readonly receiver: Pick<FoundReceiver, "endpointId" | "url" | "checkout" | "now">;
   readonly verdict: DrillVerdict;
   readonly steps: readonly DrillStep[];
   readonly subject: string;
-  /** The number of forms that the end of the budget left out. */
+  /** The number of forms that were not sent because the budget was used up. */
   readonly left: number;
   readonly recorded: AnswerOf<"recordDrill"> | undefined;
 };
@@ -127,7 +127,7 @@ export async function endpointOf(
   );
 }
 
-/** Sends the forms to each receiver under a lease, and records what each one did. */
+/** Sends the forms to each receiver under a lease, and records the result of each receiver. */
 export async function judgeReceivers(
   context: Context,
   control: ControlTarget,

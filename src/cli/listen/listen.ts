@@ -129,7 +129,7 @@ async function sinceOf(
   return { at: await storeMoment(context, since, { into: "past", target }) };
 }
 
-/** Recorded in the folder's journal, or in memory without a folder. The end of the enclosing block closes it. */
+/** The seen events, recorded in the folder's journal, or in memory without a folder; closed at the end of the block. */
 function openSeen(
   { world, printer, around }: Context,
   options: ListenCommandOptions,
@@ -154,7 +154,7 @@ function closeAtEnd(seenEvents: SeenEvents): SeenEvents & Disposable {
   return { ...seenEvents, [Symbol.dispose]: seenEvents.close };
 }
 
-/** The listener's secret, or the store's if there is no listener: printing does not register one, because events would wait for it. */
+/** The listener's secret, otherwise the store's: printing registers no listener, because events would wait for it. */
 async function printSecret(context: Context): Promise<number> {
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const listener = endpointList.endpoints.find(({ kind }) => kind === "listener");

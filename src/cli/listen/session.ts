@@ -77,12 +77,12 @@ const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
 /** Maximum length of the shown reason why a request is not a delivery, in characters. */
 const MAX_REASON_LENGTH = 200;
-/** In characters: enough to tell a store's listeners apart. */
+/** Length of the id in a polled address, in characters: enough to tell a store's listeners apart. */
 const POLLED_NAME_LENGTH = 8;
 /** Additional idle time of a connection beyond the target's timeout, in milliseconds. */
 const SILENCE_MS = 30_000;
 
-/** Listens until `stopping` is aborted, another listener takes over, or the loss of the sandbox ends the session. */
+/** Listens until `stop` is aborted, another listener takes over, or the loss of the sandbox ends the session. */
 export async function runSession(
   context: Context,
   options: SessionOptions,
@@ -98,7 +98,7 @@ const STOP_TEXTS = {
   service: "checkout listen stopped.",
 };
 
-/** Refuses if listening ends for another reason. In both cases the registration and the port are released. */
+/** Listens until the stop; refuses if listening ends otherwise. Both ends release the registration and the port. */
 async function listenUntil(context: Context, options: SessionOptions, stop: AbortController): Promise<void> {
   await using session = await open(context, options);
   const unlessStopped = createInterruption(stop.signal);
@@ -339,9 +339,9 @@ function keyHandler(
   };
 }
 
-/** Holds deliveries for the next listener, unless that has registered. Events in progress are forwarded. */
+/** Leaves deliveries to the next listener, unless it has already registered. Events in progress are forwarded. */
 async function finish({ listener, webhooks, link, url }: Session): Promise<void> {
-  // Answered before it leaves, because leaving ends the deliveries that it could fetch.
+  // A polling listener answers its deliveries before it leaves, because it cannot answer any afterwards.
   if (isPolledAddress(url)) await listener.close(DRAIN_MS);
   await link?.leave();
   await listener.close(DRAIN_MS);

@@ -146,7 +146,7 @@ async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly s
     if (!isRecord(error) || typeof error["code"] !== "string") throw error;
     return { isError: true, text: redactSecrets(String(error["message"])) };
   }
-  // A drill or a checklist that is not ready is a result.
+  // A failed drill or a checklist that is not ready is a result, not an error.
   const text = output.stdout === "" ? output.stderr : output.stdout;
   return { isError: output.stdout === "" && code !== 0, text: markText(text) };
 }

@@ -152,7 +152,7 @@ function nextAfterRefusal(
 
 const CAPABILITY = new RegExp(`\\b(?:${PAYMENT_METHODS.join("|")}|[A-Z]{3})\\b`);
 
-/** Same service, same body, same key. The typed command itself, if a value cannot be quoted for the shell. */
+/** The command that repeats the create: same service, body and key. If a value cannot be quoted, a hint instead. */
 function resumeCommand(
   { noun, request, where, shell }: ReportInShell,
   { key: idempotencyKey }: JournalEntry,

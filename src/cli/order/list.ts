@@ -121,7 +121,7 @@ export function checkoutLines(
   );
 }
 
-/** v1 cannot list things. Refuses with exit 2 if the options or the environment name another service. */
+/** v1 has no lists. Refuses with exit 2 if the options or the environment name another service. */
 export async function sandboxToList(context: Context, noun: string): Promise<ControlTarget> {
   const { baseUrl, target: name } = context.around.options;
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
@@ -133,7 +133,7 @@ export async function sandboxToList(context: Context, noun: string): Promise<Con
   throw refuseUsage(message, "to retrieve a single one from a service: checkout sessions get <id>");
 }
 
-/** The folder may not know the key. Refuses a key of no store: it is probably a key of another sandbox. */
+/** Selects the API key's store by the end of the key. Refuses a key of no store, which another sandbox may know. */
 export async function selectStoreOfKey(context: Context, target: ControlTarget): Promise<ControlTarget> {
   const { apiKey } = surroundingsAt(context.around, target.origin);
   if (apiKey === undefined || target.storeId !== undefined) return target;

@@ -3,7 +3,7 @@ import type { KINDS, KindName } from "./kinds.ts";
 
 declare const madeMark: unique symbol;
 
-/** The result of a command as `--json` prints it. Only `output` and `answerOutput` make one, of a kind of the table. */
+/** The result of a command as `--json` prints it. Only `output` and `answerOutput` create it, of a kind in `KINDS`. */
 export type Output = { readonly [madeMark]: true };
 
 type ShapedKind = {

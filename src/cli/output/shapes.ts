@@ -27,12 +27,12 @@ export const sandboxStatus = z.object({
   startedAt: textOrNull,
   logFile: textOrNull,
   heldBack: textOrNull,
-  /** The same as a fact. */
+  /** The value of `heldBack` as a fact. */
   hold: z.nullable(hold),
   activeFaults: numberOrNull,
   /** Changes at each start in memory, each reset and each restore. */
   instanceId: textOrNull,
-  /** By their names in the control API. */
+  /** The settings by their names in the control API. */
   settings: z.nullable(z.record(text, z.unknown())),
   /** Why other values are unknown although the sandbox's process is running. */
   problem: textOrNull,
@@ -51,8 +51,8 @@ export const logLine = z.object({ line: text });
 export const variables = z.record(text, text);
 
 /**
- * An order or a session: the fields of the interface. Beside them the service's envelope, with the fields once more in
- * `data` as in earlier versions; after a create its key, whether the service knew it, and the number of requests.
+ * An order or a session: the fields of the interface. The service's envelope is added, whose `data` repeats the fields
+ * as in earlier versions; after a create also its key, whether the service knew the key, and the number of requests.
  */
 export const checkout = z.extend(checkoutWire, {
   ...checkoutResponse.shape,
@@ -193,9 +193,9 @@ export const runReport = z.object({
   seed: text,
   histories: z.int(),
   held: z.int(),
-  /** Set if the run was interrupted, which keeps what it has judged. */
+  /** Set if the run was interrupted; the report then has the results so far. */
   interrupted: z.optional(z.literal(true)),
-  /** The number of histories that the budget left out, and the budget that runs all. */
+  /** The number of histories that the budget left out, and a budget that suffices for all histories. */
   notRun: z.optional(z.int()),
   nextBudget: z.optional(text),
   broken: z.array(

@@ -7,7 +7,7 @@ import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
 import type { DrillStep, DrillVerdict, ShownStep } from "../../core/readiness/drill-shapes.ts";
 
-/** The layout of a drill's report; `all` lists each passed step instead of their number. */
+/** The layout of a drill's report; `showsAll`: whether each passed step is listed, instead of their number. */
 export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly all: boolean };
 
 export function verdictMark(verdict: DrillVerdict, style: Style): string {
@@ -19,7 +19,7 @@ const MARK_PLACES = 4;
 /** Maximum number of steps listed with a cause or note. */
 const MAX_NAMED = 3;
 
-/** Lines for the forms of webhooks: the causes of failed steps, each with some of its steps; then notes, and the number of passed steps. */
+/** The causes of failed steps, each with some of its steps; then notes, and the number of passed steps. */
 export async function drillLines(drillSteps: readonly DrillStep[], look: DrillLayout): Promise<string> {
   const { style, all } = look;
   const steps = drillSteps.map(inEnglish);

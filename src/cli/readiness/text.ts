@@ -17,7 +17,7 @@ import type { ChecklistItem } from "../../core/readiness/shapes.ts";
 
 type TextLayout = Pick<Printer, "style" | "wrap">;
 
-/** An item that does not pass has the next command. */
+/** The checklist as text; an item that does not pass also has the next command. */
 export function checklistText(report: ChecklistReport, { style, wrap }: TextLayout): string {
   const { items, service, storeId, judgedAt } = report;
   const calibrationText = calibrationLine(report);

@@ -35,7 +35,7 @@ export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): vo
   printer.trace([head, ...shownLines].join("\n"));
 }
 
-/** A world whose servers note that a request has reached them since `forget`: the requests before are our own. */
+/** A world that notes whether a request has reached its servers since `forget`: earlier requests are our own. */
 export function noteRequests(world: World): {
   readonly world: World;
   readonly forget: () => void;

@@ -262,7 +262,7 @@ function endingOfProgram(program: string, end: ProgramResult): number {
   }
 }
 
-/** The environment without the variables of other sandboxes. The admin token is included only with `--admin` (decision 122). */
+/** The environment without variables of other sandboxes; with the admin token only for `--admin` (decision 122). */
 function environmentOf(
   world: World,
   access: StoreAccess,

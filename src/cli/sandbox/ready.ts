@@ -11,7 +11,7 @@ import type { GivenSecrets } from "../../host/given-secrets.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
 import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
-/** The sandbox was stopped, because no user could reach it. */
+/** The problem if nobody can read the ready line: the sandbox was stopped. */
 export function readyLineProblem(): Problem {
   return {
     exitCode: EXIT.failed,
@@ -25,10 +25,10 @@ export function activeFaultsText(count: number): string {
   return `${count} active: checkout faults list`;
 }
 
-/** The mode of a ready sandbox; `detached` is its log file, or null if its log goes to a terminal. */
+/** The mode of a ready sandbox; `logFile` is null if its log goes to a terminal. */
 type RunMode = "foreground" | { readonly detached: string | null };
 
-/** Lines to copy, at most 80 columns wide, with the store: managed keys are then the same in every folder. */
+/** Has lines to copy, at most 80 columns wide. They name the store, so that managed keys are the same in any folder. */
 export function readyBanner(
   { world, printer }: Context,
   message: ReadyMessage,

@@ -19,7 +19,7 @@ export type RunningSandbox = { readonly run: RunRecord; readonly description: Sa
 const START_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
-/** Undefined if none is running. Waits for a sandbox that is starting. */
+/** The running sandbox of the folder; undefined if there is none. Waits for a sandbox that is starting. */
 export async function findRunningSandbox(
   context: Context,
   signal?: AbortSignal,
@@ -37,7 +37,7 @@ export async function findRunningSandbox(
   }
 }
 
-/** Refuses the folder of a project after `--dir`, whose sandbox is in its `.checkout`. */
+/** Refuses a project's folder after `--dir`: its state is in `.checkout`. */
 export function refuseProjectFolder({ world, around }: Context, command: "status" | "stop"): void {
   const folder = around.location();
   const hint = stateFolderHint(world, folder);

@@ -47,7 +47,7 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
   return startOrReuse(context, options, () => serveHere(context, options));
 }
 
-/** JSON output contains the folder as `data_dir`. */
+/** Notes that the state folder belongs to a parent folder. JSON output contains the folder as `data_dir`. */
 function noteFolderAbove({ world, printer, around }: Context): void {
   const folder = around.folder();
   if (around.options.dir !== undefined || dirname(folder) === world.cwd) return;

@@ -70,7 +70,7 @@ async function callStop(world: World, { port, pid, ...run }: RunRecord): Promise
   return answer.end === "unreachable" ? answer.message : "it refused the request";
 }
 
-/** The folder is free or used by another sandbox. A user's program that hosts the sandbox need not end. */
+/** Waits until the process has ended. A user's program that hosts the sandbox need only release the folder. */
 async function waitUntilGone({ world, around }: Context, run: RunRecord): Promise<void> {
   using stop = abortOnStop(world);
   const { signal } = stop;

@@ -78,7 +78,7 @@ function restore(
   name: string | undefined,
 ): Promise<RestoreAnswer> {
   return withSandbox<RestoreAnswer>(context, async (target, folder) => {
-    // A store in a variable counts only for commands that need one store; the token of a store has no other.
+    // A store in a variable counts only for commands that need one store; the token of a store allows no other store.
     const isOfStore = isTyped(context.world, "store") || isStoreToken(target.token);
     const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
     const store = isOfStore ? await resolveStore(context, target) : target;
@@ -107,7 +107,7 @@ function restore(
   });
 }
 
-/** If a name was given, the snapshot of the file is kept under it. */
+/** If a name was given, the snapshot of the file is kept under that name. */
 function restoreFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,

@@ -111,7 +111,7 @@ function isKept(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey">):
   return lastFour === endOfKeptKey(context, storeId);
 }
 
-/** Four characters, of `credentials.json`; undefined if there is no key or it cannot be read. */
+/** The last four characters of the store's key in `credentials.json`; undefined if there is no readable key. */
 function endOfKeptKey({ around }: Context, storeId: string): string | undefined {
   return catchRefusal(around.credentials).value?.stores[storeId]?.api_key.slice(-4);
 }

@@ -1,4 +1,4 @@
-// The environment of the program of `checkout exec`. A secret that it must not get: `removeTokens` in world/shell.ts.
+// The environment of the program of `checkout exec`. `removeTokens` in world/shell.ts removes secrets from it.
 import { dirname } from "node:path";
 import type { World } from "../../world.ts";
 
@@ -26,7 +26,7 @@ export function programVariables({ env }: Pick<World, "env">): Changes {
 const THIS_MACHINE = ["127.0.0.1", "localhost", "::1"];
 const PROXIES = /^(?:https?|all)_proxy$/i;
 
-/** This machine in the list of hosts without a proxy, if there is a proxy. Programs read the name in either case. */
+/** Adds this machine to the hosts without a proxy, if a proxy is set. Programs read the name in either case. */
 function directly(env: World["env"]): Changes {
   if (!Object.entries(env).some(([name, value]) => PROXIES.test(name) && value !== "")) return {};
   const noProxyHosts = [env["no_proxy"] ?? "", env["NO_PROXY"] ?? ""].flatMap((text) => text.split(","));
@@ -36,10 +36,9 @@ function directly(env: World["env"]): Changes {
 }
 
 /**
- * The folder of the journal of a sandbox that ends with its program, so that nothing stays in the work folder, which may
- * be read-only or another user's. The first create of the program makes it: an `exec` that is killed before leaves
- * nothing. The journal of another service stays in its usual folder; also this one's, if the system has no temporary
- * folder.
+ * A temporary folder for the journal of a sandbox that ends with its program: the work folder may be read-only or
+ * another user's. The program's first create makes the folder, so that an `exec` that is killed earlier leaves nothing.
+ * The journal of another service stays in its usual folder; so does this journal if there is no temporary folder.
  */
 export function journalPlace(
   { temporaryPath, files }: Pick<World, "temporaryPath" | "files">,

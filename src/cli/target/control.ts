@@ -49,7 +49,7 @@ export async function callSandbox<Name extends OperationName>(
   return callAt(context, await find(context, folderTokenFor(call.name)), call);
 }
 
-/** Calls a running sandbox, or one opened in this process. `folder`: undefined without a folder, or for another folder's sandbox. */
+/** Calls a running sandbox, or one opened in this process. `folder`: undefined if the sandbox is not the folder's. */
 export async function withSandbox<Value>(
   context: Context,
   act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,
@@ -77,8 +77,8 @@ export async function controlTarget(context: Context, role: ControlRole = "contr
 }
 
 /**
- * The store of the text, an id or a name, otherwise the store that the command is about; without one, calls are about
- * the first. Only the name of a store needs a request (decision 90).
+ * The store of the text, an id or a name, otherwise the store that the command is about; without a store, calls are
+ * about the first store. Only the name of a store needs a request (decision 90).
  */
 export async function resolveStore(
   context: Context,
@@ -87,7 +87,7 @@ export async function resolveStore(
 ): Promise<ControlTarget> {
   if (text === undefined) return target;
   if (isUuid(text)) return { ...target, storeId: text.toLowerCase() };
-  // Only the control token may list stores; an administrator may not have it.
+  // Only the control token may list stores; an administrator might not have that token.
   const sandbox = target.send === undefined ? catchRefusal(() => findSandbox(context)).value : target;
   const { stores } =
     sandbox?.origin === target.origin
@@ -125,7 +125,7 @@ export async function sandboxTarget(context: Context, role: ControlRole = "contr
   return sandbox;
 }
 
-/** Why there is no sandbox to control. `own`: the folder's sandbox, if it is running and another one is named. */
+/** Why there is no sandbox to control. `ownTarget`: the folder's running sandbox, if another sandbox is named. */
 function lackProblem({ world, around }: Context, role: ControlRole, ownTarget?: ControlTarget): Problem {
   const folder = around.location();
   const token = TOKEN_VARIABLES[role];
@@ -191,7 +191,7 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   }
   if (ownTarget.value !== undefined && isSameServer(url, ownTarget.value.origin)) return ownTarget.value;
   if (tokenIn(world, role) === "") {
-    // A start of the folder's sandbox does not provide the token of another one.
+    // A start of the folder's sandbox does not provide the token of another sandbox.
     if (around.ownUrl() === undefined ? isWithheld(world, role) : isHere && ownTarget.ok)
       throw new Refused(lackProblem(context, role, ownTarget.value));
     return unwrap(ownTarget);

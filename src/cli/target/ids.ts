@@ -68,7 +68,7 @@ const KINDS = {
 
 export type IdKind = keyof typeof KINDS;
 
-/** An id, an order_id, or the last 8 characters of one of the newest 1,000 ids (decision 104). Others: exit 2. */
+/** An id, an order_id, or the last 8 characters of one of the newest 1,000 ids (decision 104). Otherwise exit 2. */
 export async function findId<Text extends string | undefined>(
   context: Context,
   kind: IdKind,
@@ -84,7 +84,7 @@ export async function findId<Text extends string | undefined>(
   return parsedId;
 }
 
-/** Undefined if there is none, or the kind has no order_id. Refuses with exit 2 if there are several. */
+/** Undefined if no checkout has the order_id, or the kind has none. Refuses with exit 2 if several have it. */
 export async function findByOrderId(
   context: Context,
   text: string,
@@ -109,7 +109,7 @@ export function hintForIds(kind: IdKind): string {
   return KINDS[kind].shownBy;
 }
 
-/** The newest items of a kind; of checkouts only those that contain the text. `target`: default: the command's sandbox. */
+/** The newest items of a kind; of checkouts only those that contain the text. Default target: the command's sandbox. */
 export function listNewest(
   context: Context,
   kind: IdKind,

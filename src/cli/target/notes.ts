@@ -4,7 +4,9 @@ import { isTyped } from "../option-rules.ts";
 import { catchRefusal } from "../problem.ts";
 import { isOwnSandbox } from "./surroundings.ts";
 
-/** Says which sandbox is meant, unless a flag names it (decision 64). `url`: of the sandbox; default: the folder's. */
+/**
+ * Says which sandbox is meant, unless a flag names it (decision 64). `url`: its address; default: the folder's sandbox.
+ */
 export function noteTarget({ world, printer, around }: Context, url?: string): void {
   if (isTyped(world, "base-url") || isTyped(world, "target")) return;
   const named = catchRefusal(around.addressOfKey).value;
@@ -21,7 +23,7 @@ export function noteTarget({ world, printer, around }: Context, url?: string): v
     printer.traceOnce(`note: this command is about ${shownValue} (${source}); ${sandbox} is ${ownUrl}`);
 }
 
-/** Once, if a sandbox has another version (decision 65); undefined if it does not report its version. */
+/** Notes once that a sandbox has another version (decision 65); undefined if it does not report its version. */
 export function noteVersion(
   { printer, version }: Pick<Context, "printer" | "version">,
   otherVersion: string | undefined,

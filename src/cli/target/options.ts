@@ -36,7 +36,7 @@ export function limitFromVariable(env: World["env"], name: "timeout" | "retries"
   return typeof read === "number" ? read : undefined;
 }
 
-/** Waits as long as a request is retried; also while none runs, if the user asks for retries. */
+/** Waits for the sandbox as long as a request is retried; if none is running, only if the user asks for retries. */
 export async function awaitSandbox<Seen>(
   context: Context,
   look: () => Seen,
@@ -62,7 +62,7 @@ export async function awaitSandbox<Seen>(
   });
 }
 
-/** Points out variables that are misspellings of this one and therefore never read; empty if there are none. */
+/** Points out misspellings of this variable, which are never read; empty if there are none. */
 export function misspellingHint({ env }: Pick<World, "env">, variable: string): string {
   const letters = (name: string): string => name.replaceAll("_", "").toUpperCase();
   return Object.keys(env)

@@ -71,7 +71,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const { apiKey, storeId } = identity;
   const isOnlyForFolder = named === undefined || apiKey.source === stateFile(folder, "credentials");
   const hint = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
-  /** Keys of the folder, which are not for this service. */
+  /** The stores whose keys the folder has; the keys are not for this service. */
   const ids = runningUrl === undefined && local && apiKey.value === null ? Object.keys(keys.stores) : [];
   const lacksKey = ids[0] && `there is no other API key for ${address} ${hint("CHECKOUT_API_KEY")}`;
   /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
@@ -99,7 +99,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     /** The base URL of the folder's running sandbox, if another service is named. */
     otherSandbox: isSandbox ? undefined : runningUrl,
     target: target?.name,
-    /** The folder of the journal: the one that `checkout exec` made, for its own sandbox. */
+    /** The folder of the journal; for the sandbox of `checkout exec`, the folder that `checkout exec` made. */
     journalFolder: execPath ?? folder,
     /** Why nothing can be sent until the folder has a running sandbox; undefined if requests can be sent. */
     lacksSandbox:

@@ -86,7 +86,7 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
     addressOfKey: readOnce(() => parseAddress(variable(world, "CHECKOUT_BASE_URL"))),
     apiKey: variable(world, "CHECKOUT_API_KEY"),
     storeId: variable(world, "CHECKOUT_STORE_ID"),
-    /** The value of `--store`; `options` has the variable too. */
+    /** The value of `--store`; `options.store` can also be the value of the variable. */
     storeFlag: isTyped(world, "store") ? withSource(options.store, "--store") : undefined,
     reload: (): void => {
       for (const forgetPart of forget) forgetPart();
@@ -112,15 +112,15 @@ export function execFolder({ env }: Pick<World, "env">, around: Surroundings): s
   return isSameServer(address, url) ? folder : undefined;
 }
 
-/** The surroundings without the state folder, which is not looked at. */
+/** The surroundings without the state folder, which is not read. */
 export function withoutFolder(around: Surroundings): Surroundings {
   const noSandbox = { run: () => undefined, ownUrl: () => undefined, chosenStore: () => undefined };
   return { ...around, ...noSandbox, folder: around.location, credentials: () => NO_CREDENTIALS };
 }
 
 /**
- * By rank: flag, environment, `stores use`, the environment's API key (decision 90). Undefined: the first store. Only a
- * flag may be a name. `isOwn`: the sandbox is the folder's; only there does the folder's default store count.
+ * The named store, by precedence: flag, environment, `stores use`, API key (decision 90). Undefined: the first store.
+ * Only a flag may be a name. `isOwn`: the sandbox is the folder's; only there does the folder's default store count.
  */
 export function findNamedStore(around: Surroundings, isOwn: boolean): ValueWithSource<string> | undefined {
   const owner = ownerOf(around.credentials(), around.apiKey?.value ?? "");
@@ -141,7 +141,9 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
-/** They belong to the named service. Refuses them if its address is not valid, and so nobody knows to which. */
+/**
+ * The surroundings without key and store of the environment, unless it names this server. Refuses an invalid address.
+ */
 export function surroundingsAt(around: Surroundings, origin: string): Surroundings {
   if (around.apiKey === undefined && around.storeId === undefined) return around;
   const ofKey = around.addressOfKey();

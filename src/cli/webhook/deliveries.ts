@@ -103,7 +103,7 @@ async function requireOrder(context: Context, orderId: string | undefined): Prom
   throw new Refused({ exitCode: EXIT.failed, code: "session_not_found", message, next });
 }
 
-/** Tells a person who reads an empty list of an order_id that the store has no such order. */
+/** Notes below an empty list for an order_id that the store has no such order. */
 export async function noteUnknownOrder(context: Context, orderId: string | undefined): Promise<void> {
   const unknownText = await unknownOrder(context, orderId);
   if (unknownText !== undefined) context.printer.talk(`note: ${unknownText}; ${hintForIds("checkout")}`);

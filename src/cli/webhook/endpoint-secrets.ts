@@ -82,7 +82,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
   return context.printer.result(json, () => (options.format === "env" ? `${VARIABLE}=${secret}` : secret));
 }
 
-/** An endpoint of `listen` is not counted if there are others. Refuses none, or several, and names them. */
+/** The only endpoint; an endpoint of `listen` counts only if there is no other. Refuses several, and names them. */
 async function findOnlyEndpoint(context: Context): Promise<string> {
   const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const servers = endpoints.filter(({ kind }) => kind === "url");

@@ -27,7 +27,7 @@ type AddOptions = CommonOptions & {
 
 const NO_ENDPOINTS_TEXT = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
 
-/** An endpoint is changed by a file, and its deliveries stay; removing it would give them up. */
+/** A configuration file changes an endpoint and keeps its deliveries; removing it would give them up. */
 const CHANGE_BY_FILE =
   "checkout endpoints list shows the endpoints; to change one, such as its CA: checkout config export > checkout.config.json, edit it, then checkout config apply";
 
@@ -90,7 +90,7 @@ export function registerEndpoints(group: Group): void {
   });
 }
 
-/** A change of an endpoint's state; `done` follows the endpoint's address in the result. */
+/** A change of an endpoint's state; `resultText` follows the endpoint's address. */
 type Change = {
   readonly action: RequestOf<"setEndpointState">["action"];
   readonly summary: string;

@@ -10,11 +10,11 @@ export type OwnerSecrets = {
   readonly endpointId: string | null;
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
-  /** The names in which the store's events are sent; undefined for ours. */
+  /** The names in which the store's events are sent; undefined for our names. */
   readonly dialect?: Dialect | undefined;
 };
 
-/** First the endpoints' secrets, then the store's, its first endpoint's. From now on the printer redacts them. */
+/** First the endpoints' secrets, then the store's secret. The printer redacts all of them from now on. */
 export async function sandboxSecrets(context: Context): Promise<readonly OwnerSecrets[] | undefined> {
   const target = await findTarget(context);
   if (target === undefined) return undefined;

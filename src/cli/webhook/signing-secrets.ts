@@ -36,7 +36,10 @@ export function dialectOption(): Option {
   );
 }
 
-/** The secrets from the file, otherwise from the variable. Refuses none, or body and secret both from standard input. */
+/**
+ * The secrets from the file, otherwise from the variable. Refuses if there is none, or if standard input is named
+ * twice.
+ */
 export async function requireSigningSecrets(
   context: Context,
   options: SecretOptions,
