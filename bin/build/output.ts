@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-/** The kind of a build; each makes its own files and leaves the other's alone. */
+/** The kind of a build; each kind writes its own files, and leaves those of the other kind unchanged. */
 export type Kind = "package" | "executable";
 
 /** The inputs of a build: files and folders of the repository, and npm's list of installed packages. */

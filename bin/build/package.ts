@@ -23,7 +23,10 @@ export async function buildPackage(folder: string): Promise<void> {
   writeFileSync(join(folder, LICENSES), licenseTexts(bundled));
 }
 
-/** Writes the pages that only the package has: in a clone, the help and fixtures/openapi-control.json say the same. */
+/**
+ * Writes the pages that only the package has: in a clone, the help and fixtures/openapi-control.json have their
+ * content.
+ */
 function writePages(folder: string): void {
   const map = execFileSync(process.execPath, [join(folder, "checkout.js"), "help", "--json"], {
     encoding: "utf8",

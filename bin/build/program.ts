@@ -5,7 +5,7 @@ import { rolldown, type OutputOptions } from "rolldown";
 import { common, output } from "./bundle.ts";
 import { CHUNKS } from "./output.ts";
 
-/** The first file of the program; each other one is a chunk, and is loaded when a command needs it. */
+/** The first file of the program. The other files are chunks, which are loaded when a command needs them. */
 export const ENTRY = "checkout.js";
 
 /** The names of sources for stack traces (`src/world/machine.ts`); the sources themselves are not in the package. */

@@ -12,8 +12,8 @@ export type Commented = {
 const NONE: Commented = { comment: undefined, below: new Map() };
 
 /**
- * The comments above the fields of a shape: a constant of a file, and the constants from which it is made, also those
- * of other files. A later comment on a field replaces an earlier comment.
+ * The comments above the fields of a shape: a constant of a file, and the constants that it is built from, including
+ * constants of other files. A later comment on a field replaces an earlier comment.
  */
 export function commentsOf(file: string, constant: string): Commented {
   for (const statement of statementsOf(file)) {

@@ -26,7 +26,7 @@ type Schema = {
   readonly required?: readonly string[];
 };
 
-/** The document as it goes over the wire. */
+/** The description as it is sent over the wire. */
 const DOCUMENT = JSON.parse(JSON.stringify(describeControlApi("http://127.0.0.1:4242"))) as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };

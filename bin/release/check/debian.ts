@@ -57,7 +57,7 @@ const OWN_SANDBOX = 'checkout sandbox start --detach --port 0 && eval "$(checkou
 
 /**
  * Runs a command line in a root folder, as an unprivileged user. Its only network is loopback: the loopback of the
- * process `beside`, or a separate one.
+ * process `networkPid`, or a separate loopback.
  */
 function inside(root: string, command: string, beside?: number): string {
   const script = [

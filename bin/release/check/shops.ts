@@ -18,7 +18,7 @@ checkout checklist run --trust-config > run.log 2>&1 || { cat run.log; exit 1; }
 grep -o '[0-9]* held' run.log
 `;
 
-/** Installs the languages where apt-get is there, and judges every whole shop of the npm package. */
+/** Installs the languages if apt-get is installed, and judges every whole shop of the npm package. */
 export function tryShops(folder: string, tarball: string): string {
   if (isInstalled("apt-get")) run("sh", ["-c", `${INSTALL} || { apt-get update && ${INSTALL}; }`]);
   const project = join(folder, "whole-shops");
