@@ -98,7 +98,7 @@ export function openState(
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
     scheduler: world,
-    migrated: noteMigration,
+    onMigrated: noteMigration,
     movedAside: noteMovedLog,
   };
   const outcome = openStore(path, options);

@@ -283,7 +283,7 @@ const SERVED_BY: readonly (readonly [asked: RegExp, index: string])[] = [
   ],
   [/^SELECT min\(next_at\) FROM/, "due_deliveries (endpoint_id=? AND is_behind=?)"],
   [/^SELECT number, started_at AS startedAt, url, milliseconds/, "(delivery_id=?)"],
-  [/^SELECT requests FROM request_batches .*@holds.* DESC$/, "PRIMARY KEY (store_id=? AND last>?)"],
+  [/^SELECT requests FROM request_batches .*@term.* DESC$/, "PRIMARY KEY (store_id=? AND last>?)"],
   [
     /^SELECT requests FROM request_batches .*@before.* DESC$/,
     "PRIMARY KEY (store_id=? AND last>? AND last<?)",

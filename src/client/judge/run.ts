@@ -72,7 +72,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
   const othersDone = Promise.withResolvers<void>();
   const ownBench = {
     ...bench,
-    others: othersDone.promise,
+    othersDone: othersDone.promise,
     signal: AbortSignal.any([signal, failureSignal.signal]),
   };
   const skipReason = (): SkipReason | undefined => (histories.some(isStuck) ? "stuck" : whyOver(bench, plan));
