@@ -13,7 +13,7 @@ import { callAt, type Remedies } from "./target/call.ts";
 import { callSandbox, withSandbox } from "./target/control.ts";
 import { findId, hintForIds, type IdKind } from "./target/ids.ts";
 import type { CommonOptions } from "./target/surroundings.ts";
-import { answerOutput, type AnsweredName } from "./output/answer.ts";
+import { answerOutput, type ResultName } from "./output/answer.ts";
 import type { Output } from "./output/output.ts";
 
 type CallInput<Options> = {
@@ -22,7 +22,7 @@ type CallInput<Options> = {
   /** The argument as typed; empty if there is none. */
   readonly argument: string;
   /** The argument as typed; undefined if there is none. */
-  readonly typed: string | undefined;
+  readonly typedArgument: string | undefined;
   /** The id that the argument names; empty if the argument is not an id. */
   readonly id: string;
   readonly target: ControlTarget | undefined;
@@ -37,7 +37,7 @@ type OperationCommand<Name extends OperationName, Options> = {
     argument: string | undefined,
   ) => Promise<ControlTarget>;
   /** Whether the command uses the folder's state in this process if no sandbox is running. Default: it is refused. */
-  readonly orStopped?: true;
+  readonly usesStoppedFolder?: true;
   /** The kind of id that the argument is. Default: the argument is not an id. */
   readonly id?: IdKind;
   /** The remedy for each refusal. Default: for an unknown id, the command that shows such ids. */
@@ -45,24 +45,24 @@ type OperationCommand<Name extends OperationName, Options> = {
   readonly text: (
     answer: AnswerOf<Name>,
     printer: Printer,
-    given: CallInput<Options>,
+    input: CallInput<Options>,
   ) => string | Promise<string>;
 };
 
 type JsonBuilder<Name extends OperationName, Options> = (
-  encoded: WireAnswerOf<Name>,
+  wireAnswer: WireAnswerOf<Name>,
   answer: AnswerOf<Name>,
-  given: CallInput<Options>,
+  input: CallInput<Options>,
 ) => Output;
 
 /** The JSON result, built from the operation's answer. Default: the answer itself, if it is a kind of result. */
-type JsonOption<Name extends OperationName, Options> = Name extends AnsweredName
+type JsonOption<Name extends OperationName, Options> = Name extends ResultName
   ? { readonly json?: JsonBuilder<Name, Options> }
   : { readonly json: JsonBuilder<Name, Options> };
 
 type BodyBuilder<Name extends OperationName, Options> = (
   options: Options,
-  given: CallInput<Options>,
+  input: CallInput<Options>,
 ) => RequestOf<Name> | Promise<RequestOf<Name>>;
 
 type BodyOption<Name extends OperationName, Options> =
@@ -74,8 +74,8 @@ type BodyOption<Name extends OperationName, Options> =
 export function runnerFor<Name extends OperationName, Options extends CommonOptions = CommonOptions>(
   name: Name,
   {
-    target: find,
-    orStopped,
+    target: findTarget,
+    usesStoppedFolder,
     id: kind,
     body,
     nextAfter,
@@ -83,40 +83,40 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
     text,
   }: OperationCommand<Name, Options> & BodyOption<Name, Options> & JsonOption<Name, Options>,
 ): CommandSpec<Options>["run"] {
-  return async (context, options, typed) => {
-    const argument = typed ?? "";
-    const target = await find?.(context, options, typed);
+  return async (context, options, typedArgument) => {
+    const argument = typedArgument ?? "";
+    const target = await findTarget?.(context, options, typedArgument);
     const id = kind === undefined ? "" : await findId(context, kind, argument, target);
-    const callParts = { context, options, argument, typed, id, target };
+    const callInput = { context, options, argument, typedArgument, id, target };
     const call = {
       name,
       id,
-      body: (await body?.(options, callParts)) as RequestOf<Name>,
+      body: (await body?.(options, callInput)) as RequestOf<Name>,
       nextAfter: {
         ...(kind === undefined ? {} : { not_found: hintForIds(kind) }),
         ...(typeof nextAfter === "function" ? nextAfter(id) : nextAfter),
       },
     };
-    const answer = await (orStopped === true
+    const answer = await (usesStoppedFolder === true
       ? withSandbox(context, (sandbox) => callAt(context, sandbox, call))
       : callSandbox(context, call, target));
     const { printer } = context;
     // Without `json`, the answer is a kind of result, as the type of the command requires.
     const value =
       json === undefined
-        ? answerOutput<AnsweredName>(name as AnsweredName, answer as AnswerOf<AnsweredName>)
-        : (json as JsonBuilder<Name, Options>)(encodeAnswer(name, answer), answer, callParts);
-    return printer.result(value, () => text(answer, printer, callParts));
+        ? answerOutput<ResultName>(name as ResultName, answer as AnswerOf<ResultName>)
+        : (json as JsonBuilder<Name, Options>)(encodeAnswer(name, answer), answer, callInput);
+    return printer.result(value, () => text(answer, printer, callInput));
   };
 }
 
 /** A time by the store's clock, at least 0. A span counts from the store's time, into the past or the future. */
-export async function storeMoment(
+export async function resolveMoment(
   context: Context,
   time: SpanOrMoment,
-  { into, target }: { readonly into: "past" | "future"; readonly target?: ControlTarget },
+  { direction, target }: { readonly direction: "past" | "future"; readonly target?: ControlTarget },
 ): Promise<number> {
   if ("at" in time) return time.at;
   const { now } = await callSandbox(context, { name: "showClock", body: undefined }, target);
-  return Math.max(0, now + (into === "past" ? -time.spanMs : time.spanMs));
+  return Math.max(0, now + (direction === "past" ? -time.spanMs : time.spanMs));
 }

@@ -77,8 +77,9 @@ export function registerAction<Options extends CommonOptions>(
   spec: Omit<CommandSpec<Options>, "name">,
 ): void {
   command.description(spec.summary);
-  const ofStore = spec.ofStore === false ? [] : [storeOption()];
-  for (const option of [...(spec.options ?? []), ...ofStore, ...commonOptions()]) command.addOption(option);
+  const storeOptions = spec.ofStore === false ? [] : [storeOption()];
+  for (const option of [...(spec.options ?? []), ...storeOptions, ...commonOptions()])
+    command.addOption(option);
   if (spec.passThrough === true) command.passThroughOptions();
   const [argument] = command.registeredArguments;
   if (argument !== undefined && spec.choices !== undefined) argument.argChoices = [...spec.choices];
@@ -139,16 +140,16 @@ export function valueOption<Value>(
   description: string,
   parse: Parser<Value> = (text) => text as Value,
 ): Option {
-  return withChoices(parsedOption(flags, description, parse), parse);
+  return withChoices(createOption(flags, description, parse), parse);
 }
 
 /** An option that can be given more than once, or once with commas. */
 export function listOption(flags: string, description: string, parse: Parser<string>): Option {
-  const option = parsedOption(flags, description, (text, earlierTexts: readonly string[] | undefined) => [
+  const option = createOption(flags, description, (text, earlierTexts: readonly string[] | undefined) => [
     ...(earlierTexts ?? []),
     ...text.split(",").map((part) => parse(part)),
   ]);
-  LISTS.add(option);
+  LIST_OPTIONS.add(option);
   return withChoices(option, parse);
 }
 
@@ -159,21 +160,21 @@ export function repeatedOption<Value>(
   parse: (text: string) => Outcome<Value>,
 ): Option {
   const valueOf = toOptionParser(parse);
-  const option = parsedOption(flags, description, (text, earlierValues: readonly Value[] | undefined) => [
+  const option = createOption(flags, description, (text, earlierValues: readonly Value[] | undefined) => [
     ...(earlierValues ?? []),
     valueOf(text),
   ]);
-  LISTS.add(option);
+  LIST_OPTIONS.add(option);
   return option;
 }
 
 /** A parser that accepts only a few words lists them as `choices` (`choiceParser`), for the map and completion. */
 type Parser<Value> = ((text: string) => Value) & { readonly choices?: readonly string[] };
 
-const LISTS = new WeakSet<Option>();
+const LIST_OPTIONS = new WeakSet<Option>();
 
 export function isListOption(option: Option): boolean {
-  return LISTS.has(option);
+  return LIST_OPTIONS.has(option);
 }
 
 /** The option's description names the values, so the help does not add them again. */
@@ -183,10 +184,10 @@ function withChoices(option: Option, { choices }: { readonly choices?: readonly 
 }
 
 /** Adds a parser to an option. commander's own message would repeat the value, which may contain a secret. */
-function parsedOption<Value>(
+function createOption<Value>(
   flags: string,
   description: string,
-  parse: (text: string, before: Value | undefined) => Value,
+  parse: (text: string, earlierValue: Value | undefined) => Value,
 ): Option {
   return new Option(flags, description).argParser((text: string, earlierValue: Value | undefined) => {
     try {
@@ -199,11 +200,11 @@ function parsedOption<Value>(
 
 /** The message does not repeat the value. commander rethrows this error unchanged. */
 class RefusedValue extends CommanderError {
-  readonly why: string;
+  readonly reason: string;
 
-  constructor(flags: string, why: string) {
-    super(EXIT.usage, "checkout.refusedValue", `error: option '${flags}' is invalid. ${why}`);
-    this.why = why;
+  constructor(flags: string, reason: string) {
+    super(EXIT.usage, "checkout.refusedValue", `error: option '${flags}' is invalid. ${reason}`);
+    this.reason = reason;
   }
 }
 
@@ -233,15 +234,15 @@ function storeOption(): Option {
   return asCommon(toSetting("CHECKOUT", option, "store-id"));
 }
 
-const COMMON = new WeakSet<Option>();
+const COMMON_OPTIONS = new WeakSet<Option>();
 
 /** Whether every command, or every command about a store, has the option. */
 export function isCommonOption(option: Option): boolean {
-  return COMMON.has(option);
+  return COMMON_OPTIONS.has(option);
 }
 
 function asCommon(option: Option): Option {
-  COMMON.add(option);
+  COMMON_OPTIONS.add(option);
   return option;
 }
 
@@ -313,7 +314,7 @@ function parseText(option: Option, text: string): Outcome<unknown, string> {
     return accept(option.parseArg === undefined ? text : option.parseArg(text, undefined));
   } catch (error) {
     if (!(error instanceof RefusedValue)) throw error;
-    return { ok: false, refusal: error.why };
+    return { ok: false, refusal: error.reason };
   }
 }
 

@@ -12,11 +12,11 @@ export async function readInput(
   path: string,
   flag: string,
 ): Promise<Uint8Array> {
-  const read = path === STDIN ? await readAll(world.stdin()) : readNamedFile(world, path);
-  if (read.ok) return read.value;
+  const outcome = path === STDIN ? await readAll(world.stdin()) : readNamedFile(world, path);
+  if (outcome.ok) return outcome.value;
   const name = path === STDIN ? "standard input" : path;
   throw refuseUsage(
-    `${flag}: ${name} ${read.refusal.why}`,
+    `${flag}: ${name} ${outcome.refusal.why}`,
     `name a regular file, or ${STDIN} for standard input`,
   );
 }

@@ -12,8 +12,8 @@ import { EXIT, storageProblem, type Problem } from "./problem.ts";
 export async function main(world: World, version = VERSION): Promise<number> {
   const { argv, stdout } = world;
   // Scripts often read the version: it is printed before the commands are loaded.
-  const [word = "", ...tail] = argv.filter((item) => item !== "--json" && item !== "--no-color");
-  if (tail.length === 0 && ["--version", "-v", "-V", "version"].includes(word)) {
+  const [firstWord = "", ...tail] = argv.filter((word) => word !== "--json" && word !== "--no-color");
+  if (tail.length === 0 && ["--version", "-v", "-V", "version"].includes(firstWord)) {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
     const dir = world.env["CHECKOUT_DIR"] || undefined;
     if (mayNameAnother(world, stateFile(locateStateFolder(world, dir), "run"), version))
@@ -30,16 +30,16 @@ export async function main(world: World, version = VERSION): Promise<number> {
   let line: TypedLine | undefined;
   try {
     const program = await createProgram({ world, version, exit: (code) => (exitCode = code) });
-    const typed = arrangeArguments(program, argv);
-    line = { world, program, argv: typed, ...findTypedCommand(program, typed) };
+    const arrangedWords = arrangeArguments(program, argv);
+    line = { world, program, argv: arrangedWords, ...findTypedCommand(program, arrangedWords) };
     const helpExitCode = await printHelp(line, version);
     if (helpExitCode !== undefined) return helpExitCode;
-    const flag = optionWithoutValue(line)?.flags ?? commonWithoutValue(argv, typed);
+    const flag = optionWithoutValue(line)?.flags ?? commonWithoutValue(argv, arrangedWords);
     if (flag !== undefined) {
       const message = `error: option '${flag}' argument missing`;
       throw new CommanderError(EXIT.usage, "checkout.missingValue", message);
     }
-    await program.parseAsync(typed, { from: "user" });
+    await program.parseAsync(arrangedWords, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
@@ -79,11 +79,11 @@ function optionWithoutValue({ words, command, argv }: TypedLine): Option | undef
   if (command.registeredArguments.some(({ variadic }) => variadic)) return undefined;
   const optionNamed = (word: string): Option | undefined =>
     command.options.find(({ long, short }) => word === long || word === short);
-  for (let at = words.length; at < argv.length && argv[at] !== "--"; at += 1) {
-    const option = optionNamed(argv[at] ?? "");
+  for (let index = words.length; index < argv.length && argv[index] !== "--"; index += 1) {
+    const option = optionNamed(argv[index] ?? "");
     if (option === undefined || !option.required) continue;
-    if (optionNamed(argv[at + 1] ?? "") !== undefined) return option;
-    at += 1;
+    if (optionNamed(argv[index + 1] ?? "") !== undefined) return option;
+    index += 1;
   }
   return undefined;
 }

@@ -23,9 +23,9 @@ export function checkRules<Options>(
   { required = [], requires = [], conflicts = [] }: OptionRules<Options>,
 ): void {
   const isGiven = (name: string): boolean => command.getOptionValue(name) !== undefined;
-  const clash = conflicts.find((pair) => pair.every(isGiven));
-  if (clash !== undefined) {
-    const [firstOption, secondOption] = clash.map((name) => optionAsTyped(command, name));
+  const conflict = conflicts.find((pair) => pair.every(isGiven));
+  if (conflict !== undefined) {
+    const [firstOption, secondOption] = conflict.map((name) => optionAsTyped(command, name));
     throw refuseUsage(`${firstOption} and ${secondOption} exclude each other`, "leave one of them out");
   }
   const [loneOption, neededOption] = requires.find(([name, mate]) => isGiven(name) && !isGiven(mate)) ?? [];
@@ -34,10 +34,10 @@ export function checkRules<Options>(
     const next = `add ${optionOf(command, neededOption).flags}, or leave out ${optionText}`;
     throw refuseUsage(`${optionText} needs ${flagOf(command, neededOption)}`, next);
   }
-  const missing = required.map((names) => [names].flat()).filter((names) => !names.some(isGiven));
-  if (missing.length === 0) return;
-  const flags = missing.map((names) => names.map((name) => flagOf(command, name)).join(" or "));
-  const next = missing.map((names) => names.map((name) => describeOption(command, name)).join(" or "));
+  const missingNames = required.map((names) => [names].flat()).filter((names) => !names.some(isGiven));
+  if (missingNames.length === 0) return;
+  const flags = missingNames.map((names) => names.map((name) => flagOf(command, name)).join(" or "));
+  const next = missingNames.map((names) => names.map((name) => describeOption(command, name)).join(" or "));
   throw refuseUsage(`missing: ${flags.join(", ")}`, `add ${next.join(", ")}`);
 }
 

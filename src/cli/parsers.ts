@@ -118,10 +118,10 @@ export function limitOption(itemsNoun: string, { most, fallback } = { most: 1000
 /** The refusal of an amount with decimals names the likely value, in the currency of the same command line. */
 export function amountMinorParser({ argv }: Pick<World, "argv">): (text: string) => number {
   return (text) => {
-    const typed = wordsBeforeSeparator(argv)
+    const typedCurrency = wordsBeforeSeparator(argv)
       .join(" ")
       .match(/(?<=--currency[ =])[a-z]{3}\b/i)?.[0];
-    const expectedText = explainAmountFault(text, parseCurrency(typed ?? "EUR"));
+    const expectedText = explainAmountFault(text, parseCurrency(typedCurrency ?? "EUR"));
     if (expectedText !== undefined) throw invalidOption(english(partWords(expectedText)), text);
     return Number(text);
   };

@@ -47,14 +47,14 @@ export type Printer = {
 };
 
 /** A secret in a result for people; in the log of a CI job, the place where the secret is stored. */
-export function secretText({ isJobLog }: Pick<Printer, "isJobLog">, secret: string, find: string): string {
-  return isJobLog ? `not printed in CI: ${find}` : secret;
+export function secretText({ isJobLog }: Pick<Printer, "isJobLog">, secret: string, hint: string): string {
+  return isJobLog ? `not printed in CI: ${hint}` : secret;
 }
 
 /** A shorter text is an unfinished setting, such as `test`: hiding it would redact parts of other words. */
-const MIN_SECRET = 8;
+const MIN_SECRET_LENGTH = 8;
 
-type Talker = Pick<World, "env"> & Partial<Pick<World, "argv">>;
+type TerminalWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
 /** Creates the printer of one command line. Text that looks like a secret never reaches stderr. */
 export async function createPrinter(
@@ -63,60 +63,60 @@ export async function createPrinter(
 ): Promise<Printer> {
   const { json } = options;
   const hiddenTexts: string[] = [];
-  const traced = new Set<string>();
+  const tracedTexts = new Set<string>();
   const hide = (text: string): string => redactValues(text, hiddenTexts);
   const redact = (text: string): string => redactSecrets(hide(text));
-  const hideAll = (secret: string): void => {
+  const addHidden = (secret: string): void => {
     if (!hiddenTexts.includes(secret)) hiddenTexts.push(secret);
     // A secret may contain another one.
     hiddenTexts.sort((left, right) => right.length - left.length);
   };
-  const style = !json && hasColour(world.stdout, world) ? await coloured() : PLAIN;
-  const talkStyle = !json && hasColour(world.stderr, world) ? await coloured() : PLAIN;
+  const style = !json && hasColour(world.stdout, world) ? await loadColouredStyle() : PLAIN;
+  const talkStyle = !json && hasColour(world.stderr, world) ? await loadColouredStyle() : PLAIN;
   const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
   const wrap = wrapFor(world.stdout);
-  const shownHints = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
+  const formatHints = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
   const errorLine = (text: string): void => void world.stderr.write(`${redact(text)}\n`);
   return {
     style,
     width: widthOf(world.stdout) || USUAL_WIDTH,
     wrap,
     result: async (value, text) => {
-      resultLine(json ? jsonLine(resultAsTyped(value, world)) : shownHints(await text()));
+      resultLine(json ? jsonLine(resultAsTyped(value, world)) : formatHints(await text()));
       return EXIT.done;
     },
-    line: (value, text) => resultLine(json ? jsonLine(resultAsTyped(value, world)) : shownHints(text())),
+    line: (value, text) => resultLine(json ? jsonLine(resultAsTyped(value, world)) : formatHints(text())),
     exact: (text) => {
       world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
       return EXIT.done;
     },
     talk: (text) => {
-      if (!json) errorLine(shownHints(text, wrapFor(world.stderr)));
+      if (!json) errorLine(formatHints(text, wrapFor(world.stderr)));
     },
     trace: errorLine,
     traceOnce: (text) => {
-      if (!traced.has(text)) errorLine(text);
-      traced.add(text);
+      if (!tracedTexts.has(text)) errorLine(text);
+      tracedTexts.add(text);
     },
     problem: (problem) => {
       // If this process was started detached, the command that started it prints the problem, if it is still running.
       void world.starter?.notify(JSON.stringify({ problem }));
       // The text after the last quotation mark is this program's own: `got "coffee": see checkout prices list`.
-      const quote = problem.message.lastIndexOf('"') + 1;
-      const message = problem.message.slice(0, quote) + asTyped(problem.message.slice(quote), world);
-      const typed = { ...problem, message, next: asTyped(problem.next, world) };
-      errorLine(json ? problemJson(typed) : problemText(typed, talkStyle, wrapFor(world.stderr)));
+      const quoteEnd = problem.message.lastIndexOf('"') + 1;
+      const message = problem.message.slice(0, quoteEnd) + asTyped(problem.message.slice(quoteEnd), world);
+      const shownError = { ...problem, message, next: asTyped(problem.next, world) };
+      errorLine(json ? problemJson(shownError) : problemText(shownError, talkStyle, wrapFor(world.stderr)));
     },
     redact,
     hide: (secret) => {
-      if (secret.length >= MIN_SECRET) hideAll(secret);
+      if (secret.length >= MIN_SECRET_LENGTH) addHidden(secret);
     },
     reveal: (secret) => {
-      const at = hiddenTexts.indexOf(secret);
-      if (at >= 0) hiddenTexts.splice(at, 1);
+      const index = hiddenTexts.indexOf(secret);
+      if (index >= 0) hiddenTexts.splice(index, 1);
     },
     hidePassword: (password) => {
-      if (password !== "") hideAll(password);
+      if (password !== "") addHidden(password);
     },
     isJobLog: !isTerminal(world.stdout) && !["", "0", "false"].includes(world.env["CI"] ?? ""),
   };
@@ -124,30 +124,30 @@ export async function createPrinter(
 
 /** The line after a page of a list: the command that prints the next page. `cursor`: its position; null at the end. */
 export function nextPageText(
-  { world, printer }: { readonly world: Talker; readonly printer: Pick<Printer, "style"> },
-  { before, found = "" }: { readonly before: string | null; readonly found?: string },
+  { world, printer }: { readonly world: TerminalWorld; readonly printer: Pick<Printer, "style"> },
+  { cursor, searchText = "" }: { readonly cursor: string | null; readonly searchText?: string },
 ): string {
-  if (before === null) return "";
-  const command = typedAgain(world, new Map([["--before", 2]]), `--before ${before}`);
-  return `\n${printer.style.dim(`${found}more:\n  ${command}`)}`;
+  if (cursor === null) return "";
+  const command = typedAgain(world, new Map([["--before", 2]]), `--before ${cursor}`);
+  return `\n${printer.style.dim(`${searchText}more:\n  ${command}`)}`;
 }
 
 /** The fields of a result that are commands to type next. */
 const COMMAND_FIELDS: ReadonlySet<string> = new Set(["next", "rerun"]);
 
 /** A result whose commands are as the user has to type them. */
-function resultAsTyped(value: Output, world: Talker): unknown {
-  const typed = (text: unknown): unknown => (typeof text === "string" ? asTyped(text, world) : text);
+function resultAsTyped(value: Output, world: TerminalWorld): unknown {
+  const toTyped = (text: unknown): unknown => (typeof text === "string" ? asTyped(text, world) : text);
   const text = JSON.stringify(value, (name, field: unknown) => {
     if (!COMMAND_FIELDS.has(name)) return field;
-    return Array.isArray(field) ? field.map(typed) : typed(field);
+    return Array.isArray(field) ? field.map(toTyped) : toTyped(field);
   });
   return JSON.parse(text);
 }
 
 /** A text whose hints, each after an arrow at the beginning of a line, are commands as the user has to type them. */
-function hintsAsTyped(text: string, world: Talker, wrap: Printer["wrap"]): string {
-  return text.replace(HINT, (_all, arrow: string, next: string) =>
+function hintsAsTyped(text: string, world: TerminalWorld, wrap: Printer["wrap"]): string {
+  return text.replace(HINT_PATTERN, (_all, arrow: string, next: string) =>
     hintLine(arrow, asTyped(next, world), wrap),
   );
 }
@@ -164,14 +164,14 @@ const HINT_INDENT = 4;
 /** Wraps lines that a terminal of known width would break within words. */
 function wrapFor(stream: World["stdout"]): Printer["wrap"] {
   const places = isTerminal(stream) ? widthOf(stream) : 0;
-  return (line, indent) => (places < MIN_WRAPPED ? line : wrapText(line, { places, indent }));
+  return (line, indent) => (places < MIN_WRAP_WIDTH ? line : wrapText(line, { places, indent }));
 }
 
 /** Minimum width for wrapping, in columns. */
-const MIN_WRAPPED = 40;
+const MIN_WRAP_WIDTH = 40;
 
 /** Matches a hint: an arrow, which may be coloured, and its text. */
-const HINT = /^( *(?:\p{Cc}\[\d+m)?→(?:\p{Cc}\[\d+m)? )(.*)$/gmu;
+const HINT_PATTERN = /^( *(?:\p{Cc}\[\d+m)?→(?:\p{Cc}\[\d+m)? )(.*)$/gmu;
 
 /** Fields, one per line, with aligned values; text from outside is escaped. Labels are our own ASCII texts. */
 export function fieldLines(fields: readonly Field[]): string {
@@ -226,20 +226,20 @@ export const PLAIN: Style = {
 };
 
 /** The styles of a terminal with 16 colours. Scripts have no colours, and load nothing for them. */
-async function coloured(): Promise<Style> {
+async function loadColouredStyle(): Promise<Style> {
   const { Chalk } = await import("chalk");
   return new Chalk({ level: 1 });
 }
 
 /** Whether to print colours: on a terminal, unless --no-color, NO_COLOR or FORCE_COLOR says otherwise. */
-function hasColour(stream: World["stdout"], world: Talker): boolean {
+function hasColour(stream: World["stdout"], world: TerminalWorld): boolean {
   if (hasPlainOutput(world)) return false;
   const forcedColor = world.env["FORCE_COLOR"];
   return forcedColor ? forcedColor !== "0" : isTerminal(stream);
 }
 
 /** Whether escape codes are disabled: by `--no-color`, by NO_COLOR, or by a dumb terminal. */
-export function hasPlainOutput({ argv = [], env }: Talker): boolean {
+export function hasPlainOutput({ argv = [], env }: TerminalWorld): boolean {
   if (isTyped({ argv }, "no-color") || env["NO_COLOR"]) return true;
   return env["TERM"] === "dumb" && !env["FORCE_COLOR"];
 }

@@ -67,25 +67,25 @@ export function refuseUsage(message: string, next: string): Refused {
 }
 
 /** An outcome whose value and refusal can be read without a check: one of the two is undefined. */
-type Caught<Value> =
+type CaughtOutcome<Value> =
   | { readonly ok: true; readonly value: Value; readonly refusal?: undefined }
   | { readonly ok: false; readonly refusal: Problem; readonly value?: undefined };
 
 /** The outcome of work, for a caller that continues after a refusal. */
-export function catchRefusal<Value>(work: () => Value): Caught<Value>;
-export function catchRefusal<Value>(work: Promise<Value>): Promise<Caught<Value>>;
+export function catchRefusal<Value>(work: () => Value): CaughtOutcome<Value>;
+export function catchRefusal<Value>(work: Promise<Value>): Promise<CaughtOutcome<Value>>;
 export function catchRefusal<Value>(
   work: (() => Value) | Promise<Value>,
-): Caught<Value> | Promise<Caught<Value>> {
-  if (typeof work !== "function") return work.then(accept, caught);
+): CaughtOutcome<Value> | Promise<CaughtOutcome<Value>> {
+  if (typeof work !== "function") return work.then(accept, catchError);
   try {
     return accept(work());
   } catch (error) {
-    return caught(error);
+    return catchError(error);
   }
 }
 
-function caught(error: unknown): Caught<never> {
+function catchError(error: unknown): CaughtOutcome<never> {
   return { ok: false, refusal: problemIn(error) };
 }
 
@@ -163,8 +163,8 @@ function refusedFileProblem({ message }: FileRefused): Problem {
 }
 
 /** The problem of a command interrupted by Ctrl-C; `messageEnd` follows the word "interrupted". */
-export function interruptedProblem(leftText = ""): Problem {
-  const message = `interrupted${leftText}`;
+export function interruptedProblem(messageEnd = ""): Problem {
+  const message = `interrupted${messageEnd}`;
   return { exitCode: EXIT.interrupted, code: "interrupted", message, next: "run the command again" };
 }
 

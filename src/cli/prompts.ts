@@ -22,13 +22,13 @@ export function buildCreateBody(fields: CreateFields): Readonly<Record<string, u
 export async function promptForMissingFields(world: World, fields: CreateFields): Promise<CreateFields> {
   const fault = firstFault(fields);
   if (fault !== undefined) throw refuseUsage(fault, "correct it; nothing was sent");
-  return unlessInterrupted(world, (questions) => ask(questions, fields), "; nothing was sent");
+  return runUnlessInterrupted(world, (questions) => ask(questions, fields), "; nothing was sent");
 }
 
-/** Asks for a confirmation; refuses if the answer is no. `messageEnd` is the end of the refusal's message. */
-export async function confirm(world: World, message: string, left = "; nothing was changed"): Promise<void> {
-  const isAgreed = await unlessInterrupted(world, (questions) => questions.confirm(message), left);
-  if (!isAgreed) throw new Refused(interruptedProblem(left));
+/** Asks for a confirmation; refuses if the answer is no. `end` is the end of the refusal's message. */
+export async function confirm(world: World, message: string, end = "; nothing was changed"): Promise<void> {
+  const isAgreed = await runUnlessInterrupted(world, (questions) => questions.confirm(message), end);
+  if (!isAgreed) throw new Refused(interruptedProblem(end));
 }
 
 export type Questions = {
@@ -41,21 +41,21 @@ type TextQuestion = {
   readonly message: string;
   /** Returns true, or the reason why the answer is invalid. */
   readonly validate: (answer: string) => true | string;
-  readonly suggested?: string;
+  readonly suggestion?: string;
 };
 
 /** Ctrl-C is a refusal. Without escape codes, asks line by line, because editing in place needs them. */
-export async function unlessInterrupted<Answer>(
+export async function runUnlessInterrupted<Answer>(
   world: World,
   run: (questions: Questions) => Promise<Answer>,
-  left: string,
+  end: string,
 ): Promise<Answer> {
   const plainQuestions = hasPlainOutput(world) ? await createPlainQuestions(world) : undefined;
   try {
     return await run(plainQuestions?.questions ?? (await createEditedQuestions(world)));
   } catch (error) {
     const isInterrupted = error instanceof Error && error.name === INTERRUPT_ERROR_NAME;
-    throw isInterrupted ? new Refused(interruptedProblem(left)) : error;
+    throw isInterrupted ? new Refused(interruptedProblem(end)) : error;
   } finally {
     plainQuestions?.end();
   }
@@ -65,16 +65,16 @@ export async function unlessInterrupted<Answer>(
 const INTERRUPT_ERROR_NAME = "ExitPromptError";
 
 async function createEditedQuestions(world: World): Promise<Questions> {
-  const { confirm: confirmation, input, select } = await import("@inquirer/prompts");
+  const { confirm: askConfirmation, input, select } = await import("@inquirer/prompts");
   const terminal = { input: world.stdin(), output: world.stderr };
   return {
-    text: ({ message, validate, suggested }) =>
-      input({ message, validate, ...(suggested === undefined ? {} : { default: suggested }) }, terminal),
+    text: ({ message, validate, suggestion }) =>
+      input({ message, validate, ...(suggestion === undefined ? {} : { default: suggestion }) }, terminal),
     choice: (message, names) => {
       const choices = Object.entries(names).map(([value, name]) => ({ value, name }));
       return select({ message, choices }, terminal);
     },
-    confirm: (message) => confirmation({ message, default: false }, terminal),
+    confirm: (message) => askConfirmation({ message, default: false }, terminal),
   };
 }
 
@@ -85,30 +85,31 @@ async function createPlainQuestions(
   const reader = createInterface({ input: world.stdin(), terminal: false });
   const lines = reader[Symbol.asyncIterator]();
   const unsubscribe = world.onStop(() => reader.close());
-  const answerTo = async (question: string): Promise<string> => {
+  const readAnswer = async (question: string): Promise<string> => {
     world.stderr.write(`? ${question} `);
     const { value, done } = await lines.next();
     if (done === true) throw Object.assign(new Error("there was no answer"), { name: INTERRUPT_ERROR_NAME });
     return value.trim();
   };
-  const text = async ({ message, validate, suggested = "" }: TextQuestion): Promise<string> => {
+  const askText = async ({ message, validate, suggestion = "" }: TextQuestion): Promise<string> => {
     for (;;) {
-      const answer = (await answerTo(suggested === "" ? message : `${message} (${suggested})`)) || suggested;
+      const answer =
+        (await readAnswer(suggestion === "" ? message : `${message} (${suggestion})`)) || suggestion;
       const verdict = validate(answer);
       if (verdict === true) return answer;
       world.stderr.write(`> ${printable(verdict)}\n`);
     }
   };
   const questions: Questions = {
-    text,
+    text: askText,
     choice: (message, names) => {
       const values = Object.keys(names).join(" or ");
-      return text({
+      return askText({
         message: `${message}, ${values}`,
         validate: (answer) => Object.hasOwn(names, answer) || `must be ${values}`,
       });
     },
-    confirm: async (message) => /^y(es)?$/i.test(await answerTo(`${message} (y/N)`)),
+    confirm: async (message) => /^y(es)?$/i.test(await readAnswer(`${message} (y/N)`)),
   };
   return {
     questions,
@@ -120,22 +121,22 @@ async function createPlainQuestions(
 }
 
 async function ask(questions: Questions, fields: CreateFields): Promise<CreateFields> {
-  const text = (field: "order_id" | "currency", message: string, suggestedText?: string): Promise<string> =>
+  const askText = (field: "order_id" | "currency", message: string, suggestion?: string): Promise<string> =>
     questions.text({
       message,
       validate: (value) =>
         fieldFault(field, field === "currency" ? parseCurrency(value) : value)?.refusal.message ?? true,
-      ...(suggestedText === undefined ? {} : { suggested: suggestedText }),
+      ...(suggestion === undefined ? {} : { suggestion }),
     });
-  const orderId = fields.orderId ?? (await text("order_id", "Order id (yours, 1 to 32 characters)"));
+  const orderId = fields.orderId ?? (await askText("order_id", "Order id (yours, 1 to 32 characters)"));
   if (fields.priceId !== undefined) return { ...fields, orderId };
-  const currency = fields.currency ?? parseCurrency(await text("currency", "Currency", "EUR"));
+  const currency = fields.currency ?? parseCurrency(await askText("currency", "Currency", "EUR"));
   const hint = currencyDecimals(currency) === 0 ? "" : ` (${formatAmount(1999, currency)} is 1999)`;
-  const amount: TextQuestion = {
+  const amountQuestion: TextQuestion = {
     message: `Amount in minor units${hint}`,
     validate: (value) => fieldFault("amount_minor", toNumber(value))?.refusal.message ?? true,
   };
-  const amountMinor = fields.amountMinor ?? toNumber(await questions.text(amount));
+  const amountMinor = fields.amountMinor ?? toNumber(await questions.text(amountQuestion));
   const paymentMethod = fields.paymentMethod ?? (await questions.choice("Payment method", METHOD_NAMES));
   return { ...fields, orderId, amountMinor, currency, paymentMethod };
 }

@@ -14,8 +14,8 @@ export async function untilAskedToStop(
   { stopRequested, stateLost }: Pick<ServedSandbox, "stopRequested" | "stateLost">,
   stopPromise: Promise<unknown>,
 ): Promise<void> {
-  const lossRefusal = stateLost.then((failure) => {
+  const lossFailure = stateLost.then((failure) => {
     throw new Refused(problemOf(failure));
   });
-  await Promise.race([stopPromise, stopRequested, lossRefusal]);
+  await Promise.race([stopPromise, stopRequested, lossFailure]);
 }

@@ -36,38 +36,38 @@ type Cells = readonly (string | number | null)[];
 type WidthOf = (text: string) => number;
 
 /** Rows in columns, with a header. Text from outside is escaped; emoji and combining marks do not shift a column. */
-export async function table(header: Row, rows: readonly Cells[], fit: FitOptions): Promise<string> {
-  return (await tableRows(header, rows, fit)).join("\n");
+export async function table(header: Row, rows: readonly Cells[], fitOptions: FitOptions): Promise<string> {
+  return (await tableRows(header, rows, fitOptions)).join("\n");
 }
 
 /** A table as one text for the header and one for each row; a row with wrapped cells has several lines. */
 export async function tableRows(
   header: Row,
   rows: readonly Cells[],
-  fit: FitOptions,
+  fitOptions: FitOptions,
 ): Promise<readonly string[]> {
   const cells = [
     header,
     ...rows.map((row) => row.map((cell) => printable(displayText(String(cell ?? "–"))))),
   ];
   const widthOf = await measureFor(cells.flat());
-  const fittingCells = fitRow(cells, fit, widthOf);
+  const fittingCells = fitRows(cells, fitOptions, widthOf);
   const widths = widthsOf(fittingCells.flat(), widthOf);
   const names = fittingCells[0]?.[0] ?? [];
-  const paintOf = (row: number, column: number): ((cell: string) => string) =>
-    row > 0 && fit.style !== undefined && STATES.test(names[column] ?? "")
-      ? createPainter(fit.style)
+  const painterOf = (row: number, column: number): ((cell: string) => string) =>
+    row > 0 && fitOptions.style !== undefined && STATE_COLUMNS.test(names[column] ?? "")
+      ? createPainter(fitOptions.style)
       : (cell) => cell;
   const isLast = (column: number): boolean => column === names.length - 1;
-  const shownCell = (cell: string, [row, column]: readonly [number, number]): string => {
-    const blanks = isLast(column) ? 0 : (widths[column] ?? 0) - widthOf(cell);
-    return paintOf(row, column)(cell) + " ".repeat(Math.max(0, blanks));
+  const formatCell = (cell: string, [row, column]: readonly [number, number]): string => {
+    const blankCount = isLast(column) ? 0 : (widths[column] ?? 0) - widthOf(cell);
+    return painterOf(row, column)(cell) + " ".repeat(Math.max(0, blankCount));
   };
   return fittingCells.map((lines, row) =>
     lines
       .map((line) =>
         line
-          .map((cell, column) => shownCell(cell, [row, column]))
+          .map((cell, column) => formatCell(cell, [row, column]))
           .join(GAP)
           .trimEnd(),
       )
@@ -75,7 +75,7 @@ export async function tableRows(
   );
 }
 
-const STATES = /^(STATE|STATUS|RESULT|ACTIVE|APPROVED)$/;
+const STATE_COLUMNS = /^(STATE|STATUS|RESULT|ACTIVE|APPROVED)$/;
 
 /** The colours of states, by the beginning of the state: good, failing, waiting or refused, ended. */
 const COLOURS: readonly (readonly [colour: keyof Style, begins: RegExp])[] = [
@@ -95,29 +95,31 @@ function createPainter(style: Style): (cell: string) => string {
   };
 }
 
-function fitRow(
+function fitRows(
   cells: readonly Row[],
   { width, cut = [], drop = [], keep = [], middle = [], wrap }: FitOptions,
   widthOf: WidthOf,
 ): readonly (readonly Row[])[] {
-  const places = width === 0 ? USUAL_WIDTH : width;
-  let left = cells;
-  const isCut = (column: number): boolean => cut.includes(left[0]?.[column] ?? "");
-  const leastOf = (room: number, column: number): number =>
+  const tableWidth = width === 0 ? USUAL_WIDTH : width;
+  let shownCells = cells;
+  const isCut = (column: number): boolean => cut.includes(shownCells[0]?.[column] ?? "");
+  const minimumRoomOf = (room: number, column: number): number =>
     isCut(column) ? Math.min(room, MIN_FIRST_CUT_WIDTH) : room;
   for (const name of drop) {
-    if (sumOf(widthsOf(left, widthOf).map(leastOf)) <= places) break;
-    const column = left[0]?.indexOf(name) ?? -1;
-    left = left.map((row) => row.filter((_, at) => at !== column));
+    if (sumOf(widthsOf(shownCells, widthOf).map(minimumRoomOf)) <= tableWidth) break;
+    const column = shownCells[0]?.indexOf(name) ?? -1;
+    shownCells = shownCells.map((row) => row.filter((_, index) => index !== column));
   }
-  const keptColumns = new Set(keep.map((name) => left[0]?.indexOf(name) ?? -1));
-  const rooms = roomsIn(places, widthsOf(left, widthOf), { isCut, kept: keptColumns });
-  return left.map((row) => {
-    const columns = row.map((cell, at) => {
-      const room = rooms[at] ?? 0;
+  const keptColumns = new Set(keep.map((name) => shownCells[0]?.indexOf(name) ?? -1));
+  const rooms = roomsIn(tableWidth, widthsOf(shownCells, widthOf), { isCut, keptColumns });
+  return shownCells.map((row) => {
+    const columns = row.map((cell, index) => {
+      const room = rooms[index] ?? 0;
       if (wrap === true) return wrapTo(cell, room, widthOf);
       return [
-        middle.includes(left[0]?.[at] ?? "") ? cutMiddle(cell, room, widthOf) : cutTo(cell, room, widthOf),
+        middle.includes(shownCells[0]?.[index] ?? "")
+          ? cutMiddle(cell, room, widthOf)
+          : cutTo(cell, room, widthOf),
       ];
     });
     const height = Math.max(...columns.map((lines) => lines.length));
@@ -130,9 +132,9 @@ function wrapTo(text: string, room: number, widthOf: WidthOf): readonly string[]
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ").flatMap((part) => breakWord(part, room, widthOf))) {
-    const longer = line === "" ? word : `${line} ${word}`;
-    if (widthOf(longer) > room && line !== "") lines.push(line);
-    line = widthOf(longer) > room ? word : longer;
+    const longerLine = line === "" ? word : `${line} ${word}`;
+    if (widthOf(longerLine) > room && line !== "") lines.push(line);
+    line = widthOf(longerLine) > room ? word : longerLine;
   }
   return [...lines, line];
 }
@@ -141,28 +143,31 @@ function breakWord(word: string, room: number, widthOf: WidthOf): readonly strin
   if (widthOf(word) <= room) return [word];
   const pieces = [""];
   for (const character of word) {
-    const longer = `${pieces.pop() ?? ""}${character}`;
-    if (widthOf(longer) > room) pieces.push(longer.slice(0, -character.length), character);
-    else pieces.push(longer);
+    const longerPiece = `${pieces.pop() ?? ""}${character}`;
+    if (widthOf(longerPiece) > room) pieces.push(longerPiece.slice(0, -character.length), character);
+    else pieces.push(longerPiece);
   }
   return pieces;
 }
 
 /** Columns in `cut` are narrowed first, then the widest of the other columns to one width, columns in `keep` last. */
 function roomsIn(
-  places: number,
+  tableWidth: number,
   widths: readonly number[],
-  { isCut, kept }: { readonly isCut: (column: number) => boolean; readonly kept: ReadonlySet<number> },
+  {
+    isCut,
+    keptColumns,
+  }: { readonly isCut: (column: number) => boolean; readonly keptColumns: ReadonlySet<number> },
 ): readonly number[] {
   const rooms = [...widths];
   const columns = [...rooms.keys()];
   const rounds = [
     [columns.filter(isCut), MIN_FIRST_CUT_WIDTH],
-    [columns.filter((column) => !kept.has(column)), MIN_CUT_WIDTH],
+    [columns.filter((column) => !keptColumns.has(column)), MIN_CUT_WIDTH],
     [columns, MIN_CUT_WIDTH],
   ] as const;
   for (const [columnsOfRound, minimum] of rounds) {
-    while (sumOf(rooms) > places) {
+    while (sumOf(rooms) > tableWidth) {
       const widestRoom = Math.max(...columnsOfRound.map((column) => rooms[column] ?? 0));
       if (widestRoom <= minimum) break;
       rooms[columnsOfRound.find((column) => rooms[column] === widestRoom) ?? 0] = widestRoom - 1;

@@ -41,10 +41,7 @@ async function rightsOf(context: Context): Promise<Record<string, ValueWithSourc
 }
 
 /** The dialect of the running sandbox's store; undefined if there is none. */
-async function dialectInEffect(
-  context: Context,
-  baseUrl: string,
-): Promise<ValueWithSource<string> | undefined> {
+async function readDialect(context: Context, baseUrl: string): Promise<ValueWithSource<string> | undefined> {
   const target = await findTarget(context);
   if (target === undefined || new URL(baseUrl).origin !== target.origin) return undefined;
   const { dialect } = await callAt(context, target, { name: "storeSummary", body: undefined });
@@ -63,8 +60,8 @@ async function runWhoami(context: Context): Promise<number> {
   const hint = baseUrl.value === null ? stateFolderHint(world, folder.value) : "";
   if (hint !== "") printer.trace(`warning: ${shortPath(world, folder.value)} is no state folder${hint}`);
   // Keys of a real service may differ in form from a sandbox's keys.
-  const isElsewhere = baseUrl.value !== null && !isLoopback(new URL(baseUrl.value).hostname);
-  const fault = apiKey.value === null || isElsewhere ? undefined : keyFault(apiKey.value);
+  const isRemote = baseUrl.value !== null && !isLoopback(new URL(baseUrl.value).hostname);
+  const fault = apiKey.value === null || isRemote ? undefined : keyFault(apiKey.value);
   if (fault !== undefined) printer.trace(`warning: the API key of ${apiKey.source} ${fault}; correct it`);
   const fields: Record<string, ValueWithSource<string | number | null>> = {
     base_url: baseUrl,
@@ -79,7 +76,7 @@ async function runWhoami(context: Context): Promise<number> {
   };
   // The settings are shown even if the sandbox does not answer.
   const dialect =
-    baseUrl.value === null ? undefined : await catchRefusal(dialectInEffect(context, baseUrl.value));
+    baseUrl.value === null ? undefined : await catchRefusal(readDialect(context, baseUrl.value));
   if (dialect?.ok === true && dialect.value !== undefined) fields["dialect"] = dialect.value;
   if (isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "")) Object.assign(fields, await rightsOf(context));
   return printer.result(output("settings", fields), () =>

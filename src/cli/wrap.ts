@@ -14,14 +14,14 @@ export function wrapText(
   const lines: string[] = [];
   let line = "";
   // Every second piece is a gap.
-  for (const [at, piece] of text.split(/(?<=\S)( +)(?=\S)/).entries()) {
-    const isGap = at % 2 === 1;
+  for (const [index, piece] of text.split(/(?<=\S)( +)(?=\S)/).entries()) {
+    const isGap = index % 2 === 1;
     if (isGap) {
       line += piece;
       continue;
     }
     const room = lines.length === 0 ? places : places - indent;
-    if (line.trim() !== "" && placesOf(line + piece) > room) {
+    if (line.trim() !== "" && columnsOf(line + piece) > room) {
       lines.push(line.trimEnd());
       line = piece;
     } else line += piece;
@@ -29,7 +29,10 @@ export function wrapText(
   return [...lines, line].join(`\n${" ".repeat(indent)}`);
 }
 
-function placesOf(text: string): number {
+function columnsOf(text: string): number {
   const plainText = stripVTControlCharacters(text);
-  return plainText.length + (plainText.match(WIDE_CHARACTERS) ?? []).filter((one) => one.length === 1).length;
+  return (
+    plainText.length +
+    (plainText.match(WIDE_CHARACTERS) ?? []).filter((character) => character.length === 1).length
+  );
 }

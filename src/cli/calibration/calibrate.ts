@@ -94,42 +94,43 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const { target, settings } = await connectToService(context);
   refusePlain(target.baseUrl);
   refuseNoTestKey(target);
-  const run = world.freshId().slice(-12);
-  if (record === undefined) requireWritable(context, path, run);
+  const runId = world.freshId().slice(-12);
+  if (record === undefined) requireWritable(context, path, runId);
   using stop = abortOnStop(world);
   await using payer =
-    options.withPayer === true ? await openPaymentReceiver(context, options, run) : undefined;
-  await agree(context, target, { yes: options.yes === true, payer });
+    options.withPayer === true ? await openPaymentReceiver(context, options, runId) : undefined;
+  await confirmSending(context, target, { isConfirmed: options.yes === true, payer });
   const { timeoutMs } = retryPolicyOf(settings);
   const limits = { timeoutMs, signal: stop.signal };
-  const results = await calibrate(world, target, { run, ...limits });
+  const results = await calibrate(world, target, { run: runId, ...limits });
   const payment = results.end === "done" ? await payer?.observe(target, results.answers, limits) : undefined;
-  const liveText = isLiveAnswer(payment?.retrieved) ? LIVE : results;
+  const finalResults = isLiveAnswer(payment?.retrieved) ? LIVE : results;
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
-  if (liveText.end !== "done")
+  if (finalResults.end !== "done")
     throw new Refused({
-      ...EXIT_OF_END[liveText.end],
-      message: `${target.baseUrl}: ${liveText.message}`,
+      ...EXIT_OF_END[finalResults.end],
+      message: `${target.baseUrl}: ${finalResults.message}`,
       next:
-        liveText.end === "unavailable"
+        finalResults.end === "unavailable"
           ? "repeat the command later"
           : "check --base-url and the API key with checkout whoami",
     });
   const secrets = [target.apiKey, ...(payment?.secrets ?? [])];
-  const assumptions = [...judgeCalibration({ name: run, secrets }, liveText, payment)];
-  const found = { service: target.baseUrl, at: toIso(world.now()), assumptions };
+  const assumptions = [...judgeCalibration({ name: runId, secrets }, finalResults, payment)];
+  const calibration = { service: target.baseUrl, at: toIso(world.now()), assumptions };
   if (options.writeDialect !== undefined) {
     const file = resolvePath(world, options.writeDialect);
-    world.files.write(file, dialectText(observedDialect(liveText.answers, payment)));
+    world.files.write(file, dialectText(observedDialect(finalResults.answers, payment)));
     context.printer.talk(`${printable(file)}: ${unobservedNames(payment !== undefined)}`);
   }
-  if (record !== undefined) return compare(context, { record, found, withPayment: payment !== undefined });
-  world.files.write(path, `${JSON.stringify(found, null, 2)}\n`);
+  if (record !== undefined)
+    return compare(context, { record, calibration, hasPayment: payment !== undefined });
+  world.files.write(path, `${JSON.stringify(calibration, null, 2)}\n`);
   await context.printer.result(
-    output("calibration", found),
-    () => `${reportText(found.assumptions)}\n\nrecorded in ${printable(path)}`,
+    output("calibration", calibration),
+    () => `${reportText(calibration.assumptions)}\n\nrecorded in ${printable(path)}`,
   );
-  return liveText.missed.size > 0 ? EXIT.unreachable : EXIT.done;
+  return finalResults.missed.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
 /** The parts of a dialect that no answer of the run shows, so that they keep our names. */
@@ -142,14 +143,14 @@ function unobservedNames(isPaid: boolean): string {
 }
 
 /** Tries to write the record before any request, so that no answer is lost. */
-function requireWritable({ world }: Context, path: string, run: string): void {
+function requireWritable({ world }: Context, path: string, runId: string): void {
   const kind = world.files.look(path)?.kind;
   if (kind !== undefined && kind !== "file")
     throw refuseUsage(`${path} is not a regular file`, "name another file with --out; nothing was sent");
   // The name contains the id of this run, because another file beside the record may be the user's.
-  const attempt = `${path}.${run}`;
-  world.files.createNew(attempt, " ".repeat(MAX_RECORD_BYTES));
-  world.files.remove(attempt);
+  const trialPath = `${path}.${runId}`;
+  world.files.createNew(trialPath, " ".repeat(MAX_RECORD_BYTES));
+  world.files.remove(trialPath);
 }
 
 const MAX_RECORD_BYTES = 128 * 1024;
@@ -158,18 +159,18 @@ async function compare(
   { printer }: Context,
   {
     record,
-    found,
-    withPayment,
-  }: { readonly record: Calibration; readonly found: Calibration; readonly withPayment: boolean },
+    calibration,
+    hasPayment,
+  }: { readonly record: Calibration; readonly calibration: Calibration; readonly hasPayment: boolean },
 ): Promise<number> {
-  const { differing, missed } = calibrationDifferences(record, found, { withPayment });
-  const textOf = (decisions: readonly number[]): string =>
-    reportText(found.assumptions.filter(({ decision }) => decisions.includes(decision)));
-  const shownResult = { ...found, differences: [...differing], not_observed: [...missed] };
+  const { differing, missed } = calibrationDifferences(record, calibration, { withPayment: hasPayment });
+  const reportOf = (decisions: readonly number[]): string =>
+    reportText(calibration.assumptions.filter(({ decision }) => decisions.includes(decision)));
+  const shownResult = { ...calibration, differences: [...differing], not_observed: [...missed] };
   await printer.result(output("calibration", shownResult), () =>
     [
-      ...(differing.length > 0 ? [`differs from the record of ${record.at}:\n${textOf(differing)}`] : []),
-      ...(missed.length > 0 ? [`could not be compared this time:\n${textOf(missed)}`] : []),
+      ...(differing.length > 0 ? [`differs from the record of ${record.at}:\n${reportOf(differing)}`] : []),
+      ...(missed.length > 0 ? [`could not be compared this time:\n${reportOf(missed)}`] : []),
       ...(differing.length + missed.length === 0 ? [`✓ as recorded at ${record.at}`] : []),
     ].join("\n"),
   );
@@ -205,13 +206,13 @@ function refuseNoTestKey({ apiKey }: ServiceTarget): void {
     );
 }
 
-async function agree(
+async function confirmSending(
   { world, printer }: Context,
   { baseUrl }: ServiceTarget,
-  { yes, payer }: { readonly yes: boolean; readonly payer: PaymentReceiver | undefined },
+  { isConfirmed, payer }: { readonly isConfirmed: boolean; readonly payer: PaymentReceiver | undefined },
 ): Promise<void> {
-  if (yes) return;
-  const lines = PROBES.map(({ summary }, at) => `  ${String(at + 1).padStart(2)} ${summary}`);
+  if (isConfirmed) return;
+  const lines = PROBES.map(({ summary }, index) => `  ${String(index + 1).padStart(2)} ${summary}`);
   const paymentText = payer === undefined ? "nothing is paid" : "you pay the order";
   printer.talk(
     `${PROBES.length} requests go to ${baseUrl}; an order and a checkout session are created, and ${paymentText}:`,
@@ -237,14 +238,14 @@ function readRecord({ world }: Context, path: string): Calibration {
 
 /** The report as text: contradicted assumptions first, then confirmed ones, then the others with their reasons. */
 function reportText(assumptions: readonly CalibratedAssumption[]): string {
-  const withVerdict = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
+  const filterByVerdict = (verdict: CalibratedAssumption["verdict"]): readonly CalibratedAssumption[] =>
     assumptions.filter((row) => row.verdict === verdict);
   return [
-    ...withVerdict("contradicted").map(
-      (row) => `✗ ${titleLine(row)}: expected ${row.expected}; got ${gotOf(row.answer)}`,
+    ...filterByVerdict("contradicted").map(
+      (row) => `✗ ${titleLine(row)}: expected ${row.expected}; got ${answerText(row.answer)}`,
     ),
-    ...withVerdict("confirmed").map((row) => `✓ ${titleLine(row)}`),
-    ...withVerdict("not_observed").map((row) => `? ${titleLine(row)}: not observed (${row.expected})`),
+    ...filterByVerdict("confirmed").map((row) => `✓ ${titleLine(row)}`),
+    ...filterByVerdict("not_observed").map((row) => `? ${titleLine(row)}: not observed (${row.expected})`),
   ].join("\n");
 }
 
@@ -252,7 +253,7 @@ function titleLine({ decision }: CalibratedAssumption): string {
   return `${String(decision).padStart(2)} ${english(titleOf(decision))}`;
 }
 
-function gotOf(answer: CalibratedAssumption["answer"]): string {
+function answerText(answer: CalibratedAssumption["answer"]): string {
   if (answer === null) return "nothing";
   const { status, headers, body } = answer;
   const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);

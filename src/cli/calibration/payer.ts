@@ -28,7 +28,7 @@ export type PayerOptions = CommonOptions & {
 /** A fixed port, because its address is registered with the service. */
 const DEFAULT_PORT = 4300;
 /** Timeout of an idle connection, in milliseconds. */
-const SILENCE_MS = 30_000;
+const IDLE_MS = 30_000;
 const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
 const DRAIN_MS = 500;
@@ -56,24 +56,24 @@ export function payerOptions(): Option[] {
 export type PaymentReceiver = Awaited<ReturnType<typeof openPaymentReceiver>>;
 
 /** Opens the port of a receiver; the end of the enclosing block closes it. */
-export async function openPaymentReceiver(context: Context, options: PayerOptions, run: string) {
+export async function openPaymentReceiver(context: Context, options: PayerOptions, runId: string) {
   const { world, printer } = context;
-  const { port: wanted = DEFAULT_PORT, allowHost: addedHosts = [] } = options;
+  const { port: requestedPort = DEFAULT_PORT, allowHost: addedHosts = [] } = options;
   const secrets = (await findSigningSecrets(context, options)) ?? [];
   if (secrets.length > 0) checkSecrets(secrets);
   let receiver: CalibrationReceiver | undefined;
-  const listening = await world.listen(
+  const outcome = await world.listen(
     (port) => {
       const hosts = allowedHosts(port, { flag: "--allow-host", added: addedHosts });
-      receiver = createCalibrationReceiver(world, { orderId: probeOrderId(run), hosts });
+      receiver = createCalibrationReceiver(world, { orderId: probeOrderId(runId), hosts });
       return receiver.service;
     },
-    { port: wanted, limits: { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs: SILENCE_MS } },
+    { port: requestedPort, limits: { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs: IDLE_MS } },
   );
-  if (!listening.ok) throw new Refused(problemOf(portFailure(world, wanted, listening.refusal)));
+  if (!outcome.ok) throw new Refused(problemOf(portFailure(world, requestedPort, outcome.refusal)));
   if (receiver === undefined) throw new Error("a listener makes its service");
   const openReceiver = receiver;
-  const { port, close } = listening.value;
+  const { port, close } = outcome.value;
   const instructions = instructionsFor(`http://${LOOPBACK_NAMES[0]}:${port}`, secrets.length > 0);
   return {
     instructions,
@@ -88,8 +88,8 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
       const { checkout_url: url } = checkoutInAnswer(answers.get(FIRST_PROBE));
       // Printed in every mode, because otherwise no payer knows the address.
       printer.trace(`pay the order: ${printable(String(url))}\n${instructions}`);
-      const seenPayment = await awaitPayment(world, target, { ...limits, answers, receiver: openReceiver });
-      return { ...seenPayment, secrets };
+      const payment = await awaitPayment(world, target, { ...limits, answers, receiver: openReceiver });
+      return { ...payment, secrets };
     },
     [Symbol.asyncDispose]: () => close(DRAIN_MS),
   };

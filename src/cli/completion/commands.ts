@@ -12,19 +12,19 @@ import { output } from "../output/output.ts";
 /** The shells that can complete, each with its script. */
 export const COMPLETION_SCRIPTS = { bash, zsh, fish, powershell } as const;
 
-type CompletedShell = keyof typeof COMPLETION_SCRIPTS;
+type CompletionShell = keyof typeof COMPLETION_SCRIPTS;
 
-const SHELLS = Object.keys(COMPLETION_SCRIPTS) as CompletedShell[];
+const SHELLS = Object.keys(COMPLETION_SCRIPTS) as CompletionShell[];
 
 /** The path of each script in the user's home folder, and the further steps that the shell needs to find it. */
-const PLACES: Readonly<
+const SCRIPT_LOCATIONS: Readonly<
   Record<
-    CompletedShell,
+    CompletionShell,
     {
       readonly variable: "XDG_DATA_HOME" | "XDG_CONFIG_HOME";
       readonly fallback: string;
       readonly path: string;
-      readonly also: (path: string) => string;
+      readonly steps: (path: string) => string;
     }
   >
 > = {
@@ -32,31 +32,31 @@ const PLACES: Readonly<
     variable: "XDG_DATA_HOME",
     fallback: ".local/share",
     path: "bash-completion/completions/checkout",
-    also: (path) =>
+    steps: (path) =>
       `bash reads it if bash-completion is installed; otherwise add to ~/.bashrc: source '${path}'`,
   },
   zsh: {
     variable: "XDG_DATA_HOME",
     fallback: ".local/share",
     path: "zsh/site-functions/_checkout",
-    also: (path) => `if zsh does not find it, add to ~/.zshrc, before compinit: fpath+=('${dirname(path)}')`,
+    steps: (path) => `if zsh does not find it, add to ~/.zshrc, before compinit: fpath+=('${dirname(path)}')`,
   },
   fish: {
     variable: "XDG_CONFIG_HOME",
     fallback: ".config",
     path: "fish/completions/checkout.fish",
-    also: () => "fish reads it in every new session",
+    steps: () => "fish reads it in every new session",
   },
   powershell: {
     variable: "XDG_CONFIG_HOME",
     fallback: ".config",
     path: "powershell/checkout-completion.ps1",
-    also: (path) => `add to the file that $PROFILE names: . '${path}'`,
+    steps: (path) => `add to the file that $PROFILE names: . '${path}'`,
   },
 };
 
 /** Matches the first comment of each script: `uninstall` removes no other file. */
-const OWN = /^(?:#compdef checkout\n)?# (?:bash|zsh|fish|PowerShell) completion for checkout\./;
+const OWN_SCRIPT = /^(?:#compdef checkout\n)?# (?:bash|zsh|fish|PowerShell) completion for checkout\./;
 
 export function registerCompletion(group: Group): void {
   for (const shell of SHELLS)
@@ -94,7 +94,7 @@ export function registerCompletion(group: Group): void {
 
 function install({ world, printer }: Context, name: string | undefined): Promise<number> {
   const shell = shellNamed(name) ?? shellOfUser(world);
-  const path = placeOf(world, shell);
+  const path = scriptPath(world, shell);
   refuseForeign(world, path);
   try {
     world.files.makeFolder(dirname(path));
@@ -103,7 +103,7 @@ function install({ world, printer }: Context, name: string | undefined): Promise
     const problem = storageProblem(error);
     throw problem === undefined ? error : new Refused({ ...problem, next: otherWays(shell) });
   }
-  const note = PLACES[shell].also(path);
+  const note = SCRIPT_LOCATIONS[shell].steps(path);
   return printer.result(
     output("completion_file", { shell, path, also: note }),
     () => `✓ wrote ${printable(path)}\n  ${printable(note)}`,
@@ -112,7 +112,7 @@ function install({ world, printer }: Context, name: string | undefined): Promise
 
 function uninstall({ world, printer }: Context, name: string | undefined): Promise<number> {
   const shell = shellNamed(name);
-  const paths = (shell === undefined ? SHELLS : [shell]).map((choice) => placeOf(world, choice));
+  const paths = (shell === undefined ? SHELLS : [shell]).map((choice) => scriptPath(world, choice));
   const writtenPaths = paths.filter((path) => world.files.exists(path));
   for (const path of writtenPaths) refuseForeign(world, path);
   for (const path of writtenPaths) world.files.remove(path);
@@ -123,9 +123,9 @@ function uninstall({ world, printer }: Context, name: string | undefined): Promi
   );
 }
 
-function shellNamed(name: string | undefined): CompletedShell | undefined {
+function shellNamed(name: string | undefined): CompletionShell | undefined {
   if (name === undefined) return undefined;
-  const shell = SHELLS.find((item) => item === name || (name === "pwsh" && item === "powershell"));
+  const shell = SHELLS.find((choice) => choice === name || (name === "pwsh" && choice === "powershell"));
   if (shell === undefined)
     throw refuseUsage(
       `there is no completion for ${JSON.stringify(name)}`,
@@ -134,9 +134,9 @@ function shellNamed(name: string | undefined): CompletedShell | undefined {
   return shell;
 }
 
-function shellOfUser({ env }: World): CompletedShell {
+function shellOfUser({ env }: World): CompletionShell {
   const name = /([a-z]+)(?:\.exe)?$/i.exec(env["SHELL"] ?? "")?.[1] ?? "";
-  const shell = SHELLS.find((item) => item === name);
+  const shell = SHELLS.find((choice) => choice === name);
   if (shell !== undefined) return shell;
   throw refuseUsage(
     "SHELL does not name a shell with completion",
@@ -144,8 +144,8 @@ function shellOfUser({ env }: World): CompletedShell {
   );
 }
 
-function placeOf({ env }: World, shell: CompletedShell): string {
-  const { variable, fallback, path } = PLACES[shell];
+function scriptPath({ env }: World, shell: CompletionShell): string {
+  const { variable, fallback, path } = SCRIPT_LOCATIONS[shell];
   const home = env["HOME"] || env["USERPROFILE"];
   const base = env[variable] || (home ? join(home, fallback) : undefined);
   if (base !== undefined && isAbsolute(base)) return join(base, path);
@@ -157,14 +157,14 @@ function placeOf({ env }: World, shell: CompletedShell): string {
 }
 
 /** The next step if the script cannot be written to the home folder. */
-function otherWays(shell: CompletedShell): string {
-  return `name a folder that you can write in ${PLACES[shell].variable}, or save what this prints: checkout completion ${shell}`;
+function otherWays(shell: CompletionShell): string {
+  return `name a folder that you can write in ${SCRIPT_LOCATIONS[shell].variable}, or save what this prints: checkout completion ${shell}`;
 }
 
 /** Refuses a file that another program or the user wrote. */
 function refuseForeign({ files }: World, path: string): void {
   const text = files.exists(path) ? files.read(path) : undefined;
-  if (text === undefined || OWN.test(text)) return;
+  if (text === undefined || OWN_SCRIPT.test(text)) return;
   throw new Refused({
     exitCode: EXIT.failed,
     code: "file_refused",

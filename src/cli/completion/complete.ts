@@ -28,46 +28,49 @@ type Answer = { readonly candidates: readonly Completion[]; readonly isFile: boo
 export async function printCompletions(world: World, version: string): Promise<number> {
   const end = world.argv.indexOf("--");
   const words = [...world.argv.slice(end + 1), ...(world.argv.slice(0, end).includes("--next") ? [""] : [])];
-  const typed = words.at(-1) ?? "";
-  const { candidates, isFile } = await answer({ world, version }, { before: words.slice(0, -1), typed });
-  const abouts = new Map<string, string>();
-  for (const { value, about } of candidates)
-    if (value.startsWith(typed) && !CONTROL_CHARACTER.test(value) && !abouts.has(value))
-      abouts.set(value, printable(about));
-  const lines = [...abouts].map(([value, description]) => `${value}\t${description}\n`);
+  const prefix = words.at(-1) ?? "";
+  const { candidates, isFile } = await answer(
+    { world, version },
+    { earlierWords: words.slice(0, -1), prefix },
+  );
+  const descriptions = new Map<string, string>();
+  for (const { value, description } of candidates)
+    if (value.startsWith(prefix) && !CONTROL_CHARACTER.test(value) && !descriptions.has(value))
+      descriptions.set(value, printable(description));
+  const lines = [...descriptions].map(([value, description]) => `${value}\t${description}\n`);
   world.stdout.write(`${lines.join("")}:${isFile ? 0 : 4}\n`);
   return 0;
 }
 
-type Line = { readonly before: readonly string[]; readonly typed: string };
+type Line = { readonly earlierWords: readonly string[]; readonly prefix: string };
 
 async function answer(
   { world, version }: { readonly world: World; readonly version: string },
-  { before, typed }: Line,
+  { earlierWords, prefix }: Line,
 ): Promise<Answer> {
   // The words after -- belong to another program.
-  if (before.includes("--")) return { candidates: [], isFile: true };
-  const isHelp = before[0] === "help";
-  const line = { before: isHelp ? before.slice(1) : before, typed };
-  const registry = { world: { ...world, argv: line.before }, version, exit: () => undefined };
+  if (earlierWords.includes("--")) return { candidates: [], isFile: true };
+  const isHelp = earlierWords[0] === "help";
+  const line = { earlierWords: isHelp ? earlierWords.slice(1) : earlierWords, prefix };
+  const registry = { world: { ...world, argv: line.earlierWords }, version, exit: () => undefined };
   const { place, candidates } = findPlace(await createProgram(registry), line);
   if (place === undefined) {
-    const topics = isHelp && line.before.length === 0 ? Object.entries(TOPIC_SUMMARIES) : [];
+    const topics = isHelp && line.earlierWords.length === 0 ? Object.entries(TOPIC_SUMMARIES) : [];
     return {
-      candidates: [...topics.map(([value, description]) => ({ value, about: description })), ...candidates],
+      candidates: [...topics.map(([value, description]) => ({ value, description })), ...candidates],
       isFile: false,
     };
   }
   // Completes the value in `--option=value`, and the last value of a list with commas.
-  const [, flag = "", text = typed] = /^(--[^=]+=)(.*)$/s.exec(typed) ?? [];
+  const [, flag = "", text = prefix] = /^(--[^=]+=)(.*)$/s.exec(prefix) ?? [];
   const head = place.isList ? text.slice(0, text.lastIndexOf(",") + 1) : "";
-  const values = await valuesOf(world, version, { place, before, typed: text.slice(head.length) });
+  const values = await valuesOf(world, version, { place, earlierWords, prefix: text.slice(head.length) });
   // An argument that begins with a dash would be read as an option.
   const shownValues = values.filter(({ value }) => !place.isArgument || !value.startsWith("-"));
   return {
     candidates: [
       ...candidates,
-      ...shownValues.map(({ value, about }) => ({ value: flag + head + value, about })),
+      ...shownValues.map(({ value, description }) => ({ value: flag + head + value, description })),
     ],
     isFile: place.isFile,
   };
@@ -76,17 +79,17 @@ async function answer(
 async function valuesOf(
   world: World,
   version: string,
-  { place, before, typed }: Line & { readonly place: Place },
+  { place, earlierWords, prefix }: Line & { readonly place: Place },
 ): Promise<readonly Completion[]> {
   const { choices, kind } = place;
-  if (choices !== undefined) return choices.map((value) => ({ value, about: "" }));
+  if (choices !== undefined) return choices.map((value) => ({ value, description: "" }));
   if (kind === undefined) return [];
   const valueAfter = (name: string): string | undefined =>
-    before[before.lastIndexOf(name) + 1 || before.length];
+    earlierWords[earlierWords.lastIndexOf(name) + 1 || earlierWords.length];
   const options: CommonOptions = {
-    ...givenField("store", kind === "store" ? undefined : valueAfter("--store")),
-    ...givenField("dir", valueAfter("--dir") ?? world.env["CHECKOUT_DIR"]),
-    ...(before.includes("--trust-folder") ? { trustFolder: true } : {}),
+    ...fieldOf("store", kind === "store" ? undefined : valueAfter("--store")),
+    ...fieldOf("dir", valueAfter("--dir") ?? world.env["CHECKOUT_DIR"]),
+    ...(earlierWords.includes("--trust-folder") ? { trustFolder: true } : {}),
   };
   // Most Tabs need neither the folder nor the control API.
   const { sandboxValues } = await import("./values.ts");
@@ -94,42 +97,47 @@ async function valuesOf(
   const { surroundingsOf } = await import("../target/surroundings.ts");
   // Only values may be printed.
   const printer = await createPrinter({ ...world, stderr: world.stdout }, { json: true });
-  const silent = { ...printer, talk: () => undefined, trace: () => undefined, traceOnce: () => undefined };
-  const typedWorld = { ...world, argv: before };
+  const silentPrinter = {
+    ...printer,
+    talk: () => undefined,
+    trace: () => undefined,
+    traceOnce: () => undefined,
+  };
+  const typedWorld = { ...world, argv: earlierWords };
   const surroundings = surroundingsOf(typedWorld, options);
-  const context = { world: typedWorld, version, printer: silent, around: surroundings };
-  return sandboxValues(context, kind, typed);
+  const context = { world: typedWorld, version, printer: silentPrinter, around: surroundings };
+  return sandboxValues(context, kind, prefix);
 }
 
-function givenField<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
+function fieldOf<Name extends string>(name: Name, value: string | undefined): { [Key in Name]?: string } {
   return (value === undefined || value === "" ? {} : { [name]: value }) as { [Key in Name]?: string };
 }
 
 /** The place of the last word in the command tree, or the commands or options that the word can become. */
 function findPlace(
   program: Command,
-  { before, typed }: Line,
+  { earlierWords, prefix }: Line,
 ): { readonly place?: Place; readonly candidates: readonly Completion[] } {
-  const { command, words, argumentCount, option } = walk(program, before);
+  const { command, words, argumentCount, option } = walk(program, earlierWords);
   if (option !== undefined) return { place: placeOfOption(option), candidates: [] };
   const argument = command.registeredArguments[argumentCount] ?? command.registeredArguments.at(-1);
   const isTaken = argument === undefined || (argumentCount > 0 && !argument.variadic);
   // Options after the command of `exec` belong to that command.
   if (argument?.variadic === true && argumentCount > 0) return { place: ANY_FILE, candidates: [] };
-  const [, flag] = /^(--[^=]+)=/.exec(typed) ?? [];
-  const assigned = flag === undefined ? undefined : optionNamed(command, flag);
-  if (assigned !== undefined) return { place: placeOfOption(assigned), candidates: [] };
+  const [, flag] = /^(--[^=]+)=/.exec(prefix) ?? [];
+  const assignedOption = flag === undefined ? undefined : optionNamed(command, flag);
+  if (assignedOption !== undefined) return { place: placeOfOption(assignedOption), candidates: [] };
   const place = isTaken ? undefined : placeOfArgument(argument, words.join(" "));
   // An unknown command has no candidates.
   if (argumentCount > 0 && command.commands.length > 0 && argument === undefined) return { candidates: [] };
   const children = argumentCount > 0 ? [] : command.commands;
-  if (typed.startsWith("-") || (typed === "" && place === undefined && children.length === 0))
+  if (prefix.startsWith("-") || (prefix === "" && place === undefined && children.length === 0))
     return { candidates: optionsOf(command) };
-  const candidates = children.map((child) => ({ value: child.name(), about: child.description() }));
+  const candidates = children.map((child) => ({ value: child.name(), description: child.description() }));
   return place === undefined ? { candidates } : { place, candidates };
 }
 
-type Walked = {
+type CommandPosition = {
   readonly command: Command;
   readonly words: readonly string[];
   /** The number of words that are arguments of the command, or unknown commands. */
@@ -138,7 +146,7 @@ type Walked = {
   readonly option: Option | undefined;
 };
 
-function walk(program: Command, earlierWords: readonly string[]): Walked {
+function walk(program: Command, earlierWords: readonly string[]): CommandPosition {
   const words: string[] = [];
   let command = program;
   let argumentCount = 0;
@@ -151,7 +159,7 @@ function walk(program: Command, earlierWords: readonly string[]): Walked {
     if (word.startsWith("-")) {
       // `--dir` may precede the command that has it.
       const namedOption =
-        optionNamed(command, word) ?? optionBelow(program, word) ?? optionNamed(BEFORE_COMMANDS, word);
+        optionNamed(command, word) ?? optionBelow(program, word) ?? optionNamed(LEADING_OPTIONS, word);
       if (namedOption?.required === true) option = namedOption;
       continue;
     }
@@ -166,7 +174,7 @@ function walk(program: Command, earlierWords: readonly string[]): Walked {
 }
 
 /** Options with a value that may precede the words of a command; they may be missing in the loaded commands. */
-const BEFORE_COMMANDS = {
+const LEADING_OPTIONS = {
   options: [new Option("--dir <folder>"), new Option("--store <id|name>")],
 } as const;
 
@@ -183,8 +191,8 @@ function optionBelow(command: Command, flag: string): Option | undefined {
 }
 
 function optionsOf({ options }: Command): readonly Completion[] {
-  const own = options.map(({ long, flags, description }) => ({ value: long ?? flags, about: description }));
-  return [...own, { value: "--help", about: "display help for command" }];
+  const ownOptions = options.map(({ long, flags, description }) => ({ value: long ?? flags, description }));
+  return [...ownOptions, { value: "--help", description: "display help for command" }];
 }
 
 function placeOfOption(option: Option): Place {
@@ -192,7 +200,7 @@ function placeOfOption(option: Option): Place {
   return {
     choices: option.argChoices,
     kind: kindOfOption(option),
-    isFile: FILES.has(value),
+    isFile: FILE_WORDS.has(value),
     isList: isListOption(option),
     isArgument: false,
   };
@@ -202,13 +210,13 @@ function placeOfArgument(argument: Argument, words: string): Place {
   return {
     choices: argument.argChoices,
     kind: kindOfArgument(words),
-    isFile: FILES.has(argument.name()),
+    isFile: FILE_WORDS.has(argument.name()),
     isList: false,
     isArgument: true,
   };
 }
 
 /** Placeholders of values that are files, or words of another program. */
-const FILES: ReadonlySet<string> = new Set(["file", "folder", "profile|file", "command", "arguments"]);
+const FILE_WORDS: ReadonlySet<string> = new Set(["file", "folder", "profile|file", "command", "arguments"]);
 
 const ANY_FILE: Place = { isFile: true, isList: false, isArgument: true };

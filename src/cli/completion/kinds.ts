@@ -2,7 +2,7 @@
 // loaded only for such an argument or option.
 import type { Option } from "commander";
 
-export type Completion = { readonly value: string; readonly about: string };
+export type Completion = { readonly value: string; readonly description: string };
 
 /** A kind of value in the sandbox that people type. Other ids are copied from a list. */
 export type ValueKind = "checkout" | "orderId" | "endpoint" | "fault" | "store" | "snapshot";

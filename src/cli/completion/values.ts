@@ -12,43 +12,46 @@ const TIMEOUT_MS = 1000;
 /** Maximum number of orders and sessions, newest first. */
 const MAX_CHECKOUTS = 200;
 
-/** The values of the command's sandbox that begin with the typed text; empty if no sandbox answers in time. */
+/** The values of the command's sandbox that begin with `prefix`; empty if no sandbox answers in time. */
 export async function sandboxValues(
   context: Context,
   kind: ValueKind,
-  typed: string,
+  prefix: string,
 ): Promise<readonly Completion[]> {
   const sandbox = catchRefusal(() => findSandbox(context)).value;
   if (sandbox === undefined) return [];
   const list = async (): Promise<readonly Completion[]> =>
-    listValues(context, await resolveStore(context, { ...sandbox, timeoutMs: TIMEOUT_MS }), { kind, typed });
+    listValues(context, await resolveStore(context, { ...sandbox, timeoutMs: TIMEOUT_MS }), { kind, prefix });
   return (await catchRefusal(list())).value ?? [];
 }
 
 async function listValues(
   context: Context,
   target: ControlTarget,
-  { kind, typed }: { readonly kind: ValueKind; readonly typed: string },
+  { kind, prefix }: { readonly kind: ValueKind; readonly prefix: string },
 ): Promise<readonly Completion[]> {
   switch (kind) {
     case "checkout":
     case "orderId":
-      return checkoutValues(context, target, { kind, typed });
+      return checkoutValues(context, target, { kind, prefix });
     case "endpoint":
     case "fault":
-      return (await listNewest(context, kind, target)).map(({ id: value, about }) => ({ value, about }));
+      return (await listNewest(context, kind, target)).map(({ id: value, about: description }) => ({
+        value,
+        description,
+      }));
     case "store": {
       const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
       return stores.flatMap(({ storeId, name }) => [
-        { value: name, about: "store" },
-        { value: storeId, about: name },
+        { value: name, description: "store" },
+        { value: storeId, description: name },
       ]);
     }
     case "snapshot": {
       const { snapshots } = await callAt(context, target, { name: "listSnapshots", body: undefined });
       return snapshots.map(({ name, storeId }) => ({
         value: name,
-        about: storeId === null ? "the whole sandbox" : `store ${storeId}`,
+        description: storeId === null ? "the whole sandbox" : `store ${storeId}`,
       }));
     }
   }
@@ -57,20 +60,20 @@ async function listValues(
 async function checkoutValues(
   context: Context,
   target: ControlTarget,
-  { kind, typed }: { readonly kind: "checkout" | "orderId"; readonly typed: string },
+  { kind, prefix }: { readonly kind: "checkout" | "orderId"; readonly prefix: string },
 ): Promise<readonly Completion[]> {
   // `q` does not find an id by its beginning, so it is left out if an id may begin with the typed text.
-  const q = typed === "" || /^[0-9a-f-]+$/i.test(typed) ? {} : { q: typed };
+  const q = prefix === "" || /^[0-9a-f-]+$/i.test(prefix) ? {} : { q: prefix };
   const body = { limit: MAX_CHECKOUTS, ...q };
   const { checkouts } = await callAt(context, target, { name: "listCheckouts", body });
   const orderIds = checkouts.map(({ object, orderId, status }) => ({
     value: orderId,
-    about: `${object === "order" ? "order" : "session"}, ${status}`,
+    description: `${object === "order" ? "order" : "session"}, ${status}`,
   }));
   // Offers ids only after a character was typed, because order_ids are easier to read.
-  const isWithIds = kind === "checkout" && typed !== "";
+  const offersIds = kind === "checkout" && prefix !== "";
   return [
     ...orderIds,
-    ...(isWithIds ? checkouts.map(({ id, orderId }) => ({ value: id, about: orderId })) : []),
+    ...(offersIds ? checkouts.map(({ id, orderId }) => ({ value: id, description: orderId })) : []),
   ];
 }

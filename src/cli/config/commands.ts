@@ -86,7 +86,7 @@ async function runDiff(context: Context, options: PruneOptions): Promise<number>
   const isSame = settings.length === 0 && answer.changes.every(({ action }) => !isChange(action));
   const { changes } = encodeAnswer("applyConfig", answer);
   const planOutput = output("config_plan", { same: isSame, file: file.path, changes, settings });
-  await printer.result(planOutput, () => planAndSettings(context, answer.changes, settings));
+  await printer.result(planOutput, () => planAndSettingsText(context, answer.changes, settings));
   return isSame ? EXIT.done : EXIT.notReady;
 }
 
@@ -96,26 +96,26 @@ async function runApply(context: Context, options: PruneOptions): Promise<number
   const { answer, settings } = await send(context, options, { file, dryRun: false });
   const { changes, made } = encodeAnswer("applyConfig", answer);
   const planOutput = output("config_plan", { file: file.path, changes, made, settings });
-  const keys = answer.made.map(({ name, id, apiKey }) => `  ${name} (${id})  API key ${apiKey}`);
+  const keyLines = answer.made.map(({ name, id, apiKey }) => `  ${name} (${id})  API key ${apiKey}`);
   return printer.result(planOutput, () =>
-    [planAndSettings(context, answer.changes, settings), ...keys].join("\n"),
+    [planAndSettingsText(context, answer.changes, settings), ...keyLines].join("\n"),
   );
 }
 
 async function runExport(context: Context, options: CommonOptions): Promise<number> {
-  const liveConfig = await callSandbox(context, { name: "showConfig", body: undefined });
+  const runningConfig = await callSandbox(context, { name: "showConfig", body: undefined });
   const { exportConfig } = await import("../../core/config/export.ts");
-  const outcome = exportConfig(liveConfig);
-  if (!outcome.ok) throw new Refused({ ...outcome.refusal, exitCode: EXIT.failed, next: DELETE_STORES });
+  const outcome = exportConfig(runningConfig);
+  if (!outcome.ok) throw new Refused({ ...outcome.refusal, exitCode: EXIT.failed, next: DELETE_STORES_HINT });
   const { value: text } = outcome;
   // With --json on one line, like every result; otherwise formatted like a file.
   return context.printer.exact(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
 }
 
-const DELETE_STORES =
+const DELETE_STORES_HINT =
   "to delete a store: checkout stores delete <id>; to keep all stores in a snapshot: checkout snapshots create <name> --all";
 
-function planAndSettings(
+function planAndSettingsText(
   { printer }: Context,
   changes: readonly ChangeEntry[],
   settings: readonly SettingDifference[],

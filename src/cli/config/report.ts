@@ -12,8 +12,8 @@ export function planText(changes: readonly ChangeEntry[], style: Style): string 
   const shownChanges = changes.filter(({ action }) => action !== "keep");
   const keptCount = changes.length - shownChanges.length;
   const lines = shownChanges.flatMap((change) => changeLines(change, style));
-  const count = summarizeChanges(changes);
-  return [...lines, `${count === "" ? "nothing to change" : count}; ${keptCount} unchanged`].join("\n");
+  const summary = summarizeChanges(changes);
+  return [...lines, `${summary === "" ? "nothing to change" : summary}; ${keptCount} unchanged`].join("\n");
 }
 
 function changeLines(
@@ -22,12 +22,12 @@ function changeLines(
 ): readonly string[] {
   if (action === "keep") return [];
   const colour = { add: style.green, change: style.cyan, remove: style.red, unmanaged: style.dim }[action];
-  const inStore = kind === "store" ? "" : `  (store ${storeId})`;
-  const ending = action === "unmanaged" ? "  is not in the file" : "";
+  const store = kind === "store" ? "" : `  (store ${storeId})`;
+  const note = action === "unmanaged" ? "  is not in the file" : "";
   const fields = differences.map(
     ({ field, from, to }) => `    ${field}: ${formatValue(from)} → ${formatValue(to)}`,
   );
-  return [colour(printable(`${SIGNS[action]} ${kind} ${name}${ending}${inStore}`)), ...fields.map(printable)];
+  return [colour(printable(`${SIGNS[action]} ${kind} ${name}${note}${store}`)), ...fields.map(printable)];
 }
 
 /** The settings that differ, which take effect only after a restart; empty if there are none. */

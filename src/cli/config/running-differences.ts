@@ -13,24 +13,24 @@ import type { ChangeEntry } from "../../core/config/shapes.ts";
 type RequestedOptions = {
   /** The options with the settings and the stores of the configuration (`settingsWithConfig`). */
   readonly options: ServeOptions;
-  readonly given: GivenSecrets;
+  readonly givenSecrets: GivenSecrets;
 };
 
 /** Options that were not requested are not compared (decision 75). Secrets are never shown. */
 export async function runningDifferences(
   context: Context,
-  { options, given }: RequestedOptions,
-  { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
-): Promise<{ readonly all: readonly Difference[]; readonly ofStores: boolean }> {
-  const secrets = await secretDifferences(context, given, { folder, live });
-  const stores = await storeDifferences(context, options.setup?.stores ?? [], live);
-  const differences = [...settingDifferences(options, live), ...secrets, ...stores];
-  return { all: differences, ofStores: stores.length > 0 };
+  { options, givenSecrets }: RequestedOptions,
+  { folder, sandbox }: { readonly folder: string; readonly sandbox: RunningSandbox },
+): Promise<{ readonly differences: readonly Difference[]; readonly includesStores: boolean }> {
+  const secrets = await secretDifferences(context, givenSecrets, { folder, sandbox });
+  const stores = await storeDifferences(context, options.setup?.stores ?? [], sandbox);
+  const differences = [...settingDifferences(options, sandbox), ...secrets, ...stores];
+  return { differences, includesStores: stores.length > 0 };
 }
 
 function settingDifferences(options: ServeOptions, { description }: RunningSandbox): readonly Difference[] {
   const { settings, heldBack } = description;
-  const diffs = findDifferentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
+  const fields = findDifferentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
     field: snakeCase(option),
     expected: wanted,
     live,
@@ -44,24 +44,26 @@ function settingDifferences(options: ServeOptions, { description }: RunningSandb
   const otherFields = rows.flatMap(([field, value, liveValue]) =>
     value === undefined || value === liveValue ? [] : [{ field, expected: value, live: liveValue }],
   );
-  return [...diffs, ...otherFields];
+  return [...fields, ...otherFields];
 }
 
 async function secretDifferences(
   context: Context,
   { apiKey, signingSecret, controlToken, adminToken }: GivenSecrets,
-  { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
+  { folder, sandbox }: { readonly folder: string; readonly sandbox: RunningSandbox },
 ): Promise<readonly Difference[]> {
-  const { description, run } = live;
-  const admin = adminToken === undefined ? undefined : unwrap(readAdminToken(context.world, folder));
-  const isKnown = apiKey === undefined ? true : await isKeyOf(context, apiKey, { folder, live });
-  const isOther = (secret: GivenSecret | undefined, keptSecret: string | undefined): readonly GivenSecret[] =>
-    secret === undefined || secret.value === keptSecret ? [] : [secret];
+  const { description, run } = sandbox;
+  const keptAdminToken = adminToken === undefined ? undefined : unwrap(readAdminToken(context.world, folder));
+  const isKnown = apiKey === undefined ? true : await isKeyOf(context, apiKey, { folder, sandbox });
+  const secretIfOther = (
+    secret: GivenSecret | undefined,
+    keptSecret: string | undefined,
+  ): readonly GivenSecret[] => (secret === undefined || secret.value === keptSecret ? [] : [secret]);
   const otherSecrets = [
     ...(apiKey === undefined || isKnown ? [] : [apiKey]),
-    ...isOther(signingSecret, description.signingSecret),
-    ...isOther(controlToken, run.control_token),
-    ...isOther(adminToken, admin),
+    ...secretIfOther(signingSecret, description.signingSecret),
+    ...secretIfOther(controlToken, run.control_token),
+    ...secretIfOther(adminToken, keptAdminToken),
   ];
   return otherSecrets.map(({ source }) => ({ field: source, expected: "as given", live: "another value" }));
 }
@@ -70,12 +72,12 @@ async function secretDifferences(
 async function isKeyOf(
   context: Context,
   { value }: GivenSecret,
-  { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
+  { folder, sandbox }: { readonly folder: string; readonly sandbox: RunningSandbox },
 ): Promise<boolean> {
-  const { storeId: id, storeName: name } = live.description;
+  const { storeId: id, storeName: name } = sandbox.description;
   const credentials = unwrap(readCredentials(context.world, folder));
   if (credentials?.stores[id]?.api_key === value) return true;
-  const outcome = await catchRefusal(planAt(context, [{ id, name, apiKeys: [value] }], live));
+  const outcome = await catchRefusal(planAt(context, [{ id, name, apiKeys: [value] }], sandbox));
   if (outcome.ok) return outcome.value.some(({ kind, action }) => kind === "api_key" && action === "keep");
   if (outcome.refusal.code === "state_conflict") return false;
   throw new Refused(outcome.refusal);

@@ -19,8 +19,8 @@ import {
 import { wrapText } from "../wrap.ts";
 import {
   createCheckSubjects,
-  inFolder,
-  inSandbox,
+  folderCheck,
+  sandboxCheck,
   knownSecrets,
   type Check,
   type CheckSubjects,
@@ -33,21 +33,21 @@ const CHECKS: Readonly<Record<string, Check>> = {
   node: checkNode,
   system: ({ context: { world } }) => ["ok", world.machine().system],
   folder: checkFolder,
-  files: inFolder(checkFiles),
+  files: folderCheck(checkFiles),
   "sandbox.db": databaseCheck("database"),
   "journal.db": databaseCheck("journal"),
   "requests.db": databaseCheck("requests"),
   disk: checkDisk,
   clock: checkClock,
-  lock: inFolder(checkLock),
+  lock: folderCheck(checkLock),
   port: checkPort,
   health: checkHealth,
-  store_clock: inSandbox(checkStoreClock),
-  endpoints: inSandbox(checkEndpoints),
+  store_clock: sandboxCheck(checkStoreClock),
+  endpoints: sandboxCheck(checkEndpoints),
   service: checkService,
   proxies: checkProxies,
   variables: checkVariables,
-  log: inFolder(checkLog),
+  log: folderCheck(checkLog),
 };
 
 export function registerDoctor(variables: CheckSubjects["variables"]) {
@@ -75,13 +75,13 @@ async function runDoctor(context: Context, variables: CheckSubjects["variables"]
     const line = printable(printer.redact(text)).trim().replace(/\s+/g, " ");
     return home === "/" ? line : line.replaceAll(`${home}/`, "~/");
   };
-  const start = startCommand(world, subjects.folder);
+  const startHint = startCommand(world, subjects.folder);
   const checks: Report["checks"][number][] = [];
   // In sequence: other checks must not slow down the measured answer of the sandbox.
   for (const [check, run] of Object.entries(CHECKS)) {
     const [status, finding, next] = await runCheck(run, subjects);
-    const typed = next === undefined ? null : asTyped(next.replaceAll(START_SANDBOX, start), world);
-    checks.push({ check, status, found: clean(finding), next: typed && clean(typed) });
+    const nextCommand = next === undefined ? null : asTyped(next.replaceAll(START_SANDBOX, startHint), world);
+    checks.push({ check, status, found: clean(finding), next: nextCommand && clean(nextCommand) });
   }
   const ok = checks.every(({ status }) => status !== "problem");
   const report = { version, at: toIso(world.now()), ok, checks };
@@ -95,8 +95,8 @@ async function runCheck(check: Check, subjects: CheckSubjects): Promise<Finding>
     return await check(subjects);
   } catch (error) {
     if (error instanceof Refused) return ["problem", error.problem.message, error.problem.next];
-    const why = error instanceof Error ? error.message : String(error);
-    return ["unknown", `cannot be determined: ${why}`, "correct the cause, then run checkout doctor again"];
+    const cause = error instanceof Error ? error.message : String(error);
+    return ["unknown", `cannot be determined: ${cause}`, "correct the cause, then run checkout doctor again"];
   }
 }
 
@@ -112,9 +112,9 @@ function reportText({ version, at, checks: rows }: Report, style: Style): string
     wrap(`${style[COLOURS[status]](status.padEnd(7))}  ${check.padEnd(width)}  ${found}`, width + 11),
     ...(next === null ? [] : [wrap(`  → ${next}`, 4)]),
   ]);
-  const foot = (["problem", "warning", "unknown"] as const).map((status) => {
+  const footer = (["problem", "warning", "unknown"] as const).map((status) => {
     const count = rows.filter((row) => row.status === status).length;
     return `${count} ${status}${count === 1 || status === "unknown" ? "" : "s"}`;
   });
-  return [`checkout doctor ${version}, ${at}`, "", ...lines, "", foot.join(", ")].join("\n");
+  return [`checkout doctor ${version}, ${at}`, "", ...lines, "", footer.join(", ")].join("\n");
 }

@@ -44,9 +44,9 @@ export function checkService({ context }: CheckSubjects): Finding {
 export function checkProxies({ context }: CheckSubjects): Finding {
   const { env } = context.world;
   const names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
-  const set = names.flatMap((name) => [name, name.toLowerCase()]).filter((name) => env[name]);
-  if (set.length === 0) return ["ok", "none"];
-  const variableTexts = set.map((name) => {
+  const setNames = names.flatMap((name) => [name, name.toLowerCase()]).filter((name) => env[name]);
+  if (setNames.length === 0) return ["ok", "none"];
+  const variableTexts = setNames.map((name) => {
     const value = env[name] ?? "";
     if (name.toUpperCase() === "NO_PROXY") return `${name} ${excerpt(value)}`;
     // Only the host is printed, without user name, password and path.
@@ -67,9 +67,9 @@ export function checkProxies({ context }: CheckSubjects): Finding {
 export async function checkVariables({ context, variables }: CheckSubjects): Promise<Finding> {
   const { env } = context.world;
   const knownVariables = await variables();
-  const set = Object.keys(env).filter((name) => name.startsWith("CHECKOUT_") && env[name] !== "");
-  if (set.length === 0) return ["ok", "none"];
-  const findings = set.toSorted().map((name) => judgeVariable(name, knownVariables, env));
+  const setNames = Object.keys(env).filter((name) => name.startsWith("CHECKOUT_") && env[name] !== "");
+  if (setNames.length === 0) return ["ok", "none"];
+  const findings = setNames.toSorted().map((name) => judgeVariable(name, knownVariables, env));
   const hasStatus = (status: Finding[0]): boolean => findings.some(([foundStatus]) => foundStatus === status);
   const status = hasStatus("problem") ? "problem" : hasStatus("warning") ? "warning" : "ok";
   const next = findings.flatMap(([, , advice]) => advice ?? []);
@@ -78,10 +78,10 @@ export async function checkVariables({ context, variables }: CheckSubjects): Pro
 
 function judgeVariable(name: string, knownVariables: KnownVariables, env: World["env"]): Finding {
   const value = env[name] ?? "";
-  const refuses = knownVariables.get(name);
-  if (refuses?.(value) !== undefined)
+  const findProblem = knownVariables.get(name);
+  if (findProblem?.(value) !== undefined)
     return ["problem", `${name} (refused)`, `correct ${name}: the help of its command shows its values`];
-  if (refuses === undefined && !isTargetVariable(name)) {
+  if (findProblem === undefined && !isTargetVariable(name)) {
     const closestName = closestMatch(name, [...knownVariables.keys()], { maxDistance: MAX_DISTANCE });
     const hint = closestName === undefined ? "no command reads it" : `did you mean ${closestName}?`;
     return ["warning", `${name} (unknown)`, `unset ${name}: ${hint}`];

@@ -18,7 +18,7 @@ import { readHostedState } from "../../hosted/dev/state.ts";
 import { checkContents } from "../../host/folder/trust.ts";
 import { unwrap } from "../problem.ts";
 import { optionWithSource } from "../target/surroundings.ts";
-import { CLOCK_TOLERANCE_MS, inFolder, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
+import { CLOCK_TOLERANCE_MS, folderCheck, type Check, type CheckSubjects, type Finding } from "./subjects.ts";
 
 const MIB = 1024 * 1024;
 /** Free space in bytes below which a day of tests can fill the disk. Below `MIN_SPACE_BYTES`, a start can fill it. */
@@ -28,10 +28,10 @@ const MIN_SPACE_BYTES = 4 * MIB;
 const SHARED_FILE_SYSTEMS = new Set(["nfs", "cifs", "smb2", "9p"]);
 
 /** Checks the path of the state folder, the source of the path, and whether the folder is trusted. */
-export function checkFolder({ context: { world, around }, folder, trusted }: CheckSubjects): Finding {
-  const foundPlace = dirname(folder) === world.cwd ? "in this folder" : "found in a parent folder";
-  const folderText = `${folder} (${optionWithSource(world, "dir", around.options.dir)?.source ?? foundPlace})`;
-  if (unwrap(trusted()) === "nothing") return ["ok", `${folderText}: missing; the first start creates it`];
+export function checkFolder({ context: { world, around }, folder, checkTrust }: CheckSubjects): Finding {
+  const locationText = dirname(folder) === world.cwd ? "in this folder" : "found in a parent folder";
+  const folderText = `${folder} (${optionWithSource(world, "dir", around.options.dir)?.source ?? locationText})`;
+  if (unwrap(checkTrust()) === "nothing") return ["ok", `${folderText}: missing; the first start creates it`];
   unwrap(checkContents(world, folder));
   const { fileSystem } = world.files.disk(folder);
   const placeText = `${folderText}, on ${fileSystem ?? "an unknown file system"}`;
@@ -41,9 +41,9 @@ export function checkFolder({ context: { world, around }, folder, trusted }: Che
 }
 
 export function checkFiles(subjects: CheckSubjects): Finding {
-  const { context, folder, trusted } = subjects;
+  const { context, folder, checkTrust } = subjects;
   const { world } = context;
-  if (unwrap(trusted()) !== "used") return ["ok", "none yet"];
+  if (unwrap(checkTrust()) !== "used") return ["ok", "none yet"];
   unwrap(readCredentials(world, folder));
   unwrap(readAdminToken(world, folder));
   if (otherStart(world, folder) === undefined) unwrap(checkDatabaseIsThere(world, folder));
@@ -54,31 +54,31 @@ export function checkFiles(subjects: CheckSubjects): Finding {
   return ["ok", ownFiles(subjects).toSorted().join(", ")];
 }
 
-function ownFiles({ context, folder, trusted }: CheckSubjects): string[] {
-  const trust = trusted();
-  if (!trust.ok || trust.value !== "used") return [];
+function ownFiles({ context, folder, checkTrust }: CheckSubjects): string[] {
+  const trustOutcome = checkTrust();
+  if (!trustOutcome.ok || trustOutcome.value !== "used") return [];
   return context.world.files.list(folder).filter((name) => ownerOfName(name) === "checkout");
 }
 
 /** Checks a database of the folder. A damaged request log is only a warning, because the sandbox starts a new log. */
 export function databaseCheck(file: "database" | "journal" | "requests"): Check {
   const kind = { database: SANDBOX_FILE, journal: JOURNAL_FILE, requests: REQUESTS_FILE }[file];
-  return inFolder(({ context: { world }, folder }) => {
-    const read = checkDatabase(stateFile(folder, file), {
+  return folderCheck(({ context: { world }, folder }) => {
+    const outcome = checkDatabase(stateFile(folder, file), {
       kind,
       nativeBinding: world.sqliteAddon(),
       scratch: world.temporaryPath().path,
       ...(file === "requests" ? { countUnreadable } : {}),
     });
-    if (!read.ok) {
-      const { message, remedy } = read.refusal;
-      if (file !== "requests" || !mustBeSetAside(read.refusal)) return ["problem", message, remedy];
+    if (!outcome.ok) {
+      const { message, remedy } = outcome.refusal;
+      if (file !== "requests" || !mustBeSetAside(outcome.refusal)) return ["problem", message, remedy];
       const next =
         "no action is needed: at the next use, the sandbox moves the file aside and starts a new log";
       return ["warning", message, next];
     }
-    if (read.value === undefined) return ["ok", "missing; created on first use"];
-    const { bytes, format, unreadable } = read.value;
+    if (outcome.value === undefined) return ["ok", "missing; created on first use"];
+    const { bytes, format, unreadable } = outcome.value;
     const size = `${(bytes / MIB).toFixed(1)} MiB with its log`;
     if (unreadable > 0) {
       const finding = `${size}; ${unreadable} rows are not valid requests, and are omitted from every list`;
@@ -92,11 +92,11 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
 
 /** Checks the free space of the disk, and whether this user may write there. */
 export function checkDisk({ context: { world }, folder }: CheckSubjects): Finding {
-  const place = findExisting(world, folder);
-  const { freeBytes, isWritable } = world.files.disk(place);
+  const existingPath = findExisting(world, folder);
+  const { freeBytes, isWritable } = world.files.disk(existingPath);
   const next = "check its owner and mode, or name another folder with --dir";
-  if (!isWritable) return ["problem", `${place} is not writable`, next];
-  const finding = `${Math.floor(freeBytes / MIB)} MiB free at ${place}`;
+  if (!isWritable) return ["problem", `${existingPath} is not writable`, next];
+  const finding = `${Math.floor(freeBytes / MIB)} MiB free at ${existingPath}`;
   if (freeBytes >= LOW_SPACE_BYTES) return ["ok", finding];
   return [freeBytes < MIN_SPACE_BYTES ? "problem" : "warning", finding, "free some disk space"];
 }
@@ -108,11 +108,11 @@ function findExisting({ files }: Pick<World, "files">, path: string): string {
 /** Checks whether the clock of this machine is behind the timestamps of its own files. */
 export function checkClock(subjects: CheckSubjects): Finding {
   const { now, files } = subjects.context.world;
-  const at = new Date(now()).toISOString();
+  const nowText = new Date(now()).toISOString();
   const times = ownFiles(subjects).map((name) => files.look(join(subjects.folder, name))?.changedAt ?? 0);
   const aheadMs = Math.max(0, ...times) - now();
-  if (aheadMs <= CLOCK_TOLERANCE_MS) return ["ok", at];
-  const finding = `${at}, but a file of the state was written ${Math.round(aheadMs / 1000)} s later`;
+  if (aheadMs <= CLOCK_TOLERANCE_MS) return ["ok", nowText];
+  const finding = `${nowText}, but a file of the state was written ${Math.round(aheadMs / 1000)} s later`;
   const next = "set the clock of this machine; receivers refuse webhooks if it is wrong by more than 300 s";
   return ["warning", finding, next];
 }

@@ -19,13 +19,13 @@ const SLOW_MS = 1000;
 /** The number of newest deliveries read for each endpoint. */
 const NEWEST_DELIVERIES = 5;
 
-export function checkVersion({ context: { version }, live }: CheckSubjects): Finding {
-  const run = live();
+export function checkVersion({ context: { version }, findRun }: CheckSubjects): Finding {
+  const run = findRun();
   if (run === undefined) return ["ok", `checkout ${version}; no running sandbox to compare with`];
   if (run.version === version) return ["ok", `checkout ${version}; the running sandbox has the same version`];
-  const theirVersion = run.version === undefined ? "an older version" : `version ${printable(run.version)}`;
+  const sandboxVersion = run.version === undefined ? "an older version" : `version ${printable(run.version)}`;
   const next = "restart the sandbox, so that both have the same version";
-  return ["warning", `checkout ${version}; the running sandbox has ${theirVersion}`, next];
+  return ["warning", `checkout ${version}; the running sandbox has ${sandboxVersion}`, next];
 }
 
 export async function checkLock({ context: { world, around }, folder }: CheckSubjects): Promise<Finding> {
@@ -47,8 +47,8 @@ export async function checkLock({ context: { world, around }, folder }: CheckSub
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
-export async function checkPort({ context: { world }, live, health }: CheckSubjects): Promise<Finding> {
-  const run = live();
+export async function checkPort({ context: { world }, findRun, health }: CheckSubjects): Promise<Finding> {
+  const run = findRun();
   if (run?.port === null)
     return ["unknown", `the sandbox is starting (pid ${run.pid})`, "run checkout doctor again"];
   const portVariable = world.env["CHECKOUT_SANDBOX_PORT"] || undefined;
@@ -63,15 +63,19 @@ export async function checkPort({ context: { world }, live, health }: CheckSubje
     return ["warning", finding, "restart the sandbox if it does not answer"];
   }
   if (owner === "") return ["ok", `${port} is free, as far as the system reports`];
-  const [use, stop] = [`is used by ${owner}`, "stop that process"];
+  const [usage, advice] = [`is used by ${owner}`, "stop that process"];
   if (portVariable === undefined)
-    return ["warning", `${port} ${use}; a start uses the next free port`, `${stop} if you need this port`];
-  const next = `${stop}, or set another port (0 for any free port)`;
-  return ["problem", `${port} (CHECKOUT_SANDBOX_PORT) ${use}`, next];
+    return [
+      "warning",
+      `${port} ${usage}; a start uses the next free port`,
+      `${advice} if you need this port`,
+    ];
+  const next = `${advice}, or set another port (0 for any free port)`;
+  return ["problem", `${port} (CHECKOUT_SANDBOX_PORT) ${usage}`, next];
 }
 
-export async function checkHealth({ live, health }: CheckSubjects): Promise<Finding> {
-  const run = live();
+export async function checkHealth({ findRun, health }: CheckSubjects): Promise<Finding> {
+  const run = findRun();
   if (run === undefined) return ["warning", "no sandbox of this folder is running", START_SANDBOX];
   const healthAnswer = await health();
   if (healthAnswer === undefined) return ["unknown", "the sandbox is starting", "run checkout doctor again"];
@@ -102,31 +106,31 @@ export async function checkEndpoints(ask: CallOperation): Promise<Finding> {
   const faults = findings.filter(([status]) => status !== "ok");
   if (faults.length === 0)
     return ["ok", `${endpoints.length}; the newest delivery to each was accepted, or none was due`];
-  const isProblem = faults.some(([status]) => status === "problem");
+  const hasProblem = faults.some(([status]) => status === "problem");
   const next = [...new Set(faults.flatMap(([, , advice]) => advice ?? []))];
-  return [isProblem ? "problem" : "warning", faults.map(([, text]) => text).join("; "), next.join("; ")];
+  return [hasProblem ? "problem" : "warning", faults.map(([, text]) => text).join("; "), next.join("; ")];
 }
 
 async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Finding> {
   const { id, state, reason, pausedBy, hold } = endpoint;
   // The path of an address can hold a secret.
-  const name = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
-  const enable = `checkout endpoints enable ${id}`;
+  const label = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
+  const enableCommand = `checkout endpoints enable ${id}`;
   if (state === "paused" && pausedBy === "listener")
-    return ["warning", `${name} waits for its listener`, "checkout listen"];
+    return ["warning", `${label} waits for its listener`, "checkout listen"];
   const status = state === "paused" ? "warning" : "problem";
-  if (state !== "enabled") return [status, `${name} is ${state}: ${excerpt(reason ?? "")}`, enable];
+  if (state !== "enabled") return [status, `${label} is ${state}: ${excerpt(reason ?? "")}`, enableCommand];
   if (hold !== undefined)
-    return ["warning", `${name}: ${printable(reason ?? "")}`, `${START_SANDBOX} --adopt`];
+    return ["warning", `${label}: ${printable(reason ?? "")}`, `${START_SANDBOX} --adopt`];
   const body = { endpointId: id, limit: NEWEST_DELIVERIES };
   const { deliveries } = await ask({ name: "listDeliveries", body });
   // Deliveries are listed newest first; of two that ended at the same time, the first counts.
   const [lastDelivery] = deliveries.toSorted((left, right) => endOf(right) - endOf(left));
   const isFine = lastDelivery?.state === "succeeded" || lastDelivery?.state === "dropped";
-  if (lastDelivery === undefined || endOf(lastDelivery) === 0 || isFine) return ["ok", name];
+  if (lastDelivery === undefined || endOf(lastDelivery) === 0 || isFine) return ["ok", label];
   const fault = lastDelivery.attempts.at(-1)?.fault ?? null;
-  if (fault !== null) return ["ok", `${name}: its newest delivery failed by the injected fault ${fault}`];
-  return failureOf(lastDelivery, name);
+  if (fault !== null) return ["ok", `${label}: its newest delivery failed by the injected fault ${fault}`];
+  return failureOf(lastDelivery, label);
 }
 
 /** The time at which the last finished attempt ended; 0 if no attempt has finished. */
@@ -134,13 +138,13 @@ function endOf({ attempts }: DeliveryEntry): number {
   return Math.max(0, ...attempts.map(({ finishedAt }) => finishedAt ?? 0));
 }
 
-function failureOf(delivery: DeliveryEntry, name: string): Finding {
+function failureOf(delivery: DeliveryEntry, label: string): Finding {
   const attempt = delivery.attempts.at(-1);
   const nextText = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
   const text = attempt && textSaid(attempt.answer, attempt.facts?.message);
   const answerText = text === undefined ? "" : ` ${JSON.stringify(excerpt(text))}`;
   const result = `${lastResult(delivery) ?? "none"}${answerText}`;
-  const finding = `${name}: attempt ${delivery.tries} of ${delivery.type}: ${result}; ${nextText}`;
+  const finding = `${label}: attempt ${delivery.tries} of ${delivery.type}: ${result}; ${nextText}`;
   const replayAdvice = `then: checkout events replay ${delivery.eventId}`;
   if (attempt?.error === "target_forbidden")
     return ["problem", finding, `${START_SANDBOX} --allow-target with its host; ${replayAdvice}`];

@@ -23,9 +23,9 @@ export type Finding = readonly [
 export type Check = (subjects: CheckSubjects) => Finding | Promise<Finding>;
 
 /** A check of the content of the state folder, which is not read if the folder is not trusted (decision 70). */
-export function inFolder(check: Check): Check {
+export function folderCheck(check: Check): Check {
   return (subjects) =>
-    subjects.trusted().ok ? check(subjects) : ["unknown", "the state folder is not read"];
+    subjects.checkTrust().ok ? check(subjects) : ["unknown", "the state folder is not read"];
 }
 
 /** Tolerance between the real clock and times of files and stores, in milliseconds. */
@@ -36,18 +36,18 @@ const REQUEST_TIMEOUT_MS = 5000;
 /** Each subject is read at its first use, which may throw. */
 export function createCheckSubjects(context: Context, variables: () => Promise<KnownVariables>) {
   const folder = context.around.location();
-  const sandbox = lazyValue(() => catchRefusal(context.around.run).value);
+  const findRun = lazyValue(() => catchRefusal(context.around.run).value);
   return {
     context,
     folder,
     variables,
     /** After a refusal, nothing is read from the folder. */
-    trusted: lazyValue(() => checkFolderTrust(context.world, folder, context.around.options)),
+    checkTrust: lazyValue(() => checkFolderTrust(context.world, folder, context.around.options)),
     /** The running sandbox of the folder; undefined if none is running, or if the folder was skipped. */
-    live: sandbox,
+    findRun,
     /** The answer of the folder's running sandbox to /healthz, and its time; undefined if none is running. */
     health: lazyValue(async () => {
-      const { port = null } = sandbox() ?? {};
+      const { port = null } = findRun() ?? {};
       if (port === null) return undefined;
       const { world } = context;
       const startedAt = world.monotonic();
@@ -60,7 +60,7 @@ export function createCheckSubjects(context: Context, variables: () => Promise<K
 export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 
 /** A check of the folder's running sandbox, otherwise the environment's. Without an answer, the result is unknown. */
-export function inSandbox(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
+export function sandboxCheck(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
   const run = async ({ context, health }: CheckSubjects): Promise<Finding> => {
     const folderSandbox = catchRefusal(() => sandboxOfFolder(context)).value;
     const sandbox = folderSandbox ?? catchRefusal(() => findSandbox(context)).value;
@@ -77,13 +77,13 @@ export function inSandbox(check: (ask: CallOperation, context: Context) => Promi
 }
 
 /** The secrets in the environment, including passwords in addresses, and in the state folder. */
-export function knownSecrets({ context: { world }, folder, trusted }: CheckSubjects): readonly string[] {
+export function knownSecrets({ context: { world }, folder, checkTrust }: CheckSubjects): readonly string[] {
   const envValues = Object.entries(world.env).flatMap(([name, value = ""]) => {
     if (isSecretVariable(name)) return [value];
     const password = URL.canParse(value) ? new URL(value).password : "";
     return [password, attempt(() => decodeURIComponent(password)) ?? password];
   });
-  if (attempt(() => trusted().ok) !== true) return envValues;
+  if (attempt(() => checkTrust().ok) !== true) return envValues;
   const read = (file: Parameters<typeof stateFile>[1]): string =>
     attempt(() => world.files.read(stateFile(folder, file))) ?? "";
   const texts = (["credentials", "admin", "run"] as const).map(read).join("\n");

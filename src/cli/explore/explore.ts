@@ -68,19 +68,19 @@ async function runExplore(
     context.printer.talk(
       `note: ${misplaced} goes to your command; an option of explore stands before the command`,
     );
-  const shopDescription = await describeExplored(context, options, words);
-  const plans =
+  const description = await describeExplored(context, options, words);
+  const schedule =
     options.only === undefined ? undefined : parseExploreSchedule(options.only, options.payer ?? "succeeded");
   const junit = options.junit === undefined ? undefined : prepareJunitFile(world, options.junit);
   const path = options.write === undefined ? undefined : resolvePath(world, options.write);
   using stop = abortOnStop(world);
   const { receiver } = options;
-  const exploreRequest = { options, words, described: shopDescription, only: plans, signal: stop.signal };
+  const exploreRequest = { options, words, description, onlySchedule: schedule, signal: stop.signal };
   const result =
     receiver === undefined
-      ? await inOwnSandbox(context, exploreRequest)
-      : await inRunningSandbox(context, exploreRequest, receiver);
-  if (plans === undefined) await recordExploration(context, result);
+      ? await exploreInOwnSandbox(context, exploreRequest)
+      : await exploreInRunningSandbox(context, exploreRequest, receiver);
+  if (schedule === undefined) await recordExploration(context, result);
   // Only schedules without kills, because `checkout exec --fault` cannot kill.
   const finding = result.broken.find(({ faults }) => faults.every(({ action }) => !isKill(action)));
   if (path !== undefined && finding !== undefined)
@@ -109,9 +109,9 @@ async function describeExplored(
   if (hasView && !hasShop) throw refuseUsage("a view of orders needs a shop", "add --serve or --receiver");
   if (isTyped(context.world, "store") && receiver === undefined)
     throw refuseUsage("--store works only with --receiver", "add --receiver, or leave --store out");
-  const typed = words.map((word) => quote(word)).join(" ");
-  if (typed !== "" && !hasShop) return { create: typed };
-  const shopOptions = { ...options, endpoint: receiverPath, ...(typed !== "" && { create: typed }) };
+  const command = words.map((word) => quote(word)).join(" ");
+  if (command !== "" && !hasShop) return { create: command };
+  const shopOptions = { ...options, endpoint: receiverPath, ...(command !== "" && { create: command }) };
   const { endpoint = "/hooks", ...shopFields } = await describeShop(context, shopOptions, [
     "create",
     ...(receiver === undefined ? (["serve"] as const) : []),
@@ -128,17 +128,17 @@ async function describeExplored(
 }
 
 /** The requested exploration, and the signal that stops it. */
-type Wanted = {
+type ExploreRequest = {
   readonly options: ExploreCommandOptions;
   /** The command of the purchase as it was typed. */
   readonly words: readonly string[];
-  readonly described: ShopDescription;
-  readonly only: Schedule | undefined;
+  readonly description: ShopDescription;
+  readonly onlySchedule: Schedule | undefined;
   readonly signal: AbortSignal;
 };
 
 /** Explores in stores of a separate sandbox in memory. */
-async function inOwnSandbox(context: Context, request: Wanted): Promise<ExplorationResult> {
+async function exploreInOwnSandbox(context: Context, request: ExploreRequest): Promise<ExplorationResult> {
   // A start in this folder would use the same settings.
   const { dialect, sandbox: { like } = {} } = unwrap(await loadConfig(context.world, {}))?.config ?? {};
   const service = serveSandbox(
@@ -157,9 +157,9 @@ async function inOwnSandbox(context: Context, request: Wanted): Promise<Explorat
 }
 
 /** Explores in the store of a running shop. The end of the lease removes the store's faults and resets its clock. */
-async function inRunningSandbox(
+async function exploreInRunningSandbox(
   context: Context,
-  request: Wanted,
+  request: ExploreRequest,
   receiver: string,
 ): Promise<ExplorationResult> {
   const sandbox = await controlTarget(context);
@@ -199,55 +199,55 @@ const LEASE_REST_MS = 3_600_000;
 /** A shop whose purchases use order_ids that no other run has used. */
 function exploredShop(
   context: Context,
-  { options, described, signal }: Wanted,
+  { options, description, signal }: ExploreRequest,
   { target, baseUrl }: { readonly target: ControlTarget; readonly baseUrl: string },
 ): ExploredShop {
   const { world } = context;
-  const run = world.freshId().slice(-8);
-  let purchases = 0;
+  const runId = world.freshId().slice(-8);
+  let purchaseCount = 0;
   return {
     world,
     target,
     call: operationsAt(context, target),
     baseUrl,
-    described,
+    described: description,
     timeoutMs: options.commandTimeout ?? COMMAND_TIMEOUT_MS,
     signal,
     newOrderId: (): string => {
-      purchases += 1;
-      return `order-${run}-${purchases}`;
+      purchaseCount += 1;
+      return `order-${runId}-${purchaseCount}`;
     },
   };
 }
 
 async function search(
   context: Context,
-  { options, words, described, only, signal }: Wanted,
+  { options, words, description, onlySchedule, signal }: ExploreRequest,
   benches: Pick<Parameters<typeof exploreAll>[0], "sideBySide" | "kills"> & {
     readonly open: (schedule: Schedule) => Promise<SearchBench>;
   },
 ): Promise<ExplorationResult> {
   const { world, printer } = context;
-  const { orderView, orderViewCommand } = described;
+  const { orderView, orderViewCommand } = description;
   const { open, ...settings } = benches;
-  const progress = progressOf(context);
+  const progress = createProgress(context);
   const exploration = await exploreAll({
     ...settings,
     run: async (schedule) => {
       const run = await runSchedule(open, schedule).catch((error: unknown) => {
-        if (signal.aborted) throw new Refused(interruptedProblem(progress.soFar()));
+        if (signal.aborted) throw new Refused(interruptedProblem(progress.summary()));
         throw error;
       });
-      if (signal.aborted) throw new Refused(interruptedProblem(progress.soFar()));
+      if (signal.aborted) throw new Refused(interruptedProblem(progress.summary()));
       const line = scheduleLine(schedule);
-      progress.ran(run.broken.map(({ invariant }) => `${invariant} by ${line}`));
+      progress.addRun(run.broken.map(({ invariant }) => `${invariant} by ${line}`));
       return run;
     },
     world,
     seed: options.seed ?? world.freshId().slice(-8),
     budgetMs: options.budget,
     depth: options.depth,
-    only,
+    only: onlySchedule,
     hasView: orderView !== undefined || orderViewCommand !== undefined,
     amountField: "amount_minor",
     rerunOf: (schedule) => rerunCommand(context, schedule, words),
@@ -284,21 +284,21 @@ async function recordExploration(
 }
 
 /** Creates a counter of the schedules that ran, which prints the progress at intervals. */
-function progressOf({ world, printer }: Context) {
+function createProgress({ world, printer }: Context) {
   let runCount = 0;
-  let toldAt = world.monotonic();
-  const broke: string[] = [];
+  let printedAt = world.monotonic();
+  const allBrokenNames: string[] = [];
   return {
-    ran: (brokenNames: readonly string[]): void => {
+    addRun: (brokenNames: readonly string[]): void => {
       runCount += 1;
-      broke.push(...brokenNames);
-      if (world.monotonic() - toldAt < PROGRESS_MS) return;
-      toldAt = world.monotonic();
-      printer.talk(`explore: ${runCount} schedules, ${new Set(broke).size} broken so far`);
+      allBrokenNames.push(...brokenNames);
+      if (world.monotonic() - printedAt < PROGRESS_MS) return;
+      printedAt = world.monotonic();
+      printer.talk(`explore: ${runCount} schedules, ${new Set(allBrokenNames).size} broken so far`);
     },
     /** The summary of an interrupted exploration: its findings are neither shrunk nor confirmed. */
-    soFar: (): string => {
-      const brokenRules = broke.length === 0 ? "none" : [...new Set(broke)].join("; ");
+    summary: (): string => {
+      const brokenRules = allBrokenNames.length === 0 ? "none" : [...new Set(allBrokenNames)].join("; ");
       return ` after ${runCount} schedules; broken so far: ${brokenRules}`;
     },
   };

@@ -10,7 +10,7 @@ import { isRecord, parseJson } from "../../core/json.ts";
 import { optionToCopy, quote, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
-import { anotherRun } from "../judge/options.ts";
+import { rerunLine } from "../judge/options.ts";
 
 /** A fault as a file of faults contains it. */
 export function faultJson(fault: ScheduledFault) {
@@ -34,10 +34,13 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
   if (!Array.isArray(json)) throw refuse("must be a JSON array of faults");
   const faults = json.map((row: unknown): ScheduledFault => {
     const kill = KILLS.find((action) => isRecord(row) && row["action"] === action);
-    const read = decodeRequest("addFault", kill === undefined ? row : Object.assign(row as object, STAND_IN));
-    if (!read.ok) throw refuse(`cannot be used: ${read.refusal.message}`);
+    const outcome = decodeRequest(
+      "addFault",
+      kill === undefined ? row : Object.assign(row as object, STAND_IN),
+    );
+    if (!outcome.ok) throw refuse(`cannot be used: ${outcome.refusal.message}`);
     // A fault that the API accepts has the fields of a fault of a schedule.
-    const fault = read.value as ScheduledFault;
+    const fault = outcome.value as ScheduledFault;
     return kill === undefined ? fault : { action: kill, match: fault.match ?? {} };
   });
   return { faults, payer };
@@ -58,5 +61,5 @@ export function rerunCommand(
     ...(payer === "succeeded" ? [] : [`--payer ${payer}`]),
     ...(words.length === 0 ? [] : ["--", ...words.map((word) => quote(word, shell))]),
   ];
-  return anotherRun(world, line.join(" "));
+  return rerunLine(world, line.join(" "));
 }

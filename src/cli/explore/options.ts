@@ -8,7 +8,7 @@ import type { CommonOptions } from "../target/surroundings.ts";
 import { durationText } from "../../core/duration.ts";
 
 /** The options that describe a shop and that `explore` also has. */
-const OF_SHOP = [
+const SHOP_OPTIONS = [
   "serve",
   "orderView",
   "orderViewCommand",
@@ -19,7 +19,7 @@ const OF_SHOP = [
 ] as const;
 
 export type ExploreCommandOptions = CommonOptions &
-  Pick<ShopOptions, (typeof OF_SHOP)[number]> & {
+  Pick<ShopOptions, (typeof SHOP_OPTIONS)[number]> & {
     readonly receiverPath?: string;
     readonly receiver?: string;
     readonly budget?: number;
@@ -38,7 +38,7 @@ const MAX_DEPTH = 4;
 
 export function exploreOptions(): readonly Option[] {
   return [
-    ...shopOptions().filter((option) => OF_SHOP.some((name) => name === option.attributeName())),
+    ...shopOptions().filter((option) => SHOP_OPTIONS.some((name) => name === option.attributeName())),
     valueOption(
       "--receiver-path <path>",
       "with --serve, which is started for each schedule: path at which the shop receives webhooks",

@@ -19,7 +19,7 @@ export function exploreJson(result: ExplorationResult) {
     ),
     not_judged: notJudged,
     advice: advice.map(({ faults, text }) => ({ faults: faults.map(faultJson), text })),
-    table: result.table.map(({ notJudged: open, ...row }) => Object.assign(row, { not_judged: open })),
+    table: result.table.map(({ notJudged: names, ...row }) => Object.assign(row, { not_judged: names })),
     seed,
   };
 }
@@ -44,25 +44,25 @@ export async function exploreText(
     row.broken.join(", ") || null,
     row.notJudged.join(", ") || null,
   ]);
-  const places =
+  const tables =
     rows.length === 0
       ? []
       : [await table(["PLACE", "HELD", "BROKEN", "NOT JUDGED"], rows, { width, wrap: true })];
   const adviceLines = advice.map(({ text }) => wrap(`  ${style.cyan("→")} ${text}`, 4));
   const reasons = [...new Set(notJudged.map(({ reason }) => reason))];
-  const open = reasons.map((reason) => {
+  const openLines = reasons.map((reason) => {
     const names = notJudged.filter((entry) => entry.reason === reason).map(({ invariant }) => invariant);
     return wrap(`  not judged: ${names.join(", ")}: ${reason}`, 4);
   });
   const [first] = notRun;
   // A search that lacks only pairs of faults has a result; a search that lacks single faults has only begun.
-  const isCut = first !== undefined && scheduleSize(first) === 1;
-  const mark = broken.length > 0 ? style.red("✗") : isCut ? style.yellow("!") : style.green("✓");
+  const isUnfinished = first !== undefined && scheduleSize(first) === 1;
+  const mark = broken.length > 0 ? style.red("✗") : isUnfinished ? style.yellow("!") : style.green("✓");
   const causes = broken.length === 1 ? "1 cause" : `${broken.length} causes`;
-  const isOpen = notJudged.some(({ invariant }) => invariant === "booked_once");
-  const summary = `${mark} ${schedules} schedules, ${held} held, ${causes} found (seed ${printable(seed)})${isOpen ? "; booked_once was not judged" : ""}`;
+  const isBookingUnjudged = notJudged.some(({ invariant }) => invariant === "booked_once");
+  const summary = `${mark} ${schedules} schedules, ${held} held, ${causes} found (seed ${printable(seed)})${isBookingUnjudged ? "; booked_once was not judged" : ""}`;
   const lines = first === undefined ? [] : [wrap(`  ${notRunText(notRun.length, scheduleSize(first))}`, 2)];
-  return [...findings, ...places, [...adviceLines, ...open, summary, ...lines].join("\n")].join("\n\n");
+  return [...findings, ...tables, [...adviceLines, ...openLines, summary, ...lines].join("\n")].join("\n\n");
 }
 
 /** The line about schedules that were not run because the budget was used up. */
@@ -80,11 +80,11 @@ export function exploreJunit({ broken, notJudged, schedules, notRun, seed }: Exp
         const text = `${story}\n${rerun}`;
         return { element: "failure", type, message, text } as const;
       });
-    const skippedNames = notJudged
+    const skippedFaults = notJudged
       .filter(({ invariant }) => invariant === name)
       .slice(0, 1)
       .map(({ reason: message }) => ({ element: "skipped", message }) as const);
-    const faults = failures.length > 0 ? failures : skippedNames;
+    const faults = failures.length > 0 ? failures : skippedFaults;
     return { name, faults, output: [english(JUDGED_INVARIANTS[name].rule)] };
   });
   return junitXml({

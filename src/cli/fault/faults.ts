@@ -9,7 +9,7 @@ import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
 import { requestedFaults } from "../../core/fault/terms.ts";
 import { matchText, parametersText, parseProbabilityText } from "../../core/fault/text.ts";
 import { printableLiteral, shortId } from "../../core/text.ts";
-import { runnerFor, storeMoment } from "../calling.ts";
+import { runnerFor, resolveMoment } from "../calling.ts";
 import { typedAgain } from "../hints/again.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import {
@@ -113,7 +113,7 @@ function registerAdd(group: Group): void {
       ),
     ],
     run: runnerFor("addFault", {
-      body: (options, { context, typed }) => requestOf(context, options, typed),
+      body: (options, { context, typedArgument }) => requestOf(context, options, typedArgument),
       nextAfter: {
         not_found: "checkout endpoints list and checkout events list show the ids",
         state_conflict: "checkout faults list shows the faults",
@@ -160,12 +160,12 @@ function matchOptions(): Option[] {
   ];
 }
 
-async function gotAction(text: string): Promise<string> {
+async function unknownActionText(text: string): Promise<string> {
   const { equivalentCommands, didYouMean } = await import("../hints/equivalents.ts");
   const [, status] = /^(?:status=)?([45]\d\d)$/.exec(text) ?? [];
   if (status !== undefined) return `${printableLiteral(text)}${didYouMean([`status --status ${status}`])}`;
-  const closest = closestMatch(text, FAULT_ACTIONS, { maxDistance: MAX_TYPING_ERRORS });
-  const suggestions = equivalentCommands(["faults", "add", text]) ?? closest;
+  const closestAction = closestMatch(text, FAULT_ACTIONS, { maxDistance: MAX_TYPING_ERRORS });
+  const suggestions = equivalentCommands(["faults", "add", text]) ?? closestAction;
   return `${printableLiteral(text)}${didYouMean([suggestions ?? []].flat())}`;
 }
 
@@ -180,7 +180,7 @@ async function requestOf(
     throw refuseUsage(`${text} is a profile, not an action`, `checkout faults add --profile ${text}`);
   if (action === undefined && (text !== undefined || profile === undefined))
     throw refuseUsage(
-      `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : await gotAction(text)}`,
+      `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : await unknownActionText(text)}`,
       text === undefined && status !== undefined
         ? typedAgain(context.world, new Map(), "status")
         : "checkout faults add --help lists the actions and their options",
@@ -195,7 +195,7 @@ async function requestOf(
     profile,
     match: isNarrowed ? match : undefined,
     times,
-    until: until && (await storeMoment(context, until, { into: "future" })),
+    until: until && (await resolveMoment(context, until, { direction: "future" })),
     seed,
     status,
     latencyMs,
@@ -204,8 +204,8 @@ async function requestOf(
   const terms = requestedFaults(request);
   if (!terms.ok) {
     const { message, field = "", withoutField } = terms.refusal;
-    const told = withoutField === undefined ? message : `${FLAGS.get(field) ?? field}: ${withoutField[0]}`;
-    throw refuseUsage(told, "correct it; nothing was added");
+    const reason = withoutField === undefined ? message : `${FLAGS.get(field) ?? field}: ${withoutField[0]}`;
+    throw refuseUsage(reason, "correct it; nothing was added");
   }
   return request;
 }

@@ -17,34 +17,34 @@ const FAULTS_HINT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: 
 
 /** A fault without a seed gets `seed`. `isRandom`: whether a fault applies only to a random share of its matches. */
 export function readFaults({ world }: Context, names: readonly string[], seed: string): RequestedFaults {
-  const read = names.flatMap((name) => {
+  const requests = names.flatMap((name) => {
     const profile = FAULT_PROFILES.find((candidate) => candidate === name);
     return profile === undefined ? faultsIn(world, name) : [{ profile }];
   });
-  const faults = read.map((fault) => Object.assign(fault, { seed: fault.seed ?? seed }));
+  const faults = requests.map((fault) => Object.assign(fault, { seed: fault.seed ?? seed }));
   const terms = faults.flatMap((fault) => termsIn(fault));
-  return { faults, isDrawn: terms.some(({ match }) => match.probability !== null) };
+  return { faults, isRandom: terms.some(({ match }) => match.probability !== null) };
 }
 
-export type RequestedFaults = { readonly faults: FaultRequests; readonly isDrawn: boolean };
+export type RequestedFaults = { readonly faults: FaultRequests; readonly isRandom: boolean };
 
 function faultsIn(world: Context["world"], name: string): FaultRequests {
-  const refuse = (why: string): Refused => refuseUsage(`${printableLiteral(name)} ${why}`, FAULTS_HINT);
+  const refuse = (reason: string): Refused => refuseUsage(`${printableLiteral(name)} ${reason}`, FAULTS_HINT);
   const text = readNamedText(world, name, { maxBytes: LARGEST_FILE_BYTES });
   if (!text.ok) {
     const { isMissing, why } = text.refusal;
     throw refuse(isMissing ? "is neither a fault profile nor a file" : why);
   }
-  const refuseItem = (at: number, { message }: Refusal): Refused =>
-    refuse(`cannot be used: fault ${at + 1}: ${message}`);
+  const refuseItem = (index: number, { message }: Refusal): Refused =>
+    refuse(`cannot be used: fault ${index + 1}: ${message}`);
   const json = parseJson(text.value);
   if (json === undefined) throw refuse("cannot be used: it is not JSON");
-  return [json].flat().map((item, at) => {
-    const read = decodeRequest("addFault", item);
-    if (!read.ok) throw refuseItem(at, read.refusal);
-    const terms = requestedFaults(read.value);
-    if (!terms.ok) throw refuseItem(at, terms.refusal);
-    return read.value;
+  return [json].flat().map((item, index) => {
+    const outcome = decodeRequest("addFault", item);
+    if (!outcome.ok) throw refuseItem(index, outcome.refusal);
+    const terms = requestedFaults(outcome.value);
+    if (!terms.ok) throw refuseItem(index, terms.refusal);
+    return outcome.value;
   });
 }
 

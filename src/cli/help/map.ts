@@ -46,9 +46,9 @@ export async function commandMap(
     program: "checkout",
     version: registry.version,
     summary: programs[0]?.description() ?? "",
-    exit_codes: exitCodes(EXIT_MEANINGS),
-    common_options: commonOptions.map(mappedOption),
-    variables: variables(options),
+    exit_codes: mapExitCodes(EXIT_MEANINGS),
+    common_options: commonOptions.map(mapOption),
+    variables: mapVariables(options),
     topics: Object.entries(TOPIC_SUMMARIES).map(([name, summary]) => ({ name, summary })),
     commands,
   };
@@ -71,17 +71,17 @@ function mapCommand(command: Command, path: readonly string[], rest: readonly st
       variadic: argument.variadic,
       choices: argument.argChoices,
     })),
-    options: command.options.filter((option) => !isCommonOption(option)).map(mappedOption),
+    options: command.options.filter((option) => !isCommonOption(option)).map(mapOption),
     common_options: command.options.flatMap((option) =>
       isCommonOption(option) && option.long ? [option.long] : [],
     ),
-    exit_codes: exitCodes(codes),
+    exit_codes: mapExitCodes(codes),
     examples: [...examples],
     commands: children.map((child) => mapCommand(child, [...path, child.name()], rest.slice(1))),
   };
 }
 
-function mappedOption(option: Option): MappedOption {
+function mapOption(option: Option): MappedOption {
   const variable = environmentVariableOf(option);
   const [, value = null] = /<([^>]+)>/.exec(option.flags) ?? [];
   const [, standard = null] = /\(default: ([^()]*(?:\([^()]*\)[^()]*)*)\)/.exec(option.description) ?? [];
@@ -125,21 +125,21 @@ function typeOf(value: string | null, { argChoices, long }: Option): MappedOptio
   return TYPES.get(value) ?? "text";
 }
 
-function exitCodes(codes: ExitCodes): MappedCommand["exit_codes"] {
+function mapExitCodes(codes: ExitCodes): MappedCommand["exit_codes"] {
   return Object.entries(codes).map(([code, meaning]) => ({
     code: code === "other" ? code : Number(code),
     meaning,
   }));
 }
 
-function variables(options: readonly Option[]): MappedVariable[] {
-  const ofOptions = options.flatMap((option) => {
-    const { variable, name, description } = mappedOption(option);
+function mapVariables(options: readonly Option[]): MappedVariable[] {
+  const optionVariables = options.flatMap((option) => {
+    const { variable, name, description } = mapOption(option);
     return variable === null ? [] : [{ name: variable, option: name, description }];
   });
   const otherVariables = [...OTHER_VARIABLES, ...Object.entries(SYSTEM_VARIABLES)];
   return [
-    ...uniqueBy(ofOptions, ({ name }) => name),
+    ...uniqueBy(optionVariables, ({ name }) => name),
     ...otherVariables.map(([name, description]) => ({ name, option: null, description })),
   ];
 }

@@ -45,7 +45,7 @@ function tableLines([head = "", , ...rows]: readonly string[], width: number): r
   return rows.flatMap((row) => {
     const [firstCell = "", ...otherCells] = cellsOf(row);
     const filledCells = otherCells
-      .map((cell, at) => ({ cell, name: names[at + 1] ?? "" }))
+      .map((cell, index) => ({ cell, name: names[index + 1] ?? "" }))
       .filter(({ cell }) => cell !== "");
     const [onlyCell] = filledCells;
     if (onlyCell !== undefined && otherCells.length === 1)

@@ -9,17 +9,17 @@ const PAGES = {
   idempotency: {
     load: () => import("../../../docs/orders.md?raw"),
     heading: "The Idempotency-Key",
-    more: "checkout idempotency --help",
+    command: "checkout idempotency --help",
   },
-  webhooks: { load: () => import("../../../docs/webhooks.md?raw"), more: "checkout webhooks --help" },
+  webhooks: { load: () => import("../../../docs/webhooks.md?raw"), command: "checkout webhooks --help" },
   clock: {
     load: () => import("../../../docs/faults.md?raw"),
     heading: "Time instead of faults",
-    more: "checkout sandbox clock --help",
+    command: "checkout sandbox clock --help",
   },
-  faults: { load: () => import("../../../docs/faults.md?raw"), more: "checkout faults add --help" },
-  drills: { load: () => import("../../../docs/launch.md?raw"), more: "checkout checklist run --help" },
-  ci: { load: () => import("../../../docs/ci.md?raw"), isLeadOnly: true, more: "checkout exec --help" },
+  faults: { load: () => import("../../../docs/faults.md?raw"), command: "checkout faults add --help" },
+  drills: { load: () => import("../../../docs/launch.md?raw"), command: "checkout checklist run --help" },
+  ci: { load: () => import("../../../docs/ci.md?raw"), isLeadOnly: true, command: "checkout exec --help" },
 } satisfies Readonly<
   Record<
     HelpTopic,
@@ -28,7 +28,7 @@ const PAGES = {
       readonly heading?: string;
       /** Whether only the text before the first heading of level 2 is shown. */
       readonly isLeadOnly?: true;
-      readonly more: string;
+      readonly command: string;
     }
   >
 >;
@@ -44,10 +44,10 @@ export async function printTopic(
   const { default: text } = await page.load();
   const markdown =
     "heading" in page ? sectionOf(text, page.heading) : "isLeadOnly" in page ? leadOf(text) : text;
-  const { more } = page;
+  const { command } = page;
   return printer.result(
-    output("help_topic", { topic, summary: TOPIC_SUMMARIES[topic], markdown, next: more }),
-    () => [formatMarkdown(markdown, printer), "", `→ ${more}`].join("\n"),
+    output("help_topic", { topic, summary: TOPIC_SUMMARIES[topic], markdown, next: command }),
+    () => [formatMarkdown(markdown, printer), "", `→ ${command}`].join("\n"),
   );
 }
 

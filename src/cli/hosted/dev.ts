@@ -53,9 +53,9 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
       await printer.result(output("ready", readyFields), () => readyBanner(context, readyFields));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
-    use: (hosted) => {
-      warnHeldBack(context, hosted);
-      return Promise.race([stopEvent, hosted.ended, hosted.stateLost]);
+    use: (service) => {
+      warnHeldBack(context, service);
+      return Promise.race([stopEvent, service.ended, service.stateLost]);
     },
   });
   const end = unwrap(outcome);

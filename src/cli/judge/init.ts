@@ -12,9 +12,9 @@ import { findNearestConfig } from "../../host/config/find.ts";
 import { loadConfig } from "../../host/config/load.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal, EXIT, refuseUsage, unwrap } from "../problem.ts";
-import { unlessInterrupted, type Questions } from "../prompts.ts";
+import { runUnlessInterrupted, type Questions } from "../prompts.ts";
 import { controlTarget } from "../target/control.ts";
-import { describeSection, trustWritten } from "./section.ts";
+import { describeSection, trustWrittenSection } from "./section.ts";
 import { trialLine, tryShop, type Trial } from "./trials.ts";
 import { output } from "../output/output.ts";
 
@@ -22,20 +22,20 @@ import { output } from "../output/output.ts";
 type Answers = Partial<Record<ShopField | "form", string>>;
 type Question = {
   readonly message: string;
-  readonly suggested?: string;
+  readonly suggestion?: string;
   /** Whether the suggestion is for a view in JSON. */
-  readonly isOfJson?: true;
+  readonly isForJson?: true;
   readonly validate?: (answer: string, world: Context["world"]) => true | string;
   /** Whether the question is asked, after these answers; default: always. */
   readonly isAsked?: (answers: Answers) => boolean;
 };
 
 /** Matches an answer to `create` that is a page instead of a command. */
-const POST = /^POST\s+((?:https?:\/)?\/\S+)$/i;
+const POST_PATTERN = /^POST\s+((?:https?:\/)?\/\S+)$/i;
 /** Matches an answer that is probably a page, but does not begin with POST and an address. */
-const NEARLY_POST = /^(?:(?:post|get|put)\s+)?((?:https?:\/)?\/\S+|\S*:\d+\/\S*)$|^post\s+(\S+)/i;
-const PATTERN = "must be a regular expression";
-const NEEDED = "needed: only your shop can tell whether it treats an order as paid";
+const PROBABLE_PAGE_PATTERN = /^(?:(?:post|get|put)\s+)?((?:https?:\/)?\/\S+|\S*:\d+\/\S*)$|^post\s+(\S+)/i;
+const PATTERN_FAULT = "must be a regular expression";
+const VIEW_FAULT = "needed: only your shop can tell whether it treats an order as paid";
 const isCommand = (answer: string): true | string => {
   const outcome = parseCommandLine(answer);
   return outcome.ok || outcome.refusal.message;
@@ -48,7 +48,7 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   },
   endpoint: {
     message: "URL at which your shop receives webhooks, or its path with a command that serves",
-    suggested: "/hooks",
+    suggestion: "/hooks",
     isAsked: ({ serve = "" }) => serve !== "",
   },
   cookie: {
@@ -63,13 +63,13 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   },
   form: {
     message: "Fields of the form of that page",
-    suggested: "order_id={order_id}",
-    isAsked: ({ create = "" }) => POST.test(create),
+    suggestion: "order_id={order_id}",
+    isAsked: ({ create = "" }) => POST_PATTERN.test(create),
   },
   orderIdOf: {
     message:
       "Pattern with one group that finds the order_id in the answer, if your shop generates its own (empty: it does not)",
-    validate: (answer) => isPattern(answer) || PATTERN,
+    validate: (answer) => isPattern(answer) || PATTERN_FAULT,
     isAsked: ({ create }) => create !== "",
   },
   orderView: {
@@ -77,24 +77,24 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   },
   orderViewCommand: {
     message: "Command that shows the order CHECKOUT_ORDER_ID",
-    validate: (answer) => (answer === "" ? NEEDED : isCommand(answer)),
+    validate: (answer) => (answer === "" ? VIEW_FAULT : isCommand(answer)),
     isAsked: ({ orderView }) => orderView === "",
   },
   paidWhen: {
     message: "Pattern that matches the view of a paid order, and of no other",
-    suggested: '"status": *"paid"',
-    isOfJson: true,
-    validate: (answer) => (answer !== "" && isPattern(answer)) || PATTERN,
+    suggestion: '"status": *"paid"',
+    isForJson: true,
+    validate: (answer) => (answer !== "" && isPattern(answer)) || PATTERN_FAULT,
   },
   bookings: {
     message: "How often it was booked: a JSON field or a pattern with one group (empty: not shown)",
-    suggested: "times",
-    isOfJson: true,
+    suggestion: "times",
+    isForJson: true,
   },
   amount: {
     message: "The booked amount: a JSON field or a pattern with one group (empty: not shown)",
-    suggested: "amount_minor",
-    isOfJson: true,
+    suggestion: "amount_minor",
+    isForJson: true,
   },
   returnUrl: { message: "URL or path of the page that customers return to (empty: none)" },
   restart: {
@@ -104,14 +104,14 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   },
   settle: {
     message: "How late the view may show a payment",
-    suggested: "3s",
+    suggestion: "3s",
     validate: (answer) => isSettle(answer) || "must be a duration from 0s to 60s",
   },
 };
 
 function isCommandOrPage(answer: string, { files }: Context["world"]): true | string {
-  if (POST.test(answer)) return true;
-  const [, address, path = ""] = NEARLY_POST.exec(answer) ?? [];
+  if (POST_PATTERN.test(answer)) return true;
+  const [, address, path = ""] = PROBABLE_PAGE_PATTERN.exec(answer) ?? [];
   const page = address === undefined ? `/${path}` : (completeAddress(address) ?? address);
   if (page === "/" || files.exists(page)) return isCommand(answer);
   return `a page is POST and a URL or a path that begins with /: POST ${page}`;
@@ -129,7 +129,7 @@ export async function runInit(context: Context): Promise<number> {
   // A file with a mistake is refused before the questions.
   unwrap(await loadConfig(world, {}));
   const control = await controlTarget(context);
-  const answers = await unlessInterrupted(
+  const answers = await runUnlessInterrupted(
     world,
     (questions) => askAll(context, questions, control),
     "; nothing was written",
@@ -138,7 +138,7 @@ export async function runInit(context: Context): Promise<number> {
   const path = findNearestConfig(world) ?? join(world.cwd, CONFIG_FILE);
   const oldText = world.files.exists(path) ? (world.files.read(path) ?? "") : "";
   world.files.write(path, withShopSection(oldText, shop));
-  await trustWritten(context);
+  await trustWrittenSection(context);
   await printer.result(output("shop", { file: path, shop: shopRow(shop) }), () =>
     [
       `${printer.style.green("✓")} wrote the section shop of ${printable(path)}`,
@@ -152,29 +152,29 @@ async function askAll(context: Context, questions: Questions, control: ControlTa
   let answers: Answers = {};
   const { world, printer } = context;
   let isJson = true;
-  for (let at = 0; at < FIELDS.length; at += 1) {
-    const field = FIELDS[at] ?? "settle";
-    const { message, suggested, isOfJson, validate = () => true, isAsked = () => true } = QUESTIONS[field];
+  for (let index = 0; index < FIELDS.length; index += 1) {
+    const field = FIELDS[index] ?? "settle";
+    const { message, suggestion, isForJson, validate = () => true, isAsked = () => true } = QUESTIONS[field];
     if (!isAsked(answers)) continue;
     const question = {
       message,
       validate: (answer: string) => validate(answer.trim(), world),
-      ...(suggested === undefined || (isOfJson === true && !isJson) ? {} : { suggested }),
+      ...(suggestion === undefined || (isForJson === true && !isJson) ? {} : { suggestion }),
     };
-    const earlierAnswers = FIELDS.slice(0, at).map((name) => [name, answers[name]] as const);
+    const earlierAnswers = FIELDS.slice(0, index).map((name) => [name, answers[name]] as const);
     // Later answers may depend on a wrong answer, so they are asked for again.
     answers = { ...Object.fromEntries(earlierAnswers), [field]: (await questions.text(question)).trim() };
     const trials = await tryAnswer(context, control, { field, answers });
     for (const trial of trials) printer.talk(trialLine(trial, printer.style));
     isJson = trials.find((trial) => trial.isJson !== undefined)?.isJson ?? isJson;
     const failedTrial = trials.find(({ ok }) => !ok);
-    if (failedTrial !== undefined) at = Math.min(at, FIELDS.indexOf(failedTrial.field)) - 1;
+    if (failedTrial !== undefined) index = Math.min(index, FIELDS.indexOf(failedTrial.field)) - 1;
   }
   return answers;
 }
 
 /** Answers that are tried only together with later answers. */
-const TRIED_LATER: ReadonlySet<keyof Answers> = new Set(["serve", "cookie", "settle"]);
+const FIELDS_TRIED_LATER: ReadonlySet<keyof Answers> = new Set(["serve", "cookie", "settle"]);
 
 /** Tries an answer. Returns the trials of its field, and every failed trial. */
 async function tryAnswer(
@@ -183,12 +183,12 @@ async function tryAnswer(
   { field, answers }: { readonly field: keyof Answers; readonly answers: Answers },
 ): Promise<readonly Trial[]> {
   const { create = "" } = answers;
-  const isPage = POST.test(create);
+  const isPage = POST_PATTERN.test(create);
   const isEmpty = answers[field] === "" && field !== "bookings" && field !== "amount";
-  if (isEmpty || TRIED_LATER.has(field) || (field === "create" && isPage)) return [];
-  const parts = PARTS[field] ?? [field === "form" ? "create" : field];
-  const trialRun = describeSection(context, sectionOf(answers), {}).then((shopDescription) =>
-    tryShop(context, control, { described: shopDescription, isRead: false }),
+  if (isEmpty || FIELDS_TRIED_LATER.has(field) || (field === "create" && isPage)) return [];
+  const parts = TRIALS_OF_FIELD[field] ?? [field === "form" ? "create" : field];
+  const trialRun = describeSection(context, sectionOf(answers), {}).then((description) =>
+    tryShop(context, control, { description, readsOrders: false }),
   );
   const trialResult = await catchRefusal(trialRun);
   if (!trialResult.ok) return [{ field: parts[0] ?? "serve", ok: false, text: trialResult.refusal.message }];
@@ -196,14 +196,14 @@ async function tryAnswer(
 }
 
 /** The trials to show for a field, unless the field has its own trial. */
-const PARTS: Partial<Record<keyof Answers, readonly ShopField[]>> = {
+const TRIALS_OF_FIELD: Partial<Record<keyof Answers, readonly ShopField[]>> = {
   endpoint: ["serve"],
   orderViewCommand: ["orderView"],
 };
 
 /** The section with these answers; empty answers are left out. */
 function sectionOf({ create = "", form = "", cookie = "", settle, ...otherAnswers }: Answers): ShopSection {
-  const [, page] = POST.exec(create) ?? [];
+  const [, page] = POST_PATTERN.exec(create) ?? [];
   const post =
     page === undefined ? create : { post: page, form: Object.fromEntries(new URLSearchParams(form)) };
   return {

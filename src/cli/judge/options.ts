@@ -36,7 +36,7 @@ export type RunOptions = ShopOptions & {
 };
 
 /** Maximum number of checkouts that `--checkout` names. */
-export const MAX_NAMED = 10;
+export const MAX_CHECKOUTS = 10;
 
 export function shopOptions(): readonly Option[] {
   return [
@@ -139,7 +139,7 @@ export function runOptions(budget: string): readonly Option[] {
 export function checkoutOption(): Option {
   return repeatedOption(
     "--checkout <id|order_id>",
-    `unpaid checkout that your shop created, if it has no --create; repeatable, up to ${MAX_NAMED}`,
+    `unpaid checkout that your shop created, if it has no --create; repeatable, up to ${MAX_CHECKOUTS}`,
     accept<string>,
   );
 }
@@ -190,12 +190,12 @@ export function patternOf(text: string | undefined): RegExp | undefined {
 }
 
 /** The options that select the work of a run or of `explore`, or write a file, each with its number of words. */
-const CHOOSING: ReadonlyMap<string, number> = new Map([
+const SELECTING_OPTIONS: ReadonlyMap<string, number> = new Map([
   ...["only", "seed", "budget", "depth", "payer", "write", "junit"].map((name) => [`--${name}`, 2] as const),
   ...["quick", "all"].map((name) => [`--${name}`, 1] as const),
 ]);
 
 /** The typed command line for another run, with `addedOptions` instead of the options that select its work. */
-export function anotherRun(world: Context["world"], addedText: string): string {
-  return typedAgain(world, CHOOSING, addedText);
+export function rerunLine(world: Context["world"], addedOptions: string): string {
+  return typedAgain(world, SELECTING_OPTIONS, addedOptions);
 }

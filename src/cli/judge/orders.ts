@@ -14,14 +14,14 @@ import { createAllInSandbox, newPurchaseRequest } from "../order/sandbox-create.
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { callAt } from "../target/call.ts";
 import { findId } from "../target/ids.ts";
-import { MAX_NAMED, type RunOptions } from "./options.ts";
+import { MAX_CHECKOUTS, type RunOptions } from "./options.ts";
 
 /**
  * The lowest amount of new orders, in minor units. Amounts are random, so that a shop cannot recognise a run, and such
  * that floating-point arithmetic loses a minor unit: 19.99 * 100 is 1998.99.
  */
-const LEAST_MINOR = 100;
-const AMOUNTS = Array.from({ length: 9900 }, (_, at) => LEAST_MINOR + at).filter(
+const MIN_AMOUNT_MINOR = 100;
+const AMOUNTS = Array.from({ length: 9900 }, (_, index) => MIN_AMOUNT_MINOR + index).filter(
   (minor) => Math.trunc((minor / 100) * 100) < minor,
 );
 
@@ -33,60 +33,60 @@ type OrderSource = {
 };
 
 /** The orders of `--checkout`, otherwise new orders, created through v1, of the kinds that endpoints receive. */
-export async function orderSource(
+export async function createOrderSource(
   context: Context,
   options: RunOptions,
   control: ControlTarget,
 ): Promise<OrderSource> {
-  const { checkout: namedCheckout } = options;
-  if (namedCheckout !== undefined) {
-    if (namedCheckout.length > MAX_NAMED)
+  const { checkout: namedCheckouts } = options;
+  if (namedCheckouts !== undefined) {
+    if (namedCheckouts.length > MAX_CHECKOUTS)
       throw refuseUsage(
-        `--checkout can be given at most ${MAX_NAMED} times; got ${namedCheckout.length}`,
-        NAME_FEWER,
+        `--checkout can be given at most ${MAX_CHECKOUTS} times; got ${namedCheckouts.length}`,
+        LEAVE_OUT_HINT,
       );
     const orders: ViewedCheckout[] = [];
-    for (const text of namedCheckout) {
+    for (const text of namedCheckouts) {
       const order = await findNamedOrder(context, text, control);
       if (orders.some(({ id }) => id === order.id))
-        throw refuseUsage(`--checkout: ${printableLiteral(text)} was given twice`, NAME_FEWER);
+        throw refuseUsage(`--checkout: ${printableLiteral(text)} was given twice`, LEAVE_OUT_HINT);
       orders.push(order);
     }
     return { take: () => Promise.resolve(orders.shift()) };
   }
   const terms = await drawTerms(context, control);
   const take: OrderSource["take"] = async (orderId, kind) => {
-    const noun = kind === "order" ? ORDER_LABELS : SESSION_LABELS;
-    const wanted = [{ noun, request: { ...terms, order_id: orderId } }];
-    const [order] = await createAllInSandbox(context, options, { wanted, control, agent: DRILL_AGENT });
+    const labels = kind === "order" ? ORDER_LABELS : SESSION_LABELS;
+    const inputs = [{ kind: labels, request: { ...terms, order_id: orderId } }];
+    const [order] = await createAllInSandbox(context, options, { inputs, control, agent: DRILL_AGENT });
     return order && { id: order.response.data.id, orderId: order.response.data.order_id };
   };
   return { take, kinds: await kindsOf(context, control) };
 }
 
-const NAME_FEWER = "leave it out; nothing was done";
+const LEAVE_OUT_HINT = "leave it out; nothing was done";
 const KINDS = ["order", "checkout_session"] as const;
 
 /** The kinds of checkouts whose events the endpoints receive. */
 async function kindsOf(context: Context, control: ControlTarget): Promise<readonly CheckoutObject[]> {
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
-  const wantedKinds = KINDS.filter((kind) =>
+  const receivedKinds = KINDS.filter((kind) =>
     endpoints.some(({ eventTypes }) => matchesPatterns(eventTypes, `${kind}.succeeded`)),
   );
-  return wantedKinds.length > 0 ? wantedKinds : KINDS;
+  return receivedKinds.length > 0 ? receivedKinds : KINDS;
 }
 
 /** Terms with an active currency and payment method of the store; default terms if it has none. */
 async function drawTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
   const { world } = context;
   const { capabilities } = await callAt(context, control, { name: "storeSummary", body: undefined });
-  const anyName = (kind: string): string | undefined =>
+  const activeName = (kind: string): string | undefined =>
     capabilities.find((capability) => capability.kind === kind && capability.active)?.name;
   const outcome = parseCreateRequest({
     order_id: "order-1",
     amount_minor: AMOUNTS[Math.floor(world.random() * AMOUNTS.length)],
-    currency: anyName("currency"),
-    payment_method: anyName("payment_method"),
+    currency: activeName("currency"),
+    payment_method: activeName("payment_method"),
   });
   return outcome.ok ? outcome.value : newPurchaseRequest(world, { purpose: "order" });
 }
@@ -100,7 +100,7 @@ export async function orderIdsOfShop(
   control: ControlTarget,
   seed: string,
 ): Promise<() => string> {
-  const sampleId = (await merchantOrderId(context, control)) ?? "order-10000001";
+  const sampleId = (await findMerchantOrderId(context, control)) ?? "order-10000001";
   const { checkouts } = await callAt(context, control, { name: "listCheckouts", body: { limit: 1 } });
   const newestId = checkouts[0]?.id ?? "";
   let drawCount = 0;
@@ -112,9 +112,9 @@ export async function orderIdsOfShop(
 }
 
 /** The newest order_id in the request log, otherwise in the store; undefined if there is none. */
-async function merchantOrderId(context: Context, control: ControlTarget): Promise<string | undefined> {
-  const creates = { method: "POST", path: "/v1/", status: "201", by: "merchant", limit: 1 } as const;
-  const { requests } = await callAt(context, control, { name: "listRequests", body: creates });
+async function findMerchantOrderId(context: Context, control: ControlTarget): Promise<string | undefined> {
+  const createsQuery = { method: "POST", path: "/v1/", status: "201", by: "merchant", limit: 1 } as const;
+  const { requests } = await callAt(context, control, { name: "listRequests", body: createsQuery });
   if (requests[0] !== undefined) return requests[0].orderId ?? undefined;
   const { checkouts } = await callAt(context, control, { name: "listCheckouts", body: { limit: 1 } });
   return checkouts[0]?.orderId;

@@ -15,22 +15,22 @@ import type { Context } from "../command.ts";
 import { callAt } from "../target/call.ts";
 import { verdictOf, worstVerdict, type PartRecord } from "./report.ts";
 
-type Recording = {
+type RecordInput = {
   readonly control: ControlTarget;
   readonly parts: ReadonlySet<DrillKind>;
   /** The fields that the description of the shop leaves out. */
-  readonly missing: readonly MissingField[];
+  readonly missingFields: readonly MissingField[];
 };
 
 /** Records a broken plain purchase: no earlier record may keep the shop ready. A broken create counts for its part. */
 export async function recordPlain(
   context: Context,
-  { control, parts, missing }: Recording,
+  { control, parts, missingFields }: RecordInput,
   history: JudgedHistory,
 ): Promise<readonly PartRecord[]> {
   const { verdict } = history;
   if (verdict.state !== "broken") return [];
-  if (OF_CLIENT.has(verdict.invariant) && parts.has("idempotency")) {
+  if (CREATE_RULES.has(verdict.invariant) && parts.has("idempotency")) {
     const steps = [stepOf(history.name, verdict, history.reference)];
     const body = { kind: "idempotency", subject: "", steps } as const;
     const { id } = await callAt(context, control, { name: "recordDrill", body });
@@ -42,25 +42,27 @@ export async function recordPlain(
     endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled"),
   );
   if (subject === "") return [];
-  const steps = stepsOf([history], "duplicates", missing);
+  const steps = stepsOf([history], "duplicates", missingFields);
   const body = { kind: "duplicates", subject, steps } as const;
   const { id } = await callAt(context, control, { name: "recordDrill", body });
   return [{ part: "duplicates", verdict: "failed", drillId: id, steps }];
 }
 
 /** The rules that a create can break. */
-const OF_CLIENT: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order", "client_ends"]);
+const CREATE_RULES: ReadonlySet<JudgedInvariant> = new Set(["one_key", "one_order", "client_ends"]);
 
 /** The steps of a part; notes on missing fields of the description come last. */
 function stepsOf(
   histories: readonly JudgedHistory[],
   part: History["part"],
-  missing: readonly MissingField[],
+  missingFields: readonly MissingField[],
 ): DrillStep[] {
-  const partVerdicts = histories.filter((one) => HISTORY_TITLES[one.name].part === part && !isLeftOut(one));
-  const steps = partVerdicts.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
+  const partHistories = histories.filter(
+    (history) => HISTORY_TITLES[history.name].part === part && !isLeftOut(history),
+  );
+  const steps = partHistories.map(({ name, verdict, reference }) => stepOf(name, verdict, reference));
   if (part !== "duplicates") return steps;
-  return [...steps, ...missing.map((field) => missingStep(field))];
+  return [...steps, ...missingFields.map((field) => missingStep(field))];
 }
 
 function missingStep(field: MissingField): DrillStep {
@@ -77,26 +79,26 @@ function missingStep(field: MissingField): DrillStep {
 
 /**
  * Records the parts that were judged completely; a part with a history that was not judged keeps its last record.
- * `isComplete`: whether the run came to its end. If it did not, only failed parts are recorded.
+ * `isDone`: whether the run came to its end. If it did not, only failed parts are recorded.
  */
 export async function recordParts(
   context: Context,
   {
     control,
     parts,
-    missing,
-    isWhole,
+    missingFields,
+    isDone,
     bench: { leaseId, noted, shop },
-  }: Recording & { readonly isWhole: boolean; readonly bench: Pick<Bench, "leaseId" | "noted" | "shop"> },
+  }: RecordInput & { readonly isDone: boolean; readonly bench: Pick<Bench, "leaseId" | "noted" | "shop"> },
   histories: readonly JudgedHistory[],
 ): Promise<readonly PartRecord[]> {
   const records: PartRecord[] = [];
   for (const part of ["duplicates", "browser_return", "idempotency"] as const) {
     if (!parts.has(part)) continue;
-    const steps = stepsOf(histories, part, missing);
-    const partVerdicts = histories.filter(({ name }) => HISTORY_TITLES[name].part === part);
-    const verdict = partVerdicts.length === 0 ? "unknown" : worstVerdict(partVerdicts.map(verdictOf));
-    const isRecordable = steps.length > 0 && (verdict === "failed" || (isWhole && verdict === "passed"));
+    const steps = stepsOf(histories, part, missingFields);
+    const partHistories = histories.filter(({ name }) => HISTORY_TITLES[name].part === part);
+    const verdict = partHistories.length === 0 ? "unknown" : worstVerdict(partHistories.map(verdictOf));
+    const isRecordable = steps.length > 0 && (verdict === "failed" || (isDone && verdict === "passed"));
     if (!isRecordable) {
       records.push({ part, verdict: "unknown", drillId: null, steps });
       continue;

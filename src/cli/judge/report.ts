@@ -17,10 +17,10 @@ export type RunReport = {
   readonly seed: string;
   readonly budgetMs: number;
   /** The typed command line with other such options: the command that repeats a history. */
-  readonly rerun: (chosen: string) => string;
-  readonly missing: readonly MissingField[];
+  readonly rerunLine: (addedOptions: string) => string;
+  readonly missingFields: readonly MissingField[];
   readonly isInterrupted: boolean;
-  readonly judged: readonly JudgedHistory[];
+  readonly histories: readonly JudgedHistory[];
   /** The parts that were judged, with the steps that were recorded. */
   readonly records: readonly PartRecord[];
 };
@@ -31,13 +31,13 @@ export type PartRecord = {
   readonly drillId: string | null;
   readonly steps: readonly DrillStep[];
   /** The number of forms that were not sent because the budget was used up. */
-  readonly left?: number;
+  readonly leftOutCount?: number;
 };
 
 /** The worst verdict of the histories and of the tried parts. */
-export function verdictOfRun({ judged, records }: RunReport): DrillVerdict {
-  const triedRecords = records.filter(({ steps, left = 0 }) => steps.length + left > 0);
-  return worstVerdict([...judged.map(verdictOf), ...triedRecords.map(({ verdict }) => verdict)]);
+export function verdictOfRun({ histories, records }: RunReport): DrillVerdict {
+  const triedRecords = records.filter(({ steps, leftOutCount = 0 }) => steps.length + leftOutCount > 0);
+  return worstVerdict([...histories.map(verdictOf), ...triedRecords.map(({ verdict }) => verdict)]);
 }
 
 export function verdictOf({ verdict }: JudgedHistory): DrillVerdict {
@@ -51,13 +51,13 @@ export function worstVerdict(verdicts: readonly DrillVerdict[]): DrillVerdict {
 
 export const EXIT_OF_VERDICT = { passed: EXIT.done, failed: EXIT.failed, unknown: EXIT.notReady } as const;
 
-type Judged<State> = JudgedHistory & { readonly verdict: { readonly state: State } };
+type History<State> = JudgedHistory & { readonly verdict: { readonly state: State } };
 
 function historiesIn<State extends JudgedHistory["verdict"]["state"]>(
   histories: readonly JudgedHistory[],
   state: State,
-): readonly Judged<State>[] {
-  return histories.filter((history): history is Judged<State> => history.verdict.state === state);
+): readonly History<State>[] {
+  return histories.filter((history): history is History<State> => history.verdict.state === state);
 }
 
 function titleOf({ name }: JudgedHistory): string {
@@ -66,24 +66,24 @@ function titleOf({ name }: JudgedHistory): string {
 
 /** The result as JSON. A run of one part has the fields of its drill in addition. */
 export function runJson(report: RunReport) {
-  const { seed, judged, records, missing } = report;
-  const parts = records.map(({ left: _left, steps, ...record }) =>
+  const { seed, histories, records, missingFields } = report;
+  const parts = records.map(({ leftOutCount: _left, steps, ...record }) =>
     Object.assign(record, { steps: steps.map(inEnglish) }),
   );
   const [onlyPart, ...tail] = parts;
-  const leftOut = leftOutOf(report);
+  const leftOutPart = leftOutPartOf(report);
   return {
     ok: verdictOfRun(report) === "passed",
     ...(onlyPart !== undefined && tail.length === 0
       ? { verdict: onlyPart.verdict, drill_id: onlyPart.drillId, steps: onlyPart.steps }
       : {}),
     seed,
-    histories: judged.length,
-    held: historiesIn(judged, "held").length,
+    histories: histories.length,
+    held: historiesIn(histories, "held").length,
     ...(report.isInterrupted ? { interrupted: true as const } : {}),
-    ...(leftOut === undefined ? {} : { not_run: leftOut.count, next_budget: leftOut.budget }),
+    ...(leftOutPart === undefined ? {} : { not_run: leftOutPart.count, next_budget: leftOutPart.budget }),
     broken: [
-      ...historiesIn(judged, "broken").map((history) => ({
+      ...historiesIn(histories, "broken").map((history) => ({
         invariant: history.verdict.invariant,
         cause: englishOf(causeOf(history.verdict)),
         places: [titleOf(history)],
@@ -92,16 +92,16 @@ export function runJson(report: RunReport) {
         story: history.story,
         rerun: rerunOf(report, history.name),
       })),
-      ...records.filter(({ part }) => part === "webhook").flatMap(brokenByForms),
+      ...records.filter(({ part }) => part === "webhook").flatMap(findingsOfForms),
     ],
     not_judged: [
-      ...historiesIn(judged, "not_judged").map(({ name, verdict: { reason, field } }) => ({
+      ...historiesIn(histories, "not_judged").map(({ name, verdict: { reason, field } }) => ({
         invariant: null,
         history: name,
         reason: englishOf(reason),
         field,
       })),
-      ...missing.map((field) => ({
+      ...missingFields.map((field) => ({
         invariant: null,
         history: null,
         reason: english(MISSING_FIELDS[field].note),
@@ -120,7 +120,7 @@ export function runJson(report: RunReport) {
 }
 
 /** The wrong answers to forms of webhooks, by their likely cause. */
-function brokenByForms({ steps }: PartRecord) {
+function findingsOfForms({ steps }: PartRecord) {
   const failedSteps = steps.filter(({ passed }) => !passed);
   const mistakes = Map.groupBy(failedSteps, ({ cause }) => englishOf(cause ?? ""));
   return [...mistakes].flatMap(([cause, causeSteps]) => {
@@ -139,40 +139,45 @@ function brokenByForms({ steps }: PartRecord) {
 }
 
 /** Histories and forms that were not run: because of the budget, an interruption, or a shop that refuses events. */
-function leftOutOf({ judged, budgetMs, isInterrupted, records }: RunReport): LeftOut | undefined {
-  const count = judged.filter(isLeftOut).length;
-  const forms = records.reduce((sum, { left = 0 }) => sum + left, 0);
-  if (count + forms === 0) return undefined;
-  const foundTexts = [
-    ...(count > 0 ? [`${count} of ${judged.length} histories`] : []),
-    ...(forms > 0 ? [`${forms} webhooks`] : []),
+function leftOutPartOf({ histories, budgetMs, isInterrupted, records }: RunReport): LeftOutPart | undefined {
+  const count = histories.filter(isLeftOut).length;
+  const formCount = records.reduce((sum, { leftOutCount = 0 }) => sum + leftOutCount, 0);
+  if (count + formCount === 0) return undefined;
+  const countTexts = [
+    ...(count > 0 ? [`${count} of ${histories.length} histories`] : []),
+    ...(formCount > 0 ? [`${formCount} webhooks`] : []),
   ];
-  const notRunText = `${foundTexts.join(" and ")} were not run`;
+  const notRunText = `${countTexts.join(" and ")} were not run`;
   if (isInterrupted) return { count, text: `interrupted: ${notRunText}` };
-  if (judged.some(isStuck))
+  if (histories.some(isStuck))
     return {
       count,
       text: `${notRunText}: since a restart your shop refuses all events, so they would show nothing`,
     };
-  const minutes = Math.ceil((budgetMs * judged.length) / Math.max(1, judged.length - count) / MINUTE_MS);
+  const minutes = Math.ceil(
+    (budgetMs * histories.length) / Math.max(1, histories.length - count) / MINUTE_MS,
+  );
   const budget = `${minutes + 1}m`;
   const text = `stopped after ${durationText(budgetMs)}: ${notRunText}: --budget ${budget}`;
   return { count, budget, text };
 }
 
-type LeftOut = { readonly count: number; readonly budget?: string; readonly text: string };
+type LeftOutPart = { readonly count: number; readonly budget?: string; readonly text: string };
 const MINUTE_MS = 60_000;
 
 /** The command that repeats a history: the whole line of this run. */
-function rerunOf({ seed, rerun }: RunReport, name: JudgedHistory["name"]): string {
-  return rerun(`--only ${name} --seed ${seed}`);
+function rerunOf({ seed, rerunLine }: RunReport, name: JudgedHistory["name"]): string {
+  return rerunLine(`--only ${name} --seed ${seed}`);
 }
 
 /** Findings with one likely mistake: the first with its story and the command that repeats it, the others by name. */
 function mistakeText(
   report: RunReport,
   style: DrillLayout["style"],
-  { cause, found: [first, ...tail] }: { readonly cause: string; readonly found: readonly Judged<"broken">[] },
+  {
+    cause,
+    histories: [first, ...tail],
+  }: { readonly cause: string; readonly histories: readonly History<"broken">[] },
 ): string {
   if (first === undefined) return "";
   const arrow = style.cyan("→");
@@ -186,50 +191,52 @@ function mistakeText(
 }
 
 /** The result for people: each likely mistake with its findings, then the parts. */
-export async function runText(report: RunReport, look: DrillLayout): Promise<string> {
-  const { style, all } = look;
-  const { judged, seed, records, missing } = report;
+export async function runText(report: RunReport, layout: DrillLayout): Promise<string> {
+  const { style, showsAll } = layout;
+  const { histories, seed, records, missingFields } = report;
   const arrow = style.cyan("→");
-  const breaks = historiesIn(judged, "broken");
-  const open = historiesIn(judged, "not_judged");
-  const heldHistories = historiesIn(judged, "held");
+  const breaks = historiesIn(histories, "broken");
+  const gaps = historiesIn(histories, "not_judged");
+  const heldHistories = historiesIn(histories, "held");
   const mistakes = Map.groupBy(breaks, (history) => englishOf(causeOf(history.verdict)));
-  const findings = [...mistakes].map(([cause, list]) => mistakeText(report, style, { cause, found: list }));
-  const unclearTexts = open
+  const findings = [...mistakes].map(([cause, list]) =>
+    mistakeText(report, style, { cause, histories: list }),
+  );
+  const gapTexts = gaps
     .filter((history) => !isLeftOut(history))
     .map((history) => {
       const { field, got, reason } = history.verdict;
       const gotText = field === "orderView" ? ` (${englishOf(got)})` : "";
       return `not judged: ${titleOf(history)}: ${englishOf(reason)}${gotText}`;
     });
-  const leftOut = leftOutOf(report);
-  if (leftOut !== undefined) unclearTexts.push(leftOut.text);
-  const forms = records.filter(({ part }) => part === "webhook").map((record) => formsText(record, look));
+  const leftOutPart = leftOutPartOf(report);
+  if (leftOutPart !== undefined) gapTexts.push(leftOutPart.text);
+  const drills = records.filter(({ part }) => part === "webhook").map((record) => formsText(record, layout));
   const hints = heldHistories.flatMap((entry) =>
     entry.verdict.note === null ? [] : [`${titleOf(entry)}: ${englishOf(entry.verdict.note)}`],
   );
-  const notes = missing.map((field) => english(MISSING_FIELDS[field].note));
-  const mark = breaks.length > 0 ? style.red("✗") : open.length > 0 ? style.bold("?") : style.green("✓");
-  const counts = `${heldHistories.length} held, ${breaks.length} broken, ${open.length} not judged`;
+  const notes = missingFields.map((field) => english(MISSING_FIELDS[field].note));
+  const mark = breaks.length > 0 ? style.red("✗") : gaps.length > 0 ? style.bold("?") : style.green("✓");
+  const counts = `${heldHistories.length} held, ${breaks.length} broken, ${gaps.length} not judged`;
   return [
     ...findings,
-    ...(unclearTexts.length > 0 ? [unclearTexts.map((line) => `${style.bold("?")} ${line}`).join("\n")] : []),
-    ...(await Promise.all(forms)),
+    ...(gapTexts.length > 0 ? [gapTexts.map((line) => `${style.bold("?")} ${line}`).join("\n")] : []),
+    ...(await Promise.all(drills)),
     [
-      ...(all
+      ...(showsAll
         ? heldHistories.map(({ name }) => `  ${style.green("✓")} ${english(stepTitle(HISTORY_TITLES, name))}`)
         : []),
       ...[...hints, ...notes].map((line) => `  ${arrow} ${line}`),
-      `${mark} ${judged.length} histories: ${counts} (seed ${printable(seed)})`,
+      `${mark} ${histories.length} histories: ${counts} (seed ${printable(seed)})`,
       ...(verdictOfRun(report) === "passed" ? [`  ${arrow} checkout checklist`] : []),
     ].join("\n"),
   ].join("\n\n");
 }
 
-async function formsText({ verdict, steps }: PartRecord, look: DrillLayout): Promise<string> {
-  const head = `${verdictMark(verdict, look.style)} forged and genuine webhooks`;
+async function formsText({ verdict, steps }: PartRecord, layout: DrillLayout): Promise<string> {
+  const head = `${verdictMark(verdict, layout.style)} forged and genuine webhooks`;
   const hasNote = steps.some(({ passed, cause }) => passed && cause !== null);
-  return verdict === "passed" && !hasNote && !look.all
+  return verdict === "passed" && !hasNote && !layout.showsAll
     ? `${head}: ${steps.length} steps`
-    : `${head}\n${await drillLines(steps, look)}`;
+    : `${head}\n${await drillLines(steps, layout)}`;
 }

@@ -30,12 +30,12 @@ import { runWithSpinner } from "../request/exchange.ts";
 import {
   checkoutOption,
   clientCommandOption,
-  anotherRun,
+  rerunLine,
   runOptions,
   SHOP_RULES,
   type RunOptions,
 } from "./options.ts";
-import { orderIdsOfShop, orderSource } from "./orders.ts";
+import { orderIdsOfShop, createOrderSource } from "./orders.ts";
 import { recordParts, recordPlain } from "./records.ts";
 import {
   EXIT_OF_VERDICT,
@@ -48,13 +48,13 @@ import {
 } from "./report.ts";
 import { describeShop } from "./section.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
-import { endpointOf, judgeReceivers } from "./webhooks.ts";
+import { findEndpointId, judgeReceivers } from "./webhooks.ts";
 import { output } from "../output/output.ts";
 import { isSame } from "../hints/search.ts";
 
 /** A run's default budget: its bounds in milliseconds, and its ratio to the time until the shop shows a payment. */
 const BUDGET_MS = { least: 180_000, most: 360_000 } as const;
-const BUDGET_OF_PAYMENTS = 240;
+const BUDGET_FACTOR = 240;
 const BUDGET_TEXT = `${durationText(BUDGET_MS.least)}, and up to ${durationText(BUDGET_MS.most)} for a slow shop`;
 /** Response time in milliseconds below which an endpoint gets the forged webhooks before the histories. */
 const QUICK_ANSWER_MS = 100;
@@ -79,7 +79,7 @@ export function registerChecklistRun(group: Group): void {
   registerAction<RunOptions>(
     { ...group, command },
     {
-      ...judging(ALL_PARTS),
+      ...judgeCommandSpec(ALL_PARTS),
       summary:
         "judge your shop: a plain purchase, customers who return, repeated and late events, second attempts, lost answers, forged webhooks",
       examples: [
@@ -94,17 +94,17 @@ export function registerChecklistRun(group: Group): void {
 export function registerChecklistParts(group: Group): void {
   const command = group.command.commands.find((child) => child.name() === "run") ?? group.command;
   for (const { part, ...spec } of PARTS)
-    register<RunOptions>({ ...group, command }, { ...spec, ...judging(new Set([part])) });
+    register<RunOptions>({ ...group, command }, { ...spec, ...judgeCommandSpec(new Set([part])) });
 }
 
 /** The common description of the commands that judge some parts. The part on creates needs no existing checkout. */
-function judging(parts: ReadonlySet<Part>) {
-  const isOfClient = parts !== ALL_PARTS && parts.has("idempotency");
+function judgeCommandSpec(parts: ReadonlySet<Part>) {
+  const isCreatesPart = parts !== ALL_PARTS && parts.has("idempotency");
   return {
     exitCodes: EXIT_CODES,
-    options: [...runOptions(BUDGET_TEXT), isOfClient ? clientCommandOption() : checkoutOption()],
+    options: [...runOptions(BUDGET_TEXT), isCreatesPart ? clientCommandOption() : checkoutOption()],
     ...SHOP_RULES,
-    ...(isOfClient && { conflicts: [...SHOP_RULES.conflicts, ["clientCommand", "create"] as const] }),
+    ...(isCreatesPart && { conflicts: [...SHOP_RULES.conflicts, ["clientCommand", "create"] as const] }),
     run: (context: Context, { clientCommand, ...options }: RunOptions) => {
       const create = clientCommand ?? options.create;
       return runChecked(context, { ...options, ...(create && { create }) }, parts);
@@ -158,19 +158,19 @@ async function refuseHeld(context: Context, control: ControlTarget): Promise<voi
   });
 }
 
-async function refuseHistory(typed: string): Promise<Refused> {
+async function refuseHistory(text: string): Promise<Refused> {
   const { default: leven } = await import("leven");
   const names = Object.keys(HISTORY_TITLES);
-  const isNear = (name: string): boolean => name.includes(typed) || leven(name, typed) <= name.length / 3;
-  const nearNames = names.filter(isNear);
+  const isSimilar = (name: string): boolean => name.includes(text) || leven(name, text) <= name.length / 3;
+  const similarNames = names.filter(isSimilar);
   const part = [...PARTS.map(({ name }) => name), "webhooks"].find((name) =>
-    isSame(name, typed.replaceAll("_", "-")),
+    isSame(name, text.replaceAll("_", "-")),
   );
   if (part !== undefined)
-    return refuseUsage(`--only: ${typed} is a part, not a history`, `checkout checklist run ${part}`);
+    return refuseUsage(`--only: ${text} is a part, not a history`, `checkout checklist run ${part}`);
   return refuseUsage(
-    `--only: there is no history ${typed}`,
-    `${nearNames.length > 0 ? "similar histories" : "histories"}: ${(nearNames.length > 0 ? nearNames : names).join(", ")}`,
+    `--only: there is no history ${text}`,
+    `${similarNames.length > 0 ? "similar histories" : "histories"}: ${(similarNames.length > 0 ? similarNames : names).join(", ")}`,
   );
 }
 
@@ -178,9 +178,9 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
   const unknownName = options.only?.find((name) => !Object.hasOwn(HISTORY_TITLES, name));
   if (unknownName !== undefined) throw await refuseHistory(unknownName);
   const control = await controlTarget(context);
-  const described = await describeShop(context, options);
-  const isRead = parts.size > 1 || !parts.has("idempotency");
-  if (!isRead && described.create === undefined)
+  const description = await describeShop(context, options);
+  const readsOrders = parts.size > 1 || !parts.has("idempotency");
+  if (!readsOrders && description.create === undefined)
     throw refuseUsage(
       "the part on creates needs a command or a page of your shop that creates an order",
       'add --create "node create-order.js"; checkout checklist --item idempotency_replay shows the log',
@@ -190,10 +190,10 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
     ({ signal }) => {
       const timeoutMs = (options.budget ?? BUDGET_MS.most) + KEY_REST_MS;
       const act = async (keyedContext: Context): Promise<RunReport> => {
-        await using shop = await bindShop(keyedContext, { control, described, isRead, signal });
-        const runReport = await runAll(keyedContext, options, { control, described, shop, parts, signal });
+        await using shop = await bindShop(keyedContext, { control, description, readsOrders, signal });
+        const runReport = await runAll(keyedContext, options, { control, description, shop, parts, signal });
         // A served shop ends with this block.
-        if (shop.served !== undefined) await deliverHeld(context, control, signal);
+        if (shop.served !== undefined) await awaitEvents(context, control, signal);
         return runReport;
       };
       return withStoreKey(context, control, { timeoutMs, signal, act });
@@ -201,29 +201,29 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
     "Trying your shop",
   );
   await context.printer.result(output("run", runJson(report)), () =>
-    runText(report, { ...context.printer, all: options.all === true }),
+    runText(report, { ...context.printer, showsAll: options.all === true }),
   );
   return report.isInterrupted ? EXIT.interrupted : EXIT_OF_VERDICT[verdictOfRun(report)];
 }
 
 /** Maximum time to wait until events that the run has held are delivered to a served shop, in milliseconds. */
-const HELD_MS = 5000;
-const LOOK_AGAIN_MS = 200;
+const HELD_EVENTS_WAIT_MS = 5000;
+const CHECK_PAUSE_MS = 200;
 
 /** Waits until a served shop has the held events, so that none is sent to its port after the shop has ended. */
-async function deliverHeld(context: Context, control: ControlTarget, signal: AbortSignal): Promise<void> {
+async function awaitEvents(context: Context, control: ControlTarget, signal: AbortSignal): Promise<void> {
   const list = { name: "listDeliveries", body: { state: "due", limit: 1 } } as const;
   await poll(context.world, () => callAt(context, control, list), {
     isEnough: ({ deliveries }) => deliveries.length === 0,
-    waitMs: HELD_MS,
-    firstPauseMs: LOOK_AGAIN_MS,
+    waitMs: HELD_EVENTS_WAIT_MS,
+    firstPauseMs: CHECK_PAUSE_MS,
     signal,
   });
 }
 
 type Run = {
   readonly control: ControlTarget;
-  readonly described: ShopDescription;
+  readonly description: ShopDescription;
   readonly shop: BoundShop;
   readonly parts: ReadonlySet<Part>;
   readonly signal: AbortSignal;
@@ -231,9 +231,9 @@ type Run = {
 
 async function runAll(context: Context, options: RunOptions, run: Run): Promise<RunReport> {
   const { world, printer } = context;
-  const { control, described, shop, signal } = run;
+  const { control, description, shop, signal } = run;
   const seed = options.seed ?? world.freshId().slice(-8);
-  const source = shop.create === undefined ? await orderSource(context, options, control) : undefined;
+  const source = shop.create === undefined ? await createOrderSource(context, options, control) : undefined;
   await refuseHeld(context, control);
   const { dialect } = await callAt(context, control, { name: "storeSummary", body: undefined });
   const newId = await orderIdsOfShop(context, control, seed);
@@ -245,33 +245,34 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
       ...shop,
       takeOrder: source?.take,
       kinds: source?.kinds,
-      names: (source === undefined ? isTold(shop.create) : source.kinds !== undefined) ? true : undefined,
+      names: (source === undefined ? usesId(shop.create) : source.kinds !== undefined) ? true : undefined,
       commandTimeoutMs: options.commandTimeout,
     },
     newId,
     signal,
     dialect,
   });
-  const started = world.monotonic();
-  const onJudged = announce(context, started);
+  const startedAt = world.monotonic();
+  const onJudged = createJudgedReporter(context, startedAt);
   printer.talk("a plain purchase: create, pay, all events as they are delivered");
   const purchase = purchasePlainly(plainBench, () =>
     printer.talk("? your shop has accepted the payment and does not show it yet; it has up to 60 s"),
   );
-  const plain = await uninterrupted(signal, purchase);
-  const first = await plainHistory(plainBench, plain);
-  if (plain !== undefined) onJudged(first);
+  const plainPurchase = await uninterrupted(signal, purchase);
+  const firstHistory = await plainHistory(plainBench, plainPurchase);
+  if (plainPurchase !== undefined) onJudged(firstHistory);
   const base = {
     seed,
-    budgetMs: options.budget ?? budgetOf(plain?.recording),
-    rerun: (chosenName: string) => anotherRun(world, chosenName),
-    missing: plain === undefined ? [] : missingFields(described, { shop, options, plain }),
+    budgetMs: options.budget ?? budgetOf(plainPurchase?.recording),
+    rerunLine: (addedOptions: string) => rerunLine(world, addedOptions),
+    missingFields:
+      plainPurchase === undefined ? [] : missingFields(description, { shop, options, plainPurchase }),
     isInterrupted: false,
   };
-  if (plain?.verdict.state !== "held") {
-    const isWhole = options.only === undefined;
-    const records = isWhole ? await recordPlain(context, { ...run, ...base }, first) : [];
-    return { ...base, isInterrupted: plain === undefined, judged: [first], records };
+  if (plainPurchase?.verdict.state !== "held") {
+    const isFullRun = options.only === undefined;
+    const records = isFullRun ? await recordPlain(context, { ...run, ...base }, firstHistory) : [];
+    return { ...base, isInterrupted: plainPurchase === undefined, histories: [firstHistory], records };
   }
   const lease = {
     drill: "duplicates",
@@ -280,31 +281,40 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   } as const;
   return underLease(context, control, lease, ({ id: leaseId, storeId }) => {
     const call = operationsAt(context, { ...control, leaseId });
-    const bench: Bench = { ...plainBench, call, recording: plain.recording, leaseId };
-    const until = started + base.budgetMs;
-    return judgeLeased(context, options, { ...run, bench, storeId, plain, first, base, onJudged, until });
+    const bench: Bench = { ...plainBench, call, recording: plainPurchase.recording, leaseId };
+    const deadline = startedAt + base.budgetMs;
+    return judgeLeased(context, options, {
+      ...run,
+      bench,
+      storeId,
+      plainPurchase,
+      firstHistory,
+      base,
+      onJudged,
+      deadline,
+    });
   });
 }
 
 function budgetOf({ slowestMs }: Pick<Bench["recording"], "slowestMs"> = { slowestMs: 0 }): number {
   const { least, most } = BUDGET_MS;
-  return Math.round(Math.min(most, Math.max(least, BUDGET_OF_PAYMENTS * slowestMs)) / 1000) * 1000;
+  return Math.round(Math.min(most, Math.max(least, BUDGET_FACTOR * slowestMs)) / 1000) * 1000;
 }
 
 /** Reports each broken history at once, with the time since the beginning. */
-function announce({ world, printer }: Context, started: number): LeasedRun["onJudged"] {
+function createJudgedReporter({ world, printer }: Context, startedAt: number): LeasedRun["onJudged"] {
   return ({ name, verdict, seen }) => {
     if (verdict.state === "held") return;
     const mark = verdict.state === "broken" ? printer.style.red("✗") : printer.style.bold("?");
     const lookText =
       seen !== undefined && mayBeLate(verdict) ? "; a last look tells whether it is only late" : "";
-    const seconds = Math.round((world.monotonic() - started) / 1000);
+    const seconds = Math.round((world.monotonic() - startedAt) / 1000);
     printer.talk(`${mark} ${english(HISTORY_TITLES[name].title)} (${seconds} s)${lookText}`);
   };
 }
 
 /** Whether a create uses a given order_id. A page without {order_id} creates another order each time. */
-function isTold(create: BoundShop["create"]): boolean {
+function usesId(create: BoundShop["create"]): boolean {
   if (create === undefined || !("url" in create)) return true;
   return [create.url, ...Object.values(create.form)].some((text) => text.includes("{order_id}"));
 }
@@ -312,61 +322,71 @@ function isTold(create: BoundShop["create"]): boolean {
 type LeasedRun = Run & {
   readonly bench: Bench;
   readonly storeId: string;
-  readonly plain: PlainPurchase;
-  readonly first: JudgedHistory;
-  readonly base: Omit<RunReport, "judged" | "records">;
-  readonly onJudged: (judged: JudgedHistory) => void;
+  readonly plainPurchase: PlainPurchase;
+  readonly firstHistory: JudgedHistory;
+  readonly base: Omit<RunReport, "histories" | "records">;
+  readonly onJudged: (history: JudgedHistory) => void;
   /** The time after which nothing new starts, by the monotonic clock. */
-  readonly until: number;
+  readonly deadline: number;
 };
 
 async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
   const { printer } = context;
-  const { plain, parts, base, onJudged, until, signal } = run;
+  const { plainPurchase, parts, base, onJudged, deadline, signal } = run;
   const mayRestart = run.bench.shop.restart !== undefined && parts.has("duplicates");
-  const repetition = mayRestart ? uninterrupted(signal, refusesAgain(run.bench, plain.purchase)) : undefined;
-  const recording = { ...plain.recording, refusesAgain: (await repetition) === true };
+  const repetition = mayRestart
+    ? uninterrupted(signal, refusesAgain(run.bench, plainPurchase.purchase))
+    : undefined;
+  const recording = { ...plainPurchase.recording, refusesAgain: (await repetition) === true };
   const bench = { ...run.bench, recording };
   const names = options.only === undefined ? undefined : new Set(options.only);
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
   const isQuick = options.quick === true;
-  const plan = { parts: historyParts, only: names, isQuick, until, onJudged };
-  const span = durationText(Math.max(1, Math.round(plain.recording.slowestMs)));
+  const plan = { parts: historyParts, only: names, isQuick, until: deadline, onJudged };
+  const span = durationText(Math.max(1, Math.round(plainPurchase.recording.slowestMs)));
   printer.talk(`a payment is shown after ${span}; histories, for at most ${durationText(base.budgetMs)}:`);
   const otherRecords: PartRecord[] = [];
-  const isForged = names === undefined && parts.has("webhook") && plain.recording.isWithoutEvents !== true;
-  const isForgedFirst = plain.recording.answerMs < QUICK_ANSWER_MS;
-  if (isForged && isForgedFirst) otherRecords.push(...(await drillWebhooks(context, run)));
-  const judged = [run.first, ...(await runHistories(bench, plan))];
-  if (isForged && !isForgedFirst && !judged.some(isStuck))
+  const isDrilled =
+    names === undefined && parts.has("webhook") && plainPurchase.recording.isWithoutEvents !== true;
+  const isDrillFirst = plainPurchase.recording.answerMs < QUICK_ANSWER_MS;
+  if (isDrilled && isDrillFirst) otherRecords.push(...(await drillWebhooks(context, run)));
+  const playedHistories = [run.firstHistory, ...(await runHistories(bench, plan))];
+  if (isDrilled && !isDrillFirst && !playedHistories.some(isStuck))
     otherRecords.push(...(await drillWebhooks(context, run)));
-  const isPatient = names === undefined && !isQuick && parts.has("browser_return");
-  const looks = await judgeAgain(bench, judged, isPatient ? Math.min(until, plain.paidAt + LATE_WORK_MS) : 0);
-  for (const [at, entry] of looks.entries()) if (entry.verdict !== judged[at]?.verdict) onJudged(entry);
-  const seen = mergeRuns(looks);
+  const waitsForLateWork = names === undefined && !isQuick && parts.has("browser_return");
+  const finalHistories = await judgeAgain(
+    bench,
+    playedHistories,
+    waitsForLateWork ? Math.min(deadline, plainPurchase.paidAt + LATE_WORK_MS) : 0,
+  );
+  for (const [index, entry] of finalHistories.entries())
+    if (entry.verdict !== playedHistories[index]?.verdict) onJudged(entry);
+  const histories = mergeRuns(finalHistories);
   const isInterrupted = signal.aborted;
   const records =
-    names === undefined ? await recordParts(context, { ...run, ...base, isWhole: !isInterrupted }, seen) : [];
-  return { ...base, isInterrupted, judged: seen, records: [...records, ...otherRecords] };
+    names === undefined
+      ? await recordParts(context, { ...run, ...base, isDone: !isInterrupted }, histories)
+      : [];
+  return { ...base, isInterrupted, histories, records: [...records, ...otherRecords] };
 }
 
 /** Sends the forms to each receiver and records the results; no records if interrupted. */
 async function drillWebhooks(
   context: Context,
-  { control, described, bench, storeId, signal, until }: LeasedRun,
+  { control, description, bench, storeId, signal, deadline }: LeasedRun,
 ): Promise<readonly PartRecord[]> {
   const { printer } = context;
   printer.talk("forged and genuine webhooks");
-  const isWanted = (): boolean => whyOver(bench, { until }) === undefined;
-  const endpointId = await endpointOf(context, control, described);
+  const isWanted = (): boolean => whyOver(bench, { until: deadline }) === undefined;
+  const endpointId = await findEndpointId(context, control, description);
   const receiverRequest = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, isWanted };
   const outcome = await uninterrupted(signal, judgeReceivers(context, control, receiverRequest));
   if (outcome === undefined) return [];
   const verdict = worstVerdict(outcome.map((result) => result.verdict));
   if (verdict === "failed") printer.talk(`${printer.style.red("✗")} forged and genuine webhooks`);
-  const drillId = outcome[0]?.recorded?.id ?? null;
-  const left = outcome.reduce((sum, result) => sum + result.left, 0);
-  return [{ part: "webhook", verdict, drillId, steps: outcome.flatMap(({ steps }) => steps), left }];
+  const drillId = outcome[0]?.record?.id ?? null;
+  const leftOutCount = outcome.reduce((sum, result) => sum + result.leftOutCount, 0);
+  return [{ part: "webhook", verdict, drillId, steps: outcome.flatMap(({ steps }) => steps), leftOutCount }];
 }
 
 /** The missing fields of the description without which something is not judged. */
@@ -375,15 +395,15 @@ function missingFields(
   {
     shop,
     options,
-    plain,
-  }: { readonly shop: BoundShop; readonly options: RunOptions; readonly plain: PlainPurchase },
+    plainPurchase,
+  }: { readonly shop: BoundShop; readonly options: RunOptions; readonly plainPurchase: PlainPurchase },
 ): readonly MissingField[] {
-  const { shown } = plain;
+  const { shown } = plainPurchase;
   const isMissing = {
     bookings: shown !== null && shown.times === null,
     amount: shown !== null && shown.amountMinor === null,
     create: shop.create === undefined,
-    endpoint: plain.recording.isWithoutEvents === true,
+    endpoint: plainPurchase.recording.isWithoutEvents === true,
     restart: shop.view !== undefined && restart === undefined && serve === undefined,
     quick: options.quick === true,
   } satisfies Record<MissingField, boolean>;

@@ -21,9 +21,9 @@ type CommandField = (typeof COMMANDS)[number];
 export async function describeShop(
   context: Context,
   options: ShopOptions,
-  uses: readonly CommandField[] = COMMANDS,
+  usedCommands: readonly CommandField[] = COMMANDS,
 ): Promise<ShopDescription> {
-  return describeSection(context, await readSection(context, options, uses), options);
+  return describeSection(context, await readSection(context, options, usedCommands), options);
 }
 
 /** The fields that are options of the same name. */
@@ -50,7 +50,7 @@ export async function describeSection(
 async function readSection(
   context: Context,
   options: ShopOptions,
-  uses: readonly CommandField[],
+  usedCommands: readonly CommandField[],
 ): Promise<ShopSection> {
   const loadedConfig = unwrap(await loadConfig(context.world, {}));
   const shop = loadedConfig?.config.shop;
@@ -62,7 +62,7 @@ async function readSection(
   for (const [name, line] of lines) checkCommand(loadedConfig.path, name, line);
   // A command that an option replaces does not run, but the confirmation covers all commands of the section.
   const commands = lines.map(([name, line]) => `${snakeCase(name)}: ${line}`);
-  if (lines.some(([name]) => uses.includes(name) && options[name] === undefined))
+  if (lines.some(([name]) => usedCommands.includes(name) && options[name] === undefined))
     await trustSection(context, options, { path: loadedConfig.path, shop, commands });
   return shop;
 }
@@ -87,7 +87,7 @@ async function trustSection(
 ): Promise<void> {
   if (trustConfig === true) return;
   const folder = world.settingsFolder();
-  const trustRecord = folder === undefined ? {} : readTrusted(world, join(folder, TRUST_FILE));
+  const trustRecord = folder === undefined ? {} : readTrustRecord(world, join(folder, TRUST_FILE));
   if (trustRecord[dirname(path)] === sectionSum(shop)) return;
   if (!world.isInteractive())
     throw new Refused({
@@ -103,7 +103,7 @@ async function trustSection(
 }
 
 /** Keeps the confirmation of a section that the person has just written. */
-export async function trustWritten({ world }: Context): Promise<void> {
+export async function trustWrittenSection({ world }: Context): Promise<void> {
   const loadedConfig = unwrap(await loadConfig(world, {}));
   if (loadedConfig?.config.shop !== undefined) keepTrust(world, loadedConfig.path, loadedConfig.config.shop);
 }
@@ -112,16 +112,16 @@ function keepTrust(world: Context["world"], path: string, shop: ShopSection): vo
   const folder = world.settingsFolder();
   if (folder === undefined) return;
   const file = join(folder, TRUST_FILE);
-  const trustedSums = { ...readTrusted(world, file), [dirname(path)]: sectionSum(shop) };
+  const trustedSums = { ...readTrustRecord(world, file), [dirname(path)]: sectionSum(shop) };
   world.files.makeFolder(folder);
   world.files.write(file, `${JSON.stringify(trustedSums, null, 2)}\n`);
 }
 
-function readTrusted(world: Context["world"], file: string): Readonly<Record<string, string>> {
+function readTrustRecord(world: Context["world"], file: string): Readonly<Record<string, string>> {
   if (!world.files.exists(file) || whyUntrusted(world, file, "file") !== undefined) return {};
-  const read = parseJson(world.files.read(file) ?? "");
-  if (!isRecord(read)) return {};
-  const rows = Object.entries(read).filter((row): row is [string, string] => typeof row[1] === "string");
+  const json = parseJson(world.files.read(file) ?? "");
+  if (!isRecord(json)) return {};
+  const rows = Object.entries(json).filter((row): row is [string, string] => typeof row[1] === "string");
   return Object.fromEntries(rows);
 }
 

@@ -25,8 +25,8 @@ export function registerShop(group: Group): void {
     examples: ["checkout shop check", "checkout shop check --trust-config --json"],
     options: shopOptions(),
     run: async (context, options) => {
-      const described = await describeShop(context, options);
-      const trials = await tryShop(context, await controlTarget(context), { described, isRead: true });
+      const description = await describeShop(context, options);
+      const trials = await tryShop(context, await controlTarget(context), { description, readsOrders: true });
       const isOk = trials.every(({ ok }) => ok);
       const rows = trials.map(({ field, ok, text }) => ({ field: snakeCase(field), ok, text }));
       await context.printer.result(output("shop_trials", { ok: isOk, trials: rows }), () =>

@@ -15,9 +15,9 @@ export type BoundShop = JudgedShop & AsyncDisposable;
 
 type Binding = {
   readonly control: ControlTarget;
-  readonly described: ShopDescription;
+  readonly description: ShopDescription;
   /** Whether the run reads orders. If so, a description without a view is refused. */
-  readonly isRead: boolean;
+  readonly readsOrders: boolean;
   /** Whether the endpoint of a served shop is removed again: a trial leaves nothing behind. */
   readonly isTrial?: true;
   readonly signal: AbortSignal;
@@ -25,14 +25,14 @@ type Binding = {
 
 /** Checks the description of a shop, and starts the shop if it is to be served. Refuses an unusable description. */
 export async function bindShop(context: Context, binding: Binding): Promise<BoundShop> {
-  const { control, described, isRead } = binding;
+  const { control, description, readsOrders } = binding;
   const { target, settings } = await connectToSandbox(context, control);
   const access = {
     CHECKOUT_BASE_URL: target.baseUrl,
     CHECKOUT_API_KEY: target.apiKey,
     CHECKOUT_STORE_ID: settings.storeId.value ?? undefined,
   };
-  if (isRead && described.orderView === undefined && described.orderViewCommand === undefined)
+  if (readsOrders && description.orderView === undefined && description.orderViewCommand === undefined)
     throw new Refused({
       exitCode: EXIT.notReady,
       code: "not_judged",
@@ -40,12 +40,12 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
       next: "checkout shop init describes your shop; or add --order-view URL, or --order-view-command CMD, and --paid-when REGEX",
     });
   const servedShop = await serveShop(context, { ...binding, access });
-  const base = servedShop === undefined ? described.endpoint : servedShop.origin;
+  const base = servedShop === undefined ? description.endpoint : servedShop.origin;
   const env = { ...access, ...(servedShop === undefined ? {} : { PORT: String(servedShop.port) }) };
-  const ownShop = shopOf(described, env, (flag, text) => checkAddress(control, { flag, text, base }));
+  const shop = shopOf(description, env, (flag, text) => checkAddress(control, { flag, text, base }));
   return {
-    ...ownShop,
-    kill: ownShop.kill ?? servedShop?.restart,
+    ...shop,
+    kill: shop.kill ?? servedShop?.restart,
     restart: servedShop?.restart ?? restartOf(context, binding),
     served: servedShop,
     [Symbol.asyncDispose]: async () => servedShop?.stop(),
@@ -69,22 +69,22 @@ function checkAddress(
   return url;
 }
 
-type Served = Awaited<ReturnType<typeof startShop>> & { readonly origin: string };
+type ServedShop = Awaited<ReturnType<typeof startShop>> & { readonly origin: string };
 
 /** Starts the shop on the port of its endpoint in the store, otherwise on a free port, and registers the endpoint. */
 async function serveShop(
   context: Context,
   {
     control,
-    described,
+    description,
     access,
     isTrial,
     signal,
   }: Binding & {
     readonly access: Readonly<Record<string, string | undefined>>;
   },
-): Promise<Served | undefined> {
-  const { serve, endpoint = "/hooks" } = described;
+): Promise<ServedShop | undefined> {
+  const { serve, endpoint = "/hooks" } = description;
   if (serve === undefined) return undefined;
   const path = endpoint.startsWith("/") ? endpoint : new URL(endpoint).pathname;
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
@@ -106,7 +106,8 @@ async function serveShop(
     });
     const origin = `http://127.0.0.1:${shop.port}`;
     if (match !== undefined) return { ...shop, origin };
-    if (described.endpoint === undefined && (await hasNoPage(`${origin}${path}`))) return { ...shop, origin };
+    if (description.endpoint === undefined && (await hasNoPage(`${origin}${path}`)))
+      return { ...shop, origin };
     const body = { url: shop.receiverUrl };
     const { id } = await callAt(context, control, { name: "addEndpoint", body });
     const stop = async (): Promise<void> => {
@@ -129,7 +130,7 @@ const NEXT_RESTART = "the command must exit with 0 after it has told the supervi
 /** The restart command must exit. Its child processes end with it, so a supervisor must start the shop. */
 function restartOf(
   { world }: Context,
-  { described: { restart: commandLine }, signal }: Binding,
+  { description: { restart: commandLine }, signal }: Binding,
 ): (() => Promise<void>) | undefined {
   if (commandLine === undefined) return undefined;
   return async () => {

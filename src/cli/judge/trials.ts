@@ -28,13 +28,13 @@ export type Trial = {
   readonly ok: boolean;
   readonly text: string;
   /** Whether the view lacks the field: the trial succeeds, but the field is not judged. */
-  readonly isOpen?: boolean;
+  readonly lacksField?: boolean;
   /** Whether the view is JSON. */
   readonly isJson?: boolean;
 };
 
-export function trialLine({ ok, isOpen, text }: Trial, { bold, green, red }: Style): string {
-  const mark = isOpen === true ? bold("?") : ok ? green("✓") : red("✗");
+export function trialLine({ ok, lacksField, text }: Trial, { bold, green, red }: Style): string {
+  const mark = lacksField === true ? bold("?") : ok ? green("✓") : red("✗");
   return `${mark} ${printable(text)}`;
 }
 
@@ -45,21 +45,21 @@ export function trialLine({ ok, isOpen, text }: Trial, { bold, green, red }: Sty
 export function tryShop(
   context: Context,
   control: ControlTarget,
-  { described, isRead }: { readonly described: ShopDescription; readonly isRead: boolean },
+  { description, readsOrders }: { readonly description: ShopDescription; readonly readsOrders: boolean },
 ): Promise<readonly Trial[]> {
   const { world } = context;
   return runWithSpinner(context, async ({ signal }) => {
-    await using shop = await bindShop(context, { control, described, isRead, isTrial: true, signal });
+    await using shop = await bindShop(context, { control, description, readsOrders, isTrial: true, signal });
     const newId = await orderIdsOfShop(context, control, world.freshId());
     const call = operationsAt(context, control);
     const bench = createBench({ world, target: control, call, shop, newId, signal });
     const purchase = newPurchase(bench.newId());
-    const trials = [...tryServing(described), ...(await tryCreate(bench, purchase))];
+    const trials = [...tryServing(description), ...(await tryCreate(bench, purchase))];
     if (shop.view === undefined || trials.some(({ ok }) => !ok)) return trials;
-    trials.push(...(await tryView(bench, purchase, isRead)));
+    trials.push(...(await tryView(bench, purchase, readsOrders)));
     if (shop.returnUrl !== undefined && purchase.checkouts.length > 0)
       trials.push(await tryReturn(bench, purchase, shop.returnUrl));
-    if (described.restart !== undefined && shop.restart !== undefined)
+    if (description.restart !== undefined && shop.restart !== undefined)
       trials.push(await tryRestart(shop.restart));
     return trials;
   });
@@ -88,32 +88,37 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
 }
 
 /** `readsOrders`: refuses a view that does not show whether an order is paid. */
-async function tryView(bench: Bench, purchase: Purchase, isRead: boolean): Promise<readonly Trial[]> {
+async function tryView(bench: Bench, purchase: Purchase, readsOrders: boolean): Promise<readonly Trial[]> {
   const checkout = viewedCheckout(purchase);
   const { order, got, isMissing, text } = await awaitKnown(bench, purchase);
-  const name = `the view of ${checkout.orderId}`;
+  const view = `the view of ${checkout.orderId}`;
   const isWithoutPattern = order === null && text !== "";
   if (order === null && !isWithoutPattern)
-    return [{ field: "orderView", ok: false, text: `${name} cannot be read: ${englishOf(got)}` }];
+    return [{ field: "orderView", ok: false, text: `${view} cannot be read: ${englishOf(got)}` }];
   if (isMissing && purchase.checkouts.length > 0)
     return [
-      { field: "orderView", ok: false, text: `${name} answers 404 for an order that your shop created` },
+      { field: "orderView", ok: false, text: `${view} answers 404 for an order that your shop created` },
     ];
   const isJson = isRecord(parseJson(text));
   const kind = isJson ? "JSON" : "a page or a text";
-  const read: Trial = { field: "orderView", ok: true, text: `${name} is ${kind}: ${englishOf(got)}`, isJson };
+  const trial: Trial = {
+    field: "orderView",
+    ok: true,
+    text: `${view} is ${kind}: ${englishOf(got)}`,
+    isJson,
+  };
   if (order === null) {
-    const missing = `${name} has no field "paid": paid_when must be a pattern that matches a paid order`;
-    return [read, ...(isRead ? [{ field: "paidWhen", ok: false, text: missing } as const] : [])];
+    const fault = `${view} has no field "paid": paid_when must be a pattern that matches a paid order`;
+    return [trial, ...(readsOrders ? [{ field: "paidWhen", ok: false, text: fault } as const] : [])];
   }
-  const says = order.paid ? "paid, but nobody has paid: correct paid_when" : "unpaid";
+  const shownState = order.paid ? "paid, but nobody has paid: correct paid_when" : "unpaid";
   const fieldTrial = (field: ShopField, value: number | null, noneText: string): Trial =>
     value === null
-      ? { field, ok: true, isOpen: true, text: `${field}: ${noneText}` }
+      ? { field, ok: true, lacksField: true, text: `${field}: ${noneText}` }
       : { field, ok: true, text: `${field}: ${value}` };
   return [
-    read,
-    { field: "paidWhen", ok: !order.paid, text: `${name} shows ${says}` },
+    trial,
+    { field: "paidWhen", ok: !order.paid, text: `${view} shows ${shownState}` },
     fieldTrial("bookings", order.times, "not shown, so a second booking cannot be judged"),
     fieldTrial("amount", order.amountMinor, "not shown, so the booked amount cannot be judged"),
   ];

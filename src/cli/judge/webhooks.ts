@@ -39,8 +39,8 @@ type JudgedReceiver = {
   readonly steps: readonly DrillStep[];
   readonly subject: string;
   /** The number of forms that were not sent because the budget was used up. */
-  readonly left: number;
-  readonly recorded: AnswerOf<"recordDrill"> | undefined;
+  readonly leftOutCount: number;
+  readonly record: AnswerOf<"recordDrill"> | undefined;
 };
 
 /** Timeout of the whole part, in milliseconds: an endpoint may answer each request slowly. */
@@ -87,7 +87,7 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   const control = await controlTarget(context);
   const shop = unwrap(await loadConfig(context.world, {}))?.config.shop ?? {};
   const { orderView = shop.orderView ?? shop.orderViewCommand } = options;
-  const endpointId = options.endpoint ?? (await endpointOf(context, control, shop));
+  const endpointId = options.endpoint ?? (await findEndpointId(context, control, shop));
   const results = await runWithSpinner(context, ({ signal }) => {
     const lease = { drill: "duplicates", timeoutMs: TIMEOUT_MS, signal } as const;
     return underLease(context, control, lease, async ({ id: leaseId, storeId }) => {
@@ -99,20 +99,20 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
     });
   });
   const verdict = worstVerdict(results.map((result) => result.verdict));
-  const look = { ...context.printer, all: options.all === true };
+  const layout = { ...context.printer, showsAll: options.all === true };
   const json = output("webhook_drill", {
     verdict,
     passed: verdict === "passed",
     drills: results.map(drillJson),
   });
   await context.printer.result(json, async () =>
-    (await Promise.all(results.map((result) => report(result, orderView, look)))).join("\n\n"),
+    (await Promise.all(results.map((result) => resultText(result, orderView, layout)))).join("\n\n"),
   );
   return EXIT_OF_VERDICT[verdict];
 }
 
 /** The id of the described endpoint in the store; undefined for all endpoints. */
-export async function endpointOf(
+export async function findEndpointId(
   context: Context,
   control: ControlTarget,
   { endpoint, serve }: Pick<ShopSection, "endpoint" | "serve">,
@@ -182,18 +182,18 @@ async function judgeReceiver(
     },
     receiver,
   );
-  const leftCount = isWanted() ? 0 : sentForms.names.length - sentForms.results.length;
-  const isUnknown = wasOutOfReach(sentForms.results) || leftCount > 0;
+  const leftOutCount = isWanted() ? 0 : sentForms.names.length - sentForms.results.length;
+  const isUnknown = wasOutOfReach(sentForms.results) || leftOutCount > 0;
   // If the receiver is down, only the forms that were sent have results.
   const names = isUnknown ? sentForms.results.map(({ name }) => name) : sentForms.names;
   const steps = drillSteps({ ...sentForms, names }, receiver);
   const subject = webhookSubject({ id: endpointId, url }, secret);
-  const webhookRecord = { receiver: { endpointId, url, checkout, now }, subject, steps, left: leftCount };
+  const webhookRecord = { receiver: { endpointId, url, checkout, now }, subject, steps, leftOutCount };
   // A result without a verdict does not replace the last one with a verdict.
-  if (isUnknown) return { ...webhookRecord, verdict: "unknown", recorded: undefined };
+  if (isUnknown) return { ...webhookRecord, verdict: "unknown", record: undefined };
   const body = { kind: "webhook", subject, steps } as const;
   const outcome = await callAt(context, { ...control, leaseId }, { name: "recordDrill", body });
-  return { ...webhookRecord, verdict: outcome.passed ? "passed" : "failed", recorded: outcome };
+  return { ...webhookRecord, verdict: outcome.passed ? "passed" : "failed", record: outcome };
 }
 
 function refuseWithoutReceiver(endpointId: string | undefined): Refused {
@@ -212,14 +212,14 @@ function refuseWithoutReceiver(endpointId: string | undefined): Refused {
   });
 }
 
-function drillJson({ receiver, verdict, steps, subject, recorded }: JudgedReceiver) {
+function drillJson({ receiver, verdict, steps, subject, record }: JudgedReceiver) {
   const { endpointId, url, checkout, now } = receiver;
   return {
-    id: recorded?.id ?? null,
+    id: record?.id ?? null,
     kind: "webhook" as const,
     subject,
-    passed: recorded?.passed ?? false,
-    at: toIso(recorded?.at ?? now),
+    passed: record?.passed ?? false,
+    at: toIso(record?.at ?? now),
     steps: steps.map(inEnglish),
     verdict,
     endpoint_id: endpointId,
@@ -228,19 +228,19 @@ function drillJson({ receiver, verdict, steps, subject, recorded }: JudgedReceiv
   };
 }
 
-async function report(
+async function resultText(
   { receiver: { url, checkout }, verdict, steps }: JudgedReceiver,
   orderView: string | undefined,
-  look: DrillLayout,
+  layout: DrillLayout,
 ): Promise<string> {
-  const { style } = look;
+  const { style } = layout;
   const failedCount = steps.filter((step) => !step.passed).length;
-  const texts = {
+  const text = {
     passed: "accepts valid webhooks and refuses invalid ones",
     failed: `failed ${failedCount} of ${steps.length} steps`,
     unknown: "could not be reached, so the drill has no result",
   }[verdict];
-  const lines = [`${verdictMark(verdict, style)} ${printable(url)} ${texts}`, await drillLines(steps, look)];
+  const lines = [`${verdictMark(verdict, style)} ${printable(url)} ${text}`, await drillLines(steps, layout)];
   if (verdict !== "unknown") lines.push(`  ${style.cyan("→")} ${orderLine(checkout, orderView)}`);
   return lines.join("\n");
 }

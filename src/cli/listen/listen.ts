@@ -18,7 +18,7 @@ import { makeStateFolder } from "../../host/folder/state-folder.ts";
 import { EVENT_REMEDIES } from "../webhook/wait.ts";
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox, findTarget } from "../target/control.ts";
-import { storeMoment } from "../calling.ts";
+import { resolveMoment } from "../calling.ts";
 import { fileFailure, movedLogWarning } from "../../host/failure.ts";
 import { output } from "../output/output.ts";
 
@@ -48,30 +48,30 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
   using stop = abortOnStop(world);
   const plan = await checkListenOptions(context, options);
   if (options.printSecret === true) return await printSecret(context);
-  const sender = await senderOf(context, options);
-  using seenEvents = openSeen(context, options);
+  const sender = await resolveSender(context, options);
+  using seenEvents = openSeenEventLog(context, options);
   const session = {
     sender,
     plan,
-    seen: seenEvents,
+    seenEvents,
     port: options.port ?? 0,
     exitOnDisconnect: options.exitOnDisconnect === true,
-    keys: world.isInteractive() && options.json !== true && options.secretFile !== STDIN,
+    readsKeys: world.isInteractive() && options.json !== true && options.secretFile !== STDIN,
   };
   return await runSession(context, session, stop);
 }
 
 /** The folder's sandbox; a service if `--secret-file` is given, or with a secret in the environment and no sandbox. */
-async function senderOf(context: Context, options: ListenCommandOptions): Promise<Sender> {
-  if (options.secretFile !== undefined) return serviceOf(context, options);
-  const isSecretGiven = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
+async function resolveSender(context: Context, options: ListenCommandOptions): Promise<Sender> {
+  if (options.secretFile !== undefined) return resolveService(context, options);
+  const isSecretSet = (context.world.env[SECRET_VARIABLE] ?? "") !== "";
   // With a secret in the environment, the user may mean a service, so the command does not wait for a sandbox.
-  const target = isSecretGiven ? await findTarget(context) : await controlTarget(context);
-  if (target === undefined) return serviceOf(context, options);
-  const polls = isStoreToken(target.token);
-  if (polls && options.port !== undefined) throw new Refused(NO_OWN_PORT);
+  const target = isSecretSet ? await findTarget(context) : await controlTarget(context);
+  if (target === undefined) return resolveService(context, options);
+  const isPolling = isStoreToken(target.token);
+  if (isPolling && options.port !== undefined) throw new Refused(OWN_PORT_PROBLEM);
   noteTarget(context, target.origin);
-  if (options.headerNames !== undefined) throw new Refused(OWN_NAMES);
+  if (options.headerNames !== undefined) throw new Refused(HEADER_NAMES_PROBLEM);
   // The store stays the same while the command listens, even if the sandbox gets another address.
   const { storeId } = target;
   const store = storeId === undefined ? {} : { storeId };
@@ -80,40 +80,40 @@ async function senderOf(context: Context, options: ListenCommandOptions): Promis
     const sandbox = catchRefusal(() => findSandbox(context)).value;
     return sandbox && { ...sandbox, ...store };
   };
-  const since = await sinceOf(context, options, target);
-  return { kind: "sandbox", locate, since, polls };
+  const since = await resolveSince(context, options, target);
+  return { kind: "sandbox", locate, since, isPolling };
 }
 
 /** A service that does not offer registration: only its secrets are known. */
-async function serviceOf(context: Context, options: ListenCommandOptions): Promise<Sender> {
+async function resolveService(context: Context, options: ListenCommandOptions): Promise<Sender> {
   const { port, since, exitOnDisconnect } = options;
   const secrets = await requireSigningSecrets(context, options);
   checkSecrets(secrets);
-  if (port === undefined || port === 0) throw new Refused(NO_PORT);
-  if (since !== undefined || exitOnDisconnect === true) throw new Refused(ONLY_SANDBOX);
+  if (port === undefined || port === 0) throw new Refused(MISSING_PORT_PROBLEM);
+  if (since !== undefined || exitOnDisconnect === true) throw new Refused(SANDBOX_ONLY_PROBLEM);
   return { kind: "service", secrets };
 }
 
-const NO_OWN_PORT = usageProblem(
+const OWN_PORT_PROBLEM = usageProblem(
   "--port needs a sandbox that sends to this machine; with the token of a store, the listener fetches the events",
   "leave it out",
 );
-const OWN_NAMES = usageProblem(
+const HEADER_NAMES_PROBLEM = usageProblem(
   "--header-names is only for a service with its own header names; events come from the sandbox here",
   "leave it out; or listen to a service: --secret-file FILE --port 4300",
 );
 
-const NO_PORT = usageProblem(
+const MISSING_PORT_PROBLEM = usageProblem(
   "--port is missing: the service needs a fixed address to send to",
   "choose a port, such as --port 4300, and let the service or a tunnel send to it",
 );
-const ONLY_SANDBOX = usageProblem(
+const SANDBOX_ONLY_PROBLEM = usageProblem(
   "--since and --exit-on-disconnect work only with a sandbox; events come from a service here",
   "leave them out",
 );
 
 /** The first events to receive, in the form that the sandbox accepts; a span counts back from the store's time. */
-async function sinceOf(
+async function resolveSince(
   context: Context,
   { since = "last" }: ListenCommandOptions,
   target: ControlTarget,
@@ -126,11 +126,11 @@ async function sinceOf(
     await callAt(context, target, { name: "showEvent", id: eventId, body: undefined, nextAfter });
     return { eventId };
   }
-  return { at: await storeMoment(context, since, { into: "past", target }) };
+  return { at: await resolveMoment(context, since, { direction: "past", target }) };
 }
 
 /** The seen events, recorded in the folder's journal, or in memory without a folder; closed at the end of the block. */
-function openSeen(
+function openSeenEventLog(
   { world, printer, around }: Context,
   options: ListenCommandOptions,
 ): SeenEvents & Disposable {
@@ -158,15 +158,18 @@ function closeAtEnd(seenEvents: SeenEvents): SeenEvents & Disposable {
 async function printSecret(context: Context): Promise<number> {
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const listener = endpointList.endpoints.find(({ kind }) => kind === "listener");
-  const secret = listener === undefined ? await storeSecret(context) : await secretOf(context, listener.id);
+  const secret =
+    listener === undefined
+      ? await fetchStoreSecret(context)
+      : await fetchListenerSecret(context, listener.id);
   return context.printer.result(output("secret", { signing_secret: secret }), () => secret);
 }
 
-async function storeSecret(context: Context): Promise<string> {
+async function fetchStoreSecret(context: Context): Promise<string> {
   return (await callSandbox(context, { name: "storeAccess", body: undefined })).signingSecret;
 }
 
-async function secretOf(context: Context, id: string): Promise<string> {
+async function fetchListenerSecret(context: Context, id: string): Promise<string> {
   const { inForce } = await callSandbox(context, { name: "showSecret", id, body: undefined });
   return inForce[0] ?? "";
 }

@@ -33,7 +33,7 @@ import { PARTS } from "../../core/refusals/parts.ts";
 import { english } from "../../core/language.ts";
 
 /** The first events to receive: held events, events after a given event, or events since a time. */
-type Since = "last" | EventStart;
+type EventsStart = "last" | EventStart;
 
 export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly forward?: string;
@@ -45,7 +45,7 @@ export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly allowHost?: readonly string[];
   readonly ca?: string;
   readonly insecure?: boolean;
-  readonly since?: Since;
+  readonly since?: EventsStart;
   readonly port?: number;
   readonly exitOnDisconnect?: boolean;
   readonly headerNames?: Pick<Dialect, "headers">;
@@ -135,8 +135,8 @@ export async function checkListenOptions(
   const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };
   const fault = urls.map((url) => targetFault(url, policy, context.world)).find(Boolean);
   if (fault !== undefined) throw new Refused(fault);
-  const tls = await trustOf(context, options);
-  if (tls !== undefined && urls.every((url) => !url.startsWith("https:"))) throw new Refused(NO_TLS_TARGET);
+  const tls = await resolveTrust(context, options);
+  if (tls !== undefined && urls.every((url) => !url.startsWith("https:"))) throw new Refused(TLS_PROBLEM);
   return {
     eventTypes: options.events ?? [ALL_EVENTS],
     routes,
@@ -156,15 +156,15 @@ const NO_PORT = -1;
 function targetFault(url: string, policy: TargetPolicy, world: World): Problem | undefined {
   const host = URL.canParse(url) ? new URL(url).hostname : "";
   const targetPolicy = { ...policy, ownPort: NO_PORT };
-  const anywhere = parseTarget(url, { ...targetPolicy, allowedHosts: [...policy.allowedHosts, host] });
-  if (!anywhere.ok)
-    return usageProblem(anywhere.refusal.message, "give an address such as http://localhost:3000/hooks");
+  const syntaxOutcome = parseTarget(url, { ...targetPolicy, allowedHosts: [...policy.allowedHosts, host] });
+  if (!syntaxOutcome.ok)
+    return usageProblem(syntaxOutcome.refusal.message, "give an address such as http://localhost:3000/hooks");
   if (!parseTarget(url, targetPolicy).ok) {
     const message = "events are forwarded only to this machine: localhost, 127.0.0.1 or [::1]";
-    const added = `--allow-target ${quote(host)}`;
+    const addedOption = `--allow-target ${quote(host)}`;
     // The value of a header may be a secret.
     const isSecret = world.argv.some((word) => /^(-H|--header)/.test(word));
-    const next = `allow that host as well: ${isSecret ? `add ${added}` : typedAgain(world, new Map(), added)}`;
+    const next = `allow that host as well: ${isSecret ? `add ${addedOption}` : typedAgain(world, new Map(), addedOption)}`;
     return usageProblem(`${message}; got ${printableLiteral(host)}`, next);
   }
   if (parseTarget(url, policy).ok) return undefined;
@@ -174,9 +174,9 @@ function targetFault(url: string, policy: TargetPolicy, world: World): Problem |
   );
 }
 
-const NO_TLS_TARGET = usageProblem("--ca and --insecure need an https target", "leave them out");
+const TLS_PROBLEM = usageProblem("--ca and --insecure need an https target", "leave them out");
 
-async function trustOf(
+async function resolveTrust(
   { world, printer }: Context,
   { ca, insecure }: ListenCommandOptions,
 ): Promise<TlsTrust | undefined> {
@@ -194,7 +194,7 @@ function parseType(text: string): string {
   return text;
 }
 
-function parseSince(text: string): Since {
+function parseSince(text: string): EventsStart {
   const since = text === "last" ? text : parseEventStart(text);
   if (since === undefined)
     throw invalidOption(`last, the id of an event, ${english(PARTS.span_or_moment)}`, text);

@@ -16,8 +16,8 @@ import { fieldLines, type Field, type Printer, type Style } from "../printer.ts"
 /** Length of the longest order event type. Session event types are longer; the column widens at the first one. */
 const TYPE_WIDTH = "order.succeeded".length;
 /** Maximum length of a shown text, because the texts of unverified requests can be long. */
-const MAX_TEXT = 64;
-const MAX_SHOWN_BODY = 16 * 1024;
+const MAX_TEXT_LENGTH = 64;
+const MAX_BODY_LENGTH = 16 * 1024;
 const SHOWN_SIGNATURE_DIGITS = 8;
 
 type ListenReady = {
@@ -25,15 +25,15 @@ type ListenReady = {
   readonly port: number;
   readonly paths: readonly string[];
   readonly plan: ListenPlan;
-  readonly keys: boolean;
+  readonly readsKeys: boolean;
   readonly pid: number;
   /** The sandbox; null if the events come from a service without registration. */
   readonly origin: string | null;
   readonly endpointId: string | null;
-  readonly replayed: number;
+  readonly replayedCount: number;
 };
 
-export function readyJson({ url, plan, pid, origin, endpointId, replayed }: ListenReady) {
+export function readyJson({ url, plan, pid, origin, endpointId, replayedCount }: ListenReady) {
   return {
     event: "ready" as const,
     url,
@@ -42,14 +42,14 @@ export function readyJson({ url, plan, pid, origin, endpointId, replayed }: List
     event_types: plan.eventTypes,
     forward: plan.forward ?? null,
     routes: plan.routes.map(({ pattern: type, url: target }) => ({ type, url: target })),
-    replayed,
+    replayed: replayedCount,
     pid,
     version: VERSION,
   };
 }
 
 export function readyText(readyFields: ListenReady, style: Style): string {
-  const { port, paths, plan, keys, origin, replayed } = readyFields;
+  const { port, paths, plan, readsKeys, origin, replayedCount } = readyFields;
   const { routes, forward } = plan;
   const eventsText = routes.length === 0 ? "events" : "other events";
   const fallback =
@@ -65,8 +65,8 @@ export function readyText(readyFields: ListenReady, style: Style): string {
     ...(plan.eventTypes.includes(ALL_EVENTS) ? [] : [["Only", plan.eventTypes.join(", ")] as const]),
     ...routes.map(({ pattern, url }) => ["Forwards", `${pattern} → ${url}`] as const),
     ["Forwards", `${eventsText} → ${fallback}`],
-    ...(replayed === 0 ? [] : [["Replays", `${replayed} events first`] as const]),
-    ...(keys ? [["Keys", "r replays the last event, d shows its details, q quits"] as const] : []),
+    ...(replayedCount === 0 ? [] : [["Replays", `${replayedCount} events first`] as const]),
+    ...(readsKeys ? [["Keys", "r replays the last event, d shows its details, q quits"] as const] : []),
   ];
   const title = `${style.green("●")} ${style.bold("checkout listen")} ${VERSION} is ready (pid ${readyFields.pid}). Ctrl-C stops it.`;
   return [title, "", fieldLines(fields), ""].join("\n");
@@ -131,8 +131,8 @@ const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
  * line: why the delivery is not verified, or its fault. The order_id identifies the order; `d` and `--json` show all
  * ids.
  */
-export function handledDeliveryLine(delivery: HandledDelivery, look: LineStyle): string {
-  const { style, typeWidth, wrap } = look;
+export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineStyle): string {
+  const { style, typeWidth, wrap } = lineStyle;
   const { at, storeAt, claims, verified, fault, injected, result } = delivery;
   const type = displayOrDash(claims.type).padEnd(typeWidth);
   const verdict = verified ? style.green("✓ verified") : style.red("✗ not verified");
@@ -145,7 +145,7 @@ export function handledDeliveryLine(delivery: HandledDelivery, look: LineStyle):
     verdict,
   ];
   const realTime = storeAt === null ? [] : [style.dim(`real time ${timeOfDay(at)}`)];
-  const deliveryLine = [...parts, ...resultParts(delivery, look), ...realTime].join("  ");
+  const deliveryLine = [...parts, ...resultParts(delivery, lineStyle), ...realTime].join("  ");
   const line = wrap(deliveryLine, "00:00:00Z  ".length);
   const causes =
     result.kind === "not_verified"
@@ -176,32 +176,32 @@ function attemptResultOf(result: ListenerResult): CauseMaterial | undefined {
 }
 
 function targetCauses(result: ListenerResult, style: Style): readonly string[] {
-  const end = attemptResultOf(result);
-  if (end === undefined) return [];
-  const cause = causeText(end, english);
-  const option = CERTIFICATE_OPTIONS.get(likelyCause(end)?.code ?? "");
+  const attemptResult = attemptResultOf(result);
+  if (attemptResult === undefined) return [];
+  const cause = causeText(attemptResult, english);
+  const option = CERTIFICATE_OPTIONS.get(likelyCause(attemptResult)?.code ?? "");
   if (cause === undefined) return [];
   return [`  ${style.cyan("→")} ${cause}${option === undefined ? "" : `; ${option}`}`];
 }
 
-const INSECURE = "checkout listen --insecure verifies no certificate";
+const INSECURE_HINT = "checkout listen --insecure verifies no certificate";
 const CERTIFICATE_OPTIONS: ReadonlyMap<string, string> = new Map([
   [
     "tls_untrusted",
     "checkout listen --ca FILE trusts the CA of that file, and --insecure verifies no certificate",
   ],
-  ["tls_wrong_name", INSECURE],
-  ["tls_expired", INSECURE],
-  ["tls_not_yet_valid", INSECURE],
+  ["tls_wrong_name", INSECURE_HINT],
+  ["tls_expired", INSECURE_HINT],
+  ["tls_not_yet_valid", INSECURE_HINT],
 ]);
 
 function resultParts({ result, milliseconds, next }: HandledDelivery, { style, plan }: LineStyle): string[] {
   const urlText = (url: string): string => (plan.routes.length === 0 ? "" : ` ${printable(url)}`);
   const span = style.dim(`${milliseconds} ms`);
-  const wait = next === undefined ? [] : [style.red(nextText(next))];
+  const nextAttemptParts = next === undefined ? [] : [style.red(nextText(next))];
   switch (result.kind) {
     case "not_verified":
-      return [style.red("not forwarded"), ...wait];
+      return [style.red("not forwarded"), ...nextAttemptParts];
     case "duplicate":
       return [style.dim("duplicate, not forwarded")];
     case "not_wanted":
@@ -209,11 +209,15 @@ function resultParts({ result, milliseconds, next }: HandledDelivery, { style, p
     case "no_target":
       return [style.dim("no target")];
     case "unanswered":
-      return [style.red(`✗ no answer${urlText(result.url)} (${printable(result.message)})`), span, ...wait];
+      return [
+        style.red(`✗ no answer${urlText(result.url)} (${printable(result.message)})`),
+        span,
+        ...nextAttemptParts,
+      ];
     case "answered": {
       const colour = result.status < 300 ? style.green : style.red;
       const replay = result.again ? [style.dim("replay")] : [];
-      return [`${colour(`→ ${result.status}`)}${urlText(result.url)}`, span, ...replay, ...wait];
+      return [`${colour(`→ ${result.status}`)}${urlText(result.url)}`, span, ...replay, ...nextAttemptParts];
     }
   }
 }
@@ -238,7 +242,7 @@ export function detailLines({ request, result, answered }: HandledDelivery): str
   );
   const body = prettyBody(request.body).map((line) => `> ${line}`);
   const rawAnswer = result.kind === "answered" ? result.answer : "";
-  const answer = cutText(rawAnswer.replace(/\r?\n$/, ""), MAX_SHOWN_BODY)
+  const answer = cutText(rawAnswer.replace(/\r?\n$/, ""), MAX_BODY_LENGTH)
     .split("\n")
     .map((line) => `< ${line}`);
   return [...headers, ">", ...body, `< ${answered}`, ...(rawAnswer === "" ? [] : answer)]
@@ -258,7 +262,7 @@ function displayHeader(value: string): string {
 function prettyBody(body: Uint8Array): string[] {
   const outcome = parseStrictJson(body);
   const text = outcome.ok ? JSON.stringify(outcome.value, null, 2) : Buffer.from(body).toString("utf8");
-  return cutText(text, MAX_SHOWN_BODY).split("\n");
+  return cutText(text, MAX_BODY_LENGTH).split("\n");
 }
 
 /** The time of day in UTC, such as `09:30:00Z`. */
@@ -267,9 +271,9 @@ export function timeOfDay(at: number): string {
 }
 
 function displayOrDash(text: string | null): string {
-  return text === null ? "–" : printable(displayText(cutText(text, MAX_TEXT)));
+  return text === null ? "–" : printable(displayText(cutText(text, MAX_TEXT_LENGTH)));
 }
 
 function cutOrNull(text: string | null): string | null {
-  return text === null ? null : cutText(text, MAX_TEXT);
+  return text === null ? null : cutText(text, MAX_TEXT_LENGTH);
 }

@@ -43,17 +43,17 @@ export type Sender =
       readonly locate: () => ControlTarget | undefined;
       readonly since: RequestOf<"registerListener">["since"];
       /** Whether the listener fetches its deliveries, because the sandbox may not be able to connect to it. */
-      readonly polls: boolean;
+      readonly isPolling: boolean;
     }
   | { readonly kind: "service"; readonly secrets: readonly string[] };
 
 type SessionOptions = {
   readonly sender: Sender;
   readonly plan: ListenPlan;
-  readonly seen: SeenEvents;
+  readonly seenEvents: SeenEvents;
   readonly port: number;
   readonly exitOnDisconnect: boolean;
-  readonly keys: boolean;
+  readonly readsKeys: boolean;
 };
 
 /** The listening server of a session, once its port is taken, or the poller that fetches its deliveries. */
@@ -63,24 +63,24 @@ type Session = {
   readonly url: string;
   readonly port: number;
   readonly webhooks: WebhookListener;
-  readonly link: ListenerRegistration | undefined;
-  readonly last: () => HandledDelivery | undefined;
+  readonly registration: ListenerRegistration | undefined;
+  readonly lastDelivery: () => HandledDelivery | undefined;
 };
 
 /** Interval of checks, in milliseconds. The sandbox holds each check while nothing changes. */
-const CHECK_MS = 1000;
+const CHECK_INTERVAL_MS = 1000;
 /** Maximum duration of a stop, in milliseconds; deliveries in flight get slightly less. */
-const STOP_MS = 1000;
+const STOP_TIMEOUT_MS = 1000;
 const DRAIN_MS = 800;
 /** Maximum size of a body in bytes: events are larger than requests, and each connection holds one body in memory. */
-const BODY_BYTES = 1024 * 1024;
-const CONNECTIONS = 64;
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_CONNECTIONS = 64;
 /** Maximum length of the shown reason why a request is not a delivery, in characters. */
 const MAX_REASON_LENGTH = 200;
 /** Length of the id in a polled address, in characters: enough to tell a store's listeners apart. */
 const POLLED_NAME_LENGTH = 8;
 /** Additional idle time of a connection beyond the target's timeout, in milliseconds. */
-const SILENCE_MS = 30_000;
+const EXTRA_IDLE_MS = 30_000;
 
 /** Listens until `stop` is aborted, another listener takes over, or the loss of the sandbox ends the session. */
 export async function runSession(
@@ -101,53 +101,54 @@ const STOP_TEXTS = {
 /** Listens until the stop; refuses if listening ends otherwise. Both ends release the registration and the port. */
 async function listenUntil(context: Context, options: SessionOptions, stop: AbortController): Promise<void> {
   await using session = await open(context, options);
-  const unlessStopped = createInterruption(stop.signal);
-  await unlessStopped(start(context, options, session));
+  const raceWithStop = createInterruption(stop.signal);
+  await raceWithStop(start(context, options, session));
   using keys = createKeyReader(context.world, keyHandler(context, session, stop));
-  if (options.keys) keys.read();
-  await watch(context, { ...options, session, unlessStopped });
+  if (options.readsKeys) keys.read();
+  await watch(context, { ...options, session, raceWithStop });
 }
 
 async function open(context: Context, options: SessionOptions): Promise<Session & AsyncDisposable> {
   const { world } = context;
   const { plan, sender, port } = options;
-  const closedAtEnd = (session: Session) => ({
+  const closeAtEnd = (session: Session) => ({
     ...session,
-    [Symbol.asyncDispose]: () => waitWithin(world, STOP_MS, finish(session)),
+    [Symbol.asyncDispose]: () => waitWithin(world, STOP_TIMEOUT_MS, finish(session)),
   });
-  if (sender.kind === "sandbox" && sender.polls) {
+  if (sender.kind === "sandbox" && sender.isPolling) {
     const url = polledAddress(world.freshId().slice(0, POLLED_NAME_LENGTH));
     const receiver = receive(context, options, { url, port: 0 });
-    const { link, webhooks } = receiver;
-    if (link === undefined) throw new Error("a listener of a sandbox is registered there");
-    return closedAtEnd({ ...receiver, listener: pollDeliveries(world, link, webhooks.service) });
+    const { registration, webhooks } = receiver;
+    if (registration === undefined) throw new Error("a listener of a sandbox is registered there");
+    return closeAtEnd({ ...receiver, listener: pollDeliveries(world, registration, webhooks.service) });
   }
-  let madeSession: Omit<Session, "listener"> | undefined;
+  let createdSession: Omit<Session, "listener"> | undefined;
   const makeService = (takenPort: number) => {
-    madeSession = receive(context, options, { url: `${localOrigin(takenPort)}/`, port: takenPort });
-    return madeSession.webhooks.service;
+    createdSession = receive(context, options, { url: `${localOrigin(takenPort)}/`, port: takenPort });
+    return createdSession.webhooks.service;
   };
-  const silenceMs = plan.timeoutMs + SILENCE_MS;
-  const limits = { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs };
+  const silenceMs = plan.timeoutMs + EXTRA_IDLE_MS;
+  const limits = { bodyBytes: MAX_BODY_BYTES, connections: MAX_CONNECTIONS, silenceMs };
   const listening = await world.listen(makeService, { port, limits });
   if (!listening.ok) throw new Refused(problemOf(portFailure(world, port, listening.refusal)));
-  if (madeSession === undefined) throw new Error("a listener makes its service");
-  return closedAtEnd({ ...madeSession, listener: listening.value });
+  if (createdSession === undefined) throw new Error("a listener makes its service");
+  return closeAtEnd({ ...createdSession, listener: listening.value });
 }
 
 /** Handles the deliveries of a session, however they arrive. */
 function receive(
   context: Context,
-  { plan, sender, seen }: SessionOptions,
+  { plan, sender, seenEvents }: SessionOptions,
   { url, port }: Pick<Session, "url" | "port">,
 ): Omit<Session, "listener"> {
   const { world, printer } = context;
-  const link = sender.kind === "sandbox" ? createRegistration(world, { ...sender, ...plan, url }) : undefined;
+  const registration =
+    sender.kind === "sandbox" ? createRegistration(world, { ...sender, ...plan, url }) : undefined;
   let shownDelivery: HandledDelivery | undefined;
   let typeWidth = typeWidthOf(printer);
   const webhooks = createWebhookListener(world, {
-    source: hideSecrets(context, link ?? createFixedSource(sender, plan)),
-    seen,
+    source: hideSecrets(context, registration ?? createFixedSource(sender, plan)),
+    seen: seenEvents,
     plan,
     forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
     hosts: allowedHosts(port, { flag: "--allow-host", added: plan.ownHosts }),
@@ -155,20 +156,22 @@ function receive(
     onHandled: (delivery) => {
       shownDelivery = delivery;
       typeWidth = typeWidthAfter(delivery, typeWidth);
-      const look = { style: printer.style, wrap: printer.wrap, plan, typeWidth };
-      printer.line(output("listen", deliveryJson(delivery)), () => handledDeliveryLine(delivery, look));
+      const lineStyle = { style: printer.style, wrap: printer.wrap, plan, typeWidth };
+      printer.line(output("listen", deliveryJson(delivery)), () => handledDeliveryLine(delivery, lineStyle));
     },
-    onStray: (why) =>
-      void momentOf(context, link).then(({ at: moment, real }) =>
+    onStray: (reason) =>
+      void momentOf(context, registration).then(({ at: moment, realTimeTexts }) =>
         printer.talk(
-          [timeOfDay(moment), `not a delivery: ${printable(cutText(why, MAX_REASON_LENGTH))}`, ...real].join(
-            "  ",
-          ),
+          [
+            timeOfDay(moment),
+            `not a delivery: ${printable(cutText(reason, MAX_REASON_LENGTH))}`,
+            ...realTimeTexts,
+          ].join("  "),
         ),
       ),
     report: (error) => printer.trace(printable(`checkout listen: ${messageOf(error)}`)),
   });
-  return { url, port, link, webhooks, last: () => shownDelivery };
+  return { url, port, registration, webhooks, lastDelivery: () => shownDelivery };
 }
 
 /** Deliveries are accepted at the root and at the target's path, so that a tunnel's address can have either path. */
@@ -201,35 +204,36 @@ function hideSecrets({ printer }: Context, source: DeliverySource): DeliverySour
 /** Registers the listener if the sender supports registration, and reports that it is ready. */
 async function start(
   { world, printer }: Context,
-  { sender, plan, keys }: SessionOptions,
-  { link, url, port }: Session,
+  { sender, plan, readsKeys }: SessionOptions,
+  { registration, url, port }: Session,
 ): Promise<void> {
-  const at = sender.kind === "sandbox" ? sender : undefined;
-  const registration = at && link ? answered(await link.register(at.since)) : undefined;
-  for (const secret of registration?.signingSecrets ?? []) printer.hide(secret);
+  const sandboxSender = sender.kind === "sandbox" ? sender : undefined;
+  const answer =
+    sandboxSender && registration ? answered(await registration.register(sandboxSender.since)) : undefined;
+  for (const secret of answer?.signingSecrets ?? []) printer.hide(secret);
   const readyFields = {
     url,
     port,
     paths: pathsOf(plan),
     plan,
-    keys,
+    readsKeys,
     pid: world.pid,
-    origin: at?.locate()?.origin ?? null,
-    endpointId: registration?.id ?? null,
-    replayed: registration?.replayed ?? 0,
+    origin: sandboxSender?.locate()?.origin ?? null,
+    endpointId: answer?.id ?? null,
+    replayedCount: answer?.replayed ?? 0,
   };
   await printer.result(output("listen", readyJson(readyFields)), () => readyText(readyFields, printer.style));
 }
 
-type Watch = SessionOptions & { readonly session: Session; readonly unlessStopped: Interruption };
+type Watch = SessionOptions & { readonly session: Session; readonly raceWithStop: Interruption };
 
 async function watch(context: Context, options: Watch): Promise<void> {
-  const { session, unlessStopped } = options;
+  const { session, raceWithStop } = options;
   for (;;) {
-    const pause = new Promise<void>((resolve) => context.world.after(CHECK_MS, resolve));
-    if ((await unlessStopped(pause)) === "stopped") return;
-    if (session.link === undefined) continue;
-    const change = await unlessStopped(session.link.check());
+    const pause = new Promise<void>((resolve) => context.world.after(CHECK_INTERVAL_MS, resolve));
+    if ((await raceWithStop(pause)) === "stopped") return;
+    if (session.registration === undefined) continue;
+    const change = await raceWithStop(session.registration.check());
     if (change === "stopped") return;
     const problem = await tellChange(context, options, change);
     if (problem !== undefined) throw new Refused(problem);
@@ -239,14 +243,14 @@ async function watch(context: Context, options: Watch): Promise<void> {
 /** The time of a line: by the store's clock, as in lines of deliveries, followed by the real time if that differs. */
 async function momentOf(
   { world, printer }: Context,
-  link: ListenerRegistration | undefined,
-): Promise<{ readonly at: number; readonly realAt: number; readonly real: readonly string[] }> {
+  registration: ListenerRegistration | undefined,
+): Promise<{ readonly at: number; readonly realAt: number; readonly realTimeTexts: readonly string[] }> {
   const realAt = world.now();
-  const storeAt = link === undefined ? null : await link.storeTime();
-  if (storeAt === null) return { at: realAt, realAt, real: [] };
+  const storeAt = registration === undefined ? null : await registration.storeTime();
+  if (storeAt === null) return { at: realAt, realAt, realTimeTexts: [] };
   // The store's time is unknown.
-  if (storeAt === undefined) return { at: realAt, realAt, real: [printer.style.dim("real time")] };
-  return { at: storeAt, realAt, real: [printer.style.dim(`real time ${timeOfDay(realAt)}`)] };
+  if (storeAt === undefined) return { at: realAt, realAt, realTimeTexts: [printer.style.dim("real time")] };
+  return { at: storeAt, realAt, realTimeTexts: [printer.style.dim(`real time ${timeOfDay(realAt)}`)] };
 }
 
 type ChangeFields = { readonly sandbox?: string; readonly reason?: string };
@@ -259,14 +263,14 @@ async function tellChange(
 ): Promise<Problem | undefined> {
   if (change.kind === "unchanged") return undefined;
   const { printer } = context;
-  const { at, realAt, real } = await momentOf(context, options.session.link);
+  const { at, realAt, realTimeTexts } = await momentOf(context, options.session.registration);
   const say = (
     event: "disconnected" | "reconnected" | "disabled",
     fields: ChangeFields,
     text: string,
   ): void =>
     printer.line(output("listen", { event, at: toIso(at), real_at: toIso(realAt), ...fields }), () =>
-      [timeOfDay(at), printer.style.bold(event), printable(text), ...real].join("  "),
+      [timeOfDay(at), printer.style.bold(event), printable(text), ...realTimeTexts].join("  "),
     );
   switch (change.kind) {
     case "lost":
@@ -311,39 +315,39 @@ const TAKEOVER_PROBLEM: Problem = {
 /** Handles a key; only one replay is requested at a time. */
 function keyHandler(
   context: Context,
-  { link, last }: Session,
+  { registration, lastDelivery }: Session,
   stop: AbortController,
 ): (key: ListenKey) => void {
   const { printer } = context;
   let isAsking = false;
   const replay = async (): Promise<void> => {
-    const delivery = last();
+    const delivery = lastDelivery();
     const eventId = delivery?.verified === true ? delivery.claims.eventId : null;
-    if (link === undefined) return printer.talk("only the service can send an event again");
+    if (registration === undefined) return printer.talk("only the service can send an event again");
     if (eventId === null) return printer.talk("there is no verified event to replay yet");
     isAsking = true;
-    const outcome = await link.replay(eventId);
+    const outcome = await registration.replay(eventId);
     isAsking = false;
     if (outcome.end === "success") {
-      const { at, real } = await momentOf(context, link);
-      return printer.talk([timeOfDay(at), `replaying ${printable(eventId)}`, ...real].join("  "));
+      const { at, realTimeTexts } = await momentOf(context, registration);
+      return printer.talk([timeOfDay(at), `replaying ${printable(eventId)}`, ...realTimeTexts].join("  "));
     }
-    const why = outcome.end === "refusal" ? outcome.error.message : "the sandbox does not answer";
-    printer.talk(printable(`not replayed: ${why}`));
+    const reason = outcome.end === "refusal" ? outcome.error.message : "the sandbox does not answer";
+    printer.talk(printable(`not replayed: ${reason}`));
   };
   return (key) => {
     if (key === "quit") return stop.abort();
     if (key === "replay") return isAsking ? undefined : void replay();
-    const delivery = last();
+    const delivery = lastDelivery();
     printer.talk(delivery === undefined ? "there was no delivery yet" : detailLines(delivery));
   };
 }
 
 /** Leaves deliveries to the next listener, unless it has already registered. Events in progress are forwarded. */
-async function finish({ listener, webhooks, link, url }: Session): Promise<void> {
+async function finish({ listener, webhooks, registration, url }: Session): Promise<void> {
   // A polling listener answers its deliveries before it leaves, because it cannot answer any afterwards.
   if (isPolledAddress(url)) await listener.close(DRAIN_MS);
-  await link?.leave();
+  await registration?.leave();
   await listener.close(DRAIN_MS);
   await webhooks.settled();
 }

@@ -14,7 +14,7 @@ export const COMMAND_LINES: CommandLines = {
       "list",
       ...(what === "faults" || what === "endpoints"
         ? []
-        : [...optional("order-id", orderId), ...optional("limit", limit ?? 20)]),
+        : [...optionWords("order-id", orderId), ...optionWords("limit", limit ?? 20)]),
     ],
   ],
   wait_for: ({ type, order_id: orderId, timeout_s: timeoutS = 30 }) => [
@@ -24,7 +24,7 @@ export const COMMAND_LINES: CommandLines = {
       "--wait",
       `--type=${type}`,
       `--timeout=${timeoutS}s`,
-      ...optional("order-id", orderId),
+      ...optionWords("order-id", orderId),
       ...(orderId === undefined ? [] : ["--since=0"]),
     ],
   ],
@@ -35,11 +35,11 @@ export const COMMAND_LINES: CommandLines = {
     [
       object === "order" ? "orders" : "sessions",
       "create",
-      ...Object.entries(fields).flatMap(([field, value]) => optional(field.replaceAll("_", "-"), value)),
+      ...Object.entries(fields).flatMap(([field, value]) => optionWords(field.replaceAll("_", "-"), value)),
     ],
   ],
   pay: ({ id, outcome, advance }) => [
-    ["sandbox", "pay", id, ...optional("outcome", outcome)],
+    ["sandbox", "pay", id, ...optionWords("outcome", outcome)],
     ...(advance === undefined ? [] : [["sandbox", "clock", "advance", advance]]),
   ],
   fault: ({ action, path, order_id: orderId, event, times }) => [
@@ -47,14 +47,14 @@ export const COMMAND_LINES: CommandLines = {
       "faults",
       "add",
       action,
-      ...optional("path", path),
-      ...optional("order-id", orderId),
-      ...optional("event", event),
-      ...optional("times", times),
+      ...optionWords("path", path),
+      ...optionWords("order-id", orderId),
+      ...optionWords("event", event),
+      ...optionWords("times", times),
     ],
   ],
   retry: ({ endpoint_id: endpointId, order_id: orderId }) => [
-    ["deliveries", "retry", ...optional("endpoint", endpointId), ...optional("order-id", orderId)],
+    ["deliveries", "retry", ...optionWords("endpoint", endpointId), ...optionWords("order-id", orderId)],
   ],
   replay_or_restore: ({ event_id: eventId, snapshot }) => [
     // With both or neither, the command itself refuses its arguments.
@@ -64,6 +64,6 @@ export const COMMAND_LINES: CommandLines = {
   ],
 };
 
-function optional(name: string, value: string | number | undefined): readonly string[] {
+function optionWords(name: string, value: string | number | undefined): readonly string[] {
   return value === undefined ? [] : [`--${name}=${value}`];
 }

@@ -26,7 +26,7 @@ export function registerMcp(makeProgram: ProgramMaker) {
           ...(store === undefined ? [] : [`--store=${store}`]),
           ...(trustFolder === true ? ["--trust-folder"] : []),
         ];
-        await serveTools(context, makeProgram, { allowWrite, common: commonOptions });
+        await serveTools(context, makeProgram, { allowWrite, commonOptions });
         return EXIT.done;
       },
     });
@@ -56,14 +56,14 @@ function printConfig(
   { world, printer }: Context,
   { client, allowWrite, dir }: ConfigOptions,
 ): Promise<number> {
-  const [command = "", ...program] = programOf(world);
+  const [command = "", ...programArgs] = programOf(world);
   const args = [
-    ...program,
+    ...programArgs,
     "mcp",
     ...(allowWrite === true ? ["--allow-write"] : []),
     ...(dir === undefined ? [] : ["--dir", dir]),
   ];
-  if (program.length > 0) printer.talk(MISSING_HINT);
+  if (programArgs.length > 0) printer.talk(MISSING_HINT);
   const server = { command, args };
   if (client === "codex") {
     const text = `[mcp_servers.checkout]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}`;

@@ -16,7 +16,7 @@ import { COMMAND_LINES } from "./command-lines.ts";
 export type ProgramMaker = (world: World, exit: (code: number) => void) => Promise<Command>;
 
 /** Whether tools may write, and the words for the folder and the store, which the server adds to every command line. */
-type Settings = { readonly allowWrite: boolean; readonly common: readonly string[] };
+type Settings = { readonly allowWrite: boolean; readonly commonOptions: readonly string[] };
 
 type Result = { readonly isError: boolean; readonly text: string };
 
@@ -49,11 +49,11 @@ export async function serveTools(
     if (name === undefined || !offeredTools.includes(name)) throw invalidParams(whyNotOffered(name));
     const outcome = parseInput(name, params.arguments);
     if (!outcome.ok) throw invalidParams(outcome.refusal);
-    const stoppable = stoppedBy(world, signal);
+    const stoppableWorld = createStoppableWorld(world, signal);
     const call = { name, input: outcome.value, settings };
-    const { isError, text } = await runTool(stoppable, makeProgram, call);
+    const { isError, text } = await runTool(stoppableWorld, makeProgram, call);
     const instance = instanceOf(context);
-    const note = noteOn(knownInstance, instance);
+    const note = instanceNote(knownInstance, instance);
     knownInstance = instance;
     return { isError, content: [...note, { type: "text" as const, text }] };
   });
@@ -76,7 +76,7 @@ function invalidParams(message: string): Error {
 }
 
 /** A world whose commands also stop when the client cancels its call. */
-function stoppedBy(world: World, signal: AbortSignal): World {
+function createStoppableWorld(world: World, signal: AbortSignal): World {
   return {
     ...world,
     onStop: (stop) => {
@@ -98,10 +98,10 @@ function instanceOf({ around }: Context): string | undefined {
   return run && `${run.pid} ${run.port}`;
 }
 
-function noteOn(previousNote: string | undefined, now: string | undefined) {
-  if (previousNote === now) return [];
+function instanceNote(previousInstance: string | undefined, currentInstance: string | undefined) {
+  if (previousInstance === currentInstance) return [];
   const text =
-    now === undefined
+    currentInstance === undefined
       ? "Note: the sandbox has stopped since the last call; checkout sandbox start starts it."
       : "Note: the sandbox was started since the last call; this result is from the new sandbox.";
   return [{ type: "text" as const, text }];
@@ -119,7 +119,7 @@ async function runTool(
   const lines = (COMMAND_LINES[name] as (input: unknown) => readonly (readonly string[])[])(input);
   let result: Result = { isError: true, text: "nothing was run" };
   for (const line of lines) {
-    result = await runLine(world, makeProgram, [...line, ...settings.common, "--json"]);
+    result = await runLine(world, makeProgram, [...line, ...settings.commonOptions, "--json"]);
     if (result.isError) return result;
   }
   return result;

@@ -17,36 +17,36 @@ import { EXIT, Refused, type Problem } from "../problem.ts";
 export type CheckoutKind = {
   readonly command: "orders" | "sessions";
   readonly endpoint: "orders" | "checkout-sessions";
-  readonly thing: string;
+  readonly nounPhrase: string;
   readonly example: string;
 };
 
 export const ORDER_LABELS: CheckoutKind = {
   command: "orders",
   endpoint: "orders",
-  thing: "an order",
+  nounPhrase: "an order",
   example: "order-1001",
 };
 export const SESSION_LABELS: CheckoutKind = {
   command: "sessions",
   endpoint: "checkout-sessions",
-  thing: "a checkout session",
+  nounPhrase: "a checkout session",
   example: "order-1002",
 };
 
 type CreateReport = {
-  readonly noun: CheckoutKind;
+  readonly kind: CheckoutKind;
   readonly request: CreateRequest;
   readonly result: CreateResult;
   /** Flags that name the service and the folder, for the command that resumes the create. */
-  readonly where: Readonly<Record<string, string>>;
+  readonly targetFlags: Readonly<Record<string, string>>;
   readonly settings: ResolvedTarget;
 };
 
 export type CreatedCheckout = {
   readonly response: CheckoutResponse;
   readonly key: string;
-  readonly replayed: boolean;
+  readonly isReplayed: boolean;
   readonly tries: number;
 };
 
@@ -63,30 +63,30 @@ export function unwrapCreate(context: Context, report: CreateReport): CreatedChe
   }
   if (exchange.end !== "success")
     throw refuse(createProblem({ ...report, shell: shellOf(context.world.env) }, result, exchange));
-  if (result.mismatch) throw refuse(mismatch(report, entry, exchange.response.data));
+  if (result.mismatch) throw refuse(mismatchProblem(report, entry, exchange.response.data));
   const { id } = exchange.response.data;
   if (entry.checkoutId !== null && entry.checkoutId !== id) {
     context.printer.trace(
-      `note: the journal has another ${report.noun.example.replace(/-.*/, "")} for this, ${printable(entry.checkoutId)}; the service, which may have been reset, answered with ${printable(id)}`,
+      `note: the journal has another ${report.kind.example.replace(/-.*/, "")} for this, ${printable(entry.checkoutId)}; the service, which may have been reset, answered with ${printable(id)}`,
     );
   }
   const isReplayed = exchange.headers["idempotent-replayed"] === "true";
   const { response, tries } = exchange;
-  return { response, key: entry.key, replayed: isReplayed, tries };
+  return { response, key: entry.key, isReplayed, tries };
 }
 
 export function printCreatedCheckout(
   context: Context,
-  { response, key, replayed, tries }: CreatedCheckout,
+  { response, key, isReplayed, tries }: CreatedCheckout,
 ): Promise<number> {
   const { style } = context.printer;
   const { status } = response.data;
-  const mayBeRepeated = replayed && (status === "failed" || status === "cancelled" || status === "expired");
+  const mayBeRepeated = isReplayed && (status === "failed" || status === "cancelled" || status === "expired");
   const next = `\n  ${style.cyan("→")} its status is ${status}: add --new-attempt to create a new one`;
   return context.printer.result(
-    checkoutOutput(response, { idempotency_key: key, replayed, tries }),
+    checkoutOutput(response, { idempotency_key: key, replayed: isReplayed, tries }),
     () =>
-      `${headline(context, response.data, replayed)}\n${checkoutFields(response.data, key)}${mayBeRepeated ? next : ""}`,
+      `${headline(context, response.data, isReplayed)}\n${checkoutFields(response.data, key)}${mayBeRepeated ? next : ""}`,
   );
 }
 
@@ -108,14 +108,14 @@ function createProblem(
   const problem = exchangeProblem(exchange);
   const details = { ...problem.details, idempotency_key: sentCreate.entry.key };
   if (sentCreate.inDoubt) {
-    const doubt =
+    const doubtText =
       "; the service may have created it, now or in an earlier run: to find out, run the command again with the same key, which never creates a second order or session";
     const code = exchange.end === "gave_up" ? "outcome_unknown" : problem.code;
     return {
       ...problem,
       code,
       details,
-      message: problem.message + doubt,
+      message: problem.message + doubtText,
       next: resumeCommand(report, sentCreate.entry),
     };
   }
@@ -131,7 +131,7 @@ function createProblem(
 
 function nextAfterRefusal(
   { code, message }: Pick<Problem, "code" | "message">,
-  { noun, request }: CreateReport,
+  { kind, request }: CreateReport,
   entry: JournalEntry,
 ): string {
   if (code === "idempotency_key_reused") {
@@ -143,38 +143,38 @@ function nextAfterRefusal(
     return "use the existing checkout, or another --order-id; once it has failed, expired or been cancelled, add --new-attempt";
   }
   // The first capability in the message is the missing one, whatever the words around it are.
-  const [capability = "<name>"] = CAPABILITY.exec(message) ?? [];
+  const [capability = "<name>"] = CAPABILITY_PATTERN.exec(message) ?? [];
   return (
     errorRow(code)?.next?.replace("<name>", capability) ??
-    `correct it and run checkout ${noun.command} create again`
+    `correct it and run checkout ${kind.command} create again`
   );
 }
 
-const CAPABILITY = new RegExp(`\\b(?:${PAYMENT_METHODS.join("|")}|[A-Z]{3})\\b`);
+const CAPABILITY_PATTERN = new RegExp(`\\b(?:${PAYMENT_METHODS.join("|")}|[A-Z]{3})\\b`);
 
 /** The command that repeats the create: same service, body and key. If a value cannot be quoted, a hint instead. */
 function resumeCommand(
-  { noun, request, where, shell }: ReportInShell,
+  { kind, request, targetFlags, shell }: ReportInShell,
   { key: idempotencyKey }: JournalEntry,
 ): string {
   const body = Object.entries(request).map(
     ([field, value]) => [field.replaceAll("_", "-"), String(value)] as const,
   );
   const key = ["idempotency-key", idempotencyKey] as const;
-  const flags = [...body, ...Object.entries(where), key].map(([flag, value]) =>
+  const flags = [...body, ...Object.entries(targetFlags), key].map(([flag, value]) =>
     optionToCopy(`--${flag}`, value, shell),
   );
-  if (!flags.includes(undefined)) return `checkout ${noun.command} create ${flags.join(" ")}`;
+  if (!flags.includes(undefined)) return `checkout ${kind.command} create ${flags.join(" ")}`;
   return `run the same command again with the idempotency key ${printableLiteral(idempotencyKey)}; its values cannot be quoted here`;
 }
 
 /** The problem if the service answered with another checkout: the answer is not used, and the entry stays pending. */
-function mismatch({ request }: CreateReport, entry: JournalEntry, gotCheckout: CheckoutWire): Problem {
-  const sum = formatAmount(gotCheckout.amount_minor, gotCheckout.currency);
+function mismatchProblem({ request }: CreateReport, entry: JournalEntry, gotCheckout: CheckoutWire): Problem {
+  const amountText = formatAmount(gotCheckout.amount_minor, gotCheckout.currency);
   return {
     exitCode: EXIT.conflict,
     code: "answer_mismatch",
-    message: `the service answered with the ${gotCheckout.object} ${gotCheckout.id} of ${printableLiteral(gotCheckout.order_id)} over ${sum}, which does not match the request`,
+    message: `the service answered with the ${gotCheckout.object} ${gotCheckout.id} of ${printableLiteral(gotCheckout.order_id)} over ${amountText}, which does not match the request`,
     next: `look in the merchant portal for ${printableLiteral(request.order_id)}; this service does not check whether a key belongs to the request`,
     details: { idempotency_key: entry.key },
   };

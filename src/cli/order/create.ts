@@ -53,11 +53,11 @@ export function registerSessionsCreate(group: Group): void {
   registerCreate(group, SESSION_LABELS);
 }
 
-function registerCreate(group: Group, noun: CheckoutKind): void {
-  const { command, example, thing } = noun;
+function registerCreate(group: Group, kind: CheckoutKind): void {
+  const { command, example, nounPhrase } = kind;
   register<CreateOptions>(group, {
     name: "create",
-    summary: `create ${thing}; running the command again returns the existing one`,
+    summary: `create ${nounPhrase}; running the command again returns the existing one`,
     examples: [
       `checkout ${command} create --order-id ${example} --amount-minor 1999 --currency EUR --payment-method alipay_plus`,
       `checkout ${command} create --order-id ${example} --price-id price_coffee`,
@@ -83,7 +83,7 @@ function registerCreate(group: Group, noun: CheckoutKind): void {
     requires: [["until", "wait"]],
     // A new attempt always has a new managed key.
     conflicts: [["newAttempt", "idempotencyKey"]],
-    run: (context, options) => runCreate(context, options, noun),
+    run: (context, options) => runCreate(context, options, kind),
   });
 }
 
@@ -104,52 +104,52 @@ function fieldOptions(world: World): readonly Option[] {
 }
 
 /** Exit 5 if the key or the order_id belongs to a different create. */
-async function runCreate(context: Context, options: CreateOptions, noun: CheckoutKind): Promise<number> {
+async function runCreate(context: Context, options: CreateOptions, kind: CheckoutKind): Promise<number> {
   const { world } = context;
   const service = await connectToService(context);
   const { settings } = service;
   const request = await completeRequest(world, options);
-  const { endpoint } = noun;
+  const { endpoint } = kind;
   const { newAttempt = false, idempotencyKey = null } = options;
   checkOwnKey(idempotencyKey);
   const intent: RequestedCreate = { endpoint, request, newAttempt, idempotencyKey };
   const createRequest = { intent, ...service };
   if (options.dryRun === true) return dryRun(context, createRequest);
   const policy = pollPolicy(settings, options);
-  const createdCheckout = await createWithManagedKey(context, options, { ...createRequest, noun, policy });
-  return printCreated(context, options, { ...createRequest, created: createdCheckout });
+  const createdCheckout = await createWithManagedKey(context, options, { ...createRequest, kind, policy });
+  return printCreated(context, options, { ...createRequest, checkout: createdCheckout });
 }
 
-type MadeCheckout = ServiceConnection & { readonly created: CreatedCheckout };
+type CreateOutcome = ServiceConnection & { readonly checkout: CreatedCheckout };
 
 /** Prints the created checkout; with `--wait`, only after its status is final. */
-async function printCreated(context: Context, options: CreateOptions, order: MadeCheckout): Promise<number> {
-  const { created, target, settings } = order;
-  const { id, checkout_url: page } = created.response.data;
+async function printCreated(context: Context, options: CreateOptions, order: CreateOutcome): Promise<number> {
+  const { checkout, target, settings } = order;
+  const { id, checkout_url: page } = checkout.response.data;
   if (options.wait !== true) await printCreatedCheckout(context, await retrieveCurrent(context, order));
   // Before the wait, so that the payer can pay.
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return EXIT.done;
   context.printer.talk(printable(`pay ${id} at ${page}`));
   const waitOutcome = await catchRefusal(waitForStatus(context, options, { target, settings, id }));
-  const response = unwrap(waitOutcome, (problem) => afterCreate(problem, { id, page, key: created.key }));
-  return printCreatedCheckout(context, { ...created, response });
+  const response = unwrap(waitOutcome, (problem) => waitProblem(problem, { id, page, key: checkout.key }));
+  return printCreatedCheckout(context, { ...checkout, response });
 }
 
 /** A replay returns the status at creation, so the current status is retrieved. */
-async function retrieveCurrent({ world, printer }: Context, order: MadeCheckout): Promise<CreatedCheckout> {
-  const { created, target, settings } = order;
-  if (!created.replayed) return created;
+async function retrieveCurrent({ world, printer }: Context, order: CreateOutcome): Promise<CreatedCheckout> {
+  const { checkout, target, settings } = order;
+  if (!checkout.isReplayed) return checkout;
   const policy = { ...retryPolicyOf(settings), retries: 0 };
-  const read = await sendRetrieve(world, target, { id: created.response.data.id, policy });
-  if (read.end === "success")
-    return { ...created, response: { ...created.response, data: read.response.data } };
+  const exchange = await sendRetrieve(world, target, { id: checkout.response.data.id, policy });
+  if (exchange.end === "success")
+    return { ...checkout, response: { ...checkout.response, data: exchange.response.data } };
   printer.trace("note: this is the status at creation; the current status could not be retrieved");
-  return created;
+  return checkout;
 }
 
 /** The problem of a wait that failed after the create succeeded; it names the created checkout. */
-function afterCreate(
+function waitProblem(
   problem: Problem,
   { id, page, key }: { readonly id: string; readonly page: string; readonly key: string },
 ): Problem {
@@ -161,20 +161,20 @@ function afterCreate(
 /** Checks the user's own key, which must reach the service exactly as it was typed. */
 function checkOwnKey(key: string | null): void {
   if (key === null) return;
-  const parsed = parseIdempotencyKey([key]);
-  if (parsed.ok && key.trim() === key) return;
-  const message = parsed.ok ? "--idempotency-key must not begin or end with a space" : parsed.refusal.message;
+  const result = parseIdempotencyKey([key]);
+  if (result.ok && key.trim() === key) return;
+  const message = result.ok ? "--idempotency-key must not begin or end with a space" : result.refusal.message;
   throw refuseUsage(message, "use a valid key, or leave it out");
 }
 
 /** The request; at a terminal, asks for the missing fields. */
 async function completeRequest(world: World, options: CreateFields): Promise<CreateRequest> {
-  const missing = missingFlags(options);
-  if (missing.length > 0 && !world.isInteractive()) {
+  const flags = missingFlags(options);
+  if (flags.length > 0 && !world.isInteractive()) {
     const next = options.priceId === undefined ? "add them, or use --order-id with --price-id" : "add it";
-    throw refuseUsage(`missing: ${missing.join(", ")}${findUnreadVariables(missing, world)}`, next);
+    throw refuseUsage(`missing: ${flags.join(", ")}${findUnreadVariables(flags, world)}`, next);
   }
-  if (missing.length === 0) return parseFields(options);
+  if (flags.length === 0) return parseFields(options);
   return parseFields(await promptForMissingFields(world, options));
 }
 
@@ -231,8 +231,12 @@ async function dryRun(
   return printer.result(json, () => shownRequest.text);
 }
 
-function findLatestAttempt(context: Context, folder: string, meant: CreateIntent): LatestAttempt | undefined {
+function findLatestAttempt(
+  context: Context,
+  folder: string,
+  intent: CreateIntent,
+): LatestAttempt | undefined {
   if (!context.world.files.exists(stateFile(folder, "journal"))) return undefined;
   using journal = openFolderJournal(context, folder);
-  return journal.latestAttempt(meant);
+  return journal.latestAttempt(intent);
 }

@@ -45,12 +45,12 @@ export function addExplanation(
   const id = problem.details?.["request_id"];
   if (!isExplained || id === undefined) return problem;
   // A refused key of the environment belongs to no store, so no store's log has the request.
-  const isOfNoStore = apiKey.source === "CHECKOUT_API_KEY" && KEY_REFUSED.has(problem.code);
-  if (value !== null && isOfNoStore) return problem;
+  const isKeyOfNoStore = apiKey.source === "CHECKOUT_API_KEY" && KEY_REFUSAL_CODES.has(problem.code);
+  if (value !== null && isKeyOfNoStore) return problem;
   return { ...problem, next: `${problem.next}; checkout explain ${id} says why` };
 }
 
-const KEY_REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
+const KEY_REFUSAL_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "credential_missing",
   "credential_invalid",
   "environment_not_allowed",
@@ -60,9 +60,9 @@ const KEY_REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
 /** The source of an address and, if the address is on this machine, how to start a sandbox there. */
 function originOf(url: string, source: string): string {
   const { hostname, port, protocol } = new URL(url);
-  const from = `the address is from ${source}`;
-  if (!isLoopback(hostname) || protocol !== "http:") return from;
-  return `${from}; to start a sandbox there: checkout sandbox start${port === "" ? "" : ` --port ${port}`}`;
+  const sourceText = `the address is from ${source}`;
+  if (!isLoopback(hostname) || protocol !== "http:") return sourceText;
+  return `${sourceText}; to start a sandbox there: checkout sandbox start${port === "" ? "" : ` --port ${port}`}`;
 }
 
 export function checkoutFields(checkout: CheckoutWire, idempotencyKey?: string): string {

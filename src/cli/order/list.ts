@@ -60,7 +60,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
       ...serviceOptions(),
     ],
     run: runnerFor("listCheckouts", {
-      target: (context) => sandboxToList(context, command),
+      target: (context) => findListingSandbox(context, command),
       body: async ({ status, orderId, limit, before, search }, { context, target }) => ({
         object,
         q: search,
@@ -79,7 +79,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
           searched === null || searchedBackTo === null
             ? ""
             : `searched the newest ${searched}, back to ${toIso(searchedBackTo)}; `;
-        return [rows, ...lines].join("\n") + nextPageText(context, { before: cursor, found: searchText });
+        return [rows, ...lines].join("\n") + nextPageText(context, { cursor, searchText });
       },
     }),
   });
@@ -98,8 +98,8 @@ function refusedOrderLine({
   count,
 }: AnswerOf<"listCheckouts">["refused"][number]): string {
   const times = count === 1 ? "" : ` ${count} times`;
-  const why = `${status}${code === null ? "" : ` ${code}`}`;
-  return printable(`refused${times}: ${displayText(orderId)} (${why}); checkout explain ${requestId}`);
+  const reasonText = `${status}${code === null ? "" : ` ${code}`}`;
+  return printable(`refused${times}: ${displayText(orderId)} (${reasonText}); checkout explain ${requestId}`);
 }
 
 export function checkoutLines(
@@ -122,7 +122,7 @@ export function checkoutLines(
 }
 
 /** v1 has no lists. Refuses with exit 2 if the options or the environment name another service. */
-export async function sandboxToList(context: Context, noun: string): Promise<ControlTarget> {
+export async function findListingSandbox(context: Context, noun: string): Promise<ControlTarget> {
   const { baseUrl, target: name } = context.around.options;
   const url = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   // The address may hold a password, so only its host is shown. Without a scheme it has no host, and is refused later.
@@ -138,11 +138,11 @@ export async function selectStoreOfKey(context: Context, target: ControlTarget):
   const { apiKey } = surroundingsAt(context.around, target.origin);
   if (apiKey === undefined || target.storeId !== undefined) return target;
   const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
-  const end = apiKey.value.slice(-4);
+  const keyEnding = apiKey.value.slice(-4);
   for (const { storeId } of stores) {
     const storeTarget = { ...target, storeId };
     const { keys } = await callAt(context, storeTarget, { name: "listKeys", body: undefined });
-    if (keys.some(({ lastFour }) => lastFour === end)) return storeTarget;
+    if (keys.some(({ lastFour }) => lastFour === keyEnding)) return storeTarget;
   }
   throw new Refused({
     exitCode: EXIT.credential,

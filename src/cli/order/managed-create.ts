@@ -11,7 +11,7 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 
-type ManagedCreate = { readonly noun: CheckoutKind; readonly intent: RequestedCreate };
+type ManagedCreate = { readonly kind: CheckoutKind; readonly intent: RequestedCreate };
 type Service = {
   readonly target: ServiceTarget;
   readonly settings: ResolvedTarget;
@@ -22,11 +22,11 @@ type Service = {
 export async function createWithManagedKey(
   context: Context,
   options: ServiceOptions,
-  { noun, intent, ...service }: ManagedCreate & Service,
+  { kind, intent, ...service }: ManagedCreate & Service,
 ): Promise<CreatedCheckout> {
   const [createdCheckout] = await createAllWithManagedKeys(context, options, {
     ...service,
-    wanted: [{ noun, intent }],
+    inputs: [{ kind, intent }],
   });
   if (createdCheckout === undefined) throw new Error("a create returns a checkout or is refused");
   return createdCheckout;
@@ -35,7 +35,7 @@ export async function createWithManagedKey(
 export async function createAllWithManagedKeys(
   context: Context,
   options: ServiceOptions,
-  { wanted, ...service }: Service & { readonly wanted: readonly ManagedCreate[] },
+  { inputs, ...service }: Service & { readonly inputs: readonly ManagedCreate[] },
 ): Promise<readonly CreatedCheckout[]> {
   const { world } = context;
   const { settings } = service;
@@ -44,7 +44,7 @@ export async function createAllWithManagedKeys(
   unwrap(makeStateFolder(world, folder, options));
   using journal = openFolderJournal(context, folder);
   const createdCheckouts: CreatedCheckout[] = [];
-  for (const request of wanted)
+  for (const request of inputs)
     createdCheckouts.push(await createWith(context, options, { ...service, ...request, target, journal }));
   return createdCheckouts;
 }
@@ -55,7 +55,7 @@ async function createWith(
   managedCreate: ManagedCreate & Service & { readonly journal: Journal },
 ): Promise<CreatedCheckout> {
   const { world } = context;
-  const { noun, intent, policy, target, settings, journal } = managedCreate;
+  const { kind, intent, policy, target, settings, journal } = managedCreate;
   const result = await runWithSpinner(context, (watch) =>
     sendCreate(world, target, { intent, journal, policy, ...watch }),
   );
@@ -65,6 +65,6 @@ async function createWith(
   const address = target.locate === undefined ? { "base-url": target.baseUrl } : {};
   const { target: targetName } = settings;
   const service = targetName === undefined ? address : { target: targetName };
-  const callTarget = { ...service, ...store, ...dirOption };
-  return unwrapCreate(context, { noun, request: intent.request, result, where: callTarget, settings });
+  const targetFlags = { ...service, ...store, ...dirOption };
+  return unwrapCreate(context, { kind, request: intent.request, result, targetFlags, settings });
 }

@@ -6,7 +6,7 @@ import { formatAmount } from "../../core/money.ts";
 import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
 import { fieldLines, type Field } from "../printer.ts";
-import { sandboxToList } from "./list.ts";
+import { findListingSandbox } from "./list.ts";
 import { hintForIds } from "../target/ids.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { table } from "../table.ts";
@@ -23,7 +23,7 @@ export function registerOrdersGet(group: Group): void {
     ],
     options: serviceOptions(),
     run: runnerFor("inspectCheckout", {
-      target: (context) => sandboxToList(context, "orders with their events"),
+      target: (context) => findListingSandbox(context, "orders with their events"),
       id: "checkout",
       nextAfter: { session_not_found: hintForIds("checkout") },
       text: (order, { width }) => orderText(order, width),

@@ -23,9 +23,9 @@ export function newPurchaseRequest(
     readonly priceId?: string | undefined;
   },
 ): CreateRequest {
-  const random = Buffer.from(world.randomBytes(ORDER_ID_BYTES)).toString("hex");
+  const randomHex = Buffer.from(world.randomBytes(ORDER_ID_BYTES)).toString("hex");
   const outcome = parseCreateRequest({
-    order_id: createInput.orderId ?? `${createInput.purpose}-${random}`,
+    order_id: createInput.orderId ?? `${createInput.purpose}-${randomHex}`,
     price_id: createInput.priceId ?? DEFAULT_PRICE,
   });
   if (outcome.ok) return outcome.value;
@@ -38,22 +38,22 @@ export async function createInSandbox(
   options: ServiceOptions,
   { control, ...createInput }: CreateInput & { readonly control: ControlTarget },
 ): Promise<CreatedCheckout> {
-  const [createdCheckout] = await createAllInSandbox(context, options, { wanted: [createInput], control });
+  const [createdCheckout] = await createAllInSandbox(context, options, { inputs: [createInput], control });
   if (createdCheckout === undefined) throw new Error("a create returns a checkout or is refused");
   return createdCheckout;
 }
 
-type CreateInput = { readonly noun: CheckoutKind; readonly request: CreateRequest };
+type CreateInput = { readonly kind: CheckoutKind; readonly request: CreateRequest };
 
 export async function createAllInSandbox(
   context: Context,
   options: ServiceOptions,
   {
-    wanted,
+    inputs,
     control,
     agent,
   }: {
-    readonly wanted: readonly CreateInput[];
+    readonly inputs: readonly CreateInput[];
     readonly control: ControlTarget;
     /** The User-Agent of the creates. Default: the User-Agent of all commands. */
     readonly agent?: string;
@@ -64,9 +64,9 @@ export async function createAllInSandbox(
     target: agent === undefined ? target : { ...target, agent },
     settings,
     policy: retryPolicyOf(settings),
-    wanted: wanted.map(({ noun, request }) => ({
-      noun,
-      intent: { endpoint: noun.endpoint, request, newAttempt: false, idempotencyKey: null },
+    inputs: inputs.map(({ kind, request }) => ({
+      kind,
+      intent: { endpoint: kind.endpoint, request, newAttempt: false, idempotencyKey: null },
     })),
   });
 }

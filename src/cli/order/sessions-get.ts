@@ -34,7 +34,7 @@ export function registerSessionsGet(group: Group): void {
 async function runSessionsGet(context: Context, options: WaitOptions, text = ""): Promise<number> {
   const service = await connectToService(context);
   const { target, settings } = service;
-  const id = await idAt(context, service, text);
+  const id = await resolveId(context, service, text);
   if (options.wait === true) {
     const endedCheckout = await waitForStatus(context, options, { target, settings, id });
     return context.printer.result(checkoutOutput(endedCheckout), () => checkoutFields(endedCheckout.data));
@@ -57,7 +57,7 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
 }
 
 /** Only a sandbox can look up an order_id or a short id: v1 has no list, and requires a UUID (interface 16). */
-async function idAt(
+async function resolveId(
   context: Context,
   { target, settings }: ServiceConnection,
   text: string,

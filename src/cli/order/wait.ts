@@ -57,10 +57,10 @@ export async function waitForStatus(
   const result = await runWithSpinner(context, (watch) =>
     waitForGoal(context.world, target, { id, goal, waitMs, policy, ...watch }),
   );
-  return report(result, { goal, id, settings });
+  return unwrapWait(result, { goal, id, settings });
 }
 
-function report(
+function unwrapWait(
   result: WaitResult,
   { goal, id, settings }: { readonly goal: WaitGoal; readonly id: string; readonly settings: ResolvedTarget },
 ): CheckoutResponse {

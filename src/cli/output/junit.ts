@@ -25,11 +25,11 @@ export function junitXml({ name, timestamp, properties, cases }: Suite): string 
   const count = (element: Fault["element"]): number =>
     cases.filter(({ faults }) => faults.some((fault) => fault.element === element)).length;
   const counts = `tests="${cases.length}" failures="${count("failure")}" errors="${count("error")}"`;
-  const at = timestamp === undefined ? "" : ` timestamp="${timestamp}"`;
+  const timestampAttribute = timestamp === undefined ? "" : ` timestamp="${timestamp}"`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="${name}" ${counts}>`,
-    `  <testsuite name="${name}" ${counts} skipped="${count("skipped")}"${at}>`,
+    `  <testsuite name="${name}" ${counts} skipped="${count("skipped")}"${timestampAttribute}>`,
     "    <properties>",
     ...Object.entries(properties).map(
       ([key, value]) => `      <property name="${key}" value="${escapeXml(String(value))}"/>`,

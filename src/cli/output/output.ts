@@ -1,10 +1,10 @@
 import type { WireOf } from "../../core/shape/wire-names.ts";
 import type { KINDS, KindName } from "./kinds.ts";
 
-declare const madeMark: unique symbol;
+declare const outputMark: unique symbol;
 
 /** The result of a command as `--json` prints it. Only `output` and `answerOutput` create it, of a kind in `KINDS`. */
-export type Output = { readonly [madeMark]: true };
+export type Output = { readonly [outputMark]: true };
 
 type ShapedKind = {
   [Name in KindName]: (typeof KINDS)[Name] extends { readonly shape: unknown } ? Name : never;

@@ -45,7 +45,7 @@ export const SANDBOX_KINDS = {
     about: "the address of a sandbox that answers",
     commands: ["sandbox wait"],
     jq: ".base_url",
-    shape: shapes.reachable,
+    shape: shapes.reachableSandbox,
   },
   status: {
     about: "whether the sandbox of this folder runs, and where",

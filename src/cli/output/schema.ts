@@ -46,9 +46,9 @@ function shapesOf({ operations = [], shape }: Kind): readonly z.ZodMiniType[] {
 function jsonSchema(shape: z.ZodMiniType, isClosed: boolean): Json {
   const { $schema: _dialect, ...schema } = z.toJSONSchema(wireSchema(shape), {
     io: "input",
-    override: ({ zodSchema, jsonSchema: madeSchema }) => {
-      if (isClosed && madeSchema.properties !== undefined) madeSchema.additionalProperties ??= false;
-      Object.assign(madeSchema, rulesOf(zodSchema));
+    override: ({ zodSchema, jsonSchema: result }) => {
+      if (isClosed && result.properties !== undefined) result.additionalProperties ??= false;
+      Object.assign(result, rulesOf(zodSchema));
     },
   });
   return schema;

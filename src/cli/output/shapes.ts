@@ -15,7 +15,7 @@ const textOrNull = z.nullable(text);
 const numberOrNull = z.nullable(z.number());
 const texts = z.array(text);
 
-export const reachable = z.object({ ok: z.literal(true), baseUrl: text });
+export const reachableSandbox = z.object({ ok: z.literal(true), baseUrl: text });
 
 export const sandboxStatus = z.object({
   state: z.enum(["running", "starting", "not_responding", "stopped"]),

@@ -15,9 +15,9 @@ import { output } from "../output/output.ts";
 
 type OpenOptions = ServiceOptions & RightsOptions & { readonly print?: boolean };
 
-const FILE = "sign-in.html";
+const FILE_NAME = "sign-in.html";
 /** How long a file in the temporary folder is kept for the browser to load, in milliseconds. */
-const LOAD_MS = 5000;
+const FILE_LIFETIME_MS = 5000;
 
 export function registerOpen(group: Group): void {
   register<OpenOptions>(group, {
@@ -42,7 +42,7 @@ export function registerOpen(group: Group): void {
 
 async function runOpen(context: Context, options: OpenOptions, id?: string): Promise<number> {
   const { printer } = context;
-  const { signInUrl, expiresAt } = await newSignIn(context, options, id);
+  const { signInUrl, expiresAt } = await createSignIn(context, options, id);
   const fields = { sign_in_url: signInUrl, expires_at: toIso(expiresAt) };
   if (options.print === true)
     return printer.result(output("portal", { opened: false, ...fields }), () => signInUrl);
@@ -52,7 +52,7 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
     return printer.result(output("portal", { opened: false, ...fields }), () => signInUrl);
   }
   const { origin } = new URL(signInUrl);
-  const ending = await printer.result(
+  const exitCode = await printer.result(
     output("portal", { opened: true, sign_in_url: null, expires_at: null }),
     () =>
       id === undefined
@@ -61,11 +61,11 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
   );
   printer.talk("No page? checkout open --print shows the link to open by hand.");
   await outcome.settle();
-  return ending;
+  return exitCode;
 }
 
 /** A sign-in link to the first page of the store, or to the object with an id. */
-async function newSignIn(context: Context, options: OpenOptions, id?: string) {
+async function createSignIn(context: Context, options: OpenOptions, id?: string) {
   const isLimited = isForStore(context, options);
   const target = await controlTarget(context);
   const { storeId } = target;
@@ -76,8 +76,8 @@ async function newSignIn(context: Context, options: OpenOptions, id?: string) {
   if (id !== undefined && checkout === undefined && !isAnyId(id))
     context.printer.talk(`note: ${noOrderText(id)}; the portal searches for this text`);
   const q = checkout ?? id;
-  const to = q === undefined ? page : `${home}/find?${new URLSearchParams({ q }).toString()}`;
-  const body = isLimited ? { to, storeId, role: options.role, validMs: options.valid } : { to };
+  const path = q === undefined ? page : `${home}/find?${new URLSearchParams({ q }).toString()}`;
+  const body = isLimited ? { to: path, storeId, role: options.role, validMs: options.valid } : { to: path };
   return callAt(context, target, { name: "createSignIn", body, nextAfter: NEXT_AFTER });
 }
 
@@ -106,7 +106,7 @@ type OpenResult =
  */
 async function openSecretly(context: Context, link: string): Promise<OpenResult> {
   const { world } = context;
-  const folder = liveFolder(context);
+  const folder = runningFolder(context);
   const page = redirectPage(link);
   const file = writeFile(world, folder, page);
   if ("message" in file) return { ok: false, message: file.message };
@@ -117,7 +117,7 @@ async function openSecretly(context: Context, link: string): Promise<OpenResult>
   }
   const settle = async (): Promise<void> => {
     if (folder !== undefined) return;
-    await world.sleep(LOAD_MS);
+    await world.sleep(FILE_LIFETIME_MS);
     file.remove();
   };
   return { ok: true, settle };
@@ -126,7 +126,7 @@ async function openSecretly(context: Context, link: string): Promise<OpenResult>
 /** A full or read-only disk must not prevent printing the link. */
 function writeFile(world: World, folder: string | undefined, page: string): TemporaryFile | Problem {
   try {
-    return folder === undefined ? world.temporaryFile(FILE, page) : writeKeptFile(world, folder, page);
+    return folder === undefined ? world.temporaryFile(FILE_NAME, page) : writeKeptFile(world, folder, page);
   } catch (error) {
     const problem = storageProblem(error);
     if (problem === undefined) throw error;
@@ -141,7 +141,7 @@ function writeKeptFile(world: World, folder: string, content: string): Temporary
 }
 
 /** The state folder of a sandbox that runs here; undefined if only the environment names the sandbox. */
-function liveFolder({ around }: Context): string | undefined {
+function runningFolder({ around }: Context): string | undefined {
   return catchRefusal(around.run).value && around.location();
 }
 

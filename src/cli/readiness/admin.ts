@@ -13,13 +13,13 @@ type ActionOptions = CommonOptions & { readonly note?: string };
 
 type Action = {
   readonly summary: string;
-  readonly done: string;
+  readonly resultText: string;
   /** The subject of the action; undefined: the store. */
-  readonly of?: keyof typeof FIND;
+  readonly part?: keyof typeof PARTS;
 };
 
 /** The argument of an action on a part of the store, and the command that shows such parts. */
-const FIND = {
+const PARTS = {
   capability: { argument: "<name>", shows: "checkout capabilities list shows them" },
   price: { argument: "<id>", shows: "checkout prices list shows the prices" },
 } as const;
@@ -27,47 +27,48 @@ const FIND = {
 const ACTIONS: Readonly<Record<AdministratorAction, Action>> = {
   approve_credential: {
     summary: "approve a production credential for the store; v1 still accepts only test credentials",
-    done: "the production credential is approved",
+    resultText: "the production credential is approved",
   },
   revoke_credential: {
     summary: "revoke the approval of the production credential; this also closes an open gate",
-    done: "the approval of the production credential is revoked, and the production gate is closed",
+    resultText: "the approval of the production credential is revoked, and the production gate is closed",
   },
   activate: {
     summary: "activate the store",
-    done: "the store is active",
+    resultText: "the store is active",
   },
   deactivate: {
     summary: "deactivate the store; it accepts no new orders",
-    done: "the store is inactive and accepts no new orders",
+    resultText: "the store is inactive and accepts no new orders",
   },
   enable_capability: {
     summary: "enable a payment method or a currency for the store",
-    done: "is active",
-    of: "capability",
+    resultText: "is active",
+    part: "capability",
   },
   disable_capability: {
     summary: "disable a payment method or a currency for the store",
-    done: "is inactive",
-    of: "capability",
+    resultText: "is inactive",
+    part: "capability",
   },
   approve_price: {
     summary: "approve a price of the store's catalog, so that orders can use it",
-    done: "is approved",
-    of: "price",
+    resultText: "is approved",
+    part: "price",
   },
   revoke_price: {
     summary: "revoke the approval of a price; new orders cannot use it",
-    done: "is no longer approved",
-    of: "price",
+    resultText: "is no longer approved",
+    part: "price",
   },
   open_gate: {
     summary: "open the store's production gate, after production was requested and its credential approved",
-    done: "the production gate is open; none of this affects production\n  → checkout checklist shows the items that are still open",
+    resultText:
+      "the production gate is open; none of this affects production\n  → checkout checklist shows the items that are still open",
   },
   close_gate: {
     summary: "close the store's production gate",
-    done: "the production gate is closed",
+    resultText: "the production gate is closed",
   },
 };
 
@@ -82,11 +83,11 @@ const NEXT_AFTER: Remedies = {
 /** `checkout admin …`: actions of the service's administrator, who has a separate token (decision 49). */
 export function registerAdmin(group: Group): void {
   for (const action of ADMINISTRATOR_ACTIONS) {
-    const { summary, done, of } = ACTIONS[action];
+    const { summary, resultText, part } = ACTIONS[action];
     const name = action.replaceAll("_", "-");
-    const [firstExample, secondExample] = of === undefined ? ["", ""] : EXAMPLES[of];
+    const [firstExample, secondExample] = part === undefined ? ["", ""] : EXAMPLES[part];
     register<ActionOptions>(group, {
-      name: of === undefined ? name : `${name} ${FIND[of].argument}`,
+      name: part === undefined ? name : `${name} ${PARTS[part].argument}`,
       summary,
       examples: [
         `checkout admin ${name}${firstExample}`,
@@ -95,13 +96,13 @@ export function registerAdmin(group: Group): void {
       options: [valueOption("--note <text>", "note for the audit log", parseNote)],
       run: runnerFor("adminAct", {
         body: ({ note }, { argument }) => {
-          const subject = of === "capability" ? parseCurrency(argument) : argument;
+          const subject = part === "capability" ? parseCurrency(argument) : argument;
           // An action on a part of the store has a subject.
-          return { action, note, ...(of && { subject }) } as RequestOf<"adminAct">;
+          return { action, note, ...(part && { subject }) } as RequestOf<"adminAct">;
         },
-        nextAfter: of === undefined ? NEXT_AFTER : { ...NEXT_AFTER, not_found: FIND[of].shows },
+        nextAfter: part === undefined ? NEXT_AFTER : { ...NEXT_AFTER, not_found: PARTS[part].shows },
         text: ({ subject }, { style }) =>
-          `${style.green("✓")} ${subject === null ? done : `${printable(subject)} ${done}`}`,
+          `${style.green("✓")} ${subject === null ? resultText : `${printable(subject)} ${resultText}`}`,
       }),
     });
   }

@@ -24,13 +24,13 @@ export function registerAssumptions(group: Group): void {
     examples: ["checkout assumptions", "checkout assumptions --used", "checkout assumptions --used --json"],
     options: [switchOption("--used", "only assumptions that your integration relied on")],
     run: runnerFor("assumptions", {
-      json: (_shown, answer, { options, context }) =>
+      json: (_wireAnswer, answer, { options, context }) =>
         output("assumptions", {
-          ...encodeAnswer("assumptions", { ...answer, assumptions: listedOf(answer, options) }),
+          ...encodeAnswer("assumptions", { ...answer, assumptions: selectAssumptions(answer, options) }),
           calibration: readProjectCalibration(context) ?? null,
         }),
       text: (answer, { style }, { options, context }) => {
-        const assumptions = listedOf(answer, options);
+        const assumptions = selectAssumptions(answer, options);
         const record = readProjectCalibration(context);
         const assumptionTexts = assumptions.map((assumption) =>
           assumptionLines(assumption, { style, record, now: context.world.now() }),
@@ -41,7 +41,7 @@ export function registerAssumptions(group: Group): void {
   });
 }
 
-function listedOf({ assumptions }: AnswerOf<"assumptions">, { used }: AssumptionsOptions) {
+function selectAssumptions({ assumptions }: AnswerOf<"assumptions">, { used }: AssumptionsOptions) {
   return used === true ? assumptions.filter(({ reliedOn }) => reliedOn !== null) : assumptions;
 }
 

@@ -27,10 +27,10 @@ export async function judge(
   }
   const control = await controlTarget(context);
   const answer = await callAt(context, control, { name: "checklist", body: undefined, signal });
-  return { ...answer, source: "sandbox", service: `${control.origin}/v1`, ...withCalibration(context) };
+  return { ...answer, source: "sandbox", service: `${control.origin}/v1`, ...calibrationField(context) };
 }
 
-function withCalibration(context: Context): Pick<ChecklistReport, "calibration"> {
+function calibrationField(context: Context): Pick<ChecklistReport, "calibration"> {
   const record = readProjectCalibration(context);
   if (record === undefined) return { calibration: null };
   return { calibration: { record, ageMs: calibrationAge(record, context.world.now()) } };
@@ -44,7 +44,7 @@ function judgeOtherService(context: Context, service: string): ChecklistReport {
       "--store names a store of a sandbox; at another service, the API key determines the store";
     throw refuseUsage(message, "leave it out, or leave out --base-url");
   }
-  const { calibration } = withCalibration(context);
+  const { calibration } = calibrationField(context);
   const record = calibration?.record.service === service ? calibration.record : undefined;
   const report = judgeService(record, `checkout calibrate --base-url ${quote(service, shellOf(world.env))}`);
   return { ...report, source: "service", service, storeId: null, calibration, judgedAt: world.now() };

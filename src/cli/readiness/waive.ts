@@ -10,12 +10,12 @@ import type { CommonOptions } from "../target/surroundings.ts";
 
 type WaiveOptions = CommonOptions & { readonly reason: string };
 
-const NAMES = DRILL_KINDS.map((kind) => DRILL_NAMES[kind]).join(", ");
+const DRILL_NAMES_TEXT = DRILL_KINDS.map((kind) => DRILL_NAMES[kind]).join(", ");
 
 export function registerChecklistWaive(group: Group): void {
   register<WaiveOptions>(group, {
     name: "waive <drill>",
-    summary: `skip a drill for 7 days (${NAMES}); the checklist shows that as a risk`,
+    summary: `skip a drill for 7 days (${DRILL_NAMES_TEXT}); the checklist shows that as a risk`,
     choices: DRILL_KINDS.map((kind) => DRILL_NAMES[kind]),
     examples: [
       'checkout checklist waive duplicates --reason "one item a customer; checked by hand"',
@@ -39,6 +39,6 @@ function drillNamed(name: string): DrillKind {
   if (drill !== undefined) return drill;
   throw refuseUsage(
     `there is no drill ${printableLiteral(name)}`,
-    `the drills are: ${NAMES}; nothing was done`,
+    `the drills are: ${DRILL_NAMES_TEXT}; nothing was done`,
   );
 }

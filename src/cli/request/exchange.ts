@@ -25,14 +25,16 @@ const SPINNING_TERMINALS = new WeakSet<NodeJS.WritableStream>();
 export async function runWithSpinner<Result>(
   { world, printer, around: { options } }: Context,
   run: (watch: Watch) => Promise<Result>,
-  waiting = "Waiting for the service",
+  spinnerText = "Waiting for the service",
 ): Promise<Result> {
   using stop = abortOnStop(world);
   // At a terminal that reports a width of 0, ora divides by the width and never ends.
-  const spins =
+  const hasSpinner =
     options.json !== true && widthOf(world.stderr) > 0 && !hasPlainOutput(world) && world.isInteractive();
   const spinner =
-    spins && !SPINNING_TERMINALS.has(world.stderr) ? await startSpinner(world.stderr, waiting) : undefined;
+    hasSpinner && !SPINNING_TERMINALS.has(world.stderr)
+      ? await startSpinner(world.stderr, spinnerText)
+      : undefined;
   if (spinner !== undefined) SPINNING_TERMINALS.add(world.stderr);
   const writeAbove = (write: (text: string) => void) => (text: string) => {
     spinner?.clear();
@@ -40,7 +42,8 @@ export async function runWithSpinner<Result>(
   };
   const [talk, trace] = [writeAbove(printer.talk), writeAbove(printer.trace)];
   const observer: ExchangeObserver = {
-    onRetry: (why, delayMs) => talk(printable(`${why}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
+    onRetry: (cause, delayMs) =>
+      talk(printable(`${cause}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
     ...(options.showHeaders === true
       ? {
           onAttempt: (request: ApiRequest) => trace(redactRequest(request).text),

@@ -78,14 +78,14 @@ function languageOf({ LC_ALL, LC_MESSAGES, LANG }: World["env"]): Language {
   return /^zh/i.test(LC_ALL || LC_MESSAGES || LANG || "") ? "zh" : "en";
 }
 
-type Named = { readonly id: string; readonly as: ExplainableKind | undefined };
+type ExplainSubject = { readonly id: string; readonly as: ExplainableKind | undefined };
 
 /** An exact order_id takes precedence over the end of an id (decision 104). */
 async function ask<Answer>(
   context: Context,
   { as }: ExplainOptions,
   text: string,
-  send: (named: Named) => Promise<Answer>,
+  send: (subject: ExplainSubject) => Promise<Answer>,
 ): Promise<Answer> {
   const outcome = await catchRefusal(send({ id: text, as }));
   if (outcome.ok) return outcome.value;
@@ -142,19 +142,19 @@ async function explanationText(
         ),
     entries
       .flatMap((entry) => entryLines(entry, kind))
-      .map((line) => wrap(line, TEXT_AT))
+      .map((line) => wrap(line, TEXT_COLUMN))
       .join("\n"),
     pending.length === 0
       ? ""
-      : ["Pending", ...pending.map((entry) => wrap(pendingLine(entry), TEXT_AT))].join("\n"),
+      : ["Pending", ...pending.map((entry) => wrap(pendingLine(entry), TEXT_COLUMN))].join("\n"),
     next.map((command) => `  → ${printable(command)}`).join("\n"),
-    seeText(rule, decision),
+    citationText(rule, decision),
   ];
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
 /** The last line: the rule of INTERFACE.md and the decision that the explanation is based on, with its subject. */
-function seeText(rule: number | null, decision: number | null): string {
+function citationText(rule: number | null, decision: number | null): string {
   const subject = decision === null ? "" : english(titleOf(decision));
   const citedRules = [
     ...(rule === null ? [] : [`interface ${rule}`]),
@@ -164,13 +164,13 @@ function seeText(rule: number | null, decision: number | null): string {
 }
 
 /** The column at which a wrapped line continues: after the time. */
-const TEXT_AT = "2026-01-01T00:00:00.000Z  ".length + 2;
+const TEXT_COLUMN = "2026-01-01T00:00:00.000Z  ".length + 2;
 
 function reasonLines(reasons: readonly Field[], wrap: Printer["wrap"]): string {
-  const at = Math.max(...reasons.map(([label]) => label.length)) + 4;
+  const column = Math.max(...reasons.map(([label]) => label.length)) + 4;
   return fieldLines(reasons)
     .split("\n")
-    .map((line) => wrap(line, at))
+    .map((line) => wrap(line, column))
     .join("\n");
 }
 

@@ -5,7 +5,7 @@ import { faultReason } from "../../core/fault/fault.ts";
 import { MAX_REQUEST_WAIT_MS } from "../../core/control/operations/requests.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import { jsonLine, printable, displayText, shortId } from "../../core/text.ts";
-import { runnerFor, storeMoment } from "../calling.ts";
+import { runnerFor, resolveMoment } from "../calling.ts";
 import { invalidOption, register, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { parseSpanOrMoment, limitOption } from "../parsers.ts";
 import { fieldLines } from "../printer.ts";
@@ -64,7 +64,7 @@ export function registerRequests(group: Group): void {
 
 async function runList(context: Context, options: ListOptions): Promise<number> {
   const { status, method, path, orderId, since, limit } = options;
-  const from = since && (await storeMoment(context, since, { into: "past" }));
+  const from = since && (await resolveMoment(context, since, { direction: "past" }));
   const query = { status, method, path, orderId, from, limit };
   if (options.follow === true) return follow(context, query);
   const requestPage = await callSandbox(context, { name: "listRequests", body: query });
@@ -92,10 +92,10 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
     if (result.end === "unreachable" && waitMs > 0) {
       if (!isLost) printer.talk("the sandbox is disconnected; following continues when it is back");
       isLost = true;
-      await world.sleep(LOOK_AGAIN_MS, signal);
+      await world.sleep(RECONNECT_PAUSE_MS, signal);
       context.around.reload();
-      const now = catchRefusal(() => findSandbox(context)).value;
-      if (now !== undefined) target = { ...now, ...storeScope };
+      const sandbox = catchRefusal(() => findSandbox(context)).value;
+      if (sandbox !== undefined) target = { ...sandbox, ...storeScope };
       continue;
     }
     const requestPage = answered(result);
@@ -108,7 +108,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
 }
 
 /** Pause before a disconnected sandbox is called again, in milliseconds. */
-const LOOK_AGAIN_MS = 1000;
+const RECONNECT_PAUSE_MS = 1000;
 
 /** Prints a line for each request, and a failure of the request log once. */
 function printNewRequests({ printer }: Context, requestPage: AnswerOf<"listRequests">): void {
@@ -123,8 +123,8 @@ function printNewRequests({ printer }: Context, requestPage: AnswerOf<"listReque
 /** `requests get` shows the columns that do not fit. The day is shown only if the requests span several days. */
 function requestLines(requests: readonly RequestEntry[], { width, style }: TableStyle): Promise<string> {
   const days = new Set(requests.map(({ at }) => toIso(at).slice(0, 10)));
-  const from = days.size === 1 ? "2026-01-01T".length : 0;
-  const timeOf = (at: number): string => toIso(at).slice(from, -".000Z".length).replace("T", " ");
+  const start = days.size === 1 ? "2026-01-01T".length : 0;
+  const timeOf = (at: number): string => toIso(at).slice(start, -".000Z".length).replace("T", " ");
   const isAnyFaulty = requests.some(({ fault }) => fault !== null);
   const isMoved = requests.some(({ at, realAt }) => at !== realAt);
   return table(
@@ -197,10 +197,10 @@ function requestText(request: AnswerOf<"showRequest">): string {
     ["replays", lastReplay === undefined ? null : `${replayedAt.length}, the last at ${toIso(lastReplay)}`],
   ]);
   if (refused === null) return fields;
-  const pairs = refused.headers.flatMap((name, index) =>
+  const headers = refused.headers.flatMap((name, index) =>
     index % 2 === 0 ? [`> ${printable(`${name}: ${refused.headers[index + 1] ?? ""}`)}`] : [],
   );
-  return [fields, "", ...pairs, ...(refused.body === "" ? [] : ["", `> ${jsonLine(refused.body)}`])].join(
+  return [fields, "", ...headers, ...(refused.body === "" ? [] : ["", `> ${jsonLine(refused.body)}`])].join(
     "\n",
   );
 }

@@ -26,49 +26,49 @@ export function registerSandboxClock(group: Group): void {
         run,
       },
     );
-  const moving = (request: (argument: string) => RequestOf<"moveClock">) =>
+  const moveRunner = (request: (argument: string) => RequestOf<"moveClock">) =>
     runnerFor("moveClock", { body: (_options, { argument }) => request(argument), text: clockText });
   add("show", "show the store's time", runnerFor("showClock", { text: clockText }));
   add(
     "freeze",
     "freeze the store's clock",
-    moving(() => ({ action: "freeze" })),
+    moveRunner(() => ({ action: "freeze" })),
   );
   add(
     "advance <span>",
     "advance the store's clock, and process in order everything that becomes due",
-    moving(advanceBy),
+    moveRunner(advanceRequest),
   );
-  add("set <moment>", "set the store's clock to a time", moving(setTo));
+  add("set <moment>", "set the store's clock to a time", moveRunner(setRequest));
   add(
     "real",
     "return the store's clock to real time",
-    moving(() => ({ action: "real" })),
+    moveRunner(() => ({ action: "real" })),
   );
 }
 
 async function clockText(clock: AnswerOf<"showClock">, { width }: Pick<Printer, "width">): Promise<string> {
   const { now, frozen, fired, delivered, undelivered } = clock;
-  const undeliveredText =
+  const undeliveredLines =
     undelivered === 0
       ? []
       : [`deliveries still due: ${undelivered}; checkout deliveries list --state due shows them`];
   const isQuiet = fired.length + delivered.length === 0;
   return [
     `${toIso(now)}${frozen ? " (frozen)" : ""}`,
-    ...(isQuiet ? [] : [await historyLines(fired, { tried: delivered, width })]),
-    ...undeliveredText,
+    ...(isQuiet ? [] : [await historyLines(fired, { attempts: delivered, width })]),
+    ...undeliveredLines,
   ].join("\n");
 }
 
-function advanceBy(text: string): RequestOf<"moveClock"> {
+function advanceRequest(text: string): RequestOf<"moveClock"> {
   const span = parseSpan(text);
   if (!span.ok) throw refuseTime(span.refusal.message);
   return { action: "advance", byMs: span.value };
 }
 
 /** Uses the service's own check, so that a nonexistent day is refused. */
-function setTo(text: string): RequestOf<"moveClock"> {
+function setRequest(text: string): RequestOf<"moveClock"> {
   const outcome = decodeRequest("moveClock", { action: "set", to: text });
   if (!outcome.ok) throw refuseTime(`expected ${MOMENT}; got ${printableLiteral(text)}`);
   return outcome.value;

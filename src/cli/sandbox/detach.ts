@@ -39,7 +39,7 @@ type StartMessage =
 /** Maximum number of further starts after losing the race against another start. */
 const MAX_LOST_RACES = 10;
 /** Timeout for stopping a process that was abandoned before it was ready, in milliseconds. */
-const ABANDON_MS = 10_000;
+const ABANDON_TIMEOUT_MS = 10_000;
 /** Number of log lines shown if a detached sandbox ended without a message. */
 const SHOWN_LOG_LINES = 5;
 
@@ -53,14 +53,14 @@ export async function startOrReuse(
   if (options.ephemeral === true) throw refuseEphemeral(options);
   using stop = options.detach === true ? abortOnStop(world) : undefined;
   const folder = context.around.folder();
-  for (let races = 0; ; races += 1) {
+  for (let lostRaces = 0; ; lostRaces += 1) {
     const sandbox = await findRunningSandbox(context, stop?.signal);
-    if (sandbox !== undefined) return await useLive(context, options, { folder, live: sandbox });
+    if (sandbox !== undefined) return await reuseRunningSandbox(context, options, { folder, sandbox });
     const start = stop ? startDetached(context, options, { folder, signal: stop.signal }) : serve();
-    const started = await catchRefusal(start);
-    if (started.ok) return started.value;
-    const isLost = started.refusal.code === "already_running" && races < MAX_LOST_RACES;
-    if (!isLost) throw new Refused(started.refusal);
+    const outcome = await catchRefusal(start);
+    if (outcome.ok) return outcome.value;
+    const hasLostRace = outcome.refusal.code === "already_running" && lostRaces < MAX_LOST_RACES;
+    if (!hasLostRace) throw new Refused(outcome.refusal);
   }
 }
 
@@ -74,42 +74,45 @@ function refuseEphemeral({ detach }: StartOptions): Refused {
 }
 
 /** Prints the ready line of the running sandbox; refuses if its settings differ from the requested ones. */
-async function useLive(
+async function reuseRunningSandbox(
   context: Context,
   options: StartOptions,
-  { folder, live }: { readonly folder: string; readonly live: RunningSandbox },
+  { folder, sandbox }: { readonly folder: string; readonly sandbox: RunningSandbox },
 ): Promise<number> {
-  const { description } = live;
+  const { description } = sandbox;
   const givenSecrets = unwrap(readGivenSecrets(context.world));
   const requestedSettings = unwrap(await settingsWithConfig(context, options));
   const { runningDifferences } = await import("../config/running-differences.ts");
-  const startRequest = { options: requestedSettings, given: givenSecrets };
-  const { all, ofStores } = await runningDifferences(context, startRequest, { folder, live });
-  if (all.length > 0) {
-    const apply = ofStores ? "; to change stores: checkout config apply" : "";
+  const startRequest = { options: requestedSettings, givenSecrets };
+  const { differences, includesStores } = await runningDifferences(context, startRequest, {
+    folder,
+    sandbox,
+  });
+  if (differences.length > 0) {
+    const applyHint = includesStores ? "; to change stores: checkout config apply" : "";
     throw new Refused({
       exitCode: EXIT.usage,
       code: "settings_differ",
       message: `the running sandbox (pid ${description.pid}) has different settings from the requested ones`,
-      next: `leave these settings out, or run checkout sandbox stop first${apply}`,
-      differences: all,
+      next: `leave these settings out, or run checkout sandbox stop first${applyHint}`,
+      differences,
     });
   }
-  const signInUrl = await newSignInUrl(context.world, live);
-  const message = readyMessageOfRunning(context, { ...live, signInUrl });
+  const signInUrl = await createSignInUrl(context.world, sandbox);
+  const message = readyMessageOfRunning(context, { ...sandbox, signInUrl });
   warnHeldBack(context, description);
   noteTarget(context);
   return context.printer.result(output("ready", message), () =>
     readyBanner(context, message, {
-      running: { detached: description.logFile },
-      given: givenSecrets,
+      mode: { logFile: description.logFile },
+      givenSecrets,
       description,
     }),
   );
 }
 
 /** A new sign-in link to the portal of a running sandbox; null if its portal is off. */
-async function newSignInUrl(world: World, { run, description }: RunningSandbox): Promise<string | null> {
+async function createSignInUrl(world: World, { run, description }: RunningSandbox): Promise<string | null> {
   if (description.portalUrl === null) return null;
   const { callControl } = await import("../../client/control/control.ts");
   const { port, control_token: token, version = "" } = run;
@@ -130,26 +133,26 @@ async function startDetached(
   unwrap(makeStateFolder(world, folder, options));
   const logFile = stateFile(folder, "log");
   const logBytes = world.files.size(logFile) ?? 0;
-  await using started = startAttachedProcess(world, logFile);
-  const message = await Promise.race([started.firstMessage, awaitAbort(signal)]);
+  await using attachedProcess = startAttachedProcess(world, logFile);
+  const message = await Promise.race([attachedProcess.firstMessage, awaitAbort(signal)]);
   if (message === "aborted") throw new Refused(interruptedProblem("; no sandbox was started"));
   const startMessage = message === undefined ? undefined : (parseJson(message) as StartMessage | undefined);
   if (startMessage === undefined) {
-    throw new Refused(earlyEndProblem(await started.ended, logLines(world, { logFile, logged: logBytes })));
+    throw new Refused(earlyEndProblem(await attachedProcess.ended, logLines(world, { logFile, logBytes })));
   }
   if ("problem" in startMessage) throw new Refused(startMessage.problem);
   for (const note of startMessage.notes) printer.talk(note);
   const exitCode = await printer.result(output("ready", startMessage.ready), () =>
     readyBanner(context, startMessage.ready, {
-      running: { detached: logFile },
-      given: givenSecrets,
+      mode: { logFile },
+      givenSecrets,
       description: startMessage.description,
     }),
   );
   if (world.isResultLost()) throw new Refused(readyLineProblem());
   noteTarget(context);
   warnHeldBack(context, startMessage.description);
-  await started.release();
+  await attachedProcess.release();
   return exitCode;
 }
 
@@ -162,19 +165,19 @@ function awaitAbort(signal: AbortSignal): Promise<"aborted"> {
 
 /** Starts a detached process; the end of the enclosing block stops it unless it was released. */
 function startAttachedProcess(world: World, logFile: string): DetachedProcess & AsyncDisposable {
-  const started = world.startDetached({ logFile });
+  const detachedProcess = world.startDetached({ logFile });
   let isAttached = true;
   return {
-    ...started,
+    ...detachedProcess,
     release: () => {
       isAttached = false;
-      return started.release();
+      return detachedProcess.release();
     },
     [Symbol.asyncDispose]: async () => {
       if (!isAttached) return;
-      started.abandon();
-      const deadline = new Promise<void>((resolve) => world.after(ABANDON_MS, resolve));
-      await Promise.race([started.ended, deadline]);
+      detachedProcess.abandon();
+      const deadline = new Promise<void>((resolve) => world.after(ABANDON_TIMEOUT_MS, resolve));
+      await Promise.race([detachedProcess.ended, deadline]);
     },
   };
 }
@@ -182,9 +185,9 @@ function startAttachedProcess(world: World, logFile: string): DetachedProcess & 
 /** The last lines that a process has written to its log since it started. */
 function logLines(
   { files }: World,
-  { logFile, logged }: { readonly logFile: string; readonly logged: number },
+  { logFile, logBytes }: { readonly logFile: string; readonly logBytes: number },
 ): readonly string[] {
-  const { bytes } = files.readFrom(logFile, logged) ?? { bytes: new Uint8Array(0) };
+  const { bytes } = files.readFrom(logFile, logBytes) ?? { bytes: new Uint8Array(0) };
   const lines = Buffer.from(bytes)
     .toString("utf8")
     .split("\n")
@@ -193,11 +196,11 @@ function logLines(
 }
 
 function earlyEndProblem(ending: string, lines: readonly string[]): Problem {
-  const end = lines.length === 0 ? "" : `; its log ends with: ${lines.join(" / ")}`;
+  const logText = lines.length === 0 ? "" : `; its log ends with: ${lines.join(" / ")}`;
   return {
     exitCode: EXIT.failed,
     code: "start_failed",
-    message: `the sandbox ended before it was ready (${ending})${end}`,
+    message: `the sandbox ended before it was ready (${ending})${logText}`,
     next: "run checkout sandbox logs, or start it in this terminal to see more: checkout sandbox start",
   };
 }
@@ -221,9 +224,9 @@ export async function serveDetached(
     notes.push(text);
     printer.talk(text);
   };
-  const place = { ...context, printer: { ...printer, talk } };
-  const mergedOptions = unwrap(await settingsWithConfig(place, options));
-  const outcome = await serveSandbox(place, mergedOptions, {
+  const servingContext = { ...context, printer: { ...printer, talk } };
+  const mergedOptions = unwrap(await settingsWithConfig(servingContext, options));
+  const outcome = await serveSandbox(servingContext, mergedOptions, {
     place: { folder, log: world.stderr, logFile: starter.logFile },
     announce: async ({ ready, description }) => {
       if (isStopped) throw new Refused(interruptedProblem(" before it was ready"));

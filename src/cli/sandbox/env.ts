@@ -17,7 +17,7 @@ const REVOKED_KEY_TEXT =
   "the key of this store in credentials.json is revoked; create another: checkout keys create";
 
 /** Everything that an application of a store needs, and the last four characters of the store's revoked keys. */
-type Access = StoreAccess & { readonly revoked: readonly string[] };
+type Access = StoreAccess & { readonly revokedEndings: readonly string[] };
 
 export function registerEnv(group: Group): void {
   register<EnvOptions>(group, {
@@ -64,9 +64,9 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
     throw new Refused({ ...notRunningProblem(folder), ...(namedAddress === undefined ? {} : { next }) });
   }
   const { control_token: token } = sandbox.run;
-  const access = await accessTo(context, options, sandbox);
-  const { revoked } = access;
-  const isRevoked = access.apiKey !== null && revoked.includes(access.apiKey.slice(-4));
+  const access = await readAccess(context, options, sandbox);
+  const { revokedEndings } = access;
+  const isRevoked = access.apiKey !== null && revokedEndings.includes(access.apiKey.slice(-4));
   const apiKey = isRevoked ? null : access.apiKey;
   const variables = {
     ...accessVariables({ ...access, apiKey }),
@@ -83,7 +83,7 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
 }
 
 /** The sandbox's description covers its first store; only another store needs the operations, which load slowly. */
-async function accessTo(context: Context, options: EnvOptions, sandbox: RunningSandbox): Promise<Access> {
+async function readAccess(context: Context, options: EnvOptions, sandbox: RunningSandbox): Promise<Access> {
   const { version, around } = context;
   const { control_token: token } = sandbox.run;
   const { origin } = new URL(sandbox.description.baseUrl);
@@ -94,27 +94,27 @@ async function accessTo(context: Context, options: EnvOptions, sandbox: RunningS
       store_id: storeId,
       signing_secret: signingSecret,
     } = readyMessageOfRunning(context, sandbox);
-    const { revokedKeyEnds: revokedEnds = [], ownSecrets } = sandbox.description;
-    return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revoked: revokedEnds };
+    const { revokedKeyEnds: revokedEndings = [], ownSecrets } = sandbox.description;
+    return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revokedEndings };
   }
   const { readStoreAccess, listRevokedKeyEndings } = await import("../store/access.ts");
   // This command replaces the key and the store of the environment, so it must not read them.
   const folderContext = { ...context, around: withoutOwnStore(context.around) };
   const target = { origin, token, version };
   const access = await readStoreAccess(folderContext, target);
-  const olderEnds = await listRevokedKeyEndings(context, target, access.storeId);
-  return { ...access, revoked: olderEnds };
+  const revokedEndings = await listRevokedKeyEndings(context, target, access.storeId);
+  return { ...access, revokedEndings };
 }
 
 /** Variables in a format that a shell or a tool reads; every value arrives unchanged. */
 export function environmentText(variables: Readonly<Record<string, string>>, format: Format): string {
   if (format === "json") return JSON.stringify(variables);
   return Object.entries(variables)
-    .map(([name, value]) => LINES[format](name, value))
+    .map(([name, value]) => LINE_FORMATS[format](name, value))
     .join("\n");
 }
 
-const LINES: Readonly<Record<Exclude<Format, "json">, (name: string, value: string) => string>> = {
+const LINE_FORMATS: Readonly<Record<Exclude<Format, "json">, (name: string, value: string) => string>> = {
   sh: (name, value) => assignmentCommand(name, value, "sh"),
   fish: (name, value) => assignmentCommand(name, value, "fish"),
   powershell: (name, value) => assignmentCommand(name, value, "powershell"),

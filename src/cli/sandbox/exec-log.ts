@@ -36,7 +36,7 @@ export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): vo
 }
 
 /** A world that notes whether a request has reached its servers since `forget`: earlier requests are our own. */
-export function noteRequests(world: World): {
+export function watchRequests(world: World): {
   readonly world: World;
   readonly forget: () => void;
   readonly wasReached: () => boolean;

@@ -1,7 +1,7 @@
 import type { ProgramResult, StopSignal, World } from "../../world.ts";
 import { register, repeatedOption, switchOption, valueOption, type Context, type Group } from "../command.ts";
 import { settingsWithConfig } from "../../host/config/start-settings.ts";
-import { createKeptLog, noteRequests, printLogEnd, UNUSED_NOTE } from "./exec-log.ts";
+import { createKeptLog, watchRequests, printLogEnd, UNUSED_NOTE } from "./exec-log.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, toSetting } from "../option-rules.ts";
 import { scopedFaults } from "../fault/scoped-faults.ts";
@@ -97,30 +97,30 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   const { world, printer } = context;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
   const stop = recordStopSignal(world);
-  const wantedFaults = await faultsOf(context, options);
+  const requestedFaults = await faultsOf(context, options);
   const log = createKeptLog();
   let wasReached = false;
   const settings = unwrap(await settingsWithConfig(context, { ...options, port: options.port ?? 0 }));
-  const requestNotes = noteRequests(world);
-  const service = serveSandbox({ ...context, world: requestNotes.world }, settings, {
+  const requestWatch = watchRequests(world);
+  const service = serveSandbox({ ...context, world: requestWatch.world }, settings, {
     place: { folder: undefined, log },
     use: async (sandbox) => {
       const { base_url: baseUrl, control_token: token } = sandbox.ready;
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-      await scopedFaults(context, target).add(wantedFaults.faults);
-      requestNotes.forget();
+      await scopedFaults(context, target).add(requestedFaults.faults);
+      requestWatch.forget();
       wasReached = true;
       const stopSignal = stop.signal();
       if (stopSignal !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopSignal];
       using journal = journalPlace(world, baseUrl);
       const { ready, adminToken } = sandbox;
-      const tokens = { control: token, admin: options.admin === true ? adminToken : undefined };
+      const tokens = { controlToken: token, adminToken: options.admin === true ? adminToken : undefined };
       const env = { ...environmentOf(world, accessOf(ready), tokens), ...journal.variables };
       const end = await world.runProgram({ program, args, env });
       if (options.keep === true && stop.signal() === undefined) {
-        const place = sandbox.ready.portal_url ?? baseUrl;
-        printer.talk(`checkout exec: the command has ended; its sandbox runs until Ctrl-C: ${place}`);
-        await stop.signalled;
+        const address = sandbox.ready.portal_url ?? baseUrl;
+        printer.talk(`checkout exec: the command has ended; its sandbox runs until Ctrl-C: ${address}`);
+        await stop.firstSignal;
       }
       return endingOfProgram(program, end);
     },
@@ -131,9 +131,9 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   );
   if (options.quiet !== true) {
     if (exitCode !== EXIT.done) printLogEnd(context, log);
-    else if (!requestNotes.wasReached()) printer.trace(UNUSED_NOTE);
+    else if (!requestWatch.wasReached()) printer.trace(UNUSED_NOTE);
   }
-  noteSeed(context, exitCode, wantedFaults);
+  noteSeed(context, exitCode, requestedFaults);
   return exitCode;
 }
 
@@ -157,22 +157,22 @@ async function runInStore(
       "leave --keep out",
     );
   const stop = recordStopSignal(world);
-  const wantedFaults = await faultsOf(context, options);
+  const requestedFaults = await faultsOf(context, options);
   const target = await sandboxTarget(context);
-  const admin = options.admin === true ? await sandboxTarget(context, "administrator") : undefined;
+  const adminTarget = options.admin === true ? await sandboxTarget(context, "administrator") : undefined;
   await using store = isFresh ? await createFreshStore(context, target, options.keep === true) : undefined;
   const access = store ?? (await readStoreAccess(context, target));
   if (access.apiKey === null)
     throw refuseWithoutKey(access, "run it in a new store: checkout exec --store new");
   await using faults = scopedFaults(context, { ...target, storeId: access.storeId });
-  await faults.add(wantedFaults.faults);
+  await faults.add(requestedFaults.faults);
   const stopSignal = stop.signal();
   if (stopSignal !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopSignal];
   noteOwnSecrets(context, access);
-  const env = environmentOf(world, access, { control: target.token, admin: admin?.token });
+  const env = environmentOf(world, access, { controlToken: target.token, adminToken: adminTarget?.token });
   const exitCode = endingOfProgram(program, await world.runProgram({ program, args, env }));
   faults.stay();
-  noteSeed(context, exitCode, wantedFaults);
+  noteSeed(context, exitCode, requestedFaults);
   return exitCode;
 }
 
@@ -180,11 +180,11 @@ async function runInStore(
 async function removeFreshStore(
   context: Context,
   target: ControlTarget & { readonly storeId: string },
-  keep: boolean,
+  isKept: boolean,
 ): Promise<void> {
   const { storeId } = target;
   const hint = `checkout stores delete ${storeId} --yes`;
-  if (keep) return context.printer.talk(`checkout exec: the store ${storeId} stays; to delete it: ${hint}`);
+  if (isKept) return context.printer.talk(`checkout exec: the store ${storeId} stays; to delete it: ${hint}`);
   const outcome = await catchRefusal(callAt(context, target, { name: "deleteStore", body: {} }));
   if (!outcome.ok)
     context.printer.trace(
@@ -195,7 +195,7 @@ async function removeFreshStore(
 /** Records the first signal that asks the program and this command to end. */
 function recordStopSignal({ onStop }: World): {
   readonly signal: () => StopSignal | undefined;
-  readonly signalled: Promise<void>;
+  readonly firstSignal: Promise<void>;
 } {
   let signal: StopSignal | undefined;
   const stopEvent = new Promise<void>((resolve) => {
@@ -204,7 +204,7 @@ function recordStopSignal({ onStop }: World): {
       resolve();
     });
   });
-  return { signal: () => signal, signalled: stopEvent };
+  return { signal: () => signal, firstSignal: stopEvent };
 }
 
 /** The faults of `--fault`, with their seed: the given seed, or a seed drawn here so that it can be printed. */
@@ -213,16 +213,19 @@ type ExecFaults = RequestedFaults & { readonly seed: string };
 const SEED_BYTES = 4;
 
 /** Reads the faults; the module for that is loaded only if `--fault` was given. */
-async function faultsOf(context: Context, { fault: names, seed: given }: ExecOptions): Promise<ExecFaults> {
-  if (names === undefined) return { faults: [], isDrawn: false, seed: "" };
-  const seed = given ?? Buffer.from(context.world.randomBytes(SEED_BYTES)).toString("hex");
+async function faultsOf(
+  context: Context,
+  { fault: names, seed: givenSeed }: ExecOptions,
+): Promise<ExecFaults> {
+  if (names === undefined) return { faults: [], isRandom: false, seed: "" };
+  const seed = givenSeed ?? Buffer.from(context.world.randomBytes(SEED_BYTES)).toString("hex");
   const { readFaults } = await import("../fault/requested-faults.ts");
   return { ...readFaults(context, names, seed), seed };
 }
 
 /** With the same seed, the same faults apply to the same requests. */
-function noteSeed({ printer }: Context, exitCode: number, { isDrawn, seed }: ExecFaults): void {
-  if (exitCode !== EXIT.done && isDrawn)
+function noteSeed({ printer }: Context, exitCode: number, { isRandom, seed }: ExecFaults): void {
+  if (exitCode !== EXIT.done && isRandom)
     printer.trace(`checkout exec: to repeat the same faults: --seed ${printable(seed)}`);
 }
 
@@ -230,11 +233,11 @@ function noteSeed({ printer }: Context, exitCode: number, { isDrawn, seed }: Exe
 async function createFreshStore(
   context: Context,
   target: ControlTarget,
-  keep: boolean,
+  isKept: boolean,
 ): Promise<StoreAccess & AsyncDisposable> {
-  const madeStore = await callAt(context, target, { name: "createStore", body: { name: FRESH_NAME } });
-  const leave = () => removeFreshStore(context, { ...target, storeId: madeStore.storeId }, keep);
-  return { ...madeStore, baseUrl: `${target.origin}/v1`, [Symbol.asyncDispose]: leave };
+  const createdStore = await callAt(context, target, { name: "createStore", body: { name: FRESH_NAME } });
+  const removeStore = () => removeFreshStore(context, { ...target, storeId: createdStore.storeId }, isKept);
+  return { ...createdStore, baseUrl: `${target.origin}/v1`, [Symbol.asyncDispose]: removeStore };
 }
 
 const FRESH_NAME = "checkout exec";
@@ -266,9 +269,9 @@ function endingOfProgram(program: string, end: ProgramResult): number {
 function environmentOf(
   world: World,
   access: StoreAccess,
-  { control, admin }: { readonly control: string; readonly admin: string | undefined },
+  { controlToken, adminToken }: { readonly controlToken: string; readonly adminToken: string | undefined },
 ): Record<string, string | undefined> {
-  const tokens = { CHECKOUT_CONTROL_TOKEN: control, CHECKOUT_ADMIN_TOKEN: admin };
+  const tokens = { CHECKOUT_CONTROL_TOKEN: controlToken, CHECKOUT_ADMIN_TOKEN: adminToken };
   return { ...programVariables(world), ...accessVariables(access), ...tokens };
 }
 

@@ -11,7 +11,7 @@ import { output } from "../output/output.ts";
 
 type LogsOptions = CommonOptions & { readonly follow?: boolean };
 
-const LOOK_EVERY_MS = 200;
+const CHECK_INTERVAL_MS = 200;
 
 export function registerSandboxLogs(group: Group): void {
   register<LogsOptions>(group, {
@@ -33,14 +33,14 @@ async function runLogs(context: Context, options: LogsOptions): Promise<number> 
   // Stops when the reader of the output has exited.
   world.stdout.once("close", () => stop.abort());
   const log = readLog(world.files, folder);
-  const lines = createLines(context);
-  log.older().forEach(lines.add);
+  const linePrinter = createLinePrinter(context);
+  log.readOlder().forEach(linePrinter.add);
   for (;;) {
-    log.next().forEach(lines.add);
+    log.readNext().forEach(linePrinter.add);
     if (options.follow !== true || stop.signal.aborted) break;
-    await world.sleep(LOOK_EVERY_MS, stop.signal);
+    await world.sleep(CHECK_INTERVAL_MS, stop.signal);
   }
-  lines.end();
+  linePrinter.end();
   return EXIT.done;
 }
 
@@ -70,26 +70,28 @@ function terminalLogProblem(pid: number): Problem {
 }
 
 type LogReader = {
-  readonly older: () => readonly Uint8Array[];
+  readonly readOlder: () => readonly Uint8Array[];
   /** The unread content of the log, even if the log was rotated meanwhile. */
-  readonly next: () => readonly Uint8Array[];
+  readonly readNext: () => readonly Uint8Array[];
 };
 
 function readLog({ readFrom }: World["files"], folder: string): LogReader {
   const [path, olderPath] = [stateFile(folder, "log"), stateFile(folder, "olderLog")];
-  const older = (offset: number): Uint8Array[] => {
+  const readOlder = (offset: number): Uint8Array[] => {
     const part = readFrom(olderPath, offset);
     return part === undefined ? [] : [part.bytes];
   };
   let offset = 0;
   return {
-    older: () => older(0),
-    next: () => {
+    readOlder: () => readOlder(0),
+    readNext: () => {
       const part = readFrom(path, offset);
       if (part === undefined) return [];
       // The file is shorter than before, so the log was rotated: its old content is in the older file.
       const isNew = part.size < offset;
-      const parts = isNew ? [...older(offset), readFrom(path, 0)?.bytes ?? new Uint8Array(0)] : [part.bytes];
+      const parts = isNew
+        ? [...readOlder(offset), readFrom(path, 0)?.bytes ?? new Uint8Array(0)]
+        : [part.bytes];
       offset = (isNew ? 0 : offset) + (parts.at(-1)?.length ?? 0);
       return parts;
     },
@@ -97,7 +99,7 @@ function readLog({ readFrom }: World["files"], folder: string): LogReader {
 }
 
 /** Collects bytes and prints each complete line. */
-function createLines({ printer }: Context) {
+function createLinePrinter({ printer }: Context) {
   let restBytes = Buffer.alloc(0);
   const print = (line: string): void => printer.line(output("log_line", { line }), () => printable(line));
   return {

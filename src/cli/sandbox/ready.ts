@@ -26,46 +26,46 @@ export function activeFaultsText(count: number): string {
 }
 
 /** The mode of a ready sandbox; `logFile` is null if its log goes to a terminal. */
-type RunMode = "foreground" | { readonly detached: string | null };
+type RunMode = "foreground" | { readonly logFile: string | null };
 
 /** Has lines to copy, at most 80 columns wide. They name the store, so that managed keys are the same in any folder. */
 export function readyBanner(
   { world, printer }: Context,
   message: ReadyMessage,
   {
-    running = "foreground",
-    given: { apiKey, signingSecret, controlToken } = {},
+    mode = "foreground",
+    givenSecrets: { apiKey, signingSecret, controlToken } = {},
     description: { ownSecrets = 0, activeFaults } = { activeFaults: 0 },
   }: {
-    readonly running?: RunMode;
+    readonly mode?: RunMode;
     /** Secrets from the environment. They are not shown, because banners often end up in logs. */
-    readonly given?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret" | "controlToken">>;
+    readonly givenSecrets?: Partial<Pick<GivenSecrets, "apiKey" | "signingSecret" | "controlToken">>;
     readonly description?: Pick<SandboxDescription, "ownSecrets" | "activeFaults">;
   } = {},
 ): string {
   const { style, isJobLog } = printer;
-  const find = message.data_dir === null ? "--json prints it" : "checkout env prints it";
-  const shownSecret = (secret: string): string => secretText(printer, secret, find);
+  const secretHint = message.data_dir === null ? "--json prints it" : "checkout env prints it";
+  const textOf = (secret: string): string => secretText(printer, secret, secretHint);
   const isPublic = new URL(message.base_url).origin !== message.checkout_origin;
-  const isForeground = running === "foreground";
+  const isForeground = mode === "foreground";
   const end = isForeground
     ? `is ready (pid ${message.pid}). Ctrl-C stops it.`
     : `${message.already_running ? "is already running" : "runs in the background"} (pid ${message.pid}).`;
-  const logFile = isForeground ? null : running.detached;
+  const logFile = isForeground ? null : mode.logFile;
   const fields = fieldLines([
     ["API", message.base_url],
     ...(isPublic ? [["Public", `${message.checkout_origin}/v1`] as const] : []),
     ...(message.sign_in_url === null
       ? []
-      : [["Portal", secretText(printer, message.sign_in_url, LINK)] satisfies Field]),
+      : [["Portal", secretText(printer, message.sign_in_url, LINK_HINT)] satisfies Field]),
     ["Merchant", message.merchant_id],
     ["Store", message.store_id],
-    ["API key", apiKey?.source ?? (message.api_key === null ? NOT_KEPT : shownSecret(message.api_key))],
-    ["Signing secret", signingSecret?.source ?? shownSecret(message.signing_secret)],
+    ["API key", apiKey?.source ?? (message.api_key === null ? NOT_KEPT_TEXT : textOf(message.api_key))],
+    ["Signing secret", signingSecret?.source ?? textOf(message.signing_secret)],
     ...(ownSecrets === 0 ? [] : [["", ownSecretsText(ownSecrets)] satisfies Field]),
     // Without a folder, commands cannot read the token.
     ...(message.data_dir === null
-      ? [["Control token", controlToken?.source ?? shownSecret(message.control_token)] satisfies Field]
+      ? [["Control token", controlToken?.source ?? textOf(message.control_token)] satisfies Field]
       : []),
     ["State", message.data_dir === null ? "in memory only" : shortPath(world, message.data_dir)],
     ...(activeFaults === 0 ? [] : [["Faults", activeFaultsText(activeFaults)] satisfies Field]),
@@ -86,8 +86,8 @@ export function readyBanner(
   ].join("\n");
 }
 
-const NOT_KEPT = "not in credentials.json (it was shown once)";
-const LINK = "checkout open --print prints a link";
+const NOT_KEPT_TEXT = "not in credentials.json (it was shown once)";
+const LINK_HINT = "checkout open --print prints a link";
 
 /** The lines that set the variables of a shell; a given API key is not shown. */
 function exportLines({ env }: Context["world"], message: ReadyMessage, showsKey: boolean): string[] {

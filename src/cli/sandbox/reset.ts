@@ -22,7 +22,7 @@ export function registerSandboxReset(group: Group): void {
       switchOption("--yes", "skip the confirmation prompt"),
     ],
     run: runnerFor("reset", {
-      orStopped: true,
+      usesStoppedFolder: true,
       body: async (options, { context }) => {
         await agree(context, options);
         return { store: options.store };

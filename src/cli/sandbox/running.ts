@@ -16,8 +16,8 @@ import type { SandboxDescription } from "../../core/sandbox/description.ts";
 export type RunningSandbox = { readonly run: RunRecord; readonly description: SandboxDescription };
 
 /** Timeout for a sandbox that is starting, in milliseconds. */
-const START_MS = 30_000;
-const LOOK_EVERY_MS = 50;
+const START_TIMEOUT_MS = 30_000;
+const CHECK_INTERVAL_MS = 50;
 
 /** The running sandbox of the folder; undefined if there is none. Waits for a sandbox that is starting. */
 export async function findRunningSandbox(
@@ -25,15 +25,15 @@ export async function findRunningSandbox(
   signal?: AbortSignal,
 ): Promise<RunningSandbox | undefined> {
   const { world, around } = context;
-  const since = world.monotonic();
+  const startedAt = world.monotonic();
   for (;;) {
     around.reload();
     const run = around.run();
     if (run === undefined) return undefined;
     if (run.port !== null) return describeRun(context, run);
     if (signal?.aborted === true) throw new Refused(interruptedProblem());
-    if (world.monotonic() - since > START_MS) throw new Refused(startingProblem(run));
-    await world.sleep(LOOK_EVERY_MS, signal);
+    if (world.monotonic() - startedAt > START_TIMEOUT_MS) throw new Refused(startingProblem(run));
+    await world.sleep(CHECK_INTERVAL_MS, signal);
   }
 }
 
@@ -42,10 +42,10 @@ export function refuseProjectFolder({ world, around }: Context, command: "status
   const folder = around.location();
   const hint = stateFolderHint(world, folder);
   if (hint === "") return;
-  const within = quote(join(folder, FOLDER_NAME));
+  const stateFolder = quote(join(folder, FOLDER_NAME));
   throw refuseUsage(
     `${printable(folder)} is not a state folder${printable(hint)}`,
-    `checkout sandbox ${command} --dir ${within}`,
+    `checkout sandbox ${command} --dir ${stateFolder}`,
   );
 }
 
@@ -97,7 +97,7 @@ function startingProblem({ pid }: RunRecord): Problem {
   return {
     exitCode: EXIT.unreachable,
     code: "starting",
-    message: `the sandbox of this folder (pid ${pid}) is still starting after ${START_MS / 1000} s`,
+    message: `the sandbox of this folder (pid ${pid}) is still starting after ${START_TIMEOUT_MS / 1000} s`,
     next: "wait for it: checkout sandbox wait; or run checkout sandbox stop",
   };
 }

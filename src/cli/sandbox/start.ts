@@ -68,7 +68,9 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   const outcome = await serveSandbox(context, settings, {
     place: { folder, log: world.stderr, ...ids },
     announce: async ({ ready, description, given }) => {
-      await printer.result(output("ready", ready), () => readyBanner(context, ready, { given, description }));
+      await printer.result(output("ready", ready), () =>
+        readyBanner(context, ready, { givenSecrets: given, description }),
+      );
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
     use: async (sandbox) => {

@@ -47,12 +47,12 @@ async function runStatus(context: Context): Promise<number> {
   const folder = around.folder();
   const run = around.run();
   noteTarget(context);
-  const { status, served } = await statusOf(context, folder, run);
-  await printer.result(output("status", status), () => statusText(context, status, served));
+  const { status, servedSettings } = await statusOf(context, folder, run);
+  await printer.result(output("status", status), () => statusText(context, status, servedSettings));
   return status.running ? EXIT.done : EXIT.unreachable;
 }
 
-type StatusResult = { readonly status: Status; readonly served?: ServedSettings };
+type StatusResult = { readonly status: Status; readonly servedSettings?: ServedSettings };
 
 async function statusOf(context: Context, folder: string, run: RunRecord | undefined): Promise<StatusResult> {
   const unknownFields = {
@@ -104,7 +104,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
       instance_id: instanceId,
       settings,
     };
-    return { status: { ...fields, ...description, state: "running", running: true }, served: servedSettings };
+    return { status: { ...fields, ...description, state: "running", running: true }, servedSettings };
   }
   const isOlder = outcome.refusal.code === "other_version";
   const problem = outcome.refusal.message;
@@ -122,9 +122,9 @@ function statusText(
     ({ isDefault }) => !isDefault,
   );
   if (state === "stopped") {
-    const start = status.problem === null ? startCommand(world, status.data_dir) : USE_IT_THERE;
-    const why = status.problem === null ? "" : `: ${status.problem}`;
-    return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})${why}\n  ${style.cyan("→")} ${start}`;
+    const startHint = status.problem === null ? startCommand(world, status.data_dir) : USE_IT_THERE;
+    const reasonText = status.problem === null ? "" : `: ${status.problem}`;
+    return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})${reasonText}\n  ${style.cyan("→")} ${startHint}`;
   }
   const heading = {
     running: `${style.green("●")} the sandbox is running`,
@@ -157,9 +157,9 @@ function statusText(
 type WaitOptions = CommonOptions & { readonly baseUrl?: string; readonly timeout?: number };
 
 const DEFAULT_WAIT_MS = 30_000;
-const LOOK_EVERY_MS = 100;
+const CHECK_INTERVAL_MS = 100;
 /** Timeout of one health check, in milliseconds. */
-const LOOK_MS = 2000;
+const CHECK_TIMEOUT_MS = 2000;
 
 export function registerSandboxWait(group: Group): void {
   register<WaitOptions>(group, {
@@ -190,47 +190,47 @@ export function registerSandboxWait(group: Group): void {
 }
 
 /** The result of one health check: the address of the ready sandbox, or why it is not ready. */
-type HealthCheck = { readonly baseUrl: string; readonly run?: RunRecord } | { readonly lacks: string };
+type HealthCheck = { readonly baseUrl: string; readonly run?: RunRecord } | { readonly reason: string };
 
 async function runWait(context: Context, options: WaitOptions): Promise<number> {
   const { world, printer } = context;
   const { timeout = DEFAULT_WAIT_MS } = options;
   using stop = abortOnStop(world);
   const { signal } = stop;
-  const since = world.monotonic();
+  const startedAt = world.monotonic();
   for (;;) {
-    const leftMs = timeout - (world.monotonic() - since);
-    const look = await lookOnce(context, options, {
-      timeoutMs: Math.max(1, Math.min(LOOK_MS, leftMs)),
+    const leftMs = timeout - (world.monotonic() - startedAt);
+    const check = await checkHealth(context, options, {
+      timeoutMs: Math.max(1, Math.min(CHECK_TIMEOUT_MS, leftMs)),
       signal,
     });
     if (signal.aborted) throw new Refused(interruptedProblem());
-    if ("baseUrl" in look) {
-      noteTarget(context, look.baseUrl);
-      if (look.run !== undefined) noteVersion(context, look.run.version);
+    if ("baseUrl" in check) {
+      noteTarget(context, check.baseUrl);
+      if (check.run !== undefined) noteVersion(context, check.run.version);
       return await printer.result(
-        output("reachable", { ok: true, base_url: look.baseUrl }),
-        () => `ready: ${look.baseUrl}`,
+        output("reachable", { ok: true, base_url: check.baseUrl }),
+        () => `ready: ${check.baseUrl}`,
       );
     }
-    const restMs = timeout - (world.monotonic() - since);
-    if (restMs <= 0) throw new Refused(waitProblem(timeout, look.lacks));
-    await world.sleep(Math.min(LOOK_EVERY_MS, restMs), signal);
+    const restMs = timeout - (world.monotonic() - startedAt);
+    if (restMs <= 0) throw new Refused(waitProblem(timeout, check.reason));
+    await world.sleep(Math.min(CHECK_INTERVAL_MS, restMs), signal);
   }
 }
 
-async function lookOnce(
+async function checkHealth(
   context: Context,
   options: WaitOptions,
   limits: { readonly timeoutMs: number; readonly signal: AbortSignal },
 ): Promise<HealthCheck> {
-  const place = locateSandbox(context, options);
-  if ("lacks" in place) return place;
-  const { baseUrl } = place;
+  const location = locateSandbox(context, options);
+  if ("reason" in location) return location;
+  const { baseUrl } = location;
   const exchange = await fetchHealth(context.world, new URL(baseUrl).origin, limits);
-  if (!exchange.ok) return { lacks: `${baseUrl}: ${exchange.message}` };
-  if (exchange.status === 200) return place;
-  return { lacks: `${baseUrl}: /healthz answered ${exchange.status}` };
+  if (!exchange.ok) return { reason: `${baseUrl}: ${exchange.message}` };
+  if (exchange.status === 200) return location;
+  return { reason: `${baseUrl}: /healthz answered ${exchange.status}` };
 }
 
 /** The named service, otherwise the running sandbox of the folder at this moment. */
@@ -245,14 +245,14 @@ function locateSandbox({ around }: Context, options: WaitOptions): HealthCheck {
   around.reload();
   const folder = around.folder();
   const run = around.run();
-  if (run === undefined) return { lacks: `${NO_SANDBOX} (${folder})` };
+  if (run === undefined) return { reason: `${NO_SANDBOX} (${folder})` };
   const { pid, port } = run;
-  if (port === null) return { lacks: `the sandbox is starting (pid ${pid})` };
+  if (port === null) return { reason: `the sandbox is starting (pid ${pid})` };
   return { baseUrl: `${localOrigin(port)}/v1`, run };
 }
 
-function waitProblem(timeoutMs: number, lackText: string): Problem {
-  const message = `the sandbox was not ready within ${durationText(timeoutMs)}; last seen: ${lackText}`;
+function waitProblem(timeoutMs: number, reason: string): Problem {
+  const message = `the sandbox was not ready within ${durationText(timeoutMs)}; last seen: ${reason}`;
   const next = "start it: checkout sandbox start --detach; or wait longer with --timeout";
   return { exitCode: EXIT.unreachable, code: "not_ready", message, next };
 }

@@ -10,10 +10,10 @@ import { abortOnStop } from "../stopping.ts";
 import { output } from "../output/output.ts";
 
 /** Timeout for stopping a sandbox, in milliseconds; a stopping sandbox allows requests in flight less than a second. */
-const STOP_MS = 10_000;
+const STOP_TIMEOUT_MS = 10_000;
 /** Timeout of the request to stop, in milliseconds. */
-const ASK_MS = 2000;
-const LOOK_EVERY_MS = 20;
+const REQUEST_TIMEOUT_MS = 2000;
+const CHECK_INTERVAL_MS = 20;
 
 export function registerSandboxStop(group: Group): void {
   register(group, {
@@ -50,13 +50,13 @@ async function runStop(context: Context): Promise<number> {
  * signal. A user's program that hosts a sandbox gets no signal, because a signal would end the whole program.
  */
 async function askToStop(world: World, run: RunRecord): Promise<void> {
-  const refusal = await callStop(world, run);
-  if (refusal === undefined) return;
+  const reason = await callStop(world, run);
+  if (reason === undefined) return;
   if (world.processStartTime(run.pid) !== run.started) return;
-  if (run.is_guest === true) throw new Refused(notStoppedProblem(run, refusal));
+  if (run.is_guest === true) throw new Refused(notStoppedProblem(run, reason));
   const result = world.terminate(run.pid);
   if (result === "sent" || result === "gone") return;
-  throw new Refused(result === "not_permitted" ? notPermittedProblem(run) : notStoppedProblem(run, refusal));
+  throw new Refused(result === "not_permitted" ? notPermittedProblem(run) : notStoppedProblem(run, reason));
 }
 
 /** Calls the stop operation; returns why the sandbox does not stop, or undefined if it does. */
@@ -64,7 +64,7 @@ async function callStop(world: World, { port, pid, ...run }: RunRecord): Promise
   if (port === null) return run.is_guest === true ? "it has no port" : "it is still starting";
   const { callControl } = await import("../../client/control/control.ts");
   const target = { origin: localOrigin(port), token: run.control_token, version: run.version ?? "" };
-  const call = { name: "stopSandbox", body: { pid }, timeoutMs: ASK_MS } as const;
+  const call = { name: "stopSandbox", body: { pid }, timeoutMs: REQUEST_TIMEOUT_MS } as const;
   const answer = await callControl(world, target, call);
   if (answer.end === "success") return undefined;
   return answer.end === "unreachable" ? answer.message : "it refused the request";
@@ -76,29 +76,31 @@ async function waitUntilGone({ world, around }: Context, run: RunRecord): Promis
   const { signal } = stop;
   const isTaken = (): boolean => {
     around.reload();
-    const liveRun = catchRefusal(around.run).value;
+    const currentRun = catchRefusal(around.run).value;
     const { pid, started, control_token: token } = run;
     // The program may have started another sandbox there by now, with its own token.
-    return liveRun?.pid === pid && liveRun.started === started && liveRun.control_token === token;
+    return currentRun?.pid === pid && currentRun.started === started && currentRun.control_token === token;
   };
-  const since = world.monotonic();
+  const startedAt = world.monotonic();
   while (run.is_guest === true ? isTaken() : world.processStartTime(run.pid) === run.started) {
     if (signal.aborted) throw new Refused(interruptedProblem("; the sandbox was asked to stop"));
-    if (world.monotonic() - since > STOP_MS)
-      throw new Refused(notStoppedProblem(run, `it has not ended within ${STOP_MS / 1000} s`));
-    await world.sleep(LOOK_EVERY_MS, signal);
+    if (world.monotonic() - startedAt > STOP_TIMEOUT_MS)
+      throw new Refused(notStoppedProblem(run, `it has not ended within ${STOP_TIMEOUT_MS / 1000} s`));
+    await world.sleep(CHECK_INTERVAL_MS, signal);
   }
   if (isTaken()) throw new Refused(notStoppedProblem(run, "its folder is still in use"));
 }
 
 function notStoppedProblem({ pid, is_guest: isGuest }: RunRecord, reason: string): Problem {
-  const by = `kill -9 ${pid} (Windows: taskkill /F /PID ${pid}); its state is kept`;
+  const hint = `kill -9 ${pid} (Windows: taskkill /F /PID ${pid}); its state is kept`;
   return {
     exitCode: EXIT.failed,
     code: "not_stopped",
     message: `the sandbox (pid ${pid}) did not stop: ${reason}`,
     next:
-      isGuest === true ? "close the sandbox in the program that hosts it" : `end the process yourself: ${by}`,
+      isGuest === true
+        ? "close the sandbox in the program that hosts it"
+        : `end the process yourself: ${hint}`,
   };
 }
 

@@ -64,15 +64,15 @@ function takeToFile(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
   { name, snapshots }: { readonly name: string; readonly snapshots: SnapshotFiles | undefined },
-  act: (taken: TemporaryName) => Promise<SnapshotAnswer>,
+  act: (snapshot: TemporaryName) => Promise<SnapshotAnswer>,
 ): Promise<SnapshotAnswer> {
   if (file === undefined || snapshots === undefined) return act({ name });
-  return withTemporaryName(world, { snapshots, name }, async (temporary) => {
-    const facts = await act(temporary);
-    const bytes = snapshots.read(temporary.name);
-    if (bytes === undefined) return facts;
+  return withTemporaryName(world, { snapshots, name }, async (unfinishedSnapshot) => {
+    const answer = await act(unfinishedSnapshot);
+    const bytes = snapshots.read(unfinishedSnapshot.name);
+    if (bytes === undefined) return answer;
     world.files.write(resolvePath(world, file), bytes);
-    const { snapshot } = facts;
+    const { snapshot } = answer;
     return { snapshot: { ...snapshot, name }, replaced: snapshots.size(name) !== undefined };
   });
 }

@@ -13,7 +13,7 @@ export function registerSnapshotsList(group: Group): void {
     summary: "list the snapshots of the sandbox and their contents",
     examples: ["checkout snapshots list", "checkout snapshots list --json"],
     run: runnerFor("listSnapshots", {
-      orStopped: true,
+      usesStoppedFolder: true,
       text: ({ snapshots }, { width }) =>
         snapshots.length === 0
           ? "there are no snapshots; take one: checkout snapshots create <name>"
@@ -23,6 +23,6 @@ export function registerSnapshotsList(group: Group): void {
 }
 
 function rowOf({ name, storeId, takenAt, bytes, problem }: SnapshotList["snapshots"][number]) {
-  const holds = problem ?? (storeId === null ? "the whole sandbox" : `store ${storeId}`);
-  return [name, holds, toIsoOrNull(takenAt), Math.ceil(bytes / 1024)];
+  const contents = problem ?? (storeId === null ? "the whole sandbox" : `store ${storeId}`);
+  return [name, contents, toIsoOrNull(takenAt), Math.ceil(bytes / 1024)];
 }

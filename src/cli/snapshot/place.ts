@@ -61,7 +61,7 @@ export type TemporaryName = { readonly name: string; readonly signal?: AbortSign
 export async function withTemporaryName<Value>(
   world: Pick<World, "freshId" | "onStop">,
   { snapshots, name }: { readonly snapshots: SnapshotFiles; readonly name: string | undefined },
-  act: (beside: TemporaryName) => Promise<Value>,
+  act: (snapshot: TemporaryName) => Promise<Value>,
 ): Promise<Value> {
   const temporaryName = `unfinished-${world.freshId()}`;
   using stop = abortOnStop(world);

@@ -10,7 +10,7 @@ export function registerSnapshotsRemove(group: Group): void {
     summary: "remove a snapshot; state that was restored from it is kept",
     examples: ["checkout snapshots remove before-launch"],
     run: runnerFor("removeSnapshot", {
-      orStopped: true,
+      usesStoppedFolder: true,
       body: (options, { context, argument: name }) => {
         checkSnapshotOptions(context.world, options, name);
         return { name };

@@ -55,15 +55,15 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
       "checkout snapshots list shows the snapshots",
     );
   checkSnapshotOptions(world, options, name);
-  const restored = await restore(context, options, name);
-  const { newDialects = [] } = restored;
-  warnHeldBack(context, restored);
+  const restoreAnswer = await restore(context, options, name);
+  const { newDialects = [] } = restoreAnswer;
+  warnHeldBack(context, restoreAnswer);
   for (const id of newDialects)
     printer.trace(
       `warning: store ${id} now has the dialect of the snapshot; checkout whoami --store ${id} shows its names`,
     );
-  return printer.result(answerOutput("restoreSnapshot", restored), () =>
-    restored.stores
+  return printer.result(answerOutput("restoreSnapshot", restoreAnswer), () =>
+    restoreAnswer.stores
       .map(
         ({ storeId, name: store }) =>
           `✓ ${printable(displayStoreName(store))} (${storeId}) was restored from ${printable(name ?? file ?? "")}`,
@@ -79,16 +79,16 @@ function restore(
 ): Promise<RestoreAnswer> {
   return withSandbox<RestoreAnswer>(context, async (target, folder) => {
     // A store in a variable counts only for commands that need one store; the token of a store allows no other store.
-    const isOfStore = isTyped(context.world, "store") || isStoreToken(target.token);
+    const isStoreRestore = isTyped(context.world, "store") || isStoreToken(target.token);
     const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
-    const store = isOfStore ? await resolveStore(context, target) : target;
-    const allFields = options.all === true ? { all: true } : {};
+    const store = isStoreRestore ? await resolveStore(context, target) : target;
+    const scope = options.all === true ? { all: true } : {};
     const rights = {
       ...(options.trust === true && { trust: true }),
       ...(options.adopt === true && { adopt: true }),
     };
     const restoreResult = await restoreFrom(context, options, { name, snapshots }, (snapshot) =>
-      isOfStore
+      isStoreRestore
         ? callAt(context, store, {
             name: "restoreStoreSnapshot",
             body: { name: snapshot.name, ...rights },
@@ -97,7 +97,7 @@ function restore(
           })
         : callAt(context, target, {
             name: "restoreSnapshot",
-            body: { name: snapshot.name, ...allFields, ...rights },
+            body: { name: snapshot.name, ...scope, ...rights },
             signal: snapshot.signal,
             nextAfter,
           }),
@@ -112,20 +112,20 @@ function restoreFrom(
   { world }: Pick<Context, "world">,
   { file }: SnapshotOptions,
   { name, snapshots }: { readonly name: string | undefined; readonly snapshots: SnapshotFiles | undefined },
-  act: (taken: TemporaryName) => Promise<RestoreAnswer>,
+  act: (snapshot: TemporaryName) => Promise<RestoreAnswer>,
 ): Promise<RestoreAnswer> {
   if (file === undefined || snapshots === undefined) return act({ name: name ?? "" });
   const path = resolvePath(world, file);
-  const read = readNamedFile(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
-  if (!read.ok) {
-    const { isMissing, why } = read.refusal;
+  const outcome = readNamedFile(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
+  if (!outcome.ok) {
+    const { isMissing, why } = outcome.refusal;
     const code = isMissing ? "file_missing" : "file_refused";
     const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${why}`;
     throw new Refused({ exitCode: EXIT.failed, code, message, next: "check the path of --file" });
   }
-  return withTemporaryName(world, { snapshots, name }, (temporary) => {
-    snapshots.write(temporary.name, read.value);
-    return act(temporary);
+  return withTemporaryName(world, { snapshots, name }, (unfinishedSnapshot) => {
+    snapshots.write(unfinishedSnapshot.name, outcome.value);
+    return act(unfinishedSnapshot);
   });
 }
 

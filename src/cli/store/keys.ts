@@ -55,7 +55,7 @@ export function registerKeys(group: Group): void {
       json: (wireList, keyList, { context }) =>
         output("keys", { ...wireList, kept_key_id: findKeptKey(context, keyList) }),
       text: (keyList, { width }, { context }) =>
-        keyLines(keyList, { width, kept: findKeptKey(context, keyList) }),
+        keyLines(keyList, { width, keptKeyId: findKeptKey(context, keyList) }),
     }),
   });
   register(group, {
@@ -86,7 +86,7 @@ export function registerKeys(group: Group): void {
 
 function keyLines(
   { keys }: AnswerOf<"listKeys">,
-  { width, kept }: { readonly width: number; readonly kept: string | null },
+  { width, keptKeyId }: { readonly width: number; readonly keptKeyId: string | null },
 ): Promise<string> {
   return table(
     ["KEY", "ENDS WITH", "SCOPES", "CREATED", "REVOKED", "KEPT IN"],
@@ -96,23 +96,23 @@ function keyLines(
       scopes.join(", "),
       toIso(createdAt),
       toIsoOrNull(revokedAt),
-      keyId === kept ? "credentials.json" : null,
+      keyId === keptKeyId ? "credentials.json" : null,
     ]),
     { width, drop: ["CREATED"] },
   );
 }
 
 function findKeptKey(context: Context, { storeId, keys }: AnswerOf<"listKeys">): string | null {
-  const end = endOfKeptKey(context, storeId);
-  return keys.find(({ lastFour }) => lastFour === end)?.keyId ?? null;
+  const keyEnding = endingOfKeptKey(context, storeId);
+  return keys.find(({ lastFour }) => lastFour === keyEnding)?.keyId ?? null;
 }
 
 function isKept(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey">): boolean {
-  return lastFour === endOfKeptKey(context, storeId);
+  return lastFour === endingOfKeptKey(context, storeId);
 }
 
 /** The last four characters of the store's key in `credentials.json`; undefined if there is no readable key. */
-function endOfKeptKey({ around }: Context, storeId: string): string | undefined {
+function endingOfKeptKey({ around }: Context, storeId: string): string | undefined {
   return catchRefusal(around.credentials).value?.stores[storeId]?.api_key.slice(-4);
 }
 

@@ -66,7 +66,7 @@ export function registerPrices(group: Group): void {
       },
       nextAfter,
       text: (price, { style }) =>
-        [`${price.added ? style.green("✓") : "="} ${addedText(price)}`, ...lackLines(price)].join("\n"),
+        [`${price.added ? style.green("✓") : "="} ${addedText(price)}`, ...obstacleLines(price)].join("\n"),
     }),
   });
   register(group, {
@@ -110,11 +110,11 @@ function addedText({ id, amountMinor, currency, added }: AnswerOf<"addPrice">): 
 }
 
 /** Reasons why a create with this price would still be refused. */
-function lackLines({ approved, missingCapabilities }: AnswerOf<"addPrice">): readonly string[] {
-  const lackText = missingCapabilities.join(" and ");
+function obstacleLines({ approved, missingCapabilities }: AnswerOf<"addPrice">): readonly string[] {
+  const names = missingCapabilities.join(" and ");
   return [
     ...(approved ? [] : ["  it is not approved yet: checkout admin approve-price <id>"]),
-    ...(lackText === "" ? [] : [`  the store cannot be paid with ${lackText}: checkout capabilities list`]),
+    ...(names === "" ? [] : [`  the store cannot be paid with ${names}: checkout capabilities list`]),
   ];
 }
 

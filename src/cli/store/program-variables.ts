@@ -20,15 +20,18 @@ type Changes = Readonly<Record<string, string | undefined>>;
 
 /** Removes the variables of other sandboxes, and a proxy for this machine. */
 export function programVariables({ env }: Pick<World, "env">): Changes {
-  return { ...Object.fromEntries(FOREIGN_VARIABLES.map((name) => [name, undefined])), ...directly(env) };
+  return {
+    ...Object.fromEntries(FOREIGN_VARIABLES.map((name) => [name, undefined])),
+    ...noProxyVariables(env),
+  };
 }
 
 const THIS_MACHINE = ["127.0.0.1", "localhost", "::1"];
-const PROXIES = /^(?:https?|all)_proxy$/i;
+const PROXY_VARIABLE = /^(?:https?|all)_proxy$/i;
 
 /** Adds this machine to the hosts without a proxy, if a proxy is set. Programs read the name in either case. */
-function directly(env: World["env"]): Changes {
-  if (!Object.entries(env).some(([name, value]) => PROXIES.test(name) && value !== "")) return {};
+function noProxyVariables(env: World["env"]): Changes {
+  if (!Object.entries(env).some(([name, value]) => PROXY_VARIABLE.test(name) && value !== "")) return {};
   const noProxyHosts = [env["no_proxy"] ?? "", env["NO_PROXY"] ?? ""].flatMap((text) => text.split(","));
   const hosts = new Set([...noProxyHosts.map((host) => host.trim()).filter(Boolean), ...THIS_MACHINE]);
   const value = hosts.has("*") ? "*" : [...hosts].join(",");

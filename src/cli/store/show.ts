@@ -36,7 +36,7 @@ export function registerCapabilities(group: Group): void {
   });
 }
 
-async function summaryLines(summary: AnswerOf<"storeSummary">, sheet: TableStyle): Promise<string> {
+async function summaryLines(summary: AnswerOf<"storeSummary">, layout: TableStyle): Promise<string> {
   const { merchant, store, apiKeys: keys, returnOrigins: origins, endpoints, prices } = summary;
   const fields = fieldLines([
     ["merchant", `${merchant.name} (${merchant.id})`],
@@ -46,7 +46,7 @@ async function summaryLines(summary: AnswerOf<"storeSummary">, sheet: TableStyle
     ["return_origins", origins.length === 0 ? null : origins.map(formatReturnOrigin).join(", ")],
     ["endpoints", endpoints],
   ]);
-  return [fields, await capabilityLines(summary, sheet), await priceLines(prices, sheet)].join("\n\n");
+  return [fields, await capabilityLines(summary, layout), await priceLines(prices, layout)].join("\n\n");
 }
 
 function capabilityLines(

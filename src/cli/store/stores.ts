@@ -87,15 +87,15 @@ export function registerStores(group: Group): void {
 
 function createdText(store: AnswerOf<"createStore">, printer: Printer): string {
   const { storeId } = store;
-  const find = `checkout env --store ${storeId}`;
+  const envCommand = `checkout env --store ${storeId}`;
   return [
     `${printer.style.green("✓")} store created`,
     fieldLines([
       ["store_id", storeId],
       ["name", store.name],
       ["merchant_id", store.merchantId],
-      ["api_key", secretText(printer, store.apiKey, find)],
-      ["signing_secret", secretText(printer, store.signingSecret, find)],
+      ["api_key", secretText(printer, store.apiKey, envCommand)],
+      ["signing_secret", secretText(printer, store.signingSecret, envCommand)],
     ]),
     printer.style.dim(`  to make it the default store of this folder: checkout stores use ${storeId}`),
   ].join("\n");

@@ -82,13 +82,13 @@ export function registerTokens(group: Group): void {
 }
 
 /** The tokens of the named store; without `--store`, of each store. */
-async function listedStores(context: Context) {
-  const controlService = await controlTarget(context);
-  const { stores } = await callAt(context, controlService, { name: "listStores", body: undefined });
+async function listTokensByStore(context: Context) {
+  const sandbox = await controlTarget(context);
+  const { stores } = await callAt(context, sandbox, { name: "listStores", body: undefined });
   const storeTokens = [];
   for (const { storeId, name } of stores) {
-    if (context.around.storeFlag !== undefined && storeId !== controlService.storeId) continue;
-    const target = { ...controlService, storeId };
+    if (context.around.storeFlag !== undefined && storeId !== sandbox.storeId) continue;
+    const target = { ...sandbox, storeId };
     const tokenList = await callAt(context, target, { name: "listTokens", body: undefined });
     storeTokens.push({ name, target, listed: tokenList });
   }
@@ -97,7 +97,7 @@ async function listedStores(context: Context) {
 
 async function runList(context: Context): Promise<number> {
   const { printer } = context;
-  const stores = await listedStores(context);
+  const stores = await listTokensByStore(context);
   const json = stores.flatMap(({ listed }) => encodeAnswer("listTokens", listed)["tokens"]);
   return printer.result(output("tokens", { tokens: json }), () =>
     table(
@@ -121,7 +121,7 @@ async function runList(context: Context): Promise<number> {
 
 /** The store of a token, by its id or the end of its id; the command's store if no store has it. */
 async function targetOfToken(context: Context, id: string): Promise<ControlTarget> {
-  const stores = await listedStores(context);
+  const stores = await listTokensByStore(context);
   const storeEntry = stores.find(({ listed }) => listed.tokens.some(({ tokenId }) => tokenId.endsWith(id)));
   return storeEntry?.target ?? controlTarget(context);
 }

@@ -91,8 +91,8 @@ function problemOfCall(
     }
     case "refusal": {
       const { code, message, next: hint } = result.error;
-      const isOfToken = /^(credential_missing|credential_invalid|scope_missing)$/.test(code);
-      const defaultHint = isOfToken ? CHECK_TOKEN : "correct the error and run the command again";
+      const isTokenProblem = /^(credential_missing|credential_invalid|scope_missing)$/.test(code);
+      const defaultHint = isTokenProblem ? CHECK_TOKEN : "correct the error and run the command again";
       const next = hint ?? new Map(Object.entries(nextAfter)).get(code) ?? defaultHint;
       // The sandbox lacks a value that an option gives.
       const exitCode = code === "missing_parameter" ? EXIT.usage : exitCodeOfStatus(result.status);

@@ -65,11 +65,11 @@ export async function withSandbox<Value>(
   }
   const { withStoppedFolder } = await import("../../host/stopped.ts");
   // An unreachable address is then a failure of this process, not of a service.
-  const unreachable = (problem: Problem): Problem =>
+  const toLocalFailure = (problem: Problem): Problem =>
     problem.exitCode === EXIT.unreachable ? { ...problem, exitCode: EXIT.failed } : problem;
-  const actingTarget = async (sandbox: Omit<ControlTarget, "version">) =>
-    unwrap(await catchRefusal(act({ ...sandbox, version }, folder)), unreachable);
-  return unwrap(await withStoppedFolder(context, folder, actingTarget));
+  const runAction = async (sandbox: Omit<ControlTarget, "version">) =>
+    unwrap(await catchRefusal(act({ ...sandbox, version }, folder)), toLocalFailure);
+  return unwrap(await withStoppedFolder(context, folder, runAction));
 }
 
 export async function controlTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
@@ -120,13 +120,13 @@ export async function findTarget(context: Context): Promise<ControlTarget | unde
  */
 export async function sandboxTarget(context: Context, role: ControlRole = "control"): Promise<ControlTarget> {
   const sandbox = await awaitSandbox(context, () => findSandbox(context, role));
-  if (sandbox === undefined) throw new Refused(lackProblem(context, role));
+  if (sandbox === undefined) throw new Refused(noTargetProblem(context, role));
   noteTarget(context, sandbox.origin);
   return sandbox;
 }
 
 /** Why there is no sandbox to control. `ownTarget`: the folder's running sandbox, if another sandbox is named. */
-function lackProblem({ world, around }: Context, role: ControlRole, ownTarget?: ControlTarget): Problem {
+function noTargetProblem({ world, around }: Context, role: ControlRole, ownTarget?: ControlTarget): Problem {
   const folder = around.location();
   const token = TOKEN_VARIABLES[role];
   const address = around.address();
@@ -138,9 +138,9 @@ function lackProblem({ world, around }: Context, role: ControlRole, ownTarget?: 
   const execHint = "within checkout exec: checkout exec --admin gives it";
   if (ownTarget !== undefined) {
     const hint = role === "control" ? "checkout env --control prints it" : execHint;
-    const remove = source.startsWith("--") ? "leave out" : "unset";
+    const removeText = source.startsWith("--") ? "leave out" : "unset";
     const message = `${source} names ${printable(url)}, but the sandbox of ${printable(around.shownFolder())} is ${ownTarget.origin}/v1; nothing was done`;
-    const next = `for the first set ${token} to its token (${hint}); for the second ${remove} ${source}, or eval "$(checkout env)"`;
+    const next = `for the first set ${token} to its token (${hint}); for the second ${removeText} ${source}, or eval "$(checkout env)"`;
     return { exitCode: EXIT.usage, code: "other_sandbox", message, next };
   }
   if (isWithheld(world, role)) {
@@ -148,15 +148,15 @@ function lackProblem({ world, around }: Context, role: ControlRole, ownTarget?: 
     const next = `${execHint}; elsewhere set ${token} to the token of the sandbox's admin.json`;
     return missingCredential(message, next);
   }
-  const why = `for ${url} (${source}) no token is set (${token}${misspellingHint(world, token)})`;
+  const reason = `for ${url} (${source}) no token is set (${token}${misspellingHint(world, token)})`;
   const tokenHint = " to its token, which its ready line and checkout env --control in its folder print";
-  const set = `set ${token}${role === "control" ? tokenHint : ""}`;
+  const setHint = `set ${token}${role === "control" ? tokenHint : ""}`;
   const { port } = new URL(url);
-  const isFolders = world.files.exists(folder) && isSameServer(url, localOrigin(Number(port)));
-  const start = `checkout sandbox start --port ${port} starts this folder's sandbox there`;
+  const isFolderAddress = world.files.exists(folder) && isSameServer(url, localOrigin(Number(port)));
+  const startHint = `checkout sandbox start --port ${port} starts this folder's sandbox there`;
   return {
-    ...noSandboxProblem(folder, why),
-    next: isFolders ? `${start}; for another sandbox, ${set}` : set,
+    ...noSandboxProblem(folder, reason),
+    next: isFolderAddress ? `${startHint}; for another sandbox, ${setHint}` : setHint,
   };
 }
 
@@ -177,7 +177,7 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   }
   const { value: url, source } = address;
   const { origin, hostname } = new URL(url);
-  const isHere = isLoopback(hostname);
+  const isLocal = isLoopback(hostname);
   if (isLimited) {
     const { value: addressOfKey } = around.addressOfKey() ?? address;
     if (!isSameServer(url, addressOfKey))
@@ -185,18 +185,18 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
         `the token of a store goes only to ${printable(addressOfKey)} (CHECKOUT_BASE_URL), not to ${printable(url)}`,
         "set CHECKOUT_BASE_URL and CHECKOUT_CONTROL_TOKEN for the same sandbox",
       );
-    if (!isHere && url.startsWith("http:"))
+    if (!isLocal && url.startsWith("http:"))
       printer.traceOnce(`warning: the token goes to ${printable(url)} unencrypted; use https`);
     return withToken(origin);
   }
   if (ownTarget.value !== undefined && isSameServer(url, ownTarget.value.origin)) return ownTarget.value;
   if (tokenIn(world, role) === "") {
     // A start of the folder's sandbox does not provide the token of another sandbox.
-    if (around.ownUrl() === undefined ? isWithheld(world, role) : isHere && ownTarget.ok)
-      throw new Refused(lackProblem(context, role, ownTarget.value));
+    if (around.ownUrl() === undefined ? isWithheld(world, role) : isLocal && ownTarget.ok)
+      throw new Refused(noTargetProblem(context, role, ownTarget.value));
     return unwrap(ownTarget);
   }
-  if (isHere) return withToken(origin);
+  if (isLocal) return withToken(origin);
   // Another service has no control API, and must not receive the token.
   throw refuseUsage(
     `${source} names another machine, and the token of an owner never leaves this one`,

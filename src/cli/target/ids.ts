@@ -12,7 +12,7 @@ import { EXIT, Refused, usageProblem, type Candidate, type Problem } from "../pr
 import { callSandbox } from "./control.ts";
 
 /** Number of a store's newest items among which a short id is searched for. */
-const MAX_SEARCHED = 1000;
+const MAX_SEARCHED_ITEMS = 1000;
 const MAX_CHECKOUTS_ON_PAGE = 200;
 const MAX_CANDIDATES_SHOWN = 10;
 
@@ -21,15 +21,15 @@ type Ask = <Name extends OperationName>(name: Name, body: RequestOf<Name>) => Pr
 type Kind = {
   readonly noun: string;
   readonly shownBy: string;
-  readonly newest: (ask: Ask, ending: string) => Promise<readonly Candidate[]>;
+  readonly listNewest: (ask: Ask, ending: string) => Promise<readonly Candidate[]>;
 };
 
-const PAGE = { limit: MAX_SEARCHED };
+const PAGE = { limit: MAX_SEARCHED_ITEMS };
 
 const CHECKOUT: Kind = {
   noun: "order or session",
   shownBy: "checkout orders list and checkout sessions list show the ids",
-  newest: async (ask, q) =>
+  listNewest: async (ask, q) =>
     (await ask("listCheckouts", { q, limit: MAX_CHECKOUTS_ON_PAGE })).checkouts.map(checkoutOf),
 };
 
@@ -76,12 +76,12 @@ export async function findId<Text extends string | undefined>(
   target?: ControlTarget,
 ): Promise<string | (Text & undefined)> {
   if (text === undefined) return text;
-  const parsedId =
+  const foundId =
     parseUuid(text) ??
     (await findByOrderId(context, text, target, kind)) ??
     (await findByEnding(context, kind, text, target));
-  if (parsedId === undefined) throw new Refused(notFoundProblem(kind, text));
-  return parsedId;
+  if (foundId === undefined) throw new Refused(notFoundProblem(kind, text));
+  return foundId;
 }
 
 /** Undefined if no checkout has the order_id, or the kind has none. Refuses with exit 2 if several have it. */
@@ -94,8 +94,8 @@ export async function findByOrderId(
   if (!mayBeOrderId(kind, text)) return undefined;
   const body = { orderId: text, limit: MAX_CANDIDATES_SHOWN + 1 };
   const { checkouts } = await callSandbox(context, { name: "listCheckouts", body }, target);
-  const open = checkouts.filter(({ status }) => !isFinal(status));
-  const matches = kind === "payable" && open.length === 1 ? open : checkouts;
+  const openCheckouts = checkouts.filter(({ status }) => !isFinal(status));
+  const matches = kind === "payable" && openCheckouts.length === 1 ? openCheckouts : checkouts;
   const sharedText = `orders or sessions have the order_id ${printableLiteral(text)}`;
   return requireOne(matches.map(checkoutOf), sharedText);
 }
@@ -116,7 +116,7 @@ export function listNewest(
   target: ControlTarget | undefined,
   containedText = "",
 ): Promise<readonly Candidate[]> {
-  return KINDS[kind].newest((name, body) => callSandbox(context, { name, body }, target), containedText);
+  return KINDS[kind].listNewest((name, body) => callSandbox(context, { name, body }, target), containedText);
 }
 
 /** The whole id for the last 8 characters of an id. Refuses with exit 2 if there are several. */
@@ -164,7 +164,7 @@ function notFoundProblem(kind: IdKind, text: string): Problem {
 }
 
 export function noMatchText(ending: string): string {
-  return `among the newest ${MAX_SEARCHED} has an id that ends in ${ending.toLowerCase()}`;
+  return `among the newest ${MAX_SEARCHED_ITEMS} has an id that ends in ${ending.toLowerCase()}`;
 }
 
 function mayBeOrderId(kind: IdKind, text: string): boolean {
@@ -172,8 +172,8 @@ function mayBeOrderId(kind: IdKind, text: string): boolean {
 }
 
 /** A kind of id whose items `checkout <group> list` shows. */
-function kindOf(noun: string, group: string, listNewestIds: Kind["newest"]): Kind {
-  return { noun, shownBy: `checkout ${group} list shows the ${group}`, newest: listNewestIds };
+function kindOf(noun: string, group: string, listNewestIds: Kind["listNewest"]): Kind {
+  return { noun, shownBy: `checkout ${group} list shows the ${group}`, listNewest: listNewestIds };
 }
 
 function checkoutOf({ id, object, orderId, status, createdAt }: CheckoutEntry): Candidate {

@@ -43,10 +43,10 @@ export async function withNamedTarget({ world, around }: Context, name: string):
     throw refuseUsage(message, `add it to ${path}`);
   }
   const variable = targetVariable(name);
-  const missing = missingVariableReason(variable, world.env);
-  if (missing !== undefined) {
+  const missingReason = missingVariableReason(variable, world.env);
+  if (missingReason !== undefined) {
     const [unreadVariable] = unreadVariables({ targets: { [name]: target } });
-    const problem = loadedConfig.problem(unreadVariable ?? faultOfField(["targets", name], missing));
+    const problem = loadedConfig.problem(unreadVariable ?? faultOfField(["targets", name], missingReason));
     const next = `set ${variable} to a key of that service`;
     throw new Refused({ ...problem, ...missingCredential(problem.message, next) });
   }

@@ -9,16 +9,19 @@ import { isOwnSandbox } from "./surroundings.ts";
  */
 export function noteTarget({ world, printer, around }: Context, url?: string): void {
   if (isTyped(world, "base-url") || isTyped(world, "target")) return;
-  const named = catchRefusal(around.addressOfKey).value;
-  const { source, value } = named ?? { source: "CHECKOUT_TARGET", value: world.env["CHECKOUT_TARGET"] ?? "" };
+  const namedAddress = catchRefusal(around.addressOfKey).value;
+  const { source, value } = namedAddress ?? {
+    source: "CHECKOUT_TARGET",
+    value: world.env["CHECKOUT_TARGET"] ?? "",
+  };
   if (value === "" || !catchRefusal(around.folder).ok) return;
-  if (named !== undefined && isOwnSandbox(around, value)) return;
+  if (namedAddress !== undefined && isOwnSandbox(around, value)) return;
   const ownUrl = around.ownUrl();
   const sandbox = `the sandbox of ${printable(around.shownFolder())}`;
-  const shownValue = named === undefined ? printableLiteral(value) : printable(value);
-  const place = ownUrl === undefined ? "" : ` (${ownUrl})`;
+  const shownValue = namedAddress === undefined ? printableLiteral(value) : printable(value);
+  const ownUrlText = ownUrl === undefined ? "" : ` (${ownUrl})`;
   if (url === undefined || isOwnSandbox(around, url))
-    printer.traceOnce(`note: ${source} names ${shownValue}; this command is about ${sandbox}${place}`);
+    printer.traceOnce(`note: ${source} names ${shownValue}; this command is about ${sandbox}${ownUrlText}`);
   else if (ownUrl !== undefined)
     printer.traceOnce(`note: this command is about ${shownValue} (${source}); ${sandbox} is ${ownUrl}`);
 }
@@ -37,7 +40,7 @@ export function noteVersion(
 
 /** A version that another program reports, safe to print. */
 export function printableVersion(text: string): string {
-  return printable(cutText(text, MAX_VERSION));
+  return printable(cutText(text, MAX_VERSION_LENGTH));
 }
 
-const MAX_VERSION = 40;
+const MAX_VERSION_LENGTH = 40;

@@ -32,25 +32,25 @@ export function serviceOptions(): Option[] {
 /** The limit for commands without such an option; undefined if the variable is not set. */
 export function limitFromVariable(env: World["env"], name: "timeout" | "retries"): number | undefined {
   const option = targetOptions().find((candidate) => candidate.name() === name);
-  const read = option && readVariable(option, env);
-  return typeof read === "number" ? read : undefined;
+  const value = option && readVariable(option, env);
+  return typeof value === "number" ? value : undefined;
 }
 
 /** Waits for the sandbox as long as a request is retried; if none is running, only if the user asks for retries. */
-export async function awaitSandbox<Seen>(
+export async function awaitSandbox<Value>(
   context: Context,
-  look: () => Seen,
-  isThere: (seen: Seen) => boolean = (value) => value !== undefined,
-): Promise<Seen> {
+  look: () => Value,
+  isAvailable: (value: Value) => boolean = (value) => value !== undefined,
+): Promise<Value> {
   const { around, world } = context;
   const requestedRetries = around.options.retries ?? limitFromVariable(world.env, "retries");
   const firstValue = look();
   const isExpected = catchRefusal(around.run).value !== undefined;
   const retries = requestedRetries ?? (isExpected ? DEFAULT_RETRY_POLICY.retries : 0);
-  if (isThere(firstValue) || retries === 0) return firstValue;
+  if (isAvailable(firstValue) || retries === 0) return firstValue;
   return runWithSpinner(context, async ({ signal, observer }) => {
     let value = firstValue;
-    for (let tries = 1; tries <= retries && !isThere(value); tries += 1) {
+    for (let tries = 1; tries <= retries && !isAvailable(value); tries += 1) {
       const delayMs = retryDelayMs(tries, { random: world.random(), retryAfterMs: 0 });
       observer.onRetry?.(NO_SANDBOX, delayMs);
       await world.sleep(delayMs, signal);
@@ -64,9 +64,9 @@ export async function awaitSandbox<Seen>(
 
 /** Points out misspellings of this variable, which are never read; empty if there are none. */
 export function misspellingHint({ env }: Pick<World, "env">, variable: string): string {
-  const letters = (name: string): string => name.replaceAll("_", "").toUpperCase();
+  const normalize = (name: string): string => name.replaceAll("_", "").toUpperCase();
   return Object.keys(env)
-    .filter((name) => env[name] && name !== variable && letters(name) === letters(variable))
+    .filter((name) => env[name] && name !== variable && normalize(name) === normalize(variable))
     .map((name) => `; no command reads ${name}`)
     .join("");
 }

@@ -57,31 +57,33 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const folder = around.folder();
   // Read before the credentials: a starting sandbox writes its credentials before its address.
   const run = around.run();
-  const keys = around.credentials();
+  const credentials = around.credentials();
   const runningUrl = around.ownUrl();
-  const named = around.address();
+  const namedAddress = around.address();
   /** Null if no service is named and the folder has no running sandbox: there is no default (decision 64). */
-  const baseUrl: ValueWithSource<string | null> = named ??
+  const baseUrl: ValueWithSource<string | null> = namedAddress ??
     withSource(runningUrl, stateFile(folder, "run")) ?? { value: null, source: NO_SANDBOX };
   const { value: address } = baseUrl;
   const isSandbox = target === undefined && address !== null && isOwnSandbox(around, address);
   const local = address === null || isLoopback(new URL(address).hostname);
-  const isOwn = named === undefined || isSandbox;
+  const isOwn = namedAddress === undefined || isSandbox;
   const identity = identityOf(around, { isOwn, local: local && target === undefined });
   const { apiKey, storeId } = identity;
-  const isOnlyForFolder = named === undefined || apiKey.source === stateFile(folder, "credentials");
-  const hint = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
+  const isOnlyForFolder = namedAddress === undefined || apiKey.source === stateFile(folder, "credentials");
+  const variableText = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
   /** The stores whose keys the folder has; the keys are not for this service. */
-  const ids = runningUrl === undefined && local && apiKey.value === null ? Object.keys(keys.stores) : [];
-  const lacksKey = ids[0] && `there is no other API key for ${address} ${hint("CHECKOUT_API_KEY")}`;
+  const storeIds =
+    runningUrl === undefined && local && apiKey.value === null ? Object.keys(credentials.stores) : [];
+  const missingKeyText =
+    storeIds[0] && `there is no other API key for ${address} ${variableText("CHECKOUT_API_KEY")}`;
   /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
   const locate = (): string | undefined => {
     around.reload();
-    if (named === undefined || address === null) return around.ownUrl();
+    if (namedAddress === undefined || address === null) return around.ownUrl();
     return isOwnSandbox(around, address) ? address : undefined;
   };
   const defaultOf = <Value>(value: Value) => ({ value, source: "default" });
-  const limit = (name: "timeout" | "retries", fallback: number): ValueWithSource<number> =>
+  const limitOf = (name: "timeout" | "retries", fallback: number): ValueWithSource<number> =>
     optionWithSource(world, name, options[name]) ??
     withSource(target?.[name], target?.source ?? "") ??
     defaultOf(fallback);
@@ -104,43 +106,44 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     /** Why nothing can be sent until the folder has a running sandbox; undefined if requests can be sent. */
     lacksSandbox:
       address === null
-        ? `no other service is named ${hint("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`
-        : lacksKey,
+        ? `no other service is named ${variableText("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`
+        : missingKeyText,
     /** The service's part of managed idempotency keys. */
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
     /** The proxy from the environment for the service, with user name and password; null if there is none. */
     proxy: resolveProxy(world, address),
-    timeoutMs: limit("timeout", DEFAULT_RETRY_POLICY.timeoutMs),
-    retries: limit("retries", DEFAULT_RETRY_POLICY.retries),
+    timeoutMs: limitOf("timeout", DEFAULT_RETRY_POLICY.timeoutMs),
+    retries: limitOf("retries", DEFAULT_RETRY_POLICY.retries),
   };
 }
 
 /** `isOwn`: the service is the folder's sandbox, running or not. */
 function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "local", boolean>) {
   // The owner of the key stays the same while the sandbox is stopped: managed keys must not change.
-  const home = local ? around : withoutFolder(around);
-  const { stores } = home.credentials();
-  const namedStore = findNamedStore(home, isOwn);
+  const usableSurroundings = local ? around : withoutFolder(around);
+  const { stores } = usableSurroundings.credentials();
+  const namedStore = findNamedStore(usableSurroundings, isOwn);
   const file = stateFile(around.location(), "credentials");
-  const isFlag = around.storeFlag !== undefined;
+  const hasStoreFlag = around.storeFlag !== undefined;
   const knownStores = Object.entries(stores).map(([id, { name }]) => ({ storeId: id, name }));
   // Another service's ids can have any form, and the names of its stores are not known.
   const entry = catchRefusal(() =>
-    namedStore && isFlag && local
+    namedStore && hasStoreFlag && local
       ? (parseUuid(namedStore.value) ?? requireOneStore(knownStores, namedStore.value).storeId)
       : namedStore?.value,
   );
   const firstStore = (around.ownUrl() && around.run()?.store_id) ?? knownStores[0]?.storeId;
   const ownKey = around.apiKey?.value;
   // The store in the environment is the store of the key in the environment.
-  const owner = ownerOf({ stores }, ownKey ?? "") ?? (isFlag ? around.storeId?.value : undefined);
+  const owner = ownerOf({ stores }, ownKey ?? "") ?? (hasStoreFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
-  const isStranger = ownKey !== undefined && owner === undefined && !isFlag && around.storeId === undefined;
+  const isForeignKey =
+    ownKey !== undefined && owner === undefined && !hasStoreFlag && around.storeId === undefined;
   const folderStore = ownKey === undefined && entry.ok && isOwn ? firstStore : undefined;
-  const id = isStranger ? undefined : (entry.value ?? folderStore);
+  const id = isForeignKey ? undefined : (entry.value ?? folderStore);
   const store = id === undefined ? undefined : stores[id];
   const key = ownKey === undefined && isOwn ? store?.api_key : undefined;
-  const isOther = ownKey !== undefined && id !== undefined && owner !== undefined && id !== owner;
+  const isOtherStore = ownKey !== undefined && id !== undefined && owner !== undefined && id !== owner;
   const lacksKey = ownKey === undefined && isOwn && id !== undefined && key === undefined;
   const { source } = namedStore ?? { source: "the first store" };
   return {
@@ -148,7 +151,7 @@ function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "lo
     storeId: withSource(id, namedStore?.source ?? file) ?? UNSET_VALUE,
     storeName: withSource(store?.name, file) ?? UNSET_VALUE,
     /** The problem if the named store is not the key's store; independent of the running sandbox. */
-    contradiction: isOther
+    contradiction: isOtherStore
       ? usageProblem(
           `CHECKOUT_API_KEY is a key of store ${printable(owner)}, not of store ${printable(id)} (${source})`,
           "unset one of them; nothing was sent",
@@ -182,9 +185,9 @@ export type ServiceConnection = { readonly target: ServiceTarget; readonly setti
 
 /** The service of the command; if that is the folder's sandbox, waits until it is running. */
 export async function connectToService(context: Context): Promise<ServiceConnection> {
-  const connectedTarget = await connectIn(await atNamedTarget(context));
-  noteTarget(context, connectedTarget.target.baseUrl);
-  return connectedTarget;
+  const connection = await connectIn(await atNamedTarget(context));
+  noteTarget(context, connection.target.baseUrl);
+  return connection;
 }
 
 /** The context at the service that `--target` names; the configuration is loaded only if the option is given. */

@@ -48,18 +48,18 @@ export const TOKEN_VARIABLES: Readonly<Record<ControlRole, string>> = {
 
 /** Each part is read when first used, and then kept. A part that must not be read is refused at every use. */
 export function surroundingsOf(world: World, options: ServiceOptions) {
-  const forget: (() => void)[] = [];
+  const resetFunctions: (() => void)[] = [];
   const readOnce = <Value>(read: () => Value): (() => Value) => {
-    const newPart = () => lazyValue(() => catchRefusal(read));
-    let part = newPart();
-    forget.push(() => (part = newPart()));
+    const createPart = () => lazyValue(() => catchRefusal(read));
+    let part = createPart();
+    resetFunctions.push(() => (part = createPart()));
     return () => unwrap(part());
   };
   const location = readOnce(() => locateStateFolder(world, options.dir));
   const folder = readOnce(() => unwrap(findStateFolder(world, options)));
   /** Nothing is read from a refused folder. */
-  const folderRead = <Value>(read: (path: string) => Value) => readOnce(() => read(folder()));
-  const run = folderRead((path) => unwrap(findRunRecord(world, path)));
+  const readInFolder = <Value>(read: (path: string) => Value) => readOnce(() => read(folder()));
+  const run = readInFolder((path) => unwrap(findRunRecord(world, path)));
   return {
     options,
     /** The path of the state folder, which may not exist. The folder is not checked. */
@@ -75,21 +75,21 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
       return runRecord && baseUrlOf(runRecord);
     },
     /** The merchant's copy of the keys of the folder's sandbox; without stores if there is none. */
-    credentials: folderRead((path) => unwrap(readCredentials(world, path)) ?? NO_CREDENTIALS),
+    credentials: readInFolder((path) => unwrap(readCredentials(world, path)) ?? NO_CREDENTIALS),
     /** The id of the folder's default store, set by `checkout stores use`. */
-    chosenStore: folderRead((path) => unwrap(readChosenStore(world, path))),
-    adminToken: folderRead((path) => unwrap(readAdminToken(world, path))),
+    chosenStore: readInFolder((path) => unwrap(readChosenStore(world, path))),
+    adminToken: readInFolder((path) => unwrap(readAdminToken(world, path))),
     address: readOnce(() =>
       parseAddress(optionWithSource(world, "base-url", options.baseUrl ?? world.env["CHECKOUT_BASE_URL"])),
     ),
     /** The address in the environment, even if a flag names another: the environment's store and key belong to it. */
-    addressOfKey: readOnce(() => parseAddress(variable(world, "CHECKOUT_BASE_URL"))),
-    apiKey: variable(world, "CHECKOUT_API_KEY"),
-    storeId: variable(world, "CHECKOUT_STORE_ID"),
+    addressOfKey: readOnce(() => parseAddress(variableWithSource(world, "CHECKOUT_BASE_URL"))),
+    apiKey: variableWithSource(world, "CHECKOUT_API_KEY"),
+    storeId: variableWithSource(world, "CHECKOUT_STORE_ID"),
     /** The value of `--store`; `options.store` can also be the value of the variable. */
     storeFlag: isTyped(world, "store") ? withSource(options.store, "--store") : undefined,
     reload: (): void => {
-      for (const forgetPart of forget) forgetPart();
+      for (const resetPart of resetFunctions) resetPart();
     },
   };
 }
@@ -114,8 +114,8 @@ export function execFolder({ env }: Pick<World, "env">, around: Surroundings): s
 
 /** The surroundings without the state folder, which is not read. */
 export function withoutFolder(around: Surroundings): Surroundings {
-  const noSandbox = { run: () => undefined, ownUrl: () => undefined, chosenStore: () => undefined };
-  return { ...around, ...noSandbox, folder: around.location, credentials: () => NO_CREDENTIALS };
+  const noSandboxParts = { run: () => undefined, ownUrl: () => undefined, chosenStore: () => undefined };
+  return { ...around, ...noSandboxParts, folder: around.location, credentials: () => NO_CREDENTIALS };
 }
 
 /**
@@ -146,8 +146,10 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
  */
 export function surroundingsAt(around: Surroundings, origin: string): Surroundings {
   if (around.apiKey === undefined && around.storeId === undefined) return around;
-  const ofKey = around.addressOfKey();
-  return ofKey === undefined || isSameServer(ofKey.value, origin) ? around : withoutOwnStore(around);
+  const keyAddress = around.addressOfKey();
+  return keyAddress === undefined || isSameServer(keyAddress.value, origin)
+    ? around
+    : withoutOwnStore(around);
 }
 
 /** The fault of a value in quotation marks, as `docker --env-file` leaves it; empty if it is not in quotation marks. */
@@ -165,7 +167,7 @@ export function withSource<Value>(
 }
 
 /** A variable; undefined if it is not set, or empty. */
-function variable({ env }: World, name: string): ValueWithSource<string> | undefined {
+function variableWithSource({ env }: World, name: string): ValueWithSource<string> | undefined {
   return withSource(env[name] || undefined, name);
 }
 
@@ -202,7 +204,7 @@ export function requireOneStore<Known extends KnownStore>(stores: readonly Known
   const matchingStores = idMatches.length > 0 ? idMatches : stores.filter(({ name }) => name === text);
   const [onlyStore] = matchingStores;
   if (onlyStore === undefined) {
-    const names = firstOf(stores.map(({ name }) => printableLiteral(name)));
+    const names = listText(stores.map(({ name }) => printableLiteral(name)));
     throw new Refused({
       exitCode: EXIT.usage,
       code: "store_unknown",
@@ -214,14 +216,14 @@ export function requireOneStore<Known extends KnownStore>(stores: readonly Known
   throw new Refused({
     exitCode: EXIT.usage,
     code: "store_ambiguous",
-    message: `${matchingStores.length} stores have the name ${printableLiteral(text)}: ${firstOf(matchingStores.map(({ storeId }) => storeId))}`,
+    message: `${matchingStores.length} stores have the name ${printableLiteral(text)}: ${listText(matchingStores.map(({ storeId }) => storeId))}`,
     next: "name the store by its id",
   });
 }
 
 /** Maximum number of stores that a message names. */
-const MAX_SHOWN = 10;
+const MAX_STORES = 10;
 
-function firstOf(stores: readonly string[]): string {
-  return [...stores.slice(0, MAX_SHOWN), ...(stores.length > MAX_SHOWN ? ["…"] : [])].join(", ");
+function listText(stores: readonly string[]): string {
+  return [...stores.slice(0, MAX_STORES), ...(stores.length > MAX_STORES ? ["…"] : [])].join(", ");
 }

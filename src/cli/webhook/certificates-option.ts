@@ -12,7 +12,7 @@ export function certificatesOfOption(
   options?: { readonly isKept?: boolean },
 ): string {
   if (file === STDIN) throw refuseUsage("--ca cannot be standard input", HINT);
-  const read = readCertificates(world, file, options);
-  if (read.ok) return read.value;
-  throw refuseUsage(`--ca: ${file} ${read.refusal}`, HINT);
+  const outcome = readCertificates(world, file, options);
+  if (outcome.ok) return outcome.value;
+  throw refuseUsage(`--ca: ${file} ${outcome.refusal}`, HINT);
 }

@@ -63,7 +63,7 @@ export function registerDeliveries(group: Group): void {
           return "no matching deliveries";
         }
         const rows = await deliveryLines(deliveries, printer);
-        return rows + nextPageText(context, { before: cursor });
+        return rows + nextPageText(context, { cursor });
       },
     }),
   });
@@ -96,7 +96,7 @@ export function registerDeliveries(group: Group): void {
 
 /** Refuses an order_id of no order or session: an empty result would say nothing about it. */
 async function requireOrder(context: Context, orderId: string | undefined): Promise<void> {
-  const unknownText = await unknownOrder(context, orderId);
+  const unknownText = await unknownOrderText(context, orderId);
   if (unknownText === undefined) return;
   const message = `${unknownText}; nothing was done`;
   const next = hintForIds("checkout");
@@ -105,11 +105,11 @@ async function requireOrder(context: Context, orderId: string | undefined): Prom
 
 /** Notes below an empty list for an order_id that the store has no such order. */
 export async function noteUnknownOrder(context: Context, orderId: string | undefined): Promise<void> {
-  const unknownText = await unknownOrder(context, orderId);
+  const unknownText = await unknownOrderText(context, orderId);
   if (unknownText !== undefined) context.printer.talk(`note: ${unknownText}; ${hintForIds("checkout")}`);
 }
 
-async function unknownOrder(context: Context, orderId: string | undefined): Promise<string | undefined> {
+async function unknownOrderText(context: Context, orderId: string | undefined): Promise<string | undefined> {
   if (orderId === undefined) return undefined;
   const { checkouts } = await callSandbox(context, { name: "listCheckouts", body: { orderId, limit: 1 } });
   return checkouts.length > 0 ? undefined : noOrderText(orderId);

@@ -85,8 +85,8 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
 /** The only endpoint; an endpoint of `listen` counts only if there is no other. Refuses several, and names them. */
 async function findOnlyEndpoint(context: Context): Promise<string> {
   const { endpoints } = await callSandbox(context, { name: "listEndpoints", body: undefined });
-  const servers = endpoints.filter(({ kind }) => kind === "url");
-  const [onlyEndpoint, ...tail] = servers.length === 0 ? endpoints : servers;
+  const urlEndpoints = endpoints.filter(({ kind }) => kind === "url");
+  const [onlyEndpoint, ...tail] = urlEndpoints.length === 0 ? endpoints : urlEndpoints;
   if (onlyEndpoint === undefined) {
     const next = "add one: checkout endpoints add http://localhost:3000/hooks";
     throw new Refused({ exitCode: EXIT.failed, code: "no_endpoint", message: "there is no endpoint", next });

@@ -67,7 +67,7 @@ export function registerEndpoints(group: Group): void {
         endpoints.length === 0 ? NO_ENDPOINTS_TEXT : endpointLines(endpoints, printer),
     }),
   });
-  for (const { action, summary, done } of CHANGES) {
+  for (const { action, summary, resultText } of CHANGES) {
     register(group, {
       name: `${action} <id>`,
       summary,
@@ -76,7 +76,7 @@ export function registerEndpoints(group: Group): void {
         id: "endpoint",
         body: () => ({ action }),
         nextAfter: ENDPOINT_REMEDIES,
-        text: ({ url }) => `${printable(url)} ${done}`,
+        text: ({ url }) => `${printable(url)} ${resultText}`,
       }),
     });
   }
@@ -94,29 +94,29 @@ export function registerEndpoints(group: Group): void {
 type Change = {
   readonly action: RequestOf<"setEndpointState">["action"];
   readonly summary: string;
-  readonly done: string;
+  readonly resultText: string;
 };
 
 const CHANGES: readonly Change[] = [
   {
     action: "remove",
     summary: "remove an endpoint, and give up its pending deliveries",
-    done: "was removed; its pending deliveries are given up",
+    resultText: "was removed; its pending deliveries are given up",
   },
   {
     action: "enable",
     summary: "enable an endpoint; queued events are delivered first, then new events",
-    done: "is enabled: queued events are delivered first, then new events",
+    resultText: "is enabled: queued events are delivered first, then new events",
   },
   {
     action: "disable",
     summary: "disable an endpoint; events that occur meanwhile are not delivered later",
-    done: "is disabled: events that occur meanwhile are not delivered later",
+    resultText: "is disabled: events that occur meanwhile are not delivered later",
   },
   {
     action: "pause",
     summary: "pause an endpoint; its events wait until it is enabled",
-    done: "is paused: its events wait until it is enabled",
+    resultText: "is paused: its events wait until it is enabled",
   },
 ];
 
@@ -179,11 +179,11 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
   if (delivery.state !== "succeeded") throw new Refused(notAcceptedProblem(deliveryWait, delivery));
   return context.printer.result(answerOutput("showEvent", deliveryWait), () => {
     const attempt = delivery.attempts.at(-1);
-    const doubt = attempt && causeText(outcomeOf(attempt), english);
+    const cause = attempt && causeText(outcomeOf(attempt), english);
     const { style } = context.printer;
     return [
       `${style.green("✓")} webhook.test was accepted: ${lastResult(delivery)} after ${attempt?.milliseconds ?? 0} ms`,
-      ...(doubt === undefined ? [] : [`  ${style.cyan("→")} ${doubt}`]),
+      ...(cause === undefined ? [] : [`  ${style.cyan("→")} ${cause}`]),
       `  ${eventId}`,
     ].join("\n");
   });

@@ -29,7 +29,7 @@ import {
 } from "./wait.ts";
 import { answered } from "../target/call.ts";
 import { callSandbox, controlTarget } from "../target/control.ts";
-import { storeMoment } from "../calling.ts";
+import { resolveMoment } from "../calling.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../request/exchange.ts";
 import type { TableStyle } from "../table.ts";
@@ -42,7 +42,7 @@ import { answerOutput } from "../output/answer.ts";
 type ListOptions = WebhookWaitOptions &
   Pick<RequestOf<"listEvents">, "type" | "orderId" | "before" | "limit"> & {
     readonly checkout?: string;
-    readonly since?: Since;
+    readonly since?: SinceValue;
   };
 type GetOptions = WebhookWaitOptions & { readonly body?: boolean };
 type ReplayOptions = CommonOptions & { readonly endpoint?: string };
@@ -51,7 +51,7 @@ type ReplayFailedOptions = CommonOptions & { readonly endpoint?: string; readonl
 /** The default of `replay-failed --since`: a day. */
 const DEFAULT_SINCE: SpanOrMoment = { spanMs: 24 * 3_600_000 };
 
-type Since = EventStart | { readonly position: number };
+type SinceValue = EventStart | { readonly position: number };
 
 export function registerEvents(group: Group): void {
   register<ListOptions>(group, {
@@ -163,13 +163,13 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
     type: options.type,
     checkoutId: await findId(context, "checkout", options.checkout),
     orderId: options.orderId,
-    ...(await startOf(context, options)),
+    ...(await resolveStart(context, options)),
     before: options.before,
     limit: options.limit,
   };
   const eventList =
     options.wait === true
-      ? await nextEvents(context, options, query)
+      ? await awaitNextEvents(context, options, query)
       : await callSandbox(context, { name: "listEvents", body: query });
   const { events, nextBefore: cursor } = eventList;
   const { printer } = context;
@@ -178,14 +178,14 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
       await noteUnknownOrder(context, options.orderId);
       return "no matching events";
     }
-    return (await eventLines(events, printer.width)) + nextPageText(context, { before: cursor });
+    return (await eventLines(events, printer.width)) + nextPageText(context, { cursor });
   });
 }
 
 type Start = Pick<RequestOf<"listEvents">, "since" | "from">;
 
 /** Where the events begin. A command that waits and names no event starts after the newest event. */
-async function startOf(context: Context, options: ListOptions): Promise<Start> {
+async function resolveStart(context: Context, options: ListOptions): Promise<Start> {
   const { since, wait } = options;
   if (since === undefined && wait !== true) return {};
   if (since === undefined) {
@@ -194,10 +194,10 @@ async function startOf(context: Context, options: ListOptions): Promise<Start> {
   }
   if ("position" in since) return { since: since.position };
   if ("eventId" in since) return { since: (await showEvent(context, since.eventId)).position };
-  return { since: 0, from: await storeMoment(context, since, { into: "past" }) };
+  return { since: 0, from: await resolveMoment(context, since, { direction: "past" }) };
 }
 
-async function nextEvents(
+async function awaitNextEvents(
   context: Context,
   options: ListOptions,
   query: RequestOf<"listEvents">,
@@ -216,13 +216,13 @@ async function nextEvents(
 
 async function runGet(context: Context, options: GetOptions, text = ""): Promise<number> {
   const id = await findId(context, "event", text);
-  const waits = options.wait === true;
-  const list = waits
+  const isWaiting = options.wait === true;
+  const event = isWaiting
     ? await waitForDelivery(context, options, { eventId: id, until: isSettled })
     : await showEvent(context, id);
-  if (waits && !isSettled(list.deliveries)) throw new Refused(stillDueProblem(list));
-  if (options.body === true) return context.printer.exact(list.sentBody ?? list.body);
-  return context.printer.result(answerOutput("showEvent", list), () => eventText(list, context.printer));
+  if (isWaiting && !isSettled(event.deliveries)) throw new Refused(stillDueProblem(event));
+  if (options.body === true) return context.printer.exact(event.sentBody ?? event.body);
+  return context.printer.result(answerOutput("showEvent", event), () => eventText(event, context.printer));
 }
 
 function showEvent(context: Context, id: string): Promise<AnswerOf<"showEvent">> {
@@ -237,7 +237,7 @@ function showEvent(context: Context, id: string): Promise<AnswerOf<"showEvent">>
 async function runReplayFailed(context: Context, options: ReplayFailedOptions): Promise<number> {
   const { endpoint, since = DEFAULT_SINCE } = options;
   const endpointId = await findId(context, "endpoint", endpoint);
-  const from = await storeMoment(context, since, { into: "past" });
+  const from = await resolveMoment(context, since, { direction: "past" });
   const replay = await callSandbox(context, {
     name: "replayFailed",
     body: { since: from, endpointId },
@@ -261,15 +261,19 @@ function isSettled(deliveries: readonly DeliveryEntry[]): boolean {
 
 /** A retry can be hours away; the hint says how to move the store's clock there. */
 function stillDueProblem({ eventId, deliveries }: AnswerOf<"showEvent">): Problem {
-  const pending = deliveries.filter(({ state }) => state === "due");
-  const times = pending.flatMap(({ nextAt }) => nextAt ?? []);
+  const pendingDeliveries = deliveries.filter(({ state }) => state === "due");
+  const times = pendingDeliveries.flatMap(({ nextAt }) => nextAt ?? []);
   const nextAttempt = times.length === 0 ? "soon" : toIso(Math.min(...times));
-  const message = `${pending.length} of ${deliveries.length} deliveries of ${eventId} are still due, the next at ${nextAttempt}`;
+  const message = `${pendingDeliveries.length} of ${deliveries.length} deliveries of ${eventId} are still due, the next at ${nextAttempt}`;
   const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <span> causes the next attempt, and checkout endpoints list shows whether its endpoint is enabled`;
-  return waitTimeoutProblem(message, next, { event_id: eventId, due: pending.length, next_at: nextAttempt });
+  return waitTimeoutProblem(message, next, {
+    event_id: eventId,
+    due: pendingDeliveries.length,
+    next_at: nextAttempt,
+  });
 }
 
-async function eventText(event: AnswerOf<"showEvent">, sheet: TableStyle): Promise<string> {
+async function eventText(event: AnswerOf<"showEvent">, tableStyle: TableStyle): Promise<string> {
   const fields = fieldLines([
     ["event_id", event.eventId],
     ["type", event.type],
@@ -279,10 +283,10 @@ async function eventText(event: AnswerOf<"showEvent">, sheet: TableStyle): Promi
     ["created_at", toIso(event.createdAt)],
     ["body", event.body],
   ]);
-  return `${fields}\n\n${await deliveryLinesOfEvent(event.deliveries, sheet)}`;
+  return `${fields}\n\n${await deliveryLinesOfEvent(event.deliveries, tableStyle)}`;
 }
 
-function parseSince(text: string): Since {
+function parseSince(text: string): SinceValue {
   const start = /^\d{1,15}$/.test(text) ? { position: Number(text) } : parseEventStart(text);
   if (start === undefined)
     throw invalidOption(`an event_id, a position such as 0 or 42, ${english(PARTS.span_or_moment)}`, text);

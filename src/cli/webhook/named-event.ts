@@ -21,12 +21,12 @@ async function findAndCompare(context: Context, rawBody: Uint8Array): Promise<Di
   if (target === undefined) return undefined;
   for (const id of ids) {
     const event = await catchRefusal(callAt(context, target, { name: "showEvent", id, body: undefined }));
-    const diagnosis = event.ok ? compareWithEvent(rawBody, asSent(event.value)) : undefined;
+    const diagnosis = event.ok ? compareWithEvent(rawBody, withSentBody(event.value)) : undefined;
     if (event.ok) return diagnosis && addMessage(diagnosis, true);
   }
   return undefined;
 }
 
-function asSent({ sentBody, ...event }: AnswerOf<"showEvent">): AnswerOf<"showEvent"> {
+function withSentBody({ sentBody, ...event }: AnswerOf<"showEvent">): AnswerOf<"showEvent"> {
   return { ...event, body: sentBody ?? event.body };
 }

@@ -10,7 +10,7 @@ import type { DeliveryEntry, FinishedAttemptEntry, EventEntry } from "../../core
 
 const COLUMNS = ["RESULT", "STATE", "ATTEMPTS", "LAST ATTEMPT", "NEXT ATTEMPT", "CAUSE"];
 /** The column of faults, shown only if a fault was applied to one of the deliveries. */
-const FAULT = "FAULT";
+const FAULT_COLUMN = "FAULT";
 
 export function deliveryLines(
   deliveries: readonly DeliveryEntry[],
@@ -31,7 +31,7 @@ export function deliveryLines(
       style,
       middle: ["ENDPOINT"],
       drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT", "NEXT ATTEMPT"],
-      keep: [FAULT, "EVENT"],
+      keep: [FAULT_COLUMN, "EVENT"],
     },
   );
 }
@@ -64,30 +64,32 @@ export function eventLines(events: readonly EventEntry[], width: number): Promis
 
 /** The result of a delivery's last attempt: the endpoint's status, or why there is no status. */
 export function lastResult({ attempts }: Pick<DeliveryEntry, "attempts">): string | null {
-  const last = attempts.at(-1);
-  const result = answerOf(last);
-  return last === undefined || last.fault === null ? result : `${result} (${last.fault})`;
+  const lastAttempt = attempts.at(-1);
+  const result = answerOf(lastAttempt);
+  return lastAttempt === undefined || lastAttempt.fault === null
+    ? result
+    : `${result} (${lastAttempt.fault})`;
 }
 
-function answerOf(last: DeliveryEntry["attempts"][number] | undefined): string | null {
-  if (last === undefined) return null;
-  return last.finishedAt === null ? "in progress" : String(last.status ?? last.error);
+function answerOf(lastAttempt: DeliveryEntry["attempts"][number] | undefined): string | null {
+  if (lastAttempt === undefined) return null;
+  return lastAttempt.finishedAt === null ? "in progress" : String(lastAttempt.status ?? lastAttempt.error);
 }
 
 /** Changes of checkouts, and attempts of deliveries, in order. The id is the checkout's or the event's. */
 export function historyLines(
-  moves: readonly StatusChangeEntry[],
-  { tried, width }: { readonly tried: readonly FinishedAttemptEntry[]; readonly width: number },
+  changes: readonly StatusChangeEntry[],
+  { attempts, width }: { readonly attempts: readonly FinishedAttemptEntry[]; readonly width: number },
 ): Promise<string> {
-  if (tried.length === 0) return statusChangeLines(moves, width);
-  const moveRows = moves.map(({ at, orderId, from, to, checkoutId }) => [
+  if (attempts.length === 0) return statusChangeLines(changes, width);
+  const changeRows = changes.map(({ at, orderId, from, to, checkoutId }) => [
     toIso(at),
     orderId,
     `${from} → ${to}`,
     null,
     shortId(checkoutId),
   ]);
-  const attemptRows = tried.map((attempt) => [
+  const attemptRows = attempts.map((attempt) => [
     toIso(attempt.at),
     attempt.type,
     attemptResult(attempt),
@@ -95,7 +97,7 @@ export function historyLines(
     shortId(attempt.eventId),
   ]);
   // A stable sort: among rows with the same time, a change stays before the delivery of its event.
-  const rows = [...moveRows, ...attemptRows].toSorted(([left], [right]) =>
+  const rows = [...changeRows, ...attemptRows].toSorted(([left], [right]) =>
     (left ?? "") < (right ?? "") ? -1 : Number((left ?? "") > (right ?? "")),
   );
   return table(["AT", "ORDER ID OR EVENT TYPE", "WHAT HAPPENED", "NEXT ATTEMPT", "ID"], rows, {
@@ -119,14 +121,21 @@ function columnsOf(deliveries: readonly DeliveryEntry[]): {
   if (deliveries.every((delivery) => faultsOf(delivery) === ""))
     return { columns: COLUMNS, cells: commonCells };
   return {
-    columns: [...COLUMNS, FAULT],
+    columns: [...COLUMNS, FAULT_COLUMN],
     cells: (delivery) => [...commonCells(delivery), faultsOf(delivery) || null],
   };
 }
 
 function commonCells({ attempts, tries, state, nextAt, cause }: DeliveryEntry): readonly Cell[] {
-  const last = attempts.at(-1);
-  return [answerOf(last), state, tries, toIsoOrNull(last?.startedAt ?? null), toIsoOrNull(nextAt), cause];
+  const lastAttempt = attempts.at(-1);
+  return [
+    answerOf(lastAttempt),
+    state,
+    tries,
+    toIsoOrNull(lastAttempt?.startedAt ?? null),
+    toIsoOrNull(nextAt),
+    cause,
+  ];
 }
 
 function faultsOf({ fault, attempts }: DeliveryEntry): string {
@@ -138,8 +147,8 @@ function addressOf({ url }: DeliveryEntry): string {
   return url.replace(/^http:\/\//, "");
 }
 
-export function statusChangeLines(moves: readonly StatusChangeEntry[], width: number): Promise<string> {
-  const rows = moves.map(({ at, orderId, from, to, checkoutId }) => [
+export function statusChangeLines(changes: readonly StatusChangeEntry[], width: number): Promise<string> {
+  const rows = changes.map(({ at, orderId, from, to, checkoutId }) => [
     toIso(at),
     orderId,
     `${from} → ${to}`,

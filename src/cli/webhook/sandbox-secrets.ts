@@ -15,7 +15,7 @@ export type OwnerSecrets = {
 };
 
 /** First the endpoints' secrets, then the store's secret. The printer redacts all of them from now on. */
-export async function sandboxSecrets(context: Context): Promise<readonly OwnerSecrets[] | undefined> {
+export async function readSandboxSecrets(context: Context): Promise<readonly OwnerSecrets[] | undefined> {
   const target = await findTarget(context);
   if (target === undefined) return undefined;
   const { signingSecret, name } = await callAt(context, target, { name: "storeAccess", body: undefined });

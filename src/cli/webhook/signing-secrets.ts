@@ -55,9 +55,9 @@ export async function findSigningSecrets(
   options: SecretOptions,
 ): Promise<readonly string[] | undefined> {
   const { secretFile, payloadFile } = options;
-  if (secretFile === STDIN && payloadFile === STDIN) throw refuseUsage(ONE_STDIN, NOT_BOTH);
-  const read = secretFile === undefined ? undefined : await readInput(world, secretFile, "--secret-file");
-  const text = read === undefined ? undefined : Buffer.from(read).toString("utf8");
+  if (secretFile === STDIN && payloadFile === STDIN) throw refuseUsage(ONE_STDIN_TEXT, ONE_STDIN_HINT);
+  const bytes = secretFile === undefined ? undefined : await readInput(world, secretFile, "--secret-file");
+  const text = bytes === undefined ? undefined : Buffer.from(bytes).toString("utf8");
   const secrets = text?.split(/\r?\n/).filter((line) => line !== "") ?? [world.env[SECRET_VARIABLE] ?? ""];
   for (const secret of secrets) printer.hide(secret);
   if (secrets.some((secret) => secret !== "")) return secrets;
@@ -68,16 +68,16 @@ export async function findSigningSecrets(
 /** Refuses secrets that must not be used for signing. Verifying needs no such check: its result names the fault. */
 export function checkSecrets(secrets: readonly string[]): void {
   const fault = secrets.map(secretFault).find(Boolean);
-  if (fault !== undefined) throw refuseUsage(fault.message, SOURCES);
+  if (fault !== undefined) throw refuseUsage(fault.message, SECRET_HINT);
 }
 
-const SOURCES = `set ${SECRET_VARIABLE}, or name a file: --secret-file FILE (- is standard input)`;
+const SECRET_HINT = `set ${SECRET_VARIABLE}, or name a file: --secret-file FILE (- is standard input)`;
 
-const ONE_STDIN = "--payload-file and --secret-file cannot both be standard input";
-const NOT_BOTH = `take one of them from a file, or the secret from ${SECRET_VARIABLE}`;
+const ONE_STDIN_TEXT = "--payload-file and --secret-file cannot both be standard input";
+const ONE_STDIN_HINT = `take one of them from a file, or the secret from ${SECRET_VARIABLE}`;
 
 export function refuseMissingSecret(secretFile: string | undefined): Refused {
   const message =
     secretFile === undefined ? "there is no signing secret" : "--secret-file contains no signing secret";
-  return refuseUsage(message, `${SOURCES}; checkout endpoints secret prints the secret of an endpoint`);
+  return refuseUsage(message, `${SECRET_HINT}; checkout endpoints secret prints the secret of an endpoint`);
 }

@@ -21,13 +21,13 @@ import { output } from "../output/output.ts";
 
 type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly priceId?: string };
 
-type Goal = { readonly type: string; readonly noun: CheckoutKind; readonly status: Status };
+type Goal = { readonly type: string; readonly kind: CheckoutKind; readonly status: Status };
 type Checkout = AnswerOf<"inspectCheckout">;
 
 const TEST = "webhook.test";
 
 /** Longer than a create with its retries, in milliseconds. */
-const KEY_MS = 3_600_000;
+const KEY_TIMEOUT_MS = 3_600_000;
 
 /** A declined attempt leaves a checkout pending: the payer may pay again. */
 const ACTIONS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
@@ -62,33 +62,33 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   if (type === TEST) return testAll(context, options);
   const goal = goalOf(type);
   const control = await controlTarget(context);
-  const { id, isNew } = await checkoutFor(context, options, { goal, control });
+  const { id, isNew } = await findOrCreateCheckout(context, options, { goal, control });
   const checkout = await inspect(context, control, id);
   // For an existing checkout, only the new events are shown.
   const count = isNew ? 0 : checkout.events.length;
-  const reachedCheckout = await reach(context, control, { goal, checkout, known: count });
+  const reachedCheckout = await reach(context, control, { goal, checkout, knownCount: count });
   return show(context, reachedCheckout, count);
 }
 
 /** A new or existing checkout. With only a store's token, a new one without an order_id is a test order. */
-async function checkoutFor(
+async function findOrCreateCheckout(
   context: Context,
   options: TriggerOptions,
-  { goal: { noun }, control }: { readonly goal: Goal; readonly control: ControlTarget },
+  { goal: { kind }, control }: { readonly goal: Goal; readonly control: ControlTarget },
 ): Promise<{ readonly id: string; readonly isNew: boolean }> {
   const { orderId, priceId } = options;
   if (orderId === undefined && context.around.apiKey === undefined && isStoreToken(control.token)) {
-    const object = noun === ORDER_LABELS ? "order" : "checkout_session";
+    const object = kind === ORDER_LABELS ? "order" : "checkout_session";
     const body = { object, priceId: priceId ?? DEFAULT_PRICE } as const;
     const { id } = await callAt(context, control, { name: "createTestOrder", body });
     return { id, isNew: true };
   }
   const request = newPurchaseRequest(context.world, { purpose: "trigger", orderId, priceId });
-  const { response, replayed } = await withStoreKey(context, control, {
-    timeoutMs: KEY_MS,
-    act: (keyedContext) => createInSandbox(keyedContext, options, { noun, request, control }),
+  const { response, isReplayed } = await withStoreKey(context, control, {
+    timeoutMs: KEY_TIMEOUT_MS,
+    act: (keyedContext) => createInSandbox(keyedContext, options, { kind, request, control }),
   });
-  return { id: response.data.id, isNew: orderId === undefined || !replayed };
+  return { id: response.data.id, isNew: orderId === undefined || !isReplayed };
 }
 
 /** The goal of an event type; a type that neither orders nor sessions have is a usage error. */
@@ -96,7 +96,7 @@ function goalOf(type: string): Goal {
   const [object, name] = type.split(".");
   const status = STATUSES.find((candidate) => candidate === name);
   if (EVENT_TYPES.includes(type) && status !== undefined)
-    return { type, status, noun: object === "order" ? ORDER_LABELS : SESSION_LABELS };
+    return { type, status, kind: object === "order" ? ORDER_LABELS : SESSION_LABELS };
   const message = `expected an event type: ${EVENT_TYPE_FORM}; got ${printableLiteral(type)}`;
   throw refuseUsage(
     /refund/.test(type) ? `${message}; the v1 interface has no refunds` : message,
@@ -108,11 +108,11 @@ function goalOf(type: string): Goal {
 async function reach(
   context: Context,
   control: ControlTarget,
-  triggerRequest: { readonly goal: Goal; readonly checkout: Checkout; readonly known: number },
+  triggerRequest: { readonly goal: Goal; readonly checkout: Checkout; readonly knownCount: number },
 ): Promise<Checkout> {
-  const { goal, checkout, known } = triggerRequest;
+  const { goal, checkout, knownCount } = triggerRequest;
   const { id, status } = checkout;
-  if (status === goal.status && known === 0) return checkout;
+  if (status === goal.status && knownCount === 0) return checkout;
   if (goal.status === "created" || status === goal.status || isFinal(status))
     throw new Refused(tooLateProblem(goal, checkout));
   await callAt(context, control, {
@@ -161,10 +161,10 @@ async function testAll(context: Context, options: TriggerOptions): Promise<numbe
     throw refuseUsage(message, `checkout trigger ${TEST}`);
   }
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
-  const enabled = endpointList.endpoints.filter(({ state }) => state === "enabled");
-  if (enabled.length === 0) throw new Refused(noEndpointProblem());
+  const enabledEndpoints = endpointList.endpoints.filter(({ state }) => state === "enabled");
+  if (enabledEndpoints.length === 0) throw new Refused(noEndpointProblem());
   const tests: { endpoint_id: string; url: string; event_id: string }[] = [];
-  for (const { id, url } of enabled) {
+  for (const { id, url } of enabledEndpoints) {
     const testResult = await callSandbox(context, { name: "testEndpoint", id, body: {} });
     tests.push({ endpoint_id: id, url, event_id: testResult.eventId });
   }

@@ -113,14 +113,15 @@ export function registerWebhooks(group: Group): void {
 /** A mismatched signature is a result, not a failure of the command: it is printed, and the exit code is 1. */
 async function runVerify(context: Context, options: VerifyFlags): Promise<number> {
   const { payloadFile, timestamp, signature } = options;
-  const { sources, known: extra } = await secretsToTry(context, options);
+  const { sources, knownSources } = await collectSecrets(context, options);
   const { dialect: file } = options;
   const [firstSource] = sources;
-  const keys =
+  const sourceDialect =
     file === undefined
-      ? firstSource && ownerOf(firstSource, extra).dialect
+      ? firstSource && ownerOf(firstSource, knownSources).dialect
       : unwrap(await readDialectFile(context.world, file));
-  const dialect = options.headerNames === undefined ? keys : { ...keys, ...options.headerNames };
+  const dialect =
+    options.headerNames === undefined ? sourceDialect : { ...sourceDialect, ...options.headerNames };
   const names = headerNamesIn(dialect);
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
   const request: Omit<VerifyInput, "secrets"> = {
@@ -137,21 +138,26 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   // Any failure except a mismatch means that this secret created the signature.
   const bestTrial =
     verdicts.find(({ verdict }) => verdict.ok) ??
-    verdicts.find(({ verdict }) => !verdict.ok && !UNDECIDED.has(verdict.code));
+    verdicts.find(({ verdict }) => !verdict.ok && !UNDECIDED_CODES.has(verdict.code));
   if (bestTrial !== undefined) {
     const causes = diagnose({ ...request, secrets: bestTrial.source.inForce });
-    const source = ownerOf(bestTrial.source, extra);
-    return report(context, { verdict: bestTrial.verdict, causes, now: request.now, tried: [source] });
+    const source = ownerOf(bestTrial.source, knownSources);
+    return report(context, { verdict: bestTrial.verdict, causes, now: request.now, triedSources: [source] });
   }
   const secrets = sources.flatMap(({ inForce }) => inForce);
   const verdict = verifySignature({ ...request, secrets });
-  const causes = diagnose({ ...request, secrets, known: knownIn([...sources, ...extra]) });
+  const causes = diagnose({ ...request, secrets, known: knownSecretsOf([...sources, ...knownSources]) });
   const comparison = await compareWithNamedEvent(context, rawBody);
   const shownCauses = comparison === undefined ? causes : withComparison(causes, comparison);
-  return report(context, { verdict, causes: shownCauses, now: request.now, tried: [...sources, ...extra] });
+  return report(context, {
+    verdict,
+    causes: shownCauses,
+    now: request.now,
+    triedSources: [...sources, ...knownSources],
+  });
 }
 
-function knownIn(sources: readonly Source[]): readonly KnownSecret[] {
+function knownSecretsOf(sources: readonly Source[]): readonly KnownSecret[] {
   return sources.flatMap(({ owner = "the user", inForce, retired }) => [
     ...inForce.map((secret) => ({ label: owner, secret, retired: false })),
     ...retired.map((secret) => ({ label: `an earlier secret of ${owner}`, secret, retired: true })),
@@ -159,7 +165,11 @@ function knownIn(sources: readonly Source[]): readonly KnownSecret[] {
 }
 
 /** Refusals that another secret could turn into a valid signature. */
-const UNDECIDED: ReadonlySet<string> = new Set(["signature_mismatch", "secret_malformed", "secret_missing"]);
+const UNDECIDED_CODES: ReadonlySet<string> = new Set([
+  "signature_mismatch",
+  "secret_malformed",
+  "secret_missing",
+]);
 
 function ownerOf(source: Source, sources: readonly Source[]): Source {
   if (source.owner !== undefined) return source;
@@ -178,20 +188,20 @@ function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): re
 type Source = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
 /** A given secret is a claim, in the variable as in a file: other secrets only explain why it is wrong. */
-async function secretsToTry(
+async function collectSecrets(
   context: Context,
   options: VerifyFlags,
-): Promise<{ readonly sources: readonly Source[]; readonly known: readonly Source[] }> {
+): Promise<{ readonly sources: readonly Source[]; readonly knownSources: readonly Source[] }> {
   const givenSecrets = await findSigningSecrets(context, options);
-  const { sandboxSecrets } = await import("./sandbox-secrets.ts");
+  const { readSandboxSecrets } = await import("./sandbox-secrets.ts");
   if (givenSecrets === undefined) {
-    const secrets = await sandboxSecrets(context);
+    const secrets = await readSandboxSecrets(context);
     if (secrets === undefined) throw refuseMissingSecret(undefined);
-    return { sources: secrets, known: [] };
+    return { sources: secrets, knownSources: [] };
   }
-  const outcome = await catchRefusal(sandboxSecrets(context));
-  const knownSecrets = (outcome.ok ? outcome.value : undefined) ?? [];
-  return { sources: [{ inForce: givenSecrets, retired: [] }], known: knownSecrets };
+  const outcome = await catchRefusal(readSandboxSecrets(context));
+  const knownSources = (outcome.ok ? outcome.value : undefined) ?? [];
+  return { sources: [{ inForce: givenSecrets, retired: [] }], knownSources };
 }
 
 async function runSign(context: Context, options: SignFlags): Promise<number> {
@@ -216,16 +226,16 @@ type Report = {
   readonly verdict: SignatureVerdict;
   readonly causes: readonly Diagnosis[];
   readonly now: number;
-  readonly tried: readonly Source[];
+  readonly triedSources: readonly Source[];
 };
 
-async function report({ printer }: Context, { verdict, causes, now, tried }: Report): Promise<number> {
+async function report({ printer }: Context, { verdict, causes, now, triedSources }: Report): Promise<number> {
   if (verdict.ok) {
     const ageSeconds = Math.floor(now / 1000) - verdict.timestamp;
     const age = ageSeconds < 0 ? `${-ageSeconds} s ahead of this clock` : `${ageSeconds} s ago`;
-    const [{ owner, endpointId } = { owner: undefined }] = tried;
-    const whose = owner === undefined ? {} : { secret_of: owner, endpoint_id: endpointId };
-    const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds, ...whose };
+    const [{ owner, endpointId } = { owner: undefined }] = triedSources;
+    const secretFields = owner === undefined ? {} : { secret_of: owner, endpoint_id: endpointId };
+    const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds, ...secretFields };
     const ownerText = owner === undefined ? "" : `, with the signing secret of ${printable(owner)}`;
     return printer.result(
       output("signature", json),
@@ -233,7 +243,7 @@ async function report({ printer }: Context, { verdict, causes, now, tried }: Rep
     );
   }
   const { code, message } = verdict;
-  const owners = tried.flatMap(({ owner }) => owner ?? []);
+  const owners = triedSources.flatMap(({ owner }) => owner ?? []);
   const ownerFields = owners.length === 0 ? {} : { secrets_of: owners };
   await printer.result(output("signature", { valid: false, code, message, causes, ...ownerFields }), () =>
     [
@@ -250,13 +260,14 @@ function eventIdOf(rawBody: Uint8Array): string | undefined {
   const body = parseJson(Buffer.from(rawBody).toString("utf8"));
   if (typeof body !== "object" || body === null || !("event_id" in body)) return undefined;
   const { event_id: id } = body;
-  return typeof id === "string" && EVENT_ID.test(id) ? id : undefined;
+  return typeof id === "string" && EVENT_ID_PATTERN.test(id) ? id : undefined;
 }
 
-const EVENT_ID = /^[\x21-\x7e]{1,128}$/;
+const EVENT_ID_PATTERN = /^[\x21-\x7e]{1,128}$/;
 
 function parseEventId(text: string): string {
-  if (!EVENT_ID.test(text)) throw invalidOption("1 to 128 visible ASCII characters without spaces", text);
+  if (!EVENT_ID_PATTERN.test(text))
+    throw invalidOption("1 to 128 visible ASCII characters without spaces", text);
   return text;
 }
 
