@@ -90,6 +90,8 @@ export function registerAction<Options extends CommonOptions>(
     const options = command.opts<Options>();
     const printer = await createPrinter(world, { json: options.json === true });
     const context = { world, printer, version, around: surroundingsOf(world, options) };
+    if (spec.ofStore !== false && world.env["CHECKOUT_STORE"] !== undefined)
+      printer.talk("note: CHECKOUT_STORE is not read; the variable of --store is CHECKOUT_STORE_ID");
     try {
       checkRules(command, spec);
       exit(await spec.run(context, options, ...command.args));
@@ -105,8 +107,9 @@ export function registerAction<Options extends CommonOptions>(
 async function withHolder(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;
-  if (isTyped(world, "dir") && !world.files.exists(around.location())) {
-    const next = `correct --dir; to create a sandbox there: ${START_SANDBOX}`;
+  const source = isTyped(world, "dir") ? "--dir" : world.env["CHECKOUT_DIR"] && "CHECKOUT_DIR";
+  if (source && !world.files.exists(around.location())) {
+    const next = `correct ${source}; to create a sandbox there: ${START_SANDBOX}`;
     return { ...problem, message: `${problem.message}; there is no such folder`, next };
   }
   const { unseenHolder } = await import("../host/folder/hold.ts");

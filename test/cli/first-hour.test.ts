@@ -211,6 +211,16 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["trigger order.refunded", 2, /the v1 interface has no refunds/],
   ["checklist run --only webhook", 2, /→ checkout checklist run webhooks$/m],
   ["snapshots restore ./base.snapshot", 2, /→ a file has its own option: --file \.\/base\.snapshot$/m],
+  [
+    "trigger order.paid --order-id order-1002",
+    2,
+    /→ checkout trigger --order-id order-1002 order\.succeeded$/m,
+  ],
+  ["faults remove all", 2, /→ checkout faults clear$/m],
+  ["faults clear 0199a3c4", 2, /→ checkout faults remove 0199a3c4$/m],
+  ["sandbox clock stop", 2, /→ checkout sandbox clock freeze$/m],
+  ["mcp add", 2, /→ checkout mcp config --client claude$/m],
+  ["shop init --url http://localhost:3000", 2, /→ run checkout shop init, which asks/],
   ["--dir nowhere orders list", 7, /there is no such folder\n +→ correct --dir/],
   // Values that are certainly not intended.
   [
@@ -617,7 +627,12 @@ const WITH_SETTINGS: readonly SettingRow[] = [
     2,
     /^✗ unknown command 'resume'\n.*→ checkout endpoints enable 00000009$/m,
   ],
-  [{}, "deliveries retry 00000009", 2, /→ no delivery is sent again alone: checkout explain <id>/],
+  [
+    {},
+    "deliveries retry 00000009",
+    2,
+    /→ no delivery is sent again alone: checkout deliveries retry --endpoint <id>/,
+  ],
   [{}, "deliveries get 00000009", 2, /→ checkout explain 00000009$/m],
   [{}, "logs 00000009", 2, /→ checkout explain 00000009$/m],
   [{}, "inspect order-1001", 2, /→ checkout explain order-1001$/m],

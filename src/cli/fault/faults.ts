@@ -62,10 +62,10 @@ export function registerFaults(group: Group): void {
     name: "remove <id>",
     summary: "remove a fault",
     examples: ["checkout faults remove <id>"],
-    run: runnerFor("removeFault", {
-      id: "fault",
-      text: ({ fault }, { style }) => `${style.green("✓")} the fault ${fault.action} was removed`,
-    }),
+    run: (context, options, id = "") => {
+      if (id === "all") throw refuseUsage('expected the id of a fault; got "all"', "checkout faults clear");
+      return removeFault(context, options, id);
+    },
   });
   register(group, {
     name: "clear",
@@ -76,6 +76,11 @@ export function registerFaults(group: Group): void {
     }),
   });
 }
+
+const removeFault = runnerFor("removeFault", {
+  id: "fault",
+  text: ({ fault }, { style }) => `${style.green("✓")} the fault ${fault.action} was removed`,
+});
 
 function registerAdd(group: Group): void {
   register<AddOptions>(group, {

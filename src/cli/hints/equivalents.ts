@@ -80,6 +80,8 @@ const EQUIVALENTS = {
     "sandbox clock forward | sandbox clock move": "checkout sandbox clock advance <duration>",
     "sandbox clock reset | sandbox clock unfreeze": "checkout sandbox clock real",
     "sandbox clock now": "checkout sandbox clock show",
+    "sandbox clock stop | sandbox clock pause": "checkout sandbox clock freeze",
+    "faults clear <id>": "checkout faults remove <id>",
     "sandbox clock freeze <word>": "checkout sandbox clock set <time>",
     "requests show <word> | requests view <word> | requests describe <word>":
       "checkout requests list --order-id <order_id>",
@@ -95,7 +97,7 @@ const EQUIVALENTS = {
       "checkout listen --forward http://localhost:<port>/hooks",
     "events listen | events watch": "checkout listen",
     "mcp start | mcp serve | mcp run | mcp stdio | mcp server": "checkout mcp",
-    "mcp install | mcp add | mcp setup": "checkout mcp config",
+    "mcp install | mcp add | mcp setup": "checkout mcp config --client claude",
     "run server | run dev | run sandbox | start sandbox | start server": "checkout sandbox start",
     "start --port | up --port | serve --port | sandbox up --port": "checkout sandbox start --port <port>",
     "run all | run checklist | run tests": "checkout checklist run",
@@ -201,12 +203,13 @@ const EQUIVALENTS = {
     "completion bash --shell": "checkout completion bash",
     "completion zsh --shell": "checkout completion zsh",
     "completion fish --shell": "checkout completion fish",
+    "shop init --url | shop check --url": "run checkout shop init, which asks for the addresses of your shop",
     "faults add error": ["faults add status --status 500"],
     "faults add timeout": ["faults add latency --latency 30s", "faults add lose_answer"],
     "orders update | sessions update | orders edit | sessions edit":
       "an order cannot be changed; checkout orders create --order-id <id> creates another one",
     "deliveries retry <id> | deliveries replay | deliveries resend":
-      "no delivery is sent again alone: checkout explain <id> names its event, and checkout events replay <event_id> delivers that again",
+      "no delivery is sent again alone: checkout deliveries retry --endpoint <id> sends what waits, and checkout events replay <event_id> an event (checkout explain <id> names it)",
     "admin approve": ["admin approve-credential", "admin approve-price"],
     "orders delete | sessions delete | rm | remove | delete":
       "nothing is deleted alone; checkout sandbox reset deletes the whole history",

@@ -241,7 +241,7 @@ function correctedLineFor(
   const pairLine = value === undefined ? undefined : correctedLine([...words, next, value], restWords[2]);
   if (pairLine !== undefined || restWords.length > 2) return pairLine;
   const kind = ADDRESS.test(value ?? "") && rowWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
-  const isWord = value !== undefined && !isAnyId(value);
+  const isWord = value !== undefined && !isAnyId(value) && /[a-z]/i.test(value);
   const wordLine = isWord ? correctedLine([...words, next, "<word>"], value) : undefined;
   const idLine = value === undefined ? undefined : correctedLine([...words, next, kind], value);
   return wordLine ?? idLine ?? correctedLine([...words, next], value);

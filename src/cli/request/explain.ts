@@ -109,7 +109,7 @@ async function findAnyByEnding(context: Context, text: string): Promise<string> 
 
 const NEXT_AFTER = {
   not_found:
-    "checkout requests list and checkout events list show the ids; the request log keeps only the newest requests",
+    "checkout requests list, checkout orders list and checkout events list show the ids; the request log keeps only the newest requests",
 } as const;
 
 const NEXT_AFTER_PAGE = {

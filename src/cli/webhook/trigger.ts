@@ -13,9 +13,11 @@ import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, Refused, refuseUsage, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, newPurchaseRequest } from "../order/sandbox-create.ts";
+import { typedAgain } from "../hints/again.ts";
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget, withStoreKey } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
+import type { World } from "../../world.ts";
 import { answerOutput } from "../output/answer.ts";
 import { output } from "../output/output.ts";
 
@@ -60,7 +62,7 @@ export function registerTrigger(group: Group): void {
 
 async function runTrigger(context: Context, options: TriggerOptions, type = ""): Promise<number> {
   if (type === TEST) return testAll(context, options);
-  const goal = goalOf(type);
+  const goal = goalOf(context.world, type);
   const control = await controlTarget(context);
   const { id, isNew } = await findOrCreateCheckout(context, options, { goal, control });
   const checkout = await inspect(context, control, id);
@@ -92,7 +94,7 @@ async function findOrCreateCheckout(
 }
 
 /** The goal of an event type; a type that neither orders nor sessions have is a usage error. */
-function goalOf(type: string): Goal {
+function goalOf(world: World, type: string): Goal {
   const [object, name] = type.split(".");
   const status = STATUSES.find((candidate) => candidate === name);
   if (EVENT_TYPES.includes(type) && status !== undefined)
@@ -100,7 +102,7 @@ function goalOf(type: string): Goal {
   const message = `expected an event type: ${EVENT_TYPE_FORM}; got ${printableLiteral(type)}`;
   throw refuseUsage(
     /refund/.test(type) ? `${message}; the v1 interface has no refunds` : message,
-    "checkout trigger order.succeeded",
+    typedAgain({ ...world, argv: world.argv.filter((word) => word !== type) }, new Map(), "order.succeeded"),
   );
 }
 
