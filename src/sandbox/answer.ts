@@ -23,12 +23,12 @@ export type LogFields = {
   readonly orderId: string | null;
   readonly decisions: DecisionNumbers;
   readonly refusal?: Refusal | undefined;
-  /** Whether a drill sent the request itself. */
+  /** Whether a drill sent the request. */
   readonly byDrill?: true | undefined;
   readonly fault?: AppliedFault;
 };
 
-/** A refusal as an answer in the names of a dialect, with our code in the log. */
+/** Converts a refusal into an answer with the names of a dialect; the log gets the sandbox's own code. */
 export function answerRefusal(
   requestId: string,
   refusal: Refusal,
@@ -39,7 +39,7 @@ export function answerRefusal(
   return { ...refusalResponse(requestId, refusal, dialect), note: refusal.code, logged: logFields };
 }
 
-/** The refusal has no path of this machine; it has `Retry-After` if only a lock prevents writing. */
+/** The refusal if the database cannot be used: no paths, and `Retry-After` if only a lock prevents writing. */
 export function storageRefusal({ failure }: StorageUnavailable): Refusal {
   const message = `the database cannot be used right now: ${failure.sentence}; try again with the same key`;
   const hint = failure.code === "file_locked" ? { retryAfterSeconds: 1 } : {};

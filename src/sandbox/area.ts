@@ -28,11 +28,11 @@ export type AreaRoute<Context, Caller = void> = Route & {
 export type Area<Context, Caller = void> = {
   readonly routes: readonly AreaRoute<Context, Caller>[];
   readonly find: Router<AreaRoute<Context, Caller>>;
-  /** Requests to the control API must not change the request ids of v1. */
+  /** The name of the sequence of request ids, so that requests to the control API do not change the ids of v1. */
   readonly requestIds: string;
   /** Refuses before routing, so that refusals do not reveal whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
-  /** An erasure of the store waits for the request. Undefined for requests without a store. */
+  /** The store of a request, whose erasure waits for the request. Undefined for requests without a store. */
   readonly storeOf: (context: Context, request: HttpRequest) => string | undefined;
   readonly refuse: (
     context: Context,
@@ -52,7 +52,7 @@ export type Area<Context, Caller = void> = {
   ) => Promise<Answer>;
 };
 
-/** A refusal has the format of the area. Waits while the store of the request is being erased. */
+/** Answers a request; a refusal has the format of the area. Waits while the store of the request is being erased. */
 export async function answerIn<Context extends Pick<ServiceContext, "world" | "storeGate">, Caller>(
   area: Area<Context, Caller>,
   context: Context,

@@ -17,7 +17,7 @@ import type { PortalContext, Viewer } from "./pages/portal/view.ts";
 
 export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & RestContext;
 
-/** Merchants and payers, the sandbox's operator, or both. Each audience has its own allowed names. */
+/** The users of an area: merchants and payers, the sandbox's operator, or both. Each audience has its own names. */
 type Audience = "merchant" | "control" | "portal" | "browser";
 
 /** The host names that each audience may use: at loopback addresses, and at addresses that other machines can reach. */
@@ -122,7 +122,7 @@ function mount<Who>(
   };
 }
 
-/** The answer of an area, passed through its edge if it has one. */
+/** Answers in an area, through the area's edge if there is one. */
 function answerAt<Who>(
   area: Area<AreasContext, Who>,
   context: AreasContext,
@@ -137,7 +137,7 @@ async function control(): Promise<Area<ControlContext, Caller>> {
   return (await import("./control/control-api.ts")).CONTROL_AREA;
 }
 
-/** Loads the pages with the first request for one, so that a start does not wait for them. */
+/** Loads the pages with the first request for a page, so that a start does not wait for them. */
 async function pages(): Promise<Area<PagesContext>> {
   return (await import("./pages/pages.ts")).PAGES_AREA;
 }

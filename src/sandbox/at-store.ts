@@ -10,12 +10,12 @@ import type { ServiceContext } from "./context.ts";
 /** The dependencies of every verb on a store: the tables and real time. */
 type Tables = Pick<ServiceContext, "store"> & { readonly world: Pick<ServiceContext["world"], "now"> };
 
-/** Null if the checkout's address alone suffices, as on the payment page. */
+/** A checkout and its store; null: any store, as on the payment page, where the checkout's address alone suffices. */
 export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId: string };
 /** An endpoint and the store to which it must belong. */
 export type EndpointRef = { readonly storeId: string; readonly endpointId: string };
 
-/** One transaction with one `now`, by the store's clock. Refuses with `not_found`, also during an erasure. */
+/** Runs a verb in one transaction with one `now`, the store's time. Refuses with `not_found`, also during an erasure. */
 export function atStore<Value>(
   context: Tables,
   storeId: string,

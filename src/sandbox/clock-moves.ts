@@ -29,7 +29,7 @@ export function createClockMoves() {
   let number = 0;
   return {
     last: (storeId: string): ClockMove | undefined => moves.get(storeId),
-    /** The returned move ends when it is disposed of. */
+    /** Begins a move, which ends when the returned object is disposed of. */
     begin: (storeId: string, times: Pick<ClockMove, "from" | "to">) => {
       number += 1;
       const changes = new Map<Status, Changes>();

@@ -17,7 +17,7 @@ type DescribedContext = Pick<ServiceContext, "store"> & {
   readonly description: ProcessDescription;
 };
 
-/** The first store of a Worker's object whose store is not there. */
+/** Replaces the first store, if the object of a Worker has no store. */
 const NO_STORE = { id: "", merchantId: "", store: "" };
 
 /** The description of a sandbox at this moment: its process, and what its database contains. */

@@ -93,16 +93,16 @@ export type Sandbox = {
   readonly service: Service;
   /** The dependencies of the operations, for a program that hosts the sandbox in its own process. */
   readonly context: SandboxContext;
-  /** The answer to a request whose service failed elsewhere; reports the error. */
+  /** The answer to a request after an error outside the service; reports the error. */
   readonly fail: (request: HttpRequest, error: unknown) => Promise<Answer>;
   /**
    * Processes the work that became due while the sandbox was stopped, and then the work that becomes due. Without such work
-   * nothing is written: the first write of an opening waits for the disk several times.
+   * nothing is written: the first write after an open waits for the disk several times.
    */
   readonly start: () => Promise<void>;
-  /** Called once the sandbox was announced: from then on `/healthz` reports that it is ready. */
+  /** Called when the sandbox has been announced: from then on, `/healthz` reports that it is ready. */
   readonly announced: () => void;
-  /** Starts no more work; waits for running deliveries, at most this long. */
+  /** Starts no more work; waits for running deliveries, at most `graceMs`. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
 
@@ -110,7 +110,7 @@ export type SandboxContext = AreasContext & DispatchContext;
 
 type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes" | "freshId">;
 
-/** Creates a sandbox. Every request passes the guard first and is logged last, even an unreadable one. */
+/** Creates a sandbox. Every request, even an unreadable request, passes the guard first and is logged last. */
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
@@ -245,7 +245,7 @@ function drillsOf(
   };
 }
 
-/** The portal and tokens, and the secrets that may have any form; all others are known by theirs. */
+/** The portal, the tokens, and the secrets that may have any form; all other secrets are recognised by their form. */
 function accessOf(
   world: SandboxWorld,
   { port, controlToken, adminToken, description, store }: SandboxOptions,
@@ -286,7 +286,7 @@ async function catchUp(context: SandboxContext): Promise<void> {
   if (drillKeys.length > 0)
     await store.write(() => drillKeys.forEach((id) => store.credentials.revoke(id, world.now())));
   if (store.leaseEffects.all().length > 0)
-    // A sandbox that was killed during a lease is rare.
+    // Loaded only if needed: a kill during a lease is rare.
     await (await import("./readiness/open-lease.ts")).undoEffects(context);
   await context.wakeStores(store.clocks.storeIds());
 }
@@ -302,7 +302,7 @@ export function hostsOf(
   const merchant = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...knownHosts] });
   const control = { flag: "--allow-control-host", added: allowControlHosts };
   const portal = { flag: "--portal-url", added: publicHosts(portalUrl, port) };
-  // Styles and scripts, which both kinds of pages load.
+  // Styles and scripts, which the payment pages and the portal load.
   const browser = allowedHosts(port, {
     flag: "--allow-host",
     added: [...allowHosts, ...knownHosts, ...publicHosts(portalUrl, port)],
@@ -320,14 +320,17 @@ export function hostsOf(
   };
 }
 
-/** The names of a public URL. Without its port only if it is not our own address, which no proxy stands in front of. */
+/** The host headers of a public URL; those without a port only for an address behind a proxy, not for our own address. */
 function publicHosts(url: string | undefined, port: number): readonly string[] {
   if (url === undefined) return [];
   const { host } = new URL(url);
   return host === new URL(localOrigin(port)).host ? [host] : hostHeaders(url);
 }
 
-/** The sandbox's own tools would bury the merchant's requests; their failures are in the failure log. */
+/**
+ * Whether the log shows a request. The sandbox's own tools would bury the merchant's requests; failures of their requests
+ * are in the failure log.
+ */
 function isShown(request: Pick<HttpRequest, "target">, { unlogged }: Answer): boolean {
   const { audience } = areaOf(request);
   return unlogged !== true && (audience === "merchant" || audience === "browser");
@@ -370,7 +373,7 @@ async function failureFor(
   }
 }
 
-/** At every address a page for payers, so that it does not reveal the portal's path. */
+/** A browser gets a page for payers at every address, so that the answer does not reveal the portal's path. */
 function refuseUnread(
   context: AreasContext,
   { rawHeaders = [], ...requestFields }: UnreadableRequest,

@@ -12,7 +12,7 @@ export type LimitedCaller = Pick<TokenEntry, "role" | "storeId" | "tokenId" | "e
 
 /**
  * The caller of an operation: `owner` runs the sandbox, `administrator` acts as the service's administrator. Null: all
- * stores, no row, and no end.
+ * stores, no token, and no expiry.
  */
 export type Caller = (typeof UNLIMITED & { readonly role: "owner" | "administrator" }) | LimitedCaller;
 
@@ -30,7 +30,7 @@ export function callerOfSession(
   return session.role === "administrator" ? ADMINISTRATOR : (session.limit ?? OWNER);
 }
 
-/** Requires a role. The control token permits no action of the administrator, and the admin token nothing else (decision 20). */
+/** Requires a role. The control token permits no administrator's action, and the admin token no other (decision 20). */
 export function permit({ role }: Caller, leastRole: LeastRole, operation: string): Outcome<void> {
   if (isPermitted(role, leastRole)) return accept(undefined);
   if (role === "owner") return refuseFact("not_administrator", { operation });
@@ -41,13 +41,13 @@ export function permit({ role }: Caller, leastRole: LeastRole, operation: string
   });
 }
 
-/** Requires that a limited caller who names a store names its own; another is unknown, whether it exists or not. */
+/** Refuses a store that is not the store of a limited caller, as if there were no such store. */
 export function permitStore(caller: Caller, storeId: string | undefined): Outcome<void> {
   const isOwn = storeId === undefined || reaches(caller, storeId);
   return isOwn ? accept(undefined) : refuseUnknownStore(storeId);
 }
 
-/** Whether a caller reaches what belongs to a store; null: to all stores. */
+/** Whether a caller may use the data of a store; null: the data of all stores. */
 export function reaches(caller: Caller, storeId: string | null): boolean {
   return caller.storeId === null || storeId === caller.storeId;
 }

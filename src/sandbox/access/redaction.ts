@@ -2,8 +2,8 @@ import { redactSecrets, redactValues } from "../../core/text.ts";
 import { html } from "../../web/html.ts";
 
 /**
- * Text for a viewer or a file: a receiver's answer may contain any secret. Secrets of any form are redacted by their
- * value, also as markup and JSON write them, and all others by their form.
+ * Redacts the secrets in a text for a viewer or a file: a receiver's answer may contain any secret. The given secrets
+ * are redacted by their value, also as escaped in HTML and JSON, and all others by their form.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const writtenForms = secrets.flatMap((secret) => [

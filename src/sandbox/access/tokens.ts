@@ -18,12 +18,12 @@ export type Tokens = Readonly<ReturnType<typeof createTokens>>;
 
 /** How long a link can be used. */
 const LINK_MS = 24 * 3_600_000;
-/** Uses of a token within this time are noted once, so that reading requests seldom write. */
+/** Minimum time between two recorded uses of a token, so that reading requests seldom write. */
 const USE_NOTED_MS = 60_000;
 
 type TokensWorld = Pick<World, "now" | "uuid" | "freshId" | "randomBytes">;
 
-/** `report` is called if a use cannot be noted; the request goes on. */
+/** `report` is called if a use cannot be recorded; the request continues. */
 export function createTokens(world: TokensWorld, store: Store, report: (error: unknown) => void) {
   const { tokens } = store;
   const noteUse = createUseNotes(store, report);
@@ -59,7 +59,7 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
         return insert({ ...tokenFields, expiresAt: now + (sessionMs ?? 0) }, secret);
       });
     },
-    /** The caller of a valid token or session; undefined for every other secret. Notes the use. */
+    /** The caller of a valid token or session; undefined for every other secret. Records the use. */
     identify: (kind: "token" | "session", secret: string): LimitedCaller | undefined => {
       const [entry, now] = [tokens.byHash(hashKey(secret)), world.now()];
       if (entry?.kind !== kind || !isActive(entry, now)) return undefined;
@@ -67,10 +67,10 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
       void noteUse(entry, now);
       return { role, storeId, tokenId, expiresAt };
     },
-    /** Whether a caller's token or session is still valid; always for a caller without limits. */
+    /** Whether a caller's token or session is still valid; true for a caller without limits. */
     isValid: ({ tokenId }: Pick<Caller, "tokenId">): boolean =>
       tokenId === null || isActive(tokens.find(tokenId), world.now()),
-    /** Revokes a token, link or session of a store; a revoked one stays unchanged. Refuses with `not_found`. */
+    /** Revokes a token, link or session of a store, if it is not revoked yet. Refuses with `not_found`. */
     revoke: (storeId: string, id: string): Promise<Outcome<TokenEntry>> =>
       atStore({ store, world }, storeId, () => {
         const entry = tokens.find(id);
@@ -81,7 +81,7 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
   };
 }
 
-/** Notes a use at most once a minute. */
+/** Creates a function that records the use of a token at most once a minute. */
 function createUseNotes({ tokens, write }: Store, report: (error: unknown) => void) {
   const beingNoted = new Set<string>();
   return async ({ tokenId, usedAt }: TokenEntry, at: number): Promise<void> => {
@@ -96,7 +96,7 @@ function isActive(entry: TokenEntry | undefined, now: number): boolean {
   return entry?.revokedAt === null && now < entry.expiresAt;
 }
 
-/** The bytes of a UUID in 22 characters, so that a link fits into a line of 80. */
+/** A random code: the bytes of a UUID in 22 characters, so that a link fits into a line of 80. */
 export function newCode({ freshId }: Pick<World, "freshId">): string {
   return Buffer.from(freshId().replaceAll("-", ""), "hex").toString("base64url");
 }

@@ -7,10 +7,10 @@ import type { Tokens } from "./tokens.ts";
 
 type ValidityContext = { readonly tokens: Pick<Tokens, "isValid">; readonly world: Pick<World, "after"> };
 
-/** Pause between two looks at the token of a waiting request, in milliseconds. */
+/** Interval between two checks of a waiting request's token, in milliseconds. */
 const LOOK_MS = 1000;
 
-/** The outcome of a waiting request; the refusal of its token, as soon as the token was revoked or has expired. */
+/** The outcome of a waiting request, or a refusal as soon as the request's token is revoked or has expired. */
 export async function whileValid<Value>(
   { tokens, world }: ValidityContext,
   caller: Caller,

@@ -11,7 +11,7 @@ import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 
-/** The caller, also of a request that will be refused; undefined if the key is missing or unknown. */
+/** The caller, even of a request that will be refused; undefined if the key is missing or unknown. */
 export function callerOf(
   store: Pick<Store, "credentials">,
   request: Pick<HttpRequest, "rawHeaders">,
@@ -29,7 +29,7 @@ export function dialectFor(
   return store.stores.dialect(callerOf(store, request)?.storeId);
 }
 
-/** Even if the key was revoked; undefined if it is missing or unknown. Slower than `callerOf`. */
+/** The owner of a request's key, even if revoked; undefined if it is missing or unknown. Slower than `callerOf`. */
 export function formerOwner(
   store: Pick<Store, "credentials" | "stores">,
   { rawHeaders = [] }: Partial<Pick<HttpRequest, "rawHeaders">>,
@@ -40,12 +40,12 @@ export function formerOwner(
   return owner && { storeId: owner.storeId, clock: store.stores.facts(owner.storeId)?.clock };
 }
 
-/** Such a request is not evidence about the merchant's own client. */
+/** Whether a command of this program sent the request, which is then not evidence about the merchant's client. */
 export function isOwnCommand(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(COMMAND_AGENT));
 }
 
-/** The log marks such a request, which is not evidence about the merchant's client. */
+/** Whether a drill sent the request. The log marks it, because it is not evidence about the merchant's client. */
 export function isDrillRequest(request: Pick<HttpRequest, "rawHeaders">): boolean {
   return headerLines(request, "user-agent").some((agent) => agent.startsWith(DRILL_AGENT));
 }
@@ -53,7 +53,10 @@ export function isDrillRequest(request: Pick<HttpRequest, "rawHeaders">): boolea
 /** Limits the rate of each credential (decision 17). This file alone decides which bucket a request uses. */
 export type RateLimiter = { readonly take: (caller: CredentialInStore, realNow: number) => Outcome<void> };
 
-/** In memory: full after a restart. By the store's clock, or by real time while that clock is frozen. */
+/**
+ * Buckets are in memory, and full after a restart. A bucket refills by the store's clock, or by real time while that clock
+ * is frozen.
+ */
 export function createRateLimiter(limit: RateLimit | "off"): RateLimiter {
   const buckets = new Map<string, Bucket>();
   return {

@@ -41,7 +41,7 @@ export type ApiContext = ServiceContext &
     readonly adminToken: string;
   };
 
-/** In the order of decision 3; the verbs check the rest inside their transaction (interface 14 to 16). */
+/** Routes check in the order of decision 3; the verbs check the rest in their transaction (interface 14 to 16). */
 const ROUTES: readonly AreaRoute<ApiContext>[] = [
   creates(CREATE_PATHS.order, "order", "orders:write"),
   creates(CREATE_PATHS.checkout_session, "checkout_session", "checkout_sessions:write"),
@@ -191,14 +191,14 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
   return mapValue(requireScope(credential, scope), () => credential);
 }
 
-/** Even after production was approved. A live key belongs to no store: the answer depends on the first store. */
+/** Refuses a live key, even after an approval. A live key belongs to no store: the answer depends on the first store. */
 function refuseLive({ store }: ApiContext): Outcome<never> {
   const firstStore = store.stores.first();
   const isOpen = firstStore !== undefined && isApproved(productionOf(store.adminActions.of(firstStore.id)));
   return refuseFact(isOpen ? "environment_not_allowed" : "production_approval_missing", {});
 }
 
-/** Parses content type, JSON, Idempotency-Key and body (decision 3). The dialect is asked only about a refused body. */
+/** Parses content type, JSON, Idempotency-Key and body (decision 3). The dialect is read only for a refused body. */
 function readCreate(
   call: AreaRequest,
   dialect: () => Dialect | undefined,

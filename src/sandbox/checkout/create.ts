@@ -27,14 +27,14 @@ type CreateCommand = {
   readonly idempotencyKey: string;
   readonly request: CreateRequest;
   readonly requestId: string;
-  /** Whether a command of this program sent the request: then it is not evidence about the merchant's client. */
+  /** Whether a command of this program sent the request, which is then not evidence about the merchant's client. */
   readonly isOwnCommand: () => boolean;
 };
 
 /** The response bytes, and whether they are a replay. */
 type CreatedCheckout = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
 
-/** Creates in one transaction with one `now`, or replays (decision 5). Refuses in the order of decision 3. */
+/** Creates a checkout in one transaction, or replays an answer (decision 5). Refuses in the order of decision 3. */
 export function createCheckout(
   context: ServiceContext,
   command: CreateCommand,
@@ -83,7 +83,7 @@ export function createCheckout(
   });
 }
 
-/** A due change is applied first. Refuses with `session_not_found`, also another store's id (decision 9). */
+/** Reads a checkout after applying a due change. Refuses with `session_not_found`, also in other stores (decision 9). */
 export async function retrieveCheckout(
   context: ServiceContext,
   credential: { readonly storeId: string; readonly clock: StoreClock },
@@ -107,7 +107,7 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
   if (realTime !== undefined) context.expectDue(storeId, realTime);
 }
 
-/** Logs the use with this request's id. A refusal is returned, not thrown, so that the logged row is kept. */
+/** Replays the answer of a used key, and logs the use. A refusal is returned, not thrown, so that the row is kept. */
 function answerUsed(
   { store }: ServiceContext,
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,

@@ -1,4 +1,4 @@
-// Records for the story of a checkout that its page was opened, or left for the shop. The page's script reports both:
+// Records, for the story of a checkout, that its page was opened or left for the shop. The page's script reports both:
 // sandbox/pages/payment/send-back.js. Stored views: core/checkout/page-view.ts, store/checkout/page-views.ts.
 import { SAME_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
 import { accept } from "../../core/outcome.ts";
@@ -8,7 +8,7 @@ import type { ServiceContext } from "../context.ts";
 /** Records page views of checkouts, for their stories (decision 99). */
 export type PageViews = ReturnType<typeof createPageViews>;
 
-/** Maximum number of views in memory, so that repeated requests for one page cause no writes. */
+/** Maximum number of views in memory; a view that is in memory is not written again within a minute. */
 const MAX_REMEMBERED = 1000;
 
 /** Creates a recorder that commits views separately, after the answer: a crash in between loses a view. */

@@ -62,7 +62,7 @@ function openAttempt({ store }: ServiceContext, { id }: Checkout): number | unde
   return store.attempts.of(id).find(({ outcome }) => outcome === null)?.number;
 }
 
-/** Refuses with `session_not_found` or `state_conflict`. */
+/** Simulates the outcome of a payment. Refuses with `session_not_found` or `state_conflict`. */
 export function simulatePayment(
   context: ServiceContext,
   ref: CheckoutRef,
@@ -88,7 +88,7 @@ export function hasDueChange(context: ServiceContext, checkout: Checkout, now: n
   return isExpiryDue(checkout, now) || (scheduledSettlement(context, checkout)?.dueAt ?? Infinity) <= now;
 }
 
-/** The scheduled automatic settlement of a checkout; undefined if it waits for a payer, or is final. */
+/** The scheduled automatic settlement of a checkout; undefined if the checkout waits for a payer or is final. */
 export function scheduledSettlement({ store }: ServiceContext, checkout: Checkout): DueItem | undefined {
   if (isFinal(checkout.status) || settlementOf(checkout) === undefined) return undefined;
   return store.settlements.of(checkout.id);
@@ -116,7 +116,7 @@ export function applyDueChanges(context: ServiceContext, checkout: Checkout, now
   return checkouts.findAny(id) ?? settledCheckout;
 }
 
-/** `most` keeps the write short. Returns how many were applied, and whether there are more. */
+/** Applies due settlements and expiries, at most `limit`, so that the write stays short. */
 export function applyDueItems(
   context: ServiceContext,
   storeId: string,
@@ -145,7 +145,7 @@ function settleItem(
     outcome === null
       ? apply(context, { checkout, command: { kind: "expire" } }, dueAt)
       : settle(context, { checkout, outcome }, dueAt);
-  // Rows of another sandbox's snapshot may not lead to the outcome that they name.
+  // In a row from another sandbox's snapshot, the outcome can be impossible.
   return changeOutcome.ok ? changeOutcome.value.moves : [];
 }
 
@@ -197,7 +197,7 @@ function finishLate(
   return finishOutcome.ok ? accept({ ...finishOutcome.value, moves: outcome.value.moves }) : finishOutcome;
 }
 
-/** This is the only way to change a status. */
+/** Applies a command to a checkout: the only way to change a status. */
 function apply(
   context: ServiceContext,
   commandInput: { readonly checkout: Checkout; readonly command: CheckoutCommand },

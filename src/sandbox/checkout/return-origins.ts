@@ -16,7 +16,7 @@ export function listReturnOrigins({ store }: ServiceContext, storeId: string): R
   return store.returnOrigins.list(storeId);
 }
 
-/** An existing origin keeps its position. Refuses with `not_found`, and with `state_conflict` above 20. */
+/** An existing return origin keeps its position. Refuses with `not_found`, and with `state_conflict` above 20. */
 export function addReturnOrigin(
   context: ServiceContext,
   { storeId, origin, path }: OriginToAdd,

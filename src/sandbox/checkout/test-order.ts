@@ -13,8 +13,8 @@ const AMOUNT_MINOR = 1000;
 type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
 
 /**
- * For a user without an application. Refuses with `state_conflict` without an active method or currency, and as v1 does:
- * an unknown price, or an amount beside a price.
+ * Creates an order for a user without an application. Refuses with `state_conflict` without an active payment method or
+ * currency, and, as v1 does, an unknown price, or an amount together with a price.
  */
 export async function createTestOrder(
   context: ServiceContext,
@@ -52,7 +52,7 @@ export async function createTestOrder(
   return accept({ id: checkout.id, orderId, status: checkout.status });
 }
 
-/** The terms without a price; undefined without an active method or currency. */
+/** The terms of an order without a price; undefined without an active payment method or currency. */
 function defaultTerms({ store }: ServiceContext, storeId: string): object | undefined {
   const activeCapabilities = store.capabilities.of(storeId).filter((capability) => capability.active);
   const method = activeCapabilities.find(({ kind }) => kind === "payment_method")?.name;

@@ -105,7 +105,7 @@ function changeMerchant({ stores }: Store, { name, differences }: PlannedChange)
   if (typeof to === "string") stores.renameMerchant(name, to);
 }
 
-/** Changes a capability, and records that in the audit log like an action of the administrator (decision 84). */
+/** Changes a capability, and records the change like an action of the administrator in the audit log (decision 84). */
 function changeCapability(
   { store }: ConfigContext,
   { kind, action, storeId, name: subject, differences }: PlannedChange,
@@ -119,7 +119,7 @@ function changeCapability(
   store.adminActions.insert({ storeId, actor: "administrator", action: act, subject, note: CONFIG_NOTE, at });
 }
 
-/** The audit log gets each approval, also of changed terms, and its withdrawal. */
+/** Changes a price. The audit log gets each approval, also of changed terms, and each withdrawn approval. */
 function changePrice(
   { store }: ConfigContext,
   { action, storeId, name, differences, wanted }: Extract<PlannedChange, { kind: "price" }>,

@@ -65,8 +65,7 @@ export const CONTROL_AREA: Area<ControlContext, Caller> = {
   },
   refuse: (context, { requestId }, refusal) => {
     const answer = answerRefusal(requestId, refusal);
-    // The router refuses only authenticated callers, so they may learn the version; a caller without a valid token does
-    // not.
+    // The router refuses only callers with a valid token, who may learn the version.
     return ROUTING.has(refusal.code) ? withHeaders(answer, ownHeaders(context)) : answer;
   },
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
@@ -75,7 +74,7 @@ export const CONTROL_AREA: Area<ControlContext, Caller> = {
 /** The codes of the router's own refusals; refusals of operations do not pass through `refuse`. */
 const ROUTING: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowed"]);
 
-/** The operation's name in a header distinguishes a missing object from an unknown operation. */
+/** The route of an operation. A header with its name distinguishes a missing object from an unknown operation. */
 function routeOf(name: OperationName): ControlRoute {
   const { method, path, entersStore } = CONTROL_OPERATIONS[name];
   const role = folderTokenFor(name);
@@ -108,7 +107,7 @@ async function answerAs(
   const [leaseId] = headerLines(request, LEASE_HEADER.toLowerCase());
   const call = { storeId: storeId.value, id, requestId, leaseId, caller, body: givenInput };
   const work = run(context, name, call);
-  // Only a GET waits; what writes is never left alone.
+  // Only a GET waits for something; the answer of a write must not be replaced by a refusal.
   const isWait = CONTROL_OPERATIONS[name].method === "GET";
   const answer = await (isWait ? whileValid(context, caller, work) : work);
   if (!answer.ok) return answer;

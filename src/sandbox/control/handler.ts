@@ -26,7 +26,7 @@ export type OperationContext = ClockContext &
   ErasureContext &
   NamedSnapshotsContext & {
     readonly writeSignals: WriteSignals;
-    /** The forwarding addresses of each store's listener, as reported in this run. */
+    /** The forwarding address of each store's listener, as reported in this run. */
     readonly listenerTargets: Map<string, string>;
     readonly requests: Omit<RequestLog, "note" | "close">;
     readonly world: Pick<World, "sleep" | "monotonic" | "soon" | "after">;
@@ -43,7 +43,7 @@ export type OperationContext = ClockContext &
     readonly tokens: Tokens;
     /** Stops this sandbox as a stop signal does. */
     readonly requestStop: () => void;
-    /** Operations that this sandbox runs in its own way, because its stores are elsewhere. Default: none. */
+    /** Operations whose handlers this sandbox replaces, because its stores are elsewhere. Default: none. */
     readonly operations?: Partial<Handlers>;
   };
 

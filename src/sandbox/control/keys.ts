@@ -21,7 +21,7 @@ export const keyHandlers = {
   revokeToken: ({ tokens }, { storeId, id }) => tokens.revoke(storeId, id),
   showAccess: async ({ store }, { caller: { role: namedRole, storeId, expiresAt } }) => {
     const storeName = storeId === null ? null : (store.stores.names(storeId)?.store ?? null);
-    // No operation of a viewer is also one of the administrator.
+    // The administrator may run no operation of a viewer, so this caller is never the administrator.
     const role = namedRole === "administrator" ? "owner" : namedRole;
     return accept({ role, storeId, storeName, expiresAt });
   },

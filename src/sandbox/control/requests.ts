@@ -35,7 +35,7 @@ export const requestHandlers = {
   },
 } satisfies HandlersOf<"requests">;
 
-/** Oldest first. A waiting call is answered as soon as there is a request, or at its timeout. */
+/** Lists requests, oldest first. A waiting call is answered as soon as there is a request, or at its timeout. */
 async function awaitRequests(
   context: OperationContext,
   storeId: string,

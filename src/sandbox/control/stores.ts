@@ -87,12 +87,12 @@ export const storesHandlers = {
   },
 } satisfies HandlersOf<"stores">;
 
-/** A limited caller has only the snapshots of its own store alone. */
+/** The snapshots that a caller may use: for a limited caller, those that contain only its own store. */
 function snapshotsOf(context: OperationContext, caller: Caller): readonly NamedSnapshot[] {
   return listSnapshots(context, context.snapshotStorage).filter(({ storeId }) => reaches(caller, storeId));
 }
 
-/** Refuses every name of a snapshot that a limited caller does not have as unknown. */
+/** Refuses every snapshot that a limited caller may not use, as if there were no such snapshot. */
 function requireOwnSnapshot(context: OperationContext, caller: Caller, name: string): Outcome<void> {
   const isOwn = reaches(caller, null) || snapshotsOf(context, caller).some((item) => item.name === name);
   return isOwn ? accept(undefined) : refuseUnknownSnapshot(name);

@@ -39,7 +39,7 @@ const DEFAULT_PAGE = 100;
 /** The state of an endpoint after each action except a removal. */
 const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused", leave: "paused" } as const;
 
-/** An endpoint; if nothing is delivered for its store, its reason says so. */
+/** Adds the hold of the store's deliveries to an endpoint, as its reason; causes other than a manual pause stay. */
 function addHold(
   { heldBack }: Pick<OperationContext, "heldBack">,
   endpoint: EffectiveEndpoint,
@@ -182,7 +182,7 @@ function storeTimeIfMoved({ store, world }: OperationContext, storeId: string): 
 /** Maximum pause between two reads of an endpoint, in milliseconds: changes of endpoints send no notification. */
 const LOOK_MS = 1000;
 
-/** Resolves once it is disabled, paused, removed, or not at `url`; or at the timeout. Without `url`, immediately. */
+/** Resolves when an endpoint is disabled, paused, removed or not at `url`, or at the timeout; without `url`, at once. */
 function endpointOnceChanged(
   context: OperationContext,
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },
@@ -202,7 +202,7 @@ function endpointOnceChanged(
   );
 }
 
-/** Refuses with `invalid_parameter` a further page with parameters that ask for newer entries. */
+/** Refuses `before` together with a parameter that asks for newer entries, with `invalid_parameter`. */
 function checkPage(query: {
   readonly before?: string | undefined;
   readonly since?: number | undefined;
@@ -214,7 +214,7 @@ function checkPage(query: {
   return refuseFact("before_and_newer", { newer: newerField });
 }
 
-/** Lists events; without `since`, the newest. Each read continues after the previous one. */
+/** Lists events; without `since`, the newest. Each read continues after the previous read. */
 function awaitEvents(
   context: OperationContext,
   storeId: string,

@@ -75,7 +75,7 @@ function lookups(
   return kinds.map((kind) => [kind, { ...place, id: kind === "order" ? typed : id }]);
 }
 
-/** Explains an object by its id, or an order by its order_id. Changes nothing but due work. Refuses with `not_found`. */
+/** Explains an object by its id, or an order by its order_id. Applies only due changes. Refuses with `not_found`. */
 export async function explain(
   context: ExplainContext,
   storeId: string,
@@ -93,7 +93,7 @@ export async function explain(
     : refuseFact("nothing_to_explain_in_log", { ...values, failure });
 }
 
-/** The checkout whose story has an object, by the kind of the object; undefined if there is none. */
+/** The id of the checkout whose story has an object, by the kind of the object; undefined if there is none. */
 const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (looking: ExplainQuery) => string | undefined>> = {
   request: checkoutOfRequest,
   checkout: ({ context, storeId, id }) => context.store.checkouts.find(storeId, id)?.id,
@@ -119,7 +119,7 @@ export function checkoutOfStory(context: ExplainContext, storeId: string, subjec
     : refuseFact("no_checkout_of", { what: subject.as, received: receivedText });
 }
 
-/** The checkout that a request created, otherwise the checkout that it is about, or the newest of its order. */
+/** The checkout that a request created, otherwise the conflicting checkout, or the newest checkout of its order. */
 function checkoutOfRequest({ context, storeId, id }: ExplainQuery): string | undefined {
   const request = context.requests.find(storeId, id);
   if (request === undefined) return undefined;
@@ -236,7 +236,7 @@ async function explainCheckoutById({ context, storeId, id }: ExplainQuery): Prom
 
 type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
-/** Includes the order's requests until its next checkout; the first checkout also has the requests before it. */
+/** A checkout's story, with the order's requests until the next checkout; the first also has the earlier requests. */
 export function readStory(
   context: ExplainContext,
   facts: CheckoutFacts,
@@ -252,7 +252,7 @@ export function readStory(
   const at = siblings.findIndex((item) => item.id === id);
   const from = at === siblings.length - 1 ? 0 : checkout.createdAt;
   const next = siblings[at - 1]?.createdAt;
-  // A request that created a checkout began before the checkout existed, and ended after that.
+  // A request that created a checkout began before the checkout was created, and ended after that.
   const requests = allRequests.filter(({ path, storeAt, durationMs }) => {
     const endedAt = storeAt + Math.ceil(durationMs);
     return (endedAt >= from && (next === undefined || endedAt < next)) || path.endsWith(id);

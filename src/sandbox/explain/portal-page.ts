@@ -11,7 +11,7 @@ type FindContext = {
   readonly requests: Pick<RequestLog, "search" | "find">;
 };
 
-/** How many of the newest objects of each kind are searched for the end of an id, as in the commands. */
+/** Number of newest objects of each kind that are searched for the end of an id, as in the commands. */
 const MAX_SEARCHED = 1000;
 /** Maximum number of stores to search for a request or an order if no store is named. */
 const MAX_STORES = 100;

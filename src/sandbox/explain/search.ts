@@ -13,7 +13,7 @@ export type SearchHits = {
   readonly checkouts: readonly Checkout[];
   /** The `before` parameter of the next page of checkouts; null on the last page. */
   readonly nextBefore: string | null;
-  /** The number of checkouts searched, and the creation time of the oldest one; null if an index was used. */
+  /** The number of checkouts searched, and the creation time of the oldest; null if an index was used. */
   readonly searched: number | null;
   readonly searchedBackTo: number | null;
   readonly refused: readonly RefusedOrder[];
@@ -28,7 +28,7 @@ const MAX_CHECKOUTS = 20;
 /** Maximum number of refused orders in a result. */
 const MAX_REFUSED = 20;
 
-/** Ignores ASCII case. Of the newest 20,000 checkouts, and 1,000 refused among the newest 20,000 requests. */
+/** Searches the newest 20,000 checkouts, and 1,000 refused among the newest 20,000 requests. Ignores ASCII case. */
 export async function searchStore(
   context: SearchContext,
   storeId: string,

@@ -10,7 +10,7 @@ export function countFaults(
   return faults.filter((fault) => !hasEnded(fault, storeTime(context, fault.storeId))).length;
 }
 
-/** Removes the faults of a store that are no longer active, and returns the active ones; runs inside a write. */
+/** Removes the faults of a store that have ended, and returns the active faults; runs inside a write. */
 export function removeEndedFaults(
   { store }: Pick<ServiceContext, "store">,
   storeId: string,

@@ -37,7 +37,7 @@ type FaultableCall = {
   readonly refuse: (refusal: Refusal) => Answer;
 };
 
-/** A store without faults costs one check (decision 94). */
+/** Answers a request, and applies a fault of its store. A store without faults costs one check (decision 94). */
 export function answerWithFaults(
   context: ApiFaultContext,
   faultable: FaultableCall,
@@ -92,7 +92,7 @@ function isInstead(action: ApiAction): action is SubstituteAction {
   return action in SUBSTITUTE_ANSWERS;
 }
 
-/** The effect of all other faults on the answer, after the request was handled. */
+/** The effect of each other fault on the answer of a handled request. */
 const ANSWER_EFFECTS: Readonly<
   Record<
     Exclude<ApiAction, SubstituteAction>,

@@ -5,7 +5,7 @@ import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
 import { takeFault } from "./take.ts";
 
-/** Counted once (decision 45); undefined if none. Runs inside a write. */
+/** Takes the fault for a delivery, which counts once (decision 45); undefined if there is none. Runs inside a write. */
 export function takeDeliveryFault(
   context: Pick<ServiceContext, "store">,
   { delivery, event }: { readonly delivery: Delivery; readonly event: StoredEvent },
@@ -25,7 +25,7 @@ export function takeDeliveryFault(
   return takeFault(context, storeId, { now, matches });
 }
 
-/** A delivery that was already held is not held again: otherwise it might never be sent. */
+/** Whether a fault delays a delivery. A delayed delivery is not delayed again: otherwise it might never be sent. */
 function holdsBack({ action }: DeliveryFault): boolean {
   return action === "delay" || action === "reorder";
 }

@@ -21,8 +21,8 @@ const SEED_BYTES = 8;
 
 /**
  * Adds a fault, or the faults of a profile, with one seed. Refuses conflicting fields with `invalid_parameter`, an
- * event or endpoint that the store does not have with `not_found`, and too many faults with `state_conflict`. The faults
- * of a lease end with it.
+ * event or endpoint that the store does not have with `not_found`, and too many faults with `state_conflict`. A lease's
+ * faults end with the lease.
  */
 export function addFaults(
   context: FaultsContext,

@@ -2,7 +2,7 @@ import { countMatch, type Fault } from "../../core/fault/fault.ts";
 import type { ServiceContext } from "../context.ts";
 import { removeEndedFaults } from "./active.ts";
 
-/** Runs inside a write. Each fault counts all of its matches, even if another fault applies. */
+/** Takes the first matching fault that applies. Each fault counts all of its matches. Runs inside a write. */
 export function takeFault<Wanted extends Fault>(
   context: Pick<ServiceContext, "store">,
   storeId: string,

@@ -17,7 +17,7 @@ const ROUTES: readonly AreaRoute<PagesContext>[] = [
   ...[BASE_STYLE, HTMX_SCRIPT, SEND_BACK_SCRIPT].map(assetRoute),
 ];
 
-/** The area for browsers: pages and their static files. Refusals are also pages. */
+/** The area of the payment pages and their static files. Refusals are also pages. */
 export const PAGES_AREA: Area<PagesContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, {

@@ -15,7 +15,7 @@ export type AssumptionLog = ReturnType<typeof createAssumptionLog>;
 
 const WORK = "assumptions";
 
-/** Known uses are in memory. A use is committed after its request: if a crash loses it, the next is recorded. */
+/** Known uses are in memory. A use is committed after its request: if a crash loses a use, the next use is recorded. */
 export function createAssumptionLog(
   store: Pick<Store, "assumptionUses" | "write">,
   report: (error: unknown) => void,

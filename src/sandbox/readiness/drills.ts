@@ -1,4 +1,4 @@
-// The requests of a run to receivers, and the records of its drills.
+// Sends the requests of drills to receivers, and records the results of drills.
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -17,7 +17,7 @@ export type DrillsContext = Pick<ServiceContext, "store"> &
     readonly listenerTargets: ReadonlyMap<string, string>;
   };
 
-/** Refuses with `not_found`, and a drill of duplicates as `checkSubject` does. */
+/** Records the result of a drill. Refuses with `not_found`, and a duplicates drill as `checkSubject` does. */
 export function recordDrill(
   context: DrillsContext,
   storeId: string,
@@ -43,7 +43,7 @@ export function recordDrill(
   });
 }
 
-/** Refuses with `state_conflict` if the enabled endpoints are not this subject. */
+/** Checks the subject of a duplicates drill. Refuses with `state_conflict` if other endpoints are enabled. */
 function checkSubject(context: DrillsContext, storeId: string, subject: string): Outcome<void> {
   const holdCheck = refuseHeld(context, storeId);
   if (!holdCheck.ok) return holdCheck;
@@ -53,7 +53,7 @@ function checkSubject(context: DrillsContext, storeId: string, subject: string):
   return duplicatesSubject(endpoints) === subject ? accept(undefined) : refuseFact("endpoints_changed", {});
 }
 
-/** A listener with its forwarding address. Refuses with `not_found`, or with `state_conflict` if it gets nothing. */
+/** The receiver of a drill's requests. Refuses with `not_found`, or with `state_conflict` if it receives nothing. */
 function endpointToDrill(
   context: Pick<DrillsContext, "store" | "heldBack" | "listenerTargets">,
   storeId: string,
@@ -67,7 +67,7 @@ function endpointToDrill(
     return refuseFact("endpoint_not_enabled", { endpoint: endpointId, state: endpoint.state });
   if (endpoint.kind === "url") return accept(endpoint);
   const url = context.listenerTargets.get(storeId);
-  // The forwarding address is one of the listener's machine.
+  // The forwarding address of a polled listener is valid only on the listener's machine.
   if (url !== undefined && !isPolledAddress(endpoint.url)) return accept({ ...endpoint, url });
   return refuseFact("endpoint_of_listener", { endpoint: endpointId });
 }
@@ -79,7 +79,7 @@ function refuseHeld({ heldBack }: Pick<DrillsContext, "heldBack">, storeId: stri
 
 type Post = Parameters<typeof postToReceiver>[1];
 
-/** Again over a new connection if the receiver has closed the kept one. */
+/** Sends a request, once more over a new connection if the receiver has closed the kept connection. */
 async function postAgain(context: DrillsContext, post: Post): Promise<PostResult> {
   const answer = await postToReceiver(context, post);
   const { result } = answer;
@@ -88,7 +88,7 @@ async function postAgain(context: DrillsContext, post: Post): Promise<PostResult
   return isStale ? postToReceiver(context, { ...post, connection: "fresh" }) : answer;
 }
 
-/** Sends requests at the same moment. Refuses an ended lease, and as `endpointToDrill`. */
+/** Sends requests at the same moment. Refuses an ended lease, and endpoints as `endpointToDrill` does. */
 export async function postToEndpoint(
   context: DrillsContext,
   storeId: string,
@@ -121,7 +121,7 @@ export async function postToEndpoint(
   return accept({ answers: await Promise.all(requestsToSend.map((send) => send())) });
 }
 
-/** Longer than a receiver needs to read what has arrived, in milliseconds. */
+/** Pause between two parts of a request, in milliseconds: longer than a receiver needs to read a part. */
 const PARTS_PAUSE_MS = 50;
 
 function withSuffix(address: string, suffix: RequestOf<"postToEndpoint">["posts"][number]["suffix"]): string {

@@ -11,28 +11,28 @@ export type LeaseRef = { readonly storeId: string; readonly id: string };
 /** A drill's hold on a store. The hold lasts as long as the drill's command. */
 type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
-/** Takes effect once, when the lease ends for any reason. */
+/** Undoes the effects of a lease. Called once, when the lease ends for any reason. */
 type Undo = () => Promise<void>;
 
 type OpenLease = {
   readonly lease: Lease;
   readonly undo: Undo;
   readonly retrieved: string[];
-  /** Tells the response that holds the lease, which waits for its next beat, that the lease has ended. */
+  /** Called at the end of the lease, to wake the response that waits for the next beat. */
   announce: () => void;
 };
 
 export type Leases = ReturnType<typeof createLeases>;
 
 /**
- * In memory, as long as their connections: no effect of a drill outlives its command (decision 66). A failure of `undo`
- * is reported, and the lease ends anyway. `changed`: the leases of a store have changed.
+ * Keeps leases in memory, as long as their connections: no effect of a drill outlives its command (decision 66). A
+ * failure of `undo` is reported, and the lease ends anyway. `changed` is called when the leases of a store have changed.
  */
 export function createLeases(world: Pick<World, "after">, ports: Reported) {
   const { changed } = ports;
   const leases = new Map<string, OpenLease>();
   const finish = (id: string): Promise<void> => finishLease(leases, id, ports);
-  /** Refuses with `not_found` if a lease has ended, belongs to another store, or to another drill than this. */
+  /** Refuses with `not_found` if a lease has ended, or belongs to another store or drill. */
   const check = ({ storeId, id }: LeaseRef, drill?: LeaseKind): Outcome<void> => {
     const lease = leases.get(id)?.lease;
     const isIt = lease?.storeId === storeId && (drill === undefined || drill === lease.drill);
@@ -43,14 +43,17 @@ export function createLeases(world: Pick<World, "after">, ports: Reported) {
     [...leases.values()].map(({ lease }) => lease).filter((lease) => lease.storeId === storeId);
 
   return {
-    /** Opens a lease for at most this long. */
+    /** Opens a lease for at most `timeoutMs`. */
     open: (lease: Lease, { timeoutMs, undo }: { readonly timeoutMs: number; readonly undo: Undo }): void => {
       leases.set(lease.id, { lease, undo, retrieved: [], announce: () => undefined });
       changed(lease.storeId);
       // For a command that is connected but hangs, such as a command that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
     },
-    /** The text, then a line break each second. The lease ends when the client disconnects, or may no longer hold it. */
+    /**
+     * The body of the response that holds a lease: the text, then a line break each second. The lease ends when the
+     * client disconnects, or `isAllowed` returns false.
+     */
     hold: (id: string, text: string, isAllowed: () => boolean): AsyncIterable<Uint8Array> =>
       createHeldBody(text, {
         isOver: async () => {
@@ -123,7 +126,7 @@ function awaitBeat(world: Pick<World, "after">, lease: OpenLease | undefined): P
   });
 }
 
-/** How often something is sent to the command, in milliseconds: only this lets a Worker notice a closed connection. */
+/** Interval of the bytes sent to the command, in milliseconds: without them a Worker notices no closed connection. */
 const BEAT_MS = 1000;
 
 /** Yields the text, then line breaks until the lease has ended; the lease ends when the client disconnects. */

@@ -19,7 +19,7 @@ export type LeaseContext = UndoContext &
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
   };
 
-/** What the holder of a lease is given, and what its end does before the effects on disk are undone. */
+/** The key for the holder of a lease, and the work at its end, before the effects on disk are undone. */
 type Begun = { readonly apiKey?: string; readonly end?: () => void | Promise<void> };
 
 const BEGIN: Readonly<Record<LeaseKind, (context: LeaseContext, lease: LeaseRef) => Outcome<Begun>>> = {
@@ -28,7 +28,7 @@ const BEGIN: Readonly<Record<LeaseKind, (context: LeaseContext, lease: LeaseRef)
   key: beginKey,
 };
 
-/** Opens a lease. Its faults, and the changes of its kind, end with it; webhooks that it holds are sent then. */
+/** Opens a lease. Its end undoes its faults and the changes of its kind, and sends the webhooks that it held. */
 export function openLease(
   context: LeaseContext,
   { drill, ...ref }: LeaseRef & { readonly drill: LeaseKind },
@@ -50,7 +50,7 @@ export function openLease(
   );
 }
 
-/** Not a key of the merchant: no list or snapshot has it, and the start after a kill revokes it. */
+/** Creates a key that no list or snapshot contains, unlike the merchant's keys; the start after a kill revokes it. */
 function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<Begun> {
   const { store, world } = context;
   const { id, apiKey } = createKey(context, { storeId, forDrill: true });
@@ -59,8 +59,8 @@ function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<Begun> 
 
 /**
  * The lease of `checkout explore --receiver`, at whose end the store's clock is set to real time and all its faults are
- * removed. Refuses with `state_conflict` a store whose clock was moved, or that has faults or another lease, because
- * the end of this lease would undo those too.
+ * removed. Refuses with `state_conflict` a store with a moved clock, faults or another lease, because the end of this
+ * lease would undo all of these.
  */
 function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef): Outcome<Begun> {
   const { clocks, leaseEffects } = context.store;
@@ -73,13 +73,16 @@ function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef)
   return accept({});
 }
 
-/** Undoes the effects of a lease, or of all leases that a killed sandbox had. Run it before due work: moved clocks make more work due. */
+/**
+ * Undoes the effects of a lease, or of all leases that a killed sandbox had. Must run before due work, because moved
+ * clocks make more work due.
+ */
 export async function undoEffects(context: UndoContext, of?: string): Promise<void> {
   const { leaseEffects, faults, write } = context.store;
   const effects = leaseEffects.all().filter(({ leaseId }) => of === undefined || leaseId === of);
   const left = new Set(faults.all().map(({ id }) => id));
   for (const { storeId, faultId } of effects) {
-    // A fault that was applied as often as it should be is gone, and a store that was deleted needs nothing.
+    // A fault that was applied its number of times is already removed, and a deleted store has no faults.
     if (left.has(faultId)) await removeFault(context, storeId, faultId);
     if (faultId !== "") continue;
     await clearFaults(context, storeId);

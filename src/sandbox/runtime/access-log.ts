@@ -44,7 +44,7 @@ export type AccessLog = {
   readonly flush: () => void;
 };
 
-/** In milliseconds: a write for each request can halve the throughput. */
+/** Delay of a write, in milliseconds: a write for each request can halve the throughput. */
 const FLUSH_AFTER_MS = 50;
 const FLUSH_AT_LINES = 500;
 const MAX_TARGET_CODE_POINTS = 200;

@@ -1,9 +1,9 @@
 import type { World } from "../../world.ts";
 
-/** In milliseconds: timers are late after a laptop slept or a clock was set. */
+/** Maximum delay of a timer, in milliseconds: timers are late after a laptop slept or a clock was set. */
 const MAX_WAIT_MS = 60_000;
 
-/** Delay before the next attempt after a failure, such as a locked database. */
+/** Delay before the next attempt after a failure, such as a locked database, in milliseconds. */
 const RETRY_MS = 1000;
 
 /**

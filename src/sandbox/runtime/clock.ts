@@ -16,7 +16,7 @@ type ClockAction = RequestOf<"moveClock">;
 /** The new time, with the changes of status and the delivery attempts during the move, in order. */
 type ClockState = AnswerOf<"moveClock">;
 
-/** Maximum time for which a move waits for receivers, in real milliseconds; slower deliveries continue after it. */
+/** Maximum time for which a move waits for receivers, in real milliseconds; slow deliveries continue afterwards. */
 const DRAIN_BUDGET_MS = 20_000;
 
 /** The context of moving a clock, which also sends due deliveries. */
@@ -78,7 +78,7 @@ async function move(context: ClockContext, storeId: string, act: ClockAction): P
   const fired: StatusChangeEntry[] = [];
   const clockAt = (at: number): StoreClock => setClock(oldClock, at, realNow);
   for (let [reachedTime, isOver] = [storeNow(oldClock, realNow), false]; !isOver;) {
-    // The clock stops at each time at which something is sent, because the delay of a retry counts from there.
+    // The clock stops at each time at which something is sent, because the delay of a retry counts from that time.
     const stop = nextStop(context, storeId, reachedTime);
     const isLast = stop >= now || world.monotonic() >= until;
     // The clock moves in the same write: even after a crash, nothing has happened later than the store's time.
@@ -104,7 +104,7 @@ export function countDue({ store }: Pick<ServiceContext, "store">, storeId: stri
   return enabledEndpoints.reduce((sum, { id }) => sum + store.deliveries.countDue(id, now), 0);
 }
 
-/** Later than `after`; infinite if there is none. Only deliveries to enabled endpoints count. */
+/** The first due time after `time`; infinite if there is none. Only deliveries to enabled endpoints count. */
 function nextStop({ store }: ServiceContext, storeId: string, time: number): number {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   if (endpoints.length === 0) return Infinity;

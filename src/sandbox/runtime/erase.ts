@@ -1,4 +1,4 @@
-// Resets and deletes stores. Requests that wait meanwhile: sandbox/runtime/store-gate.ts; the deleted tables and their
+// Resets and deletes stores. Waiting requests: sandbox/runtime/store-gate.ts; the deleted tables and their
 // order: store/erasures.ts.
 import type { StoreClock } from "../../core/clock.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";

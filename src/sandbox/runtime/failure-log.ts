@@ -7,7 +7,7 @@ import type { LogFormat, LogStream } from "./access-log.ts";
 import { isError } from "../../core/outcome.ts";
 import { SecretUnreadable } from "../webhook/signing-secret.ts";
 
-/** In milliseconds. After an interval without a recurrence, the next failure is written in full. */
+/** Interval of count lines, in milliseconds. After an interval without a failure, the next failure is written in full. */
 const COUNT_EVERY_MS = 10_000;
 
 type Failure = {
@@ -18,7 +18,7 @@ type Failure = {
   readonly stack: string | undefined;
 };
 
-/** A recent kind: its first failure, and the number of failures since its last line. */
+/** A recent kind of failure: the first failure, and the number of failures since the last line about the kind. */
 type Streak = { readonly id: string; readonly failure: Failure; since: number; count: number };
 
 /**

@@ -3,7 +3,7 @@ import type { Hold } from "../../core/webhook/hold.ts";
 import { printable } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
 
-/** Its folder delivers nothing, or the store was restored but not adopted (decision 95). */
+/** Why nothing is delivered from a store: its folder delivers nothing, or the store was not adopted (decision 95). */
 export function holdOfStore({ store, folderHold }: HoldContext, storeId: string): Hold | undefined {
   return folderHold ?? (store.heldStores.isHeld(storeId) ? partOf("this_foreign_store", {}) : undefined);
 }

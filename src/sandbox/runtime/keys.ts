@@ -44,7 +44,7 @@ export function createKey(
   return { ...newKey, apiKey };
 }
 
-/** Returns the number of active keys left. Refuses with `not_found`, also a key of another store or of a drill. */
+/** Revokes a key, and counts the active keys left. Refuses with `not_found`, also a key of another store or a drill. */
 export function revokeKey(
   context: KeyContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },

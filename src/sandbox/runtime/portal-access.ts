@@ -52,11 +52,14 @@ const MAX_CODES = 100;
 const MAX_SESSIONS = 100;
 const MAX_KEPT = 100;
 const MAX_ACTIONS = 100;
-/** Wrong tokens in a minute. Wrong codes do not count: they have 122 random bits, and any page could lock out the user. */
+/**
+ * Maximum number of wrong tokens in a minute. Wrong codes are not counted: a code has 122 random bits, and any page could
+ * lock out the user.
+ */
 const MAX_GUESSES = 10;
 const GUESSES_MS = 60_000;
 
-/** The sessions and sign-in codes of the portal (decision 99). In memory: stopping the sandbox signs out every user. */
+/** The sessions and sign-in codes of the portal (decision 99), in memory: stopping the sandbox signs out every user. */
 export function createPortalAccess(
   world: Pick<World, "now" | "freshId">,
   { url, port }: PortalAddress,
@@ -76,8 +79,8 @@ export function createPortalAccess(
     isOff: url === null,
     issueCode: codes.issue,
     /**
-     * The code is then used up. A browser that is signed in as the owner keeps its session; the link of a store always
-     * begins one. Refuses with `credential_invalid`.
+     * Signs in with a code, which can be used once. A browser that is signed in as the owner keeps its session; the
+     * link of a store always begins a session. Refuses with `credential_invalid`.
      */
     signInByCode: async (
       code: string,
@@ -96,7 +99,10 @@ export function createPortalAccess(
       sessions.end(session);
       if (session.limit !== undefined) await storeTokens.revoke(session.limit.storeId, session.limit.tokenId);
     },
-    /** Signs out every browser of the owner and the administrator, and revokes their codes. Returns the number of browsers that were signed in. */
+    /**
+     * Signs out every browser of the owner and the administrator, and revokes their codes. Returns the number of browsers
+     * that were signed in.
+     */
     endAll: (): number => {
       codes.forget();
       return sessions.endAll();
@@ -153,7 +159,7 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
   const add = (session: Pick<PortalSession, "id" | "role" | "limit">): PortalSession => {
     const newSession = { ...session, formToken: freshId(), language: undefined, hasKeys: true };
     sessions.set(session.id, newSession);
-    // The session of a link is found again by its row.
+    // A link's session is dropped first, because it is found again by its row.
     const [firstSession] = sessions.values();
     const oldestSession = [...sessions.values()].find(({ limit }) => limit !== undefined) ?? firstSession;
     if (sessions.size > MAX_SESSIONS && oldestSession !== undefined) end(oldestSession);
@@ -165,7 +171,7 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
       const session = sessions.get(id);
       if (role === "administrator" || (session !== undefined && session.limit === undefined))
         return session?.role === role ? session : undefined;
-      // The rows say whether the session of a store's link is valid; it outlives a restart.
+      // The session of a store's link is valid as long as its row says, even after a restart.
       const limit = tokens.identify("session", id);
       if (limit !== undefined) return session ?? add({ id, role, limit });
       end({ id });
@@ -198,14 +204,14 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
   };
 }
 
-/** The last submitted forms, and where each one redirects. */
+/** The last submitted forms, each with the address to which it redirects. */
 function createActions() {
   const acts = new Map<string, Promise<RedirectOutcome>>();
   let pages = 0;
   return {
     /** Returns a number for a shown page, so that a second submission of its form is recognised. */
     numberPage: (): string => String((pages += 1)),
-    /** A second submission of a page is a double click: it runs nothing, unless the first was refused. */
+    /** Runs an action. A second submission of a page is a double click, which runs nothing unless the first was refused. */
     actOnce: async (
       { id }: PortalSession,
       form: string,

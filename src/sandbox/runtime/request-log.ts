@@ -47,15 +47,15 @@ type RequestLogOptions = {
   readonly open: () => Outcome<RequestFile, { readonly message: string; readonly remedy: string }>;
   /** The owner of a refused request whose answer names no store: the store of its key, otherwise the first store. */
   readonly ownerOf: (request: ReceivedRequest) => Owner;
-  /** Maximum number of requests kept for a store. If 0, new requests are not logged, and logged ones stay. */
+  /** Maximum number of requests kept for a store. If 0, new requests are not logged, and logged requests stay. */
   readonly kept: number;
-  /** If it is frozen, the times in the log are too; default: requests are logged by the real clock. */
+  /** The clock of new stores. If it is frozen, so are the times in the log. Default: the real clock. */
   readonly startClock?: StoreClock | undefined;
   /** Called with an error, or with a sentence if the problem is not a bug. */
   readonly report: (problem: unknown) => void;
 };
 
-/** In milliseconds: a write for each request would slow a create by a tenth. */
+/** Delay of a write, in milliseconds: a write for each request would slow a create by a tenth. */
 const WRITE_AFTER_MS = 100;
 const WRITE_AT = 500;
 /** Maximum number of files with which work is attempted: a damaged file, and the new one. */
@@ -65,7 +65,7 @@ const [MAX_LOOK, MAX_FOUND] = [20_000, 200];
 const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
-/** Opens its file with the first request; an unusable one is not opened again. Errors never fail an answer. */
+/** Opens its file with the first request; an unusable file is not opened again. Errors never fail an answer. */
 export function createRequestLog(world: Pick<World, "after" | "sleep">, options: RequestLogOptions) {
   const signals = createWriteSignals<readonly LoggedRequest[]>(world);
   const positions = createPositions();
@@ -102,7 +102,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
       if (notedEntries.length >= WRITE_AT) write();
       else if (notedEntries.length === 1) world.after(WRITE_AFTER_MS, write);
     },
-    /** The newest requests that match the filter; with the filter's `after`, the first that follow it. Newest first. */
+    /** The newest requests that match the filter; with the filter's `after`, the first after that position. Newest first. */
     list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>
       readOpened((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
     /** Searches the log backwards; finds nothing if the log cannot be read. */
@@ -157,7 +157,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     file = next;
     reportErrorsOf(options, () => oldFile !== undefined && oldFile !== "unusable" && oldFile.close());
   };
-  /** Closes the file after an error; returns whether the file was set aside, so that the next use creates a new one. */
+  /** Closes the file after an error; returns whether the file was set aside, so that the next use creates a new file. */
   const leaveAfter = (error: unknown): boolean => {
     const oldFile = file;
     file = undefined;
@@ -168,7 +168,10 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     });
     return isNew;
   };
-  /** Undefined without a file, or after a failure, which is reported. Repeated with a new file after damage. */
+  /**
+   * Runs work on the file, and after damage once more on a new file. Undefined without a file, or after a failure, which
+   * is reported.
+   */
   const useFile = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
     for (let files = 0; files < MAX_FILES; files += 1) {
       try {
@@ -182,7 +185,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
   };
   return {
     using: useFile,
-    /** Closes a file that another program deleted or replaced; the next use opens a new one. */
+    /** Closes a file that another program deleted or replaced; the next use opens a new file. */
     leaveDeleted: (): void =>
       reportErrorsOf(options, () => {
         if (file !== undefined && file !== "unusable" && !file.isThere()) leave(undefined);
@@ -196,7 +199,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
   };
 }
 
-/** A whole batch stays as long as its newest request is kept. If none are kept, older ones are still shown. */
+/** The newest position that is no longer shown. If new requests are not logged, all older requests are still shown. */
 function lastForgotten(
   requests: RequestFile,
   storeId: string,
@@ -205,7 +208,7 @@ function lastForgotten(
   return kept === 0 ? 0 : requests.last(storeId) - kept;
 }
 
-/** They only grow, even if the file has forgotten the requests, or was replaced. */
+/** The positions of all stores only grow, even if the file has forgotten the requests, or was replaced. */
 function createPositions() {
   const highestPositions = new Map<string, number>();
   /** The position of the last written request, possibly by another process. */
@@ -293,7 +296,7 @@ function reportErrorsOf({ report }: Pick<RequestLogOptions, "report">, work: () 
   }
 }
 
-/** The stored details of a request that did not simply succeed, cut to their maximum lengths and without secrets. */
+/** The stored details of a request that was not a plain success, cut to their maximum lengths and without secrets. */
 function factsOf({
   request,
   answer,

@@ -37,7 +37,7 @@ type GivenSecrets = {
   readonly signingSecret: string | undefined;
 };
 
-/** Why the first store is refused: its signing secret cannot be decrypted, or its secrets or its dialect are not the given ones. */
+/** Why the first store is refused: an unreadable signing secret, or other secrets or another dialect than given. */
 export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret" | "other_dialect";
 
 export type NewStore = StoreWithMerchant & {
@@ -68,7 +68,7 @@ export type StoreMaker = {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
   readonly given?: GivenSecrets;
-  /** Called with a new key before its hash is committed; `isFirst`: the sandbox has no other store. */
+  /** Called with a new key before its hash is committed; `isFirst`: whether the sandbox has no other store. */
   readonly keepKey: (made: NewStore, isFirst: boolean) => void;
   /** Called before the store is created; resolves when the key is stored, with other keys of the same moment. */
   readonly keepKeySoon: (made: Pick<NewStore, "id" | "name" | "apiKey">) => Promise<void>;
@@ -107,11 +107,11 @@ export async function seed(
     return accept({ id: firstStore.id, apiKey: knownStore?.apiKey ?? null });
   };
   const isStarted = store.instance.id() !== undefined && store.stores.first() !== undefined;
-  // Not a write, so that a start whose port is refused changes no file.
+  // Without a write, so that a start whose port is refused changes no file.
   return isStarted && seedHook === undefined ? findOrCreate() : store.write(findOrCreate);
 }
 
-/** If the given secrets are others, or its secret cannot be decrypted. Writes nothing. */
+/** Why the first store does not fit the given values; undefined if it fits, or does not exist yet. Writes nothing. */
 export function refusalOfFirstStore(
   store: Store,
   { masterKey, given = NOT_GIVEN, dialect }: Pick<StoreMaker, "masterKey" | "given" | "dialect">,

@@ -43,14 +43,14 @@ type TakingContext = Pick<SnapshotContext, "store" | "masterKey"> & {
 
 /**
  * The bytes of a snapshot of an existing store, or of the whole sandbox (decision 95): a file that any sandbox can
- * restore. The snapshot contains no master key, token or API key; its signing secrets are encrypted with a key that it
- * contains. Blocks all other work meanwhile. Throws `SecretUnreadable`.
+ * restore. The snapshot contains no master key, token or API key; its signing secrets are encrypted with a key in the
+ * snapshot. Blocks all other work meanwhile. Throws `SecretUnreadable`.
  */
 export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint8Array {
   return context.store.snapshots.take(planOf(context, scope));
 }
 
-/** At the moment of the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`. */
+/** Writes a snapshot as of the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`. */
 export async function writeSnapshot(
   context: TakingContext,
   scope: SnapshotScope,
@@ -83,7 +83,7 @@ export type RestoreOptions = {
   readonly trust?: boolean | undefined;
   /** Whether to send the due deliveries in another sandbox's snapshot. Default: they are held. */
   readonly adopt?: boolean | undefined;
-  /** Only then may the snapshot contain an approval of production. Default: false. */
+  /** Whether the snapshot may contain an approval of production. Default: false. */
   readonly isAdministrator?: boolean;
 };
 
@@ -114,7 +114,7 @@ export async function restoreSnapshot(
     const rules = { now: context.world.now(), isAdministrator };
     const fault = isOwn ? undefined : foreignFault(image.connection, rules);
     if (fault !== undefined) return refuseUnfit(fault);
-    // The stores of this sandbox's own snapshot are held back if they were held back when it was taken.
+    // The stores of this sandbox's own snapshot are held back if they were held back at the time of the snapshot.
     const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
     return await replaceStores(context, image, { ...chosenStores.value, isOwn, hold });
   } finally {
@@ -198,7 +198,7 @@ function refuseUnfit(reason: string): Outcome<never> {
   return refuseFact("snapshot_unfit", { reason });
 }
 
-/** Encrypts the same secret with another key. Throws `failure` if its key cannot decrypt the secret. */
+/** Creates a function that encrypts a secret with another key, or throws `failure` if it cannot be decrypted. */
 function createResealer(
   { randomBytes }: Pick<World, "randomBytes">,
   {

@@ -2,7 +2,7 @@ import type { Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 
-/** An open request: the id of its store, which is looked up only when a store is erased; undefined if it has none. */
+/** An open request: the id of its store, which is looked up only when a store is erased; undefined without a store. */
 export type OpenRequest = () => string | undefined;
 
 /** Prevents requests to a store from running during its erasure (decision 91). */
@@ -11,11 +11,11 @@ export type StoreGate = ReturnType<typeof createStoreGate>;
 /** Maximum time that an erasure waits for open requests to its stores, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
-/** `closes` is called with each store that is closed, to wake requests that wait for something in it. */
+/** `onClose` is called with each closed store, to wake the requests that wait for something in the store. */
 export function createStoreGate(world: Pick<World, "after">, closes: (storeId: string) => void) {
-  /** Each with a function that is called when it leaves. */
+  /** Each with a function that is called when the request leaves. */
   const open = new Map<OpenRequest, () => void>();
-  /** The closed stores, each with a promise that resolves when it reopens. */
+  /** The closed stores, each with a promise that resolves when the store reopens. */
   const closedStores = new Map<string, Promise<void>>();
 
   const opening = (request: OpenRequest): Promise<void> | undefined =>
@@ -34,7 +34,7 @@ export function createStoreGate(world: Pick<World, "after">, closes: (storeId: s
   }
 
   return {
-    /** Returns a promise if its store is closed, which resolves once the store is open. */
+    /** Admits a request. If its store is closed, returns a promise that resolves once the request is admitted. */
     enter: (request: OpenRequest): Promise<void> | undefined => {
       if (opening(request) !== undefined) return enterLater(request);
       open.set(request, () => undefined);
@@ -46,10 +46,10 @@ export function createStoreGate(world: Pick<World, "after">, closes: (storeId: s
       open.delete(request);
     },
 
-    /** Whether a store is closed. A request that waits for something in the store then answers without it. */
+    /** Whether a store is closed. A request that waits for a change in the store then stops waiting. */
     isClosed: (storeId: string): boolean => closedStores.has(storeId),
 
-    /** Refuses with `state_conflict` if open requests take too long. Finally, opens the stores again. */
+    /** Closes stores while work runs. Refuses with `state_conflict` if their open requests take too long. */
     alone: async <Value>(
       storeIds: readonly string[],
       work: () => Promise<Outcome<Value>>,

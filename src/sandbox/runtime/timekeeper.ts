@@ -4,7 +4,7 @@ import { createAlarm } from "./alarm.ts";
 import { MAX_DUE_AT_ONCE, applyDueItems } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** Reads do not rely on the timekeeper: they check the time themselves. */
+/** Applies changes when they become due. Reads do not rely on the timekeeper, and check the time themselves. */
 export function createTimekeeper(
   world: Pick<World, "now" | "after">,
   options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },
@@ -26,7 +26,7 @@ export function createTimekeeper(
   return { ...alarm, wake };
 }
 
-/** Up to the limit of one write. */
+/** Applies the due changes of stores, up to the limit of one write. */
 function catchUp(context: ServiceContext, storeIds: readonly string[], realNow: number): void {
   let budget = MAX_DUE_AT_ONCE;
   for (const storeId of storeIds) {
@@ -36,7 +36,7 @@ function catchUp(context: ServiceContext, storeIds: readonly string[], realNow: 
   }
 }
 
-/** The real time at which the next item of a store is due: `realNow` if it is due; undefined if a frozen clock stays before it. */
+/** The real time of a store's next due item: `realNow` if it is due now; undefined if a frozen clock prevents it. */
 function nextTime({ store }: ServiceContext, storeId: string, realNow: number): number | undefined {
   const clock = store.clocks.of(storeId);
   const next = store.settlements.next(storeId);

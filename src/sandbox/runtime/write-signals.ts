@@ -9,7 +9,7 @@ type WriteNotice = {
 
 /** Signals of writes, by store: requests wait for them, and live pages follow them. */
 export type WriteSignals<News = WriteNotice> = {
-  /** May be called inside the write: requests read after it. Without `news`, the store's data is being deleted. */
+  /** May be called inside the write: requests read later. Without `notice`, the store's data is being deleted. */
   readonly notify: (storeId: string, news?: News) => void;
   /** Resolves when something in a store was written, or at the timeout. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
@@ -20,7 +20,7 @@ export type WriteSignals<News = WriteNotice> = {
   readonly isOver: () => boolean;
 };
 
-/** Creates the signals; no request waits yet. */
+/** Creates the signals of a sandbox, initially without listeners. */
 export function createWriteSignals<News = WriteNotice>({ sleep }: Pick<World, "sleep">): WriteSignals<News> {
   const waiters = new Map<string, Set<(news: News | undefined) => void>>();
   let isClosed = false;
@@ -59,7 +59,7 @@ type WaitOptions<Result> = {
   readonly isOver?: () => boolean;
 };
 
-/** The last result counts when the time is up or the store is being erased. */
+/** Reads until a result is enough. Returns the last result when the time is up or the store is being erased. */
 export async function pollUntil<Result>(
   {
     world,

@@ -19,7 +19,7 @@ export type NamedSnapshotsContext = SnapshotContext & { readonly snapshotStorage
 
 const TOO_LARGE = partOf("too_large", {});
 
-/** Refuses with `not_found`, and with `storage_unavailable` while a store is being reset or deleted. */
+/** Stores a snapshot under a name. Refuses with `not_found`, and with `storage_unavailable` during an erasure. */
 export async function createSnapshot(
   context: NamedSnapshotsContext,
   name: string,

@@ -3,9 +3,9 @@ export type SnapshotStorage = {
   readonly names: () => readonly string[];
   /** The size of a snapshot in bytes, without reading it; undefined if there is no snapshot of this name. */
   readonly size: (name: string) => number | undefined;
-  /** Undefined if there is none. Throws if it is larger than `MAX_SNAPSHOT_BYTES`. */
+  /** The bytes of a snapshot; undefined if there is none. Throws if it is larger than `MAX_SNAPSHOT_BYTES`. */
   readonly read: (name: string) => Uint8Array | undefined;
-  /** A reader gets either the old or the new snapshot, whole. */
+  /** Replaces a snapshot atomically: a reader gets either the whole old or the whole new snapshot. */
   readonly write: (name: string, bytes: Uint8Array) => void;
   /** `fill` writes to a path; the file is flushed without blocking. Undefined for a sandbox in memory. */
   readonly fill:

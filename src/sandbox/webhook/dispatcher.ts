@@ -3,7 +3,7 @@ import { storeTime } from "../at-store.ts";
 import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
-/** Several at once to each endpoint, but one at a time for each checkout (decisions 13, 93). */
+/** Sends several deliveries at once to each endpoint, but one at a time for each checkout (decisions 13, 93). */
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 /** Creates the dispatcher of a sandbox. Its queue consists of rows, so a crash loses nothing. */
@@ -18,7 +18,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
     wakeStores: (storeIds: readonly string[]): void => {
       for (const storeId of storeIds) for (const { id } of store.endpoints.of(storeId)) wake(id);
     },
-    /** Waits at most this long, and returns the attempts in the order of their starts. */
+    /** Sends due deliveries for at most `budgetMs`, and returns the attempts in the order of their starts. */
     drain: async (storeId: string, budgetMs: number): Promise<readonly FinishedAttemptEntry[]> => {
       const expectedCounts = countDue(context, storeId);
       if (expectedCounts.size === 0 || context.heldBack(storeId) !== undefined) return [];
@@ -29,7 +29,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
       await Promise.race([tries.complete, idle([...expectedCounts.keys()]), timeIsUp]);
       return tries.end();
     },
-    /** Starts no new deliveries, and waits for running ones, at most this long. */
+    /** Starts no new deliveries, and waits for running deliveries, at most `graceMs`. */
     stop: async (graceMs: number): Promise<void> => {
       stop();
       await Promise.race([idle(), world.sleep(graceMs)]);
@@ -45,7 +45,7 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
   return new Map(due.filter(([, count]) => count > 0));
 }
 
-/** `complete` resolves once each endpoint has had its expected number of attempts. */
+/** Collects attempts. `complete` resolves once each endpoint has had its expected number of attempts. */
 function collectAttempts(
   listeners: Set<(ended: FinishedAttempt) => void>,
   expectedCounts: ReadonlyMap<string, number>,
@@ -76,7 +76,10 @@ function collectAttempts(
   };
 }
 
-/** They may have been received, and are resent. Runs once, before the first delivery. */
+/**
+ * Ends the attempts that the end of the last run interrupted, and makes their deliveries due again, although receivers
+ * may have received them. Runs once, before the first delivery.
+ */
 export async function recoverDeliveries(context: ServiceContext): Promise<void> {
   const { store, world } = context;
   const interruptedAttempts = store.deliveryAttempts.open();

@@ -1,4 +1,4 @@
-// Limits the deliveries in flight to each endpoint, and picks the next ones. Each checkout has a queue to each
+// Limits the deliveries in flight to each endpoint, and picks the next deliveries. Each checkout has a queue to each
 // endpoint, whose head is a query: store/webhook/delivery-queues.ts. The connection: `findKeptRoute` in web/send.ts.
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
@@ -19,16 +19,16 @@ export type DispatchContext = TakeContext &
   SendContext &
   RecordContext & { readonly world: Pick<World, "sleep" | "after" | "soon"> };
 
-/** A recorded result, with the position of its attempt among all started attempts. */
+/** A recorded result, with the number of its attempt among all started attempts. */
 export type FinishedAttempt = { readonly place: number; readonly dispatched: FinishedAttemptEntry };
 
 type EndpointQueue = {
   readonly sending: Set<Promise<void>>;
   /** Attempts that have ended but are not recorded yet. */
   readonly ended: { readonly place: number; readonly end: EndedAttempt }[];
-  /** After a restore, an older attempt can have the same number; its result must not be recorded. */
+  /** The newest start of each delivery: after a restore, the result of an older attempt must not be recorded. */
   readonly newest: Map<string, number>;
-  /** Whether no attempt can start before another one ends. */
+  /** Whether no attempt can start before another attempt ends. */
   isFull: boolean;
 };
 
@@ -37,7 +37,7 @@ type Step = StartedAttempts & { readonly recorded: readonly FinishedAttempt[]; r
 
 /** Delay after a failure, such as a locked database, in milliseconds. */
 const RETRY_MS = 1000;
-/** Number of event loop iterations without the end of an attempt after which none is expected soon: about 0.2 ms. */
+/** Number of event loop iterations without the end of an attempt after which no end is expected soon: about 0.2 ms. */
 const QUIET_ITERATIONS = 50;
 
 /**
@@ -67,7 +67,7 @@ export function createEndpointQueues(
   };
   const alarm = createAlarm(world, { ring: async (endpointIds) => endpointIds.forEach(wake), report });
 
-  /** One step: the results of attempts and the starts of the next ones share a transaction. */
+  /** One step: the results of attempts and the starts of the next attempts share a transaction. */
   async function deliverDue(endpointId: string): Promise<void> {
     const queue = queues.get(endpointId) ?? newQueue();
     queues.set(endpointId, queue);
@@ -87,7 +87,7 @@ export function createEndpointQueues(
     recorded.forEach(onEnded);
   }
 
-  /** Sends an attempt in parallel with others. Its result is recorded together with all others available by then. */
+  /** Sends an attempt in parallel with others. Its result is recorded together with all other available results. */
   function launch(queue: EndpointQueue, started: StartedAttempt): void {
     const place = (places += 1);
     queue.newest.set(started.delivery.id, place);
@@ -126,7 +126,7 @@ async function yieldToOthers(
   }
 }
 
-/** Whether a delivery to one of these endpoints was in flight; returns after the first has ended. */
+/** Whether a delivery to one of these endpoints was in flight; returns after the first attempt has ended. */
 async function isSending(
   queues: ReadonlyMap<string, EndpointQueue>,
   endpointIds: readonly string[] = [...queues.keys()],
@@ -146,7 +146,7 @@ function forgetEnded({ ended, newest }: EndpointQueue, count: number): void {
     if (newest.get(end.delivery.id) === place) newest.delete(end.delivery.id);
 }
 
-/** All attempts of a queue are of one store, whose clock is read once. */
+/** Records results. All attempts of a queue belong to one store, whose clock is read once. */
 function recordEnded(context: DispatchContext, { ended, newest }: EndpointQueue): FinishedAttempt[] {
   const [firstAttempt] = ended;
   const clock = firstAttempt && context.store.clocks.of(firstAttempt.end.delivery.storeId);
@@ -158,7 +158,7 @@ function recordEnded(context: DispatchContext, { ended, newest }: EndpointQueue)
   });
 }
 
-/** A sent attempt must be recorded: the write is repeated while the database cannot be written. */
+/** Repeats the write while the database cannot be written, because a sent attempt must be recorded. */
 async function recordAndTake(
   context: DispatchContext,
   queue: EndpointQueue,

@@ -6,10 +6,10 @@ import { openStoredSecret } from "./signing-secret.ts";
 /** The context of reading signing secrets (decision 16). */
 export type SecretsContext = Pick<ServiceContext, "store"> & { readonly masterKey: Uint8Array };
 
-/** The signing secrets of an endpoint: active ones, newest first, and retired ones. */
+/** The signing secrets of an endpoint: the active secrets, newest first, and the retired secrets. */
 export type EndpointSecrets = { readonly inForce: readonly string[]; readonly retired: readonly string[] };
 
-/** Its own secrets, or its store's if it has none. `now` is the store's time. Throws `SecretUnreadable`. */
+/** An endpoint's own secrets, or its store's if it has none. `now` is the store's time. Throws `SecretUnreadable`. */
 export function endpointSecrets(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,

@@ -111,7 +111,7 @@ export function registerListener(
 
 /**
  * Enables, disables or pauses an endpoint; deliveries to a paused endpoint wait. Refuses with `not_found`, and with
- * `state_conflict` that the listener of another kind of endpoint went away.
+ * `state_conflict` the disconnection of a listener if the endpoint has no listener.
  */
 export function setEndpointState(
   context: EndpointsContext,
@@ -143,7 +143,7 @@ export function showSecrets(context: EndpointsContext, ref: EndpointRef): Promis
   return atEndpoint(context, ref, (endpoint, now) => accept(endpointSecrets(context, endpoint, now)));
 }
 
-/** During the overlap the old secret also signs (decision 12). Refuses with `not_found`. */
+/** Replaces the secret; during the overlap, the old secret also signs (decision 12). Refuses with `not_found`. */
 export function rotateSecret(
   context: EndpointsContext,
   ref: EndpointRef,
@@ -164,7 +164,7 @@ export function rotateSecret(
   });
 }
 
-/** Refuses with `not_found`, and with `state_conflict` if the endpoint is disabled. */
+/** Sends a test event. Refuses with `not_found`, and with `state_conflict` if the endpoint is disabled. */
 export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<string>> {
   const { store, world } = context;
   return atEndpoint(context, ref, (endpoint, now) => {
@@ -264,7 +264,7 @@ function keepSecret(
   store.signingSecrets.insert(sealSecret(secret, place, masterKey), { createdAt, endpointId, retiredAt });
 }
 
-/** The canonical address, and the patterns; default: all events. */
+/** Checks a new endpoint. Returns the canonical address and the patterns, by default for all events. */
 function checkForm(
   { targets }: Pick<EndpointsContext, "targets">,
   form: EndpointForm,
@@ -273,7 +273,7 @@ function checkForm(
   if (!target.ok) return target;
   const trustCheck = addField("ca", checkTrust(form.url, form.ca, targets));
   if (!trustCheck.ok) return trustCheck;
-  // Only a new address: an endpoint of an older state keeps working.
+  // Checked only for a new address: an endpoint of an older state keeps working.
   if (isSecretInAddress(form.url)) return refuseFact("field_with_token", { field: "url" });
   return mapValue(
     addField("event_types", parseEventTypes(form.eventTypes ?? [ALL_EVENTS])),

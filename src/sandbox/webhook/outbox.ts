@@ -4,7 +4,7 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
-/** Runs inside a write. A disabled endpoint misses the event, a paused endpoint receives it later. */
+/** Stores an event inside a write. A disabled endpoint misses the event, a paused endpoint receives it later. */
 export function emitEvent(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
   store.events.insert(event);
@@ -43,7 +43,7 @@ export function enqueueDelivery(
     nextAt: dueAt,
     createdAt: now,
   });
-  // The dispatcher reads in a later write, so after this one is on disk.
+  // The dispatcher reads in a later write, when this write is on disk.
   wakeDispatcher(endpoint.id);
   return id;
 }

@@ -14,7 +14,10 @@ export type SentAttempt = {
   readonly signing: SigningSecrets;
 };
 
-/** The audit does not store them. `rotated`: changed at that moment. `unlike`: not as audited. */
+/**
+ * The signing secrets of an attempt, which the audit does not store. `rotated`: a secret changed at that moment. `unlike`:
+ * the current event does not match the audit.
+ */
 export type SigningSecrets =
   | { readonly known: false; readonly why: "rotated" | "unlike" }
   | {

@@ -19,8 +19,8 @@ import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
 /**
- * Runs inside a write, with the clock of the attempt's store. Undefined if the attempt no longer exists: it was sent
- * before a reset or a restore.
+ * Records the result of an attempt inside a write, with the clock of its store. Undefined if the attempt no longer
+ * exists, because it was sent before a reset or a restore.
  */
 export function recordAttemptResult(
   context: RecordContext,
@@ -88,7 +88,7 @@ export function recordAttemptResult(
   };
 }
 
-/** The endpoint has the event, and the later events of its checkout no longer wait (decision 137). */
+/** Settles earlier deliveries of the replayed event, so that later events no longer wait for them (decision 137). */
 function settleByReplay(
   { store }: RecordContext,
   { replay, number }: { readonly replay: Delivery; readonly number: number },
@@ -119,7 +119,7 @@ function judgeEndpoint(
   else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
 }
 
-/** The receiver may have closed it before it was reused, or sent more than one answer on it. */
+/** The receiver may have closed the connection before its reuse, or sent more than one answer on the connection. */
 function hasKeptConnectionFailed(result: EndedAttempt["result"]): boolean {
   if (result === "forbidden" || result.ok || result.onKept !== true) return false;
   return result.failure === "connection_lost" || result.failure === "bad_answer";

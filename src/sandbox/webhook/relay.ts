@@ -1,4 +1,4 @@
-// Deliveries to a listener on another machine, which nothing can connect to: it fetches each request and answers it.
+// Deliveries to a listener on another machine that cannot be reached: the listener fetches and answers each request.
 import type { OutboundResult, World } from "../../world.ts";
 
 type RelayedRequest = {
@@ -13,15 +13,15 @@ export type Relay = Readonly<ReturnType<typeof createRelay>>;
 
 type HeldRequest = RelayedRequest & { readonly id: string; readonly end: (result: OutboundResult) => void };
 
-/** A listener that has not fetched for this long is gone, in milliseconds: a fetch waits 20 s at most. */
+/** A listener that has not fetched for this time is disconnected, in milliseconds: a fetch waits 20 s at most. */
 const ABSENT_MS = 25_000;
 const ABSENT = { ok: false, failure: "unreachable", message: "the listener fetches nothing" } as const;
 const NO_ANSWER = { ok: false, failure: "timeout", message: "the listener did not answer" } as const;
 const GONE = { ok: false, failure: "connection_lost", message: "the listener went away" } as const;
 
 /**
- * In memory: a request that a restart of the sandbox ends was an attempt, which is made again. `changed` is called when a
- * request may be fetched.
+ * Keeps requests in memory: an attempt that a restart of the sandbox interrupts is repeated. `notifyChange` is called
+ * when a request may be fetched.
  */
 export function createRelay(
   { after, freshId, monotonic }: Pick<World, "after" | "freshId" | "monotonic">,
@@ -32,7 +32,7 @@ export function createRelay(
   return {
     /**
      * Holds a request until its listener has answered it; without an answer in time the result is `timeout`. Nothing is
-     * held for a listener that has stopped fetching, such as one on a sleeping laptop: it is `unreachable`.
+     * held for a listener that has stopped fetching, such as on a sleeping laptop: the result is `unreachable`.
      */
     send: async (request: RelayedRequest, timeoutMs: number): Promise<OutboundResult> => {
       const entry = fetchedUrls.get(request.storeId);
@@ -49,14 +49,14 @@ export function createRelay(
       fetchedUrls.set(storeId, { url, at: monotonic() });
       return [...requests.values()].filter((item) => item.storeId === storeId && item.url === url);
     },
-    /** Passes an answer on. False if the store has no such request, or nothing waits for its answer any more. */
+    /** Passes an answer on. False if the store has no such request, or the request no longer waits. */
     answer: ({ storeId, id }: Pick<HeldRequest, "storeId" | "id">, answer: OutboundResult): boolean => {
       const item = requests.get(id);
       if (item?.storeId !== storeId) return false;
       item.end(answer);
       return true;
     },
-    /** Ends what is held for a store's listener that left, or was replaced by the listener that is now at `url`. */
+    /** Ends the requests to a store's listener that has disconnected, or was replaced by the listener at `url`. */
     endOthers: (storeId: string, url?: string): void => {
       if (url === undefined) fetchedUrls.delete(storeId);
       else fetchedUrls.set(storeId, { url, at: monotonic() });

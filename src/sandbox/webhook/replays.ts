@@ -19,7 +19,10 @@ const MAX_REPLAYED_FAILED = 1000;
 /** Maximum number of waiting deliveries to an endpoint that one request makes due; the next request continues. */
 export const MAX_RETRIED = 1000;
 
-/** Same event_id and bytes (interface 32). Refuses with `not_found`, or `state_conflict` if none can receive it. */
+/**
+ * Delivers an event again, with the same event_id and bytes (interface 32). Refuses with `not_found`, and with
+ * `state_conflict` if no endpoint can receive the event.
+ */
 export function replayEvent(
   context: EndpointsContext,
   { storeId, eventId }: { readonly storeId: string; readonly eventId: string },
@@ -52,10 +55,10 @@ export function replayEvent(
 }
 
 /**
- * Delivers again what has failed since a moment, oldest first: each event whose last delivery to an endpoint failed is
- * delivered to that endpoint, unless it is disabled, and deliveries that wait after a failed attempt are sent now, if it
- * is enabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled or nothing is
- * delivered for the store.
+ * Repeats the deliveries that have failed since a moment, oldest first: each event whose last delivery to an endpoint
+ * failed is delivered to that endpoint, unless it is disabled, and deliveries that wait after a failed attempt are sent
+ * now, if the endpoint is enabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled
+ * or nothing is delivered for the store.
  */
 export function replayFailed(
   context: RetriesContext,
@@ -91,7 +94,7 @@ export function replayFailed(
   });
 }
 
-/** Retries deliveries in the order of their events. Refuses with `not_found`, or `state_conflict` if the endpoint is off or held. */
+/** Retries deliveries in the order of events. Refuses with `not_found`, or `state_conflict` if nothing can be sent. */
 export function retryDeliveries(
   context: RetriesContext,
   storeId: string,
@@ -132,7 +135,7 @@ function retryEndpoint(
   return { retried: retriedCount, more: store.deliveries.isWaiting(filter) };
 }
 
-/** If its listener went away, enabling the endpoint would deliver to a closed port. */
+/** If the listener has disconnected, enabling the endpoint would deliver to a closed port. */
 function isPaused(endpoint: Endpoint): Outcome<never> {
   const { pausedBy, ...ownFields } = effectiveEndpoint(endpoint, undefined);
   const values = { endpoint: endpoint.id, why: reasonOf(ownFields) };
@@ -141,7 +144,7 @@ function isPaused(endpoint: Endpoint): Outcome<never> {
     : refuseFact("endpoint_paused", values);
 }
 
-/** Why nothing would be sent (decisions 71, 95). */
+/** The refusal of deliveries that would be held (decisions 71, 95). */
 function isHeldBack(hold: Hold): Outcome<never> {
   return refuseFact("nothing_delivered", { hold });
 }

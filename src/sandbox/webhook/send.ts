@@ -13,7 +13,7 @@ export type SendContext = PostContext & {
 /** An attempt that has ended, before its result is on disk. */
 export type EndedAttempt = StartedAttempt & PostResult;
 
-/** Outside any transaction. An internal error ends it like a lost connection: it may have been sent. */
+/** Runs outside any transaction. An internal error ends an attempt like a lost connection: it may have been sent. */
 export async function sendAttempt(
   context: SendContext,
   started: StartedAttempt,

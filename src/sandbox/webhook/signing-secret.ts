@@ -2,7 +2,7 @@ import type { Words } from "../../core/language.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { openSecret, type SealedSecret } from "../../core/webhook/sealed-secret.ts";
 
-/** Another program has changed the row or the key. The start checks only the first store's secret. */
+/** Thrown if another program has changed the row or the key. The start checks only the first store's secret. */
 export class SecretUnreadable extends Error {
   override readonly name = "SecretUnreadable";
   /** The answer to the request that needed the secret. */

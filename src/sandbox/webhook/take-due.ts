@@ -22,7 +22,7 @@ export type TakeContext = ServiceContext &
     readonly deliveriesInFlight: number;
   };
 
-/** How an attempt is sent: over a kept connection, or a new one. */
+/** How an attempt is sent: over a kept connection, or a new connection. */
 type Route = Pick<OutboundRequest, "connection">;
 
 /** An attempt to send now; its row is on disk. */
@@ -54,7 +54,7 @@ export type StartedAttempts = { readonly started: readonly StartedAttempt[]; rea
 /** The result if there is nothing to send. */
 export const NO_DELIVERIES: StartedAttempts = { started: [], isFull: false };
 
-/** Takes as many as may be in flight in addition to the current ones; runs inside a write. */
+/** Takes due deliveries, as many as may be in flight in addition to the current deliveries; runs inside a write. */
 export function takeDueDeliveries(
   context: TakeContext,
   endpointId: string,
@@ -86,7 +86,7 @@ export function takeDueDeliveries(
   return { started, isFull: started.length >= room };
 }
 
-/** Each of a different checkout. `shouldContinue`: one was held back or dropped, so there may be more. */
+/** Takes deliveries of different checkouts. `shouldContinue`: a fault held back or dropped one delivery. */
 function takeSome(
   context: TakeContext,
   { clock, expect, ...fields }: TakeOptions,

@@ -79,7 +79,7 @@ function initialOf(name: string): string {
   return Array.from(name)[0] ?? "";
 }
 
-/** The next step: start an attempt, or scan the code of the open one. */
+/** The next step: start an attempt, or scan the code of the open attempt. */
 function payment(context: PageContext): Html {
   const { view } = context;
   const open = view.attempts.find(({ outcome }) => outcome === null);
@@ -92,7 +92,7 @@ function payment(context: PageContext): Html {
   </section>`;
 }
 
-/** Asks for confirmation once, also without script. */
+/** Asks for confirmation once, even without scripts. */
 function cancelStep(context: PageContext, action: string): Html {
   return html`<details class="ask">
     <summary>${PAYMENT_TEXTS.cancel}</summary>
@@ -114,7 +114,7 @@ function startStep(context: PageContext): Html {
     <p class="hint">${PAYMENT_TEXTS.startHint[paymentMethod]}</p>`;
 }
 
-/** Without script the page does not update, and must not claim that it does. */
+/** Without scripts, the page does not update, and does not claim to. */
 function scanStep(context: PageContext, attempt: number): Html {
   const { view, origin } = context;
   const path = walletPath(view.checkout, attempt);

@@ -72,7 +72,7 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
 
 type ReadAction = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
-/** Reload and back never send the form again. A late or repeated form only redirects. */
+/** The answer redirects, so that reload and back never send the form again. A late or repeated form only redirects. */
 function form(path: string, readAction: ReadAction): AreaRoute<PagesContext> {
   return {
     methods: ["POST"],
@@ -131,7 +131,7 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   return accept({ ...emptyResponse(call.requestId), unlogged: true });
 }
 
-/** Called when a form is sent, because only our own page can send a form, but any site can send a GET. */
+/** Records the use of a return origin when a form is sent: only our own page can send a form, any site a GET. */
 function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId }: Checkout): void {
   const [offeredOrigin] = context.store.returnOrigins.list(storeId);
   if (offeredOrigin === undefined) return;
@@ -215,7 +215,10 @@ function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): 
   return hostHeaders(checkoutOrigin).some((host) => host === hostIn(request) || host === forwardedHost);
 }
 
-/** It belongs to the portal (decision 1). Stays on this machine: no loop with a proxy that writes `localhost`. */
+/**
+ * Redirects from a host name that belongs to the portal (decision 1). The target is on this machine, so that a proxy that
+ * sends `localhost` as the host causes no loop.
+ */
 function awayFromPortal(context: PagesContext, { request, requestId }: AreaRequest): Answer | undefined {
   const isPortals = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));
   const isLocal = hostIn(request) === new URL(context.localOrigin).host;

@@ -98,7 +98,7 @@ function choices(context: PageContext, attempt: Attempt): Html {
     </div>`;
 }
 
-/** The result of a finished attempt. A confirmation can still arrive, but too late. */
+/** The result of a finished attempt, with a button for a late confirmation if that is possible. */
 function resultPart(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
   const { checkout } = view;

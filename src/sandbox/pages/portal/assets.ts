@@ -10,7 +10,7 @@ import requestStyle from "./request/request.css?raw";
 import storeStyle from "./store/store.css?raw";
 import webhookStyle from "./webhook/webhook.css?raw";
 
-/** The portal's stylesheets in one file: the frame, then each room. */
+/** The portal's stylesheets in one file: the frame, then each kind of page. */
 const STYLES = [style, checkoutStyle, readinessStyle, requestStyle, storeStyle, webhookStyle, liveStyle];
 
 /** The brand's image is part of the stylesheet, so that a saved page needs no other file. */

@@ -10,7 +10,10 @@ import { FRAME_TEXTS } from "./texts.ts";
 import { copyableText } from "./parts.ts";
 import type { PortalContext } from "./view.ts";
 
-/** All pages use `/portal` (decision 99). Another path gets a page without information about the sandbox. */
+/**
+ * Translates the secret path of a request to `/portal`, the path in all pages, and the answer back (decision 99). A
+ * request without the secret path gets a page without information about the sandbox.
+ */
 export async function translatePortalPath(
   { portal, world }: Pick<PortalContext, "portal" | "world">,
   request: HttpRequest,
@@ -39,9 +42,9 @@ function closedPage(refusal: RefusalContext): Answer {
   return { ...answer, unlogged: true };
 }
 
-/** At the beginning of an attribute. A text from outside cannot match: its quotation marks are escaped. */
+/** Matches addresses in attributes of markup. A text of a user cannot match: its quotation marks are escaped. */
 const MARKUP_ADDRESS = /(?<=\s(?:href|action|formaction|src|hx-[\w-]+)=")\/portal(?=[/?#"])/g;
-/** Addresses in headers. A redirect from another name of this machine begins with an origin. */
+/** Match addresses in headers. A redirect from another name of this machine begins with an origin. */
 const HEADER_ADDRESSES = {
   Location: /^(https?:\/\/[^/]+)?\/portal(?=[/?#]|$)/,
   "Set-Cookie": /(; Path=)\/portal(?=[/;]|$)/,

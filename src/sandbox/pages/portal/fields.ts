@@ -128,7 +128,7 @@ export function checkbox(
   </label>`;
 }
 
-/** The filled-in fields among these names; a form sends the others empty. */
+/** The filled-in fields among these names; a form sends the other fields empty. */
 export function filledFields(
   fields: ReadonlyMap<string, string>,
   names: readonly string[],

@@ -18,7 +18,7 @@ export function listUrl(
   return storePath(view, query.size === 0 ? path : `${path}?${query.toString()}`);
 }
 
-/** A link to an address outside the page; in a saved page, which leads nowhere, only its text. */
+/** A link to another page; in a saved page, which has no links, only its text. */
 export function linkOut({ isSaved }: Pick<View, "isSaved">, address: string, text: Text): Html {
   return isSaved === true ? html`${text}` : html`<a href="${address}">${text}</a>`;
 }
@@ -64,7 +64,7 @@ export function typedValues(
     : undefined;
 }
 
-/** The same in every version of a page: an update then keeps the form, its typed values, and its question. */
+/** The id of a form. It is the same after an update, which then keeps the form, its typed values, and its question. */
 function idOf(action: string, fields: Readonly<Record<string, string>>): string {
   return ["do", ...action.split("/").slice(2), ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "_");
 }
@@ -81,8 +81,8 @@ export function testOrderForm(view: View): Html {
 export type Confirmation = readonly [title: Text, question: Text, button: Text];
 
 /**
- * A form that is shown after a question that names its effect, and immediately if it was refused. Works without
- * JavaScript. Its button is red by default.
+ * A form that is collapsed with a question about its effect, and open if it was refused. Works without JavaScript. The
+ * button is red by default.
  */
 export function formWithConfirmation(
   view: Pick<View, "formToken" | "refused" | "may">,

@@ -52,7 +52,7 @@ function noticePart(context: PortalContext, { said, storeId, language, refused }
   if (said === undefined) return html``;
   const now = storeTime(context, storeId);
   const words = textWithMoments(selectorOf(language)(said.words), (at) => listTime(at, now));
-  // Focused if it is the refusal of a form that the page no longer contains.
+  // The notice gets the focus if it is the refusal of a form that the page no longer contains.
   const focus = refused === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
     <p class="notice ${said.tone}" role="status" ${focus}>${words}</p>

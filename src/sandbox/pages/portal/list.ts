@@ -17,13 +17,13 @@ type Filter = {
   /** The values to choose from, each with its text; another value of the address is added. Default: any text. */
   readonly options?: readonly (string | readonly [value: string, text: Text])[];
   readonly placeholder?: string;
-  /** Whether a text field takes all the space that is left. */
+  /** Whether a text field takes all the remaining space. */
   readonly isWide?: boolean;
 };
 
 type Filters = Readonly<Record<string, Filter>>;
 
-/** The filled-in filters of an address, and the position `before` which this part of the list ends. */
+/** The filled-in filters of an address, and `before`, the position that all rows of this part of the list precede. */
 type ListQuery = Readonly<Partial<Record<string, string>>>;
 
 /** A part of a list, newest first. */
@@ -31,7 +31,7 @@ type ListPart<Item> = {
   readonly items: readonly Item[];
   /** The position before which the next part begins; null at the end of the list. */
   readonly next: string | number | null;
-  /** The scope of the rows, if they are not the whole part of the list. */
+  /** The extent of the search that found the rows. Default: the rows are not from a search. */
   readonly extent?: Html;
   /** The link to the next part, if a search stopped before this part was full. Default: the older rows. */
   readonly searchOn?: { readonly hint: Text; readonly label: Text } | undefined;
@@ -40,7 +40,7 @@ type ListPart<Item> = {
 type List<Item> = {
   readonly title: Text;
   readonly live: LiveTopic;
-  /** The page of the list, below the store. */
+  /** The path of the list's page, below the path of the store. */
   readonly path: `/${string}`;
   /** Default: the title. */
   readonly caption?: Text;
@@ -49,7 +49,7 @@ type List<Item> = {
   readonly read: (query: ListQuery) => Outcome<ListPart<Item>> | Promise<Outcome<ListPart<Item>>>;
   /** The content of the whole list while it is empty. */
   readonly none: Html;
-  /** Another place to look, if nothing matches. */
+  /** A link to another search, if nothing matches. */
   readonly elsewhere?: Html;
   /** The class of the table. Default: the name of the page. */
   readonly style?: string;
@@ -78,7 +78,7 @@ function queryOf(view: View, names: readonly string[]): ListQuery {
   return Object.fromEntries(fields.filter(([, value]) => value !== ""));
 }
 
-/** A form that only changes the address. */
+/** The form of the filters, which only changes the address. */
 function filterForm(allLabel: string, filters: Filters, query: ListQuery): Html {
   const names = Object.keys(filters);
   if (names.length === 0) return html``;
@@ -157,12 +157,12 @@ function updatesOf<Item>(
   if (positionOf === undefined) return undefined;
   const seenId = query.get(SEEN_PARAMETER);
   const [newestItem] = items;
-  // Only a page that asks again gets the number, which needs a look-up of each position.
+  // Only a poll gets the number, because the position of each row must be looked up.
   const count = seenId === null ? 0 : items.filter((item) => positionOf(item) > Number(seenId)).length;
   return { newest: newestItem === undefined ? 0 : positionOf(newestItem), count, rows };
 }
 
-/** The position `before` which a part of a list ends, if it is a number. Refuses others with `invalid_parameter`. */
+/** The position `before` of a list whose positions are numbers. Refuses another text with `invalid_parameter`. */
 export function parsePosition({ before }: ListQuery): Outcome<number | undefined> {
   if (before === undefined) return accept(undefined);
   if (/^\d{1,15}$/.test(before)) return accept(Number(before));

@@ -72,7 +72,7 @@ export function badStateBadge(isTrue: boolean, goodText: Text, badText: Text): H
   return html`<span class="badge ${isTrue ? "good" : "bad"}">${isTrue ? goodText : badText}</span>`;
 }
 
-/** An id or a command that the script's button copies. */
+/** An id or a command; the script adds a button that copies it. */
 export function copyableText(text: string): Html {
   return html`<code class="copy">${text}</code>`;
 }
@@ -143,7 +143,7 @@ function tableCell([column, value, ...as]: Cell): Html {
     : html`<td ${attributes}>${shownValue}</td>`;
 }
 
-/** A value that needs its name, which is shown before it if the columns are stacked. */
+/** A value that needs its name, which is shown before the value if the columns are stacked. */
 export function labelledValue(name: Text, value: Text): Html {
   return html`<span data-name="${name}">${value}</span>`;
 }
@@ -237,7 +237,7 @@ export function keepLineBreaks(text: string): Html {
 /** A line break as markup, because `html` replaces the line breaks of texts with spaces. */
 const LINE_BREAK = trustMarkup("\n");
 
-/** Each level indents everything within it, so 4 KiB of brackets would become a page of 8 MB. */
+/** Maximum depth of formatted JSON. Every level adds indentation: 4 KiB of brackets would become a page of 8 MB. */
 const MAX_PRETTY_DEPTH = 32;
 
 function prettyJson(text: string): string | undefined {
@@ -253,7 +253,7 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
-/** A time without its date if the date is today in UTC. The script corrects that for the browser's time zone. */
+/** A time without its date if the date is today in UTC. The script adapts it to the browser's time zone. */
 export function listTime(time: number, now: number): Html {
   const [isoText, today] = [toIso(time), toIso(now)];
   const shownTime = isoText.slice(0, 10) === today.slice(0, 10) ? timeIn(isoText) : dayAndTimeIn(isoText);

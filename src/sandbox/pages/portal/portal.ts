@@ -1,5 +1,5 @@
 // To add a page or an action: add its row (`pageRoute`, `actionRoute`) to the routes.ts of its
-// folder, and its file, texts and style next to that. A page names its least role, an action its operation
+// folder, and its file, texts and style to the folder. A page names its least role, an action its operation
 // (decision 99). Shared code: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";

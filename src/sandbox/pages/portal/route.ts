@@ -50,7 +50,7 @@ type Show = (context: PortalContext, view: View) => Promise<Outcome<PageContent>
 
 type RouteRow = Pick<PortalRoute, "path" | "least"> & Partial<Pick<PortalRoute, "methods" | "entersStore">>;
 
-/** The session that a route needs follows from its right. Default: a GET. */
+/** The least role of a route decides which session it needs. Default method: GET. */
 export function portalRoute(row: RouteRow, answer: PortalRoute["answer"]): PortalRoute {
   const session = row.least === "administrator" ? "administrator" : "merchant";
   const role = row.least === null ? "anyone" : `portal ${session}`;
@@ -76,12 +76,12 @@ export async function answerWithPage(
   const pollAnswer = answerToPoll(changes, view);
   if (pollAnswer !== undefined) return accept(pollAnswer);
   const { storeId, shownOnce } = view;
-  // Before the page is read, so that it is shown again after later writes.
+  // Called before the page is read, so that later writes update the page.
   const tagOf = storeId === "" ? undefined : changes.beginPage(view);
   const content = await show(context, view);
   if (!content.ok) return content;
   const { live } = content.value;
-  // A value that is shown once would be gone when the page is shown again.
+  // An update would remove a value that is shown only once.
   const tag = live === undefined || shownOnce !== undefined ? undefined : tagOf?.(live);
   const markup = framePage(context, { ...view, tag }, content.value);
   return accept({
@@ -147,7 +147,7 @@ type Action<Name extends OperationName> = {
   ) => Outcome<unknown>;
   /** The address to show afterwards: a path of the portal. Default: the page above the action's path. */
   readonly leadsTo?: (view: View, done: AnswerOf<Name>, context: PortalContext) => string;
-  /** Shown after 2 s, while the action continues. Default: the browser waits until the action is done. */
+  /** The address to show after 2 s, while the action continues. Default: the browser waits until the action is done. */
   readonly meanwhile?: (view: View, context: PortalContext) => string;
   /** A secret that the next page may show once, as `view.shownOnce`. Default: none. */
   readonly reveals?: (done: AnswerOf<Name>) => string;
@@ -157,7 +157,7 @@ type Action<Name extends OperationName> = {
   readonly form?: RefusedPage;
 };
 
-/** Maximum time for which a browser waits for an action that continues without it, in milliseconds. */
+/** Maximum time for which a browser waits for an action, in milliseconds; a slower action continues on its own. */
 const PATIENCE_MS = 2000;
 
 export type ActionContext = { readonly context: PortalContext; readonly view: View };
@@ -226,7 +226,10 @@ export function actionRoute<Name extends OperationName>(
   });
 }
 
-/** It enters the store separately from the browser's request, so that an erasure waits for it (decision 91). */
+/**
+ * Whether the work outlasts the browser's request. The work enters the store separately, so that an erasure waits for
+ * it (decision 91).
+ */
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,
   { storeId, call }: View,
@@ -246,8 +249,8 @@ async function shouldContinue(
   return !isDone;
 }
 
-/** The statuses of refusals about a form's values, not about its sender. */
 const CONFLICT = 409;
+/** The statuses of refusals about a form's values, not about its sender. */
 const FORM_REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, CONFLICT]);
 
 /** An address with tickets for values that the page shows once. */
@@ -320,7 +323,7 @@ async function refusedPage(
   const { title, main } = content.value;
   const { status } = ERRORS[refusal.code];
   const hasForm = String(main(language)).includes(REFUSED_MARK);
-  // No page contains this form.
+  // Only a conflict removes a form from its page; otherwise no page contains the form.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
   const notice: Notice = { words: wordsOf(refusal), tone: "bad" };
   const markup = framePage(context, hasForm ? formView : { ...formView, said: notice }, { title, main });
@@ -341,7 +344,7 @@ function fieldOf(
   return name !== "" && (fields.has(name) || wire in names) ? name : fallback;
 }
 
-/** Once for each rendered page, so that a double click has no second effect. A program's form always runs. */
+/** Runs an action once for each rendered page: a double click has no second effect. A program's form always runs. */
 function runOnce(
   { portal }: PortalContext,
   { caller, path }: AreaRequest<Viewer>,

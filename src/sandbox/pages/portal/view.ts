@@ -19,7 +19,7 @@ export type PortalContext = ControlContext &
     readonly report: (requestId: string, error: unknown) => void;
   };
 
-/** Whether a viewer may open a page or send a form; what it may not is not shown. */
+/** Whether a viewer may open a page or send a form; forbidden pages and forms are not shown. */
 export type May = (method: "GET" | "POST", address: string) => boolean;
 
 /** The session of a request; undefined on the sign-in pages. */
@@ -54,7 +54,7 @@ export type PartView = Pick<
   "storeId" | "id" | "language" | "formToken" | "refused" | "isSaved" | "may"
 >;
 
-/** The result of an action, in words. Times in it are in ISO 8601. */
+/** The result of an action, in words. Times in the words are in ISO 8601. */
 export type Notice = { readonly words: Words; readonly tone: "good" | "bad" | "warn" | "" };
 
 export type RefusedForm = {
@@ -75,9 +75,9 @@ export type LiveTopic = (typeof LIVE_TOPICS)[number];
 export type PageContent = {
   readonly title: Text;
   readonly main: Html;
-  /** The changes after which the page is shown again in place. Default: the page does not update. */
+  /** The changes after which the page is updated in place. Default: the page does not update. */
   readonly live?: LiveTopic;
-  /** The updates of a list, which says how many rows are new, and does not move. */
+  /** The updates of a list, which shows the number of new rows, and does not move its rows. */
   readonly news?: ListUpdates | undefined;
 };
 

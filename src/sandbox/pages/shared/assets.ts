@@ -1,4 +1,4 @@
-// Styles and scripts of all pages and of the payment pages; of the portal: sandbox/pages/portal/assets.ts. The address
+// Styles and scripts of all pages and of the payment pages. For the portal: sandbox/pages/portal/assets.ts. The address
 // of each contains the hash of its text: web/asset.ts.
 import htmx from "htmx.org/dist/htmx.min.js?raw";
 import { accept } from "../../../core/outcome.ts";

@@ -12,7 +12,7 @@ import { SHARED_TEXTS } from "./texts.ts";
 /** A request that was refused, with the id of its answer. */
 export type RefusalContext = { readonly request: HttpRequest; readonly requestId: string };
 
-/** `leadsBack`: the page of the checkout. Screen readers announce the page, which may replace a live one. */
+/** `returnPath`: the checkout's page. Screen readers announce the page, which may replace a self-updating page. */
 export function refusalPage(refusalContext: RefusalContext, refusal: Refusal, leadsBack?: string): Answer {
   return refusalAnswer(refusalContext, refusal, errorPage(refusal, leadsBack));
 }

@@ -15,7 +15,7 @@ import { COMMON_TEXTS } from "../texts.ts";
 import { ADMIN_TEXTS } from "./texts.ts";
 import type { Production } from "../../../../core/readiness/shapes.ts";
 
-/** Maximum number of stores shown: the newest. */
+/** Maximum number of stores shown; the newest are shown. */
 const MAX_SHOWN = 100;
 
 /** All stores for the administrator; stores with an open request come first. */

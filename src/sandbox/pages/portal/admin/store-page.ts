@@ -26,7 +26,7 @@ import type { RecordedAction } from "../../../../core/readiness/shapes.ts";
 
 type Summary = AnswerOf<"storeSummary">;
 
-/** Maximum number of entries of the audit log shown: the newest. */
+/** Maximum number of entries of the audit log shown; the newest are shown. */
 const MAX_ACTIONS = 200;
 
 /** The administrator's page of a store: the actions that only the administrator can take, and the audit log. */
@@ -90,7 +90,7 @@ const UNDOING_ACTIONS: ReadonlySet<AdministratorAction> = new Set([
   "close_gate",
 ]);
 
-/** An action that grants something and that the next action can revoke: it needs no confirmation. */
+/** The form of an action that grants something revocable, which needs no confirmation. */
 function formWithoutQuestion(view: View, { action, subject = "" }: ActionQuestion): Html {
   const label = ADMIN_TEXTS.acts[action];
   return actionForm(view, { action: actionsPath(view), label, fields: { action, subject } });

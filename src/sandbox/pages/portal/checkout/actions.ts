@@ -39,7 +39,7 @@ export function payerActions(view: PartView, checkoutView: CheckoutView): Html {
   </section>`;
 }
 
-/** A confirmation comes late only if a payment was in progress when the checkout ended (decision 10). */
+/** Why a late success is not possible: it requires a payment in progress when the checkout ended (decision 10). */
 function whyNotLate({ checkout, attempts, lateResults }: CheckoutView): Words | undefined {
   const reasons = CHECKOUTS_TEXTS.notLate;
   if (!isFinal(checkout.status)) return reasons.open;

@@ -59,7 +59,7 @@ export async function showCheckout(context: OperationContext, view: PartView): P
   return accept({ title: displayText(checkout.orderId), main, live: "checkout" });
 }
 
-/** The link that downloads this page as a file (`showSavedStory`). */
+/** The link that downloads this page as a file (`SAVED_STORY_ROUTE`). */
 function saveLink(view: PartView): Html {
   const address = storePath(view, `/checkouts/${view.id}/story.html`);
   return html`<p><a class="plain" href="${address}" download>${CHECKOUTS_TEXTS.save}</a></p>`;
@@ -99,7 +99,7 @@ function terms(
     price: priceId === null ? HIDDEN_FIELD : [COMMON_TEXTS.price, html`<code>${displayText(priceId)}</code>`],
     created: [COMMON_TEXTS.created, momentWithDate(createdAt)],
     expires: [CHECKOUTS_TEXTS.expires, momentWithDate(expiresAt)],
-    // Everyone who opens it can pay.
+    // Everyone who opens the payment page can pay.
     checkout_url: view.may("POST", storePath(view, `/checkouts/${id}/pay`))
       ? [CHECKOUTS_TEXTS.paymentPage, paymentPage]
       : HIDDEN_FIELD,
@@ -109,7 +109,7 @@ function terms(
   return visibleValues<Row>(shownFields);
 }
 
-/** The command with the same output; with the order_id, if that identifies one checkout and needs no quoting. */
+/** The command with the same output; names the order_id, if it has only this checkout and needs no quoting. */
 function explainCommand(
   { store }: OperationContext,
   { id, orderId, storeId }: Checkout,

@@ -88,7 +88,7 @@ function row(view: View, { checkout, answers }: ListedCheckout, now: number): Ta
   ];
 }
 
-/** The last answer; for several endpoints the number that failed, in red if all failed. */
+/** The last answer; for several endpoints the number of failed endpoints, in red if all failed. */
 function lastAnswers(answers: readonly LastAnswer[]): Html {
   const [first, secondAnswer] = answers;
   if (first === undefined) return html`<span class="hint">${CHECKOUTS_TEXTS.noWebhook}</span>`;

@@ -11,7 +11,7 @@ import { viewOf } from "../view.ts";
 import { showCheckout } from "./checkout-page.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/** A saved page has no scripts, forms, links and secrets. */
+/** Renders the page of a checkout as a file, without scripts, forms, links or secrets. */
 export async function saveStory(
   context: OperationContext,
   { storeId, id, language }: SavedStory,

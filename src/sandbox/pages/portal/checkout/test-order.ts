@@ -10,7 +10,7 @@ import { COMMON_TEXTS } from "../texts.ts";
 import type { PortalContext, View } from "../view.ts";
 import { CHECKOUTS_TEXTS as TEXTS } from "./texts.ts";
 
-/** The form of a test order: open while the store has no checkout, and hidden where creating one is not permitted. */
+/** The form of a test order: open while the store has no checkout, and hidden if the viewer may not send it. */
 export function testOrderPart({ store }: PortalContext, view: View): Html {
   const action = storePath(view, "/checkouts/test-orders");
   if (!view.may("POST", action)) return html``;
@@ -42,7 +42,7 @@ export function testOrderPart({ store }: PortalContext, view: View): Html {
   </details>`;
 }
 
-/** An empty amount is the price's amount, or the default. */
+/** Parses the form of a test order; an empty amount means the price's amount, or the default. */
 export function parseTestOrderForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const chosenFields = filledFields(fields, ["object", "price_id"]);
   if ((fields.get("amount_minor") ?? "") === "") return accept(chosenFields);

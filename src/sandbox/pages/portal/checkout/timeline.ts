@@ -12,13 +12,13 @@ import type { PartView } from "../view.ts";
 import { eventLineDetails, requestLineDetails, attemptLineDetails } from "./details.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
 
-/** Maximum number of lines on a page, which shows the last lines. `checkout explain` and a saved page have all. */
+/** Maximum number of lines on a page, which shows the last lines. `checkout explain` and a saved page show all lines. */
 const MAX_LINES = 60;
 
 type StoryOptions = { readonly told: StoryWithRequests; readonly command: string };
 
 type StoryIndex = {
-  /** Called for each line from top to bottom. */
+  /** The mark of a new day, or nothing. Called for each line from top to bottom. */
   readonly dayAt: (entry: StoryEntry) => Html;
   readonly told: StoryWithRequests;
   readonly deliveries: ReadonlyMap<string, StoryWithRequests["story"]["deliveries"][number]>;
@@ -45,7 +45,7 @@ export function timeline(context: OperationContext, view: PartView, { told, comm
     </section>`;
 }
 
-/** The pending entries, soonest first, apart from the past entries. */
+/** The section of the pending entries, soonest first. */
 function pendingSection(entries: readonly PendingEntry[]): Html {
   if (entries.length === 0) return html``;
   const dayAt = dayMarks();
@@ -71,7 +71,7 @@ function indexOf(story: StoryWithRequests): StoryIndex {
   return { dayAt: dayMarks(), told: story, deliveries, firstPositions: new Map(positions.toReversed()) };
 }
 
-/** The last lines for which there is room, and the number of lines before them. */
+/** The last lines, at most `maxLines`, and the number of earlier lines. */
 function lastLines(
   lines: readonly StoryLine[],
   room: number,
@@ -88,7 +88,7 @@ function lastLines(
   return { shown: lines.slice(at), left: leftCount };
 }
 
-/** The number of lines; a delivery counts as its attempts, which can be expanded with all their bytes. */
+/** The number of lines of deliveries: one for each attempt, which can be expanded with all its bytes. */
 function sizeOf(lines: readonly DeliveryLine[]): number {
   return lines.reduce((sum, { entry }) => sum + Math.max(1, entry.attempts?.length ?? 0), 0);
 }

@@ -80,7 +80,7 @@ const MENU_PAGES = [
   "stores",
 ] as const;
 
-/** The entries of the menu; the page about connecting the store comes first until all its steps are done. */
+/** The entries of the menu; the page that connects the store is first until all first steps are done. */
 function placesOf(view: View, isDone: boolean): readonly (readonly [place: MenuPage, words: Words])[] {
   const mayOpen = (name: MenuPage): boolean => view.may("GET", storePath(view, `/${name}`));
   const otherPages = MENU_PAGES.filter(

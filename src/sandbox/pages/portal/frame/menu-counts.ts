@@ -4,9 +4,9 @@ import { judgeStore } from "../../../readiness/facts.ts";
 import type { PortalContext } from "../view.ts";
 
 type MenuCounts = {
-  /** Checkouts that can still be paid: up to 99, then `99+`. */
+  /** The number of checkouts that can still be paid: up to 99, then `99+`. */
   readonly open: string;
-  /** Endpoints whose last attempts failed, including endpoints that were disabled because of that. */
+  /** The number of endpoints whose last attempts failed, or that were disabled because of failures. */
   readonly failing: number;
   /** The number of passed items of the launch checklist, and of all its items, such as `3/7`. */
   readonly launch: string;
@@ -14,7 +14,7 @@ type MenuCounts = {
 
 const MAX_SHOWN = 99;
 
-/** Reads the numbers of the menu, with indexes, counting only as far as the menu shows. */
+/** Reads the numbers of the menu by index, and counts no further than the menu shows. */
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
   const { store } = context;
   const span = { before: AFTER_ALL, limit: MAX_SHOWN + 1 };

@@ -1,4 +1,4 @@
-// Whether an open page has changed since it was read: the page asks each second with its tag (`askingAttributes` in
+// Whether an open page has changed since it was read: the page asks each second with its tag (`pollAttributes` in
 // sandbox/pages/portal/live/parts.ts). Changes come from `notify` of sandbox/runtime/write-signals.ts, and from the log.
 import { LIVE_TOPICS, type LiveTopic, type PortalContext, type View } from "../view.ts";
 
@@ -13,7 +13,7 @@ type StoreChanges = {
 
 /** The changes of all stores with open pages (decision 101). Kept in memory, like the sessions. */
 type LiveChanges = {
-  /** Returns the tag of a page that is read after this call; its function keeps the page's changes from then on. */
+  /** Called before a page is read. The returned function starts to record the page's changes, and returns its tag. */
   readonly beginPage: (view: PageId) => (topic: LiveTopic) => string;
   /** The changes since the state in a page's tag: none, some, or the store's erasure. */
   readonly missedSince: (view: PageId, tag: string) => "nothing" | "something" | "erasure";
@@ -22,10 +22,10 @@ type LiveChanges = {
 type PageId = Pick<View, "storeId" | "id">;
 type ChangesContext = Pick<PortalContext, "writeSignals" | "requests" | "store" | "world">;
 
-/** Number of stores, and of keys of a store. Above that, the oldest are forgotten, and their pages are shown again. */
+/** Maximum numbers of stores, and of keys of a store. The oldest are dropped, and their pages are read again. */
 const MAX_STORES = 100;
 const MAX_KEYS = 1000;
-/** Number of changes since a page about the whole store was read above which it is shown again less often. */
+/** Number of missed changes above which a page about the whole store is updated less often. */
 const BUSY_ABOVE = 100;
 const BUSY_PACE_MS = 5000;
 
@@ -36,7 +36,7 @@ const NO_CHECKOUT = "no checkout";
 
 const CHANGES = new WeakMap<object, LiveChanges>();
 
-/** The changes of a sandbox, counted from its first page, so that a start does not wait for it. */
+/** The changes of a sandbox, counted from its first page, so that a start does not wait for the counting. */
 export function changesOf(context: ChangesContext): LiveChanges {
   const changes = CHANGES.get(context.writeSignals) ?? createChanges(context);
   CHANGES.set(context.writeSignals, changes);
@@ -53,7 +53,7 @@ function createChanges(context: ChangesContext): LiveChanges {
   const of = (storeId: string): StoreChanges => {
     const knownChanges = stores.get(storeId);
     if (knownChanges !== undefined) {
-      // The store that was asked for least recently is forgotten first.
+      // The least recently used store is dropped first.
       stores.delete(storeId);
       stores.set(storeId, knownChanges);
       return knownChanges;
@@ -110,7 +110,7 @@ function countChanges(
   const unfollowers = [
     writeSignals.follow(storeId, (news) => {
       changes.count += 1;
-      // At the end of a run nothing is erased.
+      // When the sandbox stops, no store is erased.
       if (news === undefined && !writeSignals.isOver()) changes.epoch = nextEpoch();
       touch(EVERY_WRITE);
       touch(news?.checkoutId ?? NO_CHECKOUT);

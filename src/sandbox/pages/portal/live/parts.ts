@@ -10,7 +10,7 @@ export function liveAttributes(news: ListUpdates | undefined, view: View): Html 
   return news === undefined ? askingAttributes(view, "page", view.call) : html``;
 }
 
-/** Each second, and when a hidden tab is seen. The element is a part too: it contains the tag of the page. */
+/** Polls each second, and when a hidden tab becomes visible. Also updates the element, which contains the page's tag. */
 function askingAttributes(
   { call: { path }, tag }: View,
   id: string,
@@ -39,7 +39,7 @@ export function liveMark(news: ListUpdates | undefined, view: View): Html {
     ${news === undefined ? "" : newRows(view, news)}`;
 }
 
-/** From the requested list it takes the number and the shown rows: no row is added, removed or moved. */
+/** The number of new rows. A poll updates it and the shown rows, and adds, removes or moves no row. */
 function newRows(view: View, { newest, count, rows }: ListUpdates): Html {
   const pollQuery = new URLSearchParams(view.query);
   if (!pollQuery.has(SEEN_PARAMETER)) pollQuery.set(SEEN_PARAMETER, String(newest));

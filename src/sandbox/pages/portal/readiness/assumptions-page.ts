@@ -60,7 +60,7 @@ function calibratedCell(record: Calibration, decision: number, now: number): Tab
 
 const TONES = { confirmed: "good", contradicted: "bad", not_observed: "" } as const;
 
-/** Its service, its age, and the number of each verdict; empty if there is none. */
+/** The service and age of the calibration, and the number of each verdict; empty without a calibration. */
 export function calibrationNotice(record: Calibration | undefined, { world }: PortalContext): Html {
   if (record === undefined) return html``;
   const { confirmed, contradicted, not_observed: unobservedRows } = verdictsOf(record);

@@ -10,7 +10,7 @@ import { sentText, commandLine, table } from "../parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
-/** The log has headers and body only of refused requests; others show the values of `checkout`. */
+/** The log stores headers and body only of refused requests; accepted requests show the values of `checkout`. */
 export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
@@ -52,7 +52,7 @@ type Parts = {
   readonly isRedacted?: boolean;
 };
 
-/** The repetition of an accepted request has a reconstructed body. Undefined if the body is unknown. */
+/** The parts of a repeated request. An accepted request has a reconstructed body; undefined if the body is unknown. */
 function partsOfRepetition(
   { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,

@@ -14,7 +14,7 @@ import { REQUEST_TEXTS } from "./texts.ts";
 import { refuseFact } from "../../../../core/refusals.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 
-/** Maximum number of requests read to find matching ones. */
+/** Maximum number of requests read to find matching requests. */
 const MAX_READ = 2000;
 
 /** Reads the log backwards until a page is full. Refuses an invalid status and position with `invalid_parameter`. */
@@ -78,7 +78,7 @@ function requestRow(context: PortalContext, view: View, request: LoggedRequest):
   ];
 }
 
-/** The link of an order: to its newest checkout, or to its requests if none created a checkout. */
+/** The link of an order: to its newest checkout, or to its requests if no request created a checkout. */
 function orderOf({ store }: PortalContext, view: View, orderId: string): Html {
   const [order] = store.checkouts.ofOrder({ storeId: view.storeId, orderId, limit: 1 });
   if (order !== undefined) return linkTo(storePath(view, `/checkouts/${order.id}`), merchantText(orderId));

@@ -21,7 +21,7 @@ import { parsePortalPath, signInPage } from "./sign-in.ts";
 
 const WITHIN_STORE = new RegExp(`^/portal/(${UUID_SOURCE})(?:/|$)`);
 
-/** The sign-in form, if not signed in; under another name of this machine, a redirect to the portal's name. */
+/** The page of a refusal; without a session the sign-in form, and under another name of this machine a redirect. */
 export function portalRefusalPage(
   context: PortalContext,
   { viewer, ...refusalContext }: RefusalContext & { readonly viewer: Viewer },
@@ -72,7 +72,7 @@ function isFromElsewhere(request: HttpRequest): boolean {
   return headerLines(request, "sec-fetch-site").join() === "cross-site";
 }
 
-/** Whether a request loads a page in a browser; old browsers do not indicate it. */
+/** Whether a request loads a page in a browser; old browsers send no `Sec-Fetch-Mode`. */
 function isPageLoad(request: HttpRequest): boolean {
   const isSaid = headerLines(request, "sec-fetch-mode").length > 0;
   return request.method === "GET" && (!isSaid || isNavigation(request));

@@ -158,7 +158,7 @@ function ownFormRoute(
 
 const NO_PATH = "http://portal.invalid";
 
-/** Undefined for other paths, to which users are not redirected. */
+/** Parses an address in the portal; undefined for all other texts, to which users must not be redirected. */
 export function parsePortalPath(
   { path }: Pick<PortalAccess, "path">,
   text: string | null | undefined,

@@ -10,7 +10,7 @@ import type { PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
-/** The address of the clock's page with the result of its last move. */
+/** The address of the clock page, with the result of the last move. */
 export function movePath({ storeId }: View, _done: unknown, { clockMoves }: PortalContext): string {
   const move = clockMoves.last(storeId);
   return listUrl({ storeId }, "/clock", { [MOVE]: move === undefined ? null : String(move.number) });

@@ -10,11 +10,11 @@ export type PendingItem = {
   readonly of: string;
   /** The outcome of an automatic settlement; empty for other items. */
   readonly outcome: string;
-  /** The path of its page, within the store. */
+  /** The path of the subject's page, below the path of the store. */
   readonly path: string;
 };
 
-/** The items that are due by a time, soonest first. `isMore`: there are more than were read. */
+/** The items that are due by a time, soonest first. `hasMore`: whether there are more items than were read. */
 export type PendingItems = { readonly items: readonly PendingItem[]; readonly isMore: boolean };
 
 /** Maximum number of items read of each kind. */

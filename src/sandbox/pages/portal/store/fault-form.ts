@@ -28,7 +28,7 @@ const ACTION_GROUPS = {
 
 const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
 
-/** The user chooses its action first, then the form shows only the fields of that action. */
+/** The form of a new fault. The user first chooses an action; then the form shows only the fields of that action. */
 export function addFaultForm(context: PortalContext, view: View): Html {
   const path = storePath(view, "/faults");
   if (!view.may("POST", path)) return html``;

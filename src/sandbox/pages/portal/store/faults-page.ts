@@ -39,7 +39,7 @@ export function faultsPage(
 const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
 const NUMBERS = [status.name, retryAfterS.name, "times"] as const;
 
-/** Parsed as on the command line; an end time of 10m counts from the store's time. */
+/** Parses the form of a new fault like the command's options; an end after 10m counts from the store's time. */
 export function parseFaultForm(
   fields: ReadonlyMap<string, string>,
   { context, view }: { readonly context: PortalContext; readonly view: View },

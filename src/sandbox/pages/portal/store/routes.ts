@@ -50,7 +50,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     const view = viewOf(context, call);
     const { storeId } = view;
     if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
-    // How to connect the store, until that is done; then its overview.
+    // The page that connects the store, until all first steps are done; then the overview.
     const connect = storePath(view, "/connect");
     const isFirst = view.may("GET", connect) && !hasFinishedFirstSteps(context, storeId);
     return accept(redirectAfterForm(call, isFirst ? connect : storePath(view, "/overview")));
@@ -170,7 +170,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: takenNotice,
     form: STORES,
   }),
-  // Not below a store, as with `reset`: a restore waits until the requests of the replaced stores have ended.
+  // The path has no store, like that of `reset`: a restore waits until the requests of the replaced stores have ended.
   actionRoute("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: (fields) => ({ name: fields.get("name"), ...(fields.has("trust") && { trust: true }) }),
@@ -214,7 +214,7 @@ function resetNamed(
   { context, view }: { readonly context: PortalContext; readonly view: View },
 ): Outcome<unknown> {
   const storeId = fields.get("store") ?? "";
-  // Before the names are compared, because a refusal shows the right one.
+  // Checked before the names are compared, because that refusal shows the right name.
   const permission = permitStore(callerOfSession(view.call.caller), storeId);
   if (!permission.ok) return permission;
   return mapValue(parseStoreConfirmation(fields, { context, storeId }), (name) => ({ store: name }));

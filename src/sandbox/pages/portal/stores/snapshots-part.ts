@@ -19,7 +19,7 @@ const MAX_READ_BYTES = 4 * 1024 * 1024;
 
 /** The snapshots, each with its kind and time; large snapshots are described only on request. */
 export async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
-  // Which snapshots are of one store is known only by their contents.
+  // Only the contents of a snapshot tell whether it is of one store.
   const isLimited = view.call.caller?.limit !== undefined;
   const isDetailed = isLimited || view.query.get("snapshots") === "details" || areSmall(context);
   const list = isDetailed
@@ -79,7 +79,7 @@ function snapshotRow(
   ];
 }
 
-/** The part of the sandbox that a snapshot contains, which is what a restore replaces. */
+/** The part of the sandbox that a snapshot contains, and that a restore replaces. */
 function contentOf({ store }: PortalContext, view: View, { storeId }: Snapshot): Words {
   if (storeId === null) return TEXTS.wholeSandbox;
   if (storeId === view.storeId) return TEXTS.thisStore;

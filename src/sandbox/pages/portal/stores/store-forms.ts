@@ -18,7 +18,7 @@ import { COMMON_TEXTS } from "../texts.ts";
 import { STORES_TEXTS as TEXTS } from "../store/texts.ts";
 import type { StoreEntry } from "../../../../core/store/shapes.ts";
 
-/** Parses the store that a form names, if the user typed its exact name. Refuses with `invalid_parameter` otherwise. */
+/** Parses the store of a form. Refuses with `invalid_parameter` if the user did not type the store's exact name. */
 export function parseStoreConfirmation(
   fields: ReadonlyMap<string, string>,
   { context, storeId }: { readonly context: PortalContext; readonly storeId: string },
@@ -36,7 +36,7 @@ export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {
 
 export function resetForm(view: View, { storeId, name: storedName }: StoreEntry): Html {
   const name = displayStoreName(storedName);
-  // Not below the store: a reset waits until the requests of its store have ended.
+  // The path has no store: a reset waits until the requests of its store have ended.
   return namedForm(view, name, {
     asked: [TEXTS.reset, TEXTS.resetQuestion(name), TEXTS.resetNow],
     action: "/portal/stores/reset",

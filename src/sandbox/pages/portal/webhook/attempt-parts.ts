@@ -47,7 +47,7 @@ export function attemptDetails(
   </div>`;
 }
 
-/** The signing secret's owner and the signature that the receiver should have expected. The secret itself is not shown. */
+/** The owner of the signing secret, and whether the signature is valid. The secret itself is not shown. */
 function signingWords(signing: SigningSecrets): Html {
   if (!signing.known) return html`${WEBHOOK_TEXTS.signingUnknown[signing.why]}`;
   const { owner, secrets, fault, verdict } = signing;
@@ -90,7 +90,7 @@ function fillInIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoi
   return line.replace("<endpoint_id>", endpointId).replace("<event_id>", eventId);
 }
 
-/** The command that checks the signature in a terminal, as of the time at which it was sent. */
+/** The command that checks the signature in a terminal, as of the time of the attempt. */
 function checkLine(
   { eventId }: AttemptedDelivery,
   { headers, signing }: SentAttempt,

@@ -18,7 +18,7 @@ import { WEBHOOK_TEXTS } from "./texts.ts";
 
 type ListContext = Pick<PortalContext, "store" | "world">;
 
-/** The page of deliveries with its filters; `around` is the rest of the page. Refuses invalid filters and positions. */
+/** The page of deliveries with its filters; `wrap` adds the rest of the page. Refuses invalid filters and positions. */
 export function deliveriesPage(
   context: ListContext,
   view: View,
@@ -56,7 +56,7 @@ export function deliveriesPage(
   });
 }
 
-/** `isOfOne`: all go to one endpoint, which the page shows elsewhere. */
+/** `hasOneEndpoint`: whether all deliveries go to one endpoint, which the page shows elsewhere. */
 export function deliveryTable(
   context: ListContext,
   view: View,
@@ -81,7 +81,7 @@ export function orderLink(view: View, { checkoutId, body }: StoredEvent): Html {
   return linkTo(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderIdInBody(body)));
 }
 
-/** The columns of deliveries. */
+/** Returns a function that renders a delivery as a row. */
 function deliveryRow(context: ListContext, view: View, isOfOne: boolean): (delivery: Delivery) => TableRow {
   const { store } = context;
   const now = storeTime(context, view.storeId);
@@ -106,7 +106,7 @@ function deliveryRow(context: ListContext, view: View, isOfOne: boolean): (deliv
   };
 }
 
-/** The answer to the last attempt; in its place that there is none yet. */
+/** The answer to the last attempt, or a note that there is none yet. */
 function attemptResult(attempt: ReturnType<ListContext["store"]["deliveryAttempts"]["last"]>): Html {
   if (attempt === undefined) return html`<span class="hint">${WEBHOOK_TEXTS.notTried}</span>`;
   const { status, error, milliseconds } = attempt;

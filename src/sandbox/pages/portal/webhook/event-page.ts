@@ -11,7 +11,7 @@ import { addEndpointForm } from "./endpoint-parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
-/** Maximum number of deliveries shown for one event: the newest. */
+/** Maximum number of deliveries shown for one event; the newest are shown. */
 const SHOWN_DELIVERIES = 20;
 
 /** The page of an event: its bytes and its deliveries. */
@@ -47,7 +47,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   return accept({ title: event.type, main, live: "writes" });
 }
 
-/** Has the form that delivers the event, or adds an endpoint if there is none. */
+/** The note for an event without deliveries, with the form that delivers the event, or that adds the first endpoint. */
 function undeliveredNote(context: PortalContext, view: View, event: StoredEvent): Html {
   return context.store.endpoints.of(view.storeId).length === 0
     ? noItems(
@@ -62,7 +62,7 @@ function undeliveredNote(context: PortalContext, view: View, event: StoredEvent)
       );
 }
 
-/** The form that redelivers an event: to all endpoints that subscribe to it, or to one. */
+/** The form that redelivers an event: to all endpoints that subscribe to it, or to one endpoint. */
 function replayAll({ store }: PortalContext, view: View, { id }: StoredEvent): Html {
   const options = store.endpoints
     .of(view.storeId)

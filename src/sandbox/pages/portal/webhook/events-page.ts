@@ -13,7 +13,7 @@ import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 import { webhookTabs } from "./webhooks-page.ts";
 
-/** Refuses an invalid position with `invalid_parameter`. */
+/** The events of a store, newest first. Refuses an invalid position with `invalid_parameter`. */
 export function eventsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const path = "/webhooks/events";

@@ -23,7 +23,7 @@ const PREVIOUS_STATUSES: Readonly<Record<Status, readonly [previous: Status | nu
   expired: ["created", 2],
 };
 
-/** Created by the function that creates real events, for an order that does not exist. */
+/** A body from the function that creates real events, for an order that does not exist. */
 export function sampleBody(
   context: Pick<PortalContext, "store" | "world" | "checkoutOrigin">,
   storeId: string,

@@ -64,7 +64,7 @@ export function webhookTabs(view: View, currentTab: "deliveries" | "events"): Ht
   </nav>`;
 }
 
-/** The form that sends the deliveries that wait for their next attempt now, to one endpoint or to all. */
+/** The form that immediately sends the waiting deliveries, to one endpoint or to all endpoints. */
 export function retryForm(view: View, endpointId?: string): Html {
   const action = storePath(view, "/webhooks/deliveries/retry");
   const fields = endpointId === undefined ? {} : { endpoint_id: endpointId };
