@@ -104,7 +104,7 @@ export const LAUNCH_TEXTS = {
   ],
   assumptionsHint: [
     "Points that the interface leaves open, with the decision of this sandbox and the first use by this store. Another service may decide otherwise.",
-    "接口未规定、在此处作出选择且此商店已依赖的行为：其他服务可能有不同选择。",
+    "接口未规定的行为、本沙箱的约定，以及此商店首次依赖该约定的时间。其他服务可能有不同的约定。",
   ],
   calibration: ["Calibration", "校准"],
   verdicts: {

@@ -44,7 +44,7 @@ export const CATALOG_TEXTS = {
   retireNow: ["Retire this price", "停用此价格"],
   retireQuestion: (id: string) => [
     `New orders cannot use ${id}, and its id cannot be used again. Existing orders stay.`,
-    `新订单将不能再使用 ${id}，该 ID 也不会再被使用。已有订单不受影响。`,
+    `新订单将不能再使用 ${id}，该 ID 也不能再次使用。已有订单不受影响。`,
   ],
   add: ["Add a price", "添加价格"],
   addNow: ["Add the price", "添加"],
