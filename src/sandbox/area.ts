@@ -61,28 +61,28 @@ export async function answerIn<Context extends Pick<ServiceContext, "world" | "s
   const { storeGate, world } = context;
   const requestId = world.uuid(area.requestIds);
   const visit = (): string | undefined => area.storeOf(context, request);
-  const waits = storeGate.enter(visit);
-  if (waits !== undefined) await waits;
+  const opening = storeGate.enter(visit);
+  if (opening !== undefined) await opening;
   try {
-    const outcome = await answerFound(area, context, { request, requestId });
+    const outcome = await answerByRoute(area, context, { request, requestId });
     return outcome.ok ? outcome.value : area.refuse(context, { request, requestId }, outcome.refusal);
   } finally {
     storeGate.leave(visit);
   }
 }
 
-function answerFound<Context, Caller>(
+function answerByRoute<Context, Caller>(
   { admit, find }: Area<Context, Caller>,
   context: Context,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
 ): Outcome<Answer> | Promise<Outcome<Answer>> {
-  const admitted = admit(context, request);
-  if (!admitted.ok) return admitted;
+  const caller = admit(context, request);
+  if (!caller.ok) return caller;
   const { path, query } = splitTarget(request.target);
   const match = find(request.method, path);
   if (!match.ok) return request.method === "OPTIONS" ? answerOptions(requestId, match) : match;
   const { route, params } = match.value;
-  return route.answer(context, { request, requestId, path, query, params, caller: admitted.value });
+  return route.answer(context, { request, requestId, path, query, params, caller: caller.value });
 }
 
 /** The answer to OPTIONS: the methods of a path (RFC 9110, section 9.3.7). Pages of other sites cannot read it. */

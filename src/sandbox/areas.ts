@@ -87,10 +87,10 @@ const REST_AREA = mount("/", "merchant", () => OTHER_ROUTES_AREA);
 /** All areas by the beginning of their paths; the first matching area answers. */
 export const AREAS: readonly MountedArea[] = [
   mount("/v1/", "merchant", () => V1_AREA),
-  mount(CONTROL_PREFIX, "control", control),
-  mount("/pay/", "merchant", pages),
-  mount("/assets/", "browser", pages),
-  mount("/portal", "portal", portal),
+  mount(CONTROL_PREFIX, "control", loadControl),
+  mount("/pay/", "merchant", loadPages),
+  mount("/assets/", "browser", loadPages),
+  mount("/portal", "portal", loadPortal),
   REST_AREA,
 ];
 
@@ -98,33 +98,33 @@ export function areaOf({ target }: Pick<HttpRequest, "target">): MountedArea {
   return AREAS.find(({ prefix }) => target.startsWith(prefix)) ?? REST_AREA;
 }
 
-function mount<Who>(
+function mount<AreaCaller>(
   prefix: string,
   audience: Audience,
-  load: () => Area<AreasContext, Who> | Promise<Area<AreasContext, Who>>,
+  load: () => Area<AreasContext, AreaCaller> | Promise<Area<AreasContext, AreaCaller>>,
 ): MountedArea {
   // Cached: in the bundle, each dynamic import copies the exports of its module.
-  let area: Area<AreasContext, Who> | undefined;
-  const loadedArea = async (): Promise<Area<AreasContext, Who>> => (area ??= await load());
+  let area: Area<AreasContext, AreaCaller> | undefined;
+  const getArea = async (): Promise<Area<AreasContext, AreaCaller>> => (area ??= await load());
   return {
     prefix,
     audience,
-    routes: async () => (await loadedArea()).routes,
+    routes: async () => (await getArea()).routes,
     answer: (context, request) =>
       area === undefined
-        ? loadedArea().then((areaNow) => answerAt(areaNow, context, request))
+        ? getArea().then((loadedArea) => answerAt(loadedArea, context, request))
         : answerAt(area, context, request),
     fail: async (context, { request, requestId }, refusal) => {
-      const { edge, fail } = await loadedArea();
-      const failedAnswer = (innerRequest: HttpRequest): Answer => fail(innerRequest, requestId, refusal);
-      return edge === undefined ? failedAnswer(request) : edge(context, request, failedAnswer);
+      const { edge, fail } = await getArea();
+      const answerFailure = (innerRequest: HttpRequest): Answer => fail(innerRequest, requestId, refusal);
+      return edge === undefined ? answerFailure(request) : edge(context, request, answerFailure);
     },
   };
 }
 
 /** Answers in an area, through the area's edge if there is one. */
-function answerAt<Who>(
-  area: Area<AreasContext, Who>,
+function answerAt<AreaCaller>(
+  area: Area<AreasContext, AreaCaller>,
   context: AreasContext,
   request: HttpRequest,
 ): Promise<Answer> {
@@ -133,15 +133,15 @@ function answerAt<Who>(
 }
 
 /** Loads the control API with its first request, so that a start does not wait for the schemas of all operations. */
-async function control(): Promise<Area<ControlContext, Caller>> {
+async function loadControl(): Promise<Area<ControlContext, Caller>> {
   return (await import("./control/control-api.ts")).CONTROL_AREA;
 }
 
 /** Loads the pages with the first request for a page, so that a start does not wait for them. */
-async function pages(): Promise<Area<PagesContext>> {
+async function loadPages(): Promise<Area<PagesContext>> {
   return (await import("./pages/pages.ts")).PAGES_AREA;
 }
 
-async function portal(): Promise<Area<PortalContext, Viewer>> {
+async function loadPortal(): Promise<Area<PortalContext, Viewer>> {
   return (await import("./pages/portal/portal.ts")).PORTAL_AREA;
 }

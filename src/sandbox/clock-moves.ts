@@ -2,7 +2,7 @@ import type { Status } from "../core/checkout/checkout.ts";
 import type { StatusChangeEntry } from "../core/checkout/shapes.ts";
 import type { FinishedAttemptEntry } from "../core/webhook/shapes.ts";
 
-type Changes = { readonly count: number; readonly first: readonly StatusChangeEntry[] };
+type Changes = { readonly count: number; readonly firstChanges: readonly StatusChangeEntry[] };
 
 /** A move of a store's clock, during and after the move. Times are milliseconds by that clock. */
 export type ClockMove = {
@@ -26,17 +26,17 @@ const MAX_STORES = 100;
 /** Creates a record of clock moves, initially empty. */
 export function createClockMoves() {
   const moves = new Map<string, ClockMove>();
-  let number = 0;
+  let moveNumber = 0;
   return {
     last: (storeId: string): ClockMove | undefined => moves.get(storeId),
     /** Begins a move, which ends when the returned object is disposed of. */
     begin: (storeId: string, times: Pick<ClockMove, "from" | "to">) => {
-      number += 1;
+      moveNumber += 1;
       const changes = new Map<Status, Changes>();
       const attempts = new Map<string, Map<string, number>>();
-      let move: ClockMove = { ...times, number, isOver: false, changes, attempts };
-      const keep = (next: Partial<ClockMove>): void => {
-        move = { ...move, ...next };
+      let move: ClockMove = { ...times, number: moveNumber, isOver: false, changes, attempts };
+      const keep = (update: Partial<ClockMove>): void => {
+        move = { ...move, ...update };
         // Does not replace a later move of the store, which may have begun.
         if ((moves.get(storeId)?.number ?? 0) <= move.number) moves.set(storeId, move);
       };
@@ -60,7 +60,7 @@ export function createClockMoves() {
   };
 }
 
-function addChange(counts: Changes | undefined, entry: StatusChangeEntry): Changes {
-  const { count = 0, first = [] } = counts ?? {};
-  return { count: count + 1, first: count < MAX_KEPT ? first.concat(entry) : first };
+function addChange(changes: Changes | undefined, entry: StatusChangeEntry): Changes {
+  const { count = 0, firstChanges = [] } = changes ?? {};
+  return { count: count + 1, firstChanges: count < MAX_KEPT ? firstChanges.concat(entry) : firstChanges };
 }

@@ -30,6 +30,6 @@ export function admitToControl(
   const [, token = ""] = (otherLines.length === 0 && /^bearer +(\S+)$/i.exec(line)) || [];
   if (token !== "" && isSameSecret(token, controlToken)) return accept(OWNER);
   if (token !== "" && isSameSecret(token, adminToken)) return accept(ADMINISTRATOR);
-  const limitedToken = isStoreToken(token) ? tokens.identify("token", token) : undefined;
-  return limitedToken === undefined ? refuseFact("control_token_invalid", {}) : accept(limitedToken);
+  const limitedCaller = isStoreToken(token) ? tokens.identify("token", token) : undefined;
+  return limitedCaller === undefined ? refuseFact("control_token_invalid", {}) : accept(limitedCaller);
 }

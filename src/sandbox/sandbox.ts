@@ -117,7 +117,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const writeSignals = createWriteSignals(world);
   const controller = new AbortController();
   const access = accessOf(world, options, report("token use"));
-  const note = logInto({ ...options, ...access }, world);
+  const note = createRequestLogger({ ...options, ...access }, world);
   const { isReady, announced } = createAnnouncement(world);
   const context: SandboxContext = {
     ...options,
@@ -163,8 +163,8 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     stop: async (graceMs) => {
       for (const end of [() => controller.abort(), timekeeper.stop, writeSignals.end]) end();
       const idle = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
-      const noteDone = Promise.race([idle, new Promise<void>((resolve) => world.after(graceMs, resolve))]);
-      await Promise.all([dispatcher.stop(graceMs), noteDone, context.leases.endAll()]);
+      const idleOrEnd = Promise.race([idle, new Promise<void>((resolve) => world.after(graceMs, resolve))]);
+      await Promise.all([dispatcher.stop(graceMs), idleOrEnd, context.leases.endAll()]);
     },
   };
 
@@ -264,16 +264,16 @@ const saveStory = async (
 ): Promise<Outcome<string>> =>
   (await import("./pages/portal/checkout/saved-story.ts")).saveStory(context, page);
 
-function logInto(
+function createRequestLogger(
   { log, requests, secrets }: SandboxOptions & Pick<SandboxContext, "secrets">,
   { now, monotonic }: Pick<World, "now" | "monotonic">,
 ) {
   return (request: Pick<HttpRequest, "method" | "target">, answer: Answer, startedAt: number): Answer => {
     // Rounded up to a tenth, as in both logs, so that no request ends before its checkout was created.
     const milliseconds = Math.ceil((monotonic() - startedAt) * 10) / 10;
-    const noting = { at: now(), milliseconds, secrets };
-    if (isShown(request, answer)) log.add(entryOf(request, answer, noting));
-    requests.note(request, answer, noting);
+    const logValues = { at: now(), milliseconds, secrets };
+    if (isShown(request, answer)) log.add(entryOf(request, answer, logValues));
+    requests.note(request, answer, logValues);
     return answer;
   };
 }

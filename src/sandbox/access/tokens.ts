@@ -19,14 +19,14 @@ export type Tokens = Readonly<ReturnType<typeof createTokens>>;
 /** How long a link can be used. */
 const LINK_MS = 24 * 3_600_000;
 /** Minimum time between two recorded uses of a token, so that reading requests seldom write. */
-const USE_NOTED_MS = 60_000;
+const USE_INTERVAL_MS = 60_000;
 
 type TokensWorld = Pick<World, "now" | "uuid" | "freshId" | "randomBytes">;
 
 /** `report` is called if a use cannot be recorded; the request continues. */
 export function createTokens(world: TokensWorld, store: Store, report: (error: unknown) => void) {
   const { tokens } = store;
-  const noteUse = createUseNotes(store, report);
+  const noteUse = createUseRecorder(store, report);
   const insert = (row: Omit<NewToken, "hash" | "tokenId" | "createdAt">, token: string) => {
     const { storeId, role, expiresAt } = row;
     const tokenId = world.uuid(`${storeId} tokens`);
@@ -82,13 +82,13 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
 }
 
 /** Creates a function that records the use of a token at most once a minute. */
-function createUseNotes({ tokens, write }: Store, report: (error: unknown) => void) {
-  const beingNoted = new Set<string>();
+function createUseRecorder({ tokens, write }: Store, report: (error: unknown) => void) {
+  const pendingTokenIds = new Set<string>();
   return async ({ tokenId, usedAt }: TokenEntry, at: number): Promise<void> => {
-    if (at - (usedAt ?? -Infinity) < USE_NOTED_MS || beingNoted.has(tokenId)) return;
-    beingNoted.add(tokenId);
+    if (at - (usedAt ?? -Infinity) < USE_INTERVAL_MS || pendingTokenIds.has(tokenId)) return;
+    pendingTokenIds.add(tokenId);
     await write(() => tokens.use(tokenId, at)).catch(report);
-    beingNoted.delete(tokenId);
+    pendingTokenIds.delete(tokenId);
   };
 }
 

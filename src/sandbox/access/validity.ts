@@ -8,16 +8,16 @@ import type { Tokens } from "./tokens.ts";
 type ValidityContext = { readonly tokens: Pick<Tokens, "isValid">; readonly world: Pick<World, "after"> };
 
 /** Interval between two checks of a waiting request's token, in milliseconds. */
-const LOOK_MS = 1000;
+const CHECK_INTERVAL_MS = 1000;
 
 /** The outcome of a waiting request, or a refusal as soon as the request's token is revoked or has expired. */
-export async function whileValid<Value>(
+export async function waitWhileValid<Value>(
   { tokens, world }: ValidityContext,
   caller: Caller,
   work: Promise<Outcome<Value>>,
 ): Promise<Outcome<Value>> {
   if (caller.tokenId === null) return work;
-  while (!(await resolvesWithin(world, LOOK_MS, work)))
+  while (!(await resolvesWithin(world, CHECK_INTERVAL_MS, work)))
     if (!tokens.isValid(caller)) return refuseFact("token_ended", {});
   return work;
 }

@@ -43,8 +43,8 @@ export type ApiContext = ServiceContext &
 
 /** Routes check in the order of decision 3; the verbs check the rest in their transaction (interface 14 to 16). */
 const ROUTES: readonly AreaRoute<ApiContext>[] = [
-  creates(CREATE_PATHS.order, "order", "orders:write"),
-  creates(CREATE_PATHS.checkout_session, "checkout_session", "checkout_sessions:write"),
+  createRoute(CREATE_PATHS.order, "order", "orders:write"),
+  createRoute(CREATE_PATHS.checkout_session, "checkout_session", "checkout_sessions:write"),
   {
     methods: ["GET"],
     path: "/v1/checkout-sessions/{session_id}",
@@ -92,7 +92,7 @@ function noteRefusal(
   return { storeId, clock };
 }
 
-function creates(path: string, object: CheckoutObject, scope: Scope): AreaRoute<ApiContext> {
+function createRoute(path: string, object: CheckoutObject, scope: Scope): AreaRoute<ApiContext> {
   return {
     methods: ["POST"],
     path,
@@ -119,13 +119,13 @@ async function create(
   call: AreaRequest,
   { object, storeId, clock }: CredentialInStore & { readonly object: CheckoutObject },
 ): Promise<Outcome<Answer>> {
-  const { path, requestId: ownId } = call;
+  const { path, requestId: ownRequestId } = call;
   const content = readCreate(call, () => context.store.stores.dialect(storeId));
   if (!content.ok) return content;
   const tokenCheck = refuseTokens(context, content.value);
   if (!tokenCheck.ok) return tokenCheck;
-  const sentByUs = (): boolean => isOwnCommand(call.request);
-  const command = { ...content.value, storeId, object, path, requestId: ownId, isOwnCommand: sentByUs };
+  const isOwn = (): boolean => isOwnCommand(call.request);
+  const command = { ...content.value, storeId, object, path, requestId: ownRequestId, isOwnCommand: isOwn };
   const outcome = await createCheckout(context, command);
   if (!outcome.ok) return outcome;
   const decisions = decisionsOfCreate(content.value.request, outcome.value);
@@ -133,7 +133,7 @@ async function create(
   if (byDrill === undefined)
     context.assumptions.note(decisions, {
       storeId,
-      requestId: ownId,
+      requestId: ownRequestId,
       at: storeNow(clock, context.world.now()),
     });
   // A replay has the request_id of its first answer, in the header and in the body (decision 5).
@@ -142,11 +142,11 @@ async function create(
   const orderId = content.value.request.order_id;
   const logged = { storeId, clock, orderId, decisions, byDrill };
   if (!replayed) return accept({ status: 201, headers, body, note: orderId, logged });
-  const { status = 201, header: mark = "Idempotent-Replayed" } =
+  const { status = 201, header: replayHeader = "Idempotent-Replayed" } =
     context.store.stores.dialect(storeId)?.replay ?? {};
   return accept({
     status,
-    headers: mark === null ? headers : { ...headers, [mark]: "true" },
+    headers: replayHeader === null ? headers : { ...headers, [replayHeader]: "true" },
     body,
     note: `${orderId} replayed`,
     logged,
@@ -220,8 +220,8 @@ function readCreate(
 function parseBody(value: unknown, dialect: () => Dialect | undefined): Outcome<CreateRequest> {
   const body = parseCreateRequest(value);
   if (body.ok || body.refusal.code !== "conflicting_parameters") return body;
-  const countedBody = withOneForm(dialect(), value);
-  return countedBody === undefined ? body : parseCreateRequest(countedBody);
+  const singleFormBody = withOneForm(dialect(), value);
+  return singleFormBody === undefined ? body : parseCreateRequest(singleFormBody);
 }
 
 /** Parsers refuse tokens by their form, but a token from the environment can have any form. */

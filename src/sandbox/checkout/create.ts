@@ -47,12 +47,15 @@ export function createCheckout(
     const now = storeNow(facts.clock, world.now());
     const digest = fingerprint(command.path, request);
     const answer = store.idempotencyKeys.take(storeId, idempotencyKey, now);
-    if (answer !== undefined) return answerUsed(context, command, { stored: answer, digest, now });
+    if (answer !== undefined) return answerUsed(context, command, { response: answer, digest, now });
 
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
-    const open = store.checkouts.live(storeId, terms.value.orderId);
-    const checkoutNow = open && hasDueChange(context, open, now) ? applyDueChanges(context, open, now) : open;
+    const liveCheckout = store.checkouts.live(storeId, terms.value.orderId);
+    const checkoutNow =
+      liveCheckout && hasDueChange(context, liveCheckout, now)
+        ? applyDueChanges(context, liveCheckout, now)
+        : liveCheckout;
     const live = checkoutNow && blocksOrderId(checkoutNow.status) ? checkoutNow : undefined;
     const outcome = openCheckout(
       { id: world.uuid(storeId), object: command.object, terms: terms.value, store: facts, live, lifetimeMs },
@@ -111,17 +114,17 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
 function answerUsed(
   { store }: ServiceContext,
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,
-  usedKey: { readonly stored: StoredResponse; readonly digest: string; readonly now: number },
+  usedKey: { readonly response: StoredResponse; readonly digest: string; readonly now: number },
 ): Outcome<CreatedCheckout> {
-  const answer = replay(usedKey.stored, { key, fingerprint: usedKey.digest });
+  const answer = replay(usedKey.response, { key, fingerprint: usedKey.digest });
   const kind = answer.ok ? "replayed" : "refused";
   if (!isOwnCommand()) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: usedKey.now });
   if (!answer.ok) {
     const conflictingCheckoutId = store.idempotencyKeys.checkoutOf(storeId, key);
     return { ok: false, refusal: { ...answer.refusal, conflictingCheckoutId } };
   }
-  const { requestId: firstId, body } = answer.value;
-  return accept({ requestId: firstId, body, replayed: true });
+  const { requestId: firstRequestId, body } = answer.value;
+  return accept({ requestId: firstRequestId, body, replayed: true });
 }
 
 /** The amount, currency and payment method of a create. Refuses an unknown price with 400. */

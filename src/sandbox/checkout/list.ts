@@ -37,7 +37,7 @@ type SearchPart = {
   /** The positions, newest first; one more than fits on the page if there are more. */
   readonly positions: readonly CheckoutPosition[];
   /** Checkouts that are older than the searched checkouts, and whose order_id is the searched text. */
-  readonly older?: readonly CheckoutPosition[];
+  readonly olderPositions?: readonly CheckoutPosition[];
   readonly search?: Omit<CheckoutSearchResult, "positions">;
 };
 
@@ -66,12 +66,12 @@ export async function listCheckouts(
   if (cursor === undefined) return refuseFact("no_checkout_before", { checkout: String(query.before) });
   const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_PAGE } = query;
   const filter = { storeId, status, object, paymentMethod, orderId };
-  const foundPlaces = find(lists, filter, { text: query.q, range: { before: cursor, limit: limit + 1 } });
-  const { checkouts, ...pageFields } = pageOf(lists, foundPlaces, { storeId, before: cursor, limit });
-  const withLastChange = checkouts.map((checkout) =>
+  const searchPart = find(lists, filter, { text: query.q, range: { before: cursor, limit: limit + 1 } });
+  const { checkouts, ...pageFields } = pageOf(lists, searchPart, { storeId, before: cursor, limit });
+  const listedCheckouts = checkouts.map((checkout) =>
     Object.assign({}, checkout, { last: lastChangeOf(context.store, checkout) }),
   );
-  return accept({ ...pageFields, checkouts: withLastChange, now: storeTime(context, storeId) });
+  return accept({ ...pageFields, checkouts: listedCheckouts, now: storeTime(context, storeId) });
 }
 
 export function lastChangeOf({ attempts, events }: Store, checkout: Checkout): LastChange {
@@ -92,7 +92,7 @@ async function applyDueChanges(context: ServiceContext, storeId: string): Promis
   for (let hasMore = true; hasMore;) {
     const next = context.store.settlements.next(storeId);
     if (next === undefined || next.dueAt > now) return;
-    ({ more: hasMore } = await context.store.write(() => applyDueItems(context, storeId, { until: now })));
+    ({ hasMore } = await context.store.write(() => applyDueItems(context, storeId, { until: now })));
   }
 }
 
@@ -103,19 +103,19 @@ function find(
 ): SearchPart {
   const { storeId, orderId } = filter;
   if (text === undefined && orderId === null) return { positions: lists.newest(filter, range) };
-  const namedPlaces =
+  const namedPositions =
     text === undefined ? findByOrder(lists, storeId, orderId ?? "") : findById(lists, storeId, text);
-  if (namedPlaces !== undefined) return { positions: lists.pick(namedPlaces, filter, range) };
+  if (namedPositions !== undefined) return { positions: lists.pick(namedPositions, filter, range) };
   const { positions, ...search } = lists.search(filter, text ?? null, range);
   if (text === undefined || search.last === undefined) return { positions, search };
   if (range.before !== AFTER_ALL) return { positions, search };
   // A complete order_id is found by an index however old its checkouts are; they are on the first page.
-  const knownPlaces = findByOrder(lists, storeId, text) ?? [];
-  const olderPlaces = lists.pick(knownPlaces, filter, {
+  const orderPositions = findByOrder(lists, storeId, text) ?? [];
+  const olderPositions = lists.pick(orderPositions, filter, {
     before: search.last,
     limit: Math.min(MAX_OLDER, range.limit - 1),
   });
-  return { positions, search, older: olderPlaces };
+  return { positions, search, olderPositions };
 }
 
 /** The checkouts with this id, or whose id ends with these 8 characters; undefined if the text is neither. */
@@ -141,21 +141,22 @@ function findByOrder(
 
 function pageOf(
   lists: Lists,
-  { positions, search, older = [] }: SearchPart,
+  { positions, search, olderPositions = [] }: SearchPart,
   { storeId, before, limit }: ListRange & { readonly storeId: string },
 ): Omit<CheckoutPage, "checkouts" | "now"> & { readonly checkouts: readonly Checkout[] } {
-  const shownPositions = positions.slice(0, limit - older.length);
-  const checkouts = lists.at(shownPositions.concat(older));
+  const shownPositions = positions.slice(0, limit - olderPositions.length);
+  const checkouts = lists.at(shownPositions.concat(olderPositions));
   const isCut = positions.length > shownPositions.length;
-  const nextBefore = isCut ? (checkouts.at(-1 - older.length)?.id ?? null) : null;
+  const nextBefore = isCut ? (checkouts.at(-1 - olderPositions.length)?.id ?? null) : null;
   if (search === undefined) return { checkouts, nextBefore, searched: null, searchedBackTo: null };
-  const from = isCut ? shownPositions.at(-1) : search.last;
+  const oldestPosition = isCut ? shownPositions.at(-1) : search.last;
   const searchedCount = isCut ? undefined : search.count;
-  const [oldestCheckout] = from === undefined ? [] : lists.at([from]);
+  const [oldestCheckout] = oldestPosition === undefined ? [] : lists.at([oldestPosition]);
   return {
     checkouts,
     nextBefore: isCut || search.isWhole ? nextBefore : (oldestCheckout?.id ?? null),
-    searched: from === undefined ? 0 : (searchedCount ?? lists.count(storeId, from, before)),
+    searched:
+      oldestPosition === undefined ? 0 : (searchedCount ?? lists.count(storeId, oldestPosition, before)),
     searchedBackTo: oldestCheckout?.createdAt ?? null,
   };
 }

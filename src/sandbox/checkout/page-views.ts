@@ -32,10 +32,10 @@ export function createPageViews(
   return {
     /** Records a view: a look-up in memory, and a write for the first view of each minute. Never fails or blocks. */
     note: (checkoutId: string, view: Omit<PageView, "at">): void => {
-      const name = `${view.kind} ${checkoutId}`;
+      const viewKey = `${view.kind} ${checkoutId}`;
       const now = context.world.now();
-      if (now < (notedViews.get(name) ?? -Infinity) + SAME_VIEW_MS) return;
-      notedViews.set(name, now);
+      if (now < (notedViews.get(viewKey) ?? -Infinity) + SAME_VIEW_MS) return;
+      notedViews.set(viewKey, now);
       const [oldestView] = notedViews.keys();
       if (notedViews.size > MAX_REMEMBERED && oldestView !== undefined) notedViews.delete(oldestView);
       const previousWrite = lastWrite;

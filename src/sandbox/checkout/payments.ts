@@ -26,7 +26,7 @@ import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 /** The result of a change: the checkout, its status changes, and whether a result came too late to be applied. */
 type Change = {
   readonly checkout: Checkout;
-  readonly moves: readonly StatusChangeEntry[];
+  readonly changes: readonly StatusChangeEntry[];
   readonly late: boolean;
 };
 
@@ -46,15 +46,16 @@ export type PayerAction =
 export function applyPayerAction(
   context: ServiceContext,
   checkoutId: string,
-  act: PayerAction,
+  action: PayerAction,
 ): Promise<Outcome<Change>> {
   return onCheckout(context, { storeId: null, checkoutId }, (checkout, now) => {
-    const fromWallet = act.kind === "finish_late" || (act.kind === "cancel" && act.attempt !== null);
-    if (fromWallet && !isFinal(checkout.status) && openAttempt(context, checkout) !== act.attempt) {
-      return refuseFact("attempt_not_open", { attempt: String(act.attempt), checkout: checkoutId });
+    const isFromWallet =
+      action.kind === "finish_late" || (action.kind === "cancel" && action.attempt !== null);
+    if (isFromWallet && !isFinal(checkout.status) && openAttempt(context, checkout) !== action.attempt) {
+      return refuseFact("attempt_not_open", { attempt: String(action.attempt), checkout: checkoutId });
     }
-    if (act.kind === "finish_late") return finishLate(context, { checkout, attempt: act.attempt }, now);
-    return apply(context, { checkout, command: act.kind === "cancel" ? { kind: "cancel" } : act }, now);
+    if (action.kind === "finish_late") return finishLate(context, { checkout, attempt: action.attempt }, now);
+    return apply(context, { checkout, command: action.kind === "cancel" ? { kind: "cancel" } : action }, now);
   });
 }
 
@@ -120,16 +121,16 @@ export function applyDueChanges(context: ServiceContext, checkout: Checkout, now
 export function applyDueItems(
   context: ServiceContext,
   storeId: string,
-  { until, most = MAX_DUE_AT_ONCE }: { readonly until: number; readonly most?: number },
-): { readonly moves: readonly StatusChangeEntry[]; readonly done: number; readonly more: boolean } {
+  { until, limit = MAX_DUE_AT_ONCE }: { readonly until: number; readonly limit?: number },
+): { readonly changes: readonly StatusChangeEntry[]; readonly doneCount: number; readonly hasMore: boolean } {
   const { store } = context;
-  const moves: StatusChangeEntry[] = [];
-  for (let doneCount = 0; doneCount < most; doneCount += 1) {
+  const changes: StatusChangeEntry[] = [];
+  for (let doneCount = 0; doneCount < limit; doneCount += 1) {
     const next = store.settlements.next(storeId);
-    if (next === undefined || next.dueAt > until) return { moves, done: doneCount, more: false };
-    moves.push(...settleItem(context, next));
+    if (next === undefined || next.dueAt > until) return { changes, doneCount, hasMore: false };
+    changes.push(...settleItem(context, next));
   }
-  return { moves, done: most, more: true };
+  return { changes, doneCount: limit, hasMore: true };
 }
 
 function settleItem(
@@ -146,7 +147,7 @@ function settleItem(
       ? apply(context, { checkout, command: { kind: "expire" } }, dueAt)
       : settle(context, { checkout, outcome }, dueAt);
   // In a row from another sandbox's snapshot, the outcome can be impossible.
-  return changeOutcome.ok ? changeOutcome.value.moves : [];
+  return changeOutcome.ok ? changeOutcome.value.changes : [];
 }
 
 /** Takes all steps of a payer from the checkout's current status to one outcome. Runs inside a write. */
@@ -167,12 +168,15 @@ function settle(
       now,
     );
   }
-  const started = apply(context, { checkout, command: { kind: "start" } }, now);
-  if (!started.ok) return started;
+  const startOutcome = apply(context, { checkout, command: { kind: "start" } }, now);
+  if (!startOutcome.ok) return startOutcome;
   const command = { kind: "finish", attempt: nextNumber(attempts), result: outcome } as const;
-  const finishOutcome = apply(context, { checkout: started.value.checkout, command }, now);
+  const finishOutcome = apply(context, { checkout: startOutcome.value.checkout, command }, now);
   if (!finishOutcome.ok) return finishOutcome;
-  return accept({ ...finishOutcome.value, moves: [...started.value.moves, ...finishOutcome.value.moves] });
+  return accept({
+    ...finishOutcome.value,
+    changes: [...startOutcome.value.changes, ...finishOutcome.value.changes],
+  });
 }
 
 /** Expires a checkout now, as if the payer had not returned: its remaining lifetime is removed. */
@@ -194,7 +198,9 @@ function finishLate(
   const outcome = expireNow(context, checkout, now);
   if (!outcome.ok) return outcome;
   const finishOutcome = apply(context, { checkout: outcome.value.checkout, command }, now);
-  return finishOutcome.ok ? accept({ ...finishOutcome.value, moves: outcome.value.moves }) : finishOutcome;
+  return finishOutcome.ok
+    ? accept({ ...finishOutcome.value, changes: outcome.value.changes })
+    : finishOutcome;
 }
 
 /** Applies a command to a checkout: the only way to change a status. */
@@ -214,15 +220,15 @@ function apply(
     const { id: requestId, storeId } = checkout;
     context.assumptions.note(UNSTATED_CHANGE_DECISIONS, { storeId, requestId, at: now });
   }
-  if (status === checkout.status) return accept({ checkout, moves: [], late: late !== null });
+  if (status === checkout.status) return accept({ checkout, changes: [], late: late !== null });
 
-  const movedCheckout = { ...checkout, status };
+  const changedCheckout = { ...checkout, status };
   const sequence = store.events.lastSequence(checkout.id) + 1;
-  const json = checkoutJson(movedCheckout, checkoutOrigin);
+  const json = checkoutJson(changedCheckout, checkoutOrigin);
   const event = createEvent(
     {
       id: world.uuid(checkout.storeId),
-      checkout: movedCheckout,
+      checkout: changedCheckout,
       previousStatus: checkout.status,
       sequence,
       checkoutJson: json,
@@ -232,6 +238,6 @@ function apply(
   store.checkouts.setStatus(checkout.id, status);
   emitEvent(context, event);
   const { id: checkoutId, orderId } = checkout;
-  const move = { at: now, checkoutId, orderId, from: checkout.status, to: status, eventId: event.id };
-  return accept({ checkout: movedCheckout, moves: [move], late: false });
+  const statusChange = { at: now, checkoutId, orderId, from: checkout.status, to: status, eventId: event.id };
+  return accept({ checkout: changedCheckout, changes: [statusChange], late: false });
 }

@@ -19,10 +19,10 @@ const ADDED_NOTE = "approved when it was added to the sandbox";
 export function addPrice(
   context: ServiceContext,
   storeId: string,
-  wantedPrice: Price,
+  requestedPrice: Price,
 ): Promise<Outcome<AddedPrice>> {
   return atStore(context, storeId, (store, at) => {
-    const decision = decidePrice(wantedPrice, store.prices.of(storeId));
+    const decision = decidePrice(requestedPrice, store.prices.of(storeId));
     if (!decision.ok) return decision;
     const { price, added } = decision.value;
     if (added) store.prices.put(storeId, price);

@@ -17,9 +17,9 @@ export type CheckoutView = {
   readonly returnOrigin: ReturnOrigin | null;
   /** The time in milliseconds, by the store's clock. */
   readonly now: number;
-  readonly clockStands: boolean;
+  readonly isClockFrozen: boolean;
   /** Whether the checkout will be settled automatically (decision 37). */
-  readonly settlesItself: boolean;
+  readonly isAutomatic: boolean;
 };
 
 /** Reads a checkout. Applies only a due settlement or expiry. Refuses with `session_not_found`. */
@@ -44,7 +44,7 @@ export async function viewCheckout(
     names,
     returnOrigin,
     now,
-    clockStands: clock.frozenAt !== null,
-    settlesItself: scheduledSettlement(context, checkout) !== undefined,
+    isClockFrozen: clock.frozenAt !== null,
+    isAutomatic: scheduledSettlement(context, checkout) !== undefined,
   });
 }

@@ -51,7 +51,7 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
   switch (change.kind) {
     case "store":
       if (action === "change") renameStore(context, { id: storeId, name });
-      else if (change.wanted !== undefined) return insertStore(store, context, givenStore(change.wanted));
+      else if (change.wanted !== undefined) return insertStore(store, context, newStoreValues(change.wanted));
       return undefined;
     case "merchant":
       changeMerchant(store, change);
@@ -86,8 +86,8 @@ function renameStore(
   keepName({ id, name });
 }
 
-function givenStore(wantedStore: RequestedStore) {
-  const { id, name, merchant, apiKeys = [], signingSecret, prices, capabilities = {} } = wantedStore;
+function newStoreValues(requestedStore: RequestedStore) {
+  const { id, name, merchant, apiKeys = [], signingSecret, prices, capabilities = {} } = requestedStore;
   return {
     id,
     name,
@@ -115,8 +115,15 @@ function changeCapability(
   const isActive = action === "add" || differences.some(({ to }) => to === true);
   if (action === "add") store.capabilities.insert(storeId, { kind, name: subject });
   else store.capabilities.set(storeId, { name: subject, active: isActive });
-  const act = isActive ? "enable_capability" : "disable_capability";
-  store.adminActions.insert({ storeId, actor: "administrator", action: act, subject, note: CONFIG_NOTE, at });
+  const adminAct = isActive ? "enable_capability" : "disable_capability";
+  store.adminActions.insert({
+    storeId,
+    actor: "administrator",
+    action: adminAct,
+    subject,
+    note: CONFIG_NOTE,
+    at,
+  });
 }
 
 /** Changes a price. The audit log gets each approval, also of changed terms, and each withdrawn approval. */
@@ -129,12 +136,12 @@ function changePrice(
   if (action === "remove" || wanted === undefined) return;
   const price = priceWithDefaults(wanted);
   store.prices.put(storeId, price);
-  const fields = differences.map(({ field }) => field).filter((field) => !FREE_PRICE_FIELDS.has(field));
+  const fields = differences.map(({ field }) => field).filter((field) => !FIELDS_WITHOUT_APPROVAL.has(field));
   const isDecided = price.approved ? action === "add" || fields.length > 0 : fields.includes("approved");
   if (isDecided) recordApproval(store, { storeId, price, note: CONFIG_NOTE, at });
 }
 
-const FREE_PRICE_FIELDS: ReadonlySet<string> = new Set(["description", "retired"]);
+const FIELDS_WITHOUT_APPROVAL: ReadonlySet<string> = new Set(["description", "retired"]);
 
 const CONFIG_NOTE = "by the configuration of the sandbox";
 

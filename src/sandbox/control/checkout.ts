@@ -23,14 +23,18 @@ export const checkoutHandlers = {
     if (!payment.ok) return payment;
     // Paying with this operation skips the steps of a payer on the pages.
     actingContext.assumptions.note(PAYER_DECISIONS, { storeId, requestId, at: storeTime(context, storeId) });
-    const { checkout, late, moves } = payment.value;
+    const { checkout, late, changes: moves } = payment.value;
     return accept({ ...checkout, late, moves });
   },
   listCheckouts: async (context, { storeId, body }) => {
     const { q, before } = body;
-    const refused =
+    const refusedOrders =
       q === undefined || before !== undefined ? [] : findRefusedOrders(context, storeId, q).orders;
-    return mapValue(await listCheckouts(context, storeId, body), (page) => ({ storeId, ...page, refused }));
+    return mapValue(await listCheckouts(context, storeId, body), (page) => ({
+      storeId,
+      ...page,
+      refused: refusedOrders,
+    }));
   },
   createTestOrder,
   inspectCheckout: async (context, { storeId, id }) => {

@@ -26,7 +26,7 @@ import { headerLines, splitTarget } from "../../web/http.ts";
 import { createRouter } from "../../web/router.ts";
 import { defaultStoreOf, knowsStore, permit, type Caller } from "../access/caller.ts";
 import { withoutSecrets } from "../access/redaction.ts";
-import { whileValid } from "../access/validity.ts";
+import { waitWhileValid } from "../access/validity.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
 import { refuseNoStore, refuseUnknownStore } from "../at-store.ts";
@@ -66,13 +66,13 @@ export const CONTROL_AREA: Area<ControlContext, Caller> = {
   refuse: (context, { requestId }, refusal) => {
     const answer = answerRefusal(requestId, refusal);
     // The router refuses only callers with a valid token, who may learn the version.
-    return ROUTING.has(refusal.code) ? withHeaders(answer, ownHeaders(context)) : answer;
+    return ROUTING_CODES.has(refusal.code) ? withHeaders(answer, ownHeaders(context)) : answer;
   },
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
 /** The codes of the router's own refusals; refusals of operations do not pass through `refuse`. */
-const ROUTING: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowed"]);
+const ROUTING_CODES: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowed"]);
 
 /** The route of an operation. A header with its name distinguishes a missing object from an unknown operation. */
 function routeOf(name: OperationName): ControlRoute {
@@ -100,16 +100,16 @@ async function answerAs(
   if (!permission.ok) return permission;
   const storeId = findStore(context, caller, params["store_id"] ?? "");
   if (!storeId.ok) return storeId;
-  const read = inputKind(name) === "body" ? parseStrictJson(request.body) : readQuery(query);
-  if (!read.ok) return read;
-  const givenInput = inputKind(name) === "nothing" && query === "" ? undefined : read.value;
+  const inputOutcome = inputKind(name) === "body" ? parseStrictJson(request.body) : readQuery(query);
+  if (!inputOutcome.ok) return inputOutcome;
+  const givenBody = inputKind(name) === "nothing" && query === "" ? undefined : inputOutcome.value;
   const { id = "" } = params;
   const [leaseId] = headerLines(request, LEASE_HEADER.toLowerCase());
-  const call = { storeId: storeId.value, id, requestId, leaseId, caller, body: givenInput };
+  const call = { storeId: storeId.value, id, requestId, leaseId, caller, body: givenBody };
   const work = run(context, name, call);
   // Only a GET waits for something; the answer of a write must not be replaced by a refusal.
   const isWait = CONTROL_OPERATIONS[name].method === "GET";
-  const answer = await (isWait ? whileValid(context, caller, work) : work);
+  const answer = await (isWait ? waitWhileValid(context, caller, work) : work);
   if (!answer.ok) return answer;
   const data = await encodeAnswer(context, name, answer.value);
   const { bare, lasting } = CONTROL_OPERATIONS[name];
@@ -171,7 +171,9 @@ function findStore({ store }: ControlContext, caller: Caller, storeId: string): 
 /** The fields of a query, each at most once. Refuses with `invalid_parameter`. */
 function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   const fields = [...new URLSearchParams(query)];
-  const field = fields.find(([name], at) => fields.findIndex(([otherName]) => otherName === name) !== at);
+  const field = fields.find(
+    ([name], index) => fields.findIndex(([otherName]) => otherName === name) !== index,
+  );
   if (field !== undefined) {
     const name = printableLiteral(field[0]);
     return refuseFact("query_twice", { parameter: name });

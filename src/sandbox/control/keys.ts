@@ -6,11 +6,11 @@ import { createKey, revokeKey } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
 export const keyHandlers = {
-  createKey: (context, { storeId, body: { scopes: wantedScopes = SCOPES } }) =>
+  createKey: (context, { storeId, body: { scopes: requestedScopes = SCOPES } }) =>
     atStore(context, storeId, () => {
-      const scopes = SCOPES.filter((scope) => wantedScopes.includes(scope));
-      const { id: keyId, ...madeKey } = createKey(context, { storeId, scopes });
-      return accept({ ...madeKey, keyId });
+      const scopes = SCOPES.filter((scope) => requestedScopes.includes(scope));
+      const { id: keyId, ...newKey } = createKey(context, { storeId, scopes });
+      return accept({ ...newKey, keyId });
     }),
   listKeys: async ({ store }, { storeId }) =>
     accept({ storeId, keys: store.credentials.of(storeId).map(renameKeyId) }),
@@ -19,10 +19,10 @@ export const keyHandlers = {
   createToken: ({ tokens }, { storeId, body }) => tokens.issue("token", { storeId, ...body }),
   listTokens: async ({ store }, { storeId }) => accept({ storeId, tokens: store.tokens.of(storeId) }),
   revokeToken: ({ tokens }, { storeId, id }) => tokens.revoke(storeId, id),
-  showAccess: async ({ store }, { caller: { role: namedRole, storeId, expiresAt } }) => {
+  showAccess: async ({ store }, { caller: { role: callerRole, storeId, expiresAt } }) => {
     const storeName = storeId === null ? null : (store.stores.names(storeId)?.store ?? null);
     // The administrator may run no operation of a viewer, so this caller is never the administrator.
-    const role = namedRole === "administrator" ? "owner" : namedRole;
+    const role = callerRole === "administrator" ? "owner" : callerRole;
     return accept({ role, storeId, storeName, expiresAt });
   },
 } satisfies HandlersOf<"keys">;

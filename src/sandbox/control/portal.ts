@@ -6,18 +6,18 @@ import { signInLink } from "../runtime/portal-access.ts";
 import type { HandlersOf } from "./handler.ts";
 
 export const portalHandlers = {
-  createSignIn: async (context, { body: { to: askedPage, storeId, ...rights } }) => {
+  createSignIn: async (context, { body: { to: requestedPage, storeId, ...rights } }) => {
     const { portal, tokens } = context;
     if (portal.isOff) return refuseFact("portal_is_off", {});
-    const to = askedPage && (removeKey(portal.path, askedPage) ?? askedPage);
-    const searchTarget = requireSearchTarget(context, to ?? "");
+    const nextAddress = requestedPage && (removeKey(portal.path, requestedPage) ?? requestedPage);
+    const searchTarget = requireSearchTarget(context, nextAddress ?? "");
     if (!searchTarget.ok) return searchTarget;
     if (storeId === undefined) {
       const { code, expiresAt } = portal.issueCode();
-      return accept({ signInUrl: signInLink(portal, code, to), expiresAt });
+      return accept({ signInUrl: signInLink(portal, code, nextAddress), expiresAt });
     }
     return mapValue(await tokens.issue("link", { storeId, ...rights }), ({ token, expiresAt }) => ({
-      signInUrl: signInLink(portal, token, to ?? `/portal/${storeId}/start`),
+      signInUrl: signInLink(portal, token, nextAddress ?? `/portal/${storeId}/start`),
       expiresAt,
     }));
   },

@@ -69,12 +69,12 @@ export const storesHandlers = {
   },
   restoreSnapshot: async (context, { body: { name, all, ...options } }) => {
     const storesBefore = context.store.stores.all().map(({ id }) => id);
-    const restored = await restoreNamedSnapshot(context, name, {
+    const restoration = await restoreNamedSnapshot(context, name, {
       scope: all === true ? "all" : "as_taken",
       ...options,
     });
-    if (restored.ok) await endLeasesOfGone(context, storesBefore);
-    return restored;
+    if (restoration.ok) await endLeasesOfDeleted(context, storesBefore);
+    return restoration;
   },
   removeSnapshot: async (context, { caller, body: { name } }) => {
     const check = requireOwnSnapshot(context, caller, name);
@@ -82,7 +82,7 @@ export const storesHandlers = {
   },
   deleteStore: async (context, { storeId }) => {
     const outcome = await deleteStore(context, storeId);
-    if (outcome.ok) await endLeasesOfGone(context, [storeId]);
+    if (outcome.ok) await endLeasesOfDeleted(context, [storeId]);
     return outcome;
   },
 } satisfies HandlersOf<"stores">;
@@ -99,12 +99,13 @@ function requireOwnSnapshot(context: OperationContext, caller: Caller, name: str
 }
 
 /** Ends the leases of deleted stores: this undoes the effects of their drills and notifies the drills' commands. */
-async function endLeasesOfGone(
+async function endLeasesOfDeleted(
   { store, leases }: Pick<OperationContext, "store" | "leases">,
   storeIds: readonly string[],
 ): Promise<void> {
-  const goneIds = storeIds.filter((storeId) => store.stores.names(storeId) === undefined);
-  for (const storeId of goneIds) for (const { id } of leases.of(storeId)) await leases.end({ storeId, id });
+  const deletedIds = storeIds.filter((storeId) => store.stores.names(storeId) === undefined);
+  for (const storeId of deletedIds)
+    for (const { id } of leases.of(storeId)) await leases.end({ storeId, id });
 }
 
 function entryOf({ id, store, merchant, merchantId, active, createdAt }: StoreDetails): StoreEntry {

@@ -66,7 +66,7 @@ export const webhookHandlers = {
     const [signingSecret = ""] = outcome.value.secrets.inForce;
     return accept({ ...currentEndpoint(context, outcome.value), signingSecret });
   },
-  showEndpoint: (context, { storeId, id, body }) => endpointOnceChanged(context, { storeId, id }, body),
+  showEndpoint: (context, { storeId, id, body }) => awaitEndpointChange(context, { storeId, id }, body),
   setEndpointState: async (context, { storeId, id, body: { action } }) => {
     const ref = { storeId, endpointId: id };
     const outcome =
@@ -111,7 +111,7 @@ export const webhookHandlers = {
         .of(storeId)
         .some((item) => item.kind === "listener" && item.url === url && item.state === "enabled");
     const requests = await awaitFound(context, { storeId, waitMs }, () =>
-      isListening() ? relay.held({ storeId, url }).filter(({ id }) => !handledIds.has(id)) : [],
+      isListening() ? relay.heldRequests({ storeId, url }).filter(({ id }) => !handledIds.has(id)) : [],
     );
     return accept({ requests: requests.map(({ id, headers, body }) => ({ id, headers, body })) });
   },
@@ -124,11 +124,11 @@ export const webhookHandlers = {
     const { before, since, limit = DEFAULT_PAGE } = body;
     const page = checkPage(body);
     if (!page.ok) return page;
-    const next = before === undefined ? undefined : findEvent(context.store, storeId, before);
-    if (next?.ok === false) return next;
+    const cursor = before === undefined ? undefined : findEvent(context.store, storeId, before);
+    if (cursor?.ok === false) return cursor;
     const isNewest = since === undefined;
     const query = { ...body, limit: isNewest ? limit + 1 : limit };
-    const foundEvents = await awaitEvents(context, storeId, query, next?.value.position);
+    const foundEvents = await awaitEvents(context, storeId, query, cursor?.value.position);
     const shownItems = foundEvents.slice(-limit);
     const nextBefore = isNewest && foundEvents.length > limit ? (shownItems[0]?.id ?? null) : null;
     return accept({ storeId, events: shownItems.map(eventEntry), nextBefore });
@@ -180,10 +180,10 @@ function storeTimeIfMoved({ store, world }: OperationContext, storeId: string): 
 }
 
 /** Maximum pause between two reads of an endpoint, in milliseconds: changes of endpoints send no notification. */
-const LOOK_MS = 1000;
+const CHECK_INTERVAL_MS = 1000;
 
 /** Resolves when an endpoint is disabled, paused, removed or not at `url`, or at the timeout; without `url`, at once. */
-function endpointOnceChanged(
+function awaitEndpointChange(
   context: OperationContext,
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },
   { url, waitMs }: RequestOf<"showEndpoint">,
@@ -195,8 +195,9 @@ function endpointOnceChanged(
     {
       read: () =>
         mapValue(findEndpoint(store, { storeId, endpointId }), (row) => currentEndpoint(context, row)),
-      isEnough: (now) => !now.ok || now.value.state !== "enabled" || now.value.url !== url,
-      next: (leftMs) => writeSignals.next(storeId, Math.min(leftMs, LOOK_MS)),
+      isEnough: (endpoint) =>
+        !endpoint.ok || endpoint.value.state !== "enabled" || endpoint.value.url !== url,
+      next: (leftMs) => writeSignals.next(storeId, Math.min(leftMs, CHECK_INTERVAL_MS)),
       isOver: writeSignals.isOver,
     },
   );

@@ -54,7 +54,7 @@ const MAX_STORY_ITEMS = 1000;
 
 type ExplainQuery = { readonly context: ExplainContext; readonly storeId: string; readonly id: string };
 
-type Named = { readonly id: string; readonly as?: ExplainableKind | undefined };
+type Subject = { readonly id: string; readonly as?: ExplainableKind | undefined };
 
 /** The explanation of each kind of object, in the order of a search; undefined if the store has no such object. */
 const KINDS = {
@@ -67,19 +67,19 @@ const KINDS = {
 
 /** The possible meanings of a typed name, in the order of the search. */
 function lookups(
-  { id: typed, as }: Named,
-  place: Pick<ExplainQuery, "context" | "storeId">,
+  { id: typedId, as }: Subject,
+  scope: Pick<ExplainQuery, "context" | "storeId">,
 ): readonly (readonly [ExplainableKind, ExplainQuery])[] {
-  const id = isUuid(typed) ? typed.toLowerCase() : typed;
+  const id = isUuid(typedId) ? typedId.toLowerCase() : typedId;
   const kinds = as === undefined ? (Object.keys(KINDS) as readonly ExplainableKind[]) : [as];
-  return kinds.map((kind) => [kind, { ...place, id: kind === "order" ? typed : id }]);
+  return kinds.map((kind) => [kind, { ...scope, id: kind === "order" ? typedId : id }]);
 }
 
 /** Explains an object by its id, or an order by its order_id. Applies only due changes. Refuses with `not_found`. */
 export async function explain(
   context: ExplainContext,
   storeId: string,
-  subject: Named,
+  subject: Subject,
 ): Promise<Outcome<Explanation>> {
   for (const [kind, query] of lookups(subject, { context, storeId })) {
     const explanation = await KINDS[kind](query);
@@ -94,7 +94,7 @@ export async function explain(
 }
 
 /** The id of the checkout whose story has an object, by the kind of the object; undefined if there is none. */
-const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (looking: ExplainQuery) => string | undefined>> = {
+const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (query: ExplainQuery) => string | undefined>> = {
   request: checkoutOfRequest,
   checkout: ({ context, storeId, id }) => context.store.checkouts.find(storeId, id)?.id,
   event: ({ context, storeId, id }) => checkoutOfEvent(context, storeId, id),
@@ -108,7 +108,7 @@ const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (looking: ExplainQuery)
  * The id of the checkout whose story has an object, named as in `explain`; of an order, its newest checkout. Refuses
  * with `not_found`.
  */
-export function checkoutOfStory(context: ExplainContext, storeId: string, subject: Named): Outcome<string> {
+export function checkoutOfStory(context: ExplainContext, storeId: string, subject: Subject): Outcome<string> {
   for (const [kind, query] of lookups(subject, { context, storeId })) {
     const checkoutId = IDS_OF_CHECKOUTS[kind](query);
     if (checkoutId !== undefined) return accept(checkoutId);
@@ -123,12 +123,14 @@ export function checkoutOfStory(context: ExplainContext, storeId: string, subjec
 function checkoutOfRequest({ context, storeId, id }: ExplainQuery): string | undefined {
   const request = context.requests.find(storeId, id);
   if (request === undefined) return undefined;
-  const conflictingId = conflictingCheckout(context.store, storeId, request);
+  const conflict = conflictingCheckout(context.store, storeId, request);
   const { orderId } = request;
-  if (orderId === null) return conflictingId?.id;
+  if (orderId === null) return conflict?.id;
   const siblings = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
-  const order = siblings.find((item) => keysOf(context, item.id).some(({ requestId }) => requestId === id));
-  return (order ?? conflictingId ?? siblings[0])?.id;
+  const createdCheckout = siblings.find((item) =>
+    keysOf(context, item.id).some(({ requestId }) => requestId === id),
+  );
+  return (createdCheckout ?? conflict ?? siblings[0])?.id;
 }
 
 function checkoutOfEvent({ store }: ExplainContext, storeId: string, eventId: string): string | undefined {
@@ -139,15 +141,15 @@ function checkoutOfEvent({ store }: ExplainContext, storeId: string, eventId: st
 function explainRequestById({ context, storeId, id }: ExplainQuery): Explanation | undefined {
   const loggedRequest = readLoggedRequest(context, storeId, id);
   if (!loggedRequest.ok) return undefined;
-  const { request, existing, replays } = loggedRequest.value;
-  return explainRequest(request, existing, replays);
+  const { request, conflict, replays } = loggedRequest.value;
+  return explainRequest(request, conflict, replays);
 }
 
 type ReadRequest = {
   readonly request: StoryRequest;
   /** The newest replays of the stored answer. */
   readonly replays: readonly StoryRequest[];
-  readonly existing: ConflictingCheckout | undefined;
+  readonly conflict: ConflictingCheckout | undefined;
 };
 
 /** Reads a logged request and the state that belongs to it. Refuses with `not_found`. */
@@ -164,7 +166,7 @@ export function readLoggedRequest(
   return accept({
     request: readStoryRequest(request, conflict, keys),
     replays: replays.slice(-MAX_STORY_ITEMS).map((replay) => readStoryRequest(replay, conflict, keys)),
-    existing: conflict,
+    conflict,
   });
 }
 
@@ -182,14 +184,14 @@ function readStoryRequest(
   checkout: ExistingCheckout | undefined,
   keys: readonly StoredAnswer[],
 ): StoryRequest {
-  const keptKey =
+  const storedAnswer =
     request.code === null ? keys.find(({ requestId }) => requestId === request.requestId) : undefined;
   return {
     ...request,
-    key: keptKey?.key ?? keyOfRefusal(request),
+    key: storedAnswer?.key ?? keyOfRefusal(request),
     differences: request.code === null ? [] : differencesOf(request, checkout),
-    answer: keptKey?.body ?? null,
-    fingerprint: keptKey?.fingerprint ?? null,
+    answer: storedAnswer?.body ?? null,
+    fingerprint: storedAnswer?.fingerprint ?? null,
   };
 }
 
@@ -220,8 +222,8 @@ function conflictingCheckout(
     code === "idempotency_key_reused" && refused !== null
       ? findHeader(refused.headers, "idempotency-key")
       : undefined;
-  const boundCheckout = key === undefined ? undefined : store.idempotencyKeys.checkoutOf(storeId, key);
-  if (boundCheckout !== undefined) return store.checkouts.find(storeId, boundCheckout);
+  const boundCheckoutId = key === undefined ? undefined : store.idempotencyKeys.checkoutOf(storeId, key);
+  if (boundCheckoutId !== undefined) return store.checkouts.find(storeId, boundCheckoutId);
   if (orderId === null) return undefined;
   if (code === "order_conflict") return store.checkouts.live(storeId, orderId);
   return code === null ? store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0] : undefined;
@@ -242,25 +244,25 @@ export function readStory(
   facts: CheckoutFacts,
 ): StoryWithRequests & {
   /** The number of checkouts of the order, at most `MAX_STORY_ITEMS`. */
-  readonly ofOrder: number;
+  readonly checkoutCount: number;
 } {
   const { store } = context;
   const { checkout } = facts;
   const { id, storeId, orderId } = checkout;
   const allRequests = requestsOf(context, storeId, { orderId, keys: keysOf(context, id) });
   const siblings = store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
-  const at = siblings.findIndex((item) => item.id === id);
-  const from = at === siblings.length - 1 ? 0 : checkout.createdAt;
-  const next = siblings[at - 1]?.createdAt;
+  const index = siblings.findIndex((item) => item.id === id);
+  const start = index === siblings.length - 1 ? 0 : checkout.createdAt;
+  const nextStart = siblings[index - 1]?.createdAt;
   // A request that created a checkout began before the checkout was created, and ended after that.
   const requests = allRequests.filter(({ path, storeAt, durationMs }) => {
     const endedAt = storeAt + Math.ceil(durationMs);
-    return (endedAt >= from && (next === undefined || endedAt < next)) || path.endsWith(id);
+    return (endedAt >= start && (nextStart === undefined || endedAt < nextStart)) || path.endsWith(id);
   });
-  return { ...withStory(context, facts), requests, now: facts.now, ofOrder: siblings.length };
+  return { ...readCheckout(context, facts), requests, now: facts.now, checkoutCount: siblings.length };
 }
 
-function withStory(
+function readCheckout(
   context: ExplainContext,
   { checkout, attempts, lateResults }: CheckoutFacts,
 ): ReadCheckout {
@@ -271,11 +273,11 @@ function withStory(
     .map((delivery) => readDelivery(context, delivery));
   const [views, events] = [store.pageViews.of(id), store.events.of(id)];
   const settlement = scheduledSettlement(context, checkout);
-  const items = [
+  const dueItems = [
     ...(isFinal(status) ? [] : [{ at: expiresAt, what: "expiry" } as const]),
     ...(settlement === undefined ? [] : [{ at: settlement.dueAt, what: "settlement" } as const]),
   ];
-  return { checkout, story: { attempts, lateResults, views, events, deliveries, due: items } };
+  return { checkout, story: { attempts, lateResults, views, events, deliveries, due: dueItems } };
 }
 
 async function explainOrderById(query: ExplainQuery): Promise<Explanation | undefined> {
@@ -287,7 +289,7 @@ async function explainOrderById(query: ExplainQuery): Promise<Explanation | unde
   const views = await Promise.all(
     checkouts.toReversed().map(({ id }) => viewCheckout(context, { storeId, checkoutId: id })),
   );
-  const stories = views.flatMap((view) => (view.ok ? [withStory(context, view.value)] : []));
+  const stories = views.flatMap((view) => (view.ok ? [readCheckout(context, view.value)] : []));
   return explainOrder(orderId, stories, { requests, now: storeTime(context, storeId) });
 }
 
@@ -297,8 +299,10 @@ function requestsOf(
   storeId: string,
   { orderId, keys }: { readonly orderId: string; readonly keys: readonly StoredAnswer[] },
 ): readonly StoryRequest[] {
-  const any = { statuses: null, method: null, path: null, after: null, from: null, ofMerchant: false };
-  const requests = context.requests.list(storeId, { ...any, orderId, limit: MAX_STORY_ITEMS }).toReversed();
+  const noFilter = { statuses: null, method: null, path: null, after: null, from: null, ofMerchant: false };
+  const requests = context.requests
+    .list(storeId, { ...noFilter, orderId, limit: MAX_STORY_ITEMS })
+    .toReversed();
   return requests.map((request) => {
     // Only refused requests are compared with a checkout.
     const conflict = request.code === null ? undefined : conflictOf(context, storeId, request);

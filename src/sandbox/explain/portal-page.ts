@@ -99,10 +99,10 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
 
 /** The page of a refused request with this idempotency key, if it is among the newest requests. */
 function pathOfRefused({ requests }: FindContext, storeId: string, key: string): string | undefined {
-  const foundRequests = requests
+  const refusedRequest = requests
     .search(storeId, { limit: MAX_SEARCHED })
     .found.find(({ refused }) => refused !== null && findHeader(refused.headers, "idempotency-key") === key);
-  return foundRequests && `/requests/${foundRequests.requestId}`;
+  return refusedRequest && `/requests/${refusedRequest.requestId}`;
 }
 
 function pathOfName({ store }: FindContext, storeId: string, text: string): string | undefined {

@@ -16,9 +16,9 @@ export type SearchHits = {
   /** The number of checkouts searched, and the creation time of the oldest; null if an index was used. */
   readonly searched: number | null;
   readonly searchedBackTo: number | null;
-  readonly refused: readonly RefusedOrder[];
+  readonly refusedOrders: readonly RefusedOrder[];
   /** Whether all refused requests were searched. */
-  readonly isRefusedWhole: boolean;
+  readonly searchedAllRefused: boolean;
   readonly endpoints: readonly Endpoint[];
   readonly eventTypes: readonly string[];
 };
@@ -37,12 +37,12 @@ export async function searchStore(
   const { store } = context;
   const checkoutList = await listCheckouts(context, storeId, { q: text, limit: MAX_CHECKOUTS });
   const list = checkoutList.ok ? checkoutList.value : NO_LIST;
-  const { orders: refusedOrders, isWhole: isRefusedWhole } = findRefusedOrders(context, storeId, text);
+  const { orders: refusedOrders, isWhole: searchedAllRefused } = findRefusedOrders(context, storeId, text);
   const lowerText = text.toLowerCase();
   return {
     ...list,
-    refused: refusedOrders,
-    isRefusedWhole,
+    refusedOrders,
+    searchedAllRefused,
     endpoints: store.endpoints
       .of(storeId)
       .filter(({ id, url }) => [url, id].some((field) => field.includes(lowerText))),
@@ -61,8 +61,8 @@ export function findRefusedOrders(
   const result = requests.refusedOf(storeId, text);
   const groups = Map.groupBy(result.requests, ({ orderId }) => orderId ?? "");
   const orders = [...groups].flatMap(([orderId, [newestRequest, ...otherRequests]]) => {
-    const isMade = store.checkouts.ofOrder({ storeId, orderId, limit: 1 }).length > 0;
-    if (newestRequest === undefined || isMade) return [];
+    const hasCheckout = store.checkouts.ofOrder({ storeId, orderId, limit: 1 }).length > 0;
+    if (newestRequest === undefined || hasCheckout) return [];
     const { requestId, status, code, storeAt: at } = newestRequest;
     return [{ orderId, requestId, status, code, at, count: 1 + otherRequests.length }];
   });

@@ -40,17 +40,17 @@ type FaultableCall = {
 /** Answers a request, and applies a fault of its store. A store without faults costs one check (decision 94). */
 export function answerWithFaults(
   context: ApiFaultContext,
-  faultable: FaultableCall,
+  faultableCall: FaultableCall,
 ): Promise<Outcome<Answer>> {
-  const faults = context.store.faults.of(faultable.caller.storeId);
-  return faults.some(isApiFault) ? applyFault(context, faultable) : faultable.work();
+  const faults = context.store.faults.of(faultableCall.caller.storeId);
+  return faults.some(isApiFault) ? applyFault(context, faultableCall) : faultableCall.work();
 }
 
-async function applyFault(context: ApiFaultContext, faultable: FaultableCall): Promise<Outcome<Answer>> {
-  const { call, caller, work, refuse } = faultable;
+async function applyFault(context: ApiFaultContext, faultableCall: FaultableCall): Promise<Outcome<Answer>> {
+  const { call, caller, work, refuse } = faultableCall;
   const { store, world } = context;
   const now = storeNow(caller.clock, world.now());
-  const orderId = orderIdOf(context, faultable);
+  const orderId = orderIdOf(context, faultableCall);
   // HEAD is GET without the body.
   const method = call.request.method === "HEAD" ? "GET" : call.request.method;
   const matches = (fault: Fault): fault is ApiFault =>
@@ -61,7 +61,7 @@ async function applyFault(context: ApiFaultContext, faultable: FaultableCall): P
   const fault = await store.write(() => takeFault(context, caller.storeId, { now, matches }));
   if (fault === undefined) return work();
   const { action } = fault;
-  if (isInstead(action)) {
+  if (isSubstituteAction(action)) {
     const substitute = SUBSTITUTE_ANSWERS[action](fault, call.requestId);
     const { storeId, clock } = caller;
     const logFields = { refusal: undefined, ...substitute.logged, storeId, clock, orderId, decisions: [] };
@@ -82,13 +82,13 @@ const SUBSTITUTE_ANSWERS = {
   },
   storage_full: (_fault, requestId) =>
     answerRefusal(requestId, storageRefusal(new StorageUnavailable(storageFailure("disk_full")))),
-  reset: (_fault, requestId) => ({ ...createUnanswered(requestId), reset: true }),
-  lose_request: (_fault, requestId) => createUnanswered(requestId),
+  reset: (_fault, requestId) => ({ ...createUnsentAnswer(requestId), reset: true }),
+  lose_request: (_fault, requestId) => createUnsentAnswer(requestId),
 } as const satisfies Readonly<Partial<Record<ApiAction, (fault: ApiFault, requestId: string) => Answer>>>;
 
 type SubstituteAction = keyof typeof SUBSTITUTE_ANSWERS;
 
-function isInstead(action: ApiAction): action is SubstituteAction {
+function isSubstituteAction(action: ApiAction): action is SubstituteAction {
   return action in SUBSTITUTE_ANSWERS;
 }
 
@@ -105,10 +105,10 @@ const ANSWER_EFFECTS: Readonly<
   }),
   lose_answer: (answer) => ({ ...answer, dropped: true }),
   empty: (answer) => ({ ...answer, body: "" }),
-  truncate: (answer) => createStreamed(answer, firstHalf),
+  truncate: (answer) => streamAnswer(answer, yieldFirstHalf),
   slow_body: (answer, { latencyMs }, { pause }) =>
-    createStreamed(answer, (bytes) =>
-      slowly(bytes, () => pause((latencyMs ?? FAULT_PARAMETERS.latencyMs.default) / PIECES)),
+    streamAnswer(answer, (bytes) =>
+      yieldSlowly(bytes, () => pause((latencyMs ?? FAULT_PARAMETERS.latencyMs.default) / PIECE_COUNT)),
     ),
 };
 
@@ -150,12 +150,12 @@ function statusAnswer(fault: ApiFault, requestId: string): Answer {
 }
 
 /** An answer that is not sent; the log shows the status 0. */
-function createUnanswered(requestId: string): Answer {
+function createUnsentAnswer(requestId: string): Answer {
   return { status: 0, headers: { "X-Request-Id": requestId }, body: "", dropped: true };
 }
 
 /** An answer whose body is sent in parts, with the length of the complete body. */
-function createStreamed(answer: Answer, partsOf: (whole: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
+function streamAnswer(answer: Answer, partsOf: (body: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
   const { body } = answer;
   if (!isWholeBody(body)) return answer;
   const wholeBody = Buffer.from(body);
@@ -163,20 +163,20 @@ function createStreamed(answer: Answer, partsOf: (whole: Uint8Array) => AsyncIte
   return { ...answer, headers, body: partsOf(wholeBody) };
 }
 
-async function* firstHalf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+async function* yieldFirstHalf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes.subarray(0, Math.floor(bytes.length / 2));
   // The server closes the connection when a body fails.
   throw new Error("a fault truncates this body");
 }
 
 /** Number of pieces of a slow body. */
-const PIECES = 16;
+const PIECE_COUNT = 16;
 
-async function* slowly(bytes: Uint8Array, pause: () => Promise<void>): AsyncIterable<Uint8Array> {
-  const size = Math.ceil(bytes.length / PIECES);
-  for (let at = 0; at < bytes.length; at += size) {
+async function* yieldSlowly(bytes: Uint8Array, pause: () => Promise<void>): AsyncIterable<Uint8Array> {
+  const size = Math.ceil(bytes.length / PIECE_COUNT);
+  for (let offset = 0; offset < bytes.length; offset += size) {
     await pause();
-    yield bytes.subarray(at, at + size);
+    yield bytes.subarray(offset, offset + size);
   }
 }
 

@@ -38,8 +38,8 @@ export function addFaults(
     const seed = Buffer.from(context.world.randomBytes(SEED_BYTES)).toString("hex");
     const newFaults: Fault[] = [];
     for (const faultTerms of terms.value) {
-      const missing = missingOf(context, storeId, faultTerms);
-      if (missing !== undefined) return missing;
+      const missingRefusal = refuseMissing(context, storeId, faultTerms);
+      if (missingRefusal !== undefined) return missingRefusal;
       if (faultTerms.until !== null && faultTerms.until <= now)
         return inField("until", refuseFact("until_past", { now: toIso(now) }));
       const counts = { matched: 0, applied: 0, createdAt: now };
@@ -81,7 +81,7 @@ export function clearFaults(context: FaultsContext, storeId: string): Promise<Ou
   });
 }
 
-function missingOf(
+function refuseMissing(
   { store }: FaultsContext,
   storeId: string,
   { match: { eventId, endpointId } }: FaultTerms,

@@ -3,13 +3,13 @@ import type { ServiceContext } from "../context.ts";
 import { removeEndedFaults } from "./active.ts";
 
 /** Takes the first matching fault that applies. Each fault counts all of its matches. Runs inside a write. */
-export function takeFault<Wanted extends Fault>(
+export function takeFault<WantedFault extends Fault>(
   context: Pick<ServiceContext, "store">,
   storeId: string,
-  { now, matches }: { readonly now: number; readonly matches: (fault: Fault) => fault is Wanted },
-): Wanted | undefined {
+  { now, matches }: { readonly now: number; readonly matches: (fault: Fault) => fault is WantedFault },
+): WantedFault | undefined {
   const { faults } = context.store;
-  let takenFault: Wanted | undefined;
+  let takenFault: WantedFault | undefined;
   for (const candidate of removeEndedFaults(context, storeId, now).filter(matches)) {
     const { fault, applies } = countMatch(candidate);
     const isTaken = applies && takenFault === undefined;

@@ -10,7 +10,7 @@ import { PAYMENT_ROUTES, type PagesContext } from "./payment/routes.ts";
 import { assetRoute, HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "./shared/assets.ts";
 import { refusalPage } from "./shared/error-page.ts";
 
-const WITHIN_CHECKOUT = new RegExp(`^/pay/(${UUID_SOURCE})(?:/|$)`);
+const CHECKOUT_ADDRESS = new RegExp(`^/pay/(${UUID_SOURCE})(?:/|$)`);
 
 const ROUTES: readonly AreaRoute<PagesContext>[] = [
   ...PAYMENT_ROUTES,
@@ -28,19 +28,19 @@ export const PAGES_AREA: Area<PagesContext> = {
   admit: () => accept(undefined),
   storeOf: ({ store }, request) => checkoutAt(store, splitTarget(request.target).path)?.storeId,
   refuse: (context, { request, requestId }, refusal) => {
-    const leadsBack = checkoutAbove(context, splitTarget(request.target).path);
-    return refusalPage({ request, requestId }, refusal, leadsBack);
+    const returnPath = returnPathOf(context, splitTarget(request.target).path);
+    return refusalPage({ request, requestId }, refusal, returnPath);
   },
   fail: (request, requestId, refusal) => refusalPage({ request, requestId }, refusal),
 };
 
 /** The page of the checkout to which a path belongs; undefined if there is no such checkout. */
-function checkoutAbove({ store }: PagesContext, path: string): string | undefined {
+function returnPathOf({ store }: PagesContext, path: string): string | undefined {
   const checkout = checkoutAt(store, path);
   return checkout && checkoutPath(checkout);
 }
 
 function checkoutAt({ checkouts }: Pick<Store, "checkouts">, path: string): Checkout | undefined {
-  const [, id = ""] = WITHIN_CHECKOUT.exec(path.toLowerCase()) ?? [];
+  const [, id = ""] = CHECKOUT_ADDRESS.exec(path.toLowerCase()) ?? [];
   return checkouts.findAny(id);
 }

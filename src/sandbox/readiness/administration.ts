@@ -23,13 +23,13 @@ export function applyAction(context: ServiceContext, input: ActionInput): Promis
   return atStore(context, storeId, (store, at) => {
     const details = store.stores.details(storeId);
     if (details === undefined) return refuseUnknownStore(storeId);
-    const production = {
+    const facts = {
       active: details.active,
       capabilities: store.capabilities.of(storeId),
       prices: store.prices.of(storeId),
       production: productionOf(store.adminActions.of(storeId)),
     };
-    const decision = decideAction(production, input);
+    const decision = decideAction(facts, input);
     if (!decision.ok) return decision;
     apply(store, input);
     return accept(store.adminActions.insert({ ...input, at }));

@@ -24,12 +24,12 @@ export function createAssumptionLog(
   let queue: readonly AssumptionUse[] = [];
   const workers = createWorkers({ work: writeDown, onFailure: report });
 
-  const knownOf = (storeId: string): Set<number> => {
-    const usesOfStore = knownUses.get(storeId);
-    if (usesOfStore !== undefined) return usesOfStore;
-    const read = new Set(store.assumptionUses.of(storeId).map(({ decision }) => decision));
-    knownUses.set(storeId, read);
-    return read;
+  const decisionsOf = (storeId: string): Set<number> => {
+    const knownDecisions = knownUses.get(storeId);
+    if (knownDecisions !== undefined) return knownDecisions;
+    const storedDecisions = new Set(store.assumptionUses.of(storeId).map(({ decision }) => decision));
+    knownUses.set(storeId, storedDecisions);
+    return storedDecisions;
   };
 
   async function writeDown(): Promise<void> {
@@ -49,7 +49,7 @@ export function createAssumptionLog(
     /** Records decisions: a look-up in memory, and a write for the first use of a decision in a store. */
     note: (reliedDecisions: DecisionNumbers, { storeId, requestId, at }: Reliance): void => {
       for (const decision of reliedDecisions) {
-        const decisions = knownOf(storeId);
+        const decisions = decisionsOf(storeId);
         if (decisions.has(decision)) continue;
         decisions.add(decision);
         queue = [...queue, { storeId, decision, firstRequestId: requestId, firstAt: at }];

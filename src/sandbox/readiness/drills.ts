@@ -45,7 +45,7 @@ export function recordDrill(
 
 /** Checks the subject of a duplicates drill. Refuses with `state_conflict` if other endpoints are enabled. */
 function checkSubject(context: DrillsContext, storeId: string, subject: string): Outcome<void> {
-  const holdCheck = refuseHeld(context, storeId);
+  const holdCheck = refuseHold(context, storeId);
   if (!holdCheck.ok) return holdCheck;
   const endpoints = context.store.endpoints
     .of(storeId)
@@ -59,7 +59,7 @@ function endpointToDrill(
   storeId: string,
   endpointId: string,
 ): Outcome<Endpoint> {
-  const holdCheck = refuseHeld(context, storeId);
+  const holdCheck = refuseHold(context, storeId);
   if (!holdCheck.ok) return holdCheck;
   const endpoint = context.store.endpoints.of(storeId).find(({ id }) => id === endpointId);
   if (endpoint === undefined) return refuseFact("no_endpoint", { endpoint: endpointId });
@@ -72,7 +72,7 @@ function endpointToDrill(
   return refuseFact("endpoint_of_listener", { endpoint: endpointId });
 }
 
-function refuseHeld({ heldBack }: Pick<DrillsContext, "heldBack">, storeId: string): Outcome<void> {
+function refuseHold({ heldBack }: Pick<DrillsContext, "heldBack">, storeId: string): Outcome<void> {
   const hold = heldBack(storeId);
   return hold === undefined ? accept(undefined) : refuseFact("nothing_delivered", { hold });
 }
@@ -80,7 +80,7 @@ function refuseHeld({ heldBack }: Pick<DrillsContext, "heldBack">, storeId: stri
 type Post = Parameters<typeof postToReceiver>[1];
 
 /** Sends a request, once more over a new connection if the receiver has closed the kept connection. */
-async function postAgain(context: DrillsContext, post: Post): Promise<PostResult> {
+async function postWithRetry(context: DrillsContext, post: Post): Promise<PostResult> {
   const answer = await postToReceiver(context, post);
   const { result } = answer;
   const isStale =
@@ -101,9 +101,9 @@ export async function postToEndpoint(
     const endpoint = endpointToDrill(context, storeId, endpointId);
     if (!endpoint.ok) return endpoint;
     const { url, ca } = endpoint.value;
-    const values = Map.groupBy(headers, ({ name }) => name);
-    const lines = [...values].flatMap(([name, sameNamed]) =>
-      sameNamed.length > 1 ? [[name, sameNamed.map(({ value }) => value)]] : [],
+    const headersByName = Map.groupBy(headers, ({ name }) => name);
+    const lines = [...headersByName].flatMap(([name, sameNameHeaders]) =>
+      sameNameHeaders.length > 1 ? [[name, sameNameHeaders.map(({ value }) => value)]] : [],
     );
     const post = {
       storeId,
@@ -116,7 +116,7 @@ export async function postToEndpoint(
       headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
       lines: Object.fromEntries(lines),
     };
-    requestsToSend.push(() => postAgain(context, post).then((answer) => postedAnswer(url, answer)));
+    requestsToSend.push(() => postWithRetry(context, post).then((answer) => postedAnswer(url, answer)));
   }
   return accept({ answers: await Promise.all(requestsToSend.map((send) => send())) });
 }

@@ -19,15 +19,15 @@ function readReadiness(context: ReadinessContext, storeId: string): Outcome<Read
   const details = store.stores.details(storeId);
   if (details === undefined) return refuseUnknownStore(storeId);
   const now = storeTime(context, storeId);
-  const acts = store.adminActions.of(storeId);
-  const lastSwitch = acts.findLast(({ action }) => action === "activate" || action === "deactivate");
+  const actions = store.adminActions.of(storeId);
+  const lastSwitch = actions.findLast(({ action }) => action === "activate" || action === "deactivate");
   return accept({
     storeId,
     now,
     active: details.active,
     activeSince: lastSwitch?.at ?? details.createdAt,
     capabilities: store.capabilities.of(storeId),
-    production: productionOf(acts),
+    production: productionOf(actions),
     returnOrigins: store.returnOrigins.of(storeId),
     endpoints: store.endpoints.of(storeId).map((endpoint) => endpointFact(context, endpoint, now)),
     idempotency: {

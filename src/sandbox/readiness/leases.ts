@@ -17,7 +17,7 @@ type Undo = () => Promise<void>;
 type OpenLease = {
   readonly lease: Lease;
   readonly undo: Undo;
-  readonly retrieved: string[];
+  readonly retrievedIds: string[];
   /** Called at the end of the lease, to wake the response that waits for the next beat. */
   announce: () => void;
 };
@@ -28,24 +28,24 @@ export type Leases = ReturnType<typeof createLeases>;
  * Keeps leases in memory, as long as their connections: no effect of a drill outlives its command (decision 66). A
  * failure of `undo` is reported, and the lease ends anyway. `changed` is called when the leases of a store have changed.
  */
-export function createLeases(world: Pick<World, "after">, ports: Reported) {
-  const { changed } = ports;
+export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallbacks) {
+  const { changed } = callbacks;
   const leases = new Map<string, OpenLease>();
-  const finish = (id: string): Promise<void> => finishLease(leases, id, ports);
+  const finish = (id: string): Promise<void> => finishLease(leases, id, callbacks);
   /** Refuses with `not_found` if a lease has ended, or belongs to another store or drill. */
   const check = ({ storeId, id }: LeaseRef, drill?: LeaseKind): Outcome<void> => {
     const lease = leases.get(id)?.lease;
-    const isIt = lease?.storeId === storeId && (drill === undefined || drill === lease.drill);
-    return isIt ? accept(undefined) : refuseFact("lease_ended", { lease: id });
+    const isValid = lease?.storeId === storeId && (drill === undefined || drill === lease.drill);
+    return isValid ? accept(undefined) : refuseFact("lease_ended", { lease: id });
   };
   /** The leases of a store, oldest first. */
-  const of = (storeId: string): readonly Lease[] =>
+  const leasesOf = (storeId: string): readonly Lease[] =>
     [...leases.values()].map(({ lease }) => lease).filter((lease) => lease.storeId === storeId);
 
   return {
     /** Opens a lease for at most `timeoutMs`. */
     open: (lease: Lease, { timeoutMs, undo }: { readonly timeoutMs: number; readonly undo: Undo }): void => {
-      leases.set(lease.id, { lease, undo, retrieved: [], announce: () => undefined });
+      leases.set(lease.id, { lease, undo, retrievedIds: [], announce: () => undefined });
       changed(lease.storeId);
       // For a command that is connected but hangs, such as a command that was stopped in its shell.
       world.after(timeoutMs, () => void finish(lease.id));
@@ -63,21 +63,21 @@ export function createLeases(world: Pick<World, "after">, ports: Reported) {
         finish: () => finish(id),
       }),
     check,
-    of,
+    of: leasesOf,
     /** The name of the drill that holds the webhooks of a store; undefined if none does. */
     webhooksHeldBy: (storeId: string): string | undefined =>
-      of(storeId).some(({ drill }) => drill === "duplicates") ? DRILL_NAMES.duplicates : undefined,
+      leasesOf(storeId).some(({ drill }) => drill === "duplicates") ? DRILL_NAMES.duplicates : undefined,
     /** Records a retrieve of a paid checkout from v1 under the leases of its store, except by this program's commands. */
     noteRetrieve: (
       request: Pick<HttpRequest, "rawHeaders">,
       { id, storeId, status }: Pick<Checkout, "id" | "storeId" | "status">,
     ): void => {
       if (leases.size === 0 || status !== "succeeded" || isOwnCommand(request)) return;
-      for (const { lease, retrieved } of leases.values())
-        if (lease.storeId === storeId && retrieved.length < MAX_RETRIEVED) retrieved.push(id);
+      for (const { lease, retrievedIds } of leases.values())
+        if (lease.storeId === storeId && retrievedIds.length < MAX_RETRIEVED) retrievedIds.push(id);
     },
     /** The paid checkouts that were retrieved since a lease began, one entry for each retrieve. */
-    retrievesOf: ({ id }: LeaseRef): readonly string[] => [...(leases.get(id)?.retrieved ?? [])],
+    retrievesOf: ({ id }: LeaseRef): readonly string[] => [...(leases.get(id)?.retrievedIds ?? [])],
     /** Ends a lease, and returns after its effects are undone. Refuses as `check` does. */
     end: async (ref: LeaseRef): Promise<Outcome<void>> => {
       const leaseCheck = check(ref);
@@ -91,7 +91,7 @@ export function createLeases(world: Pick<World, "after">, ports: Reported) {
   };
 }
 
-type Reported = {
+type LeaseCallbacks = {
   readonly report: (error: unknown) => void;
   readonly changed: (storeId: string) => void;
 };
@@ -99,7 +99,7 @@ type Reported = {
 async function finishLease(
   leases: Map<string, OpenLease>,
   id: string,
-  { report, changed }: Reported,
+  { report, changed }: LeaseCallbacks,
 ): Promise<void> {
   const lease = leases.get(id);
   if (lease === undefined) return;

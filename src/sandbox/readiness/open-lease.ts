@@ -20,9 +20,11 @@ export type LeaseContext = UndoContext &
   };
 
 /** The key for the holder of a lease, and the work at its end, before the effects on disk are undone. */
-type Begun = { readonly apiKey?: string; readonly end?: () => void | Promise<void> };
+type LeaseStart = { readonly apiKey?: string; readonly end?: () => void | Promise<void> };
 
-const BEGIN: Readonly<Record<LeaseKind, (context: LeaseContext, lease: LeaseRef) => Outcome<Begun>>> = {
+const LEASE_STARTS: Readonly<
+  Record<LeaseKind, (context: LeaseContext, lease: LeaseRef) => Outcome<LeaseStart>>
+> = {
   duplicates: () => accept({}),
   explore: beginExplore,
   key: beginKey,
@@ -33,11 +35,11 @@ export function openLease(
   context: LeaseContext,
   { drill, ...ref }: LeaseRef & { readonly drill: LeaseKind },
   timeoutMs: number,
-): Promise<Outcome<Pick<Begun, "apiKey">>> {
+): Promise<Outcome<Pick<LeaseStart, "apiKey">>> {
   const { store, leases, wakeDispatcher, wakeStores } = context;
   const { storeId } = ref;
   return atStore(context, storeId, (_store, since) =>
-    mapValue(BEGIN[drill](context, ref), ({ end, ...leaseFields }) => {
+    mapValue(LEASE_STARTS[drill](context, ref), ({ end, ...leaseFields }) => {
       const undo = async (): Promise<void> => {
         await end?.();
         await undoEffects(context, ref.id);
@@ -51,7 +53,7 @@ export function openLease(
 }
 
 /** Creates a key that no list or snapshot contains, unlike the merchant's keys; the start after a kill revokes it. */
-function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<Begun> {
+function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<LeaseStart> {
   const { store, world } = context;
   const { id, apiKey } = createKey(context, { storeId, forDrill: true });
   return accept({ apiKey, end: () => store.write(() => store.credentials.revoke(id, world.now())) });
@@ -62,7 +64,7 @@ function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<Begun> 
  * removed. Refuses with `state_conflict` a store with a moved clock, faults or another lease, because the end of this
  * lease would undo all of these.
  */
-function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef): Outcome<Begun> {
+function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef): Outcome<LeaseStart> {
   const { clocks, leaseEffects } = context.store;
   const clock = clocks.of(storeId) ?? REAL_CLOCK;
   if (clock.frozenAt !== null || clock.offsetMs !== 0) return refuseFact("clock_was_moved", {});
@@ -77,13 +79,15 @@ function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef)
  * Undoes the effects of a lease, or of all leases that a killed sandbox had. Must run before due work, because moved
  * clocks make more work due.
  */
-export async function undoEffects(context: UndoContext, of?: string): Promise<void> {
+export async function undoEffects(context: UndoContext, onlyLeaseId?: string): Promise<void> {
   const { leaseEffects, faults, write } = context.store;
-  const effects = leaseEffects.all().filter(({ leaseId }) => of === undefined || leaseId === of);
-  const left = new Set(faults.all().map(({ id }) => id));
+  const effects = leaseEffects
+    .all()
+    .filter(({ leaseId }) => onlyLeaseId === undefined || leaseId === onlyLeaseId);
+  const remainingIds = new Set(faults.all().map(({ id }) => id));
   for (const { storeId, faultId } of effects) {
     // A fault that was applied its number of times is already removed, and a deleted store has no faults.
-    if (left.has(faultId)) await removeFault(context, storeId, faultId);
+    if (remainingIds.has(faultId)) await removeFault(context, storeId, faultId);
     if (faultId !== "") continue;
     await clearFaults(context, storeId);
     await moveClock(context, storeId, { action: "real" });

@@ -18,7 +18,7 @@ export function createAlarm(
   },
 ) {
   const dueTimes = new Map<string, number>();
-  let armedFor = Number.POSITIVE_INFINITY;
+  let nextRingAt = Number.POSITIVE_INFINITY;
   let isStopped = false;
 
   /** Sets the real time at which the work of a key is due; the earliest time counts. */
@@ -29,16 +29,16 @@ export function createAlarm(
 
   const arm = (realTime: number): void => {
     const at = Math.min(realTime, world.now() + MAX_WAIT_MS);
-    if (at >= armedFor || isStopped) return;
-    armedFor = at;
+    if (at >= nextRingAt || isStopped) return;
+    nextRingAt = at;
     world.after(Math.max(0, at - world.now()), () => {
       // A timer for an earlier time has replaced this one.
-      if (armedFor === at && !isStopped) ring();
+      if (nextRingAt === at && !isStopped) ring();
     });
   };
 
   const ring = (): void => {
-    armedFor = Number.POSITIVE_INFINITY;
+    nextRingAt = Number.POSITIVE_INFINITY;
     const now = world.now();
     const keys = [...dueTimes].filter(([, at]) => at <= now).map(([key]) => key);
     for (const key of keys) dueTimes.delete(key);

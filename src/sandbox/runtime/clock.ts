@@ -44,59 +44,69 @@ export function showClock({ store, world }: ClockContext, storeId: string): Outc
 export function moveClock(
   context: ClockContext,
   storeId: string,
-  act: ClockAction,
+  change: ClockAction,
 ): Promise<Outcome<ClockState>> {
-  return context.clockMutex(storeId, () => move(context, storeId, act));
+  return context.clockMutex(storeId, () => move(context, storeId, change));
 }
 
-async function move(context: ClockContext, storeId: string, act: ClockAction): Promise<Outcome<ClockState>> {
+async function move(
+  context: ClockContext,
+  storeId: string,
+  change: ClockAction,
+): Promise<Outcome<ClockState>> {
   const { store, world, clockMoves } = context;
   const storeClock = store.clocks.of(storeId);
   if (storeClock === undefined) return refuseUnknownStore(storeId);
-  const shownNow = (clock: StoreClock): number => storeNow(clock, world.now());
+  const timeOf = (clock: StoreClock): number => storeNow(clock, world.now());
   using progress = clockMoves.begin(storeId, {
-    from: shownNow(storeClock),
-    to: shownNow(moveStoreClock(storeClock, act, world.now())),
+    from: timeOf(storeClock),
+    to: timeOf(moveStoreClock(storeClock, change, world.now())),
   });
-  const movesOn = act.action === "advance" || act.action === "set";
-  const until = world.monotonic() + DRAIN_BUDGET_MS;
-  const delivered: FinishedAttemptEntry[] = [];
+  const isTimeMove = change.action === "advance" || change.action === "set";
+  const deadline = world.monotonic() + DRAIN_BUDGET_MS;
+  const deliveredAttempts: FinishedAttemptEntry[] = [];
   const drain = async (): Promise<void> => {
-    const budgetMs = until - world.monotonic();
-    if (!movesOn || budgetMs <= 0) return;
+    const budgetMs = deadline - world.monotonic();
+    if (!isTimeMove || budgetMs <= 0) return;
     const attempts = await context.dispatcher.drain(storeId, budgetMs);
-    delivered.push(...attempts);
+    deliveredAttempts.push(...attempts);
     progress.deliver(attempts);
   };
   await drain();
   // Read after sending, because sending takes real time.
   const realNow = world.now();
   const oldClock = store.clocks.of(storeId) ?? REAL_CLOCK;
-  const newClock = moveStoreClock(oldClock, act, realNow);
+  const newClock = moveStoreClock(oldClock, change, realNow);
   const now = storeNow(newClock, realNow);
   if (!isMoment(now)) return refuseFact("clock_years", {});
-  const fired: StatusChangeEntry[] = [];
+  const statusChanges: StatusChangeEntry[] = [];
   const clockAt = (at: number): StoreClock => setClock(oldClock, at, realNow);
   for (let [reachedTime, isOver] = [storeNow(oldClock, realNow), false]; !isOver;) {
     // The clock stops at each time at which something is sent, because the delay of a retry counts from that time.
     const stop = nextStop(context, storeId, reachedTime);
-    const isLast = stop >= now || world.monotonic() >= until;
+    const isLast = stop >= now || world.monotonic() >= deadline;
     // The clock moves in the same write: even after a crash, nothing has happened later than the store's time.
-    const { moves, more } = await store.write(() => {
+    const { changes, hasMore } = await store.write(() => {
       const dueWork = applyDueItems(context, storeId, { until: isLast ? now : stop });
-      const at = dueWork.more ? dueWork.moves.at(-1)?.at : stop;
-      if (isLast && !dueWork.more) store.clocks.set(storeId, newClock);
+      const at = dueWork.hasMore ? dueWork.changes.at(-1)?.at : stop;
+      if (isLast && !dueWork.hasMore) store.clocks.set(storeId, newClock);
       else if (at !== undefined) store.clocks.set(storeId, clockAt(at));
       return dueWork;
     });
-    fired.push(...moves);
-    progress.fire(moves);
-    if (more) continue;
+    statusChanges.push(...changes);
+    progress.fire(changes);
+    if (hasMore) continue;
     await drain();
     [reachedTime, isOver] = [stop, isLast];
   }
-  const undeliveredCount = movesOn ? countDue(context, storeId, now) : 0;
-  return accept({ now, frozen: newClock.frozenAt !== null, fired, delivered, undelivered: undeliveredCount });
+  const undeliveredCount = isTimeMove ? countDue(context, storeId, now) : 0;
+  return accept({
+    now,
+    frozen: newClock.frozenAt !== null,
+    fired: statusChanges,
+    delivered: deliveredAttempts,
+    undelivered: undeliveredCount,
+  });
 }
 
 export function countDue({ store }: Pick<ServiceContext, "store">, storeId: string, now: number): number {
@@ -109,19 +119,19 @@ function nextStop({ store }: ServiceContext, storeId: string, time: number): num
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   if (endpoints.length === 0) return Infinity;
   const deliveries = endpoints.flatMap(({ id }) => store.deliveries.next(id).map(({ nextAt }) => nextAt));
-  const happens = store.settlements.next(storeId)?.dueAt ?? [];
-  return Math.min(...[...deliveries, happens].flat().filter((at) => at > time));
+  const settlementTime = store.settlements.next(storeId)?.dueAt ?? [];
+  return Math.min(...[...deliveries, settlementTime].flat().filter((at) => at > time));
 }
 
-function moveStoreClock(clock: StoreClock, act: ClockAction, realNow: number): StoreClock {
-  switch (act.action) {
+function moveStoreClock(clock: StoreClock, change: ClockAction, realNow: number): StoreClock {
+  switch (change.action) {
     case "freeze":
       return freezeClock(clock, realNow);
     case "real":
       return REAL_CLOCK;
     case "advance":
-      return setClock(clock, storeNow(clock, realNow) + act.byMs, realNow);
+      return setClock(clock, storeNow(clock, realNow) + change.byMs, realNow);
     case "set":
-      return setClock(clock, act.to, realNow);
+      return setClock(clock, change.to, realNow);
   }
 }

@@ -48,8 +48,10 @@ export async function resetStores(
     context.instanceChanged();
     await finishErasures(context, ids);
     // A store whose interrupted deletion was completed no longer exists.
-    const left = chosenStores.value.filter(({ storeId }) => store.stores.details(storeId) !== undefined);
-    return left.length === 0 && wantedStore !== undefined ? refuseUnknownStore(wantedStore) : accept(left);
+    const stores = chosenStores.value.filter(({ storeId }) => store.stores.details(storeId) !== undefined);
+    return stores.length === 0 && wantedStore !== undefined
+      ? refuseUnknownStore(wantedStore)
+      : accept(stores);
   });
 }
 

@@ -8,7 +8,7 @@ import { isError } from "../../core/outcome.ts";
 import { SecretUnreadable } from "../webhook/signing-secret.ts";
 
 /** Interval of count lines, in milliseconds. After an interval without a failure, the next failure is written in full. */
-const COUNT_EVERY_MS = 10_000;
+const COUNT_INTERVAL_MS = 10_000;
 
 type Failure = {
   readonly kind: string;
@@ -39,7 +39,7 @@ export function createFailureLog(
     Object.assign(streak, { since: now, count: 0 });
   };
   const watch = (streak: Streak): void =>
-    world.after(COUNT_EVERY_MS, () => {
+    world.after(COUNT_INTERVAL_MS, () => {
       const { kind } = streak.failure;
       if (streaks.get(kind) !== streak) return;
       if (streak.count === 0) {
@@ -90,8 +90,8 @@ function failureOf(error: unknown): Failure {
     return { kind: message, code, message, stack: undefined };
   }
   const { message, stack = message } = error;
-  const places = stack.split("\n").filter((line) => /^\s+at /.test(line));
-  return { kind: [code, ...places].join("\n"), code, message, stack };
+  const stackLines = stack.split("\n").filter((line) => /^\s+at /.test(line));
+  return { kind: [code, ...stackLines].join("\n"), code, message, stack };
 }
 
 type Lines = {

@@ -24,13 +24,13 @@ type KeyInput = {
 };
 
 /** A new key with its plaintext, which is not stored. */
-type MadeKey = Pick<KeySummary, "id" | "lastFour" | "scopes"> & { readonly apiKey: string };
+type NewKey = Pick<KeySummary, "id" | "lastFour" | "scopes"> & { readonly apiKey: string };
 
 /** Gives a store an API key, within a transaction; only its hash is stored (interface 24). */
 export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: KeyInput,
-): MadeKey {
+): NewKey {
   // Stores that are created at the same time draw their ids before their transactions, so keys draw from another
   // stream.
   const newKey = { id: world.uuid(`${storeId} credentials`), lastFour: apiKey.slice(-4), scopes };

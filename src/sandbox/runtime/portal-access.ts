@@ -42,22 +42,22 @@ export type PortalAccess = Readonly<ReturnType<typeof createPortalAccess>>;
 export function signInLink(
   { origin, path }: Pick<PortalAccess, "origin" | "path">,
   code: string,
-  to?: string,
+  nextAddress?: string,
 ): string {
-  return `${origin}${path}/sign-in${to === undefined ? "" : `?to=${encodeURIComponent(to)}`}#t=${code}`;
+  return `${origin}${path}/sign-in${nextAddress === undefined ? "" : `?to=${encodeURIComponent(nextAddress)}`}#t=${code}`;
 }
 
 const CODE_LIFETIME_MS = 10 * 60_000;
 const MAX_CODES = 100;
 const MAX_SESSIONS = 100;
-const MAX_KEPT = 100;
+const MAX_KEPT_TEXTS = 100;
 const MAX_ACTIONS = 100;
 /**
  * Maximum number of wrong tokens in a minute. Wrong codes are not counted: a code has 122 random bits, and any page could
  * lock out the user.
  */
 const MAX_GUESSES = 10;
-const GUESSES_MS = 60_000;
+const GUESS_WINDOW_MS = 60_000;
 
 /** The sessions and sign-in codes of the portal (decision 99), in memory: stopping the sandbox signs out every user. */
 export function createPortalAccess(
@@ -68,7 +68,7 @@ export function createPortalAccess(
   const { origin, pathname: path } = url === null ? { origin: "", pathname: "" } : new URL(url);
   const codes = createCodes(world);
   const sessions = createSessions(world, storeTokens);
-  const tokens = createTokens(world, adminToken);
+  const tokenChecker = createTokenChecker(world, adminToken);
   return {
     ...sessions,
     ...createActions(),
@@ -84,17 +84,17 @@ export function createPortalAccess(
      */
     signInByCode: async (
       code: string,
-      signedIn: PortalSession | undefined,
+      currentSession: PortalSession | undefined,
     ): Promise<Outcome<PortalSession>> => {
-      const owner = signedIn?.limit === undefined ? signedIn : undefined;
+      const owner = currentSession?.limit === undefined ? currentSession : undefined;
       if (codes.use(code)) return accept(owner ?? sessions.begin("merchant"));
       const login = await storeTokens.useLink(code);
       const session = login && sessions.find("merchant", login.token);
       return session === undefined ? refuseFact("sign_in_code", {}) : accept(session);
     },
     /** Like `signInByCode`, but with the admin token. Also refuses with `rate_limited`. */
-    signInByToken: (token: string, signedIn: PortalSession | undefined): Outcome<PortalSession> =>
-      mapValue(tokens.check(token), () => signedIn ?? sessions.begin("administrator")),
+    signInByToken: (token: string, currentSession: PortalSession | undefined): Outcome<PortalSession> =>
+      mapValue(tokenChecker.check(token), () => currentSession ?? sessions.begin("administrator")),
     signOut: async (session: PortalSession): Promise<void> => {
       sessions.end(session);
       if (session.limit !== undefined) await storeTokens.revoke(session.limit.storeId, session.limit.tokenId);
@@ -132,14 +132,14 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
 }
 
 /** Counts wrong tokens. Above the limit, no token is compared, so that a correct guess is not revealed either. */
-function createTokens({ now }: Pick<World, "now">, adminToken: string) {
+function createTokenChecker({ now }: Pick<World, "now">, adminToken: string) {
   let wrongGuesses: readonly number[] = [];
   return {
     check: (token: string): Outcome<void> => {
-      wrongGuesses = wrongGuesses.filter((at) => at > now() - GUESSES_MS);
+      wrongGuesses = wrongGuesses.filter((at) => at > now() - GUESS_WINDOW_MS);
       const [oldestGuess] = wrongGuesses;
       if (oldestGuess !== undefined && wrongGuesses.length >= MAX_GUESSES) {
-        const retryAfterSeconds = Math.max(1, Math.ceil((oldestGuess + GUESSES_MS - now()) / 1000));
+        const retryAfterSeconds = Math.max(1, Math.ceil((oldestGuess + GUESS_WINDOW_MS - now()) / 1000));
         return refuseFact("wrong_tokens", { seconds: retryAfterSeconds }, { retryAfterSeconds });
       }
       if (isSameSecret(token, adminToken)) return accept(undefined);
@@ -186,7 +186,7 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
       const ticket = freshId();
       keptTexts.set(ticket, { owner, text });
       const [oldestTicket] = keptTexts.keys();
-      if (keptTexts.size > MAX_KEPT && oldestTicket !== undefined) keptTexts.delete(oldestTicket);
+      if (keptTexts.size > MAX_KEPT_TEXTS && oldestTicket !== undefined) keptTexts.delete(oldestTicket);
       return ticket;
     },
     takeOnce: ({ id }: PortalSession, ticket: string): string | undefined => {
@@ -206,30 +206,30 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
 
 /** The last submitted forms, each with the address to which it redirects. */
 function createActions() {
-  const acts = new Map<string, Promise<RedirectOutcome>>();
-  let pages = 0;
+  const outcomes = new Map<string, Promise<RedirectOutcome>>();
+  let pageCount = 0;
   return {
     /** Returns a number for a shown page, so that a second submission of its form is recognised. */
-    numberPage: (): string => String((pages += 1)),
+    numberPage: (): string => String((pageCount += 1)),
     /** Runs an action. A second submission of a page is a double click, which runs nothing unless the first was refused. */
     actOnce: async (
       { id }: PortalSession,
-      form: string,
+      formKey: string,
       run: () => Promise<RedirectOutcome>,
     ): Promise<RedirectOutcome> => {
-      const name = `${id} ${form}`;
-      const earlierAct = acts.get(name);
-      if (earlierAct !== undefined) return earlierAct;
-      const act = run();
-      acts.set(name, act);
-      const [oldestAct] = acts.keys();
-      if (acts.size > MAX_ACTIONS && oldestAct !== undefined) acts.delete(oldestAct);
-      const isDone = await act.then(
+      const actionKey = `${id} ${formKey}`;
+      const earlierOutcome = outcomes.get(actionKey);
+      if (earlierOutcome !== undefined) return earlierOutcome;
+      const outcome = run();
+      outcomes.set(actionKey, outcome);
+      const [oldestKey] = outcomes.keys();
+      if (outcomes.size > MAX_ACTIONS && oldestKey !== undefined) outcomes.delete(oldestKey);
+      const isDone = await outcome.then(
         ({ ok }) => ok,
         () => false,
       );
-      if (!isDone && acts.get(name) === act) acts.delete(name);
-      return act;
+      if (!isDone && outcomes.get(actionKey) === outcome) outcomes.delete(actionKey);
+      return outcome;
     },
   };
 }

@@ -27,7 +27,7 @@ type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
 type ReceivedRequest = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
 
 /** A request until its batch is written. For a request that was not refused, only its row is kept. */
-type PendingLogEntry = { readonly owner: Owner | undefined; readonly cameAt: number } & (
+type PendingLogEntry = { readonly owner: Owner | undefined; readonly arrivedAt: number } & (
   | { readonly facts: Facts }
   | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
 );
@@ -57,11 +57,11 @@ type RequestLogOptions = {
 
 /** Delay of a write, in milliseconds: a write for each request would slow a create by a tenth. */
 const WRITE_AFTER_MS = 100;
-const WRITE_AT = 500;
+const WRITE_AT_ENTRIES = 500;
 /** Maximum number of files with which work is attempted: a damaged file, and the new one. */
 const MAX_FILES = 2;
 /** The limits of a search for refused requests: requests searched, and results. */
-const [MAX_LOOK, MAX_FOUND] = [20_000, 200];
+const [MAX_SEARCHED, MAX_FOUND] = [20_000, 200];
 const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
@@ -70,16 +70,16 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
   const signals = createWriteSignals<readonly LoggedRequest[]>(world);
   const positions = createPositions();
   const file = createLogFile(options);
-  let notedEntries: PendingLogEntry[] = [];
+  let pendingEntries: PendingLogEntry[] = [];
 
   const write = (): void => {
-    const batch = notedEntries;
-    notedEntries = [];
+    const batch = pendingEntries;
+    pendingEntries = [];
     file.leaveDeleted();
     if (batch.length === 0) return;
     file.using((requests) => {
-      const lastOf = (storeId: string): number => positions.last(requests, storeId);
-      const batches = batchesOf(batch, { ...options, lastOf });
+      const positionOf = (storeId: string): number => positions.last(requests, storeId);
+      const batches = batchesOf(batch, { ...options, positionOf });
       requests.append(batches, options.kept);
       for (const { storeId, requests: entries } of batches) {
         positions.note(storeId, entries.at(-1)?.position ?? 0);
@@ -89,7 +89,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
   };
 
   /** Reads the file after writing all answered requests; undefined if it cannot be read. */
-  const readOpened = <Value>(read: (requests: RequestFile) => Value): Value | undefined => {
+  const readLog = <Value>(read: (requests: RequestFile) => Value): Value | undefined => {
     write();
     return file.using(read);
   };
@@ -98,22 +98,22 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     /** Records a v1 request after its answer; other requests are not logged. Only appends to a list. */
     note: (request: ReceivedRequest, answer: Answer, times: Times): void => {
       if (options.kept === 0 || file.isUnusable() || !request.target.startsWith(V1)) return;
-      notedEntries.push(createLogEntry(request, answer, times));
-      if (notedEntries.length >= WRITE_AT) write();
-      else if (notedEntries.length === 1) world.after(WRITE_AFTER_MS, write);
+      pendingEntries.push(createLogEntry(request, answer, times));
+      if (pendingEntries.length >= WRITE_AT_ENTRIES) write();
+      else if (pendingEntries.length === 1) world.after(WRITE_AFTER_MS, write);
     },
     /** The newest requests that match the filter; with the filter's `after`, the first after that position. Newest first. */
     list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>
-      readOpened((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
+      readLog((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
     /** Searches the log backwards; finds nothing if the log cannot be read. */
     search: (storeId: string, search: RequestSearch): RequestSearchResult =>
-      readOpened((log) => log.search(storeId, lastForgotten(log, storeId, options), search)) ?? NOTHING_FOUND,
-    find: (storeId: string, requestId: string) => readOpened((log) => log.find(storeId, requestId)),
+      readLog((log) => log.search(storeId, lastForgotten(log, storeId, options), search)) ?? NOTHING_FOUND,
+    find: (storeId: string, requestId: string) => readLog((log) => log.find(storeId, requestId)),
     /** The newest refused requests whose order_id contains a text, newest first, within the limits of one search. */
     refusedOf: (storeId: string, text: string): ReturnType<RequestFile["refusedOf"]> =>
-      readOpened((log) =>
+      readLog((log) =>
         log.refusedOf(storeId, text, {
-          after: Math.max(lastForgotten(log, storeId, options), log.last(storeId) - MAX_LOOK),
+          after: Math.max(lastForgotten(log, storeId, options), log.last(storeId) - MAX_SEARCHED),
           limit: MAX_FOUND,
         }),
       ) ?? { requests: [], isWhole: true },
@@ -121,13 +121,13 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     failure: file.failure,
     /** The position of a store's newest answered request; 0 if it has none. */
     last: (storeId: string): number =>
-      readOpened((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
+      readLog((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
     /** Signals of a store's logged requests; the list is undefined after the store's requests were deleted. */
     next: signals.next,
     follow: signals.follow,
     /** Deletes all requests of a store so far. Positions continue to grow. */
     forget: (storeId: string): void => {
-      readOpened((log) => positions.forget(log, storeId));
+      readLog((log) => positions.forget(log, storeId));
       signals.notify(storeId);
     },
     close: (): void => {
@@ -140,7 +140,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
 function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "report">) {
   let file: RequestFile | "unusable" | undefined;
   let failure: string | undefined;
-  const openedFile = (): RequestFile | undefined => {
+  const openFile = (): RequestFile | undefined => {
     if (file === undefined) {
       const result = options.open();
       file = result.ok ? result.value : "unusable";
@@ -173,9 +173,9 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
    * is reported.
    */
   const useFile = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
-    for (let files = 0; files < MAX_FILES; files += 1) {
+    for (let fileCount = 0; fileCount < MAX_FILES; fileCount += 1) {
       try {
-        const requests = openedFile();
+        const requests = openFile();
         return requests && work(requests);
       } catch (error) {
         if (!leaveAfter(error)) return undefined;
@@ -226,26 +226,32 @@ function createPositions() {
 
 /** The pending requests of each store, in order, numbered from the position after the last written request. */
 function batchesOf(
-  notedEntries: readonly PendingLogEntry[],
+  pendingEntries: readonly PendingLogEntry[],
   {
     ownerOf,
-    lastOf,
+    positionOf,
     startClock,
-  }: Pick<RequestLogOptions, "ownerOf" | "startClock"> & { readonly lastOf: (storeId: string) => number },
+  }: Pick<RequestLogOptions, "ownerOf" | "startClock"> & { readonly positionOf: (storeId: string) => number },
 ): RequestBatch[] {
-  const ownedEntries = notedEntries.map((one) => {
-    const { storeId = "", clock = startClock } = one.owner ?? ("request" in one ? ownerOf(one.request) : {});
-    return { one, storeId, clock };
+  const ownedEntries = pendingEntries.map((entry) => {
+    const { storeId = "", clock = startClock } =
+      entry.owner ?? ("request" in entry ? ownerOf(entry.request) : {});
+    return { entry, storeId, clock };
   });
   return [...Map.groupBy(ownedEntries, ({ storeId }) => storeId)].map(([storeId, entries]) => {
-    const last = lastOf(storeId);
+    const lastPosition = positionOf(storeId);
     return {
       storeId,
-      requests: entries.map(({ one, clock = REAL_CLOCK }, index) => {
-        const { cameAt } = one;
-        const storeAt = storeNow(clock, cameAt);
-        const at = startClock === undefined || startClock.frozenAt === null ? cameAt : storeAt;
-        return { position: last + index + 1, at, storeAt, ...("facts" in one ? one.facts : factsOf(one)) };
+      requests: entries.map(({ entry, clock = REAL_CLOCK }, index) => {
+        const { arrivedAt } = entry;
+        const storeAt = storeNow(clock, arrivedAt);
+        const at = startClock === undefined || startClock.frozenAt === null ? arrivedAt : storeAt;
+        return {
+          position: lastPosition + index + 1,
+          at,
+          storeAt,
+          ...("facts" in entry ? entry.facts : factsOf(entry)),
+        };
       }),
     };
   });
@@ -257,14 +263,14 @@ function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times):
   const { storeId, clock } = logged ?? {};
   const owner = storeId === undefined ? undefined : { storeId, ...(clock === undefined ? {} : { clock }) };
   // The time of arrival, so that a request precedes its checkout in a timeline.
-  const cameAt = times.at - Math.ceil(times.milliseconds);
+  const arrivedAt = times.at - Math.ceil(times.milliseconds);
   if (
     logged === undefined ||
     owner === undefined ||
     logged.refusal !== undefined ||
     !SUCCESS_STATUSES.has(status)
   )
-    return { owner, cameAt, request, answer, times };
+    return { owner, arrivedAt, request, answer, times };
   const facts = {
     requestId: requestIdOf(answer),
     durationMs: times.milliseconds,
@@ -278,7 +284,7 @@ function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times):
     byDrill: logged.byDrill,
     refused: null,
   };
-  return { owner, cameAt, facts };
+  return { owner, arrivedAt, facts };
 }
 
 const SUCCESS_STATUSES: ReadonlySet<number> = new Set([200, 201]);
@@ -311,8 +317,8 @@ function factsOf({
   const { orderId = null, decisions = [], refusal, fault = null, byDrill } = answer.logged ?? {};
   const hide = (text: string): string => redactValues(text, secrets);
   const sentBody = refusal === undefined ? "" : Buffer.from(body).toString("utf8");
-  const foundId = orderId === null && sentBody !== "" ? orderIdIn(sentBody) : orderId;
-  const redact = (text: string): string => redactStored(hide(text), foundId);
+  const knownOrderId = orderId === null && sentBody !== "" ? orderIdIn(sentBody) : orderId;
+  const redact = (text: string): string => redactStored(hide(text), knownOrderId);
   const summary = {
     requestId: requestIdOf(answer),
     durationMs: times.milliseconds,
@@ -321,7 +327,7 @@ function factsOf({
     status: answer.status,
     decisions,
     fault,
-    orderId: foundId === null ? null : hide(foundId),
+    orderId: knownOrderId === null ? null : hide(knownOrderId),
     byDrill,
   };
   if (refusal === undefined) return { ...summary, code: null, refused: null };
@@ -338,10 +344,10 @@ function factsOf({
   };
 }
 
-function redactFact(toldFact: RefusalFact | undefined, redact: (text: string) => string): RefusalFact | null {
-  if (toldFact === undefined) return null;
-  const values = Object.entries(toldFact.values).map(
+function redactFact(fact: RefusalFact | undefined, redact: (text: string) => string): RefusalFact | null {
+  if (fact === undefined) return null;
+  const values = Object.entries(fact.values).map(
     ([name, value]) => [name, typeof value === "string" ? redact(value) : value] as const,
   );
-  return { fact: toldFact.fact, values: Object.fromEntries(values) };
+  return { fact: fact.fact, values: Object.fromEntries(values) };
 }

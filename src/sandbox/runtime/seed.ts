@@ -69,11 +69,11 @@ export type StoreMaker = {
   readonly masterKey: Uint8Array;
   readonly given?: GivenSecrets;
   /** Called with a new key before its hash is committed; `isFirst`: whether the sandbox has no other store. */
-  readonly keepKey: (made: NewStore, isFirst: boolean) => void;
+  readonly keepKey: (newStore: NewStore, isFirst: boolean) => void;
   /** Called before the store is created; resolves when the key is stored, with other keys of the same moment. */
-  readonly keepKeySoon: (made: Pick<NewStore, "id" | "name" | "apiKey">) => Promise<void>;
+  readonly keepKeySoon: (newStore: Pick<NewStore, "id" | "name" | "apiKey">) => Promise<void>;
   /** Called with the new name of a store before it is committed. */
-  readonly keepName: (renamed: { readonly id: string; readonly name: string }) => void;
+  readonly keepName: (store: { readonly id: string; readonly name: string }) => void;
   /** The clock of a new or reset store. Default: real time. */
   readonly startClock?: StoreClock | undefined;
   /** The dialect of new stores. */
@@ -114,7 +114,7 @@ export async function seed(
 /** Why the first store does not fit the given values; undefined if it fits, or does not exist yet. Writes nothing. */
 export function refusalOfFirstStore(
   store: Store,
-  { masterKey, given = NOT_GIVEN, dialect }: Pick<StoreMaker, "masterKey" | "given" | "dialect">,
+  { masterKey, given = NO_SECRETS, dialect }: Pick<StoreMaker, "masterKey" | "given" | "dialect">,
 ): SeedRefusal | undefined {
   const firstStore = store.stores.first();
   if (firstStore === undefined) return undefined;
@@ -124,11 +124,11 @@ export function refusalOfFirstStore(
   if (signingSecret === undefined) return "master_key";
   if (apiKey !== undefined && store.credentials.byApiKey(apiKey)?.storeId !== firstStore.id)
     return "other_api_key";
-  const isOther = given.signingSecret !== undefined && given.signingSecret !== signingSecret;
-  if (isOther) return "other_signing_secret";
-  const isSpoken =
+  const hasOtherSecret = given.signingSecret !== undefined && given.signingSecret !== signingSecret;
+  if (hasOtherSecret) return "other_signing_secret";
+  const isSameDialect =
     dialect === undefined || JSON.stringify(dialect) === JSON.stringify(store.stores.dialect(firstStore.id));
-  return isSpoken ? undefined : "other_dialect";
+  return isSameDialect ? undefined : "other_dialect";
 }
 
 /**
@@ -148,21 +148,23 @@ export async function createStore(
     readonly merchant?: { readonly id: string; readonly isNew: boolean } | undefined;
   },
 ): Promise<Outcome<NewStore>> {
-  const isThere = (): boolean => merchant?.isNew !== false || store.stores.hasMerchant(merchant.id);
+  const hasMerchant = (): boolean => merchant?.isNew !== false || store.stores.hasMerchant(merchant.id);
   const noMerchant = (): Outcome<never> => refuseFact("no_merchant", { merchant: String(merchant?.id) });
-  if (!isThere()) return noMerchant();
+  if (!hasMerchant()) return noMerchant();
   const givenStore = { id: maker.world.uuid(), name, apiKey: newApiKey(maker.world) };
   await maker.keepKeySoon(givenStore);
   const quietMaker = { ...maker, keepKey: () => undefined };
   return store.write(() =>
-    isThere() ? accept(insertStore(store, quietMaker, { ...givenStore, merchant, dialect })) : noMerchant(),
+    hasMerchant()
+      ? accept(insertStore(store, quietMaker, { ...givenStore, merchant, dialect }))
+      : noMerchant(),
   );
 }
 
 /** Creates a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
 export function insertStore(
   store: Store,
-  { world, masterKey, keepKey, given: outside = NOT_GIVEN, startClock = REAL_CLOCK, ...maker }: StoreMaker,
+  { world, masterKey, keepKey, given: presets = NO_SECRETS, startClock = REAL_CLOCK, ...maker }: StoreMaker,
   givenStore: GivenStore = {},
 ): NewStore {
   const createdAt = storeNow(startClock, world.now());
@@ -175,10 +177,10 @@ export function insertStore(
   const id = givenStore.id ?? world.uuid();
   const merchantId = givenStore.merchant?.id ?? firstStore?.merchantId ?? world.uuid();
   const secretId = world.uuid(`${id} secrets`);
-  const secrets = firstStore === undefined ? outside : NOT_GIVEN;
+  const secrets = firstStore === undefined ? presets : NO_SECRETS;
   const apiKey = secrets.apiKey ?? givenStore.apiKey ?? newApiKey(world);
   const signingSecret = secrets.signingSecret ?? givenStore.signingSecret ?? newSigningSecret(world);
-  const place = { id: secretId, storeId: id, nonce: world.randomBytes(NONCE_BYTES) };
+  const binding = { id: secretId, storeId: id, nonce: world.randomBytes(NONCE_BYTES) };
 
   store.stores.insertMerchant({
     id: merchantId,
@@ -191,7 +193,7 @@ export function insertStore(
     store.capabilities.insert(id, { kind: "payment_method", name: method });
   for (const currency of currencies) store.capabilities.insert(id, { kind: "currency", name: currency });
   createKey({ store, world }, { storeId: id, apiKey });
-  store.signingSecrets.insert(sealSecret(signingSecret, place, masterKey), {
+  store.signingSecrets.insert(sealSecret(signingSecret, binding, masterKey), {
     createdAt,
     endpointId: null,
     retiredAt: null,
@@ -202,7 +204,7 @@ export function insertStore(
   return newStore;
 }
 
-const NOT_GIVEN: GivenSecrets = { apiKey: undefined, signingSecret: undefined };
+const NO_SECRETS: GivenSecrets = { apiKey: undefined, signingSecret: undefined };
 
 export function newSigningSecret({ randomBytes }: Pick<World, "randomBytes">): string {
   return formatSigningSecret(randomBytes(SIGNING_SECRET_BYTES));

@@ -65,13 +65,16 @@ export async function writeSnapshot(
 
 function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope) {
   const storeId = scope === "all" ? null : scope.storeId;
-  const isHalf = store.erasures.pending().some((erasure) => scope === "all" || erasure.storeId === storeId);
-  const isThere = storeId === null || store.stores.names(storeId) !== undefined;
-  if (!isThere || isHalf) throw new Error("a snapshot needs a store that exists and is not being erased");
+  const isBeingErased = store.erasures
+    .pending()
+    .some((erasure) => scope === "all" || erasure.storeId === storeId);
+  const isKnown = storeId === null || store.stores.names(storeId) !== undefined;
+  if (!isKnown || isBeingErased)
+    throw new Error("a snapshot needs a store that exists and is not being erased");
   const key = world.randomBytes(SNAPSHOT_KEY_BYTES);
   const reseal = createResealer(world, {
-    from: masterKey,
-    to: key,
+    oldKey: masterKey,
+    newKey: key,
     failure: (sealedSecret) => new SecretUnreadable(sealedSecret),
   });
   const origin = { masterKey, home: store.home.path() };
@@ -112,8 +115,8 @@ export async function restoreSnapshot(
     if (!chosenStores.ok) return chosenStores;
     if (!isOwn && !trust) return refuseFact("untrusted_snapshot", {});
     const rules = { now: context.world.now(), isAdministrator };
-    const fault = isOwn ? undefined : foreignFault(image.connection, rules);
-    if (fault !== undefined) return refuseUnfit(fault);
+    const problem = isOwn ? undefined : foreignFault(image.connection, rules);
+    if (problem !== undefined) return refuseUnfit(problem);
     // The stores of this sandbox's own snapshot are held back if they were held back at the time of the snapshot.
     const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
     return await replaceStores(context, image, { ...chosenStores.value, isOwn, hold });
@@ -149,24 +152,24 @@ async function replaceStores(
 ): Promise<Outcome<RestoreSummary>> {
   const { store, world, masterKey, storeGate, assumptions, forgetStore } = context;
   const reseal = createResealer(world, {
-    from: image.key,
-    to: masterKey,
+    oldKey: image.key,
+    newKey: masterKey,
     failure: ({ id }) => new SnapshotDamage(`the signing secret ${id} cannot be read`),
   });
-  const [onlyStore = ""] = storeIds;
-  const rows = isAll ? "all" : { storeId: onlyStore };
+  const [onlyStoreId = ""] = storeIds;
+  const rows = isAll ? "all" : { storeId: onlyStoreId };
   const dialectOf = (id: string): string => JSON.stringify(store.stores.dialect(id) ?? null);
   const currentIds = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
   return storeGate.alone([...new Set([...storeIds, ...currentIds()])], async () => {
     const dialects = storeIds.map((id) => [id, dialectOf(id)] as const);
-    const restoration = await refusingUnfit(() =>
+    const restoration = await refuseUnfitRows(() =>
       store.write(() => {
-        const goneIds = currentIds().filter((id) => !storeIds.includes(id));
-        store.snapshots.restore(image, { isOwn, rows, storeIds, gone: goneIds, reseal });
+        const deletedIds = currentIds().filter((id) => !storeIds.includes(id));
+        store.snapshots.restore(image, { isOwn, rows, storeIds, gone: deletedIds, reseal });
         if (hold !== "as_taken") for (const id of storeIds) store.heldStores[hold](id);
         store.instance.renew(world.freshId());
-        for (const id of [...storeIds, ...goneIds]) assumptions.forget(id);
-        return goneIds;
+        for (const id of [...storeIds, ...deletedIds]) assumptions.forget(id);
+        return deletedIds;
       }),
     );
     if (!restoration.ok) return restoration;
@@ -174,17 +177,20 @@ async function replaceStores(
     for (const storeId of restoration.value) await forgetStore({ storeId, kind: "delete" });
     await context.wakeStores(storeIds);
     const stores = storeIds.map((storeId) => ({ storeId, name: store.stores.names(storeId)?.store ?? "" }));
-    const held = storeIds.map((storeId) => context.heldBack(storeId)).find((why) => why !== undefined);
-    const reason = held === undefined ? NO_HOLD : { heldBack: english(partWords(held)), hold: held };
+    const currentHold = storeIds
+      .map((storeId) => context.heldBack(storeId))
+      .find((storeHold) => storeHold !== undefined);
+    const holdFields =
+      currentHold === undefined ? NO_HOLD : { heldBack: english(partWords(currentHold)), hold: currentHold };
     const newDialects = dialects.flatMap(([id, dialect]) => (dialect === dialectOf(id) ? [] : [id]));
-    return accept({ stores, ...reason, ...(newDialects.length > 0 && { newDialects }) });
+    return accept({ stores, ...holdFields, ...(newDialects.length > 0 && { newDialects }) });
   });
 }
 
 const NO_HOLD = { heldBack: null, hold: null };
 
 /** Runs a write that is rolled back and refused if rows of a snapshot are invalid or conflict with existing rows. */
-async function refusingUnfit<Value>(write: () => Promise<Value>): Promise<Outcome<Value>> {
+async function refuseUnfitRows<Value>(write: () => Promise<Value>): Promise<Outcome<Value>> {
   try {
     return accept(await write());
   } catch (error) {
@@ -202,19 +208,19 @@ function refuseUnfit(reason: string): Outcome<never> {
 function createResealer(
   { randomBytes }: Pick<World, "randomBytes">,
   {
-    from,
-    to,
+    oldKey,
+    newKey,
     failure,
   }: {
-    readonly from: Uint8Array;
-    readonly to: Uint8Array;
-    readonly failure: (sealed: SealedSecret) => Error;
+    readonly oldKey: Uint8Array;
+    readonly newKey: Uint8Array;
+    readonly failure: (sealedSecret: SealedSecret) => Error;
   },
-): (sealed: SealedSecret) => SealedSecret {
+): (sealedSecret: SealedSecret) => SealedSecret {
   return (sealedSecret) => {
-    const secret = openSecret(sealedSecret, from);
+    const secret = openSecret(sealedSecret, oldKey);
     if (secret === undefined || !isSigningSecret(secret)) throw failure(sealedSecret);
     const { id, storeId } = sealedSecret;
-    return sealSecret(secret, { id, storeId, nonce: randomBytes(NONCE_BYTES) }, to);
+    return sealSecret(secret, { id, storeId, nonce: randomBytes(NONCE_BYTES) }, newKey);
   };
 }

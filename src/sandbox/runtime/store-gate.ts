@@ -12,38 +12,40 @@ export type StoreGate = ReturnType<typeof createStoreGate>;
 const MAX_WAIT_MS = 10_000;
 
 /** `onClose` is called with each closed store, to wake the requests that wait for something in the store. */
-export function createStoreGate(world: Pick<World, "after">, closes: (storeId: string) => void) {
+export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: string) => void) {
   /** Each with a function that is called when the request leaves. */
-  const open = new Map<OpenRequest, () => void>();
+  const openRequests = new Map<OpenRequest, () => void>();
   /** The closed stores, each with a promise that resolves when the store reopens. */
   const closedStores = new Map<string, Promise<void>>();
 
-  const opening = (request: OpenRequest): Promise<void> | undefined =>
+  const openingOf = (request: OpenRequest): Promise<void> | undefined =>
     closedStores.size === 0 ? undefined : closedStores.get(request() ?? "");
 
   async function enterLater(request: OpenRequest): Promise<void> {
-    for (let opens = opening(request); opens !== undefined; opens = opening(request)) await opens;
-    open.set(request, () => undefined);
+    for (let opening = openingOf(request); opening !== undefined; opening = openingOf(request)) await opening;
+    openRequests.set(request, () => undefined);
   }
 
   /** Waits until the open requests of these stores have ended; false if some take too long. */
-  async function emptied(storeIds: readonly string[]): Promise<boolean> {
-    const visits = [...open.keys()].filter((request) => storeIds.includes(request() ?? ""));
-    const requestsDone = visits.map((request) => new Promise<void>((resolve) => open.set(request, resolve)));
+  async function awaitEmpty(storeIds: readonly string[]): Promise<boolean> {
+    const requests = [...openRequests.keys()].filter((request) => storeIds.includes(request() ?? ""));
+    const requestsDone = requests.map(
+      (request) => new Promise<void>((resolve) => openRequests.set(request, resolve)),
+    );
     return requestsDone.length === 0 || resolvesWithin(world, MAX_WAIT_MS, Promise.all(requestsDone));
   }
 
   return {
     /** Admits a request. If its store is closed, returns a promise that resolves once the request is admitted. */
     enter: (request: OpenRequest): Promise<void> | undefined => {
-      if (opening(request) !== undefined) return enterLater(request);
-      open.set(request, () => undefined);
+      if (openingOf(request) !== undefined) return enterLater(request);
+      openRequests.set(request, () => undefined);
       return undefined;
     },
 
     leave: (request: OpenRequest): void => {
-      open.get(request)?.();
-      open.delete(request);
+      openRequests.get(request)?.();
+      openRequests.delete(request);
     },
 
     /** Whether a store is closed. A request that waits for a change in the store then stops waiting. */
@@ -58,9 +60,9 @@ export function createStoreGate(world: Pick<World, "after">, closes: (storeId: s
         await Promise.all(storeIds.flatMap((storeId) => closedStores.get(storeId) ?? []));
       const { promise, resolve } = Promise.withResolvers<void>();
       for (const storeId of storeIds) closedStores.set(storeId, promise);
-      storeIds.forEach(closes);
+      storeIds.forEach(onClose);
       try {
-        if (await emptied(storeIds)) return await work();
+        if (await awaitEmpty(storeIds)) return await work();
         return refuseFact("requests_open", { seconds: MAX_WAIT_MS / 1000 }, { retryAfterSeconds: 1 });
       } finally {
         for (const storeId of storeIds) closedStores.delete(storeId);
@@ -74,8 +76,8 @@ export function createStoreGate(world: Pick<World, "after">, closes: (storeId: s
 export function resolvesWithin(
   { after }: Pick<World, "after">,
   milliseconds: number,
-  event: Promise<unknown>,
+  promise: Promise<unknown>,
 ): Promise<boolean> {
-  const timeIsUp = new Promise<false>((resolve) => after(Math.max(0, milliseconds), () => resolve(false)));
-  return Promise.race([event.then(() => true), timeIsUp]);
+  const timeout = new Promise<false>((resolve) => after(Math.max(0, milliseconds), () => resolve(false)));
+  return Promise.race([promise.then(() => true), timeout]);
 }

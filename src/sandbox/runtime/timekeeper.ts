@@ -32,7 +32,7 @@ function catchUp(context: ServiceContext, storeIds: readonly string[], realNow: 
   for (const storeId of storeIds) {
     const clock = context.store.clocks.of(storeId);
     if (clock === undefined) continue;
-    budget -= applyDueItems(context, storeId, { until: storeNow(clock, realNow), most: budget }).done;
+    budget -= applyDueItems(context, storeId, { until: storeNow(clock, realNow), limit: budget }).doneCount;
   }
 }
 

@@ -7,11 +7,11 @@ export function createWorkers(options: {
   readonly onFailure: (error: unknown, key: string) => void;
 }) {
   const runningWork = new Map<string, Promise<void>>();
-  const wantedKeys = new Set<string>();
+  const rerunKeys = new Set<string>();
 
   /** Runs the work of a key; if the work is already running, runs it once more afterwards. */
   const wake = (key: string): void => {
-    if (runningWork.has(key)) wantedKeys.add(key);
+    if (runningWork.has(key)) rerunKeys.add(key);
     else runningWork.set(key, run(key));
   };
 
@@ -22,7 +22,7 @@ export function createWorkers(options: {
       options.onFailure(error, key);
     }
     runningWork.delete(key);
-    if (wantedKeys.delete(key)) wake(key);
+    if (rerunKeys.delete(key)) wake(key);
   }
 
   return {
@@ -30,9 +30,9 @@ export function createWorkers(options: {
     /** Resolves when no worker of these keys runs. Default: of any key. */
     idle: async (keys?: readonly string[]): Promise<void> => {
       for (;;) {
-        const leftWorkers = [...runningWork].filter(([key]) => keys === undefined || keys.includes(key));
-        if (leftWorkers.length === 0) return;
-        await Promise.all(leftWorkers.map(([, worker]) => worker));
+        const activeWorkers = [...runningWork].filter(([key]) => keys === undefined || keys.includes(key));
+        if (activeWorkers.length === 0) return;
+        await Promise.all(activeWorkers.map(([, worker]) => worker));
       }
     },
   };

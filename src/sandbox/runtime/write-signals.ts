@@ -8,37 +8,39 @@ type WriteNotice = {
 };
 
 /** Signals of writes, by store: requests wait for them, and live pages follow them. */
-export type WriteSignals<News = WriteNotice> = {
+export type WriteSignals<Notice = WriteNotice> = {
   /** May be called inside the write: requests read later. Without `notice`, the store's data is being deleted. */
-  readonly notify: (storeId: string, news?: News) => void;
+  readonly notify: (storeId: string, notice?: Notice) => void;
   /** Resolves when something in a store was written, or at the timeout. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
   /** Calls back with each write of a store, until the returned function is called. */
-  readonly follow: (storeId: string, hear: (news: News | undefined) => void) => () => void;
+  readonly follow: (storeId: string, listener: (notice: Notice | undefined) => void) => () => void;
   /** Wakes all waits for the last time, because the sandbox stops. */
   readonly end: () => void;
   readonly isOver: () => boolean;
 };
 
 /** Creates the signals of a sandbox, initially without listeners. */
-export function createWriteSignals<News = WriteNotice>({ sleep }: Pick<World, "sleep">): WriteSignals<News> {
-  const waiters = new Map<string, Set<(news: News | undefined) => void>>();
+export function createWriteSignals<Notice = WriteNotice>({
+  sleep,
+}: Pick<World, "sleep">): WriteSignals<Notice> {
+  const followers = new Map<string, Set<(notice: Notice | undefined) => void>>();
   let isClosed = false;
-  const follow: WriteSignals<News>["follow"] = (storeId, hear) => {
-    const listeners = waiters.get(storeId) ?? new Set();
-    waiters.set(storeId, listeners.add(hear));
+  const follow: WriteSignals<Notice>["follow"] = (storeId, listener) => {
+    const listeners = followers.get(storeId) ?? new Set();
+    followers.set(storeId, listeners.add(listener));
     return () => {
-      listeners.delete(hear);
-      if (listeners.size === 0 && waiters.get(storeId) === listeners) waiters.delete(storeId);
+      listeners.delete(listener);
+      if (listeners.size === 0 && followers.get(storeId) === listeners) followers.delete(storeId);
     };
   };
   return {
     end: () => {
       isClosed = true;
-      for (const listeners of waiters.values()) for (const hear of listeners) hear(undefined);
+      for (const listeners of followers.values()) for (const listener of listeners) listener(undefined);
     },
     isOver: () => isClosed,
-    notify: (storeId, news) => waiters.get(storeId)?.forEach((hear) => hear(news)),
+    notify: (storeId, notice) => followers.get(storeId)?.forEach((listener) => listener(notice)),
     next: async (storeId, waitMs) => {
       const controller = new AbortController();
       const unfollow = follow(storeId, () => controller.abort());
@@ -68,10 +70,10 @@ export async function pollUntil<Result>(
   { storeId, waitMs = 0 }: { readonly storeId: string; readonly waitMs: number | undefined },
   { read, isEnough, next, isOver = () => false }: WaitOptions<Result>,
 ): Promise<Result> {
-  const until = world.monotonic() + waitMs;
+  const deadline = world.monotonic() + waitMs;
   for (;;) {
     const result = read();
-    const leftMs = until - world.monotonic();
+    const leftMs = deadline - world.monotonic();
     if (isEnough(result) || leftMs <= 0 || storeGate.isClosed(storeId) || isOver()) return result;
     await next(leftMs);
   }

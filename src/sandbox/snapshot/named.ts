@@ -30,11 +30,11 @@ export async function createSnapshot(
     return refuseUnknownStore(scope.storeId);
   if (store.erasures.pending().length > 0) return refuseFact("snapshot_waits", {}, { retryAfterSeconds: 1 });
   const isReplaced = storage.size(name) !== undefined;
-  const facts = await takeInto(context, name, scope);
+  const facts = await storeSnapshot(context, name, scope);
   return accept({ snapshot: describeSnapshot(name, storage.size(name) ?? 0, facts), replaced: isReplaced });
 }
 
-async function takeInto(
+async function storeSnapshot(
   context: NamedSnapshotsContext,
   name: string,
   scope: SnapshotScope,
@@ -56,11 +56,11 @@ export function listSnapshots(
     .flatMap((name) => {
       const size = storage.size(name);
       if (size !== undefined && size > MAX_SNAPSHOT_BYTES)
-        return [describeUnreadable(name, size, english(partWords(TOO_LARGE)))];
+        return [describeUnreadableSnapshot(name, size, english(partWords(TOO_LARGE)))];
       const bytes = storage.read(name);
       if (bytes === undefined) return [];
       const outcome = store.snapshots.open(bytes);
-      if (!outcome.ok) return [describeUnreadable(name, bytes.length, outcome.refusal.message)];
+      if (!outcome.ok) return [describeUnreadableSnapshot(name, bytes.length, outcome.refusal.message)];
       outcome.value.connection.close();
       return [describeSnapshot(name, bytes.length, outcome.value)];
     });
@@ -93,7 +93,7 @@ function describeSnapshot(name: string, bytes: number, facts: SnapshotFacts): Na
   return { name, storeId, takenAt, format, bytes, problem: null };
 }
 
-function describeUnreadable(name: string, bytes: number, problem: string): NamedSnapshot {
+function describeUnreadableSnapshot(name: string, bytes: number, problem: string): NamedSnapshot {
   return { name, storeId: null, takenAt: null, format: null, bytes, problem };
 }
 

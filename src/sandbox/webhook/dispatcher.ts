@@ -9,7 +9,7 @@ export type Dispatcher = ReturnType<typeof createDispatcher>;
 /** Creates the dispatcher of a sandbox. Its queue consists of rows, so a crash loses nothing. */
 export function createDispatcher(context: DispatchContext, report: (error: unknown) => void) {
   const { store, world } = context;
-  const listeners = new Set<(ended: FinishedAttempt) => void>();
+  const listeners = new Set<(attempt: FinishedAttempt) => void>();
   const onEnded = (attempt: FinishedAttempt): void => listeners.forEach((listen) => listen(attempt));
   const { wake, idle, stop } = createEndpointQueues(context, { report, onEnded });
   return {
@@ -23,11 +23,11 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
       const expectedCounts = countDue(context, storeId);
       if (expectedCounts.size === 0 || context.heldBack(storeId) !== undefined) return [];
       // Deliveries that become due later must not extend the wait.
-      const tries = collectAttempts(listeners, expectedCounts);
+      const collection = collectAttempts(listeners, expectedCounts);
       for (const id of expectedCounts.keys()) wake(id);
-      const timeIsUp = new Promise<void>((resolve) => world.after(budgetMs, resolve));
-      await Promise.race([tries.complete, idle([...expectedCounts.keys()]), timeIsUp]);
-      return tries.end();
+      const timeout = new Promise<void>((resolve) => world.after(budgetMs, resolve));
+      await Promise.race([collection.complete, idle([...expectedCounts.keys()]), timeout]);
+      return collection.end();
     },
     /** Starts no new deliveries, and waits for running deliveries, at most `graceMs`. */
     stop: async (graceMs: number): Promise<void> => {
@@ -41,37 +41,39 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
 function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string, number> {
   const { store } = context;
   const now = storeTime(context, storeId);
-  const due = store.endpoints.of(storeId).map(({ id }) => [id, store.deliveries.countDue(id, now)] as const);
-  return new Map(due.filter(([, count]) => count > 0));
+  const dueCounts = store.endpoints
+    .of(storeId)
+    .map(({ id }) => [id, store.deliveries.countDue(id, now)] as const);
+  return new Map(dueCounts.filter(([, count]) => count > 0));
 }
 
 /** Collects attempts. `complete` resolves once each endpoint has had its expected number of attempts. */
 function collectAttempts(
-  listeners: Set<(ended: FinishedAttempt) => void>,
+  listeners: Set<(attempt: FinishedAttempt) => void>,
   expectedCounts: ReadonlyMap<string, number>,
 ): { readonly complete: Promise<void>; readonly end: () => readonly FinishedAttemptEntry[] } {
-  const leftAttempts = new Map(expectedCounts);
+  const remainingCounts = new Map(expectedCounts);
   const attempts: FinishedAttempt[] = [];
-  let completeWait = (): void => undefined;
-  const completed = new Promise<void>((resolve) => (completeWait = resolve));
+  let resolveComplete = (): void => undefined;
+  const complete = new Promise<void>((resolve) => (resolveComplete = resolve));
   const listen = (attempt: FinishedAttempt): void => {
-    const { endpointId } = attempt.dispatched;
-    const count = leftAttempts.get(endpointId);
+    const { endpointId } = attempt.entry;
+    const count = remainingCounts.get(endpointId);
     if (count === undefined) return;
     attempts.push(attempt);
-    const { at, nextAt } = attempt.dispatched;
+    const { at, nextAt } = attempt.entry;
     // A delivery whose attempt is repeated immediately is still due.
     if (nextAt !== null && nextAt <= at) return;
-    if (count === 1) leftAttempts.delete(endpointId);
-    else leftAttempts.set(endpointId, count - 1);
-    if (leftAttempts.size === 0) completeWait();
+    if (count === 1) remainingCounts.delete(endpointId);
+    else remainingCounts.set(endpointId, count - 1);
+    if (remainingCounts.size === 0) resolveComplete();
   };
   listeners.add(listen);
   return {
-    complete: completed,
+    complete,
     end: () => {
       listeners.delete(listen);
-      return attempts.toSorted((left, right) => left.place - right.place).map(({ dispatched }) => dispatched);
+      return attempts.toSorted((left, right) => left.ordinal - right.ordinal).map(({ entry }) => entry);
     },
   };
 }

@@ -19,21 +19,21 @@ export type DispatchContext = TakeContext &
   SendContext &
   RecordContext & { readonly world: Pick<World, "sleep" | "after" | "soon"> };
 
-/** A recorded result, with the number of its attempt among all started attempts. */
-export type FinishedAttempt = { readonly place: number; readonly dispatched: FinishedAttemptEntry };
+/** A recorded result, with the ordinal of its attempt among all started attempts. */
+export type FinishedAttempt = { readonly ordinal: number; readonly entry: FinishedAttemptEntry };
 
 type EndpointQueue = {
-  readonly sending: Set<Promise<void>>;
+  readonly sends: Set<Promise<void>>;
   /** Attempts that have ended but are not recorded yet. */
-  readonly ended: { readonly place: number; readonly end: EndedAttempt }[];
-  /** The newest start of each delivery: after a restore, the result of an older attempt must not be recorded. */
-  readonly newest: Map<string, number>;
+  readonly results: { readonly ordinal: number; readonly attempt: EndedAttempt }[];
+  /** The newest ordinal of each delivery: after a restore, the result of an older attempt must not be recorded. */
+  readonly ordinals: Map<string, number>;
   /** Whether no attempt can start before another attempt ends. */
   isFull: boolean;
 };
 
 /** The recorded results, the number of attempts that had ended, and the next attempts to send. */
-type Step = StartedAttempts & { readonly recorded: readonly FinishedAttempt[]; readonly ended: number };
+type Step = StartedAttempts & { readonly finished: readonly FinishedAttempt[]; readonly endedCount: number };
 
 /** Delay after a failure, such as a locked database, in milliseconds. */
 const RETRY_MS = 1000;
@@ -46,12 +46,12 @@ const QUIET_ITERATIONS = 50;
  */
 export function createEndpointQueues(
   context: DispatchContext,
-  options: { readonly report: (error: unknown) => void; readonly onEnded: (ended: FinishedAttempt) => void },
+  options: { readonly report: (error: unknown) => void; readonly onEnded: (entry: FinishedAttempt) => void },
 ) {
   const { world } = context;
   const { report, onEnded } = options;
   const queues = new Map<string, EndpointQueue>();
-  let places = 0;
+  let startCount = 0;
   let isStopped = false;
 
   const workers = createWorkers({
@@ -71,32 +71,32 @@ export function createEndpointQueues(
   async function deliverDue(endpointId: string): Promise<void> {
     const queue = queues.get(endpointId) ?? newQueue();
     queues.set(endpointId, queue);
-    if (queue.isFull && queue.ended.length === 0) return;
+    if (queue.isFull && queue.results.length === 0) return;
     const expect = (realTime: number): void => alarm.expect(endpointId, realTime);
-    const { ended, recorded, started, isFull } = await recordAndTake(context, queue, {
-      take: (openCount) =>
-        isStopped ? NO_DELIVERIES : takeDueDeliveries(context, endpointId, { underWay: openCount, expect }),
+    const { endedCount, finished, attempts, isFull } = await recordAndTake(context, queue, {
+      take: (inFlightCount) =>
+        isStopped ? NO_DELIVERIES : takeDueDeliveries(context, endpointId, { inFlightCount, expect }),
       isStopped: () => isStopped,
       report,
     });
     // Attempts that ended meanwhile come after these in the list.
-    forgetEnded(queue, ended);
+    forgetEnded(queue, endedCount);
     queue.isFull = isFull;
-    for (const next of started) launch(queue, next);
-    if (queue.sending.size === 0 && queue.ended.length === 0) queues.delete(endpointId);
-    recorded.forEach(onEnded);
+    for (const attempt of attempts) launch(queue, attempt);
+    if (queue.sends.size === 0 && queue.results.length === 0) queues.delete(endpointId);
+    finished.forEach(onEnded);
   }
 
   /** Sends an attempt in parallel with others. Its result is recorded together with all other available results. */
-  function launch(queue: EndpointQueue, started: StartedAttempt): void {
-    const place = (places += 1);
-    queue.newest.set(started.delivery.id, place);
-    const attemptSent = sendAttempt(context, started, report).then((end) => {
-      queue.sending.delete(attemptSent);
-      queue.ended.push({ place, end });
-      workers.wake(started.endpoint.id);
+  function launch(queue: EndpointQueue, attempt: StartedAttempt): void {
+    const ordinal = (startCount += 1);
+    queue.ordinals.set(attempt.delivery.id, ordinal);
+    const send = sendAttempt(context, attempt, report).then((endedAttempt) => {
+      queue.sends.delete(send);
+      queue.results.push({ ordinal, attempt: endedAttempt });
+      workers.wake(attempt.endpoint.id);
     });
-    queue.sending.add(attemptSent);
+    queue.sends.add(send);
   }
 
   return {
@@ -117,12 +117,12 @@ export function createEndpointQueues(
 /** Waits for attempts that are about to end, so that one commit records them together: a commit takes longer. */
 async function yieldToOthers(
   { soon }: Pick<World, "soon">,
-  { sending, ended }: EndpointQueue,
+  { sends, results }: EndpointQueue,
 ): Promise<void> {
-  for (let quietCount = 0; sending.size > 0 && quietCount < QUIET_ITERATIONS; quietCount += 1) {
-    const endedCount = ended.length;
+  for (let quietCount = 0; sends.size > 0 && quietCount < QUIET_ITERATIONS; quietCount += 1) {
+    const endedCount = results.length;
     await new Promise<void>((resolve) => soon(resolve));
-    if (ended.length > endedCount) quietCount = 0;
+    if (results.length > endedCount) quietCount = 0;
   }
 }
 
@@ -131,30 +131,30 @@ async function isSending(
   queues: ReadonlyMap<string, EndpointQueue>,
   endpointIds: readonly string[] = [...queues.keys()],
 ): Promise<boolean> {
-  const attempts = endpointIds.flatMap((id) => Array.from(queues.get(id)?.sending ?? []));
+  const attempts = endpointIds.flatMap((id) => Array.from(queues.get(id)?.sends ?? []));
   if (attempts.length > 0) await Promise.race(attempts);
   return attempts.length > 0;
 }
 
 function newQueue(): EndpointQueue {
-  return { sending: new Set(), ended: [], newest: new Map(), isFull: false };
+  return { sends: new Set(), results: [], ordinals: new Map(), isFull: false };
 }
 
 /** Removes the first `count` attempts that have ended. */
-function forgetEnded({ ended, newest }: EndpointQueue, count: number): void {
-  for (const { place, end } of ended.splice(0, count))
-    if (newest.get(end.delivery.id) === place) newest.delete(end.delivery.id);
+function forgetEnded({ results, ordinals }: EndpointQueue, count: number): void {
+  for (const { ordinal, attempt } of results.splice(0, count))
+    if (ordinals.get(attempt.delivery.id) === ordinal) ordinals.delete(attempt.delivery.id);
 }
 
 /** Records results. All attempts of a queue belong to one store, whose clock is read once. */
-function recordEnded(context: DispatchContext, { ended, newest }: EndpointQueue): FinishedAttempt[] {
-  const [firstAttempt] = ended;
-  const clock = firstAttempt && context.store.clocks.of(firstAttempt.end.delivery.storeId);
+function recordEnded(context: DispatchContext, { results, ordinals }: EndpointQueue): FinishedAttempt[] {
+  const [firstResult] = results;
+  const clock = firstResult && context.store.clocks.of(firstResult.attempt.delivery.storeId);
   if (clock === undefined) return [];
-  return ended.flatMap(({ place, end }) => {
-    const isNewest = newest.get(end.delivery.id) === place;
-    const attempt = isNewest ? recordAttemptResult(context, end, clock) : undefined;
-    return attempt === undefined ? [] : [{ place, dispatched: attempt }];
+  return results.flatMap(({ ordinal, attempt }) => {
+    const isNewest = ordinals.get(attempt.delivery.id) === ordinal;
+    const entry = isNewest ? recordAttemptResult(context, attempt, clock) : undefined;
+    return entry === undefined ? [] : [{ ordinal, entry }];
   });
 }
 
@@ -163,21 +163,21 @@ async function recordAndTake(
   context: DispatchContext,
   queue: EndpointQueue,
   options: {
-    readonly take: (underWay: number) => StartedAttempts;
+    readonly take: (inFlightCount: number) => StartedAttempts;
     readonly isStopped: () => boolean;
     readonly report: (error: unknown) => void;
   },
 ): Promise<Step> {
   const { store, world } = context;
-  if (queue.ended.length > 0) await yieldToOthers(world, queue);
+  if (queue.results.length > 0) await yieldToOthers(world, queue);
   for (;;) {
     try {
       return await store.write(() => {
-        const count = queue.ended.length;
-        return { ended: count, recorded: recordEnded(context, queue), ...options.take(queue.sending.size) };
+        const endedCount = queue.results.length;
+        return { endedCount, finished: recordEnded(context, queue), ...options.take(queue.sends.size) };
       });
     } catch (error) {
-      if (queue.ended.length === 0 || options.isStopped() || !(error instanceof StorageUnavailable))
+      if (queue.results.length === 0 || options.isStopped() || !(error instanceof StorageUnavailable))
         throw error;
       options.report(error);
       await world.sleep(RETRY_MS);

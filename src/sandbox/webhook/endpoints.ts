@@ -70,7 +70,7 @@ export function addEndpoint(
     if (knownEndpoints.length >= MAX_ENDPOINTS) {
       return refuseFact("too_many_endpoints", { most: MAX_ENDPOINTS });
     }
-    return accept(insert(context, { storeId, kind: "url", ...form.value, inOrder, ca }, now));
+    return accept(insertWithSecrets(context, { storeId, kind: "url", ...form.value, inOrder, ca }, now));
   });
 }
 
@@ -98,14 +98,19 @@ export function registerListener(
     if (!events.ok) return events;
     const knownListener = store.endpoints.of(storeId).find(({ kind }) => kind === "listener");
     const target = { ...form.value, inOrder: false, ca: null };
-    const endpoint = knownListener ?? insert(context, { storeId, kind: "listener", ...target }, now);
+    const endpoint =
+      knownListener ?? insertWithSecrets(context, { storeId, kind: "listener", ...target }, now);
     store.endpoints.setTarget(endpoint.id, target);
     store.endpoints.setState(endpoint.id, "enabled", null);
     const newEndpoint = { ...endpoint, ...target, state: "enabled", reason: null } as const;
-    const replay = replayAll(context, { endpoint: newEndpoint, events: events.value }, now);
+    const replayedCount = replayAll(context, { endpoint: newEndpoint, events: events.value }, now);
     store.deliveries.makeAllDue(endpoint.id, now);
     context.wakeDispatcher(endpoint.id);
-    return accept({ ...newEndpoint, secrets: endpointSecrets(context, endpoint, now), replayed: replay });
+    return accept({
+      ...newEndpoint,
+      secrets: endpointSecrets(context, endpoint, now),
+      replayed: replayedCount,
+    });
   });
 }
 
@@ -168,7 +173,7 @@ export function rotateSecret(
 export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<string>> {
   const { store, world } = context;
   return atEndpoint(context, ref, (endpoint, now) => {
-    if (endpoint.state === "disabled") return isOff(endpoint);
+    if (endpoint.state === "disabled") return refuseDisabled(endpoint);
     const event = createTestEvent({ id: world.uuid(), storeId: endpoint.storeId }, now);
     store.events.insert(event);
     context.writeSignals.notify(event.storeId, event);
@@ -207,15 +212,19 @@ function replayAll(
   now: number,
 ): number {
   const { deliveries } = context.store;
-  const wantedEvents = events.filter(
+  const eventsToReplay = events.filter(
     ({ id, type }) => matchesPatterns(endpoint.eventTypes, type) && !deliveries.waits(endpoint.id, id),
   );
-  for (const event of wantedEvents)
+  for (const event of eventsToReplay)
     enqueueDelivery(context, { event, endpoint, cause: "replay", dueAt: event.createdAt }, now);
-  return wantedEvents.length;
+  return eventsToReplay.length;
 }
 
-function insert(context: EndpointsContext, newEndpoint: NewEndpoint, now: number): EndpointWithSecrets {
+function insertWithSecrets(
+  context: EndpointsContext,
+  newEndpoint: NewEndpoint,
+  now: number,
+): EndpointWithSecrets {
   const endpoint = insertEndpoint(context, newEndpoint, now);
   return { ...endpoint, secrets: endpointSecrets(context, endpoint, now) };
 }
@@ -260,8 +269,8 @@ function keepSecret(
   }: { readonly secret: string; readonly createdAt: number; readonly retiredAt: number | null },
 ): void {
   const id = world.uuid(`${storeId} secrets`);
-  const place = { id, storeId, nonce: world.randomBytes(NONCE_BYTES) };
-  store.signingSecrets.insert(sealSecret(secret, place, masterKey), { createdAt, endpointId, retiredAt });
+  const binding = { id, storeId, nonce: world.randomBytes(NONCE_BYTES) };
+  store.signingSecrets.insert(sealSecret(secret, binding, masterKey), { createdAt, endpointId, retiredAt });
 }
 
 /** Checks a new endpoint. Returns the canonical address and the patterns, by default for all events. */
@@ -294,7 +303,7 @@ export function findEvent(
 }
 
 /** The refusal of an action on a disabled endpoint. */
-export function isOff(endpoint: Endpoint): Outcome<never> {
+export function refuseDisabled(endpoint: Endpoint): Outcome<never> {
   const reason = reasonOf(effectiveEndpoint(endpoint, undefined));
   return refuseFact("endpoint_disabled", { endpoint: endpoint.id, why: reason });
 }

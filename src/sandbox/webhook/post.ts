@@ -47,7 +47,7 @@ export async function postToReceiver(
   const { url } = requestFields;
   const startedAt = world.monotonic();
   let endedAt: number | undefined;
-  const end = (result: PostResult["result"]): PostResult => ({
+  const toPostResult = (result: PostResult["result"]): PostResult => ({
     // Answers are stored, and receivers may echo the webhook or print their secrets.
     result:
       result !== "forbidden" && result.ok && result.body !== ""
@@ -58,14 +58,14 @@ export async function postToReceiver(
   if (isPolledAddress(url) && heldBack(storeId) === undefined) {
     const { headers, body } = requestFields;
     const request = { storeId, url, headers, body: Buffer.from(body).toString() };
-    return end(await relay.send(request, deliveryTimeoutMs));
+    return toPostResult(await relay.send(request, deliveryTimeoutMs));
   }
   const target = parseTarget(url, targets);
   const isTrustable = ca === null || (checkTrust(url, ca, targets).ok && parseCertificates(ca).ok);
-  if (!target.ok || !isTrustable || heldBack(storeId) !== undefined) return end("forbidden");
-  const hosts = target.value.addresses === null ? await world.resolve(target.value.host) : [];
-  const addresses = filterAddresses(target.value, hosts, targets);
-  if (!addresses.ok) return end(hosts.length === 0 ? UNRESOLVED_HOST : "forbidden");
+  if (!target.ok || !isTrustable || heldBack(storeId) !== undefined) return toPostResult("forbidden");
+  const resolvedAddresses = target.value.addresses === null ? await world.resolve(target.value.host) : [];
+  const addresses = filterAddresses(target.value, resolvedAddresses, targets);
+  if (!addresses.ok) return toPostResult(resolvedAddresses.length === 0 ? UNRESOLVED_HOST : "forbidden");
   const result = await world.send({
     method: "POST",
     ...requestFields,
@@ -77,7 +77,7 @@ export async function postToReceiver(
     tls: ca === null ? deliveryTls : { ca },
     addresses: addresses.value,
   });
-  return end(result);
+  return toPostResult(result);
 }
 
 /** Bytes read after the stored part, so that a secret or card number that begins in that part is recognised. */

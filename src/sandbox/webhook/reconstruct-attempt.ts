@@ -19,11 +19,11 @@ export type SentAttempt = {
  * the current event does not match the audit.
  */
 export type SigningSecrets =
-  | { readonly known: false; readonly why: "rotated" | "unlike" }
+  | { readonly isKnown: false; readonly reason: "rotated" | "unlike" }
   | {
-      readonly known: true;
+      readonly isKnown: true;
       readonly owner: SecretsAtTime["owner"];
-      readonly secrets: number;
+      readonly secretCount: number;
       /** The fault that was applied to the attempt, which may have changed its signature or body. */
       readonly fault: FaultAction | null;
       /** Whether the event has the bytes that were sent. */
@@ -42,21 +42,23 @@ export function reconstructAttempt(
 ): SentAttempt {
   const auditedParts = { auditedHeaders: attempt.headers, bodyHash: attempt.bodyHash };
   const headers = readAuditedHeaders(attempt.headers);
-  const secretsThen = endpointSecretsAt(context, { id: endpointId, storeId }, attempt.startedAt);
-  const { inForce: secrets, retired: retiredSecrets, owner, isUncertain } = secretsThen;
+  const secretsAtStart = endpointSecretsAt(context, { id: endpointId, storeId }, attempt.startedAt);
+  const { inForce: secrets, retired: retiredSecrets, owner, isUncertain } = secretsAtStart;
   const body = context.store.events.find(eventId)?.body;
   const dialect = context.store.stores.dialect(storeId);
-  const copy =
+  const rebuiltRequest =
     body === undefined
       ? undefined
       : reconstructDeliveryRequest(auditedParts, { eventId, body, secrets, retiredSecrets, dialect });
-  if (copy === undefined) return { headers, body: undefined, signing: { known: false, why: "unlike" } };
-  if (isUncertain) return { headers, body: copy.body, signing: { known: false, why: "rotated" } };
-  const { headers: sentHeaders, body: rawBody, isOfEvent, realNow: now } = copy;
+  if (rebuiltRequest === undefined)
+    return { headers, body: undefined, signing: { isKnown: false, reason: "unlike" } };
+  if (isUncertain)
+    return { headers, body: rebuiltRequest.body, signing: { isKnown: false, reason: "rotated" } };
+  const { headers: sentHeaders, body: rawBody, isOfEvent, realNow: now } = rebuiltRequest;
   const verdict = verifySignature({ rawBody, headers: sentHeaders, secrets, now, dialect });
-  const fault = copy.fault?.action ?? null;
+  const fault = rebuiltRequest.fault?.action ?? null;
   const sentAt = Math.floor(now / 1000);
-  const signedBy = { owner, secrets: secrets.length };
-  const signing = { known: true, ...signedBy, fault, isOfEvent, verdict, sentAt } as const;
+  const signer = { owner, secretCount: secrets.length };
+  const signing = { isKnown: true, ...signer, fault, isOfEvent, verdict, sentAt } as const;
   return { headers: sentHeaders, body: rawBody, signing };
 }

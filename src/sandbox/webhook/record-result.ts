@@ -24,24 +24,25 @@ export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: Deli
  */
 export function recordAttemptResult(
   context: RecordContext,
-  ended: EndedAttempt,
+  endedAttempt: EndedAttempt,
   clock: StoreClock,
 ): FinishedAttemptEntry | undefined {
   const { store, world } = context;
-  const { delivery, event, number, milliseconds, result } = ended;
+  const { delivery, event, number, milliseconds, result } = endedAttempt;
   const { id: deliveryId, storeId } = delivery;
-  const endpoint = store.endpoints.of(storeId).find(({ id }) => id === ended.endpoint.id) ?? ended.endpoint;
+  const endpoint =
+    store.endpoints.of(storeId).find(({ id }) => id === endedAttempt.endpoint.id) ?? endedAttempt.endpoint;
   const now = storeNow(clock, world.now());
   const outcome = attemptResultOf(result, world.now());
-  const isPaused =
+  const mustPause =
     endpoint.kind === "listener" &&
-    endpoint.url === ended.endpoint.url &&
+    endpoint.url === endedAttempt.endpoint.url &&
     "error" in outcome &&
     outcome.error === "unreachable";
   // The attempt does not count, and is repeated immediately over a new connection.
-  const isFree = isPaused || hasKeptConnectionFailed(result);
-  const tries = isFree ? delivery.tries : delivery.tries + 1;
-  const verdict = isFree
+  const isUncounted = mustPause || hasKeptConnectionFailed(result);
+  const tries = isUncounted ? delivery.tries : delivery.tries + 1;
+  const verdict = isUncounted
     ? ({ state: "due", nextAt: now } as const)
     : decideAfterAttempt(outcome, {
         tries,
@@ -50,8 +51,8 @@ export function recordAttemptResult(
         now,
       });
   // The delivery may have been dropped with its endpoint meanwhile.
-  const isWanted = store.deliveries.stateOf(deliveryId) === "due";
-  const nextAt = isWanted && verdict.state === "due" ? verdict.nextAt : null;
+  const isDue = store.deliveries.stateOf(deliveryId) === "due";
+  const nextAt = isDue && verdict.state === "due" ? verdict.nextAt : null;
   const status = "status" in outcome ? outcome.status : null;
   const error = "error" in outcome ? outcome.error : null;
   const [address, answer] =
@@ -62,18 +63,18 @@ export function recordAttemptResult(
   context.writeSignals.notify(storeId, { checkoutId: delivery.checkoutId });
   if (verdict.state === "succeeded")
     context.assumptions.note(decisionsOfDelivery(tries), { storeId, requestId: event.id, at: now });
-  if (isWanted) {
+  if (isDue) {
     store.deliveries.settle(delivery, { state: verdict.state, tries, nextAt: nextAt ?? now });
     if (delivery.inOrder && nextAt === null) store.deliveries.releaseFollowers(delivery, now);
     if (delivery.inOrder && nextAt !== null) store.deliveries.holdFollowers(delivery, nextAt);
     if (delivery.cause === "replay" && verdict.state === "succeeded")
       settleByReplay(context, { replay: delivery, number }, now);
   }
-  if (isPaused) store.endpoints.setState(endpoint.id, "paused", LISTENER_DISCONNECTED);
-  else if (!isFree)
+  if (mustPause) store.endpoints.setState(endpoint.id, "paused", LISTENER_DISCONNECTED);
+  else if (!isUncounted)
     judgeEndpoint(
       context,
-      { endpoint, taken: isAcceptedResult(outcome), gone: "gone" in verdict && verdict.gone },
+      { endpoint, isAccepted: isAcceptedResult(outcome), isGone: "gone" in verdict && verdict.gone },
       now,
     );
   return {
@@ -104,13 +105,13 @@ function settleByReplay(
 /** Disables an endpoint that answered 410 or has failed for too long (decision 13). */
 function judgeEndpoint(
   { store }: RecordContext,
-  resultFacts: { readonly endpoint: Endpoint; readonly taken: boolean; readonly gone: boolean },
+  resultFacts: { readonly endpoint: Endpoint; readonly isAccepted: boolean; readonly isGone: boolean },
   now: number,
 ): void {
-  const { endpoint, taken, gone } = resultFacts;
+  const { endpoint, isAccepted, isGone } = resultFacts;
   if (endpoint.state !== "enabled") return;
-  if (gone) return store.endpoints.setState(endpoint.id, "disabled", "gone");
-  if (taken) {
+  if (isGone) return store.endpoints.setState(endpoint.id, "disabled", "gone");
+  if (isAccepted) {
     if (endpoint.failingSince !== null) store.endpoints.setFailingSince(endpoint.id, null);
     return;
   }

@@ -14,10 +14,10 @@ export type Relay = Readonly<ReturnType<typeof createRelay>>;
 type HeldRequest = RelayedRequest & { readonly id: string; readonly end: (result: OutboundResult) => void };
 
 /** A listener that has not fetched for this time is disconnected, in milliseconds: a fetch waits 20 s at most. */
-const ABSENT_MS = 25_000;
-const ABSENT = { ok: false, failure: "unreachable", message: "the listener fetches nothing" } as const;
+const MAX_FETCH_GAP_MS = 25_000;
+const NO_FETCH = { ok: false, failure: "unreachable", message: "the listener fetches nothing" } as const;
 const NO_ANSWER = { ok: false, failure: "timeout", message: "the listener did not answer" } as const;
-const GONE = { ok: false, failure: "connection_lost", message: "the listener went away" } as const;
+const DISCONNECTED = { ok: false, failure: "connection_lost", message: "the listener went away" } as const;
 
 /**
  * Keeps requests in memory: an attempt that a restart of the sandbox interrupts is repeated. `notifyChange` is called
@@ -36,7 +36,7 @@ export function createRelay(
      */
     send: async (request: RelayedRequest, timeoutMs: number): Promise<OutboundResult> => {
       const entry = fetchedUrls.get(request.storeId);
-      if (entry?.url !== request.url || monotonic() - entry.at > ABSENT_MS) return ABSENT;
+      if (entry?.url !== request.url || monotonic() - entry.at > MAX_FETCH_GAP_MS) return NO_FETCH;
       const id = freshId();
       const { promise, resolve } = Promise.withResolvers<OutboundResult>();
       requests.set(id, { ...request, id, end: resolve });
@@ -45,7 +45,7 @@ export function createRelay(
       return promise.finally(() => requests.delete(id));
     },
     /** The requests without an answer to the store's enabled listener, oldest first. */
-    held: ({ storeId, url }: Pick<RelayedRequest, "storeId" | "url">) => {
+    heldRequests: ({ storeId, url }: Pick<RelayedRequest, "storeId" | "url">) => {
       fetchedUrls.set(storeId, { url, at: monotonic() });
       return [...requests.values()].filter((item) => item.storeId === storeId && item.url === url);
     },
@@ -60,7 +60,8 @@ export function createRelay(
     endOthers: (storeId: string, url?: string): void => {
       if (url === undefined) fetchedUrls.delete(storeId);
       else fetchedUrls.set(storeId, { url, at: monotonic() });
-      for (const item of requests.values()) if (item.storeId === storeId && item.url !== url) item.end(GONE);
+      for (const item of requests.values())
+        if (item.storeId === storeId && item.url !== url) item.end(DISCONNECTED);
     },
   };
 }

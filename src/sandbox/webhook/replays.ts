@@ -8,7 +8,7 @@ import { effectiveEndpoint, reasonOf, type Endpoint } from "../../core/webhook/e
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { WaitingFilter } from "../../store/webhook/deliveries.ts";
 import { atStore, findEndpoint } from "../at-store.ts";
-import { findEvent, isOff, type EndpointsContext } from "./endpoints.ts";
+import { findEvent, refuseDisabled, type EndpointsContext } from "./endpoints.ts";
 import { enqueueDelivery } from "./outbox.ts";
 import type { PostContext } from "./post.ts";
 
@@ -35,7 +35,7 @@ export function replayEvent(
     const target = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
     if (target?.ok === false) return target;
     const namedEndpoint = target?.value;
-    if (namedEndpoint?.state === "disabled") return isOff(namedEndpoint);
+    if (namedEndpoint?.state === "disabled") return refuseDisabled(namedEndpoint);
     const endpoints =
       namedEndpoint === undefined
         ? knownEndpoints.filter(
@@ -68,29 +68,33 @@ export function replayFailed(
   return atStore(context, storeId, (store, now) => {
     const target = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
     if (target?.ok === false) return target;
-    if (target?.value.state === "disabled") return isOff(target.value);
+    if (target?.value.state === "disabled") return refuseDisabled(target.value);
     const hold = context.heldBack(storeId);
-    if (hold !== undefined) return isHeldBack(hold);
+    if (hold !== undefined) return refuseHold(hold);
     const endpoints = target === undefined ? store.endpoints.of(storeId) : [target.value];
-    let left = MAX_REPLAYED_FAILED;
+    let remainingCount = MAX_REPLAYED_FAILED;
     let retriedCount = 0;
     let hasMore = false;
     for (const endpoint of endpoints.filter(({ state }) => state !== "disabled")) {
       const isSending = endpoint.state === "enabled";
       const replayFilter = { endpoint, orderId: null, since, minTries: 1 };
-      const waitingRetries = isSending ? retryEndpoint(context, replayFilter, now) : NONE_RETRIED;
+      const waitingRetries = isSending ? retryEndpoint(context, replayFilter, now) : NO_RETRIES;
       retriedCount += waitingRetries.retried;
       hasMore ||= waitingRetries.more;
-      const failedIds = store.deliveryHealth.failedSince({ endpointId: endpoint.id, since, limit: left + 1 });
-      hasMore ||= failedIds.length > left;
-      for (const eventId of failedIds.slice(0, left).toReversed()) {
+      const failedIds = store.deliveryHealth.failedSince({
+        endpointId: endpoint.id,
+        since,
+        limit: remainingCount + 1,
+      });
+      hasMore ||= failedIds.length > remainingCount;
+      for (const eventId of failedIds.slice(0, remainingCount).toReversed()) {
         const event = findEvent(store, storeId, eventId);
         if (!event.ok) return event;
         enqueueDelivery(context, { event: event.value, endpoint, cause: "replay" }, now);
       }
-      left -= Math.min(left, failedIds.length);
+      remainingCount -= Math.min(remainingCount, failedIds.length);
     }
-    return accept({ replayed: MAX_REPLAYED_FAILED - left, retried: retriedCount, more: hasMore });
+    return accept({ replayed: MAX_REPLAYED_FAILED - remainingCount, retried: retriedCount, more: hasMore });
   });
 }
 
@@ -98,16 +102,16 @@ export function replayFailed(
 export function retryDeliveries(
   context: RetriesContext,
   storeId: string,
-  { endpointId, orderId: onlyOrder }: RequestOf<"retryDeliveries">,
+  { endpointId, orderId: onlyOrderId }: RequestOf<"retryDeliveries">,
 ): Promise<Outcome<AnswerOf<"retryDeliveries">>> {
-  const orderId = onlyOrder ?? null;
+  const orderId = onlyOrderId ?? null;
   return atStore(context, storeId, (store, now) => {
     const target = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
     if (target?.ok === false) return target;
-    if (target?.value.state === "disabled") return isOff(target.value);
-    if (target?.value.state === "paused") return isPaused(target.value);
+    if (target?.value.state === "disabled") return refuseDisabled(target.value);
+    if (target?.value.state === "paused") return refusePaused(target.value);
     const hold = context.heldBack(storeId);
-    if (hold !== undefined) return isHeldBack(hold);
+    if (hold !== undefined) return refuseHold(hold);
     const endpoints = target === undefined ? store.endpoints.of(storeId) : [target.value];
     const retries = endpoints
       .filter(({ state }) => state === "enabled")
@@ -119,7 +123,7 @@ export function retryDeliveries(
   });
 }
 
-const NONE_RETRIED: AnswerOf<"retryDeliveries"> = { retried: 0, more: false };
+const NO_RETRIES: AnswerOf<"retryDeliveries"> = { retried: 0, more: false };
 
 function retryEndpoint(
   { store, wakeDispatcher }: EndpointsContext,
@@ -136,7 +140,7 @@ function retryEndpoint(
 }
 
 /** If the listener has disconnected, enabling the endpoint would deliver to a closed port. */
-function isPaused(endpoint: Endpoint): Outcome<never> {
+function refusePaused(endpoint: Endpoint): Outcome<never> {
   const { pausedBy, ...ownFields } = effectiveEndpoint(endpoint, undefined);
   const values = { endpoint: endpoint.id, why: reasonOf(ownFields) };
   return pausedBy === "listener"
@@ -145,6 +149,6 @@ function isPaused(endpoint: Endpoint): Outcome<never> {
 }
 
 /** The refusal of deliveries that would be held (decisions 71, 95). */
-function isHeldBack(hold: Hold): Outcome<never> {
+function refuseHold(hold: Hold): Outcome<never> {
   return refuseFact("nothing_delivered", { hold });
 }

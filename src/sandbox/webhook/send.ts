@@ -16,25 +16,25 @@ export type EndedAttempt = StartedAttempt & PostResult;
 /** Runs outside any transaction. An internal error ends an attempt like a lost connection: it may have been sent. */
 export async function sendAttempt(
   context: SendContext,
-  started: StartedAttempt,
+  attempt: StartedAttempt,
   report: (error: unknown) => void,
 ): Promise<EndedAttempt> {
-  const endedAttempt = await sendSafely(context, started, report);
+  const endedAttempt = await sendSafely(context, attempt, report);
   context.log.addDelivery(logEntryOf(endedAttempt, context.world.now()));
   return endedAttempt;
 }
 
 async function sendSafely(
   context: SendContext,
-  started: StartedAttempt,
+  attempt: StartedAttempt,
   report: (error: unknown) => void,
 ): Promise<EndedAttempt> {
-  const { url, storeId, ca } = started.endpoint;
-  const { headers, body } = started.request;
+  const { url, storeId, ca } = attempt.endpoint;
+  const { headers, body } = attempt.request;
   try {
     return {
-      ...started,
-      ...(await postToReceiver(context, { storeId, url, ca, headers, body, ...started.route })),
+      ...attempt,
+      ...(await postToReceiver(context, { storeId, url, ca, headers, body, ...attempt.route })),
     };
   } catch (error) {
     report(error);
@@ -43,7 +43,7 @@ async function sendSafely(
       failure: "connection_lost",
       message: "an internal error of the sandbox",
     } as const;
-    return { ...started, result, milliseconds: 0 };
+    return { ...attempt, result, milliseconds: 0 };
   }
 }
 

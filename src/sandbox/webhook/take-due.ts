@@ -36,7 +36,7 @@ export type StartedAttempt = {
 };
 
 /** Maximum number of searches for due deliveries in one write; each search holds or drops at most one. */
-const MAX_LOOKS = 100;
+const MAX_SEARCHES = 100;
 
 /** The values shared by all deliveries that are taken together: one reading of the clock, and the decrypted secrets. */
 type TakeOptions = {
@@ -49,16 +49,16 @@ type TakeOptions = {
 };
 
 /** The attempts to send now, and whether the endpoint is full until one of its attempts ends. */
-export type StartedAttempts = { readonly started: readonly StartedAttempt[]; readonly isFull: boolean };
+export type StartedAttempts = { readonly attempts: readonly StartedAttempt[]; readonly isFull: boolean };
 
 /** The result if there is nothing to send. */
-export const NO_DELIVERIES: StartedAttempts = { started: [], isFull: false };
+export const NO_DELIVERIES: StartedAttempts = { attempts: [], isFull: false };
 
 /** Takes due deliveries, as many as may be in flight in addition to the current deliveries; runs inside a write. */
 export function takeDueDeliveries(
   context: TakeContext,
   endpointId: string,
-  options: { readonly underWay: number; readonly expect: TakeOptions["expect"] },
+  options: { readonly inFlightCount: number; readonly expect: TakeOptions["expect"] },
 ): StartedAttempts {
   const { store, world } = context;
   const endpoint = store.endpoints.find(endpointId);
@@ -72,18 +72,22 @@ export function takeDueDeliveries(
   const now = storeNow(clock, world.now());
   const secrets = lazyValue(() => endpointSecrets(context, endpoint, now));
   const takeContext = { endpoint, clock, now, secrets, expect: options.expect };
-  const room = (endpoint.inOrder ? 1 : context.deliveriesInFlight) - options.underWay;
-  const started: StartedAttempt[] = [];
-  for (let looks = 0; started.length < room; looks += 1) {
-    if (looks === MAX_LOOKS) {
+  const freeSlots = (endpoint.inOrder ? 1 : context.deliveriesInFlight) - options.inFlightCount;
+  const attempts: StartedAttempt[] = [];
+  for (let searches = 0; attempts.length < freeSlots; searches += 1) {
+    if (searches === MAX_SEARCHES) {
       options.expect(world.now());
       break;
     }
-    const { taken, shouldContinue } = takeSome(context, takeContext, room - started.length);
-    started.push(...taken);
+    const { attempts: newAttempts, shouldContinue } = takeSome(
+      context,
+      takeContext,
+      freeSlots - attempts.length,
+    );
+    attempts.push(...newAttempts);
     if (!shouldContinue) break;
   }
-  return { started, isFull: started.length >= room };
+  return { attempts, isFull: attempts.length >= freeSlots };
 }
 
 /** Takes deliveries of different checkouts. `shouldContinue`: a fault held back or dropped one delivery. */
@@ -91,7 +95,7 @@ function takeSome(
   context: TakeContext,
   { clock, expect, ...fields }: TakeOptions,
   limit: number,
-): { readonly taken: readonly StartedAttempt[]; readonly shouldContinue: boolean } {
+): { readonly attempts: readonly StartedAttempt[]; readonly shouldContinue: boolean } {
   const { store } = context;
   const { endpoint, now } = fields;
   const takenAttempts: StartedAttempt[] = [];
@@ -106,10 +110,10 @@ function takeSome(
     const fault = takeDeliveryFault(context, { delivery, event }, now);
     // The fault may have changed which delivery is next.
     if (fault !== undefined && holdBack(context, { delivery, fault }, now))
-      return { taken: takenAttempts, shouldContinue: true };
-    takenAttempts.push(start(context, { delivery, event, fault: fault ?? null }, fields));
+      return { attempts: takenAttempts, shouldContinue: true };
+    takenAttempts.push(startAttempt(context, { delivery, event, fault: fault ?? null }, fields));
   }
-  return { taken: takenAttempts, shouldContinue: false };
+  return { attempts: takenAttempts, shouldContinue: false };
 }
 
 /** Applies a fault that prevents a delivery from being sent now; false for other faults. */
@@ -142,7 +146,7 @@ function holdBack(
   }
 }
 
-function start(
+function startAttempt(
   context: TakeContext,
   attemptInput: Pick<StartedAttempt, "event"> & {
     readonly delivery: NextDelivery;
@@ -162,9 +166,10 @@ function start(
     fault: fault ?? delivery.fault,
     dialect: store.stores.dialect(endpoint.storeId),
   });
-  const last = delivery.wasTried ? store.deliveryAttempts.last(delivery.id) : undefined;
-  const number = (last?.number ?? 0) + 1;
-  const connection = last?.error === "connection_lost" || last?.error === "bad_answer" ? "fresh" : "kept";
+  const lastAttempt = delivery.wasTried ? store.deliveryAttempts.last(delivery.id) : undefined;
+  const number = (lastAttempt?.number ?? 0) + 1;
+  const connection =
+    lastAttempt?.error === "connection_lost" || lastAttempt?.error === "bad_answer" ? "fresh" : "kept";
   store.deliveryAttempts.start({
     deliveryId: delivery.id,
     number,

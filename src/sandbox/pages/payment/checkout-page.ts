@@ -23,14 +23,14 @@ import { merchantText } from "../shared/merchant-text.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 
 export const STAY_QUERY = "stay";
-const SECONDS_TO_STAY = 5;
-const SENT_BACK_WITHIN_MS = 60_000;
+const STAY_SECONDS = 5;
+const REDIRECT_WINDOW_MS = 60_000;
 
 /** The page at `checkout_url`: the amount, the next step, and finally the result. */
 export function checkoutPage(context: PageContext): Html {
   const { view } = context;
   const { status } = view.checkout;
-  const address = `${checkoutPath(view.checkout)}${context.stays ? `?${STAY_QUERY}` : ""}`;
+  const address = `${checkoutPath(view.checkout)}${context.isStaying ? `?${STAY_QUERY}` : ""}`;
   const titleWith = (title: Words): Html => html`${title} · ${priceText(context)}`;
   if (isFinal(status)) {
     const content = result(context, status);
@@ -58,7 +58,7 @@ function summary(context: PageContext): Html {
   const { view } = context;
   const { checkout, names } = view;
   const time = html`<span role="timer" aria-live="off">${timeLeft(context)}</span
-    >${view.clockStands ? html`<small>${PAYMENT_TEXTS.clockStands}</small>` : ""}`;
+    >${view.isClockFrozen ? html`<small>${PAYMENT_TEXTS.clockStands}</small>` : ""}`;
   return html`<section class="summary">
     <div class="merchant">
       <span class="avatar" aria-hidden="true">${initialOf(names.store)}</span>
@@ -82,10 +82,10 @@ function initialOf(name: string): string {
 /** The next step: start an attempt, or scan the code of the open attempt. */
 function payment(context: PageContext): Html {
   const { view } = context;
-  const open = view.attempts.find(({ outcome }) => outcome === null);
+  const openAttempt = view.attempts.find(({ outcome }) => outcome === null);
   const path = checkoutPath(view.checkout);
   return html`<section class="card">
-    ${open === undefined ? startStep(context) : scanStep(context, open.number)}
+    ${openAttempt === undefined ? startStep(context) : scanStep(context, openAttempt.number)}
     ${cancelStep(context, `${path}/cancel`)}
     ${returnLink(context, { style: "quiet", label: PAYMENT_TEXTS.returnUnpaid(view.names.store) })}
     ${developerNotes(context)}
@@ -105,10 +105,10 @@ function startStep(context: PageContext): Html {
   const { view } = context;
   const { paymentMethod } = view.checkout;
   const attemptCount = view.attempts.length;
-  const settles = view.clockStands ? PAYMENT_TEXTS.settlesFrozen : PAYMENT_TEXTS.settlesItself;
+  const settlementText = view.isClockFrozen ? PAYMENT_TEXTS.settlesFrozen : PAYMENT_TEXTS.settlesItself;
   return html`<h2>${PAYMENT_TEXTS.paymentMethod}</h2>
     ${attemptCount === 0 ? "" : html`<p class="notice warn">${PAYMENT_TEXTS.declined(MAX_PAYMENT_ATTEMPTS - attemptCount)}</p>`}
-    ${view.settlesItself ? html`<p class="notice">${settles}</p>` : ""}
+    ${view.isAutomatic ? html`<p class="notice">${settlementText}</p>` : ""}
     <p class="method">${methodMark(context)} <span>${PAYMENT_TEXTS.method[paymentMethod]}</span></p>
     ${formButton(context, { action: `${checkoutPath(view.checkout)}/start`, label: PAYMENT_TEXTS.payWith[paymentMethod], style: "primary" })}
     <p class="hint">${PAYMENT_TEXTS.startHint[paymentMethod]}</p>`;
@@ -178,12 +178,13 @@ function returnLink(
 }
 
 /** Redirects without a click, unless the customer stays or opens the page later, or scripts are off. */
-function sendBack({ view, stays }: PageContext): Html {
+function sendBack({ view, isStaying }: PageContext): Html {
   const { checkout, returnOrigin, names, now } = view;
   const time = paidAt(view);
-  if (returnOrigin === null || stays || time === undefined || now - time > SENT_BACK_WITHIN_MS) return html``;
-  const seconds = html`<span data-seconds>${String(SECONDS_TO_STAY)}</span>`;
-  return html`<send-back href="${returnAddress(returnOrigin, checkout)}" seconds="${String(SECONDS_TO_STAY)}">
+  if (returnOrigin === null || isStaying || time === undefined || now - time > REDIRECT_WINDOW_MS)
+    return html``;
+  const seconds = html`<span data-seconds>${String(STAY_SECONDS)}</span>`;
+  return html`<send-back href="${returnAddress(returnOrigin, checkout)}" seconds="${String(STAY_SECONDS)}">
     <p class="hint" role="timer" aria-live="off">${PAYMENT_TEXTS.sentBack(names.store, seconds)}</p>
     <a class="plain" href="${checkoutPath(checkout)}?${STAY_QUERY}">${PAYMENT_TEXTS.stay}</a>
   </send-back>`;
@@ -192,7 +193,7 @@ function sendBack({ view, stays }: PageContext): Html {
 /** Details for the merchant's developer, collapsed. */
 function developerNotes({ view, token }: PageContext): Html {
   const { checkout, attempts, lateResults, returnOrigin } = view;
-  const tries = attempts.map(
+  const attemptTexts = attempts.map(
     ({ number, outcome }) => html`${String(number)}: ${PAYMENT_TEXTS.outcome[outcome ?? "open"]}`,
   );
   const lateTexts = lateResults.map(
@@ -204,7 +205,7 @@ function developerNotes({ view, token }: PageContext): Html {
     <dl>
       ${factRow(PAYMENT_TEXTS.checkoutId, html`<code>${checkout.id}</code>`)}
       ${factRow(PAYMENT_TEXTS.status, html`<code>${checkout.status}</code>`)}
-      ${factRow(PAYMENT_TEXTS.attempts, tries.length === 0 ? PAYMENT_TEXTS.noAttempts : joinTexts(tries))}
+      ${factRow(PAYMENT_TEXTS.attempts, attemptTexts.length === 0 ? PAYMENT_TEXTS.noAttempts : joinTexts(attemptTexts))}
       ${lateTexts.length === 0 ? "" : factRow(PAYMENT_TEXTS.lateResults, joinTexts(lateTexts))}
     </dl>
     ${

@@ -15,7 +15,7 @@ export type PageContext = {
   readonly origin: string;
   readonly requestId: string;
   /** Whether the customer has chosen to stay on the page. */
-  readonly stays: boolean;
+  readonly isStaying: boolean;
 };
 
 export function checkoutPath({ id }: Pick<Checkout, "id">): string {

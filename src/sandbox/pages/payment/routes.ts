@@ -42,24 +42,24 @@ export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
   { methods: ["POST"], path: "/pay/{checkout_id}/views", role: "payer", answer: noteView },
   page("/pay/{checkout_id}/wallet/{attempt}", showWallet(walletPage)),
   page("/pay/{checkout_id}/wallet/{attempt}/closed", showWallet(abandonedPage)),
-  form("/pay/{checkout_id}/wallet/{attempt}", walletAction),
+  form("/pay/{checkout_id}/wallet/{attempt}", readWalletAction),
 ];
 
-type Show = (context: PagesContext, shown: PageContext, call: AreaRequest) => Outcome<Html>;
+type PageRenderer = (context: PagesContext, pageContext: PageContext, call: AreaRequest) => Outcome<Html>;
 
-function page(path: string, show: Show): AreaRoute<PagesContext> {
+function page(path: string, show: PageRenderer): AreaRoute<PagesContext> {
   return {
     methods: ["GET"],
     path,
     role: "payer",
     answer: async (context, call) => {
-      const redirection = awayFromPortal(context, call);
+      const redirection = leavePortalHost(context, call);
       if (redirection !== undefined) return accept(redirection);
-      const shownPage = await lookAt(context, call);
-      if (!shownPage.ok) return shownPage;
-      const markup = show(context, shownPage.value, call);
+      const pageContext = await readPageContext(context, call);
+      if (!pageContext.ok) return pageContext;
+      const markup = show(context, pageContext.value, call);
       if (!markup.ok) return markup;
-      const { view, requestId } = shownPage.value;
+      const { view, requestId } = pageContext.value;
       const answer = pageResponse(
         { status: 200, markup: markup.value, language: languageOf(call.request) },
         requestId,
@@ -70,35 +70,39 @@ function page(path: string, show: Show): AreaRoute<PagesContext> {
   };
 }
 
-type ReadAction = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
+type ActionReader = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
 /** The answer redirects, so that reload and back never send the form again. A late or repeated form only redirects. */
-function form(path: string, readAction: ReadAction): AreaRoute<PagesContext> {
+function form(path: string, readAction: ActionReader): AreaRoute<PagesContext> {
   return {
     methods: ["POST"],
     path,
     role: "payer",
     answer: async (context, call) => {
-      const redirection = awayFromPortal(context, call);
+      const redirection = leavePortalHost(context, call);
       if (redirection !== undefined) return accept(redirection);
       const fields = readOwnForm(context, call);
       if (!fields.ok) return fields;
-      const act = readAction(fields.value, call);
-      if (!act.ok) return act;
-      const done = await applyPayerAction(context, checkoutIdIn(call), act.value);
-      if (!done.ok && done.refusal.code !== "state_conflict") return done;
-      if (done.ok) noteReturn(context, call, done.value.checkout);
-      const name = act.value.kind === "finish" ? act.value.result : act.value.kind;
-      const result = done.ok ? (done.value.late ? "late" : done.value.checkout.status) : done.refusal.code;
+      const action = readAction(fields.value, call);
+      if (!action.ok) return action;
+      const outcome = await applyPayerAction(context, checkoutIdIn(call), action.value);
+      if (!outcome.ok && outcome.refusal.code !== "state_conflict") return outcome;
+      if (outcome.ok) noteReturn(context, call, outcome.value.checkout);
+      const name = action.value.kind === "finish" ? action.value.result : action.value.kind;
+      const result = outcome.ok
+        ? outcome.value.late
+          ? "late"
+          : outcome.value.checkout.status
+        : outcome.refusal.code;
       return accept({
-        ...redirect(303, afterAction(context, call), call.requestId),
+        ...redirect(303, pathAfterAction(context, call), call.requestId),
         note: `${name}: ${result}`,
       });
     },
   };
 }
 
-async function lookAt(context: PagesContext, call: AreaRequest): Promise<Outcome<PageContext>> {
+async function readPageContext(context: PagesContext, call: AreaRequest): Promise<Outcome<PageContext>> {
   const checkoutId = checkoutIdIn(call);
   const checkout = await viewCheckout(context, { storeId: null, checkoutId });
   if (!checkout.ok) return checkout;
@@ -107,12 +111,12 @@ async function lookAt(context: PagesContext, call: AreaRequest): Promise<Outcome
     token: formToken(context.masterKey, checkoutId),
     origin: originOf(context, call.request),
     requestId: call.requestId,
-    stays: splitTarget(call.request.target).query === STAY_QUERY,
+    isStaying: splitTarget(call.request.target).query === STAY_QUERY,
   });
 }
 
-function showCheckout(_context: PagesContext, shownPage: PageContext): Outcome<Html> {
-  return accept(checkoutPage(shownPage));
+function showCheckout(_context: PagesContext, pageContext: PageContext): Outcome<Html> {
+  return accept(checkoutPage(pageContext));
 }
 
 /** Records a view when the page's script reports it: a GET proves nothing, because any page may send one. */
@@ -142,12 +146,12 @@ function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId
   });
 }
 
-function showWallet(render: (shown: PageContext, attempt: Attempt) => Html): Show {
-  return (_context, shownPage, call) => {
-    const attempt = shownPage.view.attempts.find(({ number }) => number === attemptIn(call));
+function showWallet(render: (pageContext: PageContext, attempt: Attempt) => Html): PageRenderer {
+  return (_context, pageContext, call) => {
+    const attempt = pageContext.view.attempts.find(({ number }) => number === attemptIn(call));
     return attempt === undefined
       ? refuseFact("no_attempt", { checkout: checkoutIdIn(call), attempt: call.params["attempt"] ?? "" })
-      : accept(render(shownPage, attempt));
+      : accept(render(pageContext, attempt));
   };
 }
 
@@ -164,20 +168,20 @@ function readOwnForm(
 }
 
 /** The path of the attempt's wallet if there is one, otherwise of the checkout's page. */
-function afterAction({ store }: PagesContext, call: AreaRequest): string {
+function pathAfterAction({ store }: PagesContext, call: AreaRequest): string {
   const id = checkoutIdIn(call);
   const attempt = attemptIn(call);
   const isKnown = store.attempts.of(id).some(({ number }) => number === attempt);
   return attempt !== null && isKnown ? walletPath({ id }, attempt) : checkoutPath({ id });
 }
 
-function walletAction(fields: ReadonlyMap<string, string>, call: AreaRequest): Outcome<PayerAction> {
+function readWalletAction(fields: ReadonlyMap<string, string>, call: AreaRequest): Outcome<PayerAction> {
   const field = fields.get("outcome");
   const outcome = WALLET_OUTCOMES.find((candidate) => candidate === field);
   const attempt = attemptIn(call);
   if (outcome !== undefined && attempt !== null) return accept(actionOf(outcome, attempt));
-  const gotText = printableLiteral(field ?? null);
-  return refuseFact("wallet_outcome", { outcomes: WALLET_OUTCOMES, received: gotText });
+  const receivedText = printableLiteral(field ?? null);
+  return refuseFact("wallet_outcome", { outcomes: WALLET_OUTCOMES, received: receivedText });
 }
 
 function actionOf(outcome: WalletOutcome, attempt: number): PayerAction {
@@ -219,10 +223,10 @@ function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): 
  * Redirects from a host name that belongs to the portal (decision 1). The target is on this machine, so that a proxy that
  * sends `localhost` as the host causes no loop.
  */
-function awayFromPortal(context: PagesContext, { request, requestId }: AreaRequest): Answer | undefined {
-  const isPortals = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));
+function leavePortalHost(context: PagesContext, { request, requestId }: AreaRequest): Answer | undefined {
+  const isPortalHost = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));
   const isLocal = hostIn(request) === new URL(context.localOrigin).host;
-  if (!isPortals || isLocal || usesPublicUrl(context, request)) return undefined;
+  if (!isPortalHost || isLocal || usesPublicUrl(context, request)) return undefined;
   return redirect(307, `${context.localOrigin}${request.target}`, requestId);
 }
 

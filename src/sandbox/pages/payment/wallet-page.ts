@@ -25,15 +25,15 @@ export type WalletOutcome = (typeof WALLET_OUTCOMES)[number];
 /** The payer's wallet for one attempt: a button for every outcome, or the result. */
 export function walletPage(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
-  const open = isOpen(context, attempt);
+  const isOpen = isAttemptOpen(context, attempt);
   const content = html`<section class="card wallet ${view.checkout.paymentMethod}">
-    ${walletHead(context)} ${open ? choices(context, attempt) : resultPart(context, attempt)}
+    ${walletHead(context)} ${isOpen ? choices(context, attempt) : resultPart(context, attempt)}
   </section>`;
   const address = walletPath(view.checkout, attempt.number);
   const main = liveMain(context, {
     state: statusWords(context),
     address,
-    isOver: !open,
+    isOver: !isOpen,
     style: "single",
     content,
   });
@@ -42,7 +42,7 @@ export function walletPage(context: PageContext, attempt: Attempt): Html {
 
 /** The page for a payer who has closed the wallet without acting; the wallet itself if the attempt is over. */
 export function abandonedPage(context: PageContext, attempt: Attempt): Html {
-  if (!isOpen(context, attempt)) return walletPage(context, attempt);
+  if (!isAttemptOpen(context, attempt)) return walletPage(context, attempt);
   const { view } = context;
   const main = html`<main id="page" class="single">
     <section class="card wallet ${view.checkout.paymentMethod}">
@@ -58,7 +58,7 @@ export function abandonedPage(context: PageContext, attempt: Attempt): Html {
   return payerLayout({ title: html`${PAYMENT_TEXTS.walkedAway} · ${walletName(context)}`, main });
 }
 
-function isOpen({ view }: PageContext, { outcome }: Attempt): boolean {
+function isAttemptOpen({ view }: PageContext, { outcome }: Attempt): boolean {
   return outcome === null && !isFinal(view.checkout.status);
 }
 
@@ -84,8 +84,8 @@ function choices(context: PageContext, attempt: Attempt): Html {
       style: "choice",
       fields: { outcome },
     });
-  const confirm = html`${PAYMENT_TEXTS.confirm} ${amount(context)}`;
-  return html`${formButton(context, { action: path, label: confirm, style: "primary", fields: { outcome: "succeeded" } })}
+  const confirmLabel = html`${PAYMENT_TEXTS.confirm} ${amount(context)}`;
+  return html`${formButton(context, { action: path, label: confirmLabel, style: "primary", fields: { outcome: "succeeded" } })}
     <h2>${PAYMENT_TEXTS.otherwise}</h2>
     <div class="choices">
       ${choice("declined", PAYMENT_TEXTS.decline, PAYMENT_TEXTS.declineHint)}
@@ -103,18 +103,18 @@ function resultPart(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
   const { checkout } = view;
   const isPaidLate = wasPaidLate(view);
-  const offersLate = attempt.outcome !== "succeeded" && isFinal(checkout.status) && !isPaidLate;
-  const { heading, hint } = wordsAfter(context, attempt);
+  const canPayLate = attempt.outcome !== "succeeded" && isFinal(checkout.status) && !isPaidLate;
+  const { heading, hint } = resultWords(context, attempt);
   return html`<div class="outcome">
       <h2>${heading}</h2>
       ${isPaidLate ? html`<p class="notice warn">${PAYMENT_TEXTS.late}</p>` : html`<p class="hint">${hint}</p>`}
     </div>
     <a class="primary" href="${checkoutPath(checkout)}">${SHARED_TEXTS.backToCheckout}</a>
-    ${offersLate ? formButton(context, { action: walletPath(checkout, attempt.number), label: PAYMENT_TEXTS.payAnyway, style: "plain", fields: { outcome: "late" } }) : ""}`;
+    ${canPayLate ? formButton(context, { action: walletPath(checkout, attempt.number), label: PAYMENT_TEXTS.payAnyway, style: "plain", fields: { outcome: "late" } }) : ""}`;
 }
 
 /** A declined attempt ends the checkout only if it was the last attempt; every other result ends the checkout. */
-function wordsAfter(
+function resultWords(
   { view }: PageContext,
   { outcome }: Attempt,
 ): { readonly heading: Words; readonly hint: Words } {

@@ -19,7 +19,7 @@ export function inputField(
     required = false,
     numeric = false,
     list = "",
-    typed,
+    typedForm,
   }: {
     /** A hint about valid values, if the label is not enough. */
     readonly hint?: Text;
@@ -31,7 +31,7 @@ export function inputField(
     /** The id of a list from `suggestions` on the page. */
     readonly list?: string;
     /** The refused form, whose value takes precedence over `value`. */
-    readonly typed?: TypedForm;
+    readonly typedForm?: TypedForm;
   } = {},
 ): Html {
   const attributes = [
@@ -39,25 +39,25 @@ export function inputField(
     numeric ? html` inputmode="numeric"` : html``,
     placeholder === "" ? html`` : html` placeholder="${placeholder}"`,
     list === "" ? html`` : html` list="${list}"`,
-    refusedAttributes(name, typed),
+    refusedAttributes(name, typedForm),
   ];
   return html`<label class="field">
     <span>${label}</span>
     <input
       name="${name}"
-      value="${typed?.fields.get(name) ?? value}"
+      value="${typedForm?.fields.get(name) ?? value}"
       autocomplete="off"
       spellcheck="false"
       ${attributes}
     />
-    ${refusalText(name, typed)} ${hint === undefined ? "" : html`<small>${hint}</small>`}
+    ${refusalText(name, typedForm)} ${hint === undefined ? "" : html`<small>${hint}</small>`}
   </label>`;
 }
 
 export function textField(
   label: Text,
   name: string,
-  { placeholder, typed }: { readonly placeholder: string; readonly typed: TypedForm },
+  { placeholder, typedForm }: { readonly placeholder: string; readonly typedForm: TypedForm },
 ): Html {
   return html`<label class="field">
     <span>${label}</span>
@@ -66,16 +66,16 @@ export function textField(
       rows="3"
       placeholder="${placeholder}"
       spellcheck="false"
-      ${refusedAttributes(name, typed)}
+      ${refusedAttributes(name, typedForm)}
     >
-${typed?.fields.get(name) ?? ""}</textarea>
-    ${refusalText(name, typed)}
+${typedForm?.fields.get(name) ?? ""}</textarea>
+    ${refusalText(name, typedForm)}
   </label>`;
 }
 
 /** Attributes of a refused field: it receives the focus, and the refusal describes it. */
-function refusedAttributes(name: string, typed: TypedForm): Html {
-  return typed?.field === name
+function refusedAttributes(name: string, typedForm: TypedForm): Html {
+  return typedForm?.field === name
     ? html` autofocus aria-invalid="true" aria-describedby="refused-${name}"`
     : html``;
 }
@@ -84,9 +84,9 @@ function refusedAttributes(name: string, typed: TypedForm): Html {
 export const REFUSED_MARK = 'class="refused"';
 
 /** The refusal next to a field. */
-export function refusalText(name: string, typed: TypedForm): Html {
-  if (typed?.field !== name) return html``;
-  return html`<strong class="refused" id="refused-${name}">${typed.words}</strong>`;
+export function refusalText(name: string, typedForm: TypedForm): Html {
+  if (typedForm?.field !== name) return html``;
+  return html`<strong class="refused" id="refused-${name}">${typedForm.words}</strong>`;
 }
 
 /** Suggested values of a field; other values are possible. */
@@ -100,18 +100,18 @@ export function selectField(
   label: Text,
   name: string,
   options: readonly (readonly [value: string, text: Text])[],
-  typed?: TypedForm,
+  typedForm?: TypedForm,
 ): Html {
-  const chosenValue = typed?.fields.get(name);
+  const chosenValue = typedForm?.fields.get(name);
   return html`<label class="field">
     <span>${label}</span>
-    <select name="${name}" ${refusedAttributes(name, typed)}>
+    <select name="${name}" ${refusedAttributes(name, typedForm)}>
       ${options.map(
         ([value, text]) =>
           html`<option value="${value}" ${value === chosenValue ? html`selected` : ""}>${text}</option>`,
       )}
     </select>
-    ${refusalText(name, typed)}
+    ${refusalText(name, typedForm)}
   </label>`;
 }
 
@@ -119,9 +119,9 @@ export function selectField(
 export function checkbox(
   label: Text,
   name: string,
-  { checked = false, typed }: { readonly checked?: boolean; readonly typed?: TypedForm } = {},
+  { checked = false, typedForm }: { readonly checked?: boolean; readonly typedForm?: TypedForm } = {},
 ): Html {
-  const isTicked = typed === undefined ? checked : typed.fields.has(name);
+  const isTicked = typedForm === undefined ? checked : typedForm.fields.has(name);
   return html`<label class="tick">
     <input type="checkbox" name="${name}" value="yes" ${isTicked ? html` checked` : html``} />
     <span>${label}</span>

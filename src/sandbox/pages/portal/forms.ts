@@ -37,14 +37,14 @@ export type ActionForm = {
  * page has no forms, and nobody sees the form of an action that is not permitted.
  */
 export function actionForm(
-  view: Pick<PartView, "formToken" | "refused" | "may">,
+  view: Pick<PartView, "formToken" | "refusedForm" | "may">,
   { action, label, fields = {}, content = "", style = "", isOff = false }: ActionForm,
 ): Html {
   if (!view.may("POST", action)) return html``;
   const inputs = Object.entries({ ...fields, token: view.formToken });
-  const typed = typedValues(view, action, fields);
+  const typedForm = typedValues(view, action, fields);
   const error =
-    typed?.field === "" ? html`<p class="refused" tabindex="-1" autofocus>${typed.words}</p>` : "";
+    typedForm?.field === "" ? html`<p class="refused" tabindex="-1" autofocus>${typedForm.words}</p>` : "";
   return html`<form method="post" action="${action}" class="act" id="${idOf(action, fields)}">
     ${error} ${inputs.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
     ${content}
@@ -54,13 +54,13 @@ export function actionForm(
 
 /** The typed values of an action's form with these fields, if the form was refused. */
 export function typedValues(
-  { refused }: Pick<View, "refused">,
+  { refusedForm }: Pick<View, "refusedForm">,
   action: string,
   fields: Readonly<Record<string, string>> = {},
 ): TypedForm {
-  if (refused?.action !== action) return undefined;
-  return Object.entries(fields).every(([name, value]) => refused.fields.get(name) === value)
-    ? refused
+  if (refusedForm?.action !== action) return undefined;
+  return Object.entries(fields).every(([name, value]) => refusedForm.fields.get(name) === value)
+    ? refusedForm
     : undefined;
 }
 
@@ -85,7 +85,7 @@ export type Confirmation = readonly [title: Text, question: Text, button: Text];
  * button is red by default.
  */
 export function formWithConfirmation(
-  view: Pick<View, "formToken" | "refused" | "may">,
+  view: Pick<View, "formToken" | "refusedForm" | "may">,
   [title, question, label]: Confirmation,
   form: Omit<ActionForm, "label">,
 ): Html {

@@ -28,10 +28,12 @@ export function framePage(context: PortalContext, view: View, content: PageConte
     style: `portal${isAdmin ? " admin" : ""}${isAdmin || storeId === "" ? " wide" : ""}`,
     hasKeys,
     scripts: view.tag === undefined ? [] : [LIVE_SCRIPT],
-    fails: storeId !== "" && hasFailingEndpoint(context, storeId),
-    body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a> ${headerBar(context, view, content.news)}
-      ${isAdmin ? "" : storeMenu(context, view)} ${noticePart(context, view)}
-      ${mainPart({ ...content, main }, liveAttributes(content.news, view))} ${hasKeys ? keysHelp() : ""}`,
+    isFailing: storeId !== "" && hasFailingEndpoint(context, storeId),
+    body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a>
+      ${headerBar(context, view, content.listUpdates)} ${isAdmin ? "" : storeMenu(context, view)}
+      ${noticePart(context, view)}
+      ${mainPart({ ...content, main }, liveAttributes(content.listUpdates, view))}
+      ${hasKeys ? keysHelp() : ""}`,
   });
 }
 
@@ -48,27 +50,27 @@ export function savedPage(store: string, { title, main }: PageContent): Html {
 }
 
 /** The notice of the last action. It is outside the part of the page that updates, which would remove it. */
-function noticePart(context: PortalContext, { said, storeId, language, refused }: View): Html {
-  if (said === undefined) return html``;
+function noticePart(context: PortalContext, { notice, storeId, language, refusedForm: refused }: View): Html {
+  if (notice === undefined) return html``;
   const now = storeTime(context, storeId);
-  const words = textWithMoments(selectorOf(language)(said.words), (at) => listTime(at, now));
+  const words = textWithMoments(selectorOf(language)(notice.words), (at) => listTime(at, now));
   // The notice gets the focus if it is the refusal of a form that the page no longer contains.
   const focus = refused === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
-    <p class="notice ${said.tone}" role="status" ${focus}>${words}</p>
+    <p class="notice ${notice.tone}" role="status" ${focus}>${words}</p>
   </div>`;
 }
 
 export function signedOutPage(
   role: PortalRole,
   content: PageContent,
-  { reloads = false }: { readonly reloads?: boolean } = {},
+  { autoReload = false }: { readonly autoReload?: boolean } = {},
 ): Html {
   return portalPage({
     title: content.title,
     style: `portal alone${role === "administrator" ? " admin" : ""}`,
     hasKeys: false,
-    reloads,
+    autoReload,
     body: html`${signedOutBar()} ${mainPart(content)}`,
   });
 }
@@ -97,16 +99,16 @@ function portalPage(page: {
   /** Scripts after the scripts of every page. */
   readonly scripts?: readonly Asset[];
   readonly body: Html;
-  readonly reloads?: boolean;
+  readonly autoReload?: boolean;
   /** Whether something is failing in the page's store. */
-  readonly fails?: boolean;
+  readonly isFailing?: boolean;
 }): Html {
   return wholePage({
     title: html`${page.title} · checkout`,
-    meta: page.reloads === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
+    meta: page.autoReload === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
     styles: [BASE_STYLE, PORTAL_STYLE],
     scripts: [PORTAL_SCRIPT, HTMX_SCRIPT, ...(page.scripts ?? [])],
-    icon: iconLink({ fails: page.fails === true }),
+    icon: iconLink({ isFailing: page.isFailing === true }),
     body: html`<body class="${page.style}" ${page.hasKeys ? html` data-keys` : ""}>
       ${page.body}
     </body>`,

@@ -9,7 +9,7 @@ import { refuseFact } from "../../../core/refusals.ts";
 import { printableLiteral } from "../../../core/text.ts";
 
 /** The number of rows of a part of a list. */
-export const PAGE = 50;
+export const PAGE_ROWS = 50;
 
 /** A filter of a list. Its value is in the address, so that a filtered list can be shared. */
 type Filter = {
@@ -34,12 +34,12 @@ type ListPart<Item> = {
   /** The extent of the search that found the rows. Default: the rows are not from a search. */
   readonly extent?: Html;
   /** The link to the next part, if a search stopped before this part was full. Default: the older rows. */
-  readonly searchOn?: { readonly hint: Text; readonly label: Text } | undefined;
+  readonly nextSearch?: { readonly hint: Text; readonly label: Text } | undefined;
 };
 
 type List<Item> = {
   readonly title: Text;
-  readonly live: LiveTopic;
+  readonly liveTopic: LiveTopic;
   /** The path of the list's page, below the path of the store. */
   readonly path: `/${string}`;
   /** Default: the title. */
@@ -48,27 +48,27 @@ type List<Item> = {
   readonly columns: (item: Item) => TableRow;
   readonly read: (query: ListQuery) => Outcome<ListPart<Item>> | Promise<Outcome<ListPart<Item>>>;
   /** The content of the whole list while it is empty. */
-  readonly none: Html;
+  readonly noRows: Html;
   /** A link to another search, if nothing matches. */
-  readonly elsewhere?: Html;
+  readonly searchLink?: Html;
   /** The class of the table. Default: the name of the page. */
   readonly style?: string;
   /** The position of a row in an open list; newer rows have higher positions. Default: new rows are not counted. */
   readonly positionOf?: (item: Item) => number;
   /** The id of a row that can change. Default: rows do not change. */
   readonly rowId?: (item: Item) => string;
-  readonly around?: (list: Html) => Html;
+  readonly wrap?: (list: Html) => Html;
 };
 
 /** The page of a list with its filters, rows, and links to its other parts. Refuses what `read` refuses. */
 export async function listPage<Item>(view: View, list: List<Item>): Promise<Outcome<PageContent>> {
-  const { title, live, path, filters = {}, rowId, around = (content) => content } = list;
+  const { title, liveTopic, path, filters = {}, rowId, wrap = (content) => content } = list;
   const query = queryOf(view, [...Object.keys(filters), "before"]);
   return mapValue(await list.read(query), (part) => {
-    const shownPart = { query, part, rows: rowId === undefined ? [] : part.items.map(rowId) };
+    const shownPart = { query, part, ids: rowId === undefined ? [] : part.items.map(rowId) };
     const content = html`${filterForm(storePath(view, path), filters, query)} ${part.extent ?? ""}
     ${rowsOf(view, list, shownPart)} ${pager(view, path, shownPart)}`;
-    return { title, main: around(content), live, news: updatesOf(view, list, shownPart) };
+    return { title, main: wrap(content), liveTopic, listUpdates: updatesOf(view, list, shownPart) };
   });
 }
 
@@ -79,13 +79,13 @@ function queryOf(view: View, names: readonly string[]): ListQuery {
 }
 
 /** The form of the filters, which only changes the address. */
-function filterForm(allLabel: string, filters: Filters, query: ListQuery): Html {
+function filterForm(address: string, filters: Filters, query: ListQuery): Html {
   const names = Object.keys(filters);
   if (names.length === 0) return html``;
-  return html`<form method="get" action="${allLabel}" class="filters">
+  return html`<form method="get" action="${address}" class="filters">
     ${Object.entries(filters).map(([name, filter]) => filterField(name, filter, query[name] ?? ""))}
     <button type="submit">${COMMON_TEXTS.filter}</button>
-    ${names.some((name) => query[name] !== undefined) ? html`<a href="${allLabel}">${COMMON_TEXTS.clear}</a>` : ""}
+    ${names.some((name) => query[name] !== undefined) ? html`<a href="${address}">${COMMON_TEXTS.clear}</a>` : ""}
   </form>`;
 }
 
@@ -107,13 +107,13 @@ function filterField(
       />
     </label>`;
   const pairs = options.map((option) => (typeof option === "string" ? ([option, option] as const) : option));
-  const isKnownValue =
+  const shownPairs =
     value === "" || pairs.some(([option]) => option === value) ? pairs : [...pairs, [value, value] as const];
   return html`<label>
     ${label}
     <select name="${name}">
       <option value="">${COMMON_TEXTS.all}</option>
-      ${isKnownValue.map(([option, text]) => html`<option value="${option}" ${option === value ? html`selected` : ""}>${text}</option>`)}
+      ${shownPairs.map(([option, text]) => html`<option value="${option}" ${option === value ? html`selected` : ""}>${text}</option>`)}
     </select>
   </label>`;
 }
@@ -122,44 +122,45 @@ type ShownPart<Item> = {
   readonly query: ListQuery;
   readonly part: ListPart<Item>;
   /** The ids of rows that can change. */
-  readonly rows: readonly string[];
+  readonly ids: readonly string[];
 };
 
 function rowsOf<Item>(
   view: View,
-  { path, title, caption = title, columns, style = path.slice(1), none, elsewhere = html`` }: List<Item>,
-  { query, part: { items, next }, rows }: ShownPart<Item>,
+  { path, title, caption = title, columns, style = path.slice(1), noRows, searchLink = html`` }: List<Item>,
+  { query, part: { items, next }, ids }: ShownPart<Item>,
 ): Html {
   if (items.length > 0)
-    return html`<div class="${style}">${table(caption, items, columns, { opens: true, ids: rows })}</div>`;
-  if (next === null && Object.keys(query).length === 0) return none;
+    return html`<div class="${style}">${table(caption, items, columns, { isLinked: true, ids })}</div>`;
+  if (next === null && Object.keys(query).length === 0) return noRows;
   return html`<p class="hint">${COMMON_TEXTS.noMatch}</p>
     <p>${linkButton(storePath(view, path), COMMON_TEXTS.showAll, "plain")}</p>
-    ${elsewhere}`;
+    ${searchLink}`;
 }
 
-function pager<Item>(view: View, path: string, { query, part: { next, searchOn } }: ShownPart<Item>): Html {
+function pager<Item>(view: View, path: string, { query, part: { next, nextSearch } }: ShownPart<Item>): Html {
   const isFirst = query["before"] === undefined;
   if (isFirst && next === null) return html``;
   const address = (cursor: string | null): string => listUrl(view, path, { ...query, before: cursor });
   return html`<nav class="pager" aria-label="${COMMON_TEXTS.pages}">
-    ${searchOn === undefined ? "" : html`<span class="hint">${searchOn.hint}</span>`}
+    ${nextSearch === undefined ? "" : html`<span class="hint">${nextSearch.hint}</span>`}
     ${isFirst ? "" : html`<a class="plain" href="${address(null)}">${COMMON_TEXTS.newest}</a>`}
-    ${next === null ? "" : html`<a href="${address(String(next))}" rel="next" class="plain">${searchOn?.label ?? COMMON_TEXTS.older}</a>`}
+    ${next === null ? "" : html`<a href="${address(String(next))}" rel="next" class="plain">${nextSearch?.label ?? COMMON_TEXTS.older}</a>`}
   </nav>`;
 }
 
 function updatesOf<Item>(
   { query }: Pick<View, "query">,
   { positionOf }: List<Item>,
-  { part: { items }, rows }: ShownPart<Item>,
+  { part: { items }, ids }: ShownPart<Item>,
 ): ListUpdates | undefined {
   if (positionOf === undefined) return undefined;
-  const seenId = query.get(SEEN_PARAMETER);
+  const seenPosition = query.get(SEEN_PARAMETER);
   const [newestItem] = items;
   // Only a poll gets the number, because the position of each row must be looked up.
-  const count = seenId === null ? 0 : items.filter((item) => positionOf(item) > Number(seenId)).length;
-  return { newest: newestItem === undefined ? 0 : positionOf(newestItem), count, rows };
+  const count =
+    seenPosition === null ? 0 : items.filter((item) => positionOf(item) > Number(seenPosition)).length;
+  return { newestPosition: newestItem === undefined ? 0 : positionOf(newestItem), count, rowIds: ids };
 }
 
 /** The position `before` of a list whose positions are numbers. Refuses another text with `invalid_parameter`. */

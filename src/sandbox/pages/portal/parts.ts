@@ -63,13 +63,15 @@ export function answerBadge(status: number | null): Html {
 }
 
 /** A badge for one of two states; the first is good. */
-export function goodStateBadge(isTrue: boolean, yesText: Text, no: Text): Html {
-  return isTrue ? html`<span class="badge good">${yesText}</span>` : html`<span class="badge">${no}</span>`;
+export function goodStateBadge(isGood: boolean, goodText: Text, otherText: Text): Html {
+  return isGood
+    ? html`<span class="badge good">${goodText}</span>`
+    : html`<span class="badge">${otherText}</span>`;
 }
 
 /** A badge for one of two states: the first is good, the second bad. */
-export function badStateBadge(isTrue: boolean, goodText: Text, badText: Text): Html {
-  return html`<span class="badge ${isTrue ? "good" : "bad"}">${isTrue ? goodText : badText}</span>`;
+export function badStateBadge(isGood: boolean, goodText: Text, badText: Text): Html {
+  return html`<span class="badge ${isGood ? "good" : "bad"}">${isGood ? goodText : badText}</span>`;
 }
 
 /** An id or a command; the script adds a button that copies it. */
@@ -77,7 +79,7 @@ export function copyableText(text: string): Html {
   return html`<code class="copy">${text}</code>`;
 }
 
-type Cell = readonly [column: Text, value: Text | readonly Html[], ...as: readonly CellKind[]];
+type Cell = readonly [column: Text, value: Text | readonly Html[], ...kinds: readonly CellKind[]];
 
 type CellKind =
   | "head"
@@ -96,23 +98,23 @@ export function table<Item>(
   items: readonly Item[],
   cellsOf: (item: Item) => TableRow,
   {
-    none = html``,
-    opens = false,
+    noRows = html``,
+    isLinked = false,
     ids = [],
   }: {
     /** The content of a table without rows. */
-    readonly none?: Html;
+    readonly noRows?: Html;
     /** Whether each row links to the page of its subject. */
-    readonly opens?: boolean;
+    readonly isLinked?: boolean;
     readonly ids?: readonly string[];
   } = {},
 ): Html {
   const rows = items.map(cellsOf);
   const [row] = rows;
-  if (row === undefined) return none;
-  const attributes = (at: number): readonly Html[] => [
-    opens ? html` data-row` : html``,
-    ids[at] === undefined ? html`` : html` id="${ids[at]}"`,
+  if (row === undefined) return noRows;
+  const attributes = (index: number): readonly Html[] => [
+    isLinked ? html` data-row` : html``,
+    ids[index] === undefined ? html`` : html` id="${ids[index]}"`,
   ];
   return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0">
     <table>
@@ -125,20 +127,20 @@ export function table<Item>(
         </tr>
       </thead>
       <tbody>
-        ${rows.map((cells, at) => html`<tr${attributes(at)}>${cells.map(tableCell)}</tr>`)}
+        ${rows.map((cells, index) => html`<tr${attributes(index)}>${cells.map(tableCell)}</tr>`)}
       </tbody>
     </table>
   </div>`;
 }
 
-function tableCell([column, value, ...as]: Cell): Html {
-  const style = as.find((candidate) => candidate === "number" || candidate === "whole");
+function tableCell([column, value, ...kinds]: Cell): Html {
+  const style = kinds.find((candidate) => candidate === "number" || candidate === "whole");
   const attributes = [
     style === undefined ? html`` : html` class="${style}"`,
-    as.includes("english") ? html` lang="en"` : html``,
+    kinds.includes("english") ? html` lang="en"` : html``,
   ];
-  const shownValue = as.includes("named") ? labelledValue(column, html`${value}`) : value;
-  return as.includes("head")
+  const shownValue = kinds.includes("named") ? labelledValue(column, html`${value}`) : value;
+  return kinds.includes("head")
     ? html`<th scope="row" ${attributes}>${shownValue}</th>`
     : html`<td ${attributes}>${shownValue}</td>`;
 }
@@ -198,26 +200,26 @@ export function factList(facts: Facts): Html {
 
 /** A labelled text to copy, as sent, with control characters escaped; JSON is also shown formatted, first. */
 export function sentText(label: Text, text: string): Html {
-  const pretty = prettyJson(text);
-  if (pretty === undefined || pretty === text)
+  const prettyText = prettyJson(text);
+  if (prettyText === undefined || prettyText === text)
     return html`<figure class="bytes">
       <figcaption>${label}</figcaption>
-      ${copyButton(text)}
+      ${copyableBlock(text)}
     </figure>`;
   return html`<figure class="bytes beside">
     <figcaption>${label}</figcaption>
     <div>
       <small>${COMMON_TEXTS.pretty}</small>
-      ${copyButton(pretty)}
+      ${copyableBlock(prettyText)}
     </div>
     <div>
       <small>${COMMON_TEXTS.asSent}</small>
-      ${copyButton(text)}
+      ${copyableBlock(text)}
     </div>
   </figure>`;
 }
 
-function copyButton(text: string): Html {
+function copyableBlock(text: string): Html {
   return html`<pre class="sent" tabindex="0"><code class="copy">${keepLineBreaks(text)}</code></pre>`;
 }
 
@@ -244,8 +246,8 @@ function prettyJson(text: string): string | undefined {
   // A page with many texts that are not JSON would spend a tenth of its time on parsing errors.
   if (!/^\s*[[{]/.test(text)) return undefined;
   const value = parseJson(text);
-  const isPretty = typeof value === "object" && depthOf(value) <= MAX_PRETTY_DEPTH;
-  return isPretty ? JSON.stringify(value, null, 2) : undefined;
+  const canFormat = typeof value === "object" && depthOf(value) <= MAX_PRETTY_DEPTH;
+  return canFormat ? JSON.stringify(value, null, 2) : undefined;
 }
 
 function depthOf(value: unknown): number {

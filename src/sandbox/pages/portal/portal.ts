@@ -29,11 +29,11 @@ import { roleOfPath, sessionOf } from "./sign-in/session-cookie.ts";
 import { SIGN_IN_ROUTES } from "./sign-in/sign-in.ts";
 import { STORE_ROUTES } from "./store/routes.ts";
 import { WEBHOOK_ROUTES } from "./webhook/routes.ts";
-import type { May, PortalContext, Viewer } from "./view.ts";
+import type { PermissionCheck, PortalContext, Viewer } from "./view.ts";
 
 const TABLE: readonly PortalRoute[] = [
-  toFirstStore("/portal"),
-  ...PORTAL_ASSETS.map(ownAsset),
+  firstStoreRoute("/portal"),
+  ...PORTAL_ASSETS.map(portalAssetRoute),
   ...SIGN_IN_ROUTES,
   ...OVERVIEW_ROUTES,
   ...STORE_ROUTES,
@@ -42,7 +42,7 @@ const TABLE: readonly PortalRoute[] = [
   ...REQUEST_ROUTES,
   ...READINESS_ROUTES,
   ...ADMIN_ROUTES,
-  toFirstStore("/portal/{anything}"),
+  firstStoreRoute("/portal/{anything}"),
 ];
 
 /** The routes; each answers only the roles that it names. */
@@ -71,8 +71,8 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
     const { path } = splitTarget(request.target);
     const match = find(request.method, path);
     const row = match.ok ? match.value.route : undefined;
-    const opens = row?.onlyOwnPages === true ? "from its own pages" : "from anywhere";
-    const pageCheck = refuseForeignPages(request, { opens });
+    const access = row?.onlyOwnPages === true ? "from its own pages" : "from anywhere";
+    const pageCheck = refuseForeignPages(request, { opens: access });
     if (!pageCheck.ok) return pageCheck;
     const viewer = viewerOf(portal, request);
     return viewer !== undefined || row?.role === "anyone" ? accept(viewer) : refuseFact("not_signed_in", {});
@@ -107,7 +107,7 @@ function guardRoute(route: PortalRoute): PortalRoute {
 /** The session of a request, and what it may use: a page shows no form and no link that would be refused. */
 function viewerOf(portal: PortalContext["portal"], request: HttpRequest): Viewer {
   const session = sessionOf(portal, request, roleOfPath(splitTarget(request.target).path));
-  const mayOpen: May = (method, address) => {
+  const mayOpen: PermissionCheck = (method, address) => {
     const match = find(method, address.replace(/[?#].*/s, ""));
     return match.ok && permitRoute(session, match.value).ok;
   };
@@ -141,22 +141,22 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
  * Redirects a path without a store: to the page of the first store, or of the only store of the session; or to the
  * object with this id.
  */
-function toFirstStore(path: "/portal" | "/portal/{anything}"): PortalRoute {
+function firstStoreRoute(path: "/portal" | "/portal/{anything}"): PortalRoute {
   return portalRoute({ path, least: "viewer" }, ({ store }, call) => {
     const { anything = "start" } = call.params;
     const caller = callerOfSession(call.caller);
     if (knowsStore(store, caller, anything))
       return accept(redirectAfterForm(call, `/portal/${anything}/start`));
-    const defaultStore = defaultStoreOf(store, caller);
-    if (defaultStore === undefined) return refuseFact("no_store_at_all", {});
-    const page = `/portal/${defaultStore}/${anything}`;
+    const defaultStoreId = defaultStoreOf(store, caller);
+    if (defaultStoreId === undefined) return refuseFact("no_store_at_all", {});
+    const page = `/portal/${defaultStoreId}/${anything}`;
     const isPage = find("GET", page).ok;
     const query = call.query === "" ? "" : `?${call.query}`;
-    const findPath = `/portal/${defaultStore}/find?q=${encodeURIComponent(attempt(() => decodeURIComponent(anything)) ?? anything)}`;
+    const findPath = `/portal/${defaultStoreId}/find?q=${encodeURIComponent(attempt(() => decodeURIComponent(anything)) ?? anything)}`;
     return accept(redirectAfterForm(call, isPage ? `${page}${query}` : findPath));
   });
 }
 
-function ownAsset(asset: Asset): PortalRoute {
+function portalAssetRoute(asset: Asset): PortalRoute {
   return { ...assetRoute(asset), least: null, entersStore: false, onlyOwnPages: true };
 }

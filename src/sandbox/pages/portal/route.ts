@@ -46,7 +46,7 @@ export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
 };
 
 /** Renders the content of a page. A refusal becomes an error page. */
-type Show = (context: PortalContext, view: View) => Promise<Outcome<PageContent>>;
+type PageRenderer = (context: PortalContext, view: View) => Promise<Outcome<PageContent>>;
 
 type RouteRow = Pick<PortalRoute, "path" | "least"> & Partial<Pick<PortalRoute, "methods" | "entersStore">>;
 
@@ -58,14 +58,14 @@ export function portalRoute(row: RouteRow, answer: PortalRoute["answer"]): Porta
 }
 
 /** A page: a GET that changes nothing. */
-export function pageRoute(row: RouteRow, show: Show): PortalRoute {
+export function pageRoute(row: RouteRow, show: PageRenderer): PortalRoute {
   return portalRoute(row, (context, call) => answerWithPage(context, call, show));
 }
 
 export async function answerWithPage(
   context: PortalContext,
   call: AreaRequest<Viewer>,
-  show: Show,
+  show: PageRenderer,
 ): Promise<Outcome<Answer>> {
   const view = viewOf(context, call);
   const storeCheck = requireStore(context, view);
@@ -75,14 +75,14 @@ export async function answerWithPage(
   const changes = changesOf(context);
   const pollAnswer = answerToPoll(changes, view);
   if (pollAnswer !== undefined) return accept(pollAnswer);
-  const { storeId, shownOnce } = view;
+  const { storeId, oneTimeValue } = view;
   // Called before the page is read, so that later writes update the page.
   const tagOf = storeId === "" ? undefined : changes.beginPage(view);
   const content = await show(context, view);
   if (!content.ok) return content;
-  const { live } = content.value;
+  const { liveTopic } = content.value;
   // An update would remove a value that is shown only once.
-  const tag = live === undefined || shownOnce !== undefined ? undefined : tagOf?.(live);
+  const tag = liveTopic === undefined || oneTimeValue !== undefined ? undefined : tagOf?.(liveTopic);
   const markup = framePage(context, { ...view, tag }, content.value);
   return accept({
     ...pageResponse({ status: 200, markup, language: view.language }, call.requestId),
@@ -94,12 +94,12 @@ export async function answerWithPage(
 function answerToPoll(changes: ReturnType<typeof changesOf>, view: View): Answer | undefined {
   const { call, query } = view;
   const [tag] = headerLines(call.request, "if-none-match");
-  const missedTopic = tag === undefined ? "something" : changes.missedSince(view, tag);
+  const changeKind = tag === undefined ? "something" : changes.changesSince(view, tag);
   const noChange = { ...emptyResponse(call.requestId), unlogged: true } as const;
-  if (missedTopic === "nothing") return { ...noChange, status: 304 };
+  if (changeKind === "nothing") return { ...noChange, status: 304 };
   // A list does not change its rows, so a list whose rows were deleted is loaded again.
-  const isReloaded = missedTopic === "erasure" && query.has(SEEN_PARAMETER);
-  return isReloaded ? { ...noChange, headers: { ...noChange.headers, "HX-Refresh": "true" } } : undefined;
+  const mustReload = changeKind === "erasure" && query.has(SEEN_PARAMETER);
+  return mustReload ? { ...noChange, headers: { ...noChange.headers, "HX-Refresh": "true" } } : undefined;
 }
 
 /** The address of a page without its empty fields; undefined if no field is empty. */
@@ -113,7 +113,7 @@ function removeEmptyFields({ call, query }: View): string | undefined {
 export function showOperation<Name extends OperationName>(
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => PageContent,
-): Show {
+): PageRenderer {
   return async (context, view) => {
     const body = decodeRequest(operation, noFields(operation));
     if (!body.ok) return body;
@@ -143,16 +143,16 @@ type Action<Name extends OperationName> = {
   /** Like `read`, for fields that users type in a format of their own, such as `1h`. Can refuse the fields. */
   readonly parse?: (
     fields: Fields,
-    at: { readonly context: PortalContext; readonly view: View },
+    scope: { readonly context: PortalContext; readonly view: View },
   ) => Outcome<unknown>;
   /** The address to show afterwards: a path of the portal. Default: the page above the action's path. */
-  readonly leadsTo?: (view: View, done: AnswerOf<Name>, context: PortalContext) => string;
+  readonly nextAddress?: (view: View, answer: AnswerOf<Name>, context: PortalContext) => string;
   /** The address to show after 2 s, while the action continues. Default: the browser waits until the action is done. */
-  readonly meanwhile?: (view: View, context: PortalContext) => string;
-  /** A secret that the next page may show once, as `view.shownOnce`. Default: none. */
-  readonly reveals?: (done: AnswerOf<Name>) => string;
+  readonly waitingAddress?: (view: View, context: PortalContext) => string;
+  /** A secret that the next page may show once, as `view.oneTimeValue`. Default: none. */
+  readonly secretOf?: (answer: AnswerOf<Name>) => string;
   /** The notice at the top of the next page. Default: none. */
-  readonly notice?: (done: AnswerOf<Name>, at: ActionContext) => Notice | Promise<Notice>;
+  readonly notice?: (answer: AnswerOf<Name>, scope: ActionContext) => Notice | Promise<Notice>;
   /** The page with the form, which is shown again if the form is refused. Default: a page with only the refusal. */
   readonly form?: RefusedPage;
 };
@@ -169,9 +169,9 @@ type PageOfForm = Pick<View, "storeId" | "id"> & { readonly path: string };
 
 /** The page that shows a refused form again. */
 type RefusedPage = {
-  readonly page: Show;
+  readonly page: PageRenderer;
   /** The page of the form. Default: the page above the action's path, in the action's store, without an id. */
-  readonly at?: (view: View, fields: Fields) => PageOfForm;
+  readonly pageOf?: (view: View, fields: Fields) => PageOfForm;
   /** The field to blame for a refusal that names no field of the form. Default: the form as a whole. */
   readonly field?: string;
   /** The form's names for the operation's fields, by their wire names. Default: the same names. */
@@ -181,16 +181,16 @@ type RefusedPage = {
 /** Runs an operation of the control API, and redirects the browser (decision 99). */
 export function actionRoute<Name extends OperationName>(
   path: string,
-  { operation, read, parse, leadsTo, meanwhile, reveals, notice, form }: Action<Name>,
+  { operation, read, parse, nextAddress, waitingAddress, secretOf, notice, form }: Action<Name>,
 ): PortalRoute {
   const { entersStore, least } = CONTROL_OPERATIONS[operation];
-  const [, , , room = ""] = path.split("/");
+  const [, , , listPath = ""] = path.split("/");
   return portalRoute({ methods: ["POST"], path, least, entersStore }, async (context, call) => {
     const fields = requireOwnForm(context, call);
     if (!fields.ok) return fields;
     const view = viewOf(context, call);
-    const knownStore = requireStore(context, view);
-    if (!knownStore.ok) return knownStore;
+    const storeCheck = requireStore(context, view);
+    if (!storeCheck.ok) return storeCheck;
     const run = async (): Promise<Outcome<string>> => {
       const input =
         parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value) ?? noFields(operation));
@@ -198,31 +198,31 @@ export function actionRoute<Name extends OperationName>(
       const body = decodeRequest(operation, input.value);
       if (!body.ok) return body;
       const work = runAsViewer(context, operation, { ...view, body: body.value });
-      if (meanwhile !== undefined && (await shouldContinue(context, view, work)))
-        return accept(meanwhile(view, context));
+      if (waitingAddress !== undefined && (await shouldContinue(context, view, work)))
+        return accept(waitingAddress(view, context));
       const outcome = await work;
       if (!outcome.ok) return outcome;
-      const address = leadsTo?.(view, outcome.value, context) ?? storePath(view, `/${room}`);
-      const shownNotice = await notice?.(outcome.value, { context, view });
+      const address = nextAddress?.(view, outcome.value, context) ?? storePath(view, `/${listPath}`);
+      const nextNotice = await notice?.(outcome.value, { context, view });
       return accept(
         addTickets(context, call, address, {
-          shown: reveals?.(outcome.value),
-          said: shownNotice && JSON.stringify(shownNotice),
+          shown: secretOf?.(outcome.value),
+          said: nextNotice && JSON.stringify(nextNotice),
         }),
       );
     };
     const result = await runOnce(context, call, fields.value, run);
     if (result.ok) return accept(redirectAfterForm(call, result.value));
     if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[result.refusal.code].status)) return result;
-    const roomPage = { path: storePath(view, `/${room}`), storeId: view.storeId, id: "" };
-    const at = form.at?.(view, fields.value) ?? roomPage;
+    const defaultFormPage = { path: storePath(view, `/${listPath}`), storeId: view.storeId, id: "" };
+    const formPage = form.pageOf?.(view, fields.value) ?? defaultFormPage;
     // The form's page field may name a page of another store.
-    const permission = permitStore(callerOfSession(call.caller), at.storeId);
+    const permission = permitStore(callerOfSession(call.caller), formPage.storeId);
     if (!permission.ok) return permission;
-    const refusedForm = { form, at, fields: fields.value, refusal: result.refusal };
-    return at.storeId === view.storeId
+    const refusedForm = { form, formPage, fields: fields.value, refusal: result.refusal };
+    return formPage.storeId === view.storeId
       ? refusedPage(context, view, refusedForm)
-      : readInStore(context, at.storeId, () => refusedPage(context, view, refusedForm));
+      : readInStore(context, formPage.storeId, () => refusedPage(context, view, refusedForm));
   });
 }
 
@@ -295,13 +295,13 @@ async function refusedPage(
   view: View,
   refusedForm: {
     readonly form: RefusedPage;
-    readonly at: PageOfForm;
+    readonly formPage: PageOfForm;
     readonly fields: Fields;
     readonly refusal: Refusal;
   },
 ): Promise<Outcome<Answer>> {
-  const { form, at, fields, refusal } = refusedForm;
-  const { path, storeId, id } = at;
+  const { form, formPage, fields, refusal } = refusedForm;
+  const { path, storeId, id } = formPage;
   const { call, language } = view;
   const request = { ...call.request, method: "GET", target: path };
   const formView: View = {
@@ -310,7 +310,7 @@ async function refusedPage(
     storeId,
     id,
     query: new URLSearchParams(),
-    refused: {
+    refusedForm: {
       action: call.path,
       fields,
       field: fieldOf(refusal, form, fields),
@@ -326,7 +326,7 @@ async function refusedPage(
   // Only a conflict removes a form from its page; otherwise no page contains the form.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
   const notice: Notice = { words: wordsOf(refusal), tone: "bad" };
-  const markup = framePage(context, hasForm ? formView : { ...formView, said: notice }, { title, main });
+  const markup = framePage(context, hasForm ? formView : { ...formView, notice }, { title, main });
   return accept({
     ...pageResponse({ status, markup, language }, call.requestId),
     note: refusal.code,
@@ -339,9 +339,9 @@ function fieldOf(
   { field: fallback = "", names = {} }: RefusedPage,
   fields: Fields,
 ): string {
-  const wire = fieldName.split(".").findLast((part) => !/^\d+$/.test(part)) ?? "";
-  const name = names[wire] ?? wire;
-  return name !== "" && (fields.has(name) || wire in names) ? name : fallback;
+  const wireName = fieldName.split(".").findLast((part) => !/^\d+$/.test(part)) ?? "";
+  const name = names[wireName] ?? wireName;
+  return name !== "" && (fields.has(name) || wireName in names) ? name : fallback;
 }
 
 /** Runs an action once for each rendered page: a double click has no second effect. A program's form always runs. */
@@ -351,8 +351,8 @@ function runOnce(
   fields: Fields,
   run: () => Promise<Outcome<string>>,
 ): Promise<Outcome<string>> {
-  const [, number] = (fields.get("token") ?? "").split(PAGE_SEPARATOR);
-  if (caller === undefined || number === undefined) return run();
+  const [, pageNumber] = (fields.get("token") ?? "").split(PAGE_SEPARATOR);
+  if (caller === undefined || pageNumber === undefined) return run();
   return portal.actOnce(caller, JSON.stringify([path, ...fields]), run);
 }
 

@@ -20,10 +20,10 @@ export type PortalContext = ControlContext &
   };
 
 /** Whether a viewer may open a page or send a form; forbidden pages and forms are not shown. */
-export type May = (method: "GET" | "POST", address: string) => boolean;
+export type PermissionCheck = (method: "GET" | "POST", address: string) => boolean;
 
 /** The session of a request; undefined on the sign-in pages. */
-export type Viewer = (PortalSession & { readonly may: May }) | undefined;
+export type Viewer = (PortalSession & { readonly may: PermissionCheck }) | undefined;
 
 export type View = {
   readonly call: AreaRequest<Viewer>;
@@ -35,13 +35,13 @@ export type View = {
   readonly query: URLSearchParams;
   /** The token of this viewer's forms, with the page's number: a second form with the same number is a double click. */
   readonly formToken: string;
-  readonly may: May;
+  readonly may: PermissionCheck;
   /** A value from the last action that is shown once: a new key, or a revealed secret. It is gone after a reload. */
-  readonly shownOnce: string | undefined;
+  readonly oneTimeValue: string | undefined;
   /** The notice of the last action, shown once at the top of the page. */
-  readonly said?: Notice | undefined;
+  readonly notice?: Notice | undefined;
   /** The refused form that is shown again. */
-  readonly refused?: RefusedForm | undefined;
+  readonly refusedForm?: RefusedForm | undefined;
   /** Whether the page is saved as a file: without forms, and without links to other pages. */
   readonly isSaved?: true;
   /** The tag with which the open page asks whether it has changed; undefined for a page that does not update. */
@@ -51,7 +51,7 @@ export type View = {
 /** The view of a part of a page that can also be saved as a file. */
 export type PartView = Pick<
   View,
-  "storeId" | "id" | "language" | "formToken" | "refused" | "isSaved" | "may"
+  "storeId" | "id" | "language" | "formToken" | "refusedForm" | "isSaved" | "may"
 >;
 
 /** The result of an action, in words. Times in the words are in ISO 8601. */
@@ -76,19 +76,19 @@ export type PageContent = {
   readonly title: Text;
   readonly main: Html;
   /** The changes after which the page is updated in place. Default: the page does not update. */
-  readonly live?: LiveTopic;
+  readonly liveTopic?: LiveTopic;
   /** The updates of a list, which shows the number of new rows, and does not move its rows. */
-  readonly news?: ListUpdates | undefined;
+  readonly listUpdates?: ListUpdates | undefined;
 };
 
 /** The updates of a list since it was last read, by the positions of its rows; newer rows have higher positions. */
 export type ListUpdates = {
   /** The position of the newest row; 0 if the list is empty. */
-  readonly newest: number;
+  readonly newestPosition: number;
   /** The number of rows that are newer than the newest row of the last read; 0 if there was no last read. */
   readonly count: number;
   /** The ids of rows that can change, and update in place. */
-  readonly rows: readonly string[];
+  readonly rowIds: readonly string[];
 };
 
 /** Separates the token of a session's forms from the number of the page that contains them. */
@@ -108,8 +108,8 @@ export function viewOf({ portal }: Pick<PortalContext, "portal">, call: AreaRequ
     query,
     formToken: caller === undefined ? "" : `${caller.formToken}${PAGE_SEPARATOR}${portal.numberPage()}`,
     may: caller?.may ?? (() => true),
-    shownOnce: takeValue("shown"),
+    oneTimeValue: takeValue("shown"),
     // Our own code wrote this JSON.
-    said: notice === undefined ? undefined : (JSON.parse(notice) as Notice),
+    notice: notice === undefined ? undefined : (JSON.parse(notice) as Notice),
   };
 }

@@ -13,8 +13,8 @@ import { SHARED_TEXTS } from "./texts.ts";
 export type RefusalContext = { readonly request: HttpRequest; readonly requestId: string };
 
 /** `returnPath`: the checkout's page. Screen readers announce the page, which may replace a self-updating page. */
-export function refusalPage(refusalContext: RefusalContext, refusal: Refusal, leadsBack?: string): Answer {
-  return refusalAnswer(refusalContext, refusal, errorPage(refusal, leadsBack));
+export function refusalPage(refusalContext: RefusalContext, refusal: Refusal, returnPath?: string): Answer {
+  return refusalAnswer(refusalContext, refusal, errorPage(refusal, returnPath));
 }
 
 /** The answer to a refusal, with the page that shows it. */
@@ -29,17 +29,17 @@ export function refusalAnswer(
 }
 
 /** The reason is in English if the refusal has no Chinese words. */
-function errorPage(refusal: Refusal, leadsBack: string | undefined): Html {
+function errorPage(refusal: Refusal, returnPath: string | undefined): Html {
   const titles: Readonly<Record<number, Words>> = SHARED_TEXTS.errorTitle;
   const title = titles[ERRORS[refusal.code].status] ?? SHARED_TEXTS.errorTitle[400];
   const main = html`<main id="page" class="single">
     ${stateLine(title)}
     <section class="card">
       <h1>${title}</h1>
-      ${leadsBack === undefined ? html`<p class="hint">${SHARED_TEXTS.errorHint}</p>` : ""}
+      ${returnPath === undefined ? html`<p class="hint">${SHARED_TEXTS.errorHint}</p>` : ""}
       <p class="hint">${SHARED_TEXTS.errorReason}</p>
       <p class="notice warn">${wordsOf(refusal)}</p>
-      ${leadsBack === undefined ? "" : html`<a class="primary" href="${leadsBack}">${SHARED_TEXTS.backToCheckout}</a>`}
+      ${returnPath === undefined ? "" : html`<a class="primary" href="${returnPath}">${SHARED_TEXTS.backToCheckout}</a>`}
     </section>
   </main>`;
   return payerLayout({ title, main });

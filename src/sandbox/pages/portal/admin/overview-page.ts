@@ -24,46 +24,46 @@ export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<Pag
   const shownStores = allStores.slice(-MAX_SHOWN).map((details) => ({
     details,
     production: productionOf(store.adminActions.of(details.id)),
-    unapproved: store.prices.of(details.id).filter((price) => !price.approved && !price.retired).length,
+    pendingCount: store.prices.of(details.id).filter((price) => !price.approved && !price.retired).length,
   }));
   const sortedStores = shownStores.toSorted((left, right) => rank(left.production) - rank(right.production));
   const main = html`<p class="hint">${ADMIN_TEXTS.hint}</p>
-    ${table(ADMIN_TEXTS.title, sortedStores, row, { opens: true })}
+    ${table(ADMIN_TEXTS.title, sortedStores, row, { isLinked: true })}
     ${allStores.length > MAX_SHOWN ? html`<p class="hint">${ADMIN_TEXTS.hidden(allStores.length - MAX_SHOWN)}</p>` : ""}`;
   return Promise.resolve(accept({ title: ADMIN_TEXTS.title, main }));
 }
 
-function waits(production: Production): boolean {
+function isWaiting(production: Production): boolean {
   return isRequested(production) && !isGateOpen(production);
 }
 
 function rank(production: Production): number {
-  return waits(production) ? 0 : 1;
+  return isWaiting(production) ? 0 : 1;
 }
 
 function row({
   details,
   production,
-  unapproved,
+  pendingCount,
 }: {
   readonly details: StoreDetails;
   readonly production: Production;
-  readonly unapproved: number;
+  readonly pendingCount: number;
 }): TableRow {
   const { id, store, merchant, active } = details;
-  const [isReady, open] = [isApproved(production), isGateOpen(production)];
+  const [isReady, isOpen] = [isApproved(production), isGateOpen(production)];
   const warning = (text: Text): Html => html`<span class="badge warn">${text}</span>`;
   return [
     [COMMON_TEXTS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],
     [COMMON_TEXTS.merchant, displayText(merchant)],
     [COMMON_TEXTS.state, goodStateBadge(active, COMMON_TEXTS.active, COMMON_TEXTS.inactive)],
-    [ADMIN_TEXTS.request, waits(production) ? warning(ADMIN_TEXTS.waiting) : ADMIN_TEXTS.none, "named"],
+    [ADMIN_TEXTS.request, isWaiting(production) ? warning(ADMIN_TEXTS.waiting) : ADMIN_TEXTS.none, "named"],
     [
       COMMON_TEXTS.credential,
       goodStateBadge(isReady, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved),
       "named",
     ],
-    [COMMON_TEXTS.gate, goodStateBadge(open, COMMON_TEXTS.open, COMMON_TEXTS.closed), "named"],
-    [ADMIN_TEXTS.prices, unapproved === 0 ? ADMIN_TEXTS.none : warning(String(unapproved)), "named"],
+    [COMMON_TEXTS.gate, goodStateBadge(isOpen, COMMON_TEXTS.open, COMMON_TEXTS.closed), "named"],
+    [ADMIN_TEXTS.prices, pendingCount === 0 ? ADMIN_TEXTS.none : warning(String(pendingCount)), "named"],
   ];
 }

@@ -10,11 +10,11 @@ export const ADMIN_ROUTES: readonly PortalRoute[] = [
   actionRoute("/portal/admin/{store_id}/acts", {
     operation: "adminAct",
     read: parseActionForm,
-    leadsTo: ({ storeId }) => `/portal/admin/${storeId}`,
+    nextAddress: ({ storeId }) => `/portal/admin/${storeId}`,
     notice: ({ number, action }) => ({ words: ADMIN_TEXTS.recorded(number, action), tone: "good" }),
     form: {
       page: adminStorePage,
-      at: ({ storeId }) => ({ path: `/portal/admin/${storeId}`, storeId, id: "" }),
+      pageOf: ({ storeId }) => ({ path: `/portal/admin/${storeId}`, storeId, id: "" }),
     },
   }),
 ];

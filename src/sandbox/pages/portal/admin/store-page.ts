@@ -51,20 +51,21 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
       </div>
     </section>
     ${capabilities(view, summary.value)} ${prices(view, summary.value)} ${auditLog(acts)}`;
-  return accept({ title: displayStoreName(store.name), main, live: "store" });
+  return accept({ title: displayStoreName(store.name), main, liveTopic: "store" });
 }
 
 /** Parses a form of the administrator; a currency may be in lower case. */
 export function parseActionForm(fields: ReadonlyMap<string, string>): unknown {
-  const { subject, ...filterFields } = filledFields(fields, ["action", "subject", "note"]);
-  if (subject === undefined) return filterFields;
+  const { subject, ...actionFields } = filledFields(fields, ["action", "subject", "note"]);
+  if (subject === undefined) return actionFields;
   return {
-    ...filterFields,
-    subject: /^[a-z]{3}$/i.test(subject) && isOfCapability(filterFields) ? subject.toUpperCase() : subject,
+    ...actionFields,
+    subject:
+      /^[a-z]{3}$/i.test(subject) && isCapabilityAction(actionFields) ? subject.toUpperCase() : subject,
   };
 }
 
-function isOfCapability({ action }: Readonly<Record<string, string>>): boolean {
+function isCapabilityAction({ action }: Readonly<Record<string, string>>): boolean {
   return action === "enable_capability" || action === "disable_capability";
 }
 
@@ -77,7 +78,7 @@ function formWithQuestion(view: View, { action, subject }: ActionQuestion): Html
   return formWithConfirmation(view, [label, ADMIN_TEXTS.questions[action], label], {
     action: path,
     fields,
-    content: inputField(ADMIN_TEXTS.note, "note", { typed: typedValues(view, path, fields) }),
+    content: inputField(ADMIN_TEXTS.note, "note", { typedForm: typedValues(view, path, fields) }),
     style: UNDOING_ACTIONS.has(action) ? "danger" : "primary",
   });
 }
@@ -103,21 +104,21 @@ function actionsPath({ storeId }: View): string {
 function production(view: View, acts: readonly RecordedAction[]): Html {
   const state = productionOf(acts);
   const { request } = state;
-  const [isReady, open] = [isApproved(state), isGateOpen(state)];
-  const requested =
+  const [isReady, isOpen] = [isApproved(state), isGateOpen(state)];
+  const requestText =
     request === null
       ? html`${ADMIN_TEXTS.noRequest} ${copyableText("checkout production request")}`
       : html`${momentWithDate(request.at)} ${request.note === null ? "" : html`· ${request.note}`}`;
   return html`<section class="panel">
     <h2>${COMMON_TEXTS.production}</h2>
     ${factList([
-      [ADMIN_TEXTS.requested, requested],
+      [ADMIN_TEXTS.requested, requestText],
       [COMMON_TEXTS.credential, goodStateBadge(isReady, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved)],
-      [COMMON_TEXTS.gate, goodStateBadge(open, COMMON_TEXTS.open, COMMON_TEXTS.closed)],
+      [COMMON_TEXTS.gate, goodStateBadge(isOpen, COMMON_TEXTS.open, COMMON_TEXTS.closed)],
     ])}
     <div class="actions">
       ${formWithQuestion(view, { action: isReady ? "revoke_credential" : "approve_credential" })}
-      ${formWithQuestion(view, { action: open ? "close_gate" : "open_gate" })}
+      ${formWithQuestion(view, { action: isOpen ? "close_gate" : "open_gate" })}
     </div>
   </section>`;
 }
@@ -135,15 +136,15 @@ function capabilities(view: View, { capabilities: capabilityRows }: Summary): Ht
     ],
   ]);
   const path = actionsPath(view);
-  const enabling = { action: "enable_capability" };
+  const enableFields = { action: "enable_capability" };
   const otherForm = actionForm(view, {
     action: path,
     label: ADMIN_TEXTS.acts.enable_capability,
-    fields: enabling,
+    fields: enableFields,
     content: inputField(ADMIN_TEXTS.another, "subject", {
       required: true,
       hint: ADMIN_TEXTS.anotherHint,
-      typed: typedValues(view, path, enabling),
+      typedForm: typedValues(view, path, enableFields),
     }),
   });
   return section(COMMON_TEXTS.capabilities, list, html`<div class="panel actions">${otherForm}</div>`);
@@ -158,7 +159,7 @@ function prices(view: View, { prices: priceRows }: Summary): Html {
     sortedPrices,
     (price) => {
       const { id, description, approved, retired } = price;
-      const acts = approved
+      const actForm = approved
         ? formWithQuestion(view, { action: "revoke_price", subject: id })
         : formWithoutQuestion(view, { action: "approve_price", subject: id });
       const state = retired
@@ -172,11 +173,11 @@ function prices(view: View, { prices: priceRows }: Summary): Html {
         ],
         [COMMON_TEXTS.amount, amount(price)],
         [COMMON_TEXTS.state, state],
-        [COMMON_TEXTS.act, retired ? "" : acts],
+        [COMMON_TEXTS.act, retired ? "" : actForm],
       ];
     },
     {
-      none: noItems(
+      noRows: noItems(
         ADMIN_TEXTS.noPrices,
         "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
         linkButton(storePath(view, "/catalog"), ADMIN_TEXTS.addPrice),
@@ -198,7 +199,7 @@ function auditLog(acts: readonly RecordedAction[]): Html {
       [COMMON_TEXTS.of, subject === null ? "" : html`<code>${subject}</code>`],
       [COMMON_TEXTS.note, note ?? ""],
     ],
-    { none: noItems(ADMIN_TEXTS.noActs, "checkout admin log") },
+    { noRows: noItems(ADMIN_TEXTS.noActs, "checkout admin log") },
   );
   const hint = html`<p class="hint">${ADMIN_TEXTS.newest(MAX_ACTIONS)}</p>`;
   return section(ADMIN_TEXTS.log, list, acts.length > MAX_ACTIONS ? hint : "");

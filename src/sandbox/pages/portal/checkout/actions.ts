@@ -13,7 +13,7 @@ export function payerActions(view: PartView, checkoutView: CheckoutView): Html {
   const action = storePath(view, `/checkouts/${id}/pay`);
   if (!view.may("POST", action)) return html``;
   const reason = isFinal(status) ? CHECKOUTS_TEXTS.isFinal[status] : undefined;
-  const notLate = whyNotLate(checkoutView);
+  const whyNotLateText = whyNotLate(checkoutView);
   const buttons = PAY_OUTCOMES.map((outcome) => {
     const label = CHECKOUTS_TEXTS.outcomes[outcome];
     const style = outcome === "succeeded" ? "primary" : "";
@@ -22,7 +22,7 @@ export function payerActions(view: PartView, checkoutView: CheckoutView): Html {
       : disabledButton(label, "why-final");
   });
   const lateForm =
-    notLate === undefined
+    whyNotLateText === undefined
       ? actionForm(view, {
           action: `${action}?late`,
           label: CHECKOUTS_TEXTS.late,
@@ -34,7 +34,7 @@ export function payerActions(view: PartView, checkoutView: CheckoutView): Html {
     <div class="actions">${buttons} ${lateForm}</div>
     <p class="hint">
       ${reason === undefined ? "" : html`<span id="why-final">${reason}</span>`}
-      ${notLate === undefined ? "" : html`<span id="why-not-late">${notLate}</span>`}
+      ${whyNotLateText === undefined ? "" : html`<span id="why-not-late">${whyNotLateText}</span>`}
     </p>
   </section>`;
 }
@@ -44,10 +44,10 @@ function whyNotLate({ checkout, attempts, lateResults }: CheckoutView): Words | 
   const reasons = CHECKOUTS_TEXTS.notLate;
   if (!isFinal(checkout.status)) return reasons.open;
   if (checkout.status === "succeeded") return reasons.paid;
-  const leftAttempt = attempts.find(({ outcome }) => outcome === "abandoned");
-  if (leftAttempt === undefined) return reasons.noAttempt;
+  const abandonedAttempt = attempts.find(({ outcome }) => outcome === "abandoned");
+  if (abandonedAttempt === undefined) return reasons.noAttempt;
   const isRecorded = lateResults.some(
-    ({ attempt, result }) => attempt === leftAttempt.number && result === "succeeded",
+    ({ attempt, result }) => attempt === abandonedAttempt.number && result === "succeeded",
   );
   return isRecorded ? reasons.recorded : undefined;
 }

@@ -30,22 +30,22 @@ import { timeline } from "./timeline.ts";
 export async function showCheckout(context: OperationContext, view: PartView): Promise<Outcome<PageContent>> {
   const shownCheckout = await viewCheckout(context, { storeId: view.storeId, checkoutId: view.id });
   if (!shownCheckout.ok) return shownCheckout;
-  const toldStory = readStory(context, shownCheckout.value);
-  const { checkout, ofOrder } = toldStory;
-  const { next } = explainCheckout(toldStory, toldStory, selectorOf(view.language));
-  const besides = EXPLAIN_SENTENCES.besideStatus[checkout.status];
-  const command = explainCommand(context, checkout, ofOrder);
+  const fullStory = readStory(context, shownCheckout.value);
+  const { checkout, checkoutCount } = fullStory;
+  const { next } = explainCheckout(fullStory, fullStory, selectorOf(view.language));
+  const statusNote = EXPLAIN_SENTENCES.besideStatus[checkout.status];
+  const command = explainCommand(context, checkout, checkoutCount);
   const main = html`<section class="checkout-head">
       <p class="row sum">
         ${amount(checkout)} <span>${PAYMENT_TEXTS.method[checkout.paymentMethod]}</span>
         ${statusBadge(checkout.status)}
         ${lastChangeHtml(view, lastChangeOf(context.store, checkout), shownCheckout.value.now)}
       </p>
-      ${besides === undefined ? "" : html`<p class="hint">${besides}</p>`}
-      ${factList(terms(context, view, { checkout, command, ofOrder }))}
+      ${statusNote === undefined ? "" : html`<p class="hint">${statusNote}</p>`}
+      ${factList(terms(context, view, { checkout, command, checkoutCount }))}
     </section>
     ${view.isSaved === true ? "" : html`${payerActions(view, shownCheckout.value)} ${saveLink(view)}`}
-    ${timeline(context, view, { told: toldStory, command })}
+    ${timeline(context, view, { fullStory, command })}
     ${
       next.length === 0
         ? ""
@@ -56,7 +56,7 @@ export async function showCheckout(context: OperationContext, view: PartView): P
             </ul>
           </section>`
     }`;
-  return accept({ title: displayText(checkout.orderId), main, live: "checkout" });
+  return accept({ title: displayText(checkout.orderId), main, liveTopic: "checkout" });
 }
 
 /** The link that downloads this page as a file (`SAVED_STORY_ROUTE`). */
@@ -70,14 +70,14 @@ type Row = Facts[number];
 function terms(
   { checkoutOrigin }: OperationContext,
   view: PartView,
-  story: { readonly checkout: Checkout; readonly command: string; readonly ofOrder: number },
+  story: { readonly checkout: Checkout; readonly command: string; readonly checkoutCount: number },
 ): Facts {
-  const { checkout, command, ofOrder } = story;
+  const { checkout, command, checkoutCount } = story;
   const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
   const orderLink = linkOut(
     view,
     listUrl(view, "/checkouts", { q: orderId }),
-    CHECKOUTS_TEXTS.ofOrder(String(ofOrder)),
+    CHECKOUTS_TEXTS.ofOrder(String(checkoutCount)),
   );
   const pageUrl = checkoutUrl(checkout, checkoutOrigin);
   const paymentPage =
@@ -90,7 +90,7 @@ function terms(
   const shownFields = {
     id: [COMMON_TEXTS.id, copyableText(id)],
     object: [COMMON_TEXTS.kind, CHECKOUTS_TEXTS.kinds[object]],
-    order_id: ofOrder === 1 ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.order, orderLink],
+    order_id: checkoutCount === 1 ? HIDDEN_FIELD : [CHECKOUTS_TEXTS.order, orderLink],
     amount_minor: HIDDEN_FIELD,
     currency: HIDDEN_FIELD,
     status: HIDDEN_FIELD,
@@ -113,9 +113,9 @@ function terms(
 function explainCommand(
   { store }: OperationContext,
   { id, orderId, storeId }: Checkout,
-  ofOrder: number,
+  checkoutCount: number,
 ): string {
-  const isPlain = /^[\w.:@][\w.:@-]*$/.test(orderId) && ofOrder === 1;
+  const isPlain = /^[\w.:@][\w.:@-]*$/.test(orderId) && checkoutCount === 1;
   const storeOption = store.stores.first()?.id === storeId ? "" : ` --store ${storeId}`;
   return `checkout explain ${isPlain ? orderId : id}${storeOption}`;
 }

@@ -40,12 +40,12 @@ export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>):
   const caller = callerOfSession(call.caller);
   const path = reaches(caller, null) ? findPageInAnyStore(context, text) : undefined;
   if (path !== undefined) return accept(redirectAfterForm(call, path));
-  const first = defaultStoreOf(context.store, caller);
-  if (first === undefined) return refuseFact("no_store_at_all", {});
+  const storeId = defaultStoreOf(context.store, caller);
+  if (storeId === undefined) return refuseFact("no_store_at_all", {});
   return accept(
     redirectAfterForm(
       call,
-      text === "" ? `/portal/${first}/checkouts` : `/portal/${first}/find?q=${encodeURIComponent(text)}`,
+      text === "" ? `/portal/${storeId}/checkouts` : `/portal/${storeId}/find?q=${encodeURIComponent(text)}`,
     ),
   );
 }

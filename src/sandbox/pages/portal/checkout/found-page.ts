@@ -13,14 +13,17 @@ type StoreView = Pick<View, "storeId">;
 export function pagesOfHits(view: StoreView, hits: SearchHits): readonly string[] {
   return [
     ...hits.checkouts.map(({ id }) => storePath(view, `/checkouts/${id}`)),
-    ...hits.refused.map((order) => refusedPath(view, order)),
+    ...hits.refusedOrders.map((order) => refusedPath(view, order)),
     ...hits.endpoints.map(({ id }) => storePath(view, `/webhooks/endpoints/${id}`)),
     ...hits.eventTypes.map((type) => eventsPath(view, type)),
   ];
 }
 
 /** The page of an order's only refused request, or the list of all requests of the order. */
-function refusedPath(view: StoreView, { orderId, requestId, count }: SearchHits["refused"][number]): string {
+function refusedPath(
+  view: StoreView,
+  { orderId, requestId, count }: SearchHits["refusedOrders"][number],
+): string {
   return count === 1 ? storePath(view, `/requests/${requestId}`) : listUrl(view, "/requests", { q: orderId });
 }
 
@@ -29,8 +32,8 @@ function eventsPath(view: StoreView, type: string): string {
 }
 
 export function searchResultsPage(view: View, text: string, hits: SearchHits): PageContent {
-  const { checkouts, refused, endpoints, eventTypes } = hits;
-  const main = html`${kind(
+  const { checkouts, refusedOrders, endpoints, eventTypes } = hits;
+  const main = html`${hitSection(
     FRAME_TEXTS.checkouts,
     checkouts.map(
       (checkout) =>
@@ -39,20 +42,20 @@ export function searchResultsPage(view: View, text: string, hits: SearchHits): P
         ${statusBadge(checkout.status)} ${momentWithDate(checkout.createdAt)}`,
     ),
   )}
-  ${kind(
+  ${hitSection(
     CHECKOUTS_TEXTS.refusedOrders,
-    refused.map(
+    refusedOrders.map(
       (order) =>
         html`${linkTo(refusedPath(view, order), merchantText(order.orderId))} ${answerBadge(order.status)}
           <code>${order.code ?? ""}</code>${order.count === 1 ? "" : html` × ${String(order.count)}`}
           ${momentWithDate(order.at)}`,
     ),
   )}
-  ${kind(
+  ${hitSection(
     COMMON_TEXTS.endpoints,
     endpoints.map(({ id, url }) => linkTo(storePath(view, `/webhooks/endpoints/${id}`), displayText(url))),
   )}
-  ${kind(
+  ${hitSection(
     CHECKOUTS_TEXTS.events,
     eventTypes.map((type) => linkTo(eventsPath(view, type), type)),
   )}
@@ -61,7 +64,7 @@ export function searchResultsPage(view: View, text: string, hits: SearchHits): P
   return { title: CHECKOUTS_TEXTS.foundTitle(displayText(text)), main };
 }
 
-function kind(title: Text, items: readonly Html[]): Html {
+function hitSection(title: Text, items: readonly Html[]): Html {
   if (items.length === 0) return html``;
   return html`<section class="found">
     <h2>${title}</h2>
@@ -72,7 +75,7 @@ function kind(title: Text, items: readonly Html[]): Html {
 }
 
 function searchExtent(view: View, text: string, hits: SearchHits): Html {
-  const { searched, searchedBackTo, nextBefore, isRefusedWhole } = hits;
+  const { searched, searchedBackTo, nextBefore, searchedAllRefused: isRefusedWhole } = hits;
   const extentText =
     searched === null || searchedBackTo === null
       ? ""

@@ -28,8 +28,8 @@ export function paidNotice({ id, status, late }: AnswerOf<"pay">, { context, vie
   const at = toIso(storeTime(context, view.storeId));
   const checkout = store.checkouts.find(view.storeId, id);
   const words = inBothLanguages((say) => {
-    const happened = checkout === undefined ? "" : describeLastChange(lastChangeOf(store, checkout), say);
-    return `${say(CHECKOUTS_TEXTS.done(at))}${say(COMMON_TEXTS.statuses[status])}${happened === "" ? "" : ` · ${happened}`}`;
+    const changeText = checkout === undefined ? "" : describeLastChange(lastChangeOf(store, checkout), say);
+    return `${say(CHECKOUTS_TEXTS.done(at))}${say(COMMON_TEXTS.statuses[status])}${changeText === "" ? "" : ` · ${changeText}`}`;
   });
   return { words, tone: late ? "warn" : "good" };
 }

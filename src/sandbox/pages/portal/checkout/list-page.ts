@@ -34,7 +34,7 @@ export function showCheckouts(context: PortalContext, view: View): Promise<Outco
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
   return listPage<ListedCheckout>(view, {
     title: FRAME_TEXTS.checkouts,
-    live: "writes",
+    liveTopic: "writes",
     path: "/checkouts",
     filters: {
       q: { label: CHECKOUTS_TEXTS.search, isWide: true },
@@ -55,9 +55,9 @@ export function showCheckouts(context: PortalContext, view: View): Promise<Outco
         return { items, next, extent: searchExtent(answer) };
       });
     },
-    none: noItems(CHECKOUTS_TEXTS.noCheckouts, command),
-    around: (list) => html`${testOrderPart(context, view)} ${list}`,
-    elsewhere: amongRequests(view),
+    noRows: noItems(CHECKOUTS_TEXTS.noCheckouts, command),
+    wrap: (list) => html`${testOrderPart(context, view)} ${list}`,
+    searchLink: requestSearchLink(view),
     positionOf: ({ checkout: { id } }) => context.store.checkoutLists.positionOf(storeId, id) ?? 0,
     rowId: ({ checkout: { id } }) => `checkout-${id}`,
   });
@@ -71,11 +71,11 @@ function searchExtent({ searched: count, searchedBackTo }: AnswerOf<"listCheckou
 
 function row(view: View, { checkout, answers }: ListedCheckout, now: number): TableRow {
   const { id, object, orderId, paymentMethod, status, createdAt, last } = checkout;
-  const kind = object === "order" ? "" : html` <span class="badge">${CHECKOUTS_TEXTS.session}</span>`;
+  const kindBadge = object === "order" ? "" : html` <span class="badge">${CHECKOUTS_TEXTS.session}</span>`;
   const page = linkTo(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
     [COMMON_TEXTS.created, listTime(createdAt, now)],
-    [CHECKOUTS_TEXTS.order, html`${page}${kind}`, "head"],
+    [CHECKOUTS_TEXTS.order, html`${page}${kindBadge}`, "head"],
     [COMMON_TEXTS.amount, amount(checkout), "number"],
     [
       COMMON_TEXTS.status,
@@ -90,17 +90,17 @@ function row(view: View, { checkout, answers }: ListedCheckout, now: number): Ta
 
 /** The last answer; for several endpoints the number of failed endpoints, in red if all failed. */
 function lastAnswers(answers: readonly LastAnswer[]): Html {
-  const [first, secondAnswer] = answers;
-  if (first === undefined) return html`<span class="hint">${CHECKOUTS_TEXTS.noWebhook}</span>`;
-  const faults = answers.filter(({ status }) => status === null || status < 200 || status > 299);
-  const retries = faults.some(({ state }) => state === "due") ? [CHECKOUTS_TEXTS.retries] : [];
-  const errors = first.error === null ? [] : [first.error];
-  if (secondAnswer === undefined) return badgeWithHint(answerBadge(first.status), [...errors, ...retries]);
+  const [answer, secondAnswer] = answers;
+  if (answer === undefined) return html`<span class="hint">${CHECKOUTS_TEXTS.noWebhook}</span>`;
+  const failures = answers.filter(({ status }) => status === null || status < 200 || status > 299);
+  const retries = failures.some(({ state }) => state === "due") ? [CHECKOUTS_TEXTS.retries] : [];
+  const errors = answer.error === null ? [] : [answer.error];
+  if (secondAnswer === undefined) return badgeWithHint(answerBadge(answer.status), [...errors, ...retries]);
   const total = answers.length;
-  if (faults.length === 0) return html`<span class="badge s2xx">${CHECKOUTS_TEXTS.allTook(total)}</span>`;
-  const kind = faults.length === total ? "s5xx" : "s4xx";
+  if (failures.length === 0) return html`<span class="badge s2xx">${CHECKOUTS_TEXTS.allTook(total)}</span>`;
+  const style = failures.length === total ? "s5xx" : "s4xx";
   return badgeWithHint(
-    html`<span class="badge ${kind}">${CHECKOUTS_TEXTS.someFailed(faults.length, total)}</span>`,
+    html`<span class="badge ${style}">${CHECKOUTS_TEXTS.someFailed(failures.length, total)}</span>`,
     retries,
   );
 }
@@ -110,7 +110,7 @@ function badgeWithHint(badge: Html, hints: readonly Text[]): Html {
 }
 
 /** A link to the search in the request log, because a refused request has created no checkout. */
-function amongRequests(view: View): Html {
+function requestSearchLink(view: View): Html {
   const q = view.query.get("q") ?? "";
   if (q === "") return html``;
   const address = listUrl(view, "/requests", { q });

@@ -16,25 +16,25 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/checkouts/test-orders", {
     operation: "createTestOrder",
     parse: parseTestOrderForm,
-    leadsTo: (view, { id }) => storePath(view, `/checkouts/${id}`),
+    nextAddress: (view, { id }) => storePath(view, `/checkouts/${id}`),
     notice: ({ orderId }) => ({ words: COMMON_TEXTS.testOrderMade(orderId), tone: "good" }),
     form: { page: showCheckouts },
   }),
   actionRoute("/portal/{store_id}/checkouts/{id}/pay", {
     operation: "pay",
     read: (fields) => ({ outcome: fields.get("outcome") }),
-    leadsTo: (view) => storePath(view, `/checkouts/${view.id}`),
+    nextAddress: (view) => storePath(view, `/checkouts/${view.id}`),
     notice: paidNotice,
     form: {
       page: showCheckout,
-      at: ({ storeId, id }) => ({ path: storePath({ storeId }, `/checkouts/${id}`), storeId, id }),
+      pageOf: ({ storeId, id }) => ({ path: storePath({ storeId }, `/checkouts/${id}`), storeId, id }),
     },
   }),
   actionRoute("/portal/{store_id}/checkouts/{checkout_id}/events/{id}/replay", {
     operation: "replayEvent",
-    leadsTo: (view) =>
+    nextAddress: (view) =>
       storePath(view, `/checkouts/${view.call.params["checkout_id"] ?? ""}#event-${view.id}`),
-    notice: ({ deliveries }, at) => deliveryNotice(at, "replayed", deliveries),
+    notice: ({ deliveries }, scope) => deliveryNotice(scope, "replayed", deliveries),
   }),
   portalRoute({ path: "/portal/{store_id}/find", least: "viewer" }, findInStore),
   portalRoute({ path: "/portal/find", least: "viewer" }, findAnywhere),

@@ -16,7 +16,7 @@ export async function saveStory(
   context: OperationContext,
   { storeId, id, language }: SavedStory,
 ): Promise<Outcome<string>> {
-  const form = { formToken: "", refused: undefined, may: () => false } as const;
+  const form = { formToken: "", refusedForm: undefined, may: () => false } as const;
   const view = { storeId, id, language, ...form, isSaved: true } as const;
   const content = await showCheckout(context, view);
   if (!content.ok) return content;

@@ -14,7 +14,7 @@ import { CHECKOUTS_TEXTS as TEXTS } from "./texts.ts";
 export function testOrderPart({ store }: PortalContext, view: View): Html {
   const action = storePath(view, "/checkouts/test-orders");
   if (!view.may("POST", action)) return html``;
-  const typed = typedValues(view, action);
+  const typedForm = typedValues(view, action);
   const prices = store.prices.of(view.storeId).filter(({ approved, retired }) => approved && !retired);
   const content = html`<div class="fields">
     ${selectField(
@@ -30,12 +30,12 @@ export function testOrderPart({ store }: PortalContext, view: View): Html {
             ] as const,
         ),
       ],
-      typed,
+      typedForm,
     )}
-    ${inputField(COMMON_TEXTS.amountMinor, "amount_minor", { numeric: true, placeholder: "1000", hint: TEXTS.amountHint, typed })}
-    ${selectField(COMMON_TEXTS.kind, "object", Object.entries(TEXTS.kinds), typed)}
+    ${inputField(COMMON_TEXTS.amountMinor, "amount_minor", { numeric: true, placeholder: "1000", hint: TEXTS.amountHint, typedForm })}
+    ${selectField(COMMON_TEXTS.kind, "object", Object.entries(TEXTS.kinds), typedForm)}
   </div>`;
-  const isOpen = typed !== undefined || !finishedFirstSteps({ store }, view.storeId).ordered;
+  const isOpen = typedForm !== undefined || !finishedFirstSteps({ store }, view.storeId).ordered;
   return html`<details class="test-order" ${isOpen ? html`open` : ""}>
     <summary>${COMMON_TEXTS.testOrder}</summary>
     ${actionForm(view, { action, label: TEXTS.create, content, style: "primary" })}

@@ -15,32 +15,38 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 /** Maximum number of lines on a page, which shows the last lines. `checkout explain` and a saved page show all lines. */
 const MAX_LINES = 60;
 
-type StoryOptions = { readonly told: StoryWithRequests; readonly command: string };
+type StoryOptions = { readonly fullStory: StoryWithRequests; readonly command: string };
 
 type StoryIndex = {
   /** The mark of a new day, or nothing. Called for each line from top to bottom. */
   readonly dayAt: (entry: StoryEntry) => Html;
-  readonly told: StoryWithRequests;
+  readonly fullStory: StoryWithRequests;
   readonly deliveries: ReadonlyMap<string, StoryWithRequests["story"]["deliveries"][number]>;
   /** The position of the first request of each id. */
   readonly firstPositions: ReadonlyMap<string, number>;
 };
 
 /** The story, with the same lines as `checkout explain`. Each line has an address and can be expanded. */
-export function timeline(context: OperationContext, view: PartView, { told, command }: StoryOptions): Html {
+export function timeline(
+  context: OperationContext,
+  view: PartView,
+  { fullStory, command }: StoryOptions,
+): Html {
   const say = selectorOf(view.language);
-  const story = { checkouts: [told.story], requests: told.requests, now: told.now };
-  const room = view.isSaved === true ? Infinity : MAX_LINES;
-  const { shown, left } = lastLines(storyLines(story, say), room);
-  const index = indexOf(told);
+  const story = { checkouts: [fullStory.story], requests: fullStory.requests, now: fullStory.now };
+  const maxLines = view.isSaved === true ? Infinity : MAX_LINES;
+  const { shownLines, hiddenCount } = lastLines(storyLines(story, say), maxLines);
+  const storyIndex = indexOf(fullStory);
   const note =
-    left === 0 ? "" : html`<p class="hint">${CHECKOUTS_TEXTS.earlier(left)} ${copyableText(command)}</p>`;
-  return html`${pendingSection(pendingOf(story, say).slice(0, room))}
+    hiddenCount === 0
+      ? ""
+      : html`<p class="hint">${CHECKOUTS_TEXTS.earlier(hiddenCount)} ${copyableText(command)}</p>`;
+  return html`${pendingSection(pendingOf(story, say).slice(0, maxLines))}
     <section>
       <h2 id="story">${CHECKOUTS_TEXTS.story}</h2>
       ${note}
       <ol class="story" aria-labelledby="story">
-        ${shown.map((line) => storyLine(context, view, { line, indexed: index }))}
+        ${shownLines.map((line) => storyLine(context, view, { line, storyIndex }))}
       </ol>
     </section>`;
 }
@@ -53,11 +59,11 @@ function pendingSection(entries: readonly PendingEntry[]): Html {
     <h2 id="pending">${CHECKOUTS_TEXTS.pending}</h2>
     <ol class="story pending" aria-labelledby="pending">
       ${entries.map(
-        (time) =>
-          html`${dayAt(time)}
-            <li class="${time.what}">
-              <span class="at">${momentHtml(time.at)}</span>
-              <div class="line">${time.text}</div>
+        (entry) =>
+          html`${dayAt(entry)}
+            <li class="${entry.what}">
+              <span class="at">${momentHtml(entry.at)}</span>
+              <div class="line">${entry.text}</div>
             </li>`,
       )}
     </ol>
@@ -68,24 +74,24 @@ function indexOf(story: StoryWithRequests): StoryIndex {
   const deliveries = new Map(story.story.deliveries.map((delivery) => [delivery.id, delivery]));
   const positions = story.requests.map(({ requestId, position }) => [requestId, position] as const);
   // Reversed, because a map keeps the last of two entries with the same key.
-  return { dayAt: dayMarks(), told: story, deliveries, firstPositions: new Map(positions.toReversed()) };
+  return { dayAt: dayMarks(), fullStory: story, deliveries, firstPositions: new Map(positions.toReversed()) };
 }
 
 /** The last lines, at most `maxLines`, and the number of earlier lines. */
 function lastLines(
   lines: readonly StoryLine[],
-  room: number,
+  maxLines: number,
 ): {
-  readonly shown: readonly StoryLine[];
-  readonly left: number;
+  readonly shownLines: readonly StoryLine[];
+  readonly hiddenCount: number;
 } {
-  let [roomLeft, at] = [room, lines.length];
-  while (at > 0 && roomLeft > 0) {
-    at -= 1;
-    roomLeft -= 1 + sizeOf(lines[at]?.under ?? []);
+  let [remainingLines, start] = [maxLines, lines.length];
+  while (start > 0 && remainingLines > 0) {
+    start -= 1;
+    remainingLines -= 1 + sizeOf(lines[start]?.under ?? []);
   }
-  const leftCount = lines.slice(0, at).reduce((sum, { under }) => sum + 1 + under.length, 0);
-  return { shown: lines.slice(at), left: leftCount };
+  const hiddenCount = lines.slice(0, start).reduce((sum, { under }) => sum + 1 + under.length, 0);
+  return { shownLines: lines.slice(start), hiddenCount };
 }
 
 /** The number of lines of deliveries: one for each attempt, which can be expanded with all its bytes. */
@@ -107,27 +113,27 @@ function dayMarks(): (entry: Pick<StoryEntry, "at">) => Html {
 function storyLine(
   context: OperationContext,
   view: PartView,
-  { line, indexed }: { readonly line: StoryLine; readonly indexed: StoryIndex },
+  { line, storyIndex }: { readonly line: StoryLine; readonly storyIndex: StoryIndex },
 ): Html {
   const { entry, request, event, under } = line;
-  const { checkout } = indexed.told;
-  const day = indexed.dayAt(entry);
+  const { checkout } = storyIndex.fullStory;
+  const day = storyIndex.dayAt(entry);
   const details =
     request !== undefined
       ? requestLineDetails(view, request, checkout)
       : event !== undefined
         ? eventLineDetails(context, view, { event, checkout })
         : undefined;
-  const rowsBelow =
+  const deliveryRows =
     under.length === 0
       ? ""
       : html`<ol class="under">
-          ${under.map((row) => deliveryLine(context, view, { line: row, indexed }))}
+          ${under.map((row) => deliveryLine(context, view, { line: row, storyIndex }))}
         </ol>`;
-  const anchor = anchorOf(entry, indexed, request?.position);
+  const anchor = anchorOf(entry, storyIndex, request?.position);
   return html`${day}
     <li class="${entry.what} ${event?.type.split(".")[1] ?? toneOf(entry)}" id="${anchor}">
-      ${expandableLine({ entry, anchor }, details)} ${rowsBelow}
+      ${expandableLine({ entry, anchor }, details)} ${deliveryRows}
     </li>`;
 }
 
@@ -135,29 +141,33 @@ function storyLine(
 function deliveryLine(
   context: OperationContext,
   view: PartView,
-  { line, indexed }: { readonly line: DeliveryLine; readonly indexed: StoryIndex },
+  { line, storyIndex }: { readonly line: DeliveryLine; readonly storyIndex: StoryIndex },
 ): Html {
   const { entry, deliveries } = line;
   const [firstDelivery] = deliveries;
   const anchor = `${entry.id === null ? "deliveries" : "delivery"}-${entry.id ?? firstDelivery?.id ?? ""}`;
-  const sends = deliveries
-    .flatMap(({ id }) => indexed.deliveries.get(id) ?? [])
+  const deliveryAttempts = deliveries
+    .flatMap(({ id }) => storyIndex.deliveries.get(id) ?? [])
     .flatMap((delivery) => delivery.attempts.map((attempt) => ({ delivery, attempt })));
-  const [sole] = sends.length === 1 ? sends : [];
+  const [onlyAttempt] = deliveryAttempts.length === 1 ? deliveryAttempts : [];
   const attempts = html`<ol class="attempts">
-    ${(entry.attempts ?? []).map((toldAttempt, index) => {
-      const triedAttempt = sends[index];
+    ${(entry.attempts ?? []).map((attemptEntry, index) => {
+      const deliveryAttempt = deliveryAttempts[index];
       const attempt = `${anchor}-${index + 1}`;
-      return html`<li class="delivery ${toneOf(toldAttempt)}" id="${attempt}">
+      return html`<li class="delivery ${toneOf(attemptEntry)}" id="${attempt}">
         ${expandableLine(
-          { entry: { ...entry, ...toldAttempt }, anchor: attempt, at: momentWithDate(toldAttempt.at) },
-          triedAttempt && attemptLineDetails(context, view, triedAttempt),
+          { entry: { ...entry, ...attemptEntry }, anchor: attempt, at: momentWithDate(attemptEntry.at) },
+          deliveryAttempt && attemptLineDetails(context, view, deliveryAttempt),
         )}
       </li>`;
     })}
   </ol>`;
   const details =
-    sole !== undefined ? attemptLineDetails(context, view, sole) : sends.length > 1 ? attempts : undefined;
+    onlyAttempt !== undefined
+      ? attemptLineDetails(context, view, onlyAttempt)
+      : deliveryAttempts.length > 1
+        ? attempts
+        : undefined;
   return html`<li class="delivery ${toneOf(entry)}" id="${anchor}">
     ${expandableLine({ entry, anchor }, details)}
   </li>`;

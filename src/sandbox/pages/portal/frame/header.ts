@@ -15,7 +15,7 @@ import { FRAME_TEXTS } from "../texts.ts";
 import type { ListUpdates, PortalContext, View } from "../view.ts";
 
 /** The bar of a page: store, clock, search, and the settings of this browser. */
-export function headerBar(context: PortalContext, view: View, news: ListUpdates | undefined): Html {
+export function headerBar(context: PortalContext, view: View, listUpdates: ListUpdates | undefined): Html {
   const role = view.call.caller?.role ?? "merchant";
   const isStore = view.storeId !== "";
   return html`<header class="bar">
@@ -24,7 +24,7 @@ export function headerBar(context: PortalContext, view: View, news: ListUpdates 
     <span class="test">${FRAME_TEXTS.test}</span>
     ${isStore ? clock(context, view) : ""}
     ${isStore && role === "merchant" ? search(view) : html`<span class="search"></span>`}
-    ${liveMark(news, view)} ${languageSwitch(view, role)} ${session(view, role)}
+    ${liveMark(listUpdates, view)} ${languageSwitch(view, role)} ${session(view, role)}
   </header>`;
 }
 
@@ -42,22 +42,22 @@ export function savedBar(store: string): Html {
 /** The pages of a store, with a number for waiting items, and a mark for failures. */
 export function storeMenu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;
-  const { open, failing, launch } = menuCounts(context, view.storeId);
+  const { openCount, failingCount, launchCount } = menuCounts(context, view.storeId);
   const counts: Readonly<Partial<Record<MenuPage, Html>>> = {
-    checkouts: open === "0" ? html`` : count(open, FRAME_TEXTS.open),
+    checkouts: openCount === "0" ? html`` : count(openCount, FRAME_TEXTS.open),
     webhooks:
-      failing === 0
+      failingCount === 0
         ? html``
-        : html`<span class="count alarm">${String(failing)}!${hiddenText(FRAME_TEXTS.failing)}</span>`,
-    launch: count(launch, FRAME_TEXTS.passed),
+        : html`<span class="count alarm">${String(failingCount)}!${hiddenText(FRAME_TEXTS.failing)}</span>`,
+    launch: count(launchCount, FRAME_TEXTS.passed),
   };
   return html`<nav class="menu" id="menu" aria-label="${FRAME_TEXTS.menu}">
     <ul>
-      ${placesOf(view, hasFinishedFirstSteps(context, view.storeId)).map(([name, words]) => {
-        const at = storePath(view, `/${name}`);
-        const isHere = view.call.path === at || view.call.path.startsWith(`${at}/`);
-        const isApart = GROUP_STARTS.has(name) ? html` class="apart"` : html``;
-        return html`<li${isApart}><a href="${at}"${isHere ? html` aria-current="page"` : ""}><span>${words}</span>${counts[name] ?? ""}</a></li>`;
+      ${menuEntries(view, hasFinishedFirstSteps(context, view.storeId)).map(([name, words]) => {
+        const address = storePath(view, `/${name}`);
+        const isCurrent = view.call.path === address || view.call.path.startsWith(`${address}/`);
+        const groupClass = GROUP_STARTS.has(name) ? html` class="apart"` : html``;
+        return html`<li${groupClass}><a href="${address}"${isCurrent ? html` aria-current="page"` : ""}><span>${words}</span>${counts[name] ?? ""}</a></li>`;
       })}
     </ul>
   </nav>`;
@@ -81,19 +81,19 @@ const MENU_PAGES = [
 ] as const;
 
 /** The entries of the menu; the page that connects the store is first until all first steps are done. */
-function placesOf(view: View, isDone: boolean): readonly (readonly [place: MenuPage, words: Words])[] {
+function menuEntries(view: View, isDone: boolean): readonly (readonly [page: MenuPage, words: Words])[] {
   const mayOpen = (name: MenuPage): boolean => view.may("GET", storePath(view, `/${name}`));
   const otherPages = MENU_PAGES.filter(
     (name) => name !== "overview" && name !== "connect" && mayOpen(name),
   ).map((name) => [name, FRAME_TEXTS[name]] as const);
   if (!mayOpen("connect")) return [["overview", FRAME_TEXTS.overview], ...otherPages];
   if (!isDone) return [["connect", FRAME_TEXTS.start], ...otherPages];
-  const at = otherPages.findIndex(([name]) => name === "keys") + 1;
+  const connectIndex = otherPages.findIndex(([name]) => name === "keys") + 1;
   return [
     ["overview", FRAME_TEXTS.overview],
-    ...otherPages.slice(0, at),
+    ...otherPages.slice(0, connectIndex),
     ["connect", FRAME_TEXTS.connect],
-    ...otherPages.slice(at),
+    ...otherPages.slice(connectIndex),
   ];
 }
 
@@ -142,13 +142,13 @@ function clock({ store, world }: PortalContext, view: View): Html {
   const isMoved = storeClock !== undefined && (isFrozen || storeClock.offsetMs !== 0);
   const isoText = toIso(at);
   const day = isMoved ? `${isoText.slice(0, 10)} ` : "";
-  const runs = isFrozen ? html`` : html` data-runs`;
+  const runsAttribute = isFrozen ? html`` : html` data-runs`;
   return html`<a class="clock" id="clock" href="${storePath(view, "/clock")}"
     >${hiddenText(FRAME_TEXTS.storeTime)}<time
       datetime="${isoText}"
       title="${isoText}"
       data-clock="${isMoved ? "day" : "time"}"
-      ${runs}
+      ${runsAttribute}
       >${day}${isoText.slice(11, 19)}</time
     >
     <span class="zone">UTC</span
@@ -179,7 +179,7 @@ const OTHER_LANGUAGE: Readonly<Record<Language, readonly [tag: Language, name: s
 function languageSwitch(view: View, role: PortalRole): Html {
   const [language, name] = OTHER_LANGUAGE[view.language];
   return html`<form method="post" action="${homeOf(role)}/preferences">
-    ${originFields(view)}
+    ${hiddenFields(view)}
     <button class="link" name="language" value="${language}" lang="${tagOf(language)}">${name}</button>
   </form>`;
 }
@@ -200,7 +200,7 @@ function session(view: View, role: PortalRole): Html {
               <p class="hint">${FRAME_TEXTS.sessionEnds} ${momentWithDate(limit.expiresAt)}</p>`
       }
       <form method="post" action="${homeOf(role)}/preferences">
-        ${originFields(view)}
+        ${hiddenFields(view)}
         <p class="hint">${hasKeys ? FRAME_TEXTS.keysAreOn : FRAME_TEXTS.keysAreOff}</p>
         <button name="keys" value="${hasKeys ? "off" : "on"}">
           ${hasKeys ? FRAME_TEXTS.keysOff : FRAME_TEXTS.keysOn}
@@ -219,7 +219,7 @@ function signOutEverywhere(view: View): Html {
   return formWithConfirmation(view, [title, signOutEverywhereAsk, signOutEverywhereSure], { action });
 }
 
-function originFields({ call, query, formToken }: View): Html {
+function hiddenFields({ call, query, formToken }: View): Html {
   const keptQuery = new URLSearchParams(query);
   // A value or notice that is shown once is not shown again after the redirect.
   keptQuery.delete("shown");

@@ -13,12 +13,12 @@ export const ICON = asset("/portal/assets/icon.svg", "image/svg+xml", svg(SHAPE)
 export const ALARM_ICON = asset("/portal/assets/icon-alarm.svg", "image/svg+xml", svg(SHAPE + DOT));
 
 /** The icon of a page. The script changes it while the page is open. */
-export function iconLink({ fails }: { readonly fails: boolean }): Html {
+export function iconLink({ isFailing }: { readonly isFailing: boolean }): Html {
   return html`<link
     rel="icon"
     id="icon"
     type="image/svg+xml"
-    href="${fails ? ALARM_ICON.address : ICON.address}"
+    href="${isFailing ? ALARM_ICON.address : ICON.address}"
     data-calm="${nameOf(ICON)}"
     data-alarm="${nameOf(ALARM_ICON)}"
   />`;

@@ -10,7 +10,7 @@ const TEXTS = {
   ],
 } satisfies Texts;
 
-const KEYS: readonly (readonly [keys: readonly string[], does: Words])[] = [
+const KEYS: readonly (readonly [keys: readonly string[], effect: Words])[] = [
   [["/"], ["search", "搜索"]],
   [
     ["j", "k"],
@@ -32,10 +32,10 @@ export function keysHelp(): Html {
       <h2 id="keys-title">${TEXTS.title}</h2>
       <dl class="facts">
         ${KEYS.map(
-          ([names, does]) =>
+          ([names, effect]) =>
             html`<div>
               <dt>${names.map((name) => html`<kbd>${name}</kbd> `)}</dt>
-              <dd>${does}</dd>
+              <dd>${effect}</dd>
             </div>`,
         )}
       </dl>

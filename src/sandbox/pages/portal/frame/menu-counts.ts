@@ -5,11 +5,11 @@ import type { PortalContext } from "../view.ts";
 
 type MenuCounts = {
   /** The number of checkouts that can still be paid: up to 99, then `99+`. */
-  readonly open: string;
+  readonly openCount: string;
   /** The number of endpoints whose last attempts failed, or that were disabled because of failures. */
-  readonly failing: number;
+  readonly failingCount: number;
   /** The number of passed items of the launch checklist, and of all its items, such as `3/7`. */
-  readonly launch: string;
+  readonly launchCount: string;
 };
 
 const MAX_SHOWN = 99;
@@ -17,20 +17,20 @@ const MAX_SHOWN = 99;
 /** Reads the numbers of the menu by index, and counts no further than the menu shows. */
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
   const { store } = context;
-  const span = { before: AFTER_ALL, limit: MAX_SHOWN + 1 };
+  const range = { before: AFTER_ALL, limit: MAX_SHOWN + 1 };
   const noFilter = { storeId, object: null, paymentMethod: null, orderId: null };
   const [createdCount, pendingCount] = (["created", "pending"] as const).map(
-    (status) => store.checkoutLists.newest({ ...noFilter, status }, span).length,
+    (status) => store.checkoutLists.newest({ ...noFilter, status }, range).length,
   );
-  const open = (createdCount ?? 0) + (pendingCount ?? 0);
+  const openTotal = (createdCount ?? 0) + (pendingCount ?? 0);
   const failingEndpoints = store.endpoints.of(storeId).filter(isFailing);
   const judgement = judgeStore(context, storeId);
   const items = judgement.ok ? judgement.value.checklist.items : [];
   const passedItems = items.filter(({ status }) => status === "pass");
   return {
-    open: open > MAX_SHOWN ? `${MAX_SHOWN}+` : String(open),
-    failing: failingEndpoints.length,
-    launch: `${passedItems.length}/${items.length}`,
+    openCount: openTotal > MAX_SHOWN ? `${MAX_SHOWN}+` : String(openTotal),
+    failingCount: failingEndpoints.length,
+    launchCount: `${passedItems.length}/${items.length}`,
   };
 }
 

@@ -7,7 +7,7 @@ type StoreChanges = {
   epoch: number;
   count: number;
   /** The count at the last change of each key of an open page. */
-  readonly lastOf: Map<string, number>;
+  readonly lastCounts: Map<string, number>;
   readonly leave: () => void;
 };
 
@@ -16,7 +16,7 @@ type LiveChanges = {
   /** Called before a page is read. The returned function starts to record the page's changes, and returns its tag. */
   readonly beginPage: (view: PageId) => (topic: LiveTopic) => string;
   /** The changes since the state in a page's tag: none, some, or the store's erasure. */
-  readonly missedSince: (view: PageId, tag: string) => "nothing" | "something" | "erasure";
+  readonly changesSince: (view: PageId, tag: string) => "nothing" | "something" | "erasure";
 };
 
 type PageId = Pick<View, "storeId" | "id">;
@@ -27,7 +27,7 @@ const MAX_STORES = 100;
 const MAX_KEYS = 1000;
 /** Number of missed changes above which a page about the whole store is updated less often. */
 const BUSY_ABOVE = 100;
-const BUSY_PACE_MS = 5000;
+const BUSY_INTERVAL_MS = 5000;
 
 const EVERY_WRITE = "every write";
 const EVERY_REQUEST = "every request";
@@ -47,10 +47,10 @@ function createChanges(context: ChangesContext): LiveChanges {
   const { world } = context;
   const stores = new Map<string, StoreChanges>();
   // Starts at the current time, so that no tag of an earlier run is valid in this run.
-  let epochs = world.now();
-  const nextEpoch = (): number => (epochs += 1);
+  let lastEpoch = world.now();
+  const nextEpoch = (): number => (lastEpoch += 1);
 
-  const of = (storeId: string): StoreChanges => {
+  const changesOfStore = (storeId: string): StoreChanges => {
     const knownChanges = stores.get(storeId);
     if (knownChanges !== undefined) {
       // The least recently used store is dropped first.
@@ -72,27 +72,28 @@ function createChanges(context: ChangesContext): LiveChanges {
     beginPage: (view) => {
       // Requests answered until now are logged first, because the page shows them.
       context.requests.last(view.storeId);
-      const { epoch, count } = of(view.storeId);
+      const { epoch, count } = changesOfStore(view.storeId);
       const at = Math.trunc(world.monotonic());
       return (topic) => {
-        const { lastOf, count: now } = of(view.storeId);
-        for (const key of keysOf(context, view, topic)) if (!lastOf.has(key)) lastOf.set(key, now);
-        for (const oldestKey of lastOf.keys()) {
-          if (lastOf.size <= MAX_KEYS) break;
-          lastOf.delete(oldestKey);
+        const { lastCounts, count: currentCount } = changesOfStore(view.storeId);
+        for (const key of keysOf(context, view, topic))
+          if (!lastCounts.has(key)) lastCounts.set(key, currentCount);
+        for (const oldestKey of lastCounts.keys()) {
+          if (lastCounts.size <= MAX_KEYS) break;
+          lastCounts.delete(oldestKey);
         }
         return `"${topic}-${epoch}-${count}-${at}"`;
       };
     },
-    missedSince: (view, tag) => {
-      const [, name, epoch, since, at] = /^"(\w+)-(\d+)-(\d+)-(\d+)"$/.exec(tag) ?? [];
-      const topic = LIVE_TOPICS.find((candidate) => candidate === name);
-      const { epoch: currentEpoch, count, lastOf } = of(view.storeId);
+    changesSince: (view, tag) => {
+      const [, topicName, epoch, sinceCount, at] = /^"(\w+)-(\d+)-(\d+)-(\d+)"$/.exec(tag) ?? [];
+      const topic = LIVE_TOPICS.find((candidate) => candidate === topicName);
+      const { epoch: currentEpoch, count, lastCounts } = changesOfStore(view.storeId);
       if (topic === undefined || Number(epoch) !== currentEpoch) return "erasure";
-      const lastChange = (key: string): number => lastOf.get(key) ?? Number.POSITIVE_INFINITY;
-      if (!keysOf(context, view, topic).some((key) => lastChange(key) > Number(since))) return "nothing";
-      const isBusy = ["store", "writes"].includes(topic) && count - Number(since) > BUSY_ABOVE;
-      return isBusy && world.monotonic() < Number(at) + BUSY_PACE_MS ? "nothing" : "something";
+      const lastChange = (key: string): number => lastCounts.get(key) ?? Number.POSITIVE_INFINITY;
+      if (!keysOf(context, view, topic).some((key) => lastChange(key) > Number(sinceCount))) return "nothing";
+      const isBusy = ["store", "writes"].includes(topic) && count - Number(sinceCount) > BUSY_ABOVE;
+      return isBusy && world.monotonic() < Number(at) + BUSY_INTERVAL_MS ? "nothing" : "something";
     },
   };
 }
@@ -103,17 +104,17 @@ function countChanges(
   storeId: string,
   nextEpoch: () => number,
 ): StoreChanges {
-  const lastOf = new Map<string, number>();
+  const lastCounts = new Map<string, number>();
   const touch = (key: string): void => {
-    if (lastOf.has(key)) lastOf.set(key, changes.count);
+    if (lastCounts.has(key)) lastCounts.set(key, changes.count);
   };
-  const unfollowers = [
-    writeSignals.follow(storeId, (news) => {
+  const cleanups = [
+    writeSignals.follow(storeId, (notice) => {
       changes.count += 1;
       // When the sandbox stops, no store is erased.
-      if (news === undefined && !writeSignals.isOver()) changes.epoch = nextEpoch();
+      if (notice === undefined && !writeSignals.isOver()) changes.epoch = nextEpoch();
       touch(EVERY_WRITE);
-      touch(news?.checkoutId ?? NO_CHECKOUT);
+      touch(notice?.checkoutId ?? NO_CHECKOUT);
     }),
     requests.follow(storeId, (entries = []) => {
       changes.count += 1;
@@ -121,7 +122,7 @@ function countChanges(
       for (const { orderId } of entries) if (orderId !== null) touch(orderKey(orderId));
     }),
   ];
-  const changes = { epoch: nextEpoch(), count: 0, lastOf, leave: () => unfollowers.forEach((end) => end()) };
+  const changes = { epoch: nextEpoch(), count: 0, lastCounts, leave: () => cleanups.forEach((end) => end()) };
   return changes;
 }
 

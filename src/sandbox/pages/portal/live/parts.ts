@@ -6,24 +6,25 @@ import { LIVE_TEXTS } from "./texts.ts";
 export const SEEN_PARAMETER = "seen";
 
 /** Attributes of `main#page`: a page without a list updates in place. */
-export function liveAttributes(news: ListUpdates | undefined, view: View): Html {
-  return news === undefined ? askingAttributes(view, "page", view.call) : html``;
+export function liveAttributes(listUpdates: ListUpdates | undefined, view: View): Html {
+  return listUpdates === undefined ? pollAttributes(view, "page", view.call) : html``;
 }
 
 /** Polls each second, and when a hidden tab becomes visible. Also updates the element, which contains the page's tag. */
-function askingAttributes(
+function pollAttributes(
   { call: { path }, tag }: View,
   id: string,
-  { query, rows = [] }: { readonly query: string; readonly rows?: readonly string[] },
+  { query, rowIds = [] }: { readonly query: string; readonly rowIds?: readonly string[] },
 ): Html {
   if (tag === undefined) return html``;
   return html` hx-get="${path}${query === "" ? "" : `?${query}`}" hx-trigger="every 1s,visibilitychange
   from:document" hx-headers="${JSON.stringify({ "If-None-Match": tag })}" hx-select="#${id}"
-  hx-swap="outerMorph" hx-select-oob="${["menu", "clock", ...rows].map((key) => `#${key}:outerMorph`).join()}"`;
+  hx-swap="outerMorph"
+  hx-select-oob="${["menu", "clock", ...rowIds].map((key) => `#${key}:outerMorph`).join()}"`;
 }
 
 /** The mark in the bar that shows whether the page is live, the bars over an outdated page, and the count of new rows. */
-export function liveMark(news: ListUpdates | undefined, view: View): Html {
+export function liveMark(listUpdates: ListUpdates | undefined, view: View): Html {
   const { tag, call } = view;
   if (tag === undefined) return html``;
   const address = `${call.path}${call.query === "" ? "" : `?${call.query}`}`;
@@ -36,14 +37,14 @@ export function liveMark(news: ListUpdates | undefined, view: View): Html {
         </p>`,
     )}
     <span id="changes" class="visually-hidden" role="status" data-other="${LIVE_TEXTS.changed}"></span>
-    ${news === undefined ? "" : newRows(view, news)}`;
+    ${listUpdates === undefined ? "" : newRows(view, listUpdates)}`;
 }
 
 /** The number of new rows. A poll updates it and the shown rows, and adds, removes or moves no row. */
-function newRows(view: View, { newest, count, rows }: ListUpdates): Html {
+function newRows(view: View, { newestPosition, count, rowIds }: ListUpdates): Html {
   const pollQuery = new URLSearchParams(view.query);
-  if (!pollQuery.has(SEEN_PARAMETER)) pollQuery.set(SEEN_PARAMETER, String(newest));
-  return html`<span id="news" ${askingAttributes(view, "news", { query: pollQuery.toString(), rows })}>
+  if (!pollQuery.has(SEEN_PARAMETER)) pollQuery.set(SEEN_PARAMETER, String(newestPosition));
+  return html`<span id="news" ${pollAttributes(view, "news", { query: pollQuery.toString(), rowIds })}>
     <a href="" id="new-rows" class="new-rows" ${count === 0 ? html`hidden` : ""}
       >${count === 0 ? "" : LIVE_TEXTS.newRows(count)}</a
     >

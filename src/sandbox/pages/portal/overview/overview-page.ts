@@ -27,8 +27,8 @@ const MAX_UNPAID = 99;
 export async function overviewPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const main = html`${failingPart(context, view, now)} ${refusedPart(context, view, now)}
-  ${dueSection(context, view, now)} ${unpaid(context, view, now)}`;
-  return accept({ title: FRAME_TEXTS.overview, main, live: "store" });
+  ${dueSection(context, view, now)} ${unpaidSection(context, view, now)}`;
+  return accept({ title: FRAME_TEXTS.overview, main, liveTopic: "store" });
 }
 
 function hintPart(words: Text): Html {
@@ -38,7 +38,7 @@ function hintPart(words: Text): Html {
 function failingPart(context: PortalContext, view: View, now: number): Html {
   const { store } = context;
   const endpoints = store.endpoints.of(view.storeId);
-  const noHealth =
+  const noneFailing =
     endpoints.length === 0
       ? html`${hintPart(OVERVIEW_TEXTS.noEndpoint)}
           <p>${linkButton(storePath(view, "/webhooks"), COMMON_TEXTS.addEndpoint)}</p>`
@@ -48,29 +48,30 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
     endpoints.filter(isFailing).slice(0, MAX_SHOWN),
     (endpoint) => {
       const { id, url, failingSince, reason } = endpoint;
-      const last = lastAttempt(context, endpoint);
-      const cause = last === undefined ? undefined : causeText(last, selectorOf(view.language));
-      const { due: dues } = healthOf(context, view, id);
-      const since =
+      const attempt = lastAttempt(context, endpoint);
+      const cause = attempt === undefined ? undefined : causeText(attempt, selectorOf(view.language));
+      const { due: count } = healthOf(context, view, id);
+      const sinceText =
         failingSince === null ? reason : html`${COMMON_TEXTS.since} ${listTime(failingSince, now)}`;
       return [
         [COMMON_TEXTS.endpoint, linkTo(endpointPath(view, id), url.replace(/^http:\/\//, "")), "head"],
         [
           OVERVIEW_TEXTS.last,
-          html`${last === undefined ? "" : answerBadge(last.status)}
-            <span class="hint">${since ?? ""}</span>`,
+          html`${attempt === undefined ? "" : answerBadge(attempt.status)}
+            <span class="hint">${sinceText ?? ""}</span>`,
         ],
         [
           COMMON_TEXTS.cause,
-          html`${cause ?? ""} <span class="hint">${last === undefined ? "" : (errorText(last) ?? "")}</span>`,
+          html`${cause ?? ""}
+            <span class="hint">${attempt === undefined ? "" : (errorText(attempt) ?? "")}</span>`,
         ],
         [
           OVERVIEW_TEXTS.waiting,
-          dues === 0 ? "" : OVERVIEW_TEXTS.wait(dues > MAX_UNPAID ? `${MAX_UNPAID}+` : String(dues)),
+          count === 0 ? "" : OVERVIEW_TEXTS.wait(count > MAX_UNPAID ? `${MAX_UNPAID}+` : String(count)),
         ],
       ];
     },
-    { none: noHealth, opens: true },
+    { noRows: noneFailing, isLinked: true },
   );
   return section(OVERVIEW_TEXTS.failing, list);
 }
@@ -78,11 +79,11 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
 /** The newest finished attempt to an endpoint, among its due and failed deliveries. */
 function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): StoryAttempt | undefined {
   const anyDelivery = { storeId, endpointId: id, eventId: null, checkoutId: null, limit: MAX_SHOWN };
-  const tries = (["due", "failed"] as const)
+  const attempts = (["due", "failed"] as const)
     .flatMap((state) => store.deliveries.list({ ...anyDelivery, state }))
     .flatMap((delivery) => store.deliveryAttempts.of(delivery.id).slice(-1))
     .filter(({ finishedAt }) => finishedAt !== null);
-  return tries.toSorted((left, right) => right.startedAt - left.startedAt)[0];
+  return attempts.toSorted((left, right) => right.startedAt - left.startedAt)[0];
 }
 
 function refusedPart({ requests }: PortalContext, view: View, now: number): Html {
@@ -104,7 +105,7 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
         [COMMON_TEXTS.time, listTime(storeAt, now)],
       ];
     },
-    { none: hintPart(OVERVIEW_TEXTS.noneRefused), opens: true },
+    { noRows: hintPart(OVERVIEW_TEXTS.noneRefused), isLinked: true },
   );
   const moreLine =
     refusedList.length === 0
@@ -121,27 +122,27 @@ function lastRefused(log: PortalContext["requests"], storeId: string): readonly 
 
 /** The next due items, with one row for all expiries. */
 function dueSection(context: PortalContext, view: View, now: number): Html {
-  const { items, isMore } = dueItemsUntil(context, view.storeId, { until: now + DAY_MS });
-  const expiries = items.filter(({ what }) => what === "expiry");
+  const { items, hasMore } = dueItemsUntil(context, view.storeId, { until: now + DAY_MS });
+  const expiries = items.filter(({ kind }) => kind === "expiry");
   const [firstExpiry] = expiries;
   const count = expiries.length - 1;
   const moreLine =
     count < 1
       ? ""
-      : html` <span class="hint">${OVERVIEW_TEXTS.others(isMore ? `${count}+` : String(count))}</span>`;
+      : html` <span class="hint">${OVERVIEW_TEXTS.others(hasMore ? `${count}+` : String(count))}</span>`;
   const list = table(
     COMMON_TEXTS.due,
-    items.filter((item) => item.what !== "expiry" || item === firstExpiry).slice(0, MAX_SHOWN),
+    items.filter((item) => item.kind !== "expiry" || item === firstExpiry).slice(0, MAX_SHOWN),
     (item: PendingItem) => [
       [COMMON_TEXTS.time, listTime(item.at, now)],
-      [COMMON_TEXTS.item, OVERVIEW_TEXTS.kinds[item.what]],
+      [COMMON_TEXTS.item, OVERVIEW_TEXTS.kinds[item.kind]],
       [
         COMMON_TEXTS.of,
-        html`${linkTo(storePath(view, item.path), item.of)}${item === firstExpiry ? moreLine : ""}`,
+        html`${linkTo(storePath(view, item.path), item.subject)}${item === firstExpiry ? moreLine : ""}`,
         "head",
       ],
     ],
-    { none: hintPart(OVERVIEW_TEXTS.noneDue), opens: true },
+    { noRows: hintPart(OVERVIEW_TEXTS.noneDue), isLinked: true },
   );
   return section(
     COMMON_TEXTS.due,
@@ -150,21 +151,21 @@ function dueSection(context: PortalContext, view: View, now: number): Html {
   );
 }
 
-function unpaid({ store }: PortalContext, view: View, now: number): Html {
+function unpaidSection({ store }: PortalContext, view: View, now: number): Html {
   const lists = store.checkoutLists;
   const anyCheckout = { storeId: view.storeId, object: null, paymentMethod: null, orderId: null };
-  const places = (["created", "pending"] as const).flatMap((status) =>
+  const positions = (["created", "pending"] as const).flatMap((status) =>
     lists.newest({ ...anyCheckout, status }, { before: AFTER_ALL, limit: MAX_UNPAID + 1 }),
   );
-  const open = lists.at(places);
-  if (open.length === 0) return section(OVERVIEW_TEXTS.unpaid, hintPart(OVERVIEW_TEXTS.noneUnpaid));
-  const isMore = open.length > MAX_UNPAID;
-  const oldestTime = Math.min(...open.map(({ createdAt }) => createdAt));
-  const count = OVERVIEW_TEXTS.unpaidCount(isMore ? `${MAX_UNPAID}+` : String(open.length));
+  const checkouts = lists.at(positions);
+  if (checkouts.length === 0) return section(OVERVIEW_TEXTS.unpaid, hintPart(OVERVIEW_TEXTS.noneUnpaid));
+  const hasMore = checkouts.length > MAX_UNPAID;
+  const oldestTime = Math.min(...checkouts.map(({ createdAt }) => createdAt));
+  const count = OVERVIEW_TEXTS.unpaidCount(hasMore ? `${MAX_UNPAID}+` : String(checkouts.length));
   return section(
     OVERVIEW_TEXTS.unpaid,
     html`<p>
-      ${linkTo(storePath(view, "/checkouts"), count)}${isMore ? "" : html`${OVERVIEW_TEXTS.oldest} ${ageOf(oldestTime, now)}`}
+      ${linkTo(storePath(view, "/checkouts"), count)}${hasMore ? "" : html`${OVERVIEW_TEXTS.oldest} ${ageOf(oldestTime, now)}`}
     </p>`,
   );
 }

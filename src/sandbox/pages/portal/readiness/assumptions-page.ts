@@ -23,7 +23,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   });
   const record = await context.calibration();
   const dialect = context.store.stores.dialect(view.storeId);
-  const none = noItems(
+  const noRows = noItems(
     LAUNCH_TEXTS.noAssumptions,
     "checkout assumptions --used",
     linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect),
@@ -37,9 +37,10 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     ...(record === undefined ? [] : [calibratedCell(record, decision, context.world.now())]),
   ];
   const main = html`<p class="hint">${LAUNCH_TEXTS.assumptionsHint}</p>
-    ${calibrationNotice(record, context)} ${table(LAUNCH_TEXTS.assumptions, usedAssumptions, rowOf, { none })}
+    ${calibrationNotice(record, context)}
+    ${table(LAUNCH_TEXTS.assumptions, usedAssumptions, rowOf, { noRows })}
     <p>${linkTo(storePath(view, "/launch"), FRAME_TEXTS.launch)}</p>`;
-  return accept({ title: LAUNCH_TEXTS.assumptions, main, live: "store" });
+  return accept({ title: LAUNCH_TEXTS.assumptions, main, liveTopic: "store" });
 }
 
 function inEffectCell(dialect: Dialect, decision: number): TableRow[number] {

@@ -23,13 +23,13 @@ function titlesOf(kind: DrillKind): StepTitles {
 function resultsOf(
   kind: DrillKind,
   { endpoints, duplicates, idempotency, browserReturn }: ReadinessFacts,
-): readonly { readonly drill: DrillFact; readonly of: string }[] {
+): readonly { readonly drill: DrillFact; readonly subject: string }[] {
   const shop = { duplicates, idempotency: idempotency.drill, browser_return: browserReturn };
   const results =
     kind === "webhook"
-      ? endpoints.map(({ drill, url }) => ({ drill, of: url }))
-      : [{ drill: shop[kind], of: "" }];
-  return results.flatMap(({ drill, of }) => (drill === null ? [] : [{ drill, of }]));
+      ? endpoints.map(({ drill, url }) => ({ drill, subject: url }))
+      : [{ drill: shop[kind], subject: "" }];
+  return results.flatMap(({ drill, subject }) => (drill === null ? [] : [{ drill, subject }]));
 }
 
 export function runningDrills(
@@ -90,12 +90,12 @@ export function drillActions(view: View, kind: DrillKind, facts: ReadinessFacts)
   </div>`;
 }
 
-function drillResult({ drill, of }: ReturnType<typeof resultsOf>[number], now: number): Html {
+function drillResult({ drill, subject }: ReturnType<typeof resultsOf>[number], now: number): Html {
   const { kind, passed, steps, at } = drill;
-  const right = steps.filter((step) => step.passed);
+  const passedList = steps.filter((step) => step.passed);
   const failedList = steps.filter((step) => !step.passed);
   const list: StepList = (shownSteps, { hasCause = shownSteps.some(({ cause }) => cause !== null) } = {}) =>
-    table(html`${LAUNCH_TEXTS.drillKinds[kind]} ${of}`, shownSteps, (step) => [
+    table(html`${LAUNCH_TEXTS.drillKinds[kind]} ${subject}`, shownSteps, (step) => [
       [
         LAUNCH_TEXTS.step,
         html`${badStateBadge(step.passed, LAUNCH_TEXTS.ok, LAUNCH_TEXTS.drillFailed)}
@@ -106,20 +106,20 @@ function drillResult({ drill, of }: ReturnType<typeof resultsOf>[number], now: n
       [COMMON_TEXTS.got, wordsOf(step.got), "named"],
       ...(hasCause ? ([[COMMON_TEXTS.cause, wordsOf(step.cause ?? "")]] as const) : []),
     ]);
-  const heldText = LAUNCH_TEXTS.steps(right.length, steps.length);
+  const passedText = LAUNCH_TEXTS.steps(passedList.length, steps.length);
   return html`<details class="result">
     <summary>
       ${badStateBadge(passed, LAUNCH_TEXTS.drillPassed, LAUNCH_TEXTS.drillFailed)}
-      ${of === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${of}">${removeScheme(of)}</span>`}${COLON}${heldText}
+      ${subject === "" ? LAUNCH_TEXTS.drillKinds[kind] : html`<span title="${subject}">${removeScheme(subject)}</span>`}${COLON}${passedText}
       · ${ageOf(at, now)}
     </summary>
     ${
       failedList.length === 0
-        ? list(right)
+        ? list(passedList)
         : html`${failedSteps(kind, failedList, list)}
             <details>
-              <summary>${LAUNCH_TEXTS.heldSteps(right.length)}</summary>
-              ${list(right)}
+              <summary>${LAUNCH_TEXTS.heldSteps(passedList.length)}</summary>
+              ${list(passedList)}
             </details>`
     }
   </details>`;
@@ -128,25 +128,25 @@ function drillResult({ drill, of }: ReturnType<typeof resultsOf>[number], now: n
 type StepList = (steps: readonly DrillStep[], columns?: { readonly hasCause?: boolean }) => Html;
 
 /** Maximum number of failed steps of one cause that are shown in full; the others are named. */
-const SHOWN_OF_CAUSE = 3;
+const MAX_SHOWN_OF_CAUSE = 3;
 
 /** The failed steps: a shared cause is shown once, with its steps collapsed. */
 function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], list: StepList): Html {
   const causes = [...Map.groupBy(failedList, ({ cause }) => JSON.stringify(cause)).values()];
-  const ownCauses = causes.filter(({ length }) => length === 1).flat();
-  const sharedCauses = causes.filter(({ length }) => length > 1);
-  return html`${sharedCauses.map((steps) => {
+  const singleSteps = causes.filter(({ length }) => length === 1).flat();
+  const stepsByCause = causes.filter(({ length }) => length > 1);
+  return html`${stepsByCause.map((steps) => {
     const cause = wordsOf(steps[0]?.cause ?? "");
     const otherSteps = steps
-      .slice(SHOWN_OF_CAUSE)
-      .map(({ name }, at) => html`${at === 0 ? "" : " · "}${stepTitle(titlesOf(kind), name)}`);
+      .slice(MAX_SHOWN_OF_CAUSE)
+      .map(({ name }, index) => html`${index === 0 ? "" : " · "}${stepTitle(titlesOf(kind), name)}`);
     return html`<details class="cause">
       <summary><strong>${LAUNCH_TEXTS.failedSteps(steps.length)}</strong> ${cause}</summary>
-      ${list(steps.slice(0, SHOWN_OF_CAUSE), { hasCause: false })}
+      ${list(steps.slice(0, MAX_SHOWN_OF_CAUSE), { hasCause: false })}
       ${otherSteps.length === 0 ? "" : html`<p class="hint">${LAUNCH_TEXTS.alsoFailed} ${otherSteps}</p>`}
     </details>`;
   })}
-  ${ownCauses.length === 0 ? "" : list(ownCauses)}`;
+  ${singleSteps.length === 0 ? "" : list(singleSteps)}`;
 }
 
 function removeScheme(url: string): string {
@@ -156,8 +156,8 @@ function removeScheme(url: string): string {
 function waiveForm(view: View, kind: DrillKind): Html {
   const action = storePath(view, "/launch/waivers");
   const fields = { drill: kind };
-  const typed = typedValues(view, action, fields);
-  const content = inputField(LAUNCH_TEXTS.reason, "reason", { required: true, typed });
+  const typedForm = typedValues(view, action, fields);
+  const content = inputField(LAUNCH_TEXTS.reason, "reason", { required: true, typedForm });
   const { waive, waiveHint, waiveNow } = LAUNCH_TEXTS;
   return formWithConfirmation(view, [waive, waiveHint, waiveNow], { action, fields, content, style: "" });
 }

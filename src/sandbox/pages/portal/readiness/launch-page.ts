@@ -29,15 +29,15 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   if (!judgement.ok) return judgement;
   const { facts, checklist: shownChecklist } = judgement.value;
   const { store } = context;
-  const reliedOn = store.assumptionUses.of(view.storeId).length;
+  const assumptionCount = store.assumptionUses.of(view.storeId).length;
   const main = html`${runningDrills(context, view, shownChecklist)} ${checklist(view, shownChecklist, facts)}
     ${explorationPart(shownChecklist)}
     <p>
-      ${linkTo(storePath(view, "/launch/assumptions"), LAUNCH_TEXTS.assumptionsCount(reliedOn))}
+      ${linkTo(storePath(view, "/launch/assumptions"), LAUNCH_TEXTS.assumptionsCount(assumptionCount))}
       <span class="hint">${LAUNCH_TEXTS.assumptionsShort}</span>
     </p>
     ${calibrationNotice(await context.calibration(), context)}`;
-  return accept({ title: FRAME_TEXTS.launch, main, live: "store" });
+  return accept({ title: FRAME_TEXTS.launch, main, liveTopic: "store" });
 }
 
 /** The last exploration of the store, with the results at each place; empty if there was none. */
@@ -48,10 +48,10 @@ function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   const names = (actions: readonly string[]): string => (actions.length === 0 ? "–" : actions.join(", "));
   return html`<section class="explored">
     <h3>${exploredText} <span class="hint">${ageOf(at, judgedAt)}</span></h3>
-    ${table(LAUNCH_TEXTS.places, places, ({ place, held, broken: breaking, notJudged }) => [
+    ${table(LAUNCH_TEXTS.places, places, ({ place, held, broken: brokenActions, notJudged }) => [
       [LAUNCH_TEXTS.place, place, "head", "english"],
       [LAUNCH_TEXTS.held, String(held.length), "number"],
-      [LAUNCH_TEXTS.broke, names(breaking), "english"],
+      [LAUNCH_TEXTS.broke, names(brokenActions), "english"],
       [LAUNCH_TEXTS.notJudged, names(notJudged), "english"],
     ])}
   </section>`;
@@ -102,12 +102,12 @@ function itemOf(view: View, item: ChecklistItem, facts: ReadinessFacts): Html {
 /** The evidence that no drill shows. Ids are shown on hover; the evidence of a request links to its page. */
 function otherEvidence(view: View, { name, evidence }: ChecklistItem, facts: ReadinessFacts): Html {
   const drills = drillsIn(facts);
-  const leftEvidence = evidence.filter((item) => !drills.some((drill) => isShownBy(drill, item)));
-  if (leftEvidence.length === 0) return html``;
+  const remainingEvidence = evidence.filter((item) => !drills.some((drill) => isShownBy(drill, item)));
+  if (remainingEvidence.length === 0) return html``;
   return html`<details class="evidence-list">
-    <summary>${LAUNCH_TEXTS.evidence(leftEvidence.length)}</summary>
+    <summary>${LAUNCH_TEXTS.evidence(remainingEvidence.length)}</summary>
     <ul class="evidence">
-      ${leftEvidence.map(
+      ${remainingEvidence.map(
         ({ what, reference, at }) =>
           html`<li title="${reference ?? ""}">
             ${name === "idempotency_replay" && reference !== null ? linkTo(storePath(view, `/requests/${reference}`), what) : what}
@@ -126,15 +126,15 @@ function isShownBy({ id, at, steps }: DrillFact, evidence: Evidence): boolean {
 function production(view: View, { production: productionFacts, now }: ReadinessFacts): Html {
   const { request } = productionFacts;
   const isOpen = isGateOpen(productionFacts);
-  const isAsked = isRequested(productionFacts);
+  const hasOpenRequest = isRequested(productionFacts);
   const action = storePath(view, "/launch/production");
   const form = actionForm(view, {
     action,
     label: LAUNCH_TEXTS.request,
-    content: inputField(LAUNCH_TEXTS.requestNote, "note", { typed: typedValues(view, action) }),
+    content: inputField(LAUNCH_TEXTS.requestNote, "note", { typedForm: typedValues(view, action) }),
     style: "primary",
   });
-  const formOrHint = isAsked ? html`<p class="hint">${LAUNCH_TEXTS.withAdministrator}</p>` : form;
+  const formOrHint = hasOpenRequest ? html`<p class="hint">${LAUNCH_TEXTS.withAdministrator}</p>` : form;
   return html`<h4>${COMMON_TEXTS.production}</h4>
     ${
       request === null

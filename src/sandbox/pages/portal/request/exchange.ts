@@ -32,20 +32,22 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
 export function differencesTable(differences: readonly RequestDifference[]): Html {
   const cell = (value: string | null): Html =>
     value === null ? html`<span class="hint">${REQUEST_TEXTS.absent}</span>` : html`<code>${value}</code>`;
-  return table(REQUEST_TEXTS.differences, differences, ({ field, first, this: now }) => [
+  return table(REQUEST_TEXTS.differences, differences, ({ field, first, this: thisValue }) => [
     [REQUEST_TEXTS.field, html`<code>${field}</code>`, "head"],
     [REQUEST_TEXTS.first, cell(first), "named"],
-    [REQUEST_TEXTS.now, cell(now), "named"],
+    [REQUEST_TEXTS.now, cell(thisValue), "named"],
   ]);
 }
 
 /** Headers as lines: names and values alternate. */
 function headerText(headers: readonly string[]): string {
-  const lines = headers.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${headers[at + 1] ?? ""}`] : []));
+  const lines = headers.flatMap((name, index) =>
+    index % 2 === 0 ? [`${name}: ${headers[index + 1] ?? ""}`] : [],
+  );
   return lines.join("\n");
 }
 
-type Parts = {
+type RequestParts = {
   readonly headers: readonly string[];
   readonly body?: string;
   /** Whether the body contains redacted text. */
@@ -56,7 +58,7 @@ type Parts = {
 function partsOfRepetition(
   { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,
-): Parts | undefined {
+): RequestParts | undefined {
   const credential = ["Authorization", ""];
   if (refused !== null) return { ...refused, isRedacted: refused.body.includes("…") };
   if (method !== "POST") return { headers: credential };
@@ -64,11 +66,11 @@ function partsOfRepetition(
   if (key === null || answer === null || checkout === undefined) return undefined;
   const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
   const body = JSON.stringify(originalBody({ ...checkout, fingerprint }));
-  const keptBody = redactStored(body, checkout.orderId);
-  return { headers, body: keptBody, isRedacted: keptBody !== body };
+  const redactedBody = redactStored(body, checkout.orderId);
+  return { headers, body: redactedBody, isRedacted: redactedBody !== body };
 }
 
-function curlPart({ method, path, refused }: StoryRequest, repetition: Parts): Html {
+function curlPart({ method, path, refused }: StoryRequest, repetition: RequestParts): Html {
   const line = curlOf({ method, path, body: "", ...repetition });
   if (line === undefined) return html`<p class="hint">${REQUEST_TEXTS.noCurl}</p>`;
   const isChanged = repetition.isRedacted === true || (refused !== null && line.includes("…"));

@@ -23,17 +23,21 @@ export async function requestPage(context: PortalContext, view: View): Promise<O
   // Read only once, because the log has no index of ids.
   const loggedRequest = readLoggedRequest(context, view.storeId, view.id);
   if (!loggedRequest.ok) return loggedRequest;
-  const { request, existing, replays } = loggedRequest.value;
-  const explanation = explainRequest(request, existing, replays, selectorOf(view.language));
+  const { request, conflict, replays } = loggedRequest.value;
+  const explanation = explainRequest(request, conflict, replays, selectorOf(view.language));
   const main = html`<section class="panel">
-      ${requestFacts(view, request, existing ?? newestOf(context, view, request.orderId))}
+      ${requestFacts(view, request, conflict ?? newestCheckoutOf(context, view, request.orderId))}
     </section>
     ${whyPart(request, explanation)} ${differencePart(explanation)}
-    ${section(REQUEST_TEXTS.exchange, requestDetails(request, existing))}`;
+    ${section(REQUEST_TEXTS.exchange, requestDetails(request, conflict))}`;
   return accept({ title: REQUEST_TEXTS.requestTitle(request.method, request.path), main });
 }
 
-function newestOf({ store }: PortalContext, { storeId }: View, orderId: string | null): Checkout | undefined {
+function newestCheckoutOf(
+  { store }: PortalContext,
+  { storeId }: View,
+  orderId: string | null,
+): Checkout | undefined {
   return orderId === null ? undefined : store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0];
 }
 
@@ -106,12 +110,13 @@ function ruleReference(number: Words, rule: RuleText | undefined): Html {
 function ladder(method: string, code: ErrorCode | null): Html {
   const check = code === null ? null : checkOfCode(code).name;
   const rungs = checksInOrder(method, check);
-  const refusedAt = check === null ? rungs.length : rungs.indexOf(check);
+  const refusedIndex = check === null ? rungs.length : rungs.indexOf(check);
   return html`<figure class="ladder">
     <figcaption>${REQUEST_TEXTS.checks}</figcaption>
     <ol>
-      ${rungs.map((name, at) => {
-        const result = at < refusedAt ? "passed" : at === refusedAt ? "refusedHere" : "notReached";
+      ${rungs.map((name, index) => {
+        const result =
+          index < refusedIndex ? "passed" : index === refusedIndex ? "refusedHere" : "notReached";
         return html`<li class="${result}">
           ${CHECKS[name]}<span class="visually-hidden">${COLON}${REQUEST_TEXTS[result]}</span>
         </li>`;
@@ -134,8 +139,8 @@ type RuleText = {
 
 /** A rule quoted from INTERFACE.md; undefined if there is no rule with this number. */
 function ruleOf(number: number): RuleText | undefined {
-  const begin = `**${number}. `;
-  const paragraph = interfaceText.split("\n\n").find((text) => text.startsWith(begin));
+  const prefix = `**${number}. `;
+  const paragraph = interfaceText.split("\n\n").find((text) => text.startsWith(prefix));
   const [, title = "", words = ""] = /^\*\*\d+\. (.+?)\.?\*\*\s*(.*)$/s.exec(paragraph ?? "") ?? [];
   return title === ""
     ? undefined

@@ -6,7 +6,7 @@ import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../at-store.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { listPage, PAGE, parsePosition } from "../list.ts";
+import { listPage, PAGE_ROWS, parsePosition } from "../list.ts";
 import { answerBadge, linkButton, noItems, linkTo, listTime, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
@@ -20,10 +20,10 @@ const MAX_READ = 2000;
 /** Reads the log backwards until a page is full. Refuses an invalid status and position with `invalid_parameter`. */
 export function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const command = "checkout orders create --order-id order-1001 --price-id price_coffee";
-  const connect = linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect);
+  const connectButton = linkButton(storePath(view, "/connect"), COMMON_TEXTS.connect);
   return listPage<LoggedRequest>(view, {
     title: FRAME_TEXTS.requests,
-    live: "store",
+    liveTopic: "store",
     path: "/requests",
     caption: REQUEST_TEXTS.requests,
     filters: {
@@ -46,14 +46,18 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
         );
         return request.status >= low && request.status <= high && request.path.startsWith(path) && isFound;
       };
-      const search = { before: cursor.value, limit: PAGE, maxRead: MAX_READ, isMatch };
+      const search = { before: cursor.value, limit: PAGE_ROWS, maxRead: MAX_READ, isMatch };
       const { found: items, read, next } = context.requests.search(view.storeId, search);
-      const searchOn = { hint: REQUEST_TEXTS.looked(read), label: REQUEST_TEXTS.lookOn };
-      return accept({ items, next, searchOn: next === null || items.length === PAGE ? undefined : searchOn });
+      const nextSearch = { hint: REQUEST_TEXTS.looked(read), label: REQUEST_TEXTS.lookOn };
+      return accept({
+        items,
+        next,
+        nextSearch: next === null || items.length === PAGE_ROWS ? undefined : nextSearch,
+      });
     },
-    none: noItems(REQUEST_TEXTS.noRequests, command, connect),
+    noRows: noItems(REQUEST_TEXTS.noRequests, command, connectButton),
     positionOf: ({ position }) => position,
-    around: (list) => html`<section>${list}</section>`,
+    wrap: (list) => html`<section>${list}</section>`,
   });
 }
 
@@ -64,24 +68,25 @@ function requestRow(context: PortalContext, view: View, request: LoggedRequest):
   // The time by the real clock, if the store's clock shows another time.
   const realTime =
     at === storeAt ? "" : html`<small class="real">${COMMON_TEXTS.realTime} ${listTime(at, now)}</small>`;
-  const mark =
+  const faultBadge =
     fault === null ? "" : html` <span class="badge warn">${COMMON_TEXTS.fault}${COLON}${fault.action}</span>`;
-  const maker = byDrill === true ? html` <span class="badge">${REQUEST_TEXTS.byDrill}</span>` : "";
+  const drillBadge = byDrill === true ? html` <span class="badge">${REQUEST_TEXTS.byDrill}</span>` : "";
   return [
     [COMMON_TEXTS.time, html`${arrivalLink} ${realTime}`],
     [COMMON_TEXTS.method, html`<code>${method}</code>`],
     [COMMON_TEXTS.path, html`<code class="path">${path}</code>`],
     [COMMON_TEXTS.status, answerBadge(status)],
-    [COMMON_TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${mark}${maker}`],
+    [COMMON_TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${faultBadge}${drillBadge}`],
     [REQUEST_TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
-    [COMMON_TEXTS.order, orderId === null ? "" : orderOf(context, view, orderId)],
+    [COMMON_TEXTS.order, orderId === null ? "" : orderLink(context, view, orderId)],
   ];
 }
 
 /** The link of an order: to its newest checkout, or to its requests if no request created a checkout. */
-function orderOf({ store }: PortalContext, view: View, orderId: string): Html {
-  const [order] = store.checkouts.ofOrder({ storeId: view.storeId, orderId, limit: 1 });
-  if (order !== undefined) return linkTo(storePath(view, `/checkouts/${order.id}`), merchantText(orderId));
+function orderLink({ store }: PortalContext, view: View, orderId: string): Html {
+  const [checkout] = store.checkouts.ofOrder({ storeId: view.storeId, orderId, limit: 1 });
+  if (checkout !== undefined)
+    return linkTo(storePath(view, `/checkouts/${checkout.id}`), merchantText(orderId));
   const isShown = view.query.get("q") === orderId;
   return isShown
     ? html`${merchantText(orderId)}`

@@ -19,7 +19,7 @@ import { viewOf, type PageContent, type PortalContext, type View, type Viewer } 
 import { roleOfPath } from "./session-cookie.ts";
 import { parsePortalPath, signInPage } from "./sign-in.ts";
 
-const WITHIN_STORE = new RegExp(`^/portal/(${UUID_SOURCE})(?:/|$)`);
+const STORE_ADDRESS = new RegExp(`^/portal/(${UUID_SOURCE})(?:/|$)`);
 
 /** The page of a refusal; without a session the sign-in form, and under another name of this machine a redirect. */
 export function portalRefusalPage(
@@ -42,7 +42,7 @@ export function portalRefusalPage(
   const params = viewer.role === "administrator" ? {} : storeIn(context, callerOfSession(viewer), path);
   const call = { request, requestId, ...splitTarget(request.target), params, caller: viewer };
   const view = viewOf(context, call);
-  const markup = framePage(context, view, refusalContent(refusal, wayOn(portal, view)));
+  const markup = framePage(context, view, refusalContent(refusal, refusalLinks(portal, view)));
   return refusalAnswer(refusalContext, refusal, markup, view.language);
 }
 
@@ -61,30 +61,30 @@ function signInRefusal(
   const { request } = refusalContext;
   const { path } = splitTarget(request.target);
   const role = roleOfPath(path);
-  const to = request.method === "POST" ? (readTo(portal, request) ?? null) : request.target;
-  const content = isSignIn ? signInPage(role, { to, refusal }) : refusalContent(refusal, html``);
+  const nextAddress = request.method === "POST" ? (readNextAddress(portal, request) ?? null) : request.target;
+  const content = isSignIn ? signInPage(role, { nextAddress, refusal }) : refusalContent(refusal, html``);
   // A browser that followed a link on another site did not send the cookie, but sends it when the page reloads itself.
-  const reloads = refusal.code === "credential_missing" && isNavigation(request) && isFromElsewhere(request);
-  return refusalAnswer(refusalContext, refusal, signedOutPage(role, content, { reloads }));
+  const autoReload = refusal.code === "credential_missing" && isNavigation(request) && isCrossSite(request);
+  return refusalAnswer(refusalContext, refusal, signedOutPage(role, content, { autoReload }));
 }
 
-function isFromElsewhere(request: HttpRequest): boolean {
+function isCrossSite(request: HttpRequest): boolean {
   return headerLines(request, "sec-fetch-site").join() === "cross-site";
 }
 
 /** Whether a request loads a page in a browser; old browsers send no `Sec-Fetch-Mode`. */
 function isPageLoad(request: HttpRequest): boolean {
-  const isSaid = headerLines(request, "sec-fetch-mode").length > 0;
-  return request.method === "GET" && (!isSaid || isNavigation(request));
+  const hasFetchMode = headerLines(request, "sec-fetch-mode").length > 0;
+  return request.method === "GET" && (!hasFetchMode || isNavigation(request));
 }
 
 /** The page to show after signing in, which the form keeps when a code was wrong. */
-function readTo(portal: PortalAccess, request: HttpRequest): string | undefined {
+function readNextAddress(portal: PortalAccess, request: HttpRequest): string | undefined {
   const fields = parseForm(request);
   return fields.ok ? parsePortalPath(portal, fields.value.get("to")) : undefined;
 }
 
-function refusalContent(refusal: Refusal, way: Html): PageContent {
+function refusalContent(refusal: Refusal, links: Html): PageContent {
   const { code } = refusal;
   const { status } = ERRORS[code];
   const titles: Readonly<Record<number, Words>> = {
@@ -95,16 +95,16 @@ function refusalContent(refusal: Refusal, way: Html): PageContent {
   const main = html`<section>
     <p class="notice warn">${wordsOf(refusal)}</p>
     <p>${hints[status] ?? FRAME_TEXTS.hints[400]}</p>
-    ${way}
+    ${links}
   </section>`;
   return { title: titles[status] ?? SHARED_TEXTS.errorTitle[400], main };
 }
 
 /** Links to the page of the refused form and to the first page of the store. */
-function wayOn(portal: PortalAccess, view: View): Html {
-  const [from = ""] = headerLines(view.call.request, "referer");
-  const backPath = URL.canParse(from)
-    ? parsePortalPath(portal, new URL(from).pathname + new URL(from).search)
+function refusalLinks(portal: PortalAccess, view: View): Html {
+  const [referer = ""] = headerLines(view.call.request, "referer");
+  const backPath = URL.canParse(referer)
+    ? parsePortalPath(portal, new URL(referer).pathname + new URL(referer).search)
     : undefined;
   const start = view.storeId === "" ? "/portal" : storePath(view, "/start");
   return html`<p class="row">
@@ -115,7 +115,7 @@ function wayOn(portal: PortalAccess, view: View): Html {
 
 /** The store in a path, otherwise the caller's own or first store, so that the page has a menu. */
 function storeIn({ store }: PortalContext, caller: Caller, path: string): Readonly<Record<string, string>> {
-  const [, storeId = ""] = WITHIN_STORE.exec(path) ?? [];
-  const shownStore = knowsStore(store, caller, storeId) ? storeId : defaultStoreOf(store, caller);
-  return shownStore === undefined ? {} : { store_id: shownStore };
+  const [, storeId = ""] = STORE_ADDRESS.exec(path) ?? [];
+  const shownStoreId = knowsStore(store, caller, storeId) ? storeId : defaultStoreOf(store, caller);
+  return shownStoreId === undefined ? {} : { store_id: shownStoreId };
 }

@@ -26,31 +26,31 @@ import { FRAME_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, Viewer } from "../view.ts";
 
 export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
-  publicPageRoute("/portal/sign-in", (view) => signInPage("merchant", { to: view.query.get("to") })),
+  publicPageRoute("/portal/sign-in", (view) => signInPage("merchant", { nextAddress: view.query.get("to") })),
   publicPageRoute("/portal/admin/sign-in", (view) =>
-    signInPage("administrator", { to: view.query.get("to") }),
+    signInPage("administrator", { nextAddress: view.query.get("to") }),
   ),
-  signIn("merchant"),
-  signIn("administrator"),
-  signOut("merchant"),
-  signOut("administrator"),
+  signInRoute("merchant"),
+  signInRoute("administrator"),
+  signOutRoute("merchant"),
+  signOutRoute("administrator"),
   actionRoute(SIGN_OUT_EVERYWHERE_PATH, {
     operation: "endPortalSessions",
-    leadsTo: () => `${homeOf("merchant")}/sign-in`,
+    nextAddress: () => `${homeOf("merchant")}/sign-in`,
   }),
-  preferences("merchant"),
-  preferences("administrator"),
+  preferencesRoute("merchant"),
+  preferencesRoute("administrator"),
 ];
 
 /** The sign-in page; also the answer without a session, and after a wrong code. */
 export function signInPage(
   role: PortalRole,
   {
-    to,
+    nextAddress,
     refusal,
   }: {
     /** The page to show after the sign-in. */
-    readonly to: string | null;
+    readonly nextAddress: string | null;
     readonly refusal?: Refusal | undefined;
   },
 ): PageContent {
@@ -64,20 +64,20 @@ export function signInPage(
           "admin_token",
           "password",
         ] as const);
-  const main = html`${whyNot(role, refusal)}
+  const main = html`${refusalNotice(role, refusal)}
     <p>${hint}</p>
     ${role === "merchant" ? html`<p>${copyableText("checkout open")}</p>` : ""}
     <form method="post" action="${homeOf(role)}/sign-in" id="sign-in" class="act">
       <label
         >${label} <input name="${name}" type="${type}" autocomplete="off" spellcheck="false" required
       /></label>
-      <input type="hidden" name="to" value="${to ?? ""}" />
+      <input type="hidden" name="to" value="${nextAddress ?? ""}" />
       <button type="submit" class="primary">${FRAME_TEXTS.signIn}</button>
     </form>`;
   return { title, main };
 }
 
-function whyNot(role: PortalRole, refusal: Refusal | undefined): Html {
+function refusalNotice(role: PortalRole, refusal: Refusal | undefined): Html {
   if (refusal?.code === "rate_limited") {
     return html`<p class="notice warn" role="alert">
       ${FRAME_TEXTS.tooManyTries(refusal.retryAfterSeconds ?? 0)}
@@ -90,7 +90,7 @@ function whyNot(role: PortalRole, refusal: Refusal | undefined): Html {
   return refusal === undefined ? html`` : html`<p class="notice">${FRAME_TEXTS.notSignedIn}</p>`;
 }
 
-function signIn(role: PortalRole): PortalRoute {
+function signInRoute(role: PortalRole): PortalRoute {
   return portalRoute(
     { methods: ["POST"], path: `${homeOf(role)}/sign-in`, least: null },
     async ({ portal }, call) => {
@@ -98,11 +98,11 @@ function signIn(role: PortalRole): PortalRoute {
       if (!pageCheck.ok) return pageCheck;
       const fields = parseForm(call.request);
       if (!fields.ok) return fields;
-      const signedIn = sessionOf(portal, call.request, role);
+      const currentSession = sessionOf(portal, call.request, role);
       const session =
         role === "merchant"
-          ? await portal.signInByCode(codeIn(fields.value.get("code") ?? ""), signedIn)
-          : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), signedIn);
+          ? await portal.signInByCode(codeIn(fields.value.get("code") ?? ""), currentSession)
+          : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), currentSession);
       if (!session.ok) return session;
       const answer = redirectAfterForm(call, parsePortalPath(portal, fields.value.get("to")) ?? homeOf(role));
       return accept({
@@ -117,7 +117,7 @@ function codeIn(text: string): string {
   return text.trim().replace(/^.*#t=/, "");
 }
 
-function signOut(role: PortalRole): PortalRoute {
+function signOutRoute(role: PortalRole): PortalRoute {
   return ownFormRoute(role, "sign-out", async (context, call) => {
     if (call.caller !== undefined) await context.portal.signOut(call.caller);
     const answer = redirectAfterForm(call, `${homeOf(role)}/sign-in`);
@@ -126,7 +126,7 @@ function signOut(role: PortalRole): PortalRoute {
   });
 }
 
-function preferences(role: PortalRole): PortalRoute {
+function preferencesRoute(role: PortalRole): PortalRoute {
   return ownFormRoute(role, "preferences", ({ portal }, call, fields) => {
     const [language, keys] = [fields.get("language"), fields.get("keys")];
     if (call.caller !== undefined) {
@@ -156,16 +156,16 @@ function ownFormRoute(
   });
 }
 
-const NO_PATH = "http://portal.invalid";
+const PLACEHOLDER_ORIGIN = "http://portal.invalid";
 
 /** Parses an address in the portal; undefined for all other texts, to which users must not be redirected. */
 export function parsePortalPath(
   { path }: Pick<PortalAccess, "path">,
   text: string | null | undefined,
 ): string | undefined {
-  if (text === null || text === undefined || !URL.canParse(text, NO_PATH)) return undefined;
-  const { origin, pathname, search, hash } = new URL(text, NO_PATH);
-  if (origin !== NO_PATH || !/^\/portal(\/|$)/.test(pathname)) return undefined;
+  if (text === null || text === undefined || !URL.canParse(text, PLACEHOLDER_ORIGIN)) return undefined;
+  const { origin, pathname, search, hash } = new URL(text, PLACEHOLDER_ORIGIN);
+  if (origin !== PLACEHOLDER_ORIGIN || !/^\/portal(\/|$)/.test(pathname)) return undefined;
   const address = pathname + search + hash;
   return removeKey(path, address) ?? address;
 }

@@ -17,9 +17,9 @@ export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"stor
     TEXTS.none,
     "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
   );
-  const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, names), { none: noPrices });
+  const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, names), { noRows: noPrices });
   const main = html`${list} ${addForm(view, capabilities)}`;
-  return { title: FRAME_TEXTS.catalog, main, live: "store" };
+  return { title: FRAME_TEXTS.catalog, main, liveTopic: "store" };
 }
 
 const FIELDS = ["price_id", "payment_method", "description"] as const;
@@ -36,20 +36,22 @@ export function parsePriceForm(fields: ReadonlyMap<string, string>): Outcome<unk
 
 function row(view: View, price: Price, names: ReadonlySet<string>): TableRow {
   const { id, description, currency, paymentMethod } = price;
-  const gaps = [paymentMethod, currency].filter((name) => !names.has(name));
-  const retire = formWithConfirmation(view, [TEXTS.retire, TEXTS.retireQuestion(id), TEXTS.retireNow], {
+  const missingNames = [paymentMethod, currency].filter((name) => !names.has(name));
+  const retireForm = formWithConfirmation(view, [TEXTS.retire, TEXTS.retireQuestion(id), TEXTS.retireNow], {
     action: storePath(view, "/catalog/retire"),
     fields: { price_id: id },
   });
   const missingNote =
-    gaps.length === 0 || price.retired ? "" : html`<div class="hint">${TEXTS.lacks(gaps.join(", "))}</div>`;
+    missingNames.length === 0 || price.retired
+      ? ""
+      : html`<div class="hint">${TEXTS.lacks(missingNames.join(", "))}</div>`;
   return [
     [TEXTS.priceId, html`<code>${displayText(id)}</code>`, "head"],
     [TEXTS.description, displayText(description)],
     [COMMON_TEXTS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
     [COMMON_TEXTS.paymentMethod, paymentMethod],
     [COMMON_TEXTS.state, html`${stateOf(price)} ${missingNote}`],
-    [COMMON_TEXTS.act, price.retired ? "" : retire],
+    [COMMON_TEXTS.act, price.retired ? "" : retireForm],
   ];
 }
 
@@ -67,19 +69,19 @@ function addForm(
   const currencies = capabilities.filter(({ kind }) => kind === "currency").map(({ name }) => name);
   const action = storePath(view, "/catalog");
   if (!view.may("POST", action)) return html``;
-  const typed = typedValues(view, action);
+  const typedForm = typedValues(view, action);
   const content = html`<div class="fields">
-    ${inputField(TEXTS.priceId, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typed })}
-    ${inputField(COMMON_TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typed })}
-    ${inputField(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies", typed })}
+    ${inputField(TEXTS.priceId, "price_id", { required: true, hint: TEXTS.idHint(MAX_SUBJECT_LENGTH), typedForm })}
+    ${inputField(COMMON_TEXTS.amountMinor, "amount_minor", { required: true, numeric: true, hint: TEXTS.amountHint, typedForm })}
+    ${inputField(TEXTS.currency, "currency", { required: true, hint: TEXTS.currencyHint, list: "currencies", typedForm })}
     ${selectField(
       COMMON_TEXTS.paymentMethod,
       "payment_method",
       PAYMENT_METHODS.map((method) => [method, method]),
-      typed,
+      typedForm,
     )}
-    ${inputField(TEXTS.description, "description", { hint: TEXTS.optional, typed })}
-    ${checkbox(TEXTS.approvedNow, "approved", { checked: true, typed })}
+    ${inputField(TEXTS.description, "description", { hint: TEXTS.optional, typedForm })}
+    ${checkbox(TEXTS.approvedNow, "approved", { checked: true, typedForm })}
   </div>`;
   return html`<section class="panel">
     <h2>${TEXTS.add}</h2>

@@ -13,10 +13,10 @@ import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 /** The address of the clock page, with the result of the last move. */
 export function movePath({ storeId }: View, _done: unknown, { clockMoves }: PortalContext): string {
   const move = clockMoves.last(storeId);
-  return listUrl({ storeId }, "/clock", { [MOVE]: move === undefined ? null : String(move.number) });
+  return listUrl({ storeId }, "/clock", { [MOVE_KEY]: move === undefined ? null : String(move.number) });
 }
 
-const MOVE = "move";
+const MOVE_KEY = "move";
 
 export function isMoving({ clockMoves }: PortalContext, { storeId }: View): boolean {
   return clockMoves.last(storeId)?.isOver === false;
@@ -25,18 +25,18 @@ export function isMoving({ clockMoves }: PortalContext, { storeId }: View): bool
 /** The progress of a move, or afterwards its result: changes, then deliveries, then deliveries in progress. */
 export function movePart(context: PortalContext, view: View, now: number): Html {
   const move = context.clockMoves.last(view.storeId);
-  if (move === undefined || (move.isOver && view.query.get(MOVE) !== String(move.number))) return html``;
-  const openCount = countDue(context, view.storeId, now);
+  if (move === undefined || (move.isOver && view.query.get(MOVE_KEY) !== String(move.number))) return html``;
+  const dueCount = countDue(context, view.storeId, now);
   const parts = [
     ...changesPart(view, move),
     ...deliveriesPart(context, view, move),
-    ...pendingPart(view, openCount),
+    ...pendingPart(view, dueCount),
   ];
-  const isNothing = parts.length === 0 && move.isOver;
+  const isEmpty = parts.length === 0 && move.isOver;
   return html`<section class="notice ${move.isOver ? "good" : ""} move" role="status">
     ${move.isOver ? "" : progress(move, now)}
     ${
-      isNothing
+      isEmpty
         ? html`<p>${TEXTS.nothingHappened}</p>`
         : html`<ul>
             ${parts}
@@ -53,15 +53,16 @@ function progress({ from, to }: ClockMove, now: number): Html {
 }
 
 function changesPart(view: View, { changes }: ClockMove): readonly Html[] {
-  return [...changes].map(([status, { count, first }]) => {
-    const list = first.map(
+  return [...changes].map(([status, { count, firstChanges }]) => {
+    const list = firstChanges.map(
       ({ at, checkoutId, orderId, from }) =>
         html`<li>
           ${momentWithDate(at)} ${linkTo(storePath(view, `/checkouts/${checkoutId}`), merchantText(orderId))}
           ${statusBadge(from)} → ${statusBadge(status)}
         </li>`,
     );
-    const moreLine = count > first.length ? html`<li>${TEXTS.more(count - first.length)}</li>` : "";
+    const moreLine =
+      count > firstChanges.length ? html`<li>${TEXTS.more(count - firstChanges.length)}</li>` : "";
     return html`<li>
       <strong
         ><a href="${addressOf(view, status)}"
@@ -86,8 +87,8 @@ function deliveriesPart({ store }: PortalContext, view: View, { attempts }: Cloc
     const counts = [...results].map(([result, count]) =>
       /^2\d\d$/.test(result) ? TEXTS.delivered(count, result) : TEXTS.notDelivered(count, result),
     );
-    const at = storePath(view, `/webhooks/endpoints/${endpointId}`);
-    return html`<li>→ <a href="${at}">${name}</a> ${joinTexts(counts)}</li>`;
+    const address = storePath(view, `/webhooks/endpoints/${endpointId}`);
+    return html`<li>→ <a href="${address}">${name}</a> ${joinTexts(counts)}</li>`;
   });
 }
 

@@ -28,40 +28,41 @@ export async function clockPage(context: PortalContext, view: View): Promise<Out
   const isBusy = isMoving(context, view);
   const main = html`${movePart(context, view, now)}
     <p id="moving" class="notice" role="status" hidden>${TEXTS.moving}</p>
-    ${state(context, view, { now, isBusy })} ${moves(view, { now, isBusy })} ${preview(view, dueItems, now)}`;
-  return Promise.resolve(accept({ title: FRAME_TEXTS.clock, main, live: "store" }));
+    ${clockPanel(context, view, { now, isBusy })} ${moveForms(view, { now, isBusy })}
+    ${preview(view, dueItems, now)}`;
+  return Promise.resolve(accept({ title: FRAME_TEXTS.clock, main, liveTopic: "store" }));
 }
 
 /** Parses a form of the clock. Refuses an invalid span. */
 export function parseClockForm(fields: ReadonlyMap<string, string>): Outcome<unknown> {
   const action = fields.get("action") ?? "";
   if (action === "set")
-    return mapValue(readMoment((fields.get("to") ?? "").trim()), (to) => ({ action, to }));
+    return mapValue(parseMoment((fields.get("to") ?? "").trim()), (to) => ({ action, to }));
   if (action !== "advance") return accept({ action });
   const span = addField("by", parseSpan((fields.get("by") ?? "").trim()));
   return mapValue(span, (ms) => ({ action, by_ms: ms }));
 }
 
 /** A moment as the user typed it. Also refuses a nonexistent day. */
-function readMoment(text: string): Outcome<string> {
-  const isWritten = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
-  if (isWritten && decodeRequest("moveClock", { action: "set", to: text }).ok) return accept(text);
+function parseMoment(text: string): Outcome<string> {
+  const hasMomentForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
+  if (hasMomentForm && decodeRequest("moveClock", { action: "set", to: text }).ok) return accept(text);
   return addField("to", refuseFact("moment_form", { received: printableLiteral(text) }));
 }
 
 /** The store's time, and whether a move is in progress, during which the clock cannot be moved. */
 type ClockState = { readonly now: number; readonly isBusy: boolean };
 
-function state({ store, world }: PortalContext, view: View, { now, isBusy }: ClockState): Html {
+function clockPanel({ store, world }: PortalContext, view: View, { now, isBusy }: ClockState): Html {
   const clock = store.clocks.of(view.storeId);
   const isFrozen = clock !== undefined && clock.frozenAt !== null;
   const isReal = !isFrozen && (clock?.offsetMs ?? 0) === 0;
-  const kind = isFrozen
+  const badge = isFrozen
     ? html`<span class="badge warn">${FRAME_TEXTS.frozen}</span>`
     : html`<span class="badge">${isReal ? TEXTS.real : FRAME_TEXTS.moved}</span>`;
   const realNow = world.now();
   const pairs: Facts = [
-    [TEXTS.now, html`<span class="row">${momentWithDate(now)} ${kind}</span>`],
+    [TEXTS.now, html`<span class="row">${momentWithDate(now)} ${badge}</span>`],
     isReal ? null : [TEXTS.realNow, momentWithDate(realNow)],
     isReal ? null : [TEXTS.difference, TEXTS.apart(spanText(now - realNow))],
   ];
@@ -74,11 +75,11 @@ function state({ store, world }: PortalContext, view: View, { now, isBusy }: Clo
   </section>`;
 }
 
-function moves(view: View, { now, isBusy }: ClockState): Html {
+function moveForms(view: View, { now, isBusy }: ClockState): Html {
   const action = storePath(view, "/clock");
   if (!view.may("POST", action)) return html``;
-  const span = typedValues(view, action, { action: "advance" });
-  const to = typedValues(view, action, { action: "set" });
+  const typedSpan = typedValues(view, action, { action: "advance" });
+  const typedMoment = typedValues(view, action, { action: "set" });
   return html`<section class="panel">
     <h2>${TEXTS.advance}</h2>
     <p class="hint">${TEXTS.advanceHint}</p>
@@ -96,7 +97,7 @@ function moves(view: View, { now, isBusy }: ClockState): Html {
             required: true,
             placeholder: "31m",
             hint: TEXTS.spanHint,
-            typed: span,
+            typedForm: typedSpan,
           }),
         },
       )}
@@ -110,7 +111,7 @@ function moves(view: View, { now, isBusy }: ClockState): Html {
             required: true,
             value: `${toIso(now + HOUR_MS).slice(0, 19)}Z`,
             hint: TEXTS.momentHint,
-            typed: to,
+            typedForm: typedMoment,
           }),
         },
       )}
@@ -127,24 +128,24 @@ function moveForm(
   return actionForm(view, { action: storePath(view, "/clock"), label, fields, content, isOff: isBusy });
 }
 
-function preview(view: View, { items, isMore }: PendingItems, now: number): Html {
+function preview(view: View, { items, hasMore }: PendingItems, now: number): Html {
   const soonCount = items.filter(({ at }) => at <= now + HOUR_MS).length;
-  const count = (total: number): string =>
-    isMore && total === items.length ? `${Math.min(total, MAX_PENDING_ITEMS - 1)}+` : String(total);
+  const countText = (total: number): string =>
+    hasMore && total === items.length ? `${Math.min(total, MAX_PENDING_ITEMS - 1)}+` : String(total);
   const list = table(COMMON_TEXTS.due, items.slice(0, MAX_LISTED), (dueItem) => dueRow(view, dueItem, now), {
-    opens: true,
+    isLinked: true,
   });
   const moreNote = items.length > MAX_LISTED ? html`<p class="hint">${TEXTS.listed(MAX_LISTED)}</p>` : html``;
-  const counts = html`<p>${TEXTS.counts(count(soonCount), count(items.length))}</p>`;
+  const counts = html`<p>${TEXTS.counts(countText(soonCount), countText(items.length))}</p>`;
   return section(COMMON_TEXTS.due, html`${counts} ${list}`, moreNote);
 }
 
-function dueRow(view: View, { at, what, of, outcome, path }: PendingItem, now: number): TableRow {
+function dueRow(view: View, { at, kind, subject, outcome, path }: PendingItem, now: number): TableRow {
   return [
     [COMMON_TEXTS.at, momentWithDate(at)],
     [TEXTS.in, at <= now ? TEXTS.waiting : spanText(at - now)],
-    [COMMON_TEXTS.item, html`${TEXTS[what]}${outcome === "" ? "" : html` <code>${outcome}</code>`}`],
-    [COMMON_TEXTS.of, linkTo(storePath(view, path), of), "head"],
+    [COMMON_TEXTS.item, html`${TEXTS[kind]}${outcome === "" ? "" : html` <code>${outcome}</code>`}`],
+    [COMMON_TEXTS.of, linkTo(storePath(view, path), subject), "head"],
   ];
 }
 
@@ -158,8 +159,8 @@ function spanText(milliseconds: number): string {
     [seconds % 60, "s"],
   ] as const;
   const index = parts.findIndex(([count]) => count > 0);
-  const shownSpan = index === -1 ? "0s" : "";
+  const zeroText = index === -1 ? "0s" : "";
   const twoParts = parts.slice(Math.max(index, 0), index + 2).filter(([count]) => count > 0);
-  const text = shownSpan || twoParts.map(([count, unit]) => `${count}${unit}`).join(" ");
+  const text = zeroText || twoParts.map(([count, unit]) => `${count}${unit}`).join(" ");
   return milliseconds < 0 ? `-${text}` : `+${text}`;
 }

@@ -22,11 +22,11 @@ export function connectPage(
       ${steps(view, finishedFirstSteps(context, view.storeId))}
     </div>`;
   const title = hasFinishedFirstSteps(context, view.storeId) ? FRAME_TEXTS.connect : FRAME_TEXTS.start;
-  return { title, main, live: "store" };
+  return { title, main, liveTopic: "store" };
 }
 
 /** A secret that was revealed by a click; after a reload it is gone. */
-export function revealedSecret({ shownOnce: secret }: View): Html {
+export function revealedSecret({ oneTimeValue: secret }: View): Html {
   if (secret === undefined) return html``;
   const isKey = secret.startsWith("svc_");
   return html`<div class="notice good shown-once" role="status">
@@ -87,15 +87,15 @@ function code(view: View): Html {
   </section>`;
 }
 
-const STEPS: Readonly<Record<FirstStep, { readonly at: string; readonly command: string }>> = {
+const STEPS: Readonly<Record<FirstStep, { readonly path: string; readonly command: string }>> = {
   ordered: {
-    at: "/checkouts",
+    path: "/checkouts",
     command: "checkout orders create --order-id order-1001 --price-id price_coffee",
   },
-  paid: { at: "/checkouts?status=succeeded", command: "checkout trigger order.succeeded" },
-  delivered: { at: "/webhooks", command: "checkout endpoints add http://localhost:3000/hooks" },
-  verified: { at: "/webhooks", command: "checkout listen --forward http://localhost:3000/hooks" },
-  checked: { at: "/launch", command: "checkout checklist run webhooks" },
+  paid: { path: "/checkouts?status=succeeded", command: "checkout trigger order.succeeded" },
+  delivered: { path: "/webhooks", command: "checkout endpoints add http://localhost:3000/hooks" },
+  verified: { path: "/webhooks", command: "checkout listen --forward http://localhost:3000/hooks" },
+  checked: { path: "/launch", command: "checkout checklist run webhooks" },
 };
 
 function steps(view: View, doneSteps: Readonly<Record<FirstStep, boolean>>): Html {
@@ -109,10 +109,10 @@ function steps(view: View, doneSteps: Readonly<Record<FirstStep, boolean>>): Htm
 }
 
 function stepOf(view: View, step: FirstStep, isDone: boolean): Html {
-  const { at, command } = STEPS[step];
+  const { path, command } = STEPS[step];
   const state = isDone ? TEXTS.done : TEXTS.notDone;
   return html`<li class="${isDone ? "done" : "open"}">
-    <a href="${storePath(view, at)}">${TEXTS[step]}</a> <span class="visually-hidden">${state}</span>
+    <a href="${storePath(view, path)}">${TEXTS[step]}</a> <span class="visually-hidden">${state}</span>
     ${isDone ? "" : html`<div>${copyableText(command)}</div>`}
   </li>`;
 }

@@ -5,9 +5,9 @@ import type { PortalContext } from "../view.ts";
 export type PendingItem = {
   /** Milliseconds by the store's clock. */
   readonly at: number;
-  readonly what: "delivery" | "expiry" | "settlement";
+  readonly kind: "delivery" | "expiry" | "settlement";
   /** The subject: an event type and an address, or an order_id. */
-  readonly of: string;
+  readonly subject: string;
   /** The outcome of an automatic settlement; empty for other items. */
   readonly outcome: string;
   /** The path of the subject's page, below the path of the store. */
@@ -15,7 +15,7 @@ export type PendingItem = {
 };
 
 /** The items that are due by a time, soonest first. `hasMore`: whether there are more items than were read. */
-export type PendingItems = { readonly items: readonly PendingItem[]; readonly isMore: boolean };
+export type PendingItems = { readonly items: readonly PendingItem[]; readonly hasMore: boolean };
 
 /** Maximum number of items read of each kind. */
 export const MAX_PENDING_ITEMS = 100;
@@ -34,14 +34,14 @@ export function dueItemsUntil(
   const deliveries = endpoints.slice(0, MAX_ENDPOINTS).flatMap(({ id, url, kind }) =>
     store.deliveries.dueUntil(id, until, limit).map((delivery): PendingItem => {
       const type = store.events.find(delivery.eventId)?.type ?? "";
-      const to = kind === "listener" ? "checkout listen" : url;
+      const receiver = kind === "listener" ? "checkout listen" : url;
       const path = `/webhooks/deliveries/${delivery.id}`;
-      return { at: delivery.nextAt, what: "delivery", of: `${type} → ${to}`, outcome: "", path };
+      return { at: delivery.nextAt, kind: "delivery", subject: `${type} → ${receiver}`, outcome: "", path };
     }),
   );
   const items = [...checkouts.map((item) => dueCheckout(store, storeId, item)), ...deliveries];
-  const isMore = items.length > limit || checkouts.length === limit;
-  return { items: items.toSorted((left, right) => left.at - right.at).slice(0, limit), isMore };
+  const hasMore = items.length > limit || checkouts.length === limit;
+  return { items: items.toSorted((left, right) => left.at - right.at).slice(0, limit), hasMore };
 }
 
 function dueCheckout(
@@ -49,7 +49,7 @@ function dueCheckout(
   storeId: string,
   { checkoutId, dueAt, outcome }: DueItem,
 ): PendingItem {
-  const of = store.checkouts.find(storeId, checkoutId)?.orderId ?? checkoutId;
+  const subject = store.checkouts.find(storeId, checkoutId)?.orderId ?? checkoutId;
   const kind = outcome === null ? "expiry" : "settlement";
-  return { at: dueAt, what: kind, of, outcome: outcome ?? "", path: `/checkouts/${checkoutId}` };
+  return { at: dueAt, kind, subject, outcome: outcome ?? "", path: `/checkouts/${checkoutId}` };
 }

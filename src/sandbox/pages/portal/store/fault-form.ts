@@ -32,15 +32,15 @@ const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
 export function addFaultForm(context: PortalContext, view: View): Html {
   const path = storePath(view, "/faults");
   if (!view.may("POST", path)) return html``;
-  const refusedValues = typedValues(view, path);
-  const namedAction = refusedValues?.fields.get("action") ?? view.query.get("action");
-  const chosenAction = FAULT_ACTIONS.find((action) => action === namedAction);
+  const typedForm = typedValues(view, path);
+  const requestedAction = typedForm?.fields.get("action") ?? view.query.get("action");
+  const chosenAction = FAULT_ACTIONS.find((action) => action === requestedAction);
   return html`<section class="panel" id="add">
     <h2>${TEXTS.add}</h2>
     <p class="hint">${TEXTS.chooseAction}</p>
-    ${refusalText("action", refusedValues)}
+    ${refusalText("action", typedForm)}
     <div class="fault-groups">
-      ${Object.entries(ACTION_GROUPS).map(([group, actions]) => groupOf(view, { group, actions, chosen: chosenAction }))}
+      ${Object.entries(ACTION_GROUPS).map(([group, actions]) => groupOf(view, { group, actions, chosenAction }))}
     </div>
     ${chosenAction === undefined ? "" : formOf(context, view, chosenAction)}
   </section>`;
@@ -51,11 +51,11 @@ function groupOf(
   {
     group,
     actions,
-    chosen,
+    chosenAction,
   }: {
     readonly group: string;
     readonly actions: readonly FaultAction[];
-    readonly chosen: FaultAction | undefined;
+    readonly chosenAction: FaultAction | undefined;
   },
 ): Html {
   const { title, about } = TEXTS.groups[group as keyof typeof ACTION_GROUPS];
@@ -68,7 +68,7 @@ function groupOf(
           html`<li>
             <a
               href="${listUrl(view, "/faults", { action })}#add"
-              ${action === chosen ? html` aria-current="true"` : ""}
+              ${action === chosenAction ? html` aria-current="true"` : ""}
               ><code>${action}</code></a
             >
             <span class="hint">${TEXTS.actions[action]}</span>
@@ -80,20 +80,20 @@ function groupOf(
 
 function formOf(context: PortalContext, view: View, action: FaultAction): Html {
   const path = storePath(view, "/faults");
-  const typed = typedValues(view, path, { action });
-  const parameters = parameterFields(action, typed);
+  const typedForm = typedValues(view, path, { action });
+  const parameters = parameterFields(action, typedForm);
   const content = html`<div class="stack">
     <div class="fields">
-      ${parameters} ${matchFields(context, view, { action, typed })}
-      ${inputField(TEXTS.times, "times", { numeric: true, hint: TEXTS.timesHint, typed })}
-      ${inputField(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint, typed })}
+      ${parameters} ${matchFields(context, view, { action, typedForm })}
+      ${inputField(TEXTS.times, "times", { numeric: true, hint: TEXTS.timesHint, typedForm })}
+      ${inputField(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint, typedForm })}
     </div>
-    <details ${RARE_FIELDS.some((name) => isTyped(typed, name)) ? html` open` : ""}>
+    <details ${RARE_FIELDS.some((name) => isTyped(typedForm, name)) ? html` open` : ""}>
       <summary>${TEXTS.seldom}</summary>
       <div class="fields">
-        ${inputField(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint, typed })}
-        ${inputField(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint, typed })}
-        ${inputField(TEXTS.seed, "seed", { hint: TEXTS.seedHint, typed })}
+        ${inputField(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint, typedForm })}
+        ${inputField(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint, typedForm })}
+        ${inputField(TEXTS.seed, "seed", { hint: TEXTS.seedHint, typedForm })}
       </div>
     </details>
   </div>`;
@@ -103,27 +103,27 @@ function formOf(context: PortalContext, view: View, action: FaultAction): Html {
 
 const RARE_FIELDS = ["nth", "probability", "seed"] as const;
 
-function parameterFields(action: FaultAction, typed: TypedForm): readonly Html[] {
+function parameterFields(action: FaultAction, typedForm: TypedForm): readonly Html[] {
   const hasParameter = ({ of }: FaultParameter): boolean => of.includes(action);
   return [
-    hasParameter(status) || isTyped(typed, status.name)
+    hasParameter(status) || isTyped(typedForm, status.name)
       ? inputField(TEXTS.status, status.name, {
           numeric: true,
           hint: TEXTS.statusHint(status.default),
-          typed,
+          typedForm,
         })
       : html``,
-    hasParameter(latencyMs) || isTyped(typed, "latency")
+    hasParameter(latencyMs) || isTyped(typedForm, "latency")
       ? inputField(TEXTS.latency, "latency", {
           hint: TEXTS.defaultHint(durationText(latencyMs.default)),
-          typed,
+          typedForm,
         })
       : html``,
-    hasParameter(retryAfterS) || isTyped(typed, retryAfterS.name)
+    hasParameter(retryAfterS) || isTyped(typedForm, retryAfterS.name)
       ? inputField(TEXTS.retryAfter, retryAfterS.name, {
           numeric: true,
           hint: TEXTS.defaultHint(String(retryAfterS.default)),
-          typed,
+          typedForm,
         })
       : html``,
   ];
@@ -133,12 +133,12 @@ function parameterFields(action: FaultAction, typed: TypedForm): readonly Html[]
 function matchFields(
   { store }: PortalContext,
   view: View,
-  { action, typed }: { readonly action: FaultAction; readonly typed: TypedForm },
+  { action, typedForm }: { readonly action: FaultAction; readonly typedForm: TypedForm },
 ): readonly Html[] {
   const endpoints = store.endpoints
     .of(view.storeId)
     .map(({ id, url, kind }) => [id, kind === "listener" ? "checkout listen" : url] as const);
-  const any = ["", TEXTS.any] as const;
+  const anyOption = ["", TEXTS.any] as const;
   const { method, path } = API_MATCH_FIELDS;
   const { eventType, eventId, endpointId } = DELIVERY_MATCH_FIELDS;
   const isApi = isApiAction(action);
@@ -146,13 +146,17 @@ function matchFields(
     [
       true,
       "order_id",
-      inputField(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint, typed }),
+      inputField(TEXTS.orderId, "order_id", { placeholder: "order-7*", hint: TEXTS.patternHint, typedForm }),
     ],
-    [isApi, method, selectField(COMMON_TEXTS.method, method, [any, ["POST", "POST"], ["GET", "GET"]], typed)],
+    [
+      isApi,
+      method,
+      selectField(COMMON_TEXTS.method, method, [anyOption, ["POST", "POST"], ["GET", "GET"]], typedForm),
+    ],
     [
       isApi,
       path,
-      inputField(TEXTS.path, path, { placeholder: "/v1/orders", hint: TEXTS.patternHint, typed }),
+      inputField(TEXTS.path, path, { placeholder: "/v1/orders", hint: TEXTS.patternHint, typedForm }),
     ],
     [
       !isApi,
@@ -160,17 +164,21 @@ function matchFields(
       selectField(
         COMMON_TEXTS.eventType,
         eventType,
-        [any, ...EVENT_PATTERNS.map((pattern) => [pattern, pattern] as const)],
-        typed,
+        [anyOption, ...EVENT_PATTERNS.map((pattern) => [pattern, pattern] as const)],
+        typedForm,
       ),
     ],
-    [!isApi, eventId, inputField(TEXTS.eventId, eventId, { typed })],
-    [!isApi, endpointId, selectField(COMMON_TEXTS.endpoint, endpointId, [any, ...endpoints], typed)],
+    [!isApi, eventId, inputField(TEXTS.eventId, eventId, { typedForm })],
+    [
+      !isApi,
+      endpointId,
+      selectField(COMMON_TEXTS.endpoint, endpointId, [anyOption, ...endpoints], typedForm),
+    ],
   ] as const;
-  return fields.flatMap(([isOwn, name, field]) => (isOwn || isTyped(typed, name) ? [field] : []));
+  return fields.flatMap(([isOwn, name, field]) => (isOwn || isTyped(typedForm, name) ? [field] : []));
 }
 
 /** Whether a field of a refused form has a value: it is then shown for every action. */
-function isTyped(typed: TypedForm, name: string): boolean {
-  return (typed?.fields.get(name) ?? "") !== "";
+function isTyped(typedForm: TypedForm, name: string): boolean {
+  return (typedForm?.fields.get(name) ?? "") !== "";
 }

@@ -29,15 +29,15 @@ export function faultsPage(
           ${TEXTS.none} ${copyableText("checkout faults add lose_answer --path /v1/orders")}
         </p>`
       : html`<section>
-          ${table(FRAME_TEXTS.faults, faults, (fault) => row(view, fault))} ${clear(view)}
+          ${table(FRAME_TEXTS.faults, faults, (fault) => row(view, fault))} ${clearForm(view)}
         </section>`
   }
   ${addFaultForm(context, view)} ${profiles(view)}`;
-  return { title: FRAME_TEXTS.faults, main, live: "store" };
+  return { title: FRAME_TEXTS.faults, main, liveTopic: "store" };
 }
 
 const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
-const NUMBERS = [status.name, retryAfterS.name, "times"] as const;
+const NUMBER_FIELDS = [status.name, retryAfterS.name, "times"] as const;
 
 /** Parses the form of a new fault like the command's options; an end after 10m counts from the store's time. */
 export function parseFaultForm(
@@ -64,28 +64,29 @@ export function parseFaultForm(
   const probabilityOutcome = probability === undefined ? undefined : parseProbabilityText(probability);
   if (probability !== undefined && probabilityOutcome === undefined)
     return refuseForm("probability", partOf("probability", {}), probability);
-  const number = Object.entries(filledFields(fields, [...NUMBERS, "nth"])).find(
+  const invalidNumber = Object.entries(filledFields(fields, [...NUMBER_FIELDS, "nth"])).find(
     ([, text]) => !/^\d+$/.test(text),
   );
-  if (number !== undefined) return refuseForm(number[0], partOf("whole_number", {}), number[1]);
-  const at = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
+  if (invalidNumber !== undefined)
+    return refuseForm(invalidNumber[0], partOf("whole_number", {}), invalidNumber[1]);
+  const endsAt = end && ("at" in end ? end.at : storeTime(context, view.storeId) + end.spanMs);
   const narrowedMatch = { ...match, nth: nth && Number(nth), probability: probabilityOutcome };
   const isNarrowed = Object.values(narrowedMatch).some((value) => value !== undefined);
-  const numbers = Object.entries(filledFields(fields, NUMBERS)).map(
+  const numbers = Object.entries(filledFields(fields, NUMBER_FIELDS)).map(
     ([name, text]) => [name, Number(text)] as const,
   );
   return accept({
     ...filledFields(fields, ["action", "profile", "seed"]),
     ...Object.fromEntries(numbers),
     [latencyMs.name]: delay.value,
-    until: at && toIso(at),
+    until: endsAt && toIso(endsAt),
     match: isNarrowed ? narrowedMatch : undefined,
   });
 }
 
 function row(view: View, fault: FaultEntry): TableRow {
   const { id, action, matched, applied, times, until } = fault;
-  const remove = actionForm(view, {
+  const removeForm = actionForm(view, {
     action: storePath(view, `/faults/${id}/remove`),
     label: COMMON_TEXTS.remove,
   });
@@ -97,11 +98,11 @@ function row(view: View, fault: FaultEntry): TableRow {
     [TEXTS.applied, String(applied), "named"],
     [TEXTS.left, times === null ? TEXTS.unlimited : String(times - applied), "named"],
     until === null ? [TEXTS.until, ""] : [TEXTS.until, momentWithDate(until), "named"],
-    [COMMON_TEXTS.remove, remove],
+    [COMMON_TEXTS.remove, removeForm],
   ];
 }
 
-function clear(view: View): Html {
+function clearForm(view: View): Html {
   const action = storePath(view, "/faults/clear");
   return formWithConfirmation(view, [TEXTS.clear, TEXTS.clearQuestion, TEXTS.clearNow], { action });
 }

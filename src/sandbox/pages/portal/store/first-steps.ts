@@ -18,17 +18,17 @@ export function finishedFirstSteps(
   const lists = store.checkoutLists;
   const anyCheckout = { storeId, status: null, object: null, paymentMethod: null, orderId: null };
   const newestPage = { before: AFTER_ALL, limit: 1 };
-  const deliveries = (state: DeliveryState, limit: number) =>
+  const listDeliveries = (state: DeliveryState, limit: number) =>
     store.deliveries.list({ storeId, endpointId: null, eventId: null, checkoutId: null, state, limit });
-  const isAnswered = (state: DeliveryState): boolean =>
-    deliveries(state, MAX_DELIVERIES).some(({ id }) =>
+  const hasAnswer = (state: DeliveryState): boolean =>
+    listDeliveries(state, MAX_DELIVERIES).some(({ id }) =>
       store.deliveryAttempts.of(id).some(({ status }) => status !== null),
     );
-  const hasVerified = deliveries("succeeded", 1).length > 0;
+  const hasVerified = listDeliveries("succeeded", 1).length > 0;
   return {
     ordered: lists.newest(anyCheckout, newestPage).length > 0,
     paid: lists.newest({ ...anyCheckout, status: "succeeded" }, newestPage).length > 0,
-    delivered: hasVerified || isAnswered("due") || isAnswered("failed"),
+    delivered: hasVerified || hasAnswer("due") || hasAnswer("failed"),
     verified: hasVerified,
     checked: DRILL_KINDS.some((kind) => store.drills.latest(storeId, kind) !== undefined),
   };

@@ -15,10 +15,10 @@ type Key = AnswerOf<"listKeys">["keys"][number];
 export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): PageContent {
   const activeCount = keys.filter(({ revokedAt }) => revokedAt === null).length;
   const list = table(FRAME_TEXTS.keys, keys, (key) => row(view, key, { isLast: activeCount === 1 }), {
-    none: noItems(TEXTS.none, "checkout keys create"),
+    noRows: noItems(TEXTS.none, "checkout keys create"),
   });
   const main = html`${revealedSecret(view)} ${list} ${createForm(view)}`;
-  return { title: FRAME_TEXTS.keys, main, live: "store" };
+  return { title: FRAME_TEXTS.keys, main, liveTopic: "store" };
 }
 
 /** Parses the form of a new key: one checkbox for each scope. */
@@ -29,7 +29,7 @@ export function parseKeyForm(fields: ReadonlyMap<string, string>): unknown {
 function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): TableRow {
   const { keyId, lastFour, scopes, createdAt, revokedAt } = key;
   const question = html`${TEXTS.revokeQuestion(lastFour)}${isLast ? html` ${TEXTS.revokeLast}` : ""}`;
-  const revoke = formWithConfirmation(view, [TEXTS.revoke, question, TEXTS.revokeNow], {
+  const revokeForm = formWithConfirmation(view, [TEXTS.revoke, question, TEXTS.revokeNow], {
     action: storePath(view, `/keys/${keyId}/revoke`),
   });
   const state =
@@ -41,16 +41,17 @@ function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): Ta
     [TEXTS.scopes, scopes.map((scope) => html`<code class="whole">${scope}</code> `)],
     [COMMON_TEXTS.created, momentWithDate(createdAt)],
     [COMMON_TEXTS.state, state],
-    [COMMON_TEXTS.act, revokedAt === null ? revoke : ""],
+    [COMMON_TEXTS.act, revokedAt === null ? revokeForm : ""],
   ];
 }
 
 function createForm(view: View): Html {
   const action = storePath(view, "/keys");
-  const typed = typedValues(view, action);
+  const typedForm = typedValues(view, action);
   const content = html`<fieldset class="ticks">
     <legend>${TEXTS.scopes}</legend>
-    ${refusalText("scopes", typed)} ${SCOPES.map((scope) => checkbox(scope, scope, { checked: true, typed }))}
+    ${refusalText("scopes", typedForm)}
+    ${SCOPES.map((scope) => checkbox(scope, scope, { checked: true, typedForm }))}
   </fieldset>`;
   return html`<section class="panel">
     <h2>${TEXTS.create}</h2>

@@ -36,9 +36,9 @@ const KEYS = showOperation("listKeys", keysPage);
 const SETTINGS = showOperation("storeSummary", settingsPage);
 const FAULTS = showOperation("listFaults", faultsPage);
 /** The page of the stores, which contains forms that are sent to other addresses. */
-const STORES = {
+const STORES_PAGE = {
   page: storesPage,
-  at: (view: View, fields: Fields) => {
+  pageOf: (view: View, fields: Fields) => {
     const storeId = storeOfFormPage(fields) || view.storeId;
     return { path: storePath({ storeId }, "/stores"), storeId, id: "" };
   },
@@ -51,65 +51,65 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     const { storeId } = view;
     if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
     // The page that connects the store, until all first steps are done; then the overview.
-    const connect = storePath(view, "/connect");
-    const isFirst = view.may("GET", connect) && !hasFinishedFirstSteps(context, storeId);
-    return accept(redirectAfterForm(call, isFirst ? connect : storePath(view, "/overview")));
+    const connectPath = storePath(view, "/connect");
+    const isFirst = view.may("GET", connectPath) && !hasFinishedFirstSteps(context, storeId);
+    return accept(redirectAfterForm(call, isFirst ? connectPath : storePath(view, "/overview")));
   }),
   pageRoute({ path: "/portal/{store_id}/connect", least: "store" }, CONNECT),
   actionRoute("/portal/{store_id}/connect/key", {
     operation: "createKey",
-    reveals: ({ apiKey }) => apiKey,
+    secretOf: ({ apiKey }) => apiKey,
   }),
   actionRoute("/portal/{store_id}/connect/secret", {
     operation: "storeAccess",
-    reveals: ({ signingSecret }) => signingSecret,
+    secretOf: ({ signingSecret }) => signingSecret,
   }),
 
   pageRoute({ path: "/portal/{store_id}/catalog", least: "viewer" }, CATALOG),
   actionRoute("/portal/{store_id}/catalog", {
     operation: "addPrice",
     parse: parsePriceForm,
-    notice: ({ id }) => good(NOTICE_TEXTS.priceAdded(displayText(id))),
+    notice: ({ id }) => goodNotice(NOTICE_TEXTS.priceAdded(displayText(id))),
     form: { page: CATALOG, field: "price_id", names: { id: "price_id" } },
   }),
   actionRoute("/portal/{store_id}/catalog/retire", {
     operation: "retirePrice",
     read: (fields) => ({ id: fields.get("price_id") }),
-    notice: ({ id }) => good(NOTICE_TEXTS.priceRetired(displayText(id))),
+    notice: ({ id }) => goodNotice(NOTICE_TEXTS.priceRetired(displayText(id))),
   }),
 
   pageRoute({ path: "/portal/{store_id}/keys", least: "store" }, KEYS),
   actionRoute("/portal/{store_id}/keys", {
     operation: "createKey",
     read: parseKeyForm,
-    reveals: ({ apiKey }) => apiKey,
+    secretOf: ({ apiKey }) => apiKey,
     form: { page: KEYS, field: "scopes" },
   }),
   actionRoute("/portal/{store_id}/keys/{id}/revoke", {
     operation: "revokeKey",
-    notice: ({ lastFour }) => good(NOTICE_TEXTS.keyRevoked(lastFour)),
+    notice: ({ lastFour }) => goodNotice(NOTICE_TEXTS.keyRevoked(lastFour)),
   }),
 
   pageRoute({ path: "/portal/{store_id}/settings", least: "viewer" }, SETTINGS),
   actionRoute("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
     read: parseReturnOriginForm,
-    notice: () => good(NOTICE_TEXTS.originAdded),
+    notice: () => goodNotice(NOTICE_TEXTS.originAdded),
     form: { page: SETTINGS, field: "origin" },
   }),
   actionRoute("/portal/{store_id}/settings/return-origins/remove", {
     operation: "changeReturnOrigins",
     read: (fields) => ({ action: "remove", origin: fields.get("origin") ?? "" }),
-    notice: () => good(NOTICE_TEXTS.originRemoved),
+    notice: () => goodNotice(NOTICE_TEXTS.originRemoved),
   }),
 
   pageRoute({ path: "/portal/{store_id}/clock", least: "viewer" }, clockPage),
   actionRoute("/portal/{store_id}/clock", {
     operation: "moveClock",
     parse: parseClockForm,
-    leadsTo: movePath,
+    nextAddress: movePath,
     // A slow receiver delays only its own deliveries.
-    meanwhile: (view, context) => movePath(view, undefined, context),
+    waitingAddress: (view, context) => movePath(view, undefined, context),
     form: { page: clockPage, names: { by_ms: "by" } },
   }),
 
@@ -117,99 +117,100 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
   actionRoute("/portal/{store_id}/faults", {
     operation: "addFault",
     parse: parseFaultForm,
-    notice: ({ faults }) => good(NOTICE_TEXTS.faultsAdded(faults.map(({ action }) => action).join(", "))),
+    notice: ({ faults }) =>
+      goodNotice(NOTICE_TEXTS.faultsAdded(faults.map(({ action }) => action).join(", "))),
     form: { page: FAULTS, names: { latency_ms: "latency" } },
   }),
   actionRoute("/portal/{store_id}/faults/{id}/remove", {
     operation: "removeFault",
-    notice: () => good(NOTICE_TEXTS.faultRemoved),
+    notice: () => goodNotice(NOTICE_TEXTS.faultRemoved),
   }),
   actionRoute("/portal/{store_id}/faults/clear", {
     operation: "clearFaults",
-    notice: () => good(NOTICE_TEXTS.faultsCleared),
+    notice: () => goodNotice(NOTICE_TEXTS.faultsCleared),
   }),
 
   pageRoute({ path: "/portal/{store_id}/stores", least: "store" }, storesPage),
   actionRoute("/portal/{store_id}/stores", {
     operation: "createStore",
     read: parseStoreForm,
-    leadsTo: (_view, { storeId }) => storePath({ storeId }, "/connect"),
-    reveals: ({ apiKey }) => apiKey,
-    notice: ({ name }) => good(NOTICE_TEXTS.storeCreated(displayStoreName(name))),
+    nextAddress: (_view, { storeId }) => storePath({ storeId }, "/connect"),
+    secretOf: ({ apiKey }) => apiKey,
+    notice: ({ name }) => goodNotice(NOTICE_TEXTS.storeCreated(displayStoreName(name))),
     form: { page: storesPage, field: "name" },
   }),
   actionRoute("/portal/stores/reset", {
     operation: "reset",
-    parse: resetNamed,
-    leadsTo: (_view, { stores }) => storesOf(stores),
+    parse: parseResetForm,
+    nextAddress: (_view, { stores }) => storesPathOf(stores),
     notice: ({ stores }) =>
-      good(NOTICE_TEXTS.storeReset(stores.map(({ name }) => displayStoreName(name)).join(", "))),
-    form: STORES,
+      goodNotice(NOTICE_TEXTS.storeReset(stores.map(({ name }) => displayStoreName(name)).join(", "))),
+    form: STORES_PAGE,
   }),
   actionRoute("/portal/{store_id}/delete", {
     operation: "deleteStore",
     parse: (fields, { context, view }) =>
       mapValue(parseStoreConfirmation(fields, { context, storeId: view.storeId }), () => ({})),
-    leadsTo: (_view, _done, { store }) =>
-      storesOf(store.stores.all().map(({ id: storeId }) => ({ storeId }))),
-    notice: ({ name }) => good(NOTICE_TEXTS.storeDeleted(displayStoreName(name))),
-    form: STORES,
+    nextAddress: (_view, _done, { store }) =>
+      storesPathOf(store.stores.all().map(({ id: storeId }) => ({ storeId }))),
+    notice: ({ name }) => goodNotice(NOTICE_TEXTS.storeDeleted(displayStoreName(name))),
+    form: STORES_PAGE,
   }),
 
   actionRoute("/portal/{store_id}/snapshots", {
     operation: "createStoreSnapshot",
-    read: nameIn,
-    leadsTo: toStores,
-    notice: takenNotice,
-    form: STORES,
+    read: parseName,
+    nextAddress: storesPath,
+    notice: snapshotNotice,
+    form: STORES_PAGE,
   }),
   actionRoute("/portal/{store_id}/snapshots/all", {
     operation: "createSnapshot",
-    read: nameIn,
-    leadsTo: toStores,
-    notice: takenNotice,
-    form: STORES,
+    read: parseName,
+    nextAddress: storesPath,
+    notice: snapshotNotice,
+    form: STORES_PAGE,
   }),
   // The path has no store, like that of `reset`: a restore waits until the requests of the replaced stores have ended.
   actionRoute("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: (fields) => ({ name: fields.get("name"), ...(fields.has("trust") && { trust: true }) }),
-    leadsTo: (_view, { stores }) => storesOf(stores),
+    nextAddress: (_view, { stores }) => storesPathOf(stores),
     notice: restoreNotice,
-    form: STORES,
+    form: STORES_PAGE,
   }),
   actionRoute("/portal/{store_id}/snapshots/remove", {
     operation: "removeSnapshot",
-    read: nameIn,
-    leadsTo: toStores,
-    notice: ({ name }) => good(NOTICE_TEXTS.snapshotRemoved(name)),
-    form: STORES,
+    read: parseName,
+    nextAddress: storesPath,
+    notice: ({ name }) => goodNotice(NOTICE_TEXTS.snapshotRemoved(name)),
+    form: STORES_PAGE,
   }),
 ];
 
-function toStores(view: View): string {
+function storesPath(view: View): string {
   return storePath(view, "/stores");
 }
 
-function good(words: Words): Notice {
+function goodNotice(words: Words): Notice {
   return { words, tone: "good" };
 }
 
-function takenNotice({ snapshot: { name }, replaced }: AnswerOf<"createSnapshot">): Notice {
-  return good(replaced ? NOTICE_TEXTS.takenAgain(name) : NOTICE_TEXTS.taken(name));
+function snapshotNotice({ snapshot: { name }, replaced }: AnswerOf<"createSnapshot">): Notice {
+  return goodNotice(replaced ? NOTICE_TEXTS.takenAgain(name) : NOTICE_TEXTS.taken(name));
 }
 
 function restoreNotice({ stores, hold }: AnswerOf<"restoreSnapshot">): Notice {
   return hold === null
-    ? good(NOTICE_TEXTS.restored(stores.length))
+    ? goodNotice(NOTICE_TEXTS.restored(stores.length))
     : { words: NOTICE_TEXTS.restoredHeldBack(stores.length, partWords(hold)), tone: "warn" };
 }
 
-function nameIn(fields: Fields): unknown {
+function parseName(fields: Fields): unknown {
   return { name: fields.get("name") };
 }
 
-function resetNamed(
+function parseResetForm(
   fields: Fields,
   { context, view }: { readonly context: PortalContext; readonly view: View },
 ): Outcome<unknown> {
@@ -220,7 +221,7 @@ function resetNamed(
   return mapValue(parseStoreConfirmation(fields, { context, storeId }), (name) => ({ store: name }));
 }
 
-function storesOf(stores: readonly { readonly storeId: string }[]): string {
+function storesPathOf(stores: readonly { readonly storeId: string }[]): string {
   const [store] = stores;
   return store === undefined ? "/portal" : storePath(store, "/stores");
 }

@@ -17,7 +17,7 @@ type Summary = AnswerOf<"storeSummary">;
 export function settingsPage(view: View, summary: Summary, context: PortalContext): PageContent {
   const main = html`${names(summary)} ${origins(view, summary)} ${capabilities(summary)}
   ${view.call.caller?.limit === undefined ? servedSettings(context) : ""}`;
-  return { title: FRAME_TEXTS.settings, main, live: "store" };
+  return { title: FRAME_TEXTS.settings, main, liveTopic: "store" };
 }
 
 export function parseReturnOriginForm(fields: ReadonlyMap<string, string>): unknown {
@@ -50,21 +50,21 @@ function origins(view: View, { returnOrigins }: Summary): Html {
     returnOrigins,
     ({ origin, path }) => {
       const question = [COMMON_TEXTS.remove, TEXTS.removeQuestion(origin), TEXTS.removeNow] as const;
-      const removal = storePath(view, "/settings/return-origins/remove");
-      const remove = formWithConfirmation(view, question, { action: removal, fields: { origin } });
+      const removePath = storePath(view, "/settings/return-origins/remove");
+      const removeForm = formWithConfirmation(view, question, { action: removePath, fields: { origin } });
       return [
         [TEXTS.origin, html`<code>${origin}</code>`, "head"],
         [COMMON_TEXTS.path, html`<code>${path}</code>`],
-        [COMMON_TEXTS.act, remove],
+        [COMMON_TEXTS.act, removeForm],
       ];
     },
-    { none: noOrigins },
+    { noRows: noOrigins },
   );
   const action = storePath(view, "/settings/return-origins");
-  const typed = typedValues(view, action);
+  const typedForm = typedValues(view, action);
   const content = html`<div class="fields">
-    ${inputField(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example", typed })}
-    ${inputField(COMMON_TEXTS.path, "path", { placeholder: "/", hint: TEXTS.pathHint, typed })}
+    ${inputField(TEXTS.origin, "origin", { required: true, placeholder: "https://shop.example", typedForm })}
+    ${inputField(COMMON_TEXTS.path, "path", { placeholder: "/", hint: TEXTS.pathHint, typedForm })}
   </div>`;
   return html`<section>
     <h2>${TEXTS.origins}</h2>

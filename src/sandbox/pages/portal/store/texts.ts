@@ -351,8 +351,8 @@ export const NOTICE_TEXTS = {
       : `The snapshot was restored: ${count} stores have the state of the snapshot.`,
     count === 1 ? "已恢复快照：此商店回到了当时的状态。" : `已恢复快照：${count} 个商店回到了当时的状态。`,
   ],
-  restoredHeldBack: (count: number, [why, chinese]: Words) => [
-    `The snapshot was restored (stores: ${count}). Its due deliveries are held: ${why}.`,
+  restoredHeldBack: (count: number, [english, chinese]: Words) => [
+    `The snapshot was restored (stores: ${count}). Its due deliveries are held: ${english}.`,
     `已恢复快照（商店：${count} 个）。当时到期的推送暂不发送：${chinese}。`,
   ],
   snapshotRemoved: (name: string) => [`The snapshot ${name} was removed.`, `已移除快照 ${name}。`],

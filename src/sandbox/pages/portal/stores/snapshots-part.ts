@@ -21,22 +21,23 @@ const MAX_READ_BYTES = 4 * 1024 * 1024;
 export async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
   // Only the contents of a snapshot tell whether it is of one store.
   const isLimited = view.call.caller?.limit !== undefined;
-  const isDetailed = isLimited || view.query.get("snapshots") === "details" || areSmall(context);
+  const isDetailed = isLimited || view.query.get("snapshots") === "details" || areSnapshotsSmall(context);
   const list = isDetailed
     ? await runAsViewer(context, "listSnapshots", { ...view, body: undefined })
     : undefined;
   if (list?.ok === false) return list;
   const details = new Map(list?.value.snapshots.map((snapshot) => [snapshot.name, snapshot]));
   const names = list === undefined ? context.snapshotStorage.names().toSorted() : [...details.keys()];
-  const rowOf = (name: string): TableRow => snapshotRow(context, view, { name, found: details.get(name) });
-  const empty = noItems(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
+  const rowOf = (name: string): TableRow => snapshotRow(context, view, { name, snapshot: details.get(name) });
+  const noSnapshots = noItems(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
   const link = html`<p>
     <a href="${storePath(view, "/stores")}?snapshots=details#snapshots">${TEXTS.details}</a>
   </p>`;
   return accept(
     html`<section id="snapshots">
       <h2>${TEXTS.snapshots}</h2>
-      ${table(TEXTS.snapshots, names, rowOf, { none: empty })} ${isDetailed || names.length === 0 ? "" : link}
+      ${table(TEXTS.snapshots, names, rowOf, { noRows: noSnapshots })}
+      ${isDetailed || names.length === 0 ? "" : link}
       <div class="panel actions">
         ${snapshotForm(view, TEXTS.snapshotStore, storePath(view, "/snapshots"))}
         ${snapshotForm(view, TEXTS.snapshotAll, storePath(view, "/snapshots/all"))}
@@ -45,37 +46,44 @@ export async function snapshotSection(context: PortalContext, view: View): Promi
   );
 }
 
-function areSmall({ snapshotStorage: storage }: PortalContext): boolean {
+function areSnapshotsSmall({ snapshotStorage: storage }: PortalContext): boolean {
   const bytes = storage.names().reduce((sum, name) => sum + (storage.size(name) ?? 0), 0);
   return bytes <= MAX_READ_BYTES;
 }
 
 function snapshotForm(view: View, label: Words, action: string): Html {
-  const typed = typedValues(view, action);
-  const content = inputField(COMMON_TEXTS.name, "name", { required: true, hint: TEXTS.snapshotHint, typed });
+  const typedForm = typedValues(view, action);
+  const content = inputField(COMMON_TEXTS.name, "name", {
+    required: true,
+    hint: TEXTS.snapshotHint,
+    typedForm,
+  });
   return actionForm(view, { action, label, content });
 }
 
 function snapshotRow(
   context: PortalContext,
   view: View,
-  { name, found }: { readonly name: string; readonly found: Snapshot | undefined },
+  { name, snapshot }: { readonly name: string; readonly snapshot: Snapshot | undefined },
 ): TableRow {
   const fields = { name };
-  const replacedText = found === undefined ? TEXTS.asTaken : contentOf(context, view, found);
-  const restoring = [TEXTS.restore, TEXTS.restoreQuestion(name, replacedText), TEXTS.restoreNow] as const;
-  const restore = formWithConfirmation(view, restoring, {
+  const contentWords = snapshot === undefined ? TEXTS.asTaken : contentOf(context, view, snapshot);
+  const restoreTexts = [TEXTS.restore, TEXTS.restoreQuestion(name, contentWords), TEXTS.restoreNow] as const;
+  const restoreForm = formWithConfirmation(view, restoreTexts, {
     action: "/portal/snapshots/restore",
     content: html`<label><input type="checkbox" name="trust" /> ${TEXTS.trust}</label>`,
     fields: { ...fields, ...pageField(view) },
   });
-  const question = [COMMON_TEXTS.remove, TEXTS.removeQuestion(name), TEXTS.removeNow] as const;
+  const removeTexts = [COMMON_TEXTS.remove, TEXTS.removeQuestion(name), TEXTS.removeNow] as const;
   const action = storePath(view, "/snapshots/remove");
-  const remove = formWithConfirmation(view, question, { action, fields });
+  const removeForm = formWithConfirmation(view, removeTexts, { action, fields });
   return [
     [TEXTS.snapshot, html`<code>${name}</code>`, "head"],
-    ...(found === undefined ? [] : detailCells(found, replacedText)),
-    [COMMON_TEXTS.act, html`<div class="actions">${found?.problem ? "" : restore} ${remove}</div>`],
+    ...(snapshot === undefined ? [] : detailCells(snapshot, contentWords)),
+    [
+      COMMON_TEXTS.act,
+      html`<div class="actions">${snapshot?.problem ? "" : restoreForm} ${removeForm}</div>`,
+    ],
   ];
 }
 

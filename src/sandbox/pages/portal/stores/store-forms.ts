@@ -24,10 +24,15 @@ export function parseStoreConfirmation(
   { context, storeId }: { readonly context: PortalContext; readonly storeId: string },
 ): Outcome<string> {
   const name = context.store.stores.names(storeId)?.store;
-  const gotName = (fields.get("name") ?? "").trim();
-  if (name === undefined || gotName === name || gotName === displayStoreName(name)) return accept(storeId);
+  const typedName = (fields.get("name") ?? "").trim();
+  if (name === undefined || typedName === name || typedName === displayStoreName(name))
+    return accept(storeId);
   const wanted = printableLiteral(displayStoreName(name));
-  return refuseFact("store_name_differs", { wanted, received: printableLiteral(gotName) }, { field: "name" });
+  return refuseFact(
+    "store_name_differs",
+    { wanted, received: printableLiteral(typedName) },
+    { field: "name" },
+  );
 }
 
 export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {
@@ -38,7 +43,7 @@ export function resetForm(view: View, { storeId, name: storedName }: StoreEntry)
   const name = displayStoreName(storedName);
   // The path has no store: a reset waits until the requests of its store have ended.
   return namedForm(view, name, {
-    asked: [TEXTS.reset, TEXTS.resetQuestion(name), TEXTS.resetNow],
+    texts: [TEXTS.reset, TEXTS.resetQuestion(name), TEXTS.resetNow],
     action: "/portal/stores/reset",
     fields: { store: storeId },
   });
@@ -47,28 +52,28 @@ export function resetForm(view: View, { storeId, name: storedName }: StoreEntry)
 export function deleteForm(view: View, store: StoreEntry): Html {
   const name = displayStoreName(store.name);
   const question = [TEXTS.delete, TEXTS.deleteQuestion(name), TEXTS.deleteNow] as const;
-  return namedForm(view, name, { asked: question, action: storePath(store, "/delete") });
+  return namedForm(view, name, { texts: question, action: storePath(store, "/delete") });
 }
 
-type NamedForm = Pick<ActionForm, "action" | "fields"> & { readonly asked: Confirmation };
+type NamedForm = Pick<ActionForm, "action" | "fields"> & { readonly texts: Confirmation };
 
 /** A destructive action on a store, confirmed by typing the store's name, as it is displayed. */
-function namedForm(view: View, name: string, { asked, action, fields = {} }: NamedForm): Html {
-  const typed = typedValues(view, action, fields);
-  const content = inputField(TEXTS.typeName(name), "name", { required: true, typed });
-  return formWithConfirmation(view, asked, { action, fields: { ...fields, ...pageField(view) }, content });
+function namedForm(view: View, name: string, { texts, action, fields = {} }: NamedForm): Html {
+  const typedForm = typedValues(view, action, fields);
+  const content = inputField(TEXTS.typeName(name), "name", { required: true, typedForm });
+  return formWithConfirmation(view, texts, { action, fields: { ...fields, ...pageField(view) }, content });
 }
 
 /** A form field with the store of the page that contains the form: a refused form is shown on that page again. */
 export function pageField({ storeId }: View): Readonly<Record<string, string>> {
-  return { [PAGE_OF]: storeId };
+  return { [PAGE_FIELD]: storeId };
 }
 
-const PAGE_OF = "page_of";
+const PAGE_FIELD = "page_of";
 
 /** The id of the store on whose page a refused form is shown again; empty if the form does not name it. */
 export function storeOfFormPage(fields: ReadonlyMap<string, string>): string {
-  return fields.get(PAGE_OF) ?? "";
+  return fields.get(PAGE_FIELD) ?? "";
 }
 
 export function createForm(view: View, stores: readonly StoreEntry[]): Html {
@@ -77,14 +82,14 @@ export function createForm(view: View, stores: readonly StoreEntry[]): Html {
   );
   const action = storePath(view, "/stores");
   if (!view.may("POST", action)) return html``;
-  const typed = typedValues(view, action);
+  const typedForm = typedValues(view, action);
   const content = html`<div class="fields">
-    ${inputField(COMMON_TEXTS.name, "name", { hint: TEXTS.nameHint, typed })}
+    ${inputField(COMMON_TEXTS.name, "name", { hint: TEXTS.nameHint, typedForm })}
     ${selectField(
       COMMON_TEXTS.merchant,
       "merchant",
       [["", TEXTS.sameMerchant], [NEW_MERCHANT, TEXTS.newMerchant], ...[...merchants].slice(1)],
-      typed,
+      typedForm,
     )}
   </div>`;
   return html`<section class="panel">

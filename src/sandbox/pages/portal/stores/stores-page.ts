@@ -28,12 +28,12 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
   const hiddenCount = stores.length - items.length;
   return listPage(view, {
     title: FRAME_TEXTS.stores,
-    live: "store",
+    liveTopic: "store",
     path: "/stores",
     columns: (store) => row(view, store, { isFirst: store === stores[0] }),
     read: () => accept({ items, next: null }),
-    none: html``,
-    around: (list) =>
+    noRows: html``,
+    wrap: (list) =>
       html`<section>
           ${list}
           ${hiddenCount === 0 ? "" : html`<p class="hint">${TEXTS.hidden(hiddenCount)} ${copyableText("checkout stores list")}</p>`}

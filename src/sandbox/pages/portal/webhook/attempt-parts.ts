@@ -49,13 +49,14 @@ export function attemptDetails(
 
 /** The owner of the signing secret, and whether the signature is valid. The secret itself is not shown. */
 function signingWords(signing: SigningSecrets): Html {
-  if (!signing.known) return html`${WEBHOOK_TEXTS.signingUnknown[signing.why]}`;
-  const { owner, secrets, fault, verdict } = signing;
-  const form = fault !== null && isForgery(fault) ? FAULT_SIGNATURES[fault] : undefined;
+  if (!signing.isKnown) return html`${WEBHOOK_TEXTS.signingUnknown[signing.reason]}`;
+  const { owner, secretCount: secrets, fault, verdict } = signing;
+  const forgeryText = fault !== null && isForgery(fault) ? FAULT_SIGNATURES[fault] : undefined;
   const secretText =
     owner === "endpoint" && secrets > 1 ? WEBHOOK_TEXTS.signedByBoth(secrets) : WEBHOOK_TEXTS.signedBy[owner];
-  const finding = verdict.ok ? WEBHOOK_TEXTS.verifies : WEBHOOK_TEXTS.verifiesNot(verdict.message);
-  return html`${form ?? secretText} <span class="badge ${verdict.ok ? "good" : "bad"}">${finding}</span>`;
+  const verdictText = verdict.ok ? WEBHOOK_TEXTS.verifies : WEBHOOK_TEXTS.verifiesNot(verdict.message);
+  return html`${forgeryText ?? secretText}
+    <span class="badge ${verdict.ok ? "good" : "bad"}">${verdictText}</span>`;
 }
 
 function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Facts {
@@ -96,7 +97,7 @@ function checkLine(
   { headers, signing }: SentAttempt,
   names: HeaderNames,
 ): Html {
-  if (!signing.known || !signing.isOfEvent) return html``;
+  if (!signing.isKnown || !signing.isOfEvent) return html``;
   const { [names.timestamp]: timestamp = "", [names.signature]: signature = "" } = headers;
   const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${quote(timestamp)} --signature ${quote(signature)} --now ${signing.sentAt}`;
   return commandLine(WEBHOOK_TEXTS.checkIt, line);

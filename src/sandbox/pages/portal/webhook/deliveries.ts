@@ -9,7 +9,7 @@ import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
-import { listPage, PAGE } from "../list.ts";
+import { listPage, PAGE_ROWS } from "../list.ts";
 import { storeTime } from "../../../at-store.ts";
 import { answerBadge, noItems, linkTo, table, listTime, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
@@ -22,12 +22,12 @@ type ListContext = Pick<PortalContext, "store" | "world">;
 export function deliveriesPage(
   context: ListContext,
   view: View,
-  frameOf: (list: Html) => Html,
+  wrap: (list: Html) => Html,
 ): Promise<Outcome<PageContent>> {
   const knownEndpoints = context.store.endpoints.of(view.storeId).map(({ id, url }) => [id, url] as const);
   return listPage<Delivery>(view, {
     title: FRAME_TEXTS.webhooks,
-    live: "writes",
+    liveTopic: "writes",
     path: "/webhooks",
     caption: WEBHOOK_TEXTS.deliveries,
     style: "deliveries",
@@ -47,12 +47,12 @@ export function deliveriesPage(
       if (before !== undefined && deliveries.find(before)?.storeId !== view.storeId)
         return refuseFact("no_delivery_before", { delivery: printableLiteral(before) });
       const filter = { endpointId: endpoint ?? null, state: check.value.state ?? null, type: type ?? null };
-      const page = { ...filter, storeId: view.storeId, before, limit: PAGE };
+      const page = { ...filter, storeId: view.storeId, before, limit: PAGE_ROWS };
       const { deliveries: items, nextBefore: next } = deliveries.page(page);
       return accept({ items, next });
     },
-    none: noItems(WEBHOOK_TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view)),
-    around: frameOf,
+    noRows: noItems(WEBHOOK_TEXTS.noDeliveries, "checkout trigger order.succeeded", testOrderForm(view)),
+    wrap,
   });
 }
 
@@ -60,19 +60,19 @@ export function deliveriesPage(
 export function deliveryTable(
   context: ListContext,
   view: View,
-  { deliveries, isOfOne }: { readonly deliveries: readonly Delivery[]; readonly isOfOne: boolean },
+  { deliveries, sameTarget }: { readonly deliveries: readonly Delivery[]; readonly sameTarget: boolean },
 ): Html {
-  const shownTable = table(WEBHOOK_TEXTS.deliveries, deliveries, deliveryRow(context, view, isOfOne), {
-    opens: true,
+  const shownTable = table(WEBHOOK_TEXTS.deliveries, deliveries, deliveryRow(context, view, sameTarget), {
+    isLinked: true,
   });
   return html`<div class="deliveries">${shownTable}</div>`;
 }
 
 /** The state of a delivery, with a mark that does not depend on colour; for a due delivery, its time. */
 export function deliveryState({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
-  const kind = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
-  const whenText = state === "due" ? html` ${listTime(nextAt, now)}` : "";
-  return html`<span class="badge ${kind}">${WEBHOOK_TEXTS.states[state]}</span>${whenText}`;
+  const style = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
+  const timeText = state === "due" ? html` ${listTime(nextAt, now)}` : "";
+  return html`<span class="badge ${style}">${WEBHOOK_TEXTS.states[state]}</span>${timeText}`;
 }
 
 /** The order_id of an event, as a link to the page of its checkout. */
@@ -82,7 +82,11 @@ export function orderLink(view: View, { checkoutId, body }: StoredEvent): Html {
 }
 
 /** Returns a function that renders a delivery as a row. */
-function deliveryRow(context: ListContext, view: View, isOfOne: boolean): (delivery: Delivery) => TableRow {
+function deliveryRow(
+  context: ListContext,
+  view: View,
+  sameTarget: boolean,
+): (delivery: Delivery) => TableRow {
   const { store } = context;
   const now = storeTime(context, view.storeId);
   return (delivery) => {
@@ -91,18 +95,18 @@ function deliveryRow(context: ListContext, view: View, isOfOne: boolean): (deliv
     const attempt = store.deliveryAttempts.last(id);
     const url = attempt?.url ?? store.endpoints.find(endpointId)?.url ?? endpointId;
     const order = event === undefined ? "" : orderLink(view, event);
-    const why = cause === "event" ? "" : html` <span class="hint why">${WEBHOOK_TEXTS.causes[cause]}</span>`;
+    const note = cause === "event" ? "" : html` <span class="hint why">${WEBHOOK_TEXTS.causes[cause]}</span>`;
     const page = storePath(view, `/webhooks/deliveries/${id}`);
     const cells: TableRow = [
       [COMMON_TEXTS.time, linkTo(page, listTime(createdAt, now))],
-      [COMMON_TEXTS.event, html`${event?.type ?? eventId}${why}`],
+      [COMMON_TEXTS.event, html`${event?.type ?? eventId}${note}`],
       [COMMON_TEXTS.order, html`<span class="address">${order}</span>`],
       [COMMON_TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
       [COMMON_TEXTS.answer, attemptResult(attempt)],
       [WEBHOOK_TEXTS.tries, String(attempt?.number ?? tries), "named"],
       [COMMON_TEXTS.state, deliveryState(delivery, now)],
     ];
-    return isOfOne ? cells.filter(([column]) => column !== COMMON_TEXTS.endpoint) : cells;
+    return sameTarget ? cells.filter(([column]) => column !== COMMON_TEXTS.endpoint) : cells;
   };
 }
 

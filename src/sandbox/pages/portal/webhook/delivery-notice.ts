@@ -10,24 +10,24 @@ import { WEBHOOK_TEXTS } from "./texts.ts";
 /** Maximum wait, in real milliseconds; the page itself shows later answers. */
 const MAX_WAIT_MS = 2000;
 /** Maximum pause between two reads, in milliseconds. */
-const LOOK_MS = 50;
+const CHECK_INTERVAL_MS = 50;
 
-type MadeDelivery = { readonly id: string; readonly endpointId: string };
+type NewDelivery = { readonly id: string; readonly endpointId: string };
 
 type EndpointAction = "replayed" | "tested" | "added";
 
 /** The notice after an action that delivers: the receivers' answers, if they arrive within two seconds. */
 export async function deliveryNotice(
   { context, view }: ActionContext,
-  act: EndpointAction,
-  deliveries: readonly MadeDelivery[],
+  action: EndpointAction,
+  deliveries: readonly NewDelivery[],
 ): Promise<Notice> {
   const at = toIso(storeTime(context, view.storeId));
   const sentDeliveries = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
   if (sentDeliveries.length === 0 || context.heldBack(view.storeId) !== undefined)
-    return { words: WEBHOOK_TEXTS.notices.waits[act](at), tone: "warn" };
+    return { words: WEBHOOK_TEXTS.notices.waits[action](at), tone: "warn" };
   const attempts = await awaitAttempts(context, view.storeId, sentDeliveries);
-  return { words: noticeWords(act, at, attempts), tone: toneOf(attempts) };
+  return { words: noticeWords(action, at, attempts), tone: toneOf(attempts) };
 }
 
 function isSentTo({ store }: PortalContext, endpointId: string): boolean {
@@ -38,30 +38,31 @@ function isSentTo({ store }: PortalContext, endpointId: string): boolean {
 async function awaitAttempts(
   { store, world, writeSignals }: PortalContext,
   storeId: string,
-  deliveries: readonly MadeDelivery[],
+  deliveries: readonly NewDelivery[],
 ): Promise<readonly (DeliveryAttempt | undefined)[]> {
-  const until = world.monotonic() + MAX_WAIT_MS;
+  const deadline = world.monotonic() + MAX_WAIT_MS;
   for (;;) {
     const attempts = deliveries.map(({ id }) =>
       store.deliveryAttempts.of(id).find(({ finishedAt }) => finishedAt !== null),
     );
-    const leftMs = until - world.monotonic();
+    const leftMs = deadline - world.monotonic();
     if (attempts.every((item) => item !== undefined) || leftMs <= 0 || writeSignals.isOver()) return attempts;
-    await writeSignals.next(storeId, Math.min(leftMs, LOOK_MS));
+    await writeSignals.next(storeId, Math.min(leftMs, CHECK_INTERVAL_MS));
   }
 }
 
 function noticeWords(
-  act: EndpointAction,
+  action: EndpointAction,
   at: string,
   attempts: readonly (DeliveryAttempt | undefined)[],
 ): Words {
-  const [sole, ...tail] = attempts;
-  const results = tail.length === 0 ? inBothLanguages((say) => say(resultOf(sole))) : countsOf(attempts);
-  const cause = sole === undefined || tail.length > 0 ? undefined : sole;
+  const [firstAttempt, ...otherAttempts] = attempts;
+  const results =
+    otherAttempts.length === 0 ? inBothLanguages((say) => say(resultOf(firstAttempt))) : countsOf(attempts);
+  const onlyAttempt = firstAttempt === undefined || otherAttempts.length > 0 ? undefined : firstAttempt;
   return inBothLanguages((say) => {
-    const causeWords = cause && causeText(cause, say);
-    const text = `${say(WEBHOOK_TEXTS.notices.done[act](at))}${say(results)}`;
+    const causeWords = onlyAttempt && causeText(onlyAttempt, say);
+    const text = `${say(WEBHOOK_TEXTS.notices.done[action](at))}${say(results)}`;
     return causeWords === undefined ? text : `${text}${say([` (${causeWords})`, `（${causeWords}）`])}`;
   });
 }

@@ -19,7 +19,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
   if (delivery?.storeId !== view.storeId || event === undefined)
     return refuseFact("no_delivery", { delivery: view.id });
   const attempts = store.deliveryAttempts.of(delivery.id);
-  const tries = attempts.map((attempt, index) => {
+  const attemptSections = attempts.map((attempt, index) => {
     const { number, startedAt, status, finishedAt } = attempt;
     const result = finishedAt === null ? html`${WEBHOOK_TEXTS.underWay}` : answerBadge(status);
     const isLast = index === attempts.length - 1;
@@ -50,9 +50,9 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
       ])}
       ${replayForm(view, delivery)}
     </section>
-    ${tries.toReversed()}`;
+    ${attemptSections.toReversed()}`;
   const title = WEBHOOK_TEXTS.deliveryTitle(event.type);
-  return accept({ title, main, live: "delivery" });
+  return accept({ title, main, liveTopic: "delivery" });
 }
 
 function replayForm(view: View, { eventId, endpointId }: Pick<Delivery, "eventId" | "endpointId">): Html {
@@ -75,7 +75,7 @@ function nextWords({ store, leases }: PortalContext, delivery: Delivery): Html {
   const endpoint = store.endpoints.find(delivery.endpointId);
   const isWaiting = delivery.inOrder && delivery.sequence > 1 && delivery.tries === 0;
   const isHeld = leases.webhooksHeldBy(delivery.storeId) !== undefined;
-  const waits = endpoint?.state === "enabled" && !isHeld ? "" : html` ${WEBHOOK_TEXTS.waitsForEndpoint}`;
+  const waitNote = endpoint?.state === "enabled" && !isHeld ? "" : html` ${WEBHOOK_TEXTS.waitsForEndpoint}`;
   const earlierNote = isWaiting ? html` ${WEBHOOK_TEXTS.waitsForEarlier}` : "";
-  return html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(delivery.nextAt)}${earlierNote}${waits}`;
+  return html`${WEBHOOK_TEXTS.nextAttempt} ${momentWithDate(delivery.nextAt)}${earlierNote}${waitNote}`;
 }

@@ -53,50 +53,50 @@ export function endpointPage(
     </section>
     <section>
       <h2>${TEXTS.deliveries}</h2>
-      ${deliveries.length === 0 ? noItems(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, isOfOne: true })}
+      ${deliveries.length === 0 ? noItems(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, sameTarget: true })}
       <p class="row">
         ${nextBefore === null ? "" : nextPartLink(address(nextBefore), COMMON_TEXTS.older)}
         <a href="${address(null)}">${TEXTS.filterThese}</a>
       </p>
     </section>`;
-  return { title: endpoint.url, main, live: "writes" };
+  return { title: endpoint.url, main, liveTopic: "writes" };
 }
 
 function endpointActions(view: View, { id, state }: EndpointEntry): Html {
-  const at = endpointPath(view, id);
-  const change = (action: string, label: Words): Html =>
-    actionForm(view, { action: `${at}/state`, label, fields: { action } });
+  const path = endpointPath(view, id);
+  const changeForm = (action: string, label: Words): Html =>
+    actionForm(view, { action: `${path}/state`, label, fields: { action } });
   const overlaps = [
     [DEFAULT_OVERLAP_MS, TEXTS.oneDay],
     [HOUR_MS, TEXTS.oneHour],
     [7 * 24 * HOUR_MS, TEXTS.oneWeek],
     [0, TEXTS.atOnce],
   ] as const;
-  const overlap = html`<label
+  const overlapField = html`<label
     >${TEXTS.overlap}
     <select name="overlap_ms">
       ${overlaps.map(([span, label]) => html`<option value="${String(span)}">${label}</option>`)}
     </select></label
   >`;
-  return html`${actionForm(view, { action: `${at}/test`, label: TEXTS.test, style: "primary" })}
-    ${actionForm(view, { action: `${at}/secret`, label: TEXTS.showSecret })}
-    ${state === "enabled" ? retryForm(view, id) : change("enable", TEXTS.enable)}
-    ${state === "enabled" ? change("pause", TEXTS.pause) : ""}
+  return html`${actionForm(view, { action: `${path}/test`, label: TEXTS.test, style: "primary" })}
+    ${actionForm(view, { action: `${path}/secret`, label: TEXTS.showSecret })}
+    ${state === "enabled" ? retryForm(view, id) : changeForm("enable", TEXTS.enable)}
+    ${state === "enabled" ? changeForm("pause", TEXTS.pause) : ""}
     ${formWithConfirmation(view, [TEXTS.rotate, TEXTS.rotateAsk, TEXTS.rotateSure], {
-      action: `${at}/rotate`,
-      content: overlap,
+      action: `${path}/rotate`,
+      content: overlapField,
       style: "",
     })}
     ${
       state === "disabled"
         ? ""
         : formWithConfirmation(view, [TEXTS.disable, TEXTS.disableAsk, TEXTS.disableSure], {
-            action: `${at}/state`,
+            action: `${path}/state`,
             fields: { action: "disable" },
             style: "",
           })
     }
     ${formWithConfirmation(view, [COMMON_TEXTS.remove, TEXTS.removeAsk, TEXTS.removeSure], {
-      action: `${at}/remove`,
+      action: `${path}/remove`,
     })} <a class="plain" href="${storePath(view, "/faults")}">${TEXTS.faults}</a>`;
 }

@@ -30,7 +30,7 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
         [WEBHOOK_TEXTS.nextAttemptColumn, dueSummary(health, { state, now })],
       ];
     },
-    { opens: true },
+    { isLinked: true },
   );
   return html`<div class="endpoints">${list}</div>`;
 }
@@ -81,10 +81,10 @@ export function endpointState(
 ): Html {
   const { state, reason, pausedBy, failingSince } = endpoint;
   const isFailing = state === "enabled" && failingSince !== null;
-  const kind = isFailing ? "bad" : { enabled: "good", paused: "warn", disabled: "bad" }[state];
+  const style = isFailing ? "bad" : { enabled: "good", paused: "warn", disabled: "bad" }[state];
   const note = pausedBy === null ? "" : html` <span class="hint">${WEBHOOK_TEXTS.pausedBy[pausedBy]}</span>`;
   const reasonHint = reason === null ? "" : html` <span class="hint why">${reasonWords(endpoint)}</span>`;
-  const since =
+  const sinceText =
     failingSince === null
       ? ""
       : html` <span class="hint why"
@@ -92,19 +92,19 @@ export function endpointState(
           ${momentWithDate(failingSince)}</span
         >`;
   const name = isFailing ? WEBHOOK_TEXTS.failing : WEBHOOK_TEXTS.endpointStates[state];
-  return html`<span class="badge ${kind}">${name}</span>${note}${reasonHint}${since}`;
+  return html`<span class="badge ${style}">${name}</span>${note}${reasonHint}${sinceText}`;
 }
 
 export function addEndpointForm(view: View): Html {
   const groups = Map.groupBy(EVENT_TYPES, (type) => type.split(".")[0] ?? "");
   const action = storePath(view, "/webhooks/endpoints");
-  const typed = typedValues(view, action);
-  const isTicked = (name: string): Html => (typed?.fields.has(name) === true ? html` checked` : html``);
+  const typedForm = typedValues(view, action);
+  const tickMark = (name: string): Html => (typedForm?.fields.has(name) === true ? html` checked` : html``);
   const fields = html`<div class="add">
-    ${inputField(WEBHOOK_TEXTS.address, "url", { required: true, placeholder: "http://localhost:3000/hooks", typed })}
+    ${inputField(WEBHOOK_TEXTS.address, "url", { required: true, placeholder: "http://localhost:3000/hooks", typedForm })}
     <fieldset>
       <legend>${WEBHOOK_TEXTS.typesHint}</legend>
-      ${refusalText("types", typed)}
+      ${refusalText("types", typedForm)}
       <div class="types">
         ${[...groups].map(
           ([, types]) =>
@@ -112,7 +112,7 @@ export function addEndpointForm(view: View): Html {
               ${types.map(
                 (type) =>
                   html`<label
-                    ><input type="checkbox" name="${TYPE_FIELD}${type}" ${isTicked(`${TYPE_FIELD}${type}`)} />
+                    ><input type="checkbox" name="${TYPE_FIELD}${type}" ${tickMark(`${TYPE_FIELD}${type}`)} />
                     ${type}</label
                   >`,
               )}
@@ -120,8 +120,8 @@ export function addEndpointForm(view: View): Html {
         )}
       </div>
     </fieldset>
-    <label><input type="checkbox" name="in_order" ${isTicked("in_order")} /> ${WEBHOOK_TEXTS.inOrder}</label>
-    ${textField(WEBHOOK_TEXTS.ca, "ca", { placeholder: "-----BEGIN CERTIFICATE-----", typed })}
+    <label><input type="checkbox" name="in_order" ${tickMark("in_order")} /> ${WEBHOOK_TEXTS.inOrder}</label>
+    ${textField(WEBHOOK_TEXTS.ca, "ca", { placeholder: "-----BEGIN CERTIFICATE-----", typedForm })}
   </div>`;
   return actionForm(view, {
     action,
@@ -152,9 +152,9 @@ export function endpointPath(view: Pick<View, "storeId">, id: string): string {
   return storePath(view, `/webhooks/endpoints/${id}`);
 }
 
-export function revealedSecrets({ shownOnce }: Pick<View, "shownOnce">): Html {
-  if (shownOnce === undefined) return html``;
-  const [newestSecret = "", ...olderSecrets] = shownOnce.split(" ");
+export function revealedSecrets({ oneTimeValue }: Pick<View, "oneTimeValue">): Html {
+  if (oneTimeValue === undefined) return html``;
+  const [newestSecret = "", ...olderSecrets] = oneTimeValue.split(" ");
   return html`<div class="notice good" role="status">
     <p><strong>${COMMON_TEXTS.signingSecret}</strong> ${copyableText(newestSecret)}</p>
     ${olderSecrets.map((secret) => html`<p>${WEBHOOK_TEXTS.olderSecret} ${copyableText(secret)}</p>`)}

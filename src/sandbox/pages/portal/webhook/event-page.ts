@@ -12,7 +12,7 @@ import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
 /** Maximum number of deliveries shown for one event; the newest are shown. */
-const SHOWN_DELIVERIES = 20;
+const MAX_DELIVERIES = 20;
 
 /** The page of an event: its bytes and its deliveries. */
 export async function eventPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
@@ -20,11 +20,11 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const event = store.events.find(view.id);
   if (event?.storeId !== view.storeId) return refuseFact("no_event", { event: view.id });
   const { storeId } = view;
-  const filter = { endpointId: null, checkoutId: null, state: null, limit: SHOWN_DELIVERIES };
+  const filter = { endpointId: null, checkoutId: null, state: null, limit: MAX_DELIVERIES };
   const deliveries = store.deliveries.list({ ...filter, storeId, eventId: event.id });
-  const isWanted = deliveries.length > 0;
-  const sentTable = isWanted
-    ? deliveryTable(context, view, { deliveries, isOfOne: false })
+  const hasDeliveries = deliveries.length > 0;
+  const deliveriesPart = hasDeliveries
+    ? deliveryTable(context, view, { deliveries, sameTarget: false })
     : undeliveredNote(context, view, event);
   const delivery = deliveries.find(({ id }) => store.deliveryAttempts.last(id) !== undefined);
   const attempt = delivery && store.deliveryAttempts.of(delivery.id).at(-1);
@@ -35,16 +35,16 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
         [WEBHOOK_TEXTS.sequence, String(event.sequence)],
         [COMMON_TEXTS.time, momentWithDate(event.createdAt)],
       ])}
-      ${isWanted ? html`<div class="actions">${replayAll(context, view, event)}</div>` : ""}
+      ${hasDeliveries ? html`<div class="actions">${replayAll(context, view, event)}</div>` : ""}
     </section>
     ${section(WEBHOOK_TEXTS.exactBody, sentText(COMMON_TEXTS.body, event.body))}
-    ${section(WEBHOOK_TEXTS.deliveries, sentTable)}
+    ${section(WEBHOOK_TEXTS.deliveries, deliveriesPart)}
     ${
       delivery === undefined || attempt === undefined
         ? ""
         : section(WEBHOOK_TEXTS.lastSent, attemptDetails(context, delivery, attempt))
     }`;
-  return accept({ title: event.type, main, live: "writes" });
+  return accept({ title: event.type, main, liveTopic: "writes" });
 }
 
 /** The note for an event without deliveries, with the form that delivers the event, or that adds the first endpoint. */

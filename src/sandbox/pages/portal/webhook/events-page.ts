@@ -3,7 +3,7 @@ import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
-import { listPage, PAGE, parsePosition } from "../list.ts";
+import { listPage, PAGE_ROWS, parsePosition } from "../list.ts";
 import { storeTime } from "../../../at-store.ts";
 import { sentText, copyableText, noItems, linkTo, section, listTime } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
@@ -19,7 +19,7 @@ export function eventsPage(context: PortalContext, view: View): Promise<Outcome<
   const path = "/webhooks/events";
   return listPage<StoredEvent>(view, {
     title: WEBHOOK_TEXTS.tabEvents,
-    live: "writes",
+    liveTopic: "writes",
     path,
     caption: WEBHOOK_TEXTS.newestEvents,
     style: "events",
@@ -31,13 +31,13 @@ export function eventsPage(context: PortalContext, view: View): Promise<Outcome<
     ],
     read: (query) =>
       mapValue(parsePosition(query), (before) => {
-        const filter = { storeId: view.storeId, type: null, checkoutId: null, before, limit: PAGE + 1 };
+        const filter = { storeId: view.storeId, type: null, checkoutId: null, before, limit: PAGE_ROWS + 1 };
         const events = context.store.events.latest(filter).toReversed();
-        const items = events.slice(0, PAGE);
-        return { items, next: events.length > PAGE ? (items.at(-1)?.position ?? null) : null };
+        const items = events.slice(0, PAGE_ROWS);
+        return { items, next: events.length > PAGE_ROWS ? (items.at(-1)?.position ?? null) : null };
       }),
-    none: noItems(WEBHOOK_TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view)),
-    around: (list) =>
+    noRows: noItems(WEBHOOK_TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view)),
+    wrap: (list) =>
       html`${webhookTabs(view, "events")}
         <details class="panel">
           <summary>${WEBHOOK_TEXTS.samples}</summary>

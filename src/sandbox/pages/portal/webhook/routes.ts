@@ -19,79 +19,79 @@ import { deliveryNotice } from "./delivery-notice.ts";
 import { webhooksPage } from "./webhooks-page.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
-const WEBHOOKS = "/portal/{store_id}/webhooks";
-const ENDPOINT = `${WEBHOOKS}/endpoints/{id}` as const;
+const WEBHOOKS_PATH = "/portal/{store_id}/webhooks";
+const ENDPOINT_PATH = `${WEBHOOKS_PATH}/endpoints/{id}` as const;
 const SHOW_ENDPOINT = showOperation("showEndpoint", endpointPage);
 /** The page of an endpoint, which contains the forms of its actions. */
-const OF_ENDPOINT = {
+const ENDPOINT_FORM_PAGE = {
   page: SHOW_ENDPOINT,
-  at: ({ storeId, id }: View) => ({ path: endpointPath({ storeId }, id), storeId, id }),
+  pageOf: ({ storeId, id }: View) => ({ path: endpointPath({ storeId }, id), storeId, id }),
 };
 
 export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
-  pageRoute({ path: WEBHOOKS, least: "viewer" }, webhooksPage),
-  pageRoute({ path: `${WEBHOOKS}/events`, least: "viewer" }, eventsPage),
-  pageRoute({ path: `${WEBHOOKS}/events/{id}`, least: "viewer" }, eventPage),
-  pageRoute({ path: `${WEBHOOKS}/deliveries/{id}`, least: "viewer" }, deliveryPage),
-  pageRoute({ path: ENDPOINT, least: "viewer" }, SHOW_ENDPOINT),
-  actionRoute(`${WEBHOOKS}/endpoints`, {
+  pageRoute({ path: WEBHOOKS_PATH, least: "viewer" }, webhooksPage),
+  pageRoute({ path: `${WEBHOOKS_PATH}/events`, least: "viewer" }, eventsPage),
+  pageRoute({ path: `${WEBHOOKS_PATH}/events/{id}`, least: "viewer" }, eventPage),
+  pageRoute({ path: `${WEBHOOKS_PATH}/deliveries/{id}`, least: "viewer" }, deliveryPage),
+  pageRoute({ path: ENDPOINT_PATH, least: "viewer" }, SHOW_ENDPOINT),
+  actionRoute(`${WEBHOOKS_PATH}/endpoints`, {
     operation: "addEndpoint",
     read: parseEndpointForm,
-    leadsTo: (view, { id }) => endpointPath(view, id),
-    reveals: ({ signingSecret }) => signingSecret,
+    nextAddress: (view, { id }) => endpointPath(view, id),
+    secretOf: ({ signingSecret }) => signingSecret,
     notice: addedNotice,
     form: { page: webhooksPage, field: "url", names: { event_types: "types" } },
   }),
-  actionRoute(`${ENDPOINT}/state`, {
+  actionRoute(`${ENDPOINT_PATH}/state`, {
     operation: "setEndpointState",
     read: (fields) => ({ action: fields.get("action") }),
-    leadsTo: (view, { id }) => endpointPath(view, id),
+    nextAddress: (view, { id }) => endpointPath(view, id),
     notice: stateNotice,
-    form: OF_ENDPOINT,
+    form: ENDPOINT_FORM_PAGE,
   }),
-  actionRoute(`${ENDPOINT}/remove`, {
+  actionRoute(`${ENDPOINT_PATH}/remove`, {
     operation: "setEndpointState",
     read: () => ({ action: "remove" }),
     notice: ({ url }) => ({ words: WEBHOOK_TEXTS.notices.removed(url), tone: "" }),
   }),
-  actionRoute(`${ENDPOINT}/test`, {
+  actionRoute(`${ENDPOINT_PATH}/test`, {
     operation: "testEndpoint",
-    leadsTo: (view, { eventId }) => storePath(view, `/webhooks/events/${eventId}`),
-    notice: ({ eventId }, at) => deliveryNotice(at, "tested", deliveriesOf(at, eventId)),
-    form: OF_ENDPOINT,
+    nextAddress: (view, { eventId }) => storePath(view, `/webhooks/events/${eventId}`),
+    notice: ({ eventId }, scope) => deliveryNotice(scope, "tested", deliveriesOf(scope, eventId)),
+    form: ENDPOINT_FORM_PAGE,
   }),
-  actionRoute(`${ENDPOINT}/secret`, {
+  actionRoute(`${ENDPOINT_PATH}/secret`, {
     operation: "showSecret",
-    leadsTo: (view) => endpointPath(view, view.id),
-    reveals: ({ inForce }) => inForce.join(" "),
+    nextAddress: (view) => endpointPath(view, view.id),
+    secretOf: ({ inForce }) => inForce.join(" "),
   }),
-  actionRoute(`${ENDPOINT}/rotate`, {
+  actionRoute(`${ENDPOINT_PATH}/rotate`, {
     operation: "rotateSecret",
     read: (fields) => ({ overlap_ms: Number(fields.get("overlap_ms") ?? "") }),
-    leadsTo: (view) => endpointPath(view, view.id),
-    reveals: ({ inForce: [newestSecret = ""] }) => newestSecret,
-    form: OF_ENDPOINT,
+    nextAddress: (view) => endpointPath(view, view.id),
+    secretOf: ({ inForce: [newestSecret = ""] }) => newestSecret,
+    form: ENDPOINT_FORM_PAGE,
   }),
-  actionRoute(`${WEBHOOKS}/events/{id}/replay`, {
+  actionRoute(`${WEBHOOKS_PATH}/events/{id}/replay`, {
     operation: "replayEvent",
     read: (fields) => filledFields(fields, ["endpoint_id"]),
-    leadsTo: (view, { deliveries: [delivery, ...otherDeliveries] }) =>
+    nextAddress: (view, { deliveries: [delivery, ...otherDeliveries] }) =>
       delivery === undefined || otherDeliveries.length > 0
         ? storePath(view, `/webhooks/events/${view.id}`)
         : storePath(view, `/webhooks/deliveries/${delivery.id}`),
-    notice: ({ deliveries }, at) => deliveryNotice(at, "replayed", deliveries),
+    notice: ({ deliveries }, scope) => deliveryNotice(scope, "replayed", deliveries),
     form: {
       page: eventPage,
-      at: ({ storeId, id }) => ({ path: storePath({ storeId }, `/webhooks/events/${id}`), storeId, id }),
+      pageOf: ({ storeId, id }) => ({ path: storePath({ storeId }, `/webhooks/events/${id}`), storeId, id }),
     },
   }),
-  actionRoute(`${WEBHOOKS}/deliveries/replay`, {
+  actionRoute(`${WEBHOOKS_PATH}/deliveries/replay`, {
     operation: "replayFailed",
     read: (fields) => ({ since: fields.get("since") }),
-    reveals: ({ replayed, retried, more }) => `${replayed + retried}${more ? "+" : ""}`,
+    secretOf: ({ replayed, retried, more }) => `${replayed + retried}${more ? "+" : ""}`,
     form: { page: webhooksPage },
   }),
-  actionRoute(`${WEBHOOKS}/deliveries/retry`, {
+  actionRoute(`${WEBHOOKS_PATH}/deliveries/retry`, {
     operation: "retryDeliveries",
     read: (fields) => filledFields(fields, ["endpoint_id"]),
     notice: ({ retried, more }) => ({
@@ -103,10 +103,10 @@ export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
 ];
 
 /** Tests a new endpoint immediately, so that its page shows whether it answers. */
-async function addedNotice({ id }: AnswerOf<"addEndpoint">, at: ActionContext): Promise<Notice> {
-  const { context, view } = at;
+async function addedNotice({ id }: AnswerOf<"addEndpoint">, scope: ActionContext): Promise<Notice> {
+  const { context, view } = scope;
   const test = await runAsViewer(context, "testEndpoint", { ...view, id, body: {} });
-  return deliveryNotice(at, "added", test.ok ? deliveriesOf(at, test.value.eventId) : []);
+  return deliveryNotice(scope, "added", test.ok ? deliveriesOf(scope, test.value.eventId) : []);
 }
 
 function deliveriesOf({ context, view }: ActionContext, eventId: string) {

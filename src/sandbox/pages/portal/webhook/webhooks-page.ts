@@ -91,8 +91,9 @@ function replayFailedForm(context: PortalContext, view: View): Html {
   return formWithConfirmation(view, [replayFailed, replayFailedAsk, replayFailedSure], form);
 }
 
-function replayNotice({ shownOnce }: View): Html {
-  if (shownOnce === undefined) return html``;
-  const notice = shownOnce === "0" ? WEBHOOK_TEXTS.nothingFailed : WEBHOOK_TEXTS.replayedCount(shownOnce);
+function replayNotice({ oneTimeValue }: View): Html {
+  if (oneTimeValue === undefined) return html``;
+  const notice =
+    oneTimeValue === "0" ? WEBHOOK_TEXTS.nothingFailed : WEBHOOK_TEXTS.replayedCount(oneTimeValue);
   return html`<p class="notice" role="status">${notice}</p>`;
 }
