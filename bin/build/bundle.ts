@@ -3,7 +3,7 @@ import type { InputOptions, OutputOptions, Plugin } from "rolldown";
 import { notePackages } from "./licenses.ts";
 
 /** The folders of the bundled packages. */
-export const bundled = new Set<string>();
+export const bundledPackages = new Set<string>();
 
 const RAW = /\?raw$/;
 
@@ -13,8 +13,8 @@ const rawText: Plugin = {
   resolveId: {
     filter: { id: RAW },
     handler: async function (path, importer) {
-      const found = await this.resolve(path.replace(RAW, ""), importer);
-      return found === null ? null : { id: `${found.id}?raw`, moduleSideEffects: false };
+      const resolved = await this.resolve(path.replace(RAW, ""), importer);
+      return resolved === null ? null : { id: `${resolved.id}?raw`, moduleSideEffects: false };
     },
   },
   load: {
@@ -25,7 +25,7 @@ const rawText: Plugin = {
 
 export const common = {
   platform: "node",
-  plugins: [rawText, notePackages(bundled)],
+  plugins: [rawText, notePackages(bundledPackages)],
   transform: {
     target: "node22",
     // CommonJS has no import.meta.url. `open` looks there for its own xdg-open, and uses the system's if it finds none.
@@ -39,11 +39,11 @@ export const common = {
  * The options of every bundle. White space stays: Node prints the whole line that throws an uncaught error, and test
  * runners show it.
  */
-export const output = {
+export const outputOptions = {
   comments: { legal: true, annotation: false, jsdoc: false },
   // CommonJS loads each other file by `require`, which is faster in Node than an `import()`, and which jest allows.
   dynamicImportInCjs: false,
 } satisfies OutputOptions;
 
 /** A bundle in one file, with everything that it imports. */
-export const oneFile = { ...output, codeSplitting: false } satisfies OutputOptions;
+export const singleFileOptions = { ...outputOptions, codeSplitting: false } satisfies OutputOptions;

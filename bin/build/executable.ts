@@ -3,7 +3,7 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join, resolve } from "node:path";
 import { SQLITE_ASSET } from "../../src/world/addon.ts";
-import { bundled } from "./bundle.ts";
+import { bundledPackages } from "./bundle.ts";
 import { LICENSES, licenseTexts, nodeLicense } from "./licenses.ts";
 import { buildProgram } from "./program.ts";
 
@@ -29,7 +29,7 @@ export async function buildExecutable(folder: string): Promise<void> {
     node: process.execPath,
     nodeVersion: process.versions.node,
     nodeLicense: nodeLicense(),
-    addon: ownAddon(),
+    addon: addonPath(),
   });
   rmSync(join(folder, PROGRAM), { recursive: true });
 }
@@ -44,7 +44,7 @@ export function licensesFile(folder: string): string {
 
 /** Makes an executable from the program of the folder, whose files are assets, as are the addon and the licences. */
 export function makeExecutable(folder: string, platform: Platform): void {
-  writeFileSync(licensesFile(folder), `${licenseTexts(bundled)}\n${licenseOfNode(platform)}`);
+  writeFileSync(licensesFile(folder), `${licenseTexts(bundledPackages)}\n${licenseOfNode(platform)}`);
   const files = readdirSync(join(folder, PROGRAM), { recursive: true, encoding: "utf8" })
     .filter((name) => /\.js(?:\.map)?$/.test(name))
     .map((name) => [name.replaceAll("\\", "/"), join(PROGRAM, name)] as const);
@@ -67,15 +67,15 @@ export function makeExecutable(folder: string, platform: Platform): void {
   rmSync(join(folder, CONFIG));
 }
 
-function licenseOfNode({ nodeVersion, nodeLicense: text }: Platform): string {
+function licenseOfNode({ nodeVersion, nodeLicense: licenseText }: Platform): string {
   const title = `Node.js ${nodeVersion}, and what it is made of`;
-  if (text !== undefined) return `${title}\n\n${text}`;
+  if (licenseText !== undefined) return `${title}\n\n${licenseText}`;
   const address = `https://github.com/nodejs/node/blob/v${nodeVersion}/LICENSE`;
   process.stderr.write(`warning: this Node has no LICENSE beside it; add ${address} to what you pass on\n`);
   return `${title}: ${address}\n`;
 }
 
-function ownAddon(): string {
+function addonPath(): string {
   const require = createRequire(resolve("node_modules/better-sqlite3/lib/index.js"));
   const { getPrebuildPath } = require("./binding.js") as { getPrebuildPath: () => string | null };
   const path = getPrebuildPath();

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, type Plugin } from "rolldown";
-import { common, oneFile } from "./bundle.ts";
-import { typesIn, typesOf, writeTypes, type Typed } from "./types.ts";
+import { common, singleFileOptions } from "./bundle.ts";
+import { typesIn, typesOf, writeTypes, type TypeFiles } from "./types.ts";
 
 /** Makes the kit report an unsupported Node, before it fails at a missing function. */
 const NODE_CHECK = `{
@@ -16,8 +16,8 @@ const NODE_CHECK = `{
     throw new Error(needed);
 }`;
 
-const WEBHOOK_TYPES: Typed = ["core/shape/dialect-file", "core/webhook/webhook", "webhooks"];
-const TESTING_TYPES: Typed = [
+const WEBHOOK_TYPES: TypeFiles = ["core/shape/dialect-file", "core/webhook/webhook", "webhooks"];
+const TESTING_TYPES: TypeFiles = [
   "core/shape/dialect-file",
   "core/webhook/webhook",
   "testing/config-types",
@@ -42,14 +42,14 @@ export async function buildLibraries(folder: string): Promise<void> {
 
 /** Makes `hosted-checkout/webhooks` for merchants: one file for each module system, each with its types. */
 async function buildWebhooks(folder: string, types: string): Promise<void> {
-  const shown = typesOf(types, WEBHOOK_TYPES);
+  const declarations = typesOf(types, WEBHOOK_TYPES);
   for (const [format, letter] of [
     ["esm", "m"],
     ["cjs", "c"],
   ] as const) {
     const file = join(folder, `webhooks.${letter}js`);
-    await build({ ...common, input: "src/webhooks.ts", output: { ...oneFile, file, format } });
-    writeFileSync(join(folder, `webhooks.d.${letter}ts`), shown);
+    await build({ ...common, input: "src/webhooks.ts", output: { ...singleFileOptions, file, format } });
+    writeFileSync(join(folder, `webhooks.d.${letter}ts`), declarations);
   }
 }
 
@@ -61,17 +61,17 @@ async function buildTesting(folder: string, types: string): Promise<void> {
     ...common,
     input: "src/testing/testing.ts",
     external: ["better-sqlite3"],
-    output: { ...oneFile, file: join(folder, "testing.cjs"), format: "cjs", banner: NODE_CHECK },
+    output: { ...singleFileOptions, file: join(folder, "testing.cjs"), format: "cjs", banner: NODE_CHECK },
   });
-  const shown = typesOf(types, TESTING_TYPES);
-  const names = [...shown.matchAll(/^(?:export )?declare (?:class|function) (\w+)/gm)].map(
+  const declarations = typesOf(types, TESTING_TYPES);
+  const names = [...declarations.matchAll(/^(?:export )?declare (?:class|function) (\w+)/gm)].map(
     ([, name]) => name,
   );
   const esm = `import testing from "./testing.cjs";\nexport const { ${names.join(", ")} } = testing;\n`;
   writeFileSync(join(folder, "testing.mjs"), esm);
   // `await using` needs types that no target before ESNext has.
-  const declared = `/// <reference lib="esnext.disposable" />\n${shown}`;
-  for (const letter of ["m", "c"]) writeFileSync(join(folder, `testing.d.${letter}ts`), declared);
+  const declarationFile = `/// <reference lib="esnext.disposable" />\n${declarations}`;
+  for (const letter of ["m", "c"]) writeFileSync(join(folder, `testing.d.${letter}ts`), declarationFile);
 }
 
 /** Makes the fixtures for test runners, `hosted-checkout/testing/…`. Each imports its runner and the built kit. */
@@ -88,14 +88,14 @@ async function buildFixtures(folder: string, types: string): Promise<void> {
         input: `src/${source}.ts`,
         plugins: [builtKit(kit), ...common.plugins],
         external: RUNNERS,
-        output: { ...oneFile, file, format },
+        output: { ...singleFileOptions, file, format },
       });
       const text = typesIn(types, source).replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
       writeFileSync(join(folder, `testing-${name}.d.mts`), text.replaceAll("testing.cjs", "testing.mjs"));
       if (format === "esm") return;
       writeFileSync(join(folder, `testing-${name}.d.cts`), text);
-      const [, made = ""] = /^export declare function (\w+)/m.exec(text) ?? [];
-      const esm = `import fixtures from "./testing-${name}.cjs";\nexport const { ${made} } = fixtures;\n`;
+      const [, fixtureName = ""] = /^export declare function (\w+)/m.exec(text) ?? [];
+      const esm = `import fixtures from "./testing-${name}.cjs";\nexport const { ${fixtureName} } = fixtures;\n`;
       writeFileSync(join(folder, `testing-${name}.mjs`), esm);
     }),
   );

@@ -15,8 +15,8 @@ export function notePackages(folders: Set<string>): Plugin {
   return {
     name: "note packages",
     generateBundle: (_options, bundle) => {
-      for (const file of Object.values(bundle).flatMap((one) =>
-        one.type === "chunk" ? one.moduleIds : [],
+      for (const file of Object.values(bundle).flatMap((output) =>
+        output.type === "chunk" ? output.moduleIds : [],
       )) {
         const [folder] = PACKAGE.exec(relative(process.cwd(), file).replaceAll("\\", "/")) ?? [];
         if (folder !== undefined) folders.add(folder);
@@ -43,8 +43,8 @@ export function licenseTexts(folders: Iterable<string>): string {
 export function nodeLicense(): string | undefined {
   const cwd = dirname(process.execPath);
   const places = ["LICENSE", "../LICENSE", "../node_modules/node*-*/LICENSE", "../share/doc/nodejs/LICENSE"];
-  const [found] = places.flatMap((place) => globSync(place, { cwd }));
-  return found === undefined ? undefined : readFileSync(join(cwd, found), "utf8");
+  const [path] = places.flatMap((place) => globSync(place, { cwd }));
+  return path === undefined ? undefined : readFileSync(join(cwd, path), "utf8");
 }
 
 function readPackage(folder: string): { readonly title: string; readonly text: string } {

@@ -34,9 +34,9 @@ export const INPUTS = [
 export const CHUNKS = "chunks-";
 const UNFINISHED = "unfinished-";
 /** The folder in which `bin/checkout.cjs` lets Node store compiled code. */
-const COMPILED = "compile-cache";
+const COMPILE_CACHE = "compile-cache";
 /** How long replaced chunks are kept for running programs that still load them, and the remains of killed builds. */
-const KEPT_MS = 7 * 86_400_000;
+const RETENTION_MS = 7 * 86_400_000;
 
 export type Output = {
   readonly root: string;
@@ -52,25 +52,28 @@ export type Output = {
 export async function update({ root, out, kind, make }: Output): Promise<void> {
   const stamp = `.${kind}.stamp`;
   const inputs = hashInputs(root);
-  const older = readStamp(join(out, stamp));
-  if (older.inputs === inputs && [...older.files].every(([name, hash]) => hashFile(join(out, name)) === hash))
+  const oldStamp = readStamp(join(out, stamp));
+  if (
+    oldStamp.inputs === inputs &&
+    [...oldStamp.files].every(([name, hash]) => hashFile(join(out, name)) === hash)
+  )
     return;
   mkdirSync(out, { recursive: true });
   const unfinished = mkdtempSync(join(out, UNFINISHED));
   try {
     await make(unfinished);
-    const made = filesBelow(unfinished);
-    const hashes = made.map((name) => `${hashFile(join(unfinished, name))} ${name}\n`);
+    const newNames = filesBelow(unfinished);
+    const hashes = newNames.map((name) => `${hashFile(join(unfinished, name))} ${name}\n`);
     // If sources changed during the build, the next build makes the output again.
     writeFileSync(join(unfinished, stamp), hashes.join("") + (hashInputs(root) === inputs ? inputs : ""));
     // Chunks first and the stamp last, so that a file in place finds everything that it loads.
     const isChunk = (name: string): boolean => name.startsWith(CHUNKS);
-    for (const name of [...made.filter(isChunk), ...made.filter((one) => !isChunk(one)), stamp]) {
+    for (const name of [...newNames.filter(isChunk), ...newNames.filter((file) => !isChunk(file)), stamp]) {
       mkdirSync(dirname(join(out, name)), { recursive: true });
       renameSync(join(unfinished, name), join(out, name));
     }
-    for (const name of older.files.keys()) {
-      if (made.includes(name)) continue;
+    for (const name of oldStamp.files.keys()) {
+      if (newNames.includes(name)) continue;
       if (isChunk(name)) touch(dirname(join(out, name)));
       else rmSync(join(out, name), { force: true });
     }
@@ -124,9 +127,9 @@ function touch(folder: string): void {
 /** Removes chunks that were replaced long ago, old remains of killed builds, and Node's compiled code of any build. */
 function removeOld(out: string): void {
   const isOld = (name: string): boolean => {
-    if (!name.startsWith(CHUNKS) && !name.startsWith(UNFINISHED)) return name === COMPILED;
+    if (!name.startsWith(CHUNKS) && !name.startsWith(UNFINISHED)) return name === COMPILE_CACHE;
     const { mtimeMs = Date.now() } = statSync(join(out, name), { throwIfNoEntry: false }) ?? {};
-    return Date.now() - mtimeMs > KEPT_MS;
+    return Date.now() - mtimeMs > RETENTION_MS;
   };
   for (const name of readdirSync(out).filter(isOld))
     rmSync(join(out, name), { recursive: true, force: true, maxRetries: 5 });

@@ -6,7 +6,7 @@ import { commandMapSchema, type CommandMap } from "../../src/core/help/map.ts";
 import { outputSchema } from "../../src/cli/output/schema.ts";
 import { commandsPage } from "../docs/commands.ts";
 import { controlApiPage } from "../docs/control-api.ts";
-import { bundled } from "./bundle.ts";
+import { bundledPackages } from "./bundle.ts";
 import { buildLibraries } from "./libraries.ts";
 import { buildWorker } from "./worker.ts";
 import { LICENSES, licenseTexts } from "./licenses.ts";
@@ -20,7 +20,7 @@ export async function buildPackage(folder: string): Promise<void> {
   writeFileSync(join(folder, "help.schema.json"), `${JSON.stringify(commandMapSchema(), null, 2)}\n`);
   writeFileSync(join(folder, "output.schema.json"), `${JSON.stringify(outputSchema(), null, 2)}\n`);
   writePages(folder);
-  writeFileSync(join(folder, LICENSES), licenseTexts(bundled));
+  writeFileSync(join(folder, LICENSES), licenseTexts(bundledPackages));
 }
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolldown, type OutputOptions } from "rolldown";
-import { common, output } from "./bundle.ts";
+import { common, outputOptions } from "./bundle.ts";
 import { CHUNKS } from "./output.ts";
 
 /** The first file of the program. The other files are chunks, which are loaded when a command needs them. */
@@ -11,7 +11,7 @@ export const ENTRY = "checkout.js";
 /** The names of sources for stack traces (`src/world/machine.ts`); the sources themselves are not in the package. */
 const MAPS = { sourcemap: true, sourcemapExcludeSources: true } satisfies OutputOptions;
 
-const OUTPUT = { ...output, format: "cjs", entryFileNames: ENTRY, ...MAPS } satisfies OutputOptions;
+const OUTPUT = { ...outputOptions, format: "cjs", entryFileNames: ENTRY, ...MAPS } satisfies OutputOptions;
 
 /**
  * Makes the program in a folder, in one chunk for each set of modules that the same imports need. The chunks are in a

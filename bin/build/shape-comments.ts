@@ -4,23 +4,24 @@ import { parse } from "@babel/parser";
 import type { Node, Statement } from "@babel/types";
 
 /** The comment above a field, and the comments of the fields below it. */
-export type Commented = {
+export type FieldComments = {
   readonly comment: string | undefined;
-  readonly below: ReadonlyMap<string, Commented>;
+  readonly fields: ReadonlyMap<string, FieldComments>;
 };
 
-const NONE: Commented = { comment: undefined, below: new Map() };
+const NO_COMMENTS: FieldComments = { comment: undefined, fields: new Map() };
 
 /**
  * The comments above the fields of a shape: a constant of a file, and the constants that it is built from, including
  * constants of other files. A later comment on a field replaces an earlier comment.
  */
-export function commentsOf(file: string, constant: string): Commented {
+export function commentsOf(file: string, constant: string): FieldComments {
   for (const statement of statementsOf(file)) {
     if (statement.type === "ImportDeclaration" && statement.source.value.startsWith(".")) {
-      for (const one of statement.specifiers) {
-        if (one.local.name !== constant || one.type !== "ImportSpecifier") continue;
-        const name = one.imported.type === "Identifier" ? one.imported.name : one.imported.value;
+      for (const specifier of statement.specifiers) {
+        if (specifier.local.name !== constant || specifier.type !== "ImportSpecifier") continue;
+        const name =
+          specifier.imported.type === "Identifier" ? specifier.imported.name : specifier.imported.value;
         return commentsOf(join(dirname(file), statement.source.value), name);
       }
     }
@@ -29,11 +30,11 @@ export function commentsOf(file: string, constant: string): Commented {
     for (const { id, init } of declared.declarations)
       if (id.type === "Identifier" && id.name === constant && init) return commentsIn(file, init);
   }
-  return NONE;
+  return NO_COMMENTS;
 }
 
-function commentsIn(file: string, node: Node): Commented {
-  const inner = (one: Node): Commented => commentsIn(file, one);
+function commentsIn(file: string, node: Node): FieldComments {
+  const inner = (part: Node): FieldComments => commentsIn(file, part);
   if (node.type === "Identifier") return commentsOf(file, node.name);
   if (node.type === "SpreadElement") return inner(node.argument);
   if (node.type === "ObjectExpression") return merge(node.properties.map(inner));
@@ -41,36 +42,39 @@ function commentsIn(file: string, node: Node): Commented {
   if (node.type === "MemberExpression" && node.property.type === "Identifier") {
     const object = inner(node.object);
     // Parts of a schema, such as `shape`, are no fields: their fields are those of the schema.
-    return object.below.get(node.property.name) ?? object;
+    return object.fields.get(node.property.name) ?? object;
   }
   if (node.type === "ObjectProperty" && node.key.type === "Identifier") {
-    const { comment, below } = inner(node.value);
-    const above = node.leadingComments?.findLast(({ value }) => value.startsWith("*"))?.value;
-    return { comment: undefined, below: new Map([[node.key.name, { comment: above ?? comment, below }]]) };
+    const { comment, fields } = inner(node.value);
+    const ownComment = node.leadingComments?.findLast(({ value }) => value.startsWith("*"))?.value;
+    return {
+      comment: undefined,
+      fields: new Map([[node.key.name, { comment: ownComment ?? comment, fields }]]),
+    };
   }
-  return NONE;
+  return NO_COMMENTS;
 }
 
-function merge(all: readonly Commented[]): Commented {
-  const below = new Map<string, Commented>();
-  for (const one of all) {
-    for (const [name, found] of one.below) {
-      const earlier = below.get(name) ?? NONE;
-      below.set(name, { ...merge([earlier, found]), comment: found.comment ?? earlier.comment });
+function merge(parts: readonly FieldComments[]): FieldComments {
+  const fields = new Map<string, FieldComments>();
+  for (const part of parts) {
+    for (const [name, comments] of part.fields) {
+      const earlier = fields.get(name) ?? NO_COMMENTS;
+      fields.set(name, { ...merge([earlier, comments]), comment: comments.comment ?? earlier.comment });
     }
   }
-  return { comment: undefined, below };
+  return { comment: undefined, fields };
 }
 
-const parsed = new Map<string, readonly Statement[]>();
+const parsedFiles = new Map<string, readonly Statement[]>();
 
 function statementsOf(file: string): readonly Statement[] {
-  const known = parsed.get(file);
-  if (known !== undefined) return known;
+  const knownBody = parsedFiles.get(file);
+  if (knownBody !== undefined) return knownBody;
   const { body } = parse(readFileSync(file, "utf8"), {
     sourceType: "module",
     plugins: ["typescript"],
   }).program;
-  parsed.set(file, body);
+  parsedFiles.set(file, body);
   return body;
 }

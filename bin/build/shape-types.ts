@@ -3,13 +3,13 @@ import { snakeCase } from "../../src/core/text.ts";
 import { NAMED_SHAPES } from "../../src/core/config/schema.ts";
 import { checkoutWire } from "../../src/core/checkout/wire.ts";
 import * as kitShapes from "../../src/testing/shapes.ts";
-import { commentsOf, type Commented } from "./shape-comments.ts";
+import { commentsOf, type FieldComments } from "./shape-comments.ts";
 
 type NamedShape = {
   readonly schema: z.core.$ZodType;
   /** Whether the type has the names and values of the wire. */
   readonly onWire?: boolean;
-  readonly comments?: Commented;
+  readonly comments?: FieldComments;
 };
 
 /** The shapes from which the types with these names are inferred; the package has them written out. */
@@ -29,11 +29,11 @@ const SHAPES: Readonly<Record<string, NamedShape>> = {
 };
 const NAMES = new Map(Object.entries(SHAPES).map(([name, { schema }]) => [schema, name]));
 
-type Place = {
+type TypeContext = {
   /** The type that is written out; other shapes with a type appear by its name. */
   readonly type: string;
   readonly onWire: boolean;
-  readonly comments: Commented | undefined;
+  readonly comments: FieldComments | undefined;
   readonly indent: string;
 };
 
@@ -41,7 +41,7 @@ type Place = {
  * The declarations of types that are inferred from shapes, written out: `export type Name = …;` of a text becomes the
  * type of the shape with this name, and keeps its comment. Comments of the fields stand above the fields.
  */
-export function writtenOut(text: string): string {
+export function writeOutTypes(text: string): string {
   return text.replaceAll(/^export type (\w+) = .*;$/gm, (line, type: string) => {
     const shape = SHAPES[type];
     if (shape === undefined) return line;
@@ -50,13 +50,13 @@ export function writtenOut(text: string): string {
   });
 }
 
-function typeText(schema: z.core.$ZodType, place: Place): string {
-  const known = NAMES.get(schema);
-  if (known !== undefined && known !== place.type) return known;
-  const inner = (one: z.core.$ZodType): string => typeText(one, place);
+function typeText(schema: z.core.$ZodType, context: TypeContext): string {
+  const knownName = NAMES.get(schema);
+  if (knownName !== undefined && knownName !== context.type) return knownName;
+  const inner = (part: z.core.$ZodType): string => typeText(part, context);
   const list = (item: string): string =>
     `readonly ${item.includes(" | ") && !item.startsWith("{") ? `(${item})` : item}[]`;
-  if (schema instanceof z.ZodMiniObject) return objectText(schema, place);
+  if (schema instanceof z.ZodMiniObject) return objectText(schema, context);
   if (schema instanceof z.ZodMiniArray) return list(inner(schema.def.element));
   if (schema instanceof z.ZodMiniRecord) return `Readonly<Record<string, ${inner(schema.def.valueType)}>>`;
   if (schema instanceof z.ZodMiniOptional) return `${inner(schema.def.innerType)} | undefined`;
@@ -64,7 +64,7 @@ function typeText(schema: z.core.$ZodType, place: Place): string {
   if (schema instanceof z.ZodMiniUnion) return schema.def.options.map(inner).join(" | ");
   if (schema instanceof z.ZodMiniEnum) return Object.values(schema.def.entries).map(literal).join(" | ");
   if (schema instanceof z.ZodMiniLiteral) return schema.def.values.map(literal).join(" | ");
-  if (schema instanceof z.ZodMiniPipe) return inner(place.onWire ? schema.def.in : schema.def.out);
+  if (schema instanceof z.ZodMiniPipe) return inner(context.onWire ? schema.def.in : schema.def.out);
   if (schema instanceof z.ZodMiniDate) return "Date";
   if (schema instanceof z.ZodMiniString) return "string";
   if (schema instanceof z.ZodMiniNumber) return "number";
@@ -72,15 +72,15 @@ function typeText(schema: z.core.$ZodType, place: Place): string {
   throw new Error("a shape of the kit's types is of a kind that has no type here");
 }
 
-function objectText(schema: z.ZodMiniObject, { comments, indent, ...place }: Place): string {
+function objectText(schema: z.ZodMiniObject, { comments, indent, ...context }: TypeContext): string {
   const deeper = `${indent}    `;
   const fields = Object.entries<z.core.$ZodType>(schema.shape).map(([name, field]) => {
     const mark = field instanceof z.ZodMiniOptional ? "?" : "";
-    const own = comments?.below.get(name);
-    const type = typeText(field, { ...place, comments: own, indent: deeper });
-    const key = place.onWire ? snakeCase(name) : name;
+    const fieldComments = comments?.fields.get(name);
+    const type = typeText(field, { ...context, comments: fieldComments, indent: deeper });
+    const key = context.onWire ? snakeCase(name) : name;
     const quoted = /^\w+$/.test(key) ? key : JSON.stringify(key);
-    return `${commentText(own?.comment, deeper)}${deeper}readonly ${quoted}${mark}: ${type};\n`;
+    return `${commentText(fieldComments?.comment, deeper)}${deeper}readonly ${quoted}${mark}: ${type};\n`;
   });
   return `{\n${fields.join("")}${indent}}`;
 }

@@ -2,13 +2,13 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { writtenOut } from "./shape-types.ts";
+import { writeOutTypes } from "./shape-types.ts";
 
 /** The files below src/ with the types of an import; the imported file is the last one. */
-export type Typed = readonly string[];
+export type TypeFiles = readonly string[];
 
 /** Matches citations of rules and decisions, which the types of the package do not link to. */
-const CITED = / \((?:interface|decisions?) \d+(?:(?:,| and) \d+)*\)/g;
+const CITATION = / \((?:interface|decisions?) \d+(?:(?:,| and) \d+)*\)/g;
 
 export function writeTypes(folder: string): void {
   const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
@@ -20,11 +20,11 @@ export function typesIn(folder: string, name: string): string {
   return readFileSync(join(folder, `${name}.d.ts`), "utf8");
 }
 
-export function typesOf(folder: string, parts: Typed): string {
+export function typesOf(folder: string, parts: TypeFiles): string {
   const texts = parts.map((part) => {
-    const text = writtenOut(typesIn(folder, part))
+    const text = writeOutTypes(typesIn(folder, part))
       .replaceAll(/^(?:import .*|export \{\};)\n/gm, "")
-      .replaceAll(CITED, "");
+      .replaceAll(CITATION, "");
     return part === parts.at(-1)
       ? text.replaceAll(/^(export .*) from ".*";$/gm, "$1;")
       : text.replaceAll(/^export /gm, "");

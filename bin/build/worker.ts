@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { build } from "rolldown";
 import { WORKER_FILE } from "../../src/host/folder/files.ts";
-import { common, oneFile } from "./bundle.ts";
+import { common, singleFileOptions } from "./bundle.ts";
 
 export function buildWorker(folder: string): Promise<void> {
   return bundleWorker("src/hosted/worker.ts", "HostedService", join(folder, WORKER_FILE));
@@ -17,6 +17,6 @@ export async function bundleWorker(input: string, service: string, file: string)
     external: ["cloudflare:workers", /^node:/],
     resolve: { ...common.resolve, conditionNames: ["workerd", "worker", "import", "default"] },
     transform: { ...common.transform, target: "es2024" },
-    output: { ...oneFile, file, format: "es", footer },
+    output: { ...singleFileOptions, file, format: "es", footer },
   });
 }

@@ -32,14 +32,14 @@ function partOf({
 }: MappedCommand): string {
   const level = words.includes(" ") ? "###" : "##";
   const head = `${level} checkout ${words}`;
-  const said = wrapped(prose(sentence(summary)));
-  if (!runs) return `${head}\n\n${said}`;
+  const summaryText = wrapped(prose(sentence(summary)));
+  if (!runs) return `${head}\n\n${summaryText}`;
   const rows = options.length === 0 ? [] : [optionTable(options)];
   const lines = [
     ...examples.map((line) => `$ ${line}`),
     ...(codes.length === 0 ? [] : [`\nExit codes:\n${linesOf(codes)}`]),
   ];
-  return [head, said, code(usage), ...rows, `\`\`\`text\n${lines.join("\n")}\n\`\`\``].join("\n\n");
+  return [head, summaryText, code(usage), ...rows, `\`\`\`text\n${lines.join("\n")}\n\`\`\``].join("\n\n");
 }
 
 function optionTable(options: readonly MappedOption[]): string {
@@ -57,9 +57,9 @@ function exitCodes(codes: MappedCommand["exit_codes"]): string {
 }
 
 function linesOf(codes: MappedCommand["exit_codes"]): string {
-  const shown = codes.map(({ code: one, meaning }) => [String(one), meaning] as const);
-  const width = Math.max(...shown.map(([one]) => one.length));
-  return shown.map(([one, meaning]) => `  ${one.padEnd(width)}  ${meaning}`).join("\n");
+  const shown = codes.map(({ code: exitCode, meaning }) => [String(exitCode), meaning] as const);
+  const width = Math.max(...shown.map(([exitCode]) => exitCode.length));
+  return shown.map(([exitCode, meaning]) => `  ${exitCode.padEnd(width)}  ${meaning}`).join("\n");
 }
 
 function sentence(text: string): string {

@@ -74,13 +74,13 @@ function partOf(name: OperationName): string {
     `### ${name}`,
     code(`${method} ${path}`),
     wrapped([prose(description), ...token].join(" ")),
-    ...taken(name),
+    ...inputTable(name),
     ...(answer === "" ? [] : [wrapped(`Returns ${answer}.`)]),
     ...refused.map(wrapped),
   ].join("\n\n");
 }
 
-function taken(name: OperationName): readonly string[] {
+function inputTable(name: OperationName): readonly string[] {
   const kind = inputKind(name);
   if (kind === "nothing") return [];
   const { path, method } = CONTROL_OPERATIONS[name];
@@ -93,14 +93,14 @@ function bodyFields(described: Json): readonly (readonly string[])[] {
   const { content } = described["requestBody"] as {
     readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
   };
-  const schema = resolved(content["application/json"]?.schema ?? {});
-  const all = [schema, ...(schema.anyOf ?? []).map(resolved)];
-  const seen = new Map<string, readonly string[]>();
-  for (const { properties = {}, required = [] } of all)
-    for (const [field, one] of Object.entries(properties))
-      if (!seen.has(field))
-        seen.set(field, [code(field), typeOf(one), required.includes(field) ? "required" : ""]);
-  return [...seen.values()];
+  const schema = resolveReference(content["application/json"]?.schema ?? {});
+  const schemas = [schema, ...(schema.anyOf ?? []).map(resolveReference)];
+  const rows = new Map<string, readonly string[]>();
+  for (const { properties = {}, required = [] } of schemas)
+    for (const [field, property] of Object.entries(properties))
+      if (!rows.has(field))
+        rows.set(field, [code(field), typeOf(property), required.includes(field) ? "required" : ""]);
+  return [...rows.values()];
 }
 
 function queryFields(described: Json): readonly (readonly string[])[] {
@@ -111,7 +111,7 @@ function queryFields(described: Json): readonly (readonly string[])[] {
     readonly schema?: Schema;
   }[];
   return parameters
-    .filter((one) => one.in === "query")
+    .filter((parameter) => parameter.in === "query")
     .map(({ name = "", required, schema = {} }) => [
       code(name),
       typeOf(schema),
@@ -121,22 +121,23 @@ function queryFields(described: Json): readonly (readonly string[])[] {
 
 function answerFields(name: OperationName): string {
   const { bare } = CONTROL_OPERATIONS[name];
-  const whole = SCHEMAS[`${name.slice(0, 1).toUpperCase()}${name.slice(1)}Response`];
-  if (whole === undefined || bare) return "";
-  const data = resolved(whole.properties?.["data"] ?? {});
+  const response = SCHEMAS[`${name.slice(0, 1).toUpperCase()}${name.slice(1)}Response`];
+  if (response === undefined || bare) return "";
+  const data = resolveReference(response.properties?.["data"] ?? {});
   const fields = Object.keys(data.properties ?? {});
   return fields.map(code).join(", ");
 }
 
-function resolved(schema: Schema): Schema {
+function resolveReference(schema: Schema): Schema {
   const name = schema.$ref?.split("/").at(-1);
   return name === undefined ? schema : (SCHEMAS[name] ?? schema);
 }
 
 function typeOf(schema: Schema): string {
   const { $ref, const: only, enum: values, anyOf, items, type, format, minimum, maximum, maxLength } = schema;
-  if ($ref !== undefined && resolved(schema).enum === undefined) return code($ref.split("/").at(-1) ?? "");
-  if ($ref !== undefined) return typeOf(resolved(schema));
+  if ($ref !== undefined && resolveReference(schema).enum === undefined)
+    return code($ref.split("/").at(-1) ?? "");
+  if ($ref !== undefined) return typeOf(resolveReference(schema));
   if (only !== undefined) return code(JSON.stringify(only));
   if (values !== undefined) return values.map((value) => code(String(value))).join(", ");
   if (anyOf !== undefined) return [...new Set(anyOf.map(typeOf))].join(" or ");

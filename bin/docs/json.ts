@@ -27,7 +27,7 @@ export function jsonPage(): string {
     ),
     table(
       ["to read", "from", "jq"],
-      READINGS.map(([what, from, jq]) => [what, code(`${from} --json`), filter(jq)]),
+      READINGS.map(([goal, from, jq]) => [goal, code(`${from} --json`), filter(jq)]),
     ),
     wrapped("`exec` prints what its command prints, `mcp` the messages of its protocol."),
   ]);

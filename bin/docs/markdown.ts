@@ -16,7 +16,7 @@ export function code(text: string): string {
 
 /** Text in which `<id>` is not markup. */
 export function prose(text: string): string {
-  return text.replaceAll(/<[^<>]*>/g, (one) => code(one));
+  return text.replaceAll(/<[^<>]*>/g, (placeholder) => code(placeholder));
 }
 
 /** A whole page: a title, the note, and its parts separated by empty lines. */

@@ -7,27 +7,29 @@ import type { MappedCommand, MappedOption } from "../../src/core/help/map.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
 
 /** Variables that the program sets for programs that it starts. */
-const SET_BY_US: ReadonlySet<string> = new Set(["CHECKOUT_ORDER_ID", "CHECKOUT_DETACHED_LOG"]);
+const OWN_VARIABLES: ReadonlySet<string> = new Set(["CHECKOUT_ORDER_ID", "CHECKOUT_DETACHED_LOG"]);
 
 type Setting = { readonly variable: string; readonly option: MappedOption };
 
 /** The page of all settings, with their options, variables and configuration fields. */
 export async function settingsPage(registry: RegistrationContext): Promise<string> {
-  const found = new Map<string, Setting>();
+  const settingsByVariable = new Map<string, Setting>();
   const map = await commandMap(registry);
   const commands = map.commands.flatMap(withSubcommands);
   for (const option of map.common_options)
-    if (option.variable !== null) found.set(option.variable, { variable: option.variable, option });
+    if (option.variable !== null)
+      settingsByVariable.set(option.variable, { variable: option.variable, option });
   // If several commands share an option, the description comes from one of these.
   const typical = new Set(["orders create", "sandbox start", "listen"]);
   for (const isTypical of [true, false])
-    for (const { options } of commands.filter((one) => typical.has(one.words) === isTypical))
+    for (const { options } of commands.filter((command) => typical.has(command.words) === isTypical))
       for (const option of options) {
         const { variable } = option;
-        if (variable !== null && !found.has(variable)) found.set(variable, { variable, option });
+        if (variable !== null && !settingsByVariable.has(variable))
+          settingsByVariable.set(variable, { variable, option });
       }
-  const settings = [...found.values()];
-  const of = (pattern: RegExp): readonly Setting[] =>
+  const settings = [...settingsByVariable.values()];
+  const settingsLike = (pattern: RegExp): readonly Setting[] =>
     settings.filter(({ variable }) => pattern.test(variable));
   return page("Settings", [
     wrapped(
@@ -36,14 +38,14 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
         "`checkout whoami` shows each setting of a client with its source. A switch is set by 1 and unset by 0.",
     ),
     "## Every command",
-    rows(of(/^CHECKOUT_(?!SANDBOX_|LISTEN_)/)),
+    rows(settingsLike(/^CHECKOUT_(?!SANDBOX_|LISTEN_)/)),
     "## `checkout sandbox start`",
     wrapped(
       "The fields are in the section `sandbox` of [`checkout.config.json`](configuration.md). In a variable, commas separate the items of a list.",
     ),
-    sandboxRows(of(/^CHECKOUT_SANDBOX_/)),
+    sandboxRows(settingsLike(/^CHECKOUT_SANDBOX_/)),
     "## `checkout listen`",
-    rows(of(/^CHECKOUT_LISTEN_/)),
+    rows(settingsLike(/^CHECKOUT_LISTEN_/)),
     "## Secrets",
     wrapped(
       "Secrets have a variable and no option, so that they are in no process list. Each variable of the sandbox may end " +
@@ -83,7 +85,9 @@ function fieldOf({ name }: MappedOption): string {
 }
 
 function secretRows(): string {
-  const secrets = [...OTHER_VARIABLES].filter(([name]) => !SET_BY_US.has(name) && !name.endsWith("_FILE"));
+  const secrets = [...OTHER_VARIABLES].filter(
+    ([name]) => !OWN_VARIABLES.has(name) && !name.endsWith("_FILE"),
+  );
   return table(
     ["variable", ""],
     secrets.map(([name, meaning]) => [code(name), meaning]),

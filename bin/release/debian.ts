@@ -49,12 +49,12 @@ export function packDebian(folder: string, input: DebianInput): string {
 }
 
 function template(name: string, values: Readonly<Record<string, string>>): string {
-  const filled = fillFields(readFileSync(join(TEMPLATES, name), "utf8"), (field) => values[field]);
-  if (filled === undefined)
+  const text = fillFields(readFileSync(join(TEMPLATES, name), "utf8"), (field) => values[field]);
+  if (text === undefined)
     throw new Error(
       `${TEMPLATES}/${name} has a field without a value: ${Object.keys(values).join(", ")} are known`,
     );
-  return filled;
+  return text;
 }
 
 /** A time in the form of a Debian changelog: `Thu, 26 Nov 2026 23:55:57 +0000`. */

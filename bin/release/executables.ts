@@ -10,12 +10,12 @@ import { NODE_VERSION, type ReleasedPlatform } from "./platforms.ts";
  * published binaries, so an executable for another platform equals an executable that was built there.
  */
 export function crossBuild(folder: string, platform: ReleasedPlatform): string {
-  const unpacked = unpackNode(platform);
+  const nodeFolder = unpackNode(platform);
   const output = platform.name.startsWith("windows")
     ? `checkout-${platform.name}.exe`
     : `checkout-${platform.name}`;
   const node = join(folder, `node-${platform.name}`);
-  copyFileSync(join(unpacked, platform.nodePath), node);
+  copyFileSync(join(nodeFolder, platform.nodePath), node);
   if (platform.strip !== undefined) execFileSync(platform.strip, ["--strip-debug", "--strip-unneeded", node]);
   makeExecutable(folder, {
     output,

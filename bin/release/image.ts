@@ -55,14 +55,14 @@ export function readImage(
   const { manifests: entries } = readJson(join(layout, "index.json")) as {
     readonly manifests: readonly Descriptor[];
   };
-  const both = entries.map(
+  const indexes = entries.map(
     ({ digest }) => readBlob(layout, digest) as { readonly manifests: readonly Descriptor[] },
   );
-  const found = both
+  const descriptor = indexes
     .flatMap(({ manifests }) => manifests)
     .find(({ platform }) => platform?.architecture === architecture);
-  if (found === undefined) throw new Error(`the image has no part for ${architecture}`);
-  const manifest = readBlob(layout, found.digest) as {
+  if (descriptor === undefined) throw new Error(`the image has no part for ${architecture}`);
+  const manifest = readBlob(layout, descriptor.digest) as {
     readonly config: Descriptor;
     readonly layers: readonly Descriptor[];
   };
@@ -130,7 +130,7 @@ function packLayer(folder: string, { architecture, executable }: ImageInput, com
     env: environmentOf(commit),
     stdio: ["ignore", "ignore", "inherit"],
   });
-  for (const unread of [
+  for (const unusedFolder of [
     "usr/share/doc",
     "usr/share/man",
     "usr/share/perl5",
@@ -138,7 +138,7 @@ function packLayer(folder: string, { architecture, executable }: ImageInput, com
     "var/lib/apt",
     "var/cache",
   ])
-    rmSync(join(root, unread), { recursive: true, force: true });
+    rmSync(join(root, unusedFolder), { recursive: true, force: true });
   copyFileSync(executable, join(root, "usr/bin/checkout"));
   writeFileSync(
     join(root, "etc/passwd"),
@@ -149,9 +149,9 @@ function packLayer(folder: string, { architecture, executable }: ImageInput, com
   execFileSync("chown", ["-R", "0:0", root]);
   execFileSync("chown", [`${IMAGE_USER}:${IMAGE_USER}`, join(root, STATE)]);
   execFileSync("chmod", ["0755", join(root, "usr/bin/checkout"), root]);
-  const fixed = ["--sort=name", `--mtime=@${commit.time.getTime() / 1000}`, "--numeric-owner"];
+  const fixedOptions = ["--sort=name", `--mtime=@${commit.time.getTime() / 1000}`, "--numeric-owner"];
   const layer = join(folder, "layer.tar");
-  execFileSync("tar", ["-cf", layer, ...fixed, "-C", root, "."]);
+  execFileSync("tar", ["-cf", layer, ...fixedOptions, "-C", root, "."]);
   return layer;
 }
 
@@ -160,23 +160,23 @@ function addHealthCheck(layout: string, architecture: string): Descriptor {
   const index = readJson(join(layout, "index.json")) as {
     manifests: (Descriptor & { annotations: Record<string, string> })[];
   };
-  const found = index.manifests.find(
+  const descriptor = index.manifests.find(
     ({ annotations }) => annotations["org.opencontainers.image.ref.name"] === architecture,
   );
-  if (found === undefined) throw new Error(`umoci made no image for ${architecture}`);
-  const manifest = readBlob(layout, found.digest) as { config: Descriptor };
+  if (descriptor === undefined) throw new Error(`umoci made no image for ${architecture}`);
+  const manifest = readBlob(layout, descriptor.digest) as { config: Descriptor };
   const config = readBlob(layout, manifest.config.digest) as { config: object };
-  const whole = { ...config, config: { ...config.config, Healthcheck: HEALTH_CHECK } };
-  const added = writeBlob(layout, manifest.config.mediaType, whole);
-  const changed = writeBlob(layout, found.mediaType, { ...manifest, config: added });
-  return { ...changed, platform: { os: "linux", architecture } };
+  const newConfig = { ...config, config: { ...config.config, Healthcheck: HEALTH_CHECK } };
+  const configBlob = writeBlob(layout, manifest.config.mediaType, newConfig);
+  const manifestBlob = writeBlob(layout, descriptor.mediaType, { ...manifest, config: configBlob });
+  return { ...manifestBlob, platform: { os: "linux", architecture } };
 }
 
 /** Makes the index with all architectures the only entry of a layout. */
 function writeIndex(layout: string, manifests: readonly Descriptor[]): void {
   const mediaType = "application/vnd.oci.image.index.v1+json";
-  const both = writeBlob(layout, mediaType, { schemaVersion: 2, mediaType, manifests });
-  const latest = { ...both, annotations: { "org.opencontainers.image.ref.name": "latest" } };
+  const indexBlob = writeBlob(layout, mediaType, { schemaVersion: 2, mediaType, manifests });
+  const latest = { ...indexBlob, annotations: { "org.opencontainers.image.ref.name": "latest" } };
   writeFileSync(
     join(layout, "index.json"),
     JSON.stringify({ schemaVersion: 2, mediaType, manifests: [latest] }),

@@ -36,25 +36,25 @@ export function manifestsOf(release: Release): ReadonlyMap<string, string> {
   const templates = MANAGERS.flatMap((manager) =>
     readdirSync(join(TEMPLATES, manager)).map((name) => `${manager}/${name}`),
   );
-  const made = templates.map(
+  const manifests = templates.map(
     (path) => [path, fill(readFileSync(join(TEMPLATES, path), "utf8"), release)] as const,
   );
-  return new Map(made.filter(([, text]) => text !== ""));
+  return new Map(manifests.filter(([, text]) => text !== ""));
 }
 
 /** Fills in a template: `version`, `repository`, or `url`, `sha256` and `name` of the file that ends with the argument. */
 export function fill(template: string, { version, files, repository }: Release): string {
   const address = repository === "" ? MISSING_REPOSITORY : repository;
-  const valueOf = (field: string, wanted: string): string | undefined => {
+  const valueOf = (field: string, ending: string): string | undefined => {
     if (field === "version") return version;
     if (field === "repository") return address;
-    const file = files.find(({ name }) => name.endsWith(wanted));
+    const file = files.find(({ name }) => name.endsWith(ending));
     if (file === undefined) return undefined;
     return field === "url" ? `${address}/releases/download/v${version}/${file.name}` : file[fieldOf(field)];
   };
   const paragraphs = template.trimEnd().split("\n\n");
-  const filled = paragraphs.flatMap((paragraph) => fillFields(paragraph, valueOf) ?? []);
-  return filled.length === 0 ? "" : `${filled.join("\n\n")}\n`;
+  const filledParagraphs = paragraphs.flatMap((paragraph) => fillFields(paragraph, valueOf) ?? []);
+  return filledParagraphs.length === 0 ? "" : `${filledParagraphs.join("\n\n")}\n`;
 }
 
 function fieldOf(field: string): keyof ReleasedFile {

@@ -5,23 +5,29 @@ import { join } from "node:path";
 import { NODE_VERSION, PLATFORMS, type ReleasedPlatform } from "./platforms.ts";
 
 /** The folder of Node's packages for other platforms, which are downloaded once. */
-const KEPT = "node_modules/.cache/release";
+const CACHE_FOLDER = "node_modules/.cache/release";
 
 /**
  * The folder with Node for a platform: `LICENSE` and the binary. Throws if the registry's package does not have the
  * pinned hash.
  */
 export function unpackNode({ name, nodePackage, integrity }: ReleasedPlatform): string {
-  const folder = join(KEPT, `node-${NODE_VERSION}-${name}`);
+  const folder = join(CACHE_FOLDER, `node-${NODE_VERSION}-${name}`);
   if (existsSync(folder)) return folder;
-  mkdirSync(KEPT, { recursive: true });
-  const unfinished = mkdtempSync(join(KEPT, "unfinished-"));
+  mkdirSync(CACHE_FOLDER, { recursive: true });
+  const unfinished = mkdtempSync(join(CACHE_FOLDER, "unfinished-"));
   try {
-    const wanted = `${nodePackage}@${NODE_VERSION}`;
-    const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", unfinished, wanted]);
-    const file = join(unfinished, packed.toString("utf8").trim());
-    const found = `sha512-${createHash("sha512").update(readFileSync(file)).digest("base64")}`;
-    if (found !== integrity) throw new Error(`${wanted} has the hash ${found}, and not ${integrity}`);
+    const packageSpec = `${nodePackage}@${NODE_VERSION}`;
+    const packOutput = execFileSync("npm", [
+      "pack",
+      "--silent",
+      "--pack-destination",
+      unfinished,
+      packageSpec,
+    ]);
+    const file = join(unfinished, packOutput.toString("utf8").trim());
+    const hash = `sha512-${createHash("sha512").update(readFileSync(file)).digest("base64")}`;
+    if (hash !== integrity) throw new Error(`${packageSpec} has the hash ${hash}, and not ${integrity}`);
     execFileSync("tar", ["-xzf", file, "-C", unfinished]);
     renameSync(join(unfinished, "package"), folder);
   } finally {

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:f
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import packageJson from "../../package.json" with { type: "json" };
-import { bundled } from "../build/bundle.ts";
+import { bundledPackages } from "../build/bundle.ts";
 import { bundleProgram, licensesFile } from "../build/executable.ts";
 import { compress } from "./archives.ts";
 import { readCommit, type Commit } from "./commit.ts";
@@ -66,7 +66,7 @@ export async function makeRelease(tell: (step: string) => void): Promise<void> {
 
 /** Writes the list of contents of all executables into a folder, after `bundleProgram` has found their packages. */
 export function writeContents(folder: string, commit: Commit): void {
-  const packages = packagesIn([...bundled, "node_modules/better-sqlite3"]);
+  const packages = packagesIn([...bundledPackages, "node_modules/better-sqlite3"]);
   const programs = [
     { name: "node", version: NODE_VERSION, license: "MIT" },
     { name: "sqlite", version: sqliteVersion() },

@@ -12,9 +12,9 @@ type Listing = readonly { readonly filename: string; readonly files: readonly { 
  * would pack the modes of the clone, which depend on its owner's umask; the copy also has the repository's address.
  */
 export function packTarball(folder: string, repository: string): string {
-  const pack = (cwd: string, ...more: readonly string[]): Listing =>
+  const pack = (cwd: string, ...options: readonly string[]): Listing =>
     JSON.parse(
-      execFileSync("npm", ["pack", "--json", "--ignore-scripts", ...more], {
+      execFileSync("npm", ["pack", "--json", "--ignore-scripts", ...options], {
         cwd,
         maxBuffer: 64 * 1024 * 1024,
       }).toString(),
@@ -26,10 +26,10 @@ export function packTarball(folder: string, repository: string): string {
       chmodSync(join(copy, path), path === "bin/checkout.cjs" ? 0o755 : 0o644);
     }
     const description = JSON.parse(readFileSync("package.json", "utf8")) as Readonly<Record<string, unknown>>;
-    const whole = { ...description, ...repositoryFields(repository) };
-    writeFileSync(join(copy, "package.json"), `${JSON.stringify(whole, null, 2)}\n`);
-    const [packed] = pack(copy, "--pack-destination", resolve(folder));
-    if (packed === undefined) throw new Error("npm pack made no package");
-    return packed.filename;
+    const fullDescription = { ...description, ...repositoryFields(repository) };
+    writeFileSync(join(copy, "package.json"), `${JSON.stringify(fullDescription, null, 2)}\n`);
+    const [packedTarball] = pack(copy, "--pack-destination", resolve(folder));
+    if (packedTarball === undefined) throw new Error("npm pack made no package");
+    return packedTarball.filename;
   });
 }

@@ -40,7 +40,7 @@ export function toolsToRelease(platform: NodeJS.Platform): readonly Tool[] {
 
 /** The programs that `npm run release:check` needs. */
 export function toolsToCheck(): readonly Tool[] {
-  const own = [
+  const checkTools = [
     "chroot",
     "ip",
     "lintian",
@@ -50,7 +50,7 @@ export function toolsToCheck(): readonly Tool[] {
     "setpriv",
     "unshare",
   ] as const;
-  return [...toolsToRelease("linux"), ...own];
+  return [...toolsToRelease("linux"), ...checkTools];
 }
 
 /** Throws if one of these programs is missing; the error names all missing programs and their packages. */

@@ -26,20 +26,20 @@ export function makeBundle(bundle: string, { env, args }: Process): void {
     env: [...Env, ...env],
     cwd: WorkingDir,
   };
-  const owned = ["nosuid", "nodev", "mode=0700", `uid=${IMAGE_USER}`, `gid=${IMAGE_USER}`];
+  const ownerOptions = ["nosuid", "nodev", "mode=0700", `uid=${IMAGE_USER}`, `gid=${IMAGE_USER}`];
   const volumes = Object.keys(Volumes).map((destination) => ({
     destination,
     type: "tmpfs",
     source: "tmpfs",
-    options: owned,
+    options: ownerOptions,
   }));
-  const whole = {
+  const fullSpec = {
     ...spec,
     process: { ...spec.process, ...process },
     root: { ...spec.root, readonly: true },
     mounts: [...spec.mounts, ...volumes],
   };
-  writeFileSync(path, JSON.stringify(whole));
+  writeFileSync(path, JSON.stringify(fullSpec));
 }
 
 type RuncSpec = { readonly process: object; readonly root: object; readonly mounts: readonly object[] };

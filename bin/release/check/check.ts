@@ -64,6 +64,6 @@ export async function checkRelease(tell: (step: string) => void): Promise<readon
 
 /** Lintian's findings. Throws if one of them is an error. */
 function lint(deb: string): string {
-  const found = run("lintian", ["--allow-root", "--fail-on", "error", "--no-tag-display-limit", deb]);
-  return found === "" ? "nothing" : `${found.split("\n").length} warnings`;
+  const warnings = run("lintian", ["--allow-root", "--fail-on", "error", "--no-tag-display-limit", deb]);
+  return warnings === "" ? "nothing" : `${warnings.split("\n").length} warnings`;
 }

@@ -73,16 +73,16 @@ function makeContainer(
     keys,
   }: Service & { readonly address: string; readonly keys: readonly string[] },
 ): Container {
-  const given = new Map(keys.map((line) => line.split("=") as [string, string]));
+  const keyValues = new Map(keys.map((line) => line.split("=") as [string, string]));
   const env = Object.entries(environment).map(([name, value]) => {
-    const filled = value.replaceAll(/\$\{(\w+):\?[^}]*\}/g, (_, key: string) => given.get(key) ?? "");
-    return `${name}=${filled}`;
+    const text = value.replaceAll(/\$\{(\w+):\?[^}]*\}/g, (_, key: string) => keyValues.get(key) ?? "");
+    return `${name}=${text}`;
   });
   makeBundle(bundle, {
     env,
     ...(command === undefined ? {} : { args: ["/usr/bin/tini", "--", ...command] }),
   });
-  const hosts = Object.entries(ADDRESSES).map(([name, at]) => `${at} ${name}\n`);
+  const hosts = Object.entries(ADDRESSES).map(([name, hostAddress]) => `${hostAddress} ${name}\n`);
   writeFileSync(join(bundle, "rootfs/etc/hosts"), `127.0.0.1 localhost\n${hosts.join("")}`);
   return { name: `checkout-release-${process.pid}-${address}`, bundle, address };
 }
@@ -115,9 +115,9 @@ function connect(one: Container, other: Container): void {
   ];
   run("ip", ["link", "add", ...end, "type", "veth", "peer", "name", ...peer]);
   for (const [index, { address }] of [one, other].entries()) {
-    const within = ["--target", pids[index] ?? "", "--net", "ip"];
-    run("nsenter", [...within, "address", "add", `${address}/24`, "dev", "eth0"]);
-    run("nsenter", [...within, "link", "set", "eth0", "up"]);
+    const namespaceOptions = ["--target", pids[index] ?? "", "--net", "ip"];
+    run("nsenter", [...namespaceOptions, "address", "add", `${address}/24`, "dev", "eth0"]);
+    run("nsenter", [...namespaceOptions, "link", "set", "eth0", "up"]);
   }
 }
 
@@ -131,15 +131,15 @@ function askShop({ name }: Container, path: string, order?: object): Readonly<Re
 }
 
 /** Repeats work until it succeeds, and returns its value. */
-async function eventually<Value>(what: string, work: () => Value): Promise<Value> {
-  let last: unknown;
+async function eventually<Value>(goal: string, work: () => Value): Promise<Value> {
+  let lastError: unknown;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     try {
       return work();
     } catch (error) {
-      last = error;
+      lastError = error;
       await sleep(PAUSE_MS);
     }
   }
-  throw new Error(`not in time: ${what}: ${String(last)}`, { cause: last });
+  throw new Error(`not in time: ${goal}: ${String(lastError)}`, { cause: lastError });
 }

@@ -59,21 +59,21 @@ const OWN_SANDBOX = 'checkout sandbox start --detach --port 0 && eval "$(checkou
  * Runs a command line in a root folder, as an unprivileged user. Its only network is loopback: the loopback of the
  * process `networkPid`, or a separate loopback.
  */
-function inside(root: string, command: string, beside?: number): string {
+function runInRoot(root: string, command: string, networkPid?: number): string {
   const script = [
     `mount -t proc proc '${root}/proc'`,
     `mount --bind /dev '${root}/dev'`,
     "ip link set lo up",
     `exec chroot --userspec=${IMAGE_USER}:${IMAGE_USER} '${root}' sh -c "$1"`,
   ].join(" && ");
-  const apart = ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", command];
-  if (beside === undefined) return run("unshare", ["--net", ...apart]);
-  return run("nsenter", ["--target", String(beside), "--net", "unshare", ...apart]);
+  const isolation = ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", command];
+  if (networkPid === undefined) return run("unshare", ["--net", ...isolation]);
+  return run("nsenter", ["--target", String(networkPid), "--net", "unshare", ...isolation]);
 }
 
 /** Runs the trial, and returns its last line, which says Ready. */
-function tryToReady(root: string, start: string, beside?: number): string {
-  return inside(root, `sh /trial.sh '${start}'`, beside).split("\n").at(-1) ?? "";
+function tryToReady(root: string, start: string, networkPid?: number): string {
+  return runInRoot(root, `sh /trial.sh '${start}'`, networkPid).split("\n").at(-1) ?? "";
 }
 
 /** Tries an executable, which needs no other file. */
@@ -87,11 +87,11 @@ export function tryDebianPackage(root: string, deb: string): string {
   rmSync(join(root, "usr/bin/checkout"));
   copyFileSync(deb, join(root, "package.deb"));
   run("chroot", [root, "dpkg", "--install", "/package.deb"]);
-  const seen = tryToReady(root, OWN_SANDBOX);
-  const walked = walkJourneysIn(root, "Debian package");
+  const readyLine = tryToReady(root, OWN_SANDBOX);
+  const journeysText = walkJourneysIn(root, "Debian package");
   run("chroot", [root, "dpkg", "--purge", "hosted-checkout"]);
   run("chroot", [root, "sh", "-c", "! command -v checkout && test ! -e /usr/share/doc/hosted-checkout"]);
-  return `${seen}; ${walked}; removed without a rest`;
+  return `${readyLine}; ${journeysText}; removed without a rest`;
 }
 
 /**
@@ -100,7 +100,7 @@ export function tryDebianPackage(root: string, deb: string): string {
  */
 export function tryImage(root: string, { folder, executable }: ImageTrial): string {
   install(root, executable);
-  const keys = inside(root, "checkout keys generate").split("\n");
+  const keys = runInRoot(root, "checkout keys generate").split("\n");
   const bundle = join(folder, "bundle");
   makeBundle(bundle, { env: keys });
   const name = `checkout-release-${process.pid}`;
@@ -114,9 +114,9 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
       join(root, "image.env"),
       `export CHECKOUT_BASE_URL=http://127.0.0.1:4242/v1\n${variables.join("\n")}\n`,
     );
-    const seen = tryToReady(root, ". /image.env", state.pid);
-    const walked = walkJourneysIn(join(bundle, "rootfs"), "image");
-    return `${seen}; read-only, as user ${IMAGE_USER}; ${walked}`;
+    const readyLine = tryToReady(root, ". /image.env", state.pid);
+    const journeysText = walkJourneysIn(join(bundle, "rootfs"), "image");
+    return `${readyLine}; read-only, as user ${IMAGE_USER}; ${journeysText}`;
   } finally {
     run("runc", ["delete", "--force", name]);
   }

@@ -27,23 +27,23 @@ export async function tryEmulated(folder: string): Promise<string> {
       .trim();
   // In the emulator, a process cannot be found by its start time, so variables name the service and its keys.
   const keys = checkout(["keys", "generate"]).split("\n");
-  const given = Object.fromEntries(keys.map((line) => line.split("=") as [string, string]));
+  const startVariables = Object.fromEntries(keys.map((line) => line.split("=") as [string, string]));
   const sandbox = spawn("qemu-aarch64-static", [...program, "sandbox", "start", "--port", "0", "--json"], {
     cwd,
-    env: { ...process.env, ...given },
+    env: { ...process.env, ...startVariables },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const ended = once(sandbox, "exit");
+  const exit = once(sandbox, "exit");
   try {
     const lines = createInterface({ input: sandbox.stdout });
-    const ready = await Promise.race([once(lines, "line"), ended]);
+    const ready = await Promise.race([once(lines, "line"), exit]);
     if (typeof ready[0] !== "string")
       throw new Error(`the sandbox ended before it was ready: ${String(ready[0])}`);
     const { base_url: baseUrl } = JSON.parse(ready[0]) as { readonly base_url: string };
-    const named = keys.map(
+    const clientVariables = keys.map(
       (line) => line.replace("CHECKOUT_SANDBOX_", "CHECKOUT_").split("=") as [string, string],
     );
-    const env = { ...process.env, ...Object.fromEntries(named), CHECKOUT_BASE_URL: baseUrl };
+    const env = { ...process.env, ...Object.fromEntries(clientVariables), CHECKOUT_BASE_URL: baseUrl };
     checkout(["orders", "create", "--order-id", "arm64-1", "--price-id", "price_coffee"], env);
     checkout(["sandbox", "pay", "arm64-1", "--outcome", "succeeded"], env);
     const status = checkout(["orders", "get", "arm64-1", "--json"], env);
@@ -51,7 +51,7 @@ export async function tryEmulated(folder: string): Promise<string> {
   } finally {
     sandbox.kill("SIGTERM");
   }
-  const [code] = await ended;
+  const [code] = await exit;
   if (code !== 0) throw new Error(`the sandbox ended with ${String(code)}`);
   return `${checkout(["--version"])}: started, created and paid an order, stopped`;
 }

@@ -11,8 +11,11 @@ type Released = { readonly tarball: string; readonly executable: string };
 
 /** Walks every journey with the sources, the npm package and the executable of a release. */
 export function walkJourneys({ tarball, executable }: Released): string {
-  const released = [`RELEASED_TARBALL=${resolve(tarball)}`, `RELEASED_EXECUTABLE=${resolve(executable)}`];
-  run("env", ["CAMPAIGN=full", ...released, "node_modules/.bin/vitest", ...TESTS]);
+  const releaseVariables = [
+    `RELEASED_TARBALL=${resolve(tarball)}`,
+    `RELEASED_EXECUTABLE=${resolve(executable)}`,
+  ];
+  run("env", ["CAMPAIGN=full", ...releaseVariables, "node_modules/.bin/vitest", ...TESTS]);
   return "sources, npm package, executable: every journey, every link of the portal, all drills";
 }
 
@@ -20,16 +23,22 @@ export function walkJourneys({ tarball, executable }: Released): string {
 export function walkJourneysIn(root: string, name: string): string {
   const folder = mkdtempSync(join(resolve(root), "journeys-"));
   chownSync(folder, IMAGE_USER, IMAGE_USER);
-  const within = `/${basename(folder)}`;
+  const workFolder = `/${basename(folder)}`;
   const user = [`--setuid=${IMAGE_USER}`, `--setgid=${IMAGE_USER}`];
   const form = {
     name,
     folder,
-    command: ["/usr/bin/unshare", `--root=${resolve(root)}`, `--wd=${within}`, ...user, "/usr/bin/checkout"],
+    command: [
+      "/usr/bin/unshare",
+      `--root=${resolve(root)}`,
+      `--wd=${workFolder}`,
+      ...user,
+      "/usr/bin/checkout",
+    ],
     shell: existsSync(join(root, "bin/sh")) ? "/usr/bin/checkout" : null,
-    variables: { PATH: "/usr/bin:/bin", HOME: within, TMPDIR: within },
+    variables: { PATH: "/usr/bin:/bin", HOME: workFolder, TMPDIR: workFolder },
   };
-  for (const mounted of ["proc", "dev"]) mkdirSync(join(root, mounted), { recursive: true });
+  for (const mountPoint of ["proc", "dev"]) mkdirSync(join(root, mountPoint), { recursive: true });
   const script = `mount -t proc proc '${root}/proc' && mount --bind /dev '${root}/dev' && exec "$@"`;
   const walk = ["env", `FORM_IN_ROOT=${JSON.stringify(form)}`, "node_modules/.bin/vitest", ...TESTS];
   try {

@@ -18,7 +18,7 @@ export async function describeMac(folder: string): Promise<string> {
   const trial = join(folder, "mac");
   mkdirSync(trial);
   await bundleProgram(trial);
-  const seen: string[] = [];
+  const descriptions: string[] = [];
   for (const platform of PLATFORMS.filter(({ name }) => name.startsWith("darwin-"))) {
     const bytes = readFileSync(crossBuild(trial, platform));
     if (bytes.readUInt32LE(0) !== MAGIC) throw new Error(`the file of ${platform.name} is no Mach-O file`);
@@ -27,7 +27,7 @@ export async function describeMac(folder: string): Promise<string> {
     if (!bytes.includes(SEGMENT)) throw new Error(`the file of ${platform.name} has no segment ${SEGMENT}`);
     const addon = readFileSync(join("node_modules/better-sqlite3/prebuilds", `${platform.addon}.node`));
     if (!bytes.includes(addon)) throw new Error(`the file of ${platform.name} lacks its SQLite addon`);
-    seen.push(`${platform.name} ${(bytes.length / 1e6).toFixed(0)} MB`);
+    descriptions.push(`${platform.name} ${(bytes.length / 1e6).toFixed(0)} MB`);
   }
-  return `${seen.join(", ")}: Mach-O, program and addon inside; not released, because only a Mac can sign them`;
+  return `${descriptions.join(", ")}: Mach-O, program and addon inside; not released, because only a Mac can sign them`;
 }

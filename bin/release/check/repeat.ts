@@ -4,7 +4,7 @@ import { sha256Of } from "../manifests.ts";
 import { run } from "./run.ts";
 
 /** The two builds that are compared, each with its own folder, umask and user. */
-const WAYS = [
+const BUILDS = [
   { name: "one", umask: "022", user: "root" },
   { name: "another one 二", umask: "077", user: "nobody" },
 ] as const;
@@ -30,17 +30,18 @@ const MAKE = `
  * a file differs between the two, or if a page differs from the committed page.
  */
 export function buildTwice(folder: string): string {
-  const made = WAYS.map((way) => buildClone(join(folder, way.name), way));
-  const names = [...new Set(made.flatMap((files) => [...files.keys()]))];
-  const differing = names.filter((name) => new Set(made.map((files) => files.get(name))).size !== 1);
-  if (differing.length > 0) throw new Error(`two builds made different files: ${differing.join(", ")}`);
+  const builds = BUILDS.map((build) => buildClone(join(folder, build.name), build));
+  const names = [...new Set(builds.flatMap((files) => [...files.keys()]))];
+  const differentNames = names.filter((name) => new Set(builds.map((files) => files.get(name))).size !== 1);
+  if (differentNames.length > 0)
+    throw new Error(`two builds made different files: ${differentNames.join(", ")}`);
   return `two folders, users and umasks: the same bytes of ${names.join(", ")}`;
 }
 
 /** Makes everything in a new clone, and returns the hash of each file. */
 function buildClone(
   clone: string,
-  { umask, user }: Pick<(typeof WAYS)[number], "umask" | "user">,
+  { umask, user }: Pick<(typeof BUILDS)[number], "umask" | "user">,
 ): ReadonlyMap<string, string> {
   run("git", ["clone", "--quiet", "--no-hardlinks", ".", clone]);
   run("cp", ["-a", "node_modules", join(clone, "node_modules")]);

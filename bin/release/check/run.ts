@@ -8,7 +8,7 @@ export function run(program: string, words: readonly string[], cwd = "."): strin
       .trim();
   } catch (error) {
     const { stdout = "", stderr = "" } = error as { readonly stdout?: Buffer; readonly stderr?: Buffer };
-    const last = `${String(stdout)}\n${String(stderr)}`.trim().split("\n").slice(-12).join("\n    ");
-    throw new Error(`${program} ${words.join(" ")} failed:\n    ${last}`, { cause: error });
+    const lastLines = `${String(stdout)}\n${String(stderr)}`.trim().split("\n").slice(-12).join("\n    ");
+    throw new Error(`${program} ${words.join(" ")} failed:\n    ${lastLines}`, { cause: error });
   }
 }

@@ -26,10 +26,10 @@ export function tryShops(folder: string, tarball: string): string {
   writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
   run("npm", ["install", resolve(tarball), `express@${packageJson.devDependencies.express}`], project);
   const path = `PATH=${join(project, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`;
-  const seen = SHOPS.map((name) => {
+  const results = SHOPS.map((name) => {
     const shop = join(project, name);
     cpSync(join(project, "node_modules/hosted-checkout/fixtures/shops", name), shop, { recursive: true });
     return `${name}: ${run("env", [path, "sh", "-c", TRIAL], shop)}`;
   });
-  return seen.join(", ");
+  return results.join(", ");
 }

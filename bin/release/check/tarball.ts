@@ -5,7 +5,7 @@ import { NODE_VERSION } from "../platforms.ts";
 import { run } from "./run.ts";
 
 /** The package managers that install the npm package, each with a version of Node. */
-const WAYS = [
+const INSTALLS = [
   { manager: "npm", node: "22.23.3" },
   { manager: "npm", node: "24.21.0" },
   { manager: "npm", node: NODE_VERSION },
@@ -50,7 +50,7 @@ const [OWNER, READER] = [12_001, 12_002];
 
 /** Installs the npm package with each package manager and each Node, in a path with a space and Chinese characters. */
 export function tryTarball(folder: string, tarball: string): string {
-  const seen = WAYS.map(({ manager, node }) => {
+  const results = INSTALLS.map(({ manager, node }) => {
     const path = pathWith(installNode(folder, node));
     const project = makeProject(folder, `${manager.replaceAll("/", "-")} ${node}`);
     const install = manager === "npm" ? ["npm", "install"] : ["npx", "--yes", manager, "add"];
@@ -62,7 +62,7 @@ export function tryTarball(folder: string, tarball: string): string {
     }
     return `${manager.replace("@yarnpkg/cli-dist", "yarn")} on Node ${node}`;
   });
-  return seen.join(", ");
+  return results.join(", ");
 }
 
 /**
@@ -76,17 +76,17 @@ export function tryOtherUser(folder: string, tarball: string): string {
   const homes = { "read-only home": join(folder, "home"), "no home": join(folder, "no-home") };
   mkdirSync(homes["read-only home"]);
   chmodSync(homes["read-only home"], 0o555);
-  const own = join(folder, "of the reader");
+  const readerFolder = join(folder, "of the reader");
   for (const owner of ["root", String(OWNER)]) {
     run("chown", ["-R", owner, project]);
     for (const [name, home] of Object.entries(homes)) {
-      rmSync(own, { recursive: true, force: true });
-      mkdirSync(own);
-      run("chown", [String(READER), own]);
+      rmSync(readerFolder, { recursive: true, force: true });
+      mkdirSync(readerFolder);
+      run("chown", [String(READER), readerFolder]);
       const reader = ["--reuid", String(READER), "--regid", String(READER), "--clear-groups"];
       const environment = ["--ignore-environment", path, `HOME=${home}`];
       try {
-        run("setpriv", [...reader, "env", ...environment, "sh", "-c", TRIAL, "sh", project], own);
+        run("setpriv", [...reader, "env", ...environment, "sh", "-c", TRIAL, "sh", project], readerFolder);
       } catch (error) {
         throw new Error(`installed by ${owner}, ${name}: ${String(error)}`, { cause: error });
       }
