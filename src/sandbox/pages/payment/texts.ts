@@ -117,7 +117,7 @@ export const PAYMENT_TEXTS = {
   lateResults: ["Late results", "过期后收到的结果"],
   noReturn: [
     "No return origin is registered for this store. Add one:",
-    "此商店尚未登记返回地址，可用以下命令添加：",
+    "该商家尚未登记返回地址，可用以下命令添加：",
   ],
   onPhone: [
     "A phone can reach this machine only through a tunnel (--allow-host) or adb reverse.",
