@@ -299,24 +299,27 @@ export function hostsOf(
 ): HostsByAudience {
   const { port, allowHosts, allowControlHosts, addresses, publicUrl, portalUrl } = options;
   const knownHosts = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl, port)];
-  const merchant = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...knownHosts] });
-  const control = { flag: "--allow-control-host", added: allowControlHosts };
-  const portal = { flag: "--portal-url", added: publicHosts(portalUrl, port) };
+  const merchantHosts = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...knownHosts] });
+  const controlRule = { flag: "--allow-control-host", added: allowControlHosts };
+  const portalRule = { flag: "--portal-url", added: publicHosts(portalUrl, port) };
   // Styles and scripts, which the payment pages and the portal load.
-  const browser = allowedHosts(port, {
+  const browserHosts = allowedHosts(port, {
     flag: "--allow-host",
     added: [...allowHosts, ...knownHosts, ...publicHosts(portalUrl, port)],
   });
   const hasPortal = portalOrigin(port, { publicUrl, portalUrl }) !== undefined;
   return {
-    merchant: { here: merchant, outside: merchant },
-    browser: { here: browser, outside: browser },
-    // A client on another machine can send a loopback name as Host, so from outside that name permits nothing.
-    control: { here: allowedHosts(port, control), outside: allowedHosts(port, { ...control, own: [] }) },
+    merchant: { here: merchantHosts, outside: merchantHosts },
+    browser: { here: browserHosts, outside: browserHosts },
+    // A client on another machine can send a loopback name as Host, so that name permits it nothing.
+    control: {
+      here: allowedHosts(port, controlRule),
+      outside: allowedHosts(port, { ...controlRule, own: [] }),
+    },
     // Without a portal, its address answers 404 under every name.
     portal: hasPortal
-      ? { here: allowedHosts(port, portal), outside: allowedHosts(port, { ...portal, own: [] }) }
-      : { here: merchant, outside: merchant },
+      ? { here: allowedHosts(port, portalRule), outside: allowedHosts(port, { ...portalRule, own: [] }) }
+      : { here: merchantHosts, outside: merchantHosts },
   };
 }
 

@@ -136,7 +136,7 @@ function scanStep(context: PageContext, attempt: number): Html {
     >`;
 }
 
-/** Dark on light in every theme, with the quiet zone that scanners need. */
+/** The QR code of an address, dark on light in every theme, with the quiet zone that scanners need. */
 function qrCode(address: string): Html {
   return trustMarkup(renderSVG(address, { ecc: "M", border: 4, whiteColor: "#fff", blackColor: "#000" }));
 }

@@ -50,12 +50,12 @@ export function savedPage(store: string, { title, main }: PageContent): Html {
 }
 
 /** The notice of the last action. It is outside the part of the page that updates, which would remove it. */
-function noticePart(context: PortalContext, { notice, storeId, language, refusedForm: refused }: View): Html {
+function noticePart(context: PortalContext, { notice, storeId, language, refusedForm }: View): Html {
   if (notice === undefined) return html``;
   const now = storeTime(context, storeId);
   const words = textWithMoments(selectorOf(language)(notice.words), (at) => listTime(at, now));
   // The notice gets the focus if it is the refusal of a form that the page no longer contains.
-  const focus = refused === undefined ? "" : html` tabindex="-1" autofocus`;
+  const focus = refusedForm === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
     <p class="notice ${notice.tone}" role="status" ${focus}>${words}</p>
   </div>`;

@@ -88,14 +88,14 @@ function lastLines(
   let [remainingLines, start] = [maxLines, lines.length];
   while (start > 0 && remainingLines > 0) {
     start -= 1;
-    remainingLines -= 1 + sizeOf(lines[start]?.under ?? []);
+    remainingLines -= 1 + countLines(lines[start]?.under ?? []);
   }
   const hiddenCount = lines.slice(0, start).reduce((sum, { under }) => sum + 1 + under.length, 0);
   return { shownLines: lines.slice(start), hiddenCount };
 }
 
 /** The number of lines of deliveries: one for each attempt, which can be expanded with all its bytes. */
-function sizeOf(lines: readonly DeliveryLine[]): number {
+function countLines(lines: readonly DeliveryLine[]): number {
   return lines.reduce((sum, { entry }) => sum + Math.max(1, entry.attempts?.length ?? 0), 0);
 }
 

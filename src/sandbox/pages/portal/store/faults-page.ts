@@ -56,8 +56,8 @@ export function parseFaultForm(
     "endpoint_id",
     "order_id",
   ]);
-  const delay = latency === undefined ? accept(undefined) : addField("latency", parseSpan(latency));
-  if (!delay.ok) return delay;
+  const latencyOutcome = latency === undefined ? accept(undefined) : addField("latency", parseSpan(latency));
+  if (!latencyOutcome.ok) return latencyOutcome;
   const end = until === undefined ? undefined : parseSpanOrMomentText(until);
   if (until !== undefined && end === undefined)
     return refuseForm("until", partOf("span_or_moment", {}), until);
@@ -78,7 +78,7 @@ export function parseFaultForm(
   return accept({
     ...filledFields(fields, ["action", "profile", "seed"]),
     ...Object.fromEntries(numbers),
-    [latencyMs.name]: delay.value,
+    [latencyMs.name]: latencyOutcome.value,
     until: endsAt && toIso(endsAt),
     match: isNarrowed ? narrowedMatch : undefined,
   });

@@ -50,10 +50,12 @@ export function attemptDetails(
 /** The owner of the signing secret, and whether the signature is valid. The secret itself is not shown. */
 function signingWords(signing: SigningSecrets): Html {
   if (!signing.isKnown) return html`${WEBHOOK_TEXTS.signingUnknown[signing.reason]}`;
-  const { owner, secretCount: secrets, fault, verdict } = signing;
+  const { owner, secretCount, fault, verdict } = signing;
   const forgeryText = fault !== null && isForgery(fault) ? FAULT_SIGNATURES[fault] : undefined;
   const secretText =
-    owner === "endpoint" && secrets > 1 ? WEBHOOK_TEXTS.signedByBoth(secrets) : WEBHOOK_TEXTS.signedBy[owner];
+    owner === "endpoint" && secretCount > 1
+      ? WEBHOOK_TEXTS.signedByBoth(secretCount)
+      : WEBHOOK_TEXTS.signedBy[owner];
   const verdictText = verdict.ok ? WEBHOOK_TEXTS.verifies : WEBHOOK_TEXTS.verifiesNot(verdict.message);
   return html`${forgeryText ?? secretText}
     <span class="badge ${verdict.ok ? "good" : "bad"}">${verdictText}</span>`;
