@@ -90,8 +90,6 @@ export function registerAction<Options extends CommonOptions>(
     const options = command.opts<Options>();
     const printer = await createPrinter(world, { json: options.json === true });
     const context = { world, printer, version, around: surroundingsOf(world, options) };
-    if (spec.ofStore !== false && world.env["CHECKOUT_STORE"] !== undefined)
-      printer.talk("note: CHECKOUT_STORE is not read; the variable of --store is CHECKOUT_STORE_ID");
     try {
       checkRules(command, spec);
       exit(await spec.run(context, options, ...command.args));

@@ -186,7 +186,7 @@ test("a hint is the next command to type, with npx if npx was used, and repeats 
     [["orders", "crate", "--order-id", "x"], "checkout orders --help"],
     [["orders", "create", "--api-key", "x"], "set CHECKOUT_API_KEY"],
     [["return-origins", "ad", "https://shop.example"], "checkout return-origins --help"],
-    [["sandbox", "clock", "stop"], "checkout sandbox clock --help"],
+    [["sandbox", "clock", "stop"], "checkout sandbox clock freeze"],
     [
       ["return-origins", "add", "https://shop.example/thanks"],
       "checkout return-origins add https://shop.example --path /thanks",
