@@ -95,7 +95,8 @@ export function hasLostLog(path: string): boolean {
 /** Refuses a log without its database: the log contains acknowledged commits, and must not be used for a new file. */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   const log = `${path}-wal`;
-  if (sizeOf(log) === 0) return undefined;
+  // Another process that creates the file now gives it its name before it writes the log.
+  if (sizeOf(log) === 0 || existsSync(path)) return undefined;
   return {
     reason: "file_missing",
     message: `${path} is missing, but its log ${log} exists`,
