@@ -216,6 +216,8 @@ const WITHOUT_SANDBOX: readonly Row[] = [
     2,
     /→ checkout trigger --order-id order-1002 order\.succeeded$/m,
   ],
+  ["tokens create --valid 30", 2, /→ checkout tokens create --valid 30m$/m],
+  ["help webhook", 0, /^Webhooks|webhook/],
   ["faults remove all", 2, /→ checkout faults clear$/m],
   ["faults clear 0199a3c4", 2, /→ checkout faults remove 0199a3c4$/m],
   ["sandbox clock stop", 2, /→ checkout sandbox clock freeze$/m],

@@ -82,7 +82,10 @@ function judgeVariable(name: string, knownVariables: KnownVariables, env: World[
   if (findProblem?.(value) !== undefined)
     return ["problem", `${name} (refused)`, `correct ${name}: the help of its command shows its values`];
   if (findProblem === undefined && !isTargetVariable(name)) {
-    const closestName = closestMatch(name, [...knownVariables.keys()], { maxDistance: MAX_DISTANCE });
+    const names = [...knownVariables.keys()];
+    const closestName =
+      names.find((known) => known.endsWith(name.slice("CHECKOUT".length))) ??
+      closestMatch(name, names, { maxDistance: MAX_DISTANCE });
     const hint = closestName === undefined ? "no command reads it" : `did you mean ${closestName}?`;
     return ["warning", `${name} (unknown)`, `unset ${name}: ${hint}`];
   }

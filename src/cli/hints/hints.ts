@@ -268,11 +268,12 @@ const LEAST_MS = 1000;
 
 /** The typed line with a unit for a duration that is only a number: `--timeout 10`, `--latency 2000`. */
 function lineWithUnit({ code, message }: CommanderError, { world }: TypedLine): string | undefined {
-  const [, option = "", number = ""] =
-    /^error: option '(--[\w-]+) .*Expected a duration .*; got "(\d+)"/.exec(message) ?? [];
+  const [, option = "", unit = "", number = ""] =
+    /^error: option '(--[\w-]+) .*Expected a duration (?:from \d+(m|h|d)\b)?.*; got "(\d+)"/.exec(message) ??
+    [];
   if (code !== "checkout.refusedValue" || number === "" || world.argv.includes("--")) return undefined;
   const isJoined = world.argv.includes(`${option}=${number}`);
-  const duration = Number(number) < LEAST_MS ? `${number}s` : `${number}ms`;
+  const duration = `${number}${unit || (Number(number) < LEAST_MS ? "s" : "ms")}`;
   return typedAgain(world, new Map([[option, isJoined ? 1 : 2]]), `${option} ${duration}`);
 }
 

@@ -10,7 +10,7 @@ import { PAYMENT_ROUTES, type PagesContext } from "./payment/routes.ts";
 import { assetRoute, HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "./shared/assets.ts";
 import { refusalPage } from "./shared/error-page.ts";
 
-const CHECKOUT_ADDRESS = new RegExp(`^/pay/(${UUID_SOURCE})(?:/|$)`);
+const PAYMENT_PAGE_PATH = new RegExp(`^/pay/(${UUID_SOURCE})(?:/|$)`);
 
 const ROUTES: readonly AreaRoute<PagesContext>[] = [
   ...PAYMENT_ROUTES,
@@ -41,6 +41,6 @@ function returnPathOf({ store }: PagesContext, path: string): string | undefined
 }
 
 function checkoutAt({ checkouts }: Pick<Store, "checkouts">, path: string): Checkout | undefined {
-  const [, id = ""] = CHECKOUT_ADDRESS.exec(path.toLowerCase()) ?? [];
+  const [, id = ""] = PAYMENT_PAGE_PATH.exec(path.toLowerCase()) ?? [];
   return checkouts.findAny(id);
 }

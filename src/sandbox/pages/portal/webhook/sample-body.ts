@@ -6,7 +6,7 @@ import { storeTime } from "../../../at-store.ts";
 import type { PortalContext } from "../view.ts";
 
 const EVENT_ID = "00000000-0000-7000-8000-000000000001";
-const CHECKOUT_ID = "00000000-0000-7000-8000-000000000002";
+const SAMPLE_CHECKOUT_ID = "00000000-0000-7000-8000-000000000002";
 
 const SAMPLE_TERMS = purchaseTerms(
   { order_id: "order-1001", amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" },
@@ -34,7 +34,7 @@ export function sampleBody(
   if (status === undefined) return createTestEvent({ id: EVENT_ID, storeId }, now).body;
   const [previousStatus, sequence] = PREVIOUS_STATUSES[status];
   const checkout: Checkout = {
-    id: CHECKOUT_ID,
+    id: SAMPLE_CHECKOUT_ID,
     storeId,
     object: type.startsWith("order.") ? "order" : "checkout_session",
     ...SAMPLE_TERMS,
