@@ -63,14 +63,10 @@ export async function checkPort({ context: { world }, findRun, health }: CheckSu
     return ["warning", finding, "restart the sandbox if it does not answer"];
   }
   if (owner === "") return ["ok", `${port} is free, as far as the system reports`];
-  const [usage, advice] = [`is used by ${owner}`, "stop that process"];
+  const [usage, step] = [`is used by ${owner}`, "stop that process"];
   if (portVariable === undefined)
-    return [
-      "warning",
-      `${port} ${usage}; a start uses the next free port`,
-      `${advice} if you need this port`,
-    ];
-  const next = `${advice}, or set another port (0 for any free port)`;
+    return ["warning", `${port} ${usage}; a start uses the next free port`, `${step} if you need this port`];
+  const next = `${step}, or set another port (0 for any free port)`;
   return ["problem", `${port} (CHECKOUT_SANDBOX_PORT) ${usage}`, next];
 }
 

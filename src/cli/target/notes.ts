@@ -4,21 +4,16 @@ import { isTyped } from "../option-rules.ts";
 import { catchRefusal } from "../problem.ts";
 import { isOwnSandbox } from "./surroundings.ts";
 
-/**
- * Says which sandbox is meant, unless a flag names it (decision 64). `url`: its address; default: the folder's sandbox.
- */
+/** Says which sandbox is meant, unless a flag names it (decision 64). `url`: its address; default: the folder's. */
 export function noteTarget({ world, printer, around }: Context, url?: string): void {
   if (isTyped(world, "base-url") || isTyped(world, "target")) return;
-  const namedAddress = catchRefusal(around.addressOfKey).value;
-  const { source, value } = namedAddress ?? {
-    source: "CHECKOUT_TARGET",
-    value: world.env["CHECKOUT_TARGET"] ?? "",
-  };
+  const address = catchRefusal(around.addressOfKey).value;
+  const { source = "CHECKOUT_TARGET", value = world.env["CHECKOUT_TARGET"] ?? "" } = address ?? {};
   if (value === "" || !catchRefusal(around.folder).ok) return;
-  if (namedAddress !== undefined && isOwnSandbox(around, value)) return;
+  if (address !== undefined && isOwnSandbox(around, value)) return;
   const ownUrl = around.ownUrl();
   const sandbox = `the sandbox of ${printable(around.shownFolder())}`;
-  const shownValue = namedAddress === undefined ? printableLiteral(value) : printable(value);
+  const shownValue = address === undefined ? printableLiteral(value) : printable(value);
   const ownUrlText = ownUrl === undefined ? "" : ` (${ownUrl})`;
   if (url === undefined || isOwnSandbox(around, url))
     printer.traceOnce(`note: ${source} names ${shownValue}; this command is about ${sandbox}${ownUrlText}`);

@@ -57,7 +57,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const folder = around.folder();
   // Read before the credentials: a starting sandbox writes its credentials before its address.
   const run = around.run();
-  const credentials = around.credentials();
+  const { stores } = around.credentials();
   const runningUrl = around.ownUrl();
   const namedAddress = around.address();
   /** Null if no service is named and the folder has no running sandbox: there is no default (decision 64). */
@@ -70,12 +70,10 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const identity = identityOf(around, { isOwn, local: local && target === undefined });
   const { apiKey, storeId } = identity;
   const isOnlyForFolder = namedAddress === undefined || apiKey.source === stateFile(folder, "credentials");
-  const variableText = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
+  const hintOf = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
   /** The stores whose keys the folder has; the keys are not for this service. */
-  const storeIds =
-    runningUrl === undefined && local && apiKey.value === null ? Object.keys(credentials.stores) : [];
-  const missingKeyText =
-    storeIds[0] && `there is no other API key for ${address} ${variableText("CHECKOUT_API_KEY")}`;
+  const ids = runningUrl === undefined && local && apiKey.value === null ? Object.keys(stores) : [];
+  const missingKeyText = ids[0] && `there is no other API key for ${address} ${hintOf("CHECKOUT_API_KEY")}`;
   /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
   const locate = (): string | undefined => {
     around.reload();
@@ -106,7 +104,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     /** Why nothing can be sent until the folder has a running sandbox; undefined if requests can be sent. */
     lacksSandbox:
       address === null
-        ? `no other service is named ${variableText("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`
+        ? `no other service is named ${hintOf("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`
         : missingKeyText,
     /** The service's part of managed idempotency keys. */
     service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
@@ -124,23 +122,22 @@ function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "lo
   const { stores } = usableSurroundings.credentials();
   const namedStore = findNamedStore(usableSurroundings, isOwn);
   const file = stateFile(around.location(), "credentials");
-  const hasStoreFlag = around.storeFlag !== undefined;
+  const hasFlag = around.storeFlag !== undefined;
   const knownStores = Object.entries(stores).map(([id, { name }]) => ({ storeId: id, name }));
   // Another service's ids can have any form, and the names of its stores are not known.
   const entry = catchRefusal(() =>
-    namedStore && hasStoreFlag && local
+    namedStore && hasFlag && local
       ? (parseUuid(namedStore.value) ?? requireOneStore(knownStores, namedStore.value).storeId)
       : namedStore?.value,
   );
   const firstStore = (around.ownUrl() && around.run()?.store_id) ?? knownStores[0]?.storeId;
   const ownKey = around.apiKey?.value;
   // The store in the environment is the store of the key in the environment.
-  const owner = ownerOf({ stores }, ownKey ?? "") ?? (hasStoreFlag ? around.storeId?.value : undefined);
+  const owner = ownerOf({ stores }, ownKey ?? "") ?? (hasFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
-  const isForeignKey =
-    ownKey !== undefined && owner === undefined && !hasStoreFlag && around.storeId === undefined;
+  const isForeign = ownKey !== undefined && owner === undefined && !hasFlag && around.storeId === undefined;
   const folderStore = ownKey === undefined && entry.ok && isOwn ? firstStore : undefined;
-  const id = isForeignKey ? undefined : (entry.value ?? folderStore);
+  const id = isForeign ? undefined : (entry.value ?? folderStore);
   const store = id === undefined ? undefined : stores[id];
   const key = ownKey === undefined && isOwn ? store?.api_key : undefined;
   const isOtherStore = ownKey !== undefined && id !== undefined && owner !== undefined && id !== owner;

@@ -141,15 +141,11 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
-/**
- * The surroundings without key and store of the environment, unless it names this server. Refuses an invalid address.
- */
+/** The surroundings without the environment's key and store, unless its address, which must be valid, is this one. */
 export function surroundingsAt(around: Surroundings, origin: string): Surroundings {
   if (around.apiKey === undefined && around.storeId === undefined) return around;
-  const keyAddress = around.addressOfKey();
-  return keyAddress === undefined || isSameServer(keyAddress.value, origin)
-    ? around
-    : withoutOwnStore(around);
+  const address = around.addressOfKey();
+  return address === undefined || isSameServer(address.value, origin) ? around : withoutOwnStore(around);
 }
 
 /** The fault of a value in quotation marks, as `docker --env-file` leaves it; empty if it is not in quotation marks. */

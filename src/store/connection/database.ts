@@ -196,19 +196,19 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
   // Opening a pipe would block forever.
   const stats = statSync(path);
   if (!stats.isFile() && !stats.isDirectory())
-    return fileRefusal("foreign", path, { kind, problem: "is not a regular file" });
+    return refuse("foreign", path, { kind, problem: "is not a regular file" });
   const header = readPart(path, 0, HEADER_BYTES);
   if (header.length === 0)
-    return fileRefusal("zero_bytes", path, {
+    return refuse("zero_bytes", path, {
       kind,
       problem: "is empty: it was truncated, or created by another program",
     });
   if (header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
-    return fileRefusal("foreign", path, { kind, problem: "is not an SQLite database" });
+    return refuse("foreign", path, { kind, problem: "is not an SQLite database" });
   }
   if (header.length < HEADER_BYTES) return refuseDamaged(path, kind, "is truncated");
   if (header.readInt32BE(APPLICATION_ID_OFFSET) !== kind.applicationId) {
-    return fileRefusal("foreign", path, {
+    return refuse("foreign", path, {
       kind,
       problem: `is a database of another program, not a ${kind.name}`,
     });
@@ -292,7 +292,7 @@ export function inspectContent(
 
 function inspectSchemaVersion(version: number, path: string, kind: FileKind): FileRefusal | undefined {
   if (version < kind.firstVersion) {
-    return fileRefusal("development_version", path, {
+    return refuse("development_version", path, {
       kind,
       problem: `was created by a development version of checkout (schema version ${version}; released versions start at ${kind.firstVersion})`,
     });
@@ -305,7 +305,7 @@ function inspectSchemaVersion(version: number, path: string, kind: FileKind): Fi
   };
 }
 
-function fileRefusal(
+function refuse(
   reason: FileRefusal["reason"],
   path: string,
   { kind, problem }: { readonly kind: FileKind; readonly problem: string },
@@ -318,7 +318,7 @@ function fileRefusal(
 }
 
 function refuseDamaged(path: string, kind: FileKind, damage: string): FileRefusal {
-  return fileRefusal("damaged", path, { kind, problem: damage });
+  return refuse("damaged", path, { kind, problem: damage });
 }
 
 function refuseUnknownLog(path: string): FileRefusal {

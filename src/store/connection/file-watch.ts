@@ -10,11 +10,10 @@ export function watchFiles(path: string) {
   const names = ["", "-wal", "-shm"].map((ending) => path + ending).filter((name) => existsSync(name));
   const knownStats = new Map(names.map((name) => [name, statSync(name)]));
   const isSame = (name: string): boolean => {
-    const [stat, currentStat] = [knownStats.get(name), statOf(name)];
-    if (stat === undefined || currentStat === undefined) return false;
-    if (currentStat.ino !== stat.ino || currentStat.dev !== stat.dev || currentStat.size < stat.size)
-      return false;
-    knownStats.set(name, currentStat);
+    const [stat, current] = [knownStats.get(name), statOf(name)];
+    if (stat === undefined || current === undefined) return false;
+    if (current.ino !== stat.ino || current.dev !== stat.dev || current.size < stat.size) return false;
+    knownStats.set(name, current);
     return true;
   };
   return {
