@@ -283,8 +283,8 @@ async function catchUp(context: SandboxContext): Promise<void> {
   const { store, world } = context;
   await recoverDeliveries(context);
   const drillKeys = store.credentials.drillKeys();
-  if (drillKeys.length > 0)
-    await store.write(() => drillKeys.forEach((id) => store.credentials.revoke(id, world.now())));
+  // Written even without keys: from now on a folder that has no log has lost it.
+  await store.write(() => drillKeys.forEach((id) => store.credentials.revoke(id, world.now())));
   if (store.leaseEffects.all().length > 0)
     // Loaded only if needed: a kill during a lease is rare.
     await (await import("./readiness/open-lease.ts")).undoEffects(context);

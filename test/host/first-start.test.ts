@@ -55,6 +55,15 @@ test.for(Object.entries(LOG_LOSSES))(
   },
 );
 
+test("a sandbox that is killed before it has any work leaves a log, so that its next start reports no loss", async () => {
+  const first = createHarness();
+  await (await first.start(["--port", "0"])).stop();
+  const idle = killed(first);
+  await idle.start(["--port", "0"]);
+  const { stderr } = await (await killed(idle).start(["--port", "0"])).stop();
+  expect(stderr).not.toContain(LOST);
+});
+
 test("a start, and a command on a stopped folder, report that a killed sandbox's log was removed or emptied", async () => {
   const young = createHarness();
   await young.start(["--port", "0"]);

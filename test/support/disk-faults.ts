@@ -52,7 +52,8 @@ type Traced = {
   readonly output: { readonly stdout: string; readonly stderr: string };
   /** Settles when the program has printed its first line, or has ended. */
   readonly firstLine: Promise<void>;
-  readonly ended: Promise<Finished>;
+  /** `signal`: the signal that ended the program. */
+  readonly ended: Promise<Finished & { readonly signal: string | null }>;
   readonly kill: (signal: "SIGTERM") => void;
 };
 
@@ -80,7 +81,11 @@ export function runTraced(
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-  const ended = (once(child, "close") as Promise<[number | null]>).then(([code]) => ({ code, ...output }));
+  const ended = (once(child, "close") as Promise<[number | null, string | null]>).then(([code, signal]) => ({
+    code,
+    signal,
+    ...output,
+  }));
   onTestFinished(() => void child.kill("SIGKILL"));
   const printed = async (): Promise<void> => {
     while (!output.stdout.includes("\n"))
