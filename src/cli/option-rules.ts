@@ -60,24 +60,24 @@ function optionAsTyped(command: Command, name: string): string {
 
 const VARIABLES = new WeakMap<Option, string>();
 
-/** The owner of a setting: the prefix of the setting's variable. */
-type SettingOwner = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
+/** The prefix of the variables of a group of settings. */
+type VariablePrefix = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
 
 /**
  * Turns an option into a setting, with a variable as its default: `--rate-limit` of `CHECKOUT_SANDBOX` is
  * CHECKOUT_SANDBOX_RATE_LIMIT. Options about a single call are not settings. `name` is the setting's name if it differs
  * from the option's.
  */
-export function toSetting(owner: SettingOwner, option: Option, name = option.name()): Option {
-  const variable = settingVariable(owner, name);
+export function toSetting(prefix: VariablePrefix, option: Option, name = option.name()): Option {
+  const variable = settingVariable(prefix, name);
   VARIABLES.set(option, variable);
   option.description += ` [${variable}]`;
   return option;
 }
 
 /** The variable of a setting: for `CHECKOUT` and `base-url` it is CHECKOUT_BASE_URL. */
-export function settingVariable(owner: SettingOwner, name: string): string {
-  return `${owner}_${name.toUpperCase().replaceAll("-", "_")}`;
+export function settingVariable(prefix: VariablePrefix, name: string): string {
+  return `${prefix}_${name.toUpperCase().replaceAll("-", "_")}`;
 }
 
 /** The words of a command line that belong to this program, without the words after `--`. */

@@ -25,10 +25,14 @@ export async function promptForMissingFields(world: World, fields: CreateFields)
   return runUnlessInterrupted(world, (questions) => ask(questions, fields), "; nothing was sent");
 }
 
-/** Asks for a confirmation; refuses if the answer is no. `end` is the end of the refusal's message. */
-export async function confirm(world: World, message: string, end = "; nothing was changed"): Promise<void> {
-  const isAgreed = await runUnlessInterrupted(world, (questions) => questions.confirm(message), end);
-  if (!isAgreed) throw new Refused(interruptedProblem(end));
+/** Asks for a confirmation; refuses if the answer is no. `messageEnd` is the end of the refusal's message. */
+export async function confirm(
+  world: World,
+  message: string,
+  messageEnd = "; nothing was changed",
+): Promise<void> {
+  const isAgreed = await runUnlessInterrupted(world, (questions) => questions.confirm(message), messageEnd);
+  if (!isAgreed) throw new Refused(interruptedProblem(messageEnd));
 }
 
 export type Questions = {

@@ -103,23 +103,23 @@ function fitRows(
   const tableWidth = width === 0 ? USUAL_WIDTH : width;
   let shownCells = cells;
   const isCut = (column: number): boolean => cut.includes(shownCells[0]?.[column] ?? "");
-  const minimumRoomOf = (room: number, column: number): number =>
-    isCut(column) ? Math.min(room, MIN_FIRST_CUT_WIDTH) : room;
+  const minWidthOf = (columnWidth: number, column: number): number =>
+    isCut(column) ? Math.min(columnWidth, MIN_FIRST_CUT_WIDTH) : columnWidth;
   for (const name of drop) {
-    if (sumOf(widthsOf(shownCells, widthOf).map(minimumRoomOf)) <= tableWidth) break;
+    if (sumOf(widthsOf(shownCells, widthOf).map(minWidthOf)) <= tableWidth) break;
     const column = shownCells[0]?.indexOf(name) ?? -1;
     shownCells = shownCells.map((row) => row.filter((_, index) => index !== column));
   }
   const keptColumns = new Set(keep.map((name) => shownCells[0]?.indexOf(name) ?? -1));
-  const rooms = roomsIn(tableWidth, widthsOf(shownCells, widthOf), { isCut, keptColumns });
+  const columnWidths = fitWidths(tableWidth, widthsOf(shownCells, widthOf), { isCut, keptColumns });
   return shownCells.map((row) => {
     const columns = row.map((cell, index) => {
-      const room = rooms[index] ?? 0;
-      if (wrap === true) return wrapTo(cell, room, widthOf);
+      const columnWidth = columnWidths[index] ?? 0;
+      if (wrap === true) return wrapTo(cell, columnWidth, widthOf);
       return [
         middle.includes(shownCells[0]?.[index] ?? "")
-          ? cutMiddle(cell, room, widthOf)
-          : cutTo(cell, room, widthOf),
+          ? cutMiddle(cell, columnWidth, widthOf)
+          : cutTo(cell, columnWidth, widthOf),
       ];
     });
     const height = Math.max(...columns.map((lines) => lines.length));
@@ -127,31 +127,31 @@ function fitRows(
   });
 }
 
-/** A text in lines of at most `room` columns, broken between words if possible. */
-function wrapTo(text: string, room: number, widthOf: WidthOf): readonly string[] {
+/** A text in lines of at most `width` columns, broken between words if possible. */
+function wrapTo(text: string, width: number, widthOf: WidthOf): readonly string[] {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(" ").flatMap((part) => breakWord(part, room, widthOf))) {
+  for (const word of text.split(" ").flatMap((part) => breakWord(part, width, widthOf))) {
     const longerLine = line === "" ? word : `${line} ${word}`;
-    if (widthOf(longerLine) > room && line !== "") lines.push(line);
-    line = widthOf(longerLine) > room ? word : longerLine;
+    if (widthOf(longerLine) > width && line !== "") lines.push(line);
+    line = widthOf(longerLine) > width ? word : longerLine;
   }
   return [...lines, line];
 }
 
-function breakWord(word: string, room: number, widthOf: WidthOf): readonly string[] {
-  if (widthOf(word) <= room) return [word];
+function breakWord(word: string, width: number, widthOf: WidthOf): readonly string[] {
+  if (widthOf(word) <= width) return [word];
   const pieces = [""];
   for (const character of word) {
     const longerPiece = `${pieces.pop() ?? ""}${character}`;
-    if (widthOf(longerPiece) > room) pieces.push(longerPiece.slice(0, -character.length), character);
+    if (widthOf(longerPiece) > width) pieces.push(longerPiece.slice(0, -character.length), character);
     else pieces.push(longerPiece);
   }
   return pieces;
 }
 
 /** Columns in `cut` are narrowed first, then the widest of the other columns to one width, columns in `keep` last. */
-function roomsIn(
+function fitWidths(
   tableWidth: number,
   widths: readonly number[],
   {
@@ -159,37 +159,37 @@ function roomsIn(
     keptColumns,
   }: { readonly isCut: (column: number) => boolean; readonly keptColumns: ReadonlySet<number> },
 ): readonly number[] {
-  const rooms = [...widths];
-  const columns = [...rooms.keys()];
+  const fittedWidths = [...widths];
+  const columns = [...fittedWidths.keys()];
   const rounds = [
     [columns.filter(isCut), MIN_FIRST_CUT_WIDTH],
     [columns.filter((column) => !keptColumns.has(column)), MIN_CUT_WIDTH],
     [columns, MIN_CUT_WIDTH],
   ] as const;
   for (const [columnsOfRound, minimum] of rounds) {
-    while (sumOf(rooms) > tableWidth) {
-      const widestRoom = Math.max(...columnsOfRound.map((column) => rooms[column] ?? 0));
-      if (widestRoom <= minimum) break;
-      rooms[columnsOfRound.find((column) => rooms[column] === widestRoom) ?? 0] = widestRoom - 1;
+    while (sumOf(fittedWidths) > tableWidth) {
+      const maxWidth = Math.max(...columnsOfRound.map((column) => fittedWidths[column] ?? 0));
+      if (maxWidth <= minimum) break;
+      fittedWidths[columnsOfRound.find((column) => fittedWidths[column] === maxWidth) ?? 0] = maxWidth - 1;
     }
   }
-  return rooms;
+  return fittedWidths;
 }
 
-function cutTo(text: string, room: number, widthOf: WidthOf): string {
-  if (widthOf(text) <= room) return text;
+function cutTo(text: string, width: number, widthOf: WidthOf): string {
+  if (widthOf(text) <= width) return text;
   const characters = Array.from(text);
-  while (characters.length > 0 && widthOf(characters.join("")) >= room) characters.pop();
+  while (characters.length > 0 && widthOf(characters.join("")) >= width) characters.pop();
   return `${characters.join("")}…`;
 }
 
-/** The two ends of a text, cut to `room` columns, with a mark at the cut. */
-function cutMiddle(text: string, room: number, widthOf: WidthOf): string {
-  if (widthOf(text) <= room) return text;
+/** The two ends of a text, cut to `width` columns, with a mark at the cut. */
+function cutMiddle(text: string, width: number, widthOf: WidthOf): string {
+  if (widthOf(text) <= width) return text;
   const characters = Array.from(text);
   const middle = Math.floor(characters.length / 2);
   const [head, tail] = [characters.slice(0, middle), characters.slice(middle)];
-  while (widthOf([...head, ...tail].join("")) >= room) {
+  while (widthOf([...head, ...tail].join("")) >= width) {
     if (head.length > tail.length) head.pop();
     else tail.shift();
   }

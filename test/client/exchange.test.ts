@@ -80,20 +80,20 @@ async function send(
 }
 
 test("every answer or missing answer is final or retried, and certain or in doubt", async () => {
-  const again = (code: string, rest: object) => ({ end: "gave_up", tries: 3, code, ...rest });
+  const again = (code: string, rest: object) => ({ end: "gave_up", attempts: 3, code, ...rest });
   const noEnvelope = (status: number) => `status ${status} without an error envelope`;
   const once = (status: number, code: string) => ({
     end: "refusal",
-    tries: 1,
+    attempts: 1,
     uncertain: false,
     status,
     error: { code, message: "m" },
     requestId: "r",
   });
   const rows: readonly (readonly [OutboundResult, object])[] = [
-    [created(), { end: "success", tries: 1, uncertain: false, status: 201, response: CHECKOUT }],
-    [created(200), { end: "success", tries: 1, status: 200, headers: { a: "b" } }],
-    [created(299), { end: "success", tries: 1, status: 299 }],
+    [created(), { end: "success", attempts: 1, uncertain: false, status: 201, response: CHECKOUT }],
+    [created(200), { end: "success", attempts: 1, status: 200, headers: { a: "b" } }],
+    [created(299), { end: "success", attempts: 1, status: 299 }],
     [created(300), again("status_300", { uncertain: true, status: 300, message: noEnvelope(300) })],
     [created(199), again("status_199", { uncertain: true, status: 199 })],
     [
@@ -122,23 +122,23 @@ test("every answer or missing answer is final or retried, and certain or in doub
     [failed("timeout"), again("timeout", { uncertain: true, headers: {}, retryAfterMs: 0 })],
     [failed("connection_lost"), again("connection_lost", { uncertain: true })],
     [failed("bad_answer"), again("bad_answer", { uncertain: true })],
-    [failed("aborted"), { end: "interrupted", tries: 1, uncertain: true, headers: {} }],
+    [failed("aborted"), { end: "interrupted", attempts: 1, uncertain: true, headers: {} }],
   ];
   for (const [answer, expected] of rows) {
     const { result, sent } = await send([answer]);
     expect([answer, result]).toMatchObject([answer, expected]);
-    expect([answer, sent.length]).toEqual([answer, result.tries]);
+    expect([answer, sent.length]).toEqual([answer, result.attempts]);
   }
 });
 
 test("a doubt remains whatever is answered later, and a certain answer causes no doubt", async () => {
   const last = refusal(403, "scope_missing");
   const rows = [
-    [[failed("timeout"), last], { end: "refusal", tries: 2, uncertain: true }],
-    [[failed("timeout"), failed("unreachable"), last], { end: "refusal", tries: 3, uncertain: true }],
+    [[failed("timeout"), last], { end: "refusal", attempts: 2, uncertain: true }],
+    [[failed("timeout"), failed("unreachable"), last], { end: "refusal", attempts: 3, uncertain: true }],
     [[failed("unreachable"), refusal(429, "rate_limited"), last], { end: "refusal", uncertain: false }],
-    [[refusal(503, "storage_unavailable"), created()], { end: "success", tries: 2, uncertain: true }],
-    [[failed("unreachable"), failed("aborted")], { end: "interrupted", tries: 2, uncertain: true }],
+    [[refusal(503, "storage_unavailable"), created()], { end: "success", attempts: 2, uncertain: true }],
+    [[failed("unreachable"), failed("aborted")], { end: "interrupted", attempts: 2, uncertain: true }],
   ] as const;
   for (const [answers, expected] of rows) expect((await send(answers)).result).toMatchObject(expected);
 });
@@ -177,7 +177,7 @@ test("every attempt is the same request with a timeout, and pauses grow or follo
     expect([value, waited, ended]).toMatchObject([
       value,
       waits,
-      { end: "gave_up", tries: waits.length + 1, retryAfterMs },
+      { end: "gave_up", attempts: waits.length + 1, retryAfterMs },
     ]);
   }
 });
@@ -186,7 +186,7 @@ test("the sandbox is looked up before every attempt, and nothing is sent while i
   const places = [undefined, "http://localhost:1/v1/orders", "http://localhost:2/v1/orders"];
   const locate = (): string | undefined => places.shift();
   const { result, sent, told } = await send([failed("connection_lost"), created()], { request: { locate } });
-  expect([result.end, result.tries, sent.map(({ url }) => url)]).toEqual([
+  expect([result.end, result.attempts, sent.map(({ url }) => url)]).toEqual([
     "success",
     3,
     ["http://localhost:1/v1/orders", "http://localhost:2/v1/orders"],
@@ -215,10 +215,10 @@ test("a signal is passed to every attempt, and ends an exchange during a pause",
     const { signal } = stopping;
     const { result, sent } = await send([answer], { options: { signal, observer } });
     expect([result, sent.map((one) => one.signal === signal)]).toEqual([
-      { end: "interrupted", tries: 1, uncertain, headers: {} },
+      { end: "interrupted", attempts: 1, uncertain, headers: {} },
       [true],
     ]);
   }
   const alone = await send([created()], { options: { policy: { retries: 0, timeoutMs: 1 } } });
-  expect(alone.result.tries).toBe(1);
+  expect(alone.result.attempts).toBe(1);
 });

@@ -91,24 +91,24 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
 async function tryView(bench: Bench, purchase: Purchase, readsOrders: boolean): Promise<readonly Trial[]> {
   const checkout = viewedCheckout(purchase);
   const { order, got, isMissing, text } = await awaitKnown(bench, purchase);
-  const view = `the view of ${checkout.orderId}`;
+  const viewName = `the view of ${checkout.orderId}`;
   const isWithoutPattern = order === null && text !== "";
   if (order === null && !isWithoutPattern)
-    return [{ field: "orderView", ok: false, text: `${view} cannot be read: ${englishOf(got)}` }];
+    return [{ field: "orderView", ok: false, text: `${viewName} cannot be read: ${englishOf(got)}` }];
   if (isMissing && purchase.checkouts.length > 0)
     return [
-      { field: "orderView", ok: false, text: `${view} answers 404 for an order that your shop created` },
+      { field: "orderView", ok: false, text: `${viewName} answers 404 for an order that your shop created` },
     ];
   const isJson = isRecord(parseJson(text));
   const kind = isJson ? "JSON" : "a page or a text";
   const trial: Trial = {
     field: "orderView",
     ok: true,
-    text: `${view} is ${kind}: ${englishOf(got)}`,
+    text: `${viewName} is ${kind}: ${englishOf(got)}`,
     isJson,
   };
   if (order === null) {
-    const fault = `${view} has no field "paid": paid_when must be a pattern that matches a paid order`;
+    const fault = `${viewName} has no field "paid": paid_when must be a pattern that matches a paid order`;
     return [trial, ...(readsOrders ? [{ field: "paidWhen", ok: false, text: fault } as const] : [])];
   }
   const shownState = order.paid ? "paid, but nobody has paid: correct paid_when" : "unpaid";
@@ -118,7 +118,7 @@ async function tryView(bench: Bench, purchase: Purchase, readsOrders: boolean): 
       : { field, ok: true, text: `${field}: ${value}` };
   return [
     trial,
-    { field: "paidWhen", ok: !order.paid, text: `${view} shows ${shownState}` },
+    { field: "paidWhen", ok: !order.paid, text: `${viewName} shows ${shownState}` },
     fieldTrial("bookings", order.times, "not shown, so a second booking cannot be judged"),
     fieldTrial("amount", order.amountMinor, "not shown, so the booked amount cannot be judged"),
   ];

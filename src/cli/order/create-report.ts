@@ -47,7 +47,7 @@ export type CreatedCheckout = {
   readonly response: CheckoutResponse;
   readonly key: string;
   readonly isReplayed: boolean;
-  readonly tries: number;
+  readonly attempts: number;
 };
 
 /** Refuses with the reason, the key that a retry must use, and the next step. */
@@ -71,20 +71,20 @@ export function unwrapCreate(context: Context, report: CreateReport): CreatedChe
     );
   }
   const isReplayed = exchange.headers["idempotent-replayed"] === "true";
-  const { response, tries } = exchange;
-  return { response, key: entry.key, isReplayed, tries };
+  const { response, attempts } = exchange;
+  return { response, key: entry.key, isReplayed, attempts };
 }
 
 export function printCreatedCheckout(
   context: Context,
-  { response, key, isReplayed, tries }: CreatedCheckout,
+  { response, key, isReplayed, attempts }: CreatedCheckout,
 ): Promise<number> {
   const { style } = context.printer;
   const { status } = response.data;
   const mayBeRepeated = isReplayed && (status === "failed" || status === "cancelled" || status === "expired");
   const next = `\n  ${style.cyan("→")} its status is ${status}: add --new-attempt to create a new one`;
   return context.printer.result(
-    checkoutOutput(response, { idempotency_key: key, replayed: isReplayed, tries }),
+    checkoutOutput(response, { idempotency_key: key, replayed: isReplayed, tries: attempts }),
     () =>
       `${headline(context, response.data, isReplayed)}\n${checkoutFields(response.data, key)}${mayBeRepeated ? next : ""}`,
   );

@@ -36,7 +36,7 @@ type Failure = {
 };
 
 export type Exchange = {
-  readonly tries: number;
+  readonly attempts: number;
   /** Whether an attempt may have reached the service without a final answer, so that its effect is unknown. */
   readonly uncertain: boolean;
   readonly headers: Readonly<Record<string, string>>;
@@ -64,22 +64,22 @@ export async function sendWithRetries(
 ): Promise<Exchange> {
   const { policy, signal, observer } = options;
   let isUncertain = false;
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     const result = await attemptOnce(world, request, options);
     observer?.onAnswer?.(result);
     const verdict = judge(result, world.now());
     isUncertain ||= verdict.end === "again" && verdict.uncertain;
     const headers = result.ok ? result.headers : {};
-    if (verdict.end === "interrupted") return { ...verdict, tries, uncertain: true, headers };
-    if (verdict.end !== "again") return { ...verdict, tries, uncertain: isUncertain, headers };
+    if (verdict.end === "interrupted") return { ...verdict, attempts, uncertain: true, headers };
+    if (verdict.end !== "again") return { ...verdict, attempts, uncertain: isUncertain, headers };
 
     const { message, retryAfterMs } = verdict;
-    if (tries > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS)
-      return { ...verdict, end: "gave_up", tries, uncertain: isUncertain, headers };
-    const delayMs = retryDelayMs(tries, { random: world.random(), retryAfterMs });
+    if (attempts > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS)
+      return { ...verdict, end: "gave_up", attempts, uncertain: isUncertain, headers };
+    const delayMs = retryDelayMs(attempts, { random: world.random(), retryAfterMs });
     observer?.onRetry?.(message, delayMs);
     await world.sleep(delayMs, signal);
-    if (signal?.aborted === true) return { end: "interrupted", tries, uncertain: isUncertain, headers };
+    if (signal?.aborted === true) return { end: "interrupted", attempts, uncertain: isUncertain, headers };
   }
 }
 

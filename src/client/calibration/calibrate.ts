@@ -95,15 +95,15 @@ async function askPatiently(
   const { pace, signal } = options;
   let wasResent = false;
   await pauseBetween(world, options, pace.pauseMs);
-  for (let tries = 1; ; tries += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     const result = await ask(world, target, options);
     if (signal.aborted || transientReason(result) === undefined) return { result, resent: wasResent };
     const retryAfterMs = result.ok ? parseRetryAfter(result.headers["retry-after"], world.now()) : 0;
     const isLimited = result.ok && result.status === 429;
     const { least, most } = LIMITED_PAUSE_MS;
     if (isLimited) pace.pauseMs = Math.min(most, Math.max(least, pace.pauseMs * 2, retryAfterMs));
-    const delayMs = Math.max(retryDelayMs(tries, { random: world.random(), retryAfterMs }), pace.pauseMs);
-    if (tries === MAX_ATTEMPTS || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.leftMs)
+    const delayMs = Math.max(retryDelayMs(attempts, { random: world.random(), retryAfterMs }), pace.pauseMs);
+    if (attempts === MAX_ATTEMPTS || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.leftMs)
       return { result, resent: wasResent };
     wasResent ||= !isLimited;
     await pauseBetween(world, options, delayMs);

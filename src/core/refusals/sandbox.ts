@@ -199,7 +199,7 @@ export const SANDBOX_REFUSALS = {
   },
   host_not_allowed: {
     portal_elsewhere: ["the portal is at {origin}/portal", "控制台位于 {origin}/portal"],
-    portal_not_at: [
+    portal_wrong_host: [
       "the portal is at {origin}/portal, and not at {received}; --portal-url gives it another name",
       "控制台位于 {origin}/portal，而不在 {received}；可用 --portal-url 另设名称",
     ],

@@ -29,10 +29,10 @@ export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: 
   /** Waits until the open requests of these stores have ended; false if some take too long. */
   async function awaitEmpty(storeIds: readonly string[]): Promise<boolean> {
     const requests = [...openRequests.keys()].filter((request) => storeIds.includes(request() ?? ""));
-    const requestsDone = requests.map(
+    const requestEnds = requests.map(
       (request) => new Promise<void>((resolve) => openRequests.set(request, resolve)),
     );
-    return requestsDone.length === 0 || resolvesWithin(world, MAX_WAIT_MS, Promise.all(requestsDone));
+    return requestEnds.length === 0 || resolvesWithin(world, MAX_WAIT_MS, Promise.all(requestEnds));
   }
 
   return {

@@ -176,13 +176,13 @@ function createPacedSend(world: Pick<World, "now" | "sleep">, isWanted: () => bo
   };
   const inTurn = oneAtATime();
   const sendPatiently = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
-    for (let tries = 1; ; tries += 1) {
+    for (let attempts = 1; ; attempts += 1) {
       const answer = await (pausedMs > 0 ? inTurn(() => awaitPause().then(send)) : send());
-      if (!isBusy(answer)) return { ...answer, limited: tries > 1 };
+      if (!isBusy(answer)) return { ...answer, limited: attempts > 1 };
       if (!isWanted()) return { ...answer, limited: false, isOpen: true };
-      if (tries === MAX_ATTEMPTS) return { ...answer, limited: false };
+      if (attempts === MAX_ATTEMPTS) return { ...answer, limited: false };
       const namedPauseMs = parseRetryAfter(answer.retryAfter ?? undefined, world.now());
-      const wantedPauseMs = Math.max(namedPauseMs, FIRST_PAUSE_MS * 2 ** (tries - 1));
+      const wantedPauseMs = Math.max(namedPauseMs, FIRST_PAUSE_MS * 2 ** (attempts - 1));
       if (!pause(Math.min(wantedPauseMs, MAX_PAUSE_MS))) return { ...answer, limited: false };
     }
   };

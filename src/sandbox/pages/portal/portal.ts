@@ -134,7 +134,7 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
   const hosts = new Set([...hostHeaders(origin), `${ownHost}:443`, `${ownHost}:80`, `localhost:${port}`]);
   const foreignHost = readForwardedHosts(request).find((name) => !hosts.has(name));
   if (foreignHost === undefined) return accept(undefined);
-  return refuseFact("portal_not_at", { origin, received: printableLiteral(foreignHost) });
+  return refuseFact("portal_wrong_host", { origin, received: printableLiteral(foreignHost) });
 }
 
 /**
