@@ -13,7 +13,6 @@ export type Progress = {
   readonly isOpen: boolean;
   /** Whether the request could be sent: with TLS, only after the handshake. */
   readonly isConnected: boolean;
-  /** Number of received bytes. */
   readonly receivedBytes: number;
 };
 

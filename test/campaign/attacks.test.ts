@@ -23,7 +23,7 @@ const RAW_ATTACKS = size(250, 12_000);
 const PARALLEL = 200;
 const SPELLINGS = size(4_000, 1_000_000);
 
-/** An attack as it was sent, the ids of the checkouts that it created, and what was wrong. */
+/** An attack as sent, the ids of the checkouts that it created, and the broken rules. */
 type AttackResult = {
   readonly bytes: Buffer;
   readonly created: readonly string[];

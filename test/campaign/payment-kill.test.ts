@@ -41,7 +41,7 @@ type Ledger = {
   readonly ids: string[];
 };
 
-/** The requests of a load, and their results. */
+/** A load on a service: its requests, their results and the faults that it found. */
 type Load = {
   readonly cycle: number;
   readonly service: Service;

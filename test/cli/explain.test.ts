@@ -367,7 +367,7 @@ test("a description is compared as it was sent, even if the price has another de
   const dropped = [{ field: "description", first: "A coffee", this: null }];
   expect(await differ(other, otherKey)).toEqual(dropped);
   expect(await differ(other, { "Idempotency-Key": "third-key" })).toEqual(dropped);
-  // A forgotten key is unknown.
+  // After its retention of 30 days, a key is unknown.
   expect((await harness.run(["sandbox", "pay", id, "--outcome", "succeeded"])).code).toBe(0);
   expect((await harness.run(["sandbox", "clock", "advance", "31d"])).code).toBe(0);
   expect((await post({ ...TERMS, order_id: "order-4" }, otherKey)).status).toBe(201);

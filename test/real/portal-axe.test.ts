@@ -14,7 +14,7 @@ import { sideBySide } from "../support/side-by-side.ts";
 const MAX_FIRST_PAINT_BYTES = 30 * 1024;
 const SHARED_SCRIPT = /\/(htmx|hx-\w+)\.js/;
 
-/** A way to look at a page, and the rules of axe for it (default: all); the page must fit in every look. */
+/** A look of a page, and the axe rules to check in it (default: all). A page must not be wider than the window. */
 type AxeLook = Look & { readonly rules?: readonly string[] };
 
 /** The number of pixels by which a page is too wide. */

@@ -69,7 +69,7 @@ test("every reader refuses a file that is not ordinary or is too large", async (
     const { code, stdout, stderr } = await read(one);
     const [called] = KINDS[one.kind];
     const isOwn = READERS[one.at]?.[0].startsWith(".checkout/") === true;
-    // The files of a state folder are examined before they are read, and a link is refused as a link.
+    // The files of a state folder are examined before they are read, so a link is refused whatever it names.
     const words = isOwn
       ? /not a regular file|is too large|is missing|is not an SQLite database/
       : new RegExp(called);

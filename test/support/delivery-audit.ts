@@ -188,7 +188,7 @@ export function auditFaults(rows: Database.Database, endpoints: readonly Audited
   });
 }
 
-/** The fault of a finished delivery; undefined if it has none. */
+/** How a finished delivery contradicts its event, its attempts or its endpoint; undefined if it does not. */
 function faultOf(
   event: EventRow,
   {
@@ -220,7 +220,7 @@ function faultOf(
     if (next !== undefined && next.startedAt < (nextAt ?? 0)) return `was tried too early after ${said}`;
   }
   const statuses = attempts.flatMap(({ status }) => status ?? []);
-  if (delivery.tries !== statuses.length) return `counts ${delivery.tries} tries`;
+  if (delivery.tries !== statuses.length) return `counts ${delivery.tries} attempts`;
 
   const seen = endpoint.witness.seen.get(event.id);
   if (seen === undefined) return "was never received";

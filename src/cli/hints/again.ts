@@ -9,7 +9,7 @@ type Typed = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 export const PLACES: ReadonlyMap<string, number> = new Map(
   Object.entries({ "--trust-folder": 1, "--dir": 2, "--store": 2 }),
 );
-/** Other options of every command. */
+/** The other common options, which have no value. */
 export const SWITCHES: ReadonlySet<string> = new Set(["--json", "--no-color"]);
 
 /** The command that runs this program: `npx …` if npx started it. */

@@ -211,7 +211,7 @@ function createActions() {
   return {
     /** Returns a number for a shown page, so that a second submission of its form is recognised. */
     numberPage: (): string => String((pageCount += 1)),
-    /** Runs an action. A second submission of a page is a double click, which runs nothing unless the first was refused. */
+    /** Runs an action, once for each page: a second submission is a double click, unless the first was refused. */
     actOnce: async (
       { id }: PortalSession,
       formKey: string,

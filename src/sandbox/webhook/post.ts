@@ -25,7 +25,7 @@ export type PostContext = {
 /** The result and its duration. `forbidden`: nothing was sent, because the policy or a hold does not allow it. */
 export type PostResult = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
 
-/** Sends to a receiver, outside any transaction, at an address that the policy allows now (decision 14). */
+/** Sends a request to a receiver, outside any transaction, at an address that the policy allows now (decision 14). */
 export async function postToReceiver(
   { world, targets, relay, deliveryTimeoutMs, deliveryTls, heldBack }: PostContext,
   {

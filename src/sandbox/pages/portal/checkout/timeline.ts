@@ -94,7 +94,7 @@ function lastLines(
   return { shownLines: lines.slice(start), hiddenCount };
 }
 
-/** The number of lines of deliveries: one for each attempt, which can be expanded with all its bytes. */
+/** The number of lines of these deliveries: one for each attempt, or one for a delivery without an attempt. */
 function countLines(lines: readonly DeliveryLine[]): number {
   return lines.reduce((sum, { entry }) => sum + Math.max(1, entry.attempts?.length ?? 0), 0);
 }
