@@ -139,7 +139,7 @@ const GROUPS = new Map<string, Entry>(
     },
     deliveries: {
       group: "webhooks",
-      summary: "list deliveries and the answers of endpoints",
+      summary: "list and retry deliveries, with the answers of endpoints",
       load: async () => [(await import("./webhook/deliveries.ts")).registerDeliveries],
     },
     faults: {
@@ -189,7 +189,7 @@ const GROUPS = new Map<string, Entry>(
     },
     tokens: {
       group: "stores",
-      summary: "manage tokens and links with rights on one store",
+      summary: "manage tokens and sign-in links, each with rights on one store",
       load: async () => [(await import("./store/tokens.ts")).registerTokens],
     },
     prices: {
@@ -204,7 +204,7 @@ const GROUPS = new Map<string, Entry>(
     },
     production: {
       group: "launch",
-      summary: "request production, as the merchant",
+      summary: "request production access, as the merchant",
       load: async () => [(await import("./readiness/production.ts")).registerProduction],
     },
     admin: {
@@ -239,7 +239,7 @@ const GROUPS = new Map<string, Entry>(
     },
     mcp: {
       group: "more",
-      summary: "serve tools for inspecting the sandbox to an agent (MCP)",
+      summary: "run an MCP server with tools for inspecting the sandbox",
       load: async (_typed, registry) => {
         const { registerMcp } = await import("./mcp/commands.ts");
         return [registerMcp((world, exit) => createProgram({ ...registry, world, exit }))];
@@ -247,7 +247,7 @@ const GROUPS = new Map<string, Entry>(
     },
     completion: {
       group: "more",
-      summary: "complete commands, options and values in bash, zsh, fish and PowerShell",
+      summary: "set up completion of commands, options and values in bash, zsh, fish and PowerShell",
       load: async () => [(await import("./completion/commands.ts")).registerCompletion],
     },
   } satisfies Readonly<Record<string, Entry>>),
@@ -292,7 +292,7 @@ const COMMANDS = new Map<string, Entry>(
     },
     assumptions: {
       group: "look",
-      summary: "list the gaps in the interface, and the ones your integration relied on",
+      summary: "list the sandbox's assumptions, and which of them your integration relied on",
       load: async () => [(await import("./readiness/assumptions.ts")).registerAssumptions],
     },
     calibrate: {

@@ -57,7 +57,10 @@ export function registerCalibrate(group: Group): void {
         "--out <file>",
         `file to write the record to (default: ${CALIBRATION_FILE} in the project's folder)`,
       ),
-      switchOption("--check", "compare with the record instead of writing it; exit 3 if they differ"),
+      switchOption(
+        "--check",
+        "compare the service with the record instead of writing the record; exit 3 if they differ",
+      ),
       valueOption(
         "--write-dialect <file>",
         "also write the service's names as a dialect, for sandbox start --like and stores create --dialect",

@@ -63,7 +63,7 @@ export function registerCompletion(group: Group): void {
     register(group, {
       name: shell,
       ofStore: false,
-      summary: `print the script that completes checkout in ${shell}`,
+      summary: `print the completion script for ${shell}`,
       examples: [`checkout completion ${shell}`],
       run: ({ printer }, { json }) =>
         json === true

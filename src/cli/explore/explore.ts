@@ -38,7 +38,7 @@ export function registerExplore(group: Group): void {
   register<ExploreCommandOptions>(group, {
     name: "explore [command] [arguments...]",
     summary:
-      "run a purchase command under every fault, and find the faults that break it (default: create of the section shop)",
+      "run a purchase command under every fault, and find the faults that break it (default: the create command in the shop section of checkout.config.json)",
     exitCodes: {
       0: "every judged invariant held",
       1: "an invariant is broken",
@@ -66,7 +66,7 @@ async function runExplore(
   const misplaced = words.find((word) => exploreOptions().some(({ long }) => long === nameOf(word)));
   if (misplaced !== undefined && !world.argv.includes("--"))
     context.printer.talk(
-      `note: ${misplaced} goes to your command; an option of explore stands before the command`,
+      `note: ${misplaced} goes to your command; put options of explore before the command`,
     );
   const description = await describeExplored(context, options, words);
   const schedule =
@@ -120,7 +120,7 @@ async function describeExplored(
   const { create } = shopFields;
   if (create === undefined || (typeof create !== "string" && !hasShop))
     throw refuseUsage(
-      "explore needs a command that creates an order: none was typed, and create of the section shop is none",
+      "explore needs a command that creates an order: none was typed, and create in the shop section is none",
       "checkout explore -- node create-order.js",
     );
   if (!hasShop) return { create };

@@ -41,12 +41,12 @@ export function exploreOptions(): readonly Option[] {
     ...shopOptions().filter((option) => SHOP_OPTIONS.some((name) => name === option.attributeName())),
     valueOption(
       "--receiver-path <path>",
-      "with --serve, which is started for each schedule: path at which the shop receives webhooks",
+      "path at which the shop of --serve receives webhooks; --serve runs for each schedule",
       parsePath,
     ),
     valueOption(
       "--receiver <url>",
-      "endpoint of your running shop: explores its store in the running sandbox, one schedule at a time",
+      "endpoint of your running shop; the schedules then run one at a time in its store of the running sandbox",
     ),
     valueOption(
       "--budget <duration>",
@@ -55,10 +55,10 @@ export function exploreOptions(): readonly Option[] {
     ),
     valueOption(
       "--depth <count>",
-      `maximum number of faults in one schedule (default: ${SEARCH_DEFAULTS.depth})`,
+      `maximum number of faults in one schedule, 1 to ${MAX_DEPTH} (default: ${SEARCH_DEFAULTS.depth})`,
       wholeNumberParser(1, MAX_DEPTH),
     ),
-    valueOption("--seed <text>", "the same seed runs the same schedules (default: random)"),
+    valueOption("--seed <text>", "random seed; the same seed repeats the schedules (default: random)"),
     valueOption("--only <faults>", "run only these faults: JSON, as in the last line of a result"),
     valueOption(
       "--payer <outcome>",
@@ -69,7 +69,7 @@ export function exploreOptions(): readonly Option[] {
       "--write <file>",
       "write the faults of the first finding to a file for checkout exec --fault; findings with a kill are skipped",
     ),
-    valueOption("--junit <file>", "also write each invariant as a test in JUnit XML"),
+    valueOption("--junit <file>", "also write the result as JUnit XML, with one test for each invariant"),
     valueOption(
       "--command-timeout <duration>",
       `timeout of each run of the command (default: ${durationText(COMMAND_TIMEOUT_MS)})`,

@@ -1,7 +1,7 @@
 /** The topics of `checkout help <topic>`, in the order of the help. Their texts: cli/help/topics.ts. */
 export const TOPIC_SUMMARIES = {
   idempotency: "the Idempotency-Key: one key for one purchase",
-  webhooks: "receive, verify and repeat webhooks",
+  webhooks: "receive, verify and replay webhooks",
   clock: "move a store's clock",
   faults: "inject faults into the API and into deliveries",
   drills: "the drills of the launch checklist, and their results",

@@ -1,18 +1,18 @@
 /** Variables of the system and of other programs that this program reads. */
 export const SYSTEM_VARIABLES = {
   APPDATA: "on Windows: folder of this user's settings",
-  CI: "if it is set, not 0 and not false, results for people contain no secrets",
+  CI: "if set, questions are not asked; unless it is 0 or false, results for people contain no secrets, except at a terminal",
   FORCE_COLOR: "print colours even without a terminal; 0 prints none",
   NO_COLOR: "print no colours",
-  HOME: "home folder, for the scripts of completion",
-  SHELL: "your shell: hints are written for it, and completion install installs its script",
-  OS: "Windows_NT without SHELL: hints are for PowerShell",
-  TERM: "dumb: print no escape codes",
+  HOME: "home folder, for the completion scripts",
+  SHELL: "your shell, for hints and for completion install",
+  OS: "if it is Windows_NT and SHELL is not set, hints are for PowerShell",
+  TERM: "if it is dumb, print no escape codes",
   XDG_CACHE_HOME:
-    "folder for the part of the executable that is unpacked once (default: .cache in the home folder)",
+    "folder for the parts that the executable unpacks once (default: .cache in the home folder)",
   USERPROFILE: "home folder if HOME is not set",
   XDG_DATA_HOME:
-    "folder for the scripts of completion of bash and zsh (default: .local/share in the home folder)",
+    "folder for the completion scripts of bash and zsh (default: .local/share in the home folder)",
   XDG_CONFIG_HOME: "folder of this user's settings (default: .config in the home folder)",
   http_proxy: "proxy for calls to a service with --base-url or --target over http; never for this machine",
   https_proxy: "proxy for calls to a service with --base-url or --target over https; never for this machine",

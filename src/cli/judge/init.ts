@@ -124,7 +124,7 @@ export async function runInit(context: Context): Promise<number> {
   if (!world.isInteractive())
     throw refuseUsage(
       "checkout shop init asks questions, which needs a terminal",
-      "write the section shop by hand: docs/launch.md",
+      "write the shop section by hand: docs/launch.md",
     );
   // A file with a mistake is refused before the questions.
   unwrap(await loadConfig(world, {}));
@@ -141,7 +141,7 @@ export async function runInit(context: Context): Promise<number> {
   await trustWrittenSection(context);
   await printer.result(output("shop", { file: path, shop: shopRow(shop) }), () =>
     [
-      `${printer.style.green("✓")} wrote the section shop of ${printable(path)}`,
+      `${printer.style.green("✓")} wrote the shop section of ${printable(path)}`,
       `  ${printer.style.cyan("→")} checkout checklist run`,
     ].join("\n"),
   );

@@ -42,7 +42,7 @@ export function shopOptions(): readonly Option[] {
   return [
     valueOption(
       "--endpoint <url>",
-      "endpoint of your shop that receives webhooks; with --serve a path (default: all endpoints)",
+      "endpoint of your shop that receives webhooks; with --serve a path (default: all enabled endpoints)",
     ),
     commandOption(
       "--create <command>",
@@ -50,25 +50,25 @@ export function shopOptions(): readonly Option[] {
     ),
     valueOption(
       "--order-view <url>",
-      "URL, or path of a served shop, that shows the status of {order_id} or {session_id}",
+      "URL, or path of a served shop, that shows the status of the order {order_id} or the session {session_id}",
       parseOrderView,
     ),
     commandOption(
       "--order-view-command <command>",
-      "command that prints the status of CHECKOUT_ORDER_ID or CHECKOUT_SESSION_ID, instead of --order-view",
+      "command that prints the status of the order CHECKOUT_ORDER_ID or the session CHECKOUT_SESSION_ID, instead of --order-view",
     ),
     valueOption(
       "--paid-when <regex>",
-      'regular expression that matches the status if the order is paid (default: the field "paid" of a JSON view)',
+      'regular expression that matches the view of a paid order (default: the field "paid" of a JSON view)',
       parsePattern,
     ),
     valueOption(
       "--bookings <field|regex>",
-      "how often the order was booked: a field of a JSON view, or a pattern with one group (default: times)",
+      "number of bookings in the view: a field of a JSON view, or a pattern with one group (default: times)",
     ),
     valueOption(
       "--amount <field|regex>",
-      "the booked amount: a field of a JSON view, or a pattern with one group; minor units, or a decimal such as 19.99 (default: amount_minor)",
+      "booked amount in the view: a field of a JSON view, or a pattern with one group; in minor units, or a decimal such as 19.99 (default: amount_minor)",
     ),
     valueOption("--return-url <url>", "URL of the page that customers return to, on this machine"),
     valueOption(
@@ -90,7 +90,7 @@ export function shopOptions(): readonly Option[] {
     ),
     valueOption(
       "--settle <duration>",
-      `how late a view may show a payment, at most ${MAX_SETTLE_MS / 1000}s (default: ${DEFAULT_SETTLE_MS / 1000}s)`,
+      `how long after a payment the view may show it, at most ${MAX_SETTLE_MS / 1000}s (default: ${DEFAULT_SETTLE_MS / 1000}s)`,
       parseSettle,
     ),
     trustOption(),
@@ -101,7 +101,7 @@ export function shopOptions(): readonly Option[] {
 function trustOption(): Option {
   return switchOption(
     "--trust-config",
-    "run the commands in the section shop of checkout.config.json without a confirmation, as in CI",
+    "run the commands in the shop section of checkout.config.json without confirmation, as in CI",
   );
 }
 
@@ -115,12 +115,12 @@ export function runOptions(budget: string): readonly Option[] {
     ),
     valueOption(
       "--budget <duration>",
-      `time of the whole run, after which nothing new starts (default: ${budget})`,
+      `time limit of the whole run, after which nothing new starts (default: ${budget})`,
       parseDuration,
     ),
     valueOption(
       "--seed <text>",
-      "the same seed runs the same histories, in a new store with the same order_ids (default: random)",
+      "random seed; the same seed repeats the histories, and in a new store also the order_ids (default: random)",
     ),
     repeatedOption(
       "--only <history>",
@@ -129,7 +129,7 @@ export function runOptions(budget: string): readonly Option[] {
     ),
     switchOption(
       "--quick",
-      "skip the payment that is sent again after more than 30 s; the checklist shows that as a risk",
+      "skip the payment event that is sent again after more than 30 s; the checklist shows a risk",
     ),
     switchOption("--all", "also show the steps that passed"),
   ];
@@ -139,14 +139,14 @@ export function runOptions(budget: string): readonly Option[] {
 export function checkoutOption(): Option {
   return repeatedOption(
     "--checkout <id|order_id>",
-    `unpaid checkout that your shop created, if it has no --create; repeatable, up to ${MAX_CHECKOUTS}`,
+    `unpaid checkout that your shop created, instead of --create; repeatable, up to ${MAX_CHECKOUTS}`,
     accept<string>,
   );
 }
 
 /** The older name of `--create`, in the part on creates. */
 export function clientCommandOption(): Option {
-  return commandOption("--client-command <command>", "the same as --create");
+  return commandOption("--client-command <command>", "same as --create");
 }
 
 export const SHOP_RULES = {

@@ -117,7 +117,7 @@ const PARTS = [
     name: "duplicates",
     part: "duplicates",
     summary:
-      "run the part on events: repeated, late, out of order, at the same moment, of other orders and attempts",
+      "run only the part on events: repeated, late, out of order, at the same moment, of other orders and attempts",
     examples: [
       `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
       `checkout checklist run duplicates --order-view-command 'bin/order-status "$CHECKOUT_ORDER_ID"' --paid-when '^paid' --checkout order-1001 --checkout order-1002 --quick`,
@@ -127,7 +127,7 @@ const PARTS = [
     name: "browser-return",
     part: "browser_return",
     summary:
-      "run the part on customers who return: before, at and after the webhook, with other sessions, without the API",
+      "run only the part on customers who return: before, at and after the webhook, with other sessions, without the API",
     examples: [
       `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
     ],
@@ -136,7 +136,7 @@ const PARTS = [
     name: "idempotency",
     part: "idempotency",
     summary:
-      "run the part on creates: lose their answers, kill your client during a create, buy similar orders, and buy again",
+      "run only the part on creates: lose their answers, kill your client during a create, buy similar orders, and buy again",
     examples: [
       'checkout checklist run idempotency --create "node create-order.js"',
       'checkout checklist run idempotency --create "npm run checkout-once" --command-timeout 5m',

@@ -137,7 +137,7 @@ async function readCookie(
       : Buffer.from(await readInput(world, cookieFile, "--cookie-file")).toString("utf8");
   if (variable !== undefined && cookieFile === undefined && (text === undefined || text === ""))
     throw refuseUsage(
-      `the variable ${variable} of cookie in the section shop is not set`,
+      `the variable ${variable} of cookie in the shop section is not set`,
       `export ${variable}`,
     );
   const cookie = text?.trim();

@@ -13,7 +13,7 @@ export function registerShop(group: Group): void {
   register<ShopOptions>(group, {
     name: "init",
     summary:
-      "describe your shop at a terminal: each answer is tried at once, and written to checkout.config.json",
+      "ask for the description of your shop, try each answer at once, and write it to checkout.config.json",
     exitCodes: { 0: "written", 1: "nothing was written" },
     examples: ["checkout shop init"],
     run: (context) => runInit(context),

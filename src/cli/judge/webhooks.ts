@@ -73,7 +73,7 @@ export function registerChecklistWebhooks(group: Group): void {
         valueOption("--endpoint <id>", "only this endpoint (default: all enabled endpoints)", parseId),
         valueOption(
           "--order-view <view>",
-          "URL or command that shows you whether an order changed; allows the drill to also send events of your newest order, including forged ones of every type (default: send webhook.test only)",
+          "URL or command that shows whether an order changed; with it, the drill also sends events of your newest order, including forged events of every type (default: only webhook.test events)",
         ),
         switchOption("--all", "also show the steps that passed"),
       ],

@@ -113,7 +113,7 @@ export function listenOptions(): Option[] {
     ...settings.map((option) => toSetting("CHECKOUT_LISTEN", option)),
     valueOption(
       "--since <start>",
-      "start with: last (waiting events), a time, a span ago such as 10m, or an event_id (default: last)",
+      "where to start: last (events still waiting), a time, an age such as 10m, or an event_id (default: last)",
       parseSince,
     ),
     switchOption("--print-secret", "print this listener's signing secret and exit"),

@@ -14,8 +14,7 @@ type Client = (typeof CLIENTS)[number];
 export function registerMcp(makeProgram: ProgramMaker) {
   return (group: Group): void => {
     registerAction<McpOptions>(group, {
-      summary:
-        "serve tools for inspecting the sandbox to an agent, with the Model Context Protocol over stdio",
+      summary: "run an MCP (Model Context Protocol) server over stdio, with tools for inspecting the sandbox",
       examples: ["checkout mcp", "checkout mcp --allow-write", "checkout mcp --dir /srv/shop/.checkout"],
       options: [allowWriteOption()],
       run: async (context, options) => {

@@ -25,7 +25,7 @@ export const PAYMENT_KINDS = {
     operations: ["listCheckouts"],
   },
   payment: {
-    about: "the status after an act of the payer, and each change",
+    about: "the status after an action of the payer, and each change",
     commands: ["sandbox pay"],
     jq: ".status",
     operations: ["pay"],

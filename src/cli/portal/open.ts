@@ -32,9 +32,9 @@ export function registerOpen(group: Group): void {
     options: [
       switchOption(
         "--print",
-        "print the sign-in link instead of opening it; the link works once, within 10 minutes; with --store, it opens only that store, works once within 24 hours, and its session lasts --valid",
+        "print the sign-in link instead of opening it; the link works once, within 10 minutes; with --store, the link opens only that store, and works once within 24 hours",
       ),
-      ...rightsOptions(),
+      ...rightsOptions("how long the session of a --store link lasts"),
     ],
     run: runOpen,
   });

@@ -62,7 +62,8 @@ const ACTIONS: Readonly<Record<AdministratorAction, Action>> = {
     part: "price",
   },
   open_gate: {
-    summary: "open the store's production gate, after production was requested and its credential approved",
+    summary:
+      "open the store's production gate; requires a production request and an approved production credential",
     resultText:
       "the production gate is open; none of this affects production\n  → checkout checklist shows the items that are still open",
   },

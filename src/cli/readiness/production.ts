@@ -8,7 +8,7 @@ type RequestOptions = CommonOptions & { readonly note?: string };
 export function registerProduction(group: Group): void {
   register<RequestOptions>(group, {
     name: "request",
-    summary: "request production, as the merchant; the request itself does not open the gate",
+    summary: "request production access, as the merchant; the request itself does not open the gate",
     examples: [
       "checkout production request",
       'checkout production request --note "launch planned for 1 December"',

@@ -13,7 +13,9 @@ const MOMENT = "a time such as 2026-12-24T18:00:00Z";
 export function registerSandboxClock(group: Group): void {
   const command = group.command
     .command("clock")
-    .description("show and move the store's clock, which decides what expires and what is due");
+    .description(
+      "show and move the store's clock, which decides when checkouts expire and deliveries are due",
+    );
   const add = (name: string, summary: string, run: ReturnType<typeof runnerFor>): void =>
     register(
       { ...group, command },

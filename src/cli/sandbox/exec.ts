@@ -68,13 +68,16 @@ export function registerExec(group: Group): void {
       ),
       valueOption(
         "--seed <text>",
-        "random seed of these faults (default: random; printed if the command fails)",
+        "random seed of the faults of --fault (default: random; printed if the command fails)",
       ),
       switchOption(
         "--admin",
         "also pass CHECKOUT_ADMIN_TOKEN to the command, for checkout admin (default: withheld)",
       ),
-      switchOption("--keep", "after the command, keep the store of --store new, or the sandbox until Ctrl-C"),
+      switchOption(
+        "--keep",
+        "after the command, keep the store of --store new, or keep the sandbox running until Ctrl-C",
+      ),
       ...[configOption(), ...servingSettings()].map((option) => toSetting("CHECKOUT_SANDBOX", option)),
     ],
     requires: [["seed", "fault"]],

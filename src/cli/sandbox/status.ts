@@ -181,7 +181,7 @@ export function registerSandboxWait(group: Group): void {
         "CHECKOUT",
         valueOption(
           "--base-url <url>",
-          "base URL of the sandbox to wait for (default: this folder's sandbox)",
+          "base URL of the service, with its version segment (default: this folder's sandbox)",
         ),
       ),
     ],

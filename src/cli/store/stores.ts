@@ -33,7 +33,7 @@ export function registerStores(group: Group): void {
     options: [
       valueOption(
         "--name <name>",
-        "name, 1 to 64 characters, which need not be unique (default: Sandbox Store)",
+        "name of the store, 1 to 64 characters; stores may share a name (default: Sandbox Store)",
       ),
       valueOption(
         "--merchant <id|new>",

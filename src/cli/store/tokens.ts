@@ -17,17 +17,17 @@ import { output } from "../output/output.ts";
 
 export type RightsOptions = CommonOptions & { readonly role?: StoreRole; readonly valid?: number };
 
-/** `--role` and `--valid`, of tokens and of links to the portal. */
-export function rightsOptions() {
+/** `--role` and `--valid`, for tokens and for links to the portal. The help of `--valid` begins with `validText`. */
+export function rightsOptions(validText: string) {
   return [
     valueOption(
       "--role <role>",
-      "store: full access to the store, without tokens and administrator actions; viewer: read access, without secrets (default: store)",
+      "store: full access to the store, except tokens and administrator actions; viewer: read access, without secrets (default: store)",
       choiceParser(STORE_ROLES),
     ),
     valueOption(
       "--valid <duration>",
-      "how long it is valid, such as 12h or 30d (default: 7d)",
+      `${validText}, such as 12h or 30d (default: 7d)`,
       durationParser(VALIDITY_MS.least, VALIDITY_MS.most),
     ),
   ];
@@ -37,12 +37,13 @@ export function rightsOptions() {
 export function registerTokens(group: Group): void {
   register<RightsOptions>(group, {
     name: "create",
-    summary: "create a token with which a colleague or a program acts on one store; it is shown only once",
+    summary:
+      "create a token with which a colleague or a program can act on one store; the token is shown only once",
     examples: [
       "checkout tokens create --store Alice",
       "checkout tokens create --store Alice --role viewer --valid 30d --json",
     ],
-    options: rightsOptions(),
+    options: rightsOptions("how long the token is valid"),
     run: runnerFor("createToken", {
       body: ({ role, valid: validMs }) => ({ role, validMs }),
       text: ({ tokenId, token, role, storeId, expiresAt }, { style }) =>
@@ -63,13 +64,14 @@ export function registerTokens(group: Group): void {
   });
   register(group, {
     name: "list",
-    summary: "list the tokens, links and portal sessions of the stores, including revoked ones",
+    summary: "list the tokens, sign-in links and portal sessions of the stores, including revoked ones",
     examples: ["checkout tokens list", "checkout tokens list --store Alice --json"],
     run: runList,
   });
   register(group, {
     name: "revoke <token_id>",
-    summary: "revoke a token, or a link with its session; requests and pages that use it end within 2 s",
+    summary:
+      "revoke a token, or a sign-in link with its session; requests and pages that use it end within 2 s",
     examples: ["checkout tokens revoke 0199a3c4-5d00-7000-8000-000000000001"],
     run: runnerFor("revokeToken", {
       target: (context, _options, text = "") => targetOfToken(context, text.toLowerCase()),

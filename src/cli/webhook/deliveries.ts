@@ -69,8 +69,7 @@ export function registerDeliveries(group: Group): void {
   });
   register<RetryOptions>(group, {
     name: "retry",
-    summary:
-      "send deliveries that wait for their next attempt now, for example after you have repaired the receiver",
+    summary: "send waiting deliveries now, for example after you have repaired the receiver",
     examples: [
       "checkout deliveries retry",
       "checkout deliveries retry --order-id order-1001",

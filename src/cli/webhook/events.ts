@@ -136,7 +136,7 @@ function registerReplays(group: Group): void {
   });
   register<ReplayFailedOptions>(group, {
     name: "replay-failed",
-    summary: "redeliver events that were given up or are waiting for a retry, at most 1000 of each",
+    summary: "deliver again the events whose delivery failed or waits for a retry",
     examples: [
       "checkout events replay-failed",
       "checkout events replay-failed --since 2h --endpoint <id>",

@@ -145,7 +145,7 @@ const SETTINGS = {
   portalUrl: {
     kind: { kind: "text", parse: parsePortalUrl },
     flags: "--portal-url <origin>",
-    help: "origin at which your browser reaches the portal; with --public-url, the portal is off unless this names another host (default: localhost)",
+    help: "origin at which your browser reaches the portal; with --public-url, the portal is off unless --portal-url names another host (default: localhost)",
     scope: "reach",
     effect: "host/description.ts",
   },
