@@ -183,7 +183,7 @@ test("completion prints each script, installs it where the shell looks, and remo
   expect((await harness.run(["completion", "install", "zsh"], { env: {} })).code).toBe(1);
 });
 
-test("completion install says why a home cannot be written, and how to get the script without a home", async () => {
+test("completion install says why it cannot write to a home folder, and how to get the script without one", async () => {
   const harness = createHarness();
   const file = join(harness.cwd, "file");
   writeFileSync(file, "");

@@ -772,7 +772,7 @@ test("each command line of a first hour without a sandbox says what to do next, 
   expect(await wrongRows(WITHOUT_SANDBOX, async () => ({ run: createHarness().run, ids: {} }))).toEqual([]);
 });
 
-test("explore notes an option of its own that stands after the command", async () => {
+test("explore notes that one of its options after the command goes to the command", async () => {
   const { stderr } = await createHarness().run(["explore", "./no-command", "--depth", "two"]);
   expect(stderr).toContain("note: --depth goes to your command");
 });
@@ -883,7 +883,7 @@ test("a prompt has no escape codes if they are turned off, and can be cancelled"
   }
 });
 
-test("each command line of a first hour with a sandbox says its result", async () => {
+test("each command line of a first hour with a sandbox prints its result", async () => {
   expect(WITHOUT_SANDBOX.length + BESIDE_SANDBOX.length).toBeGreaterThanOrEqual(150);
   expect(await wrongRows(BESIDE_SANDBOX, openShop)).toEqual([]);
 });
@@ -946,7 +946,7 @@ test("an unreachable service is reported with the source of its address, and a w
   }
 });
 
-test("variables of the folder's stopped sandbox lead to the start command", async () => {
+test("if the variables name the folder's stopped sandbox, the hint is the start command", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "4321"]);
   const printed = await harness.run(["env", "--format", "json"]);
@@ -1019,7 +1019,7 @@ test("every line of the banner can be read and copied at 80 columns", async () =
   expect(lines.filter((line) => line.length > 80 && !LINK_ALONE.test(line))).toEqual([]);
 });
 
-test("after rotate-secret the banner says that its secret is the store's", async () => {
+test("after rotate-secret, the banner says that its signing secret is the store's, not the endpoint's", async () => {
   const harness = createHarness();
   const banner = async (): Promise<string> => {
     const running = await harness.launch(["sandbox", "start"]);
@@ -1043,7 +1043,7 @@ test("after rotate-secret the banner says that its secret is the store's", async
 const WHOSE_SECRET =
   "note: CHECKOUT_SIGNING_SECRET is the store's; an endpoint has its own: checkout endpoints secret\n";
 
-test("after rotate-secret env says that its secret is the store's", async () => {
+test("after rotate-secret, env says that its signing secret is the store's, not the endpoint's", async () => {
   const harness = createHarness();
   await harness.start();
   const typed = async (line: string) => harness.run(line.split(" "));
@@ -1161,7 +1161,7 @@ test("--dir with the parent of a state folder suggests the state folder", async 
   }
 });
 
-test("the variables in the banner of an ephemeral sandbox lead to that sandbox from any folder", async () => {
+test("the variables in the banner of an ephemeral sandbox select that sandbox in any folder", async () => {
   const harness = createHarness();
   const running = await harness.launch(["sandbox", "start", "--ephemeral"]);
   const shown = running.text().stdout;

@@ -65,7 +65,7 @@ test("given secrets are in no log, banner or other file", async () => {
   }
 });
 
-test("a file can give each secret, without its final line break", async () => {
+test("each secret can come from a file, whose final line break is ignored", async () => {
   const harness = createHarness();
   const env = await generated(harness);
   const files = Object.entries(env).map(([name, value], at) => {
@@ -326,7 +326,7 @@ test("orders list shows the orders of the key's store, and refuses the key of an
   expect(JSON.parse(named.stdout)).toMatchObject({ checkouts: [{ order_id: "tea-1" }] });
 });
 
-test("a key left by a killed drill is not listed or revoked, and ends at the next start", async () => {
+test("a key that a killed drill left behind is not listed and cannot be revoked, and does not work after the next start", async () => {
   const { harness, sandbox, type } = await openShop();
   const apiKey = "svc_test_0000000000000000000000000000000ab";
   const id = "0199a3c4-5d00-7000-8000-00000000000f";

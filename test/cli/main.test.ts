@@ -587,7 +587,7 @@ test("the journal lists, shows and forgets keys", async () => {
   expect([again["idempotency_key"], again["replayed"]]).toEqual([key, true]);
 });
 
-test("an unknown outcome is reported until an answer ends it, and a new attempt is made once", async () => {
+test("an unknown outcome is reported until an answer settles it, and a new attempt is made once", async () => {
   const harness = createHarness();
   const running = await harness.start();
   const answer = async (...argv: string[]) => {

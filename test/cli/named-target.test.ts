@@ -10,7 +10,7 @@ const GET = "sessions get 0199a3c4-5d00-7000-8000-000000000001 --retries 0 --tar
 const KEY = "live-key-of-the-person";
 const OWN = { CHECKOUT_TARGET_SHOP_API_KEY: KEY };
 
-test("a target's key is read only from the variable of its name", async () => {
+test("a target's key is read only from the variable named after the target", async () => {
   const { ask, save } = open();
   save();
   const own = await ask(GET, { env: { ...OWN, CHECKOUT_API_KEY: "other-key" } });

@@ -526,7 +526,7 @@ test("a delivery that failed during an advance says when it is retried, or that 
   expect(moved.stdout).toMatch(/order\.created +given up \(410\) +–/);
 });
 
-test("the answer to a mistake has the expected value, the received value and the next command", async () => {
+test("a refusal has the expected value, the received value and the next command", async () => {
   const shop = await openShop();
   const id = await shop.add();
   const tooMany = "x".repeat(33);
@@ -655,7 +655,7 @@ test("a body is exact in a pipe, and escaped at a terminal", async () => {
   }
 });
 
-test("an empty list, a retry or a page of an order_id that the store does not have says so", async () => {
+test("a list, a retry or a page for an order_id that the store does not have says so", async () => {
   const shop = await openShop();
   await shop.type("orders create --order-id known --price-id price_coffee");
   const says = (orderId: string): string =>

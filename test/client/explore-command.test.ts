@@ -98,7 +98,7 @@ test("a secret in the output of the purchase is a finding, whatever the exit cod
   expect(JSON.stringify(broken)).not.toMatch(/svc_test_\w{16}/);
 });
 
-test("explore without a command runs create of the section shop, and exits with 2 if both are missing", async () => {
+test("explore without a command runs the create command of the shop section, and exits with 2 if both are missing", async () => {
   const harness = createHarness();
   installClient(harness, rightClient);
   const line = ["explore", "--json", "--seed", "s", "--depth", "1", "--trust-config"];

@@ -98,7 +98,7 @@ test("a late result is recorded and never applied", async () => {
   await sandbox.stop();
 });
 
-test("sandbox clock advance does due work at its own time, and prints it in order", async () => {
+test("sandbox clock advance does due work at the time when it is due, and prints it in order", async () => {
   const harness = createHarness();
   await harness.start();
   const first = await idOf(harness, "order-1");

@@ -769,7 +769,7 @@ test("the JUnit file has a failure or error exactly if the exit code is not 0", 
   }
 });
 
-test("an administrator's act that changes nothing is refused, and so is opening the gate too early", () => {
+test("an administrator's action that changes nothing is refused, and so is opening the gate too early", () => {
   const request = act(1, "request_production");
   const rows: readonly (readonly [RecordedAction[], AdminAction["action"], string, string?])[] = [
     [[], "request_production", ""],

@@ -144,7 +144,7 @@ test("no schedule runs twice or contains a broken schedule, and a seed repeats t
   );
 });
 
-test("the first wave has every fault at every place, and every other outcome of the payer", () => {
+test("the first wave has every fault at every place, and every other outcome of a payment", () => {
   const plain: KnownRun = { schedule: NO_FAULTS, places: PLACES, closeness: 0, isBroken: false };
   const wave = nextWave([plain], { seed: "s", kills: NO_KILLS });
   expect(wave).toHaveLength(2 * API_ACTIONS.length + 2 * DELIVERY_ACTIONS.length + 6);
@@ -180,7 +180,7 @@ test("the place table has every single fault with its result, and no pairs", () 
   ]);
 });
 
-test("pairs at places that only a fault created come first, then pairs of the nearest misses", () => {
+test("pairs at places that only a fault created come first, then pairs of the faults that changed the run most", () => {
   const single = (action: "latency" | "status" | "truncate"): Schedule => ({
     faults: [faultAt({ method: "POST", path: "/v1/orders", nth: 1 }, action)],
     payer: "succeeded",

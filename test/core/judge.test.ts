@@ -198,7 +198,7 @@ test("bookings and amount of a view are read from fields or by patterns", () => 
   expect(parseView("no JSON", { paidWhen: undefined })).toBeUndefined();
 });
 
-test("writing the section shop keeps the rest of the file, and its values are checked", () => {
+test("writing the shop section keeps the rest of the file, and its values are checked", () => {
   const before = '{\n  // a comment\n  "sandbox": { "port": 4242 }\n}\n';
   const after = withShopSection(before, { create: "node buy.js", paidWhen: "paid", returnUrl: "" });
   expect(after).toContain("// a comment");

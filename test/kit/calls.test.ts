@@ -33,7 +33,7 @@ test("an unknown event type is refused at once, with the list of types", async (
   await expect(store.events.waitFor(id, { timeoutMs: 0 })).rejects.toThrow("none arrived");
 });
 
-test("a wait for a delivery that times out reports the endpoint, and ends after the sandbox's default", async () => {
+test("a delivery wait that times out reports the endpoint, and uses the sandbox's default timeout", async () => {
   const store = await newStore({ waitTimeoutMs: 0 });
   const { url } = await store.receiver({ answer: () => 500 });
   await store.orders.create(ORDER);

@@ -63,7 +63,7 @@ test("faults belong to one store, and are removed and cleared", async () => {
   await expect(foreign).rejects.toThrow("these are the faults of store");
 });
 
-test("a receiver gets a forged delivery as not verified", async () => {
+test("a receiver reports a forged delivery as not verified", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
   await store.faults.add({ action: "bad_signature", match: { eventType: "order.created" } });
@@ -122,7 +122,7 @@ test("a delivery that a fault holds back shows the fault, the waiting deliveries
   );
 });
 
-test("a delivery that a fault held back for less than a second has its time of arrival", async () => {
+test("a delivery that a fault held back for less than a second shows its time of arrival", async () => {
   const store = await newStore();
   await store.receiver();
   await store.faults.add({ action: "delay", latencyMs: 300 });
@@ -154,7 +154,7 @@ test("the story keeps the fault of an attempt after the retry, and shows the fau
   expect(attempts.map(({ fault }) => fault)).toEqual(["changed_body", null]);
 });
 
-test("a fault is listed whole, with its seed, and is in the log of the requests that it hit", async () => {
+test("a fault is listed with all its fields and its seed, and is in the log of the requests that it hit", async () => {
   const store = await newStore();
   const hits: (readonly boolean[])[] = [];
   for (const seed of ["one", "one", "two"]) {

@@ -87,7 +87,7 @@ test("a write during a read of the log is not missed", async () => {
   expect(await Promise.all([found, other])).toEqual(["third", "second"]);
 });
 
-test("a waiter whose filter throws fails alone", async () => {
+test("a waiter whose filter throws fails, and the other waiters continue", async () => {
   const { log, write } = countedLog();
   const waits = Promise.allSettled([
     log.waitFor(() => {
@@ -102,7 +102,7 @@ test("a waiter whose filter throws fails alone", async () => {
   ]);
 });
 
-test("a duplicate is awaited by its number, and an error says how many came", async () => {
+test("count waits for a duplicate, and the error of a timed-out wait says how many deliveries arrived", async () => {
   const { store } = await openStore();
   await store.receiver();
   await store.faults.add({ action: "duplicate", match: { eventType: "order.succeeded" } });

@@ -136,7 +136,7 @@ test("a form without its session's token, from another origin or as JSON does no
   expect(stored()).toBe(before);
 });
 
-test("a form that is sent twice acts once and leads to one page", async () => {
+test("a form that is submitted twice acts once, and both answers lead to the same page", async () => {
   const { sandbox, merchant, stored } = await openSite();
   const home = `/portal/${sandbox.ready.store_id}`;
   const tokenOf = async (path: string): Promise<string> => {
@@ -208,7 +208,7 @@ test("a foreign page can link to a whole page of the portal and to nothing else"
   expect(stored()).toBe(before);
 });
 
-test("another spelling of a path opens nothing of another role and changes nothing", async () => {
+test("a path in another spelling opens no page of another role, and changes nothing", async () => {
   const { sandbox, merchant, administrator, stored } = await openSite();
   const before = stored();
   const store = sandbox.ready.store_id;

@@ -95,7 +95,7 @@ test("the administrator switches capabilities and stores, and approves prices", 
     expect([fields, (await admin.post(`${admin.home}/acts`, fields)).status]).toEqual([fields, status]);
 });
 
-test("every serious act asks for one confirmation and describes its effect", async () => {
+test("each action on the gate, the store, a capability or a price asks for a confirmation that describes its effect", async () => {
   const { admin } = await openAdmin();
   const { html } = await admin.get(admin.home);
   for (const question of [
@@ -107,7 +107,7 @@ test("every serious act asks for one confirmation and describes its effect", asy
     expect(html).toMatch(new RegExp(`<details class="asked" *>(?:(?!</details>)[\\s\\S])*${question}`));
 });
 
-test("merchant and administrator reach no page or act of each other", async () => {
+test("the merchant and the administrator cannot open the pages or take the actions of each other", async () => {
   const { sandbox, merchant, admin, harness } = await openAdmin();
   // The address of the administrator's pages cannot be guessed, so a merchant's page links to their sign-in.
   expect((await merchant.get(`${merchant.home}/connect`)).html).toContain('<a href="/portal/admin">');

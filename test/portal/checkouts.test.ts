@@ -128,7 +128,7 @@ function buttonsOf({ html }: Page): { can: string[]; cannot: string[] } {
 
 const OUTCOMES = ["Pay", "Decline", "Fail", "Cancel", "Expire now"];
 
-test("every act of a checkout's page works, and a refused act shows the state", async () => {
+test("every action on a checkout's page works, and a refused action shows the checkout's state", async () => {
   const { portal, create, show } = await openShop();
   const rows = [
     ["succeeded", "Paid; this status is final.", "because the checkout was paid in time"],
@@ -159,7 +159,7 @@ test("every act of a checkout's page works, and a refused act shows the state", 
   expect([wrong.status, wrong.text.includes("outcome")]).toEqual([400, true]);
 });
 
-test("a payment in progress when the checkout expired can arrive late, once", async () => {
+test("a payment that was in progress when its checkout expired can succeed late, but only once", async () => {
   const { sandbox, portal, create, show } = await openShop();
   const id = await create(TERMS);
   const pay = String((await sandbox.request({ path: `/pay/${id}`, headers: { Authorization: "" } })).body);
@@ -304,7 +304,7 @@ test("the list of checkouts has its filters in the address, and pages of 50 with
   );
 });
 
-test("the list of checkouts creates a test order by price, amount and kind, and leads to it", async () => {
+test("the list of checkouts creates a test order by price, amount and kind, and opens its page", async () => {
   const { harness, portal } = await openShop();
   for (const path of ["/checkouts", "/webhooks", "/webhooks/events"])
     expect((await portal.get(`${portal.home}${path}`)).text).toContain("Create a test order");

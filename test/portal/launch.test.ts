@@ -88,7 +88,7 @@ test("the Launch page is available in Chinese", async () => {
   expect(String(body)).toContain("没有登记返回地址，因此不会把顾客送回");
 });
 
-test("production is requested once, with a note without secrets, and the item shows its age", async () => {
+test("production access is requested once, secrets in its note are hidden, and the item shows the age of the request", async () => {
   const { harness, get, act, post } = await openPage();
   expect((await get()).text).toContain("Production has not been requested yet");
   const page = await act("/production", { note: "launch on svc_test_0000000000000000000000000000000000" });

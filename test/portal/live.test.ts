@@ -82,7 +82,7 @@ test("a checkout's page changes only with its own events and requests and with t
   expect(await page.ask()).toBe(304);
 });
 
-test("the pages of a checkout and its delivery change when that delivery ends, and with no other delivery", async () => {
+test("the pages of a checkout and its delivery change when that delivery ends, but not when another delivery ends", async () => {
   const { open, create, harness, ask, portal } = await openPortal();
   const waiting: (() => void)[] = [];
   harness.occupy(3000, {
@@ -151,7 +151,7 @@ test("a page that the server no longer remembers is sent whole, and remembered a
   expect([await page.ask(), await page.ask()]).toEqual([200, 304]);
 });
 
-test("an act changes only the pages of its store", async () => {
+test("an action changes only the pages of its store", async () => {
   const { open, harness } = await openPortal();
   await harness.run(["stores", "create", "--name", "Other"]);
   const page = await open("/webhooks");

@@ -89,7 +89,7 @@ test("a refused form keeps its other fields as typed, and fills no other form of
   expect(moved.html).toMatch(/name="to"\s+value="2026-01-15T13:00:00Z"/);
 });
 
-test("only the question of the refused act stays open on its page", async () => {
+test("only the confirmation form of the refused action stays open", async () => {
   const { harness, sandbox, portal } = await openHarness();
   const first = sandbox.ready.store_id;
   const made = await harness.run(["stores", "create", "--name", "Second", "--json"]);
@@ -112,7 +112,7 @@ test("only the question of the refused act stays open on its page", async () => 
   expect([status, text.includes("Go back")]).toEqual([400, true]);
 });
 
-test("a late act shows the current page, with the reason of the refusal at its top", async () => {
+test("an action that comes too late shows the current page, with the reason for the refusal at the top", async () => {
   const { harness, portal } = await openHarness();
   const { id } = await harness.order("order-1");
   const page = `${portal.home}/checkouts/${id}`;

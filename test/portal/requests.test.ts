@@ -107,7 +107,7 @@ test("an open list counts newer rows that match its filter", async () => {
   expect(await newRows("seen=nonsense")).toBe("");
 });
 
-test("a search for rare requests is bounded, says how far it looked and continues", async () => {
+test("a search for a rare request stops at a limit, says how many requests were searched, and can be continued", async () => {
   const { portal, requests, create, sandbox } = await openSite();
   const first = await create({ ...ORDER, order_id: "needle" });
   for (let number = 0; number < 2100; number += 1)
@@ -268,7 +268,7 @@ test("the page of a request hides card numbers and secret headers, and says that
   }
 });
 
-test("a curl line is quoted only where needed, and pipes a body that no word can hold", () => {
+test("curlOf quotes only where needed, and pipes a body that cannot be a shell argument", () => {
   const line = (method: string, path: string, body = ""): string | undefined =>
     curlOf({ method, path, headers: [], body });
   expect(line("POST", "/v1/orders", "a\0b")).toBe(

@@ -220,7 +220,7 @@ function refusalOfSpan(text: string): string {
   return parsed.ok ? "" : parsed.refusal.message;
 }
 
-test("the Clock page lists due work, does it during a move, and reports it once", async () => {
+test("the Clock page lists due work, and reports once what a move has done", async () => {
   const { portal, home, act, create, get, refused, read } = await openPortal();
   await create("order-1");
   await create("order-2");
@@ -454,7 +454,7 @@ test("names, descriptions and notes are escaped", async () => {
   expect(refused.html).not.toMatch(/<img|\u202e/);
 });
 
-test("the pages of a further store show command lines that name the store", async () => {
+test("the pages of a second store show command lines that name the store", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const portal = await signedIn(harness, sandbox);

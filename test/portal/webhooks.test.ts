@@ -28,7 +28,7 @@ async function openSite(args = EPHEMERAL) {
   return { ...site, portal, webhooks, settled };
 }
 
-test("an endpoint is added with its event types, and its secret is shown once, and again by a click", async () => {
+test("an endpoint is added with its event types; its secret is shown once, and again only on request", async () => {
   const { portal, webhooks, harness, settled, receiver } = await openSite();
   const empty = await portal.get(webhooks);
   expect(empty.text).toContain("checkout endpoints add http://localhost:3000/hooks");
@@ -60,7 +60,7 @@ test("an endpoint is added with its event types, and its secret is shown once, a
   expect(headers["Checkout-Signature"]).toBe(hmac.digest("hex"));
 });
 
-test("an endpoint is rotated, paused, disabled, enabled and removed, each with its reason", async () => {
+test("an endpoint's secret is rotated, and an endpoint is paused, disabled, enabled and removed; its page shows the reason", async () => {
   const { portal, webhooks, addEndpoint, receiver, endpoint, control, harness } = await openSite();
   const { id } = await addEndpoint(receiver(3000).url);
   const at = `${webhooks}/endpoints/${id}`;

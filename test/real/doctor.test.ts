@@ -544,7 +544,7 @@ test("doctor counts neither injected answers nor a receiver's own answers as err
   expect(rowOf(await examine(one.harness), "endpoints")).toMatchObject({ status: "ok", next: null });
 });
 
-test("doctor says that the endpoint of an ended listen waits for a listener, and suggests checkout listen", async () => {
+test("doctor reports that the endpoint of a stopped listener waits for its listener, and suggests checkout listen", async () => {
   const one = await patient();
   await one.start();
   const listening = await one.harness.launch(["listen", "--json", "--port", "0"]);

@@ -326,7 +326,7 @@ test("exec prints the seed of its faults after a failure, and the seed repeats t
   expect((await harness.run(["exec", "--seed", "1", "--", "npm"])).code).toBe(2);
 });
 
-test("an administrator's act within exec needs --admin, and is refused at once without it", async () => {
+test("an administrator's action within exec needs --admin, and is refused at once without it", async () => {
   const harness = createHarness();
   const results: unknown[] = [];
   harness.setProgram(async ({ env: given }) => {

@@ -377,7 +377,7 @@ test("only the administrator opens the gate, and only after the other items", as
   expect(shown[2]).toMatch(/^2 +2026-\S+Z +administrator +approve_credential +– +seen$/);
 });
 
-test("one of two concurrent acts of the administrator succeeds, and the other act is refused", async () => {
+test("one of two concurrent actions of the administrator succeeds, and the other action is refused", async () => {
   const { harness, sandbox } = await openShop(EPHEMERAL);
   const token = harness.adminToken();
   const act = (action: string): Promise<string> => control({ sandbox, token }, "/admin/acts", { action });
@@ -567,7 +567,7 @@ test("an ephemeral sandbox reads the admin token from the environment", async ()
   }
 });
 
-test("an act and its audit row are written together or not at all", async () => {
+test("an administrator's action and its audit row are written together or not at all", async () => {
   const shop = await openShop();
   const connection = database(shop);
   connection.exec(

@@ -124,7 +124,7 @@ test("a value to copy is shown unchanged, and a value that cannot be copied give
   ]);
 });
 
-test("a plain value is not quoted, and other values get quotes that most shells have", () => {
+test("a plain value is not quoted, and other values get quotes that most shells understand", () => {
   expect(
     ["order-1001", "http://127.0.0.1:4242/v1", "it's", "a b", "C:\\a b", "", "=x", "~x", "a,b"].map((text) =>
       quote(text),

@@ -172,7 +172,7 @@ async function openTwo() {
   return { ...site, order, acts };
 }
 
-test("a restore brings back every row of its store after any later acts, and leaves other stores alone", async () => {
+test("a restore brings back every row of its store after any later actions, and does not change other stores", async () => {
   const { control, database, acts, first } = await openTwo();
   const names = Object.keys(acts) as (keyof typeof acts)[];
   const act = fc.tuple(fc.constantFrom(...names), fc.constantFrom(first, TEA));

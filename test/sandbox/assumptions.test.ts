@@ -78,7 +78,7 @@ test("every setting in an assumption exists", async () => {
   }
 });
 
-test("a return path counts as an assumption once a page leads to it, unless it is the root", async () => {
+test("a return path other than / counts as an assumption once a payment page links to it", async () => {
   for (const [path, relied] of [
     ["/", [19]],
     ["/thanks", [19, 88]],

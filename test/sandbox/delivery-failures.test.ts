@@ -89,7 +89,7 @@ test("a delivery that was given up during its attempt stays given up, whatever t
   }
 });
 
-test("a failing endpoint delays no other endpoint, and is disabled alone", async () => {
+test("a failing endpoint delays no other endpoint, and only the failing endpoint is disabled", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [broken, swift] = [site.receiver(3000), site.receiver(3001)];
   broken.answers = () => 500;

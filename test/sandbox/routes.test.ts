@@ -140,7 +140,7 @@ test("every route is in one area, under its prefix, with a known role", async ()
   expect(new Set(names).size).toBe(names.length);
 });
 
-test("every path refuses other methods and lists its own", async () => {
+test("every path refuses other methods, and lists the methods that it accepts", async () => {
   const { ways, tokens, ask } = await openSite();
   for (const way of ways) {
     const allowed = ways

@@ -244,7 +244,7 @@ test("a silent endpoint delays no other endpoint, and has at most its allowed nu
   }
 });
 
-test("attempts that end at nearly the same time are recorded together, and the next are sent together", async () => {
+test("attempts that end at nearly the same time are recorded together, and the next attempts are sent together", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const waiting: (() => void)[] = [];

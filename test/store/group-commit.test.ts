@@ -79,7 +79,7 @@ test("waiting writes commit 256 at a time, in order, and are on disk before thei
   expect([settled.at(-1), ended.length]).toEqual(["done later", 3]);
 });
 
-test("a failing write is rolled back alone and gets its own error; lock and disk errors are reported", async () => {
+test("a failing write is rolled back without the other writes of its group, and gets its own error; lock and disk errors are reported", async () => {
   const { insert, note, settled, turn, rows, ended, connection } = openCommits();
   const busy = new Database.SqliteError("locked", "SQLITE_BUSY");
   const full = new StorageUnavailable(storageFailure("disk_full"));
