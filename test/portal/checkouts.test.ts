@@ -314,7 +314,7 @@ test("the list of checkouts creates a test order by price, amount and kind, and 
   expect(page.text).toMatch(/The test order (test-[\da-f]{8}) was created\. .*\1 .*order\.created/);
   const list = await portal.get(`${portal.home}/checkouts`);
   expect(list.text).toMatch(/test-[\da-f]{8} \S+ created/);
-  expect(list.text).toContain("Create a test order Price none, by amount price_bento · JP¥1,200");
+  expect(list.text).toContain("Create a test order Price no price: use the amount price_bento · JP¥1,200");
   const made = (fields: Record<string, string>) => portal.act(action, fields);
   expect((await made({ price_id: "price_coffee", amount_minor: "", object: "order" })).text).toMatch(
     /€4\.50 Alipay\+ .* Kind Order .* Price price_coffee/,
@@ -543,6 +543,6 @@ test("a Chinese page has the story in Chinese", async () => {
     headers: { Authorization: "", Host: portal.host, Cookie: portal.cookie, "Accept-Language": "zh-CN" },
   });
   const html = String(answer.body);
-  for (const part of ["处理经过", "立即过期", "order.created", "支付页尚未使用", "收款单到期"])
+  for (const part of ["处理经过", "立即过期", "order.created", "支付页面尚未使用", "收款单过期"])
     expect(textOf(html)).toContain(part);
 });

@@ -90,7 +90,7 @@ test("the Launch page is available in Chinese", async () => {
 
 test("production access is requested once, secrets in its note are hidden, and the item shows the age of the request", async () => {
   const { harness, get, act, post } = await openPage();
-  expect((await get()).text).toContain("Production has not been requested yet");
+  expect((await get()).text).toContain("Production access has not been requested yet");
   const page = await act("/production", { note: "launch on svc_test_0000000000000000000000000000000000" });
   expect(page.html).not.toContain("svc_test_0000");
   expect(page.text).toContain("The administrator has the request");

@@ -282,7 +282,7 @@ test("the page says that the shop was paid only after a payment", async () => {
   await unpaid.post(`/pay/${unpaid.id}/cancel`, `token=${unpaid.token}`);
   const labels = ({ body }: Answered): string[] =>
     [...String(body).matchAll(/<dt>([^<]*)<\/dt>/g)].map(([, label = ""]) => label);
-  const facts = ["Paid to", "Order", "Description", "Payment method", "Paid on", "Reference", "Checkout id"];
+  const facts = ["Paid to", "Order", "Description", "Payment method", "Paid on", "Reference", "Checkout ID"];
   expect(labels(await get(`/pay/${id}`)).slice(0, 7)).toEqual(facts);
   expect(labels(await unpaid.get(`/pay/${unpaid.id}`))[0]).toBe("Shop");
 });

@@ -231,7 +231,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
       await hand.click("Rotate the secret");
       await hand.click("Create a new secret");
     },
-    ends: "Configure your receiver with it.",
+    ends: "Configure your receiver with this secret.",
   },
   {
     name: "add a price that is refused first",

@@ -7,7 +7,7 @@ export const CHECKS = {
   host: ["host and origin", "Host 与 Origin"],
   route: ["route", "路由"],
   credential: ["credential", "凭证"],
-  rate: ["rate", "频率"],
+  rate: ["rate limit", "限流"],
   scope: ["environment and scope", "环境与权限"],
   content: ["content", "内容"],
   key: ["idempotency key", "幂等键"],

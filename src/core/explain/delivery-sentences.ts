@@ -177,7 +177,7 @@ const CAUSES = {
   event: {
     interrupted: [
       "the sandbox stopped during the attempt; the event will be sent again",
-      "发送途中沙箱停止；将重新发送",
+      "尝试期间沙箱停止；事件将重新推送",
     ],
     html_page: [
       "the answer is an HTML page: a login, a catch-all route or a front-end's server may have answered in place of the webhook's handler",
@@ -193,7 +193,7 @@ const CAUSES = {
     ],
     "415": ["the receiver does not accept application/json on this route", "该路由不接受 application/json"],
     "431": [
-      "the receiver's size limit for headers is smaller than those of a delivery",
+      "the receiver's size limit for headers is smaller than a delivery's headers",
       "接收端的请求头上限小于一次推送的请求头",
     ],
   },
@@ -241,7 +241,7 @@ const CAUSES = {
       "接收端返回了 {0}，但响应体只到达 {1}/{2} 字节连接就结束了：Content-Length 须与响应体一致",
     ],
     slow_body: [
-      "the receiver answered {0} and did not end its body in time ({1} bytes came): end the answer, with a Content-Length",
+      "the receiver answered {0} and did not end its body in time ({1} bytes arrived): end the answer, with a Content-Length",
       "接收端返回了 {0}，但未及时结束响应体（已到 {1} 字节）：请结束响应，并给出 Content-Length",
     ],
     head_too_large: [
@@ -261,7 +261,7 @@ const CAUSES = {
       "接收端返回了 {0}，但响应体的格式与响应头不符：请检查 Transfer-Encoding 和 Content-Length",
     ],
     connection_lost: [
-      "no whole answer came: nothing listens at this address, or the receiver closed the connection; check whether it is running, and its log",
+      "no complete answer arrived: nothing listens at this address, or the receiver closed the connection; check whether it is running, and its log",
       "没有收到完整的响应：该地址无人监听，或接收端关闭了连接；请检查接收端是否在运行，并查看其日志",
     ],
     "408": ["the receiver did not read the request in time (408)", "接收端未及时读完请求（408）"],
@@ -276,7 +276,7 @@ const CAUSES = {
       "接收端或其前面的代理不可用（503）：请查看其日志",
     ],
     "504": [
-      "a proxy in front of the receiver waited for it in vain (504): answer 2xx first, and do the work after it",
+      "a proxy in front of the receiver waited too long for it (504): answer 2xx first, and do the work after it",
       "接收端前面的代理等待超时（504）：请先返回 2xx，再处理业务",
     ],
     "5xx": [
@@ -290,7 +290,7 @@ const CAUSES = {
   },
   trust: {
     tls_untrusted: [
-      "the receiver's certificate is signed by itself or by a CA that is not trusted here: name that CA's PEM file with --ca",
+      "the receiver's certificate is self-signed, or signed by a CA that is not trusted here: name that CA's PEM file with --ca",
       "接收端的证书为自签名，或由此处不信任的 CA 签发：请用 --ca 指定该 CA 的 PEM 文件",
     ],
   },

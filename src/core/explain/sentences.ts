@@ -4,7 +4,7 @@ import type { Words } from "../language.ts";
 import type { LastChange } from "../checkout/shapes.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-const UNUSED: Words = ["the payment page has not been used yet", "支付页尚未使用"];
+const UNUSED: Words = ["the payment page has not been used yet", "支付页面尚未使用"];
 const CREATE_AGAIN: Words = [
   "the same order_id may be used again with a new key",
   "可用新的幂等键以同一订单号再次创建",
@@ -23,11 +23,11 @@ export const EXPLAIN_SENTENCES = {
   status: {
     created: (expires) => [
       `${UNUSED[0]}; the checkout expires at ${expires}`,
-      `${UNUSED[1]}；${expires} 到期`,
+      `${UNUSED[1]}；收款单将于 ${expires} 过期`,
     ],
     pending: (expires) => [
       `the payer has started to pay; the checkout expires at ${expires}`,
-      `付款人已开始支付；${expires} 到期`,
+      `付款人已开始支付；收款单将于 ${expires} 过期`,
     ],
     succeeded: () => ["paid, and final", "已支付，此为最终状态"],
     failed: () => [`not paid, and final: ${CREATE_AGAIN[0]}`, `未支付，此为最终状态：${CREATE_AGAIN[1]}`],
@@ -42,7 +42,7 @@ export const EXPLAIN_SENTENCES = {
   } satisfies Readonly<Record<Status, (expires: string) => Words>>,
   /** The last change of a checkout, if its status does not imply it. */
   last: {
-    started: (attempt: number) => [`payment attempt ${attempt} under way`, `第 ${attempt} 次支付尝试进行中`],
+    started: (number: number) => [`payment attempt ${number} in progress`, `第 ${number} 次支付尝试进行中`],
     declined: (attemptsLeft: number) => [
       attemptsLeft === 0
         ? "declined, no attempt left"
@@ -70,7 +70,7 @@ export const EXPLAIN_SENTENCES = {
   ],
   noCheckout: (refusedCount: number) => [
     `no checkout was created with this order_id; ${refusedCount === 1 ? "1 request was" : `${refusedCount} requests were`} refused`,
-    `该订单号没有创建出收款单；${refusedCount} 个请求被拒绝`,
+    `没有用该订单号创建收款单；${refusedCount} 个请求被拒绝`,
   ],
   checkoutsGone: [
     "its checkouts are gone, because the store has since been restored",
@@ -105,7 +105,7 @@ export const EXPLAIN_SENTENCES = {
     "; later requests with its key were answered with the same bytes, and created nothing",
     "；之后使用该幂等键的请求得到逐字节相同的响应，未创建任何内容",
   ],
-  pageOpened: ["payment page opened", "打开支付页"],
+  pageOpened: ["payment page opened", "打开支付页面"],
   browserReturned: (target: string | null) => [
     `browser returned to ${target ?? "the shop"} (proves nothing)`,
     `浏览器返回 ${target ?? "商店"}（不能证明已支付）`,
@@ -136,8 +136,8 @@ export const EXPLAIN_SENTENCES = {
     `attempt ${number} of ${type} → ${endpoint}`,
     `${type} 的第 ${number} 次尝试 → ${endpoint}`,
   ],
-  expires: ["the checkout expires", "收款单到期"],
-  settles: ["the payment is settled", "支付结算"],
+  expires: ["the checkout expires", "收款单过期"],
+  settles: ["the payment settles automatically", "自动产生支付结果"],
   dropped: ["dropped, not delivered", "已丢弃，未推送"],
   droppedBy: (fault: string) => [`dropped by fault ${fault}, not delivered`, `被故障 ${fault} 丢弃，未推送`],
   heldBy: (fault: string) => [`held back by fault ${fault}`, `被故障 ${fault} 推迟`],
@@ -156,7 +156,7 @@ export const EXPLAIN_SENTENCES = {
     "等待中：接收端已暂停（原因见 checkout endpoints list）",
   ],
   setBack: ["the clock was set back", "时钟被拨回"],
-  underWay: ["under way", "进行中"],
+  underWay: ["in progress", "进行中"],
   injected: (fault: string) => [`the injected fault ${fault}`, `注入的故障 ${fault}`],
   sameCause: ["same cause", "原因相同"],
 } satisfies Sentences;
@@ -169,7 +169,7 @@ const OUTCOMES_IN_CHINESE: ReadonlyMap<string | null, string> = new Map([
   ["succeeded", "成功"],
   ["declined", "被拒"],
   ["failed", "失败"],
-  ["abandoned", "未完成"],
+  ["abandoned", "已中止"],
 ]);
 
 /** Texts by their facts; texts with values are functions. */

@@ -14,7 +14,7 @@ export const FRAME_TEXTS = {
   skip: ["Skip to content", "跳到正文"],
   commandsOfStore: [
     "Commands use the first store by default. To use this store instead:",
-    "命令默认作用于第一个商店。选择此商店：",
+    "命令默认使用第一个商店。要改用此商店：",
   ],
   session: ["This browser", "此浏览器"],
   roles: { store: ["This store", "仅此商店"], viewer: ["Viewer", "只读"] },
@@ -60,7 +60,7 @@ export const FRAME_TEXTS = {
   closed: ["Open the portal with checkout open", "请用 checkout open 打开控制台"],
   closedHint: [
     "The portal’s address is secret, so this page does not show it, and a bookmark without it does not work. Run this command in a terminal, in the folder of the sandbox:",
-    "控制台的地址无法猜到，此处不会显示；不含该地址的旧书签已失效。请在沙箱所在文件夹的终端中输入：",
+    "控制台的地址是保密的，此处不会显示；不含该地址的书签无法使用。请在沙箱所在文件夹的终端中输入：",
   ],
   signIn: ["Sign in", "登录"],
   signInHint: [
@@ -69,8 +69,8 @@ export const FRAME_TEXTS = {
   ],
   signInAdmin: ["Sign in as the administrator", "管理员登录"],
   signInAdminHint: [
-    "The administrator approves production and catalog prices. The admin token is in .checkout/admin.json, or in the administrator’s environment.",
-    "管理员负责批准生产环境和商品价格。管理员令牌位于 .checkout/admin.json，或由管理员自行保管。",
+    "The administrator approves production and catalog prices. The admin token is in .checkout/admin.json, or in the administrator’s environment variables.",
+    "管理员负责批准生产环境和商品价格。管理员令牌位于 .checkout/admin.json，或在管理员的环境变量中。",
   ],
   adminToken: ["Admin token", "管理员令牌"],
   code: ["Code or link", "代码或链接"],
@@ -80,7 +80,7 @@ export const FRAME_TEXTS = {
   ],
   codeRefused: [
     "This code was already used, has expired, or was never issued. Get a new code with checkout open.",
-    "该代码已使用、已过期或无效。运行 checkout open 可获取新的代码。",
+    "该代码已使用、已过期或从未发出。运行 checkout open 可获取新的代码。",
   ],
   tokenRefused: ["This is not the admin token of this sandbox.", "这不是此沙箱的管理员令牌。"],
   tooManyTries: (seconds: number) => [
@@ -102,12 +102,12 @@ export const FRAME_TEXTS = {
     405: ["Open the page again by its address.", "请通过地址重新打开页面。"],
     409: [
       "The state has changed meanwhile. Reload the page to see the current state.",
-      "内容已发生变化，请重新加载页面查看当前状态。",
+      "状态已改变，请重新加载页面查看当前状态。",
     ],
     429: ["Wait a moment and try again.", "请稍候再试。"],
     500: [
       "This is an internal error of the sandbox. checkout sandbox logs shows the reason, under the request id of this answer.",
-      "沙箱出现故障。可凭此响应中的请求 ID 在日志中查看原因：checkout sandbox logs。",
+      "这是沙箱的内部错误。请按此响应中的请求 ID 在日志中查看原因：checkout sandbox logs。",
     ],
     503: [
       "The database cannot be used right now. checkout doctor shows why.",

@@ -3,7 +3,7 @@ import { tagOf } from "../../../../web/language.ts";
 
 /** The texts of the pages of checkouts. The lines of a story use the words of `checkout explain`. */
 export const CHECKOUTS_TEXTS = {
-  search: ["order_id, any id, or text", "订单号、任意 ID 或文字"],
+  search: ["order_id, any id, or text", "订单号、任意 ID 或文本"],
   kinds: {
     order: ["Order", "订单"],
     checkout_session: ["Checkout session", "收银会话"],
@@ -23,8 +23,8 @@ export const CHECKOUTS_TEXTS = {
     "Orders and checkout sessions will appear here when they are created.",
     "创建订单或收银会话后，会立即显示在这里。",
   ],
-  byAmount: ["none, by amount", "不用价格，按金额"],
-  amountHint: ["without a price; default: 1000", "不用价格时填写；默认 1000"],
+  byAmount: ["no price: use the amount", "不用价格，按金额"],
+  amountHint: ["only without a price (default: 1000)", "不用价格时填写；默认 1000"],
   create: ["Create", "创建"],
   amongRequests: ["Search the requests, including refused ones", "在请求中查找，包括被拒绝的请求"],
   foundTitle: (text: string) => [`Search: ${text}`, `搜索：${text}`],
@@ -32,7 +32,7 @@ export const CHECKOUTS_TEXTS = {
   events: ["Events of this type", "该类型的事件"],
   nothingFound: [
     "No order_id, description, address or event type in this store contains this text.",
-    "本商店没有任何订单号、商品说明、地址或类型包含此文字。",
+    "本商店没有任何订单号、商品说明、地址或事件类型包含此文本。",
   ],
   lookOn: ["Search older checkouts", "继续查找更早的收款单"],
   lookInRequests: ["Search all requests", "在全部请求中继续查找"],
@@ -55,7 +55,7 @@ export const CHECKOUTS_TEXTS = {
     expired: ["Expire now", "立即过期"],
   },
   done: (at: string) => [`Done at ${at}: `, `已于 ${at} 完成：`],
-  late: ["Late success", "过期后支付"],
+  late: ["Late success", "结束后支付"],
   isFinal: {
     succeeded: ["Paid; this status is final.", "该收款单已支付，状态不再变化。"],
     failed: ["Failed; this status is final.", "该收款单已失败，状态不再变化。"],
@@ -65,17 +65,17 @@ export const CHECKOUTS_TEXTS = {
   notLate: {
     open: [
       "Late success: possible after the checkout has ended. Start a payment on the payment page, then let the checkout expire.",
-      "过期后支付：收款单结束后才可使用。请先在支付页面发起支付，再让收款单过期。",
+      "结束后支付：收款单结束后才可使用。请先在支付页面发起支付，再让收款单过期。",
     ],
     paid: [
       "Late success: not possible, because the checkout was paid in time.",
-      "过期后支付：已按时支付的收款单不可使用。",
+      "结束后支付：已按时支付的收款单不可使用。",
     ],
     noAttempt: [
       "Late success: not possible, because no payment was in progress when the checkout ended.",
-      "过期后支付：收款单结束时没有进行中的支付。",
+      "结束后支付：不可使用，因为收款单结束时没有进行中的支付。",
     ],
-    recorded: ["Late success: already recorded.", "过期后支付：已记录。"],
+    recorded: ["Late success: already recorded.", "结束后支付：已记录。"],
   },
   pending: ["Pending", "即将发生"],
   story: ["What happened", "处理经过"],

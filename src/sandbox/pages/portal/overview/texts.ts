@@ -18,7 +18,7 @@ export const OVERVIEW_TEXTS = {
   kinds: {
     delivery: ["next attempt", "下一次尝试"],
     expiry: ["expires", "过期"],
-    settlement: ["settles automatically", "自动结算"],
+    settlement: ["settles automatically", "自动产生支付结果"],
   },
   others: (count: string) => [`and ${count} more`, `及另外 ${count} 项`],
   unpaid: ["Unpaid", "未支付"],

@@ -32,8 +32,8 @@ export const LAUNCH_TEXTS = {
       "多次发送同一笔支付的事件，并查询您的商店入账了几次。",
     ],
     idempotency: [
-      "Drops an answer after the commit, and checks whether your client retries with the same key.",
-      "在提交后丢弃一次响应，观察客户端是否使用相同的键重试。",
+      "Creates an order, loses the answer, and checks whether your client retries with the same key.",
+      "创建订单但丢弃响应，并检查客户端是否使用相同的幂等键重试。",
     ],
     browser_return: [
       "Returns a browser without a payment, and reads from your shop whether it shows the order as paid.",
@@ -70,20 +70,20 @@ export const LAUNCH_TEXTS = {
   waiveNow: ["Skip this drill", "跳过此演练"],
   needsShell: ["Run it in a terminal", "在终端中运行"],
   notRequested: [
-    "Production has not been requested yet. Requesting it does not open the gate: the administrator decides.",
-    "尚未申请生产环境。申请本身不会开放任何权限，由管理员决定。",
+    "Production access has not been requested yet. A request does not open the gate: the administrator decides.",
+    "尚未申请生产环境。申请本身不会开放生产环境，由管理员决定。",
   ],
-  requested: ["Requested", "申请"],
+  requested: ["Requested", "申请于"],
   withAdministrator: [
     "The administrator has the request. It cannot be withdrawn; only the administrator can close it.",
     "申请正由管理员处理。申请无法撤回，只能由管理员关闭。",
   ],
   nothingLeft: [
     "The gate is open, so there is nothing to request. None of this affects production.",
-    "已开放，无需再申请。以上均不影响真实生产环境。",
+    "生产环境已开放，无需再申请。此处的操作均不影响真实生产环境。",
   ],
   requestNote: ["Note for the administrator (optional)", "给管理员的备注（可选）"],
-  request: ["Request production", "申请生产环境"],
+  request: ["Request production access", "申请生产环境"],
   notices: {
     skipped: {
       webhook: ["The webhook drill is skipped for 7 days.", "7 天内不要求 Webhook 演练。"],
@@ -91,7 +91,7 @@ export const LAUNCH_TEXTS = {
       idempotency: ["The idempotency drill is skipped for 7 days.", "7 天内不要求幂等演练。"],
       browser_return: ["The browser return drill is skipped for 7 days.", "7 天内不要求浏览器返回演练。"],
     },
-    requested: ["Production was requested. The administrator decides.", "已申请生产环境，等待管理员处理。"],
+    requested: ["Production access requested; the administrator decides.", "已申请生产环境，由管理员决定。"],
   },
   assumptions: ["Assumptions relied on", "所依赖的假设"],
   assumptionsCount: (count: number) => [
@@ -100,7 +100,7 @@ export const LAUNCH_TEXTS = {
   ],
   assumptionsShort: [
     "Another service may decide these points differently.",
-    "其他服务在这些方面可能有不同的选择。",
+    "其他服务在这些方面可能有不同的约定。",
   ],
   assumptionsHint: [
     "Points that the interface leaves open, with the decision of this sandbox and the first use by this store. Another service may decide otherwise.",
@@ -122,8 +122,8 @@ export const LAUNCH_TEXTS = {
     "您的集成所依赖、而接口未规定的行为将显示在此处。",
   ],
   chosen: ["Decision here", "本沙箱约定"],
-  inEffect: ["In effect in this store", "本商店的实际名称"],
+  inEffect: ["Names in this store", "本商店的名称"],
   asChosen: ["as decided", "与约定一致"],
-  first: ["First use", "首次"],
+  first: ["First use", "首次使用"],
   shownBy: ["Evidence", "依据"],
 } satisfies Texts;

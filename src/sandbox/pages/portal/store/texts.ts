@@ -17,10 +17,10 @@ export const CONNECT_TEXTS = {
   secretHint: ["It is not shown again after a reload.", "重新加载页面后将不再显示。"],
   variables: ["Environment variables", "环境变量"],
   variablesHint: [
-    "In the project folder, the command line finds all of this itself. A key is shown only when it is created.",
-    "在项目文件夹中，命令行会自动找到这些信息。密钥只在生成时显示。",
+    "In the project folder, checkout commands find these values themselves. A key is shown only when it is created.",
+    "在项目文件夹中，checkout 命令会自动找到这些信息。密钥只在生成时显示。",
   ],
-  code: ["In your language", "代码示例"],
+  code: ["Code samples", "代码示例"],
   languages: ["Languages", "语言"],
   create: ["Create an order", "创建订单"],
   verify: ["Verify a webhook", "验证 Webhook"],
@@ -36,9 +36,9 @@ export const CONNECT_TEXTS = {
 
 export const CATALOG_TEXTS = {
   priceId: ["Price ID", "价格 ID"],
-  none: ["The prices that orders can use will appear here.", "订单可按 ID 引用的价格将显示在此处。"],
+  none: ["The prices that orders can use will appear here.", "订单可以使用的价格将显示在此处。"],
   idHint: (most: number) => [`1 to ${most} characters, such as oolong`, `1 至 ${most} 个字符，例如 oolong`],
-  description: ["Description", "描述"],
+  description: ["Description", "商品说明"],
   lacks: (names: string) => [`not accepted by the store: ${names}`, `商店不支持 ${names}`],
   retire: ["Retire", "停用"],
   retireNow: ["Retire this price", "停用此价格"],
@@ -140,7 +140,7 @@ export const CLOCK_TEXTS = {
   spanHint: ["such as 31m, 2h or 45s", "例如 31m、2h 或 45s"],
   setNow: ["Set the clock", "设置时钟"],
   moment: ["Time", "指定时间"],
-  momentHint: ["ISO 8601; moving the clock back undoes nothing", "ISO 8601；向后调整不会撤销任何事项"],
+  momentHint: ["ISO 8601; moving the clock back undoes nothing", "ISO 8601；拨回时钟不会撤销任何事项"],
   moving: ["The clock is being moved …", "正在调整时钟……"],
   movingTo: ["The clock is being moved to", "正在将时钟调整到"],
   isAt: ["now at", "目前为"],
@@ -156,19 +156,19 @@ export const CLOCK_TEXTS = {
   ],
   underWay: (count: number) => [
     `${count} due ${count === 1 ? "delivery is" : "deliveries are"} in progress`,
-    `${count} 个到期推送进行中`,
+    `${count} 个到期的推送正在进行`,
   ],
   nothingHappened: ["The clock was moved. Nothing became due.", "时钟已调整，途中没有到期事项。"],
   counts: (hour: string, day: string) => [
     `${hour} in the next hour, ${day} in the next day.`,
     `一小时内 ${hour} 项，一天内 ${day} 项。`,
   ],
-  listed: (count: number) => [`The next ${count} are listed.`, `仅列出最近的 ${count} 项。`],
+  listed: (count: number) => [`The next ${count} are listed.`, `仅列出接下来的 ${count} 项。`],
   in: ["Due in", "剩余"],
   waiting: ["now", "现在"],
   delivery: ["webhook is sent", "发送 Webhook"],
   expiry: ["checkout expires", "收款单过期"],
-  settlement: ["checkout settles automatically", "收款单自动结算"],
+  settlement: ["checkout settles automatically", "自动产生支付结果"],
 } satisfies Texts;
 
 export const FAULTS_TEXTS = {
@@ -180,7 +180,7 @@ export const FAULTS_TEXTS = {
   with: ["Parameters", "参数"],
   only: ["Applies to", "范围"],
   matched: ["Matched", "匹配"],
-  applied: ["Applied", "命中"],
+  applied: ["Applied", "已触发"],
   left: ["Left", "剩余"],
   until: ["Until", "截止"],
   any: ["any", "不限"],
@@ -224,7 +224,7 @@ export const FAULTS_TEXTS = {
   actions: {
     status: ["answers with an error status", "返回错误状态码"],
     rate_limit: ["answers 429 with Retry-After", "返回 429 与 Retry-After"],
-    storage_full: ["answers as if the disk were full", "如同磁盘已满时响应"],
+    storage_full: ["answers as if the disk were full", "像磁盘已满一样响应"],
     empty: ["answers without a body", "响应没有正文"],
     truncate: ["truncates the answer", "响应正文被截断"],
     latency: ["delays the answer", "延迟响应"],
@@ -238,8 +238,8 @@ export const FAULTS_TEXTS = {
     drop: ["never delivers an event", "从不推送事件"],
     stale: ["signs with a timestamp that is too old", "使用过期的时间戳签名"],
     bad_signature: ["signs with a secret that does not exist", "使用不存在的密钥签名"],
-    changed_body: ["changes the body after signing", "签名后更改请求体"],
-    old_secret: ["signs with a retired secret", "使用已停用的密钥签名"],
+    changed_body: ["changes the body after signing", "签名后改动请求体"],
+    old_secret: ["signs with a retired secret", "使用已失效的密钥签名"],
   },
   chooseAction: [
     "Choose an action. The form then has only the fields of that action.",
@@ -253,14 +253,14 @@ export const FAULTS_TEXTS = {
   add: ["Add a fault", "添加故障"],
   addNow: ["Add the fault", "添加"],
   times: ["Times", "次数"],
-  timesHint: ["default: once, or any number of times until the end", "默认一次；设定截止时间时不限次数"],
-  untilHint: ["such as 10m, or a time in ISO 8601", "从现在起 10m，或指定时间"],
+  timesHint: ["default: once; unlimited if an end is set", "默认一次；设定截止时间时不限次数"],
+  untilHint: ["such as 10m, or a time in ISO 8601", "例如 10m，或 ISO 8601 时间"],
   status: ["Status", "状态码"],
   statusHint: (fallback: number) => [`400 to 599 (default: ${fallback})`, `400 至 599（默认 ${fallback}）`],
   latency: ["Latency", "延迟"],
   defaultHint: (fallback: string) => [`default: ${fallback}`, `默认 ${fallback}`],
   retryAfter: ["Retry-After, in seconds", "Retry-After（秒）"],
-  orderId: ["order_id", "order_id"],
+  orderId: ["order_id", "订单号"],
   patternHint: ["* matches any text", "* 代表任意文本"],
   path: ["v1 path", "v1 路径"],
   eventId: ["Event ID", "事件 ID"],
@@ -269,7 +269,7 @@ export const FAULTS_TEXTS = {
   probability: ["Probability", "概率"],
   probabilityHint: ["0 to 1 (default: 1)", "0 至 1（默认 1）"],
   seed: ["Seed", "随机种子"],
-  seedHint: ["random seed for the probability (default: random)", "决定概率结果；默认随机生成"],
+  seedHint: ["random seed for the probability (default: random)", "概率的随机种子（默认随机）"],
 } satisfies Texts;
 
 export const STORES_TEXTS = {
@@ -279,7 +279,7 @@ export const STORES_TEXTS = {
   reset: ["Reset", "重置"],
   resetNow: ["Reset this store", "重置此商店"],
   resetQuestion: (name: string) => [
-    `The history of ${name} is deleted: orders, events, deliveries, requests, drills. Keys, prices, endpoints and origins are kept. This cannot be undone, except from a snapshot.`,
+    `The history of ${name} is deleted: orders, events, deliveries, requests and drills. Keys, prices, endpoints and origins are kept. This cannot be undone, except from a snapshot.`,
     `${name} 中发生的一切都会被删除：订单、事件、推送、请求和演练。密钥、价格、接收端和返回地址会保留。除非从快照恢复，否则无法撤销。`,
   ],
   delete: ["Delete", "删除"],
@@ -295,13 +295,13 @@ export const STORES_TEXTS = {
     "新商店有独立的密钥、商品、时钟和故障。API 密钥仅在创建后显示一次。",
   ],
   nameHint: ["1 to 64 characters (default: Sandbox Store)", "1 至 64 个字符（默认 Sandbox Store）"],
-  sameMerchant: ["the merchant of the first store", "与第一个商店相同"],
+  sameMerchant: ["the merchant of the first store", "第一个商店的商户"],
   newMerchant: ["a new merchant", "新商户"],
   snapshots: ["Snapshots", "快照"],
-  noSnapshots: ["The snapshots that you can restore will appear here.", "可以恢复的状态将显示在此处。"],
+  noSnapshots: ["The snapshots that you can restore will appear here.", "可以恢复的快照将显示在此处。"],
   snapshot: ["Snapshot", "快照"],
   holds: ["Contents", "内容"],
-  taken: ["Taken", "时间"],
+  taken: ["Taken", "创建时间"],
   size: ["Size", "大小"],
   wholeSandbox: ["the whole sandbox", "整个沙箱"],
   thisStore: ["this store", "本商店"],
@@ -324,7 +324,7 @@ export const STORES_TEXTS = {
   removeNow: ["Remove this snapshot", "移除此快照"],
   removeQuestion: (name: string) => [
     `The snapshot ${name} is deleted. Stores that were restored from it stay unchanged.`,
-    `快照 ${name} 将被删除。由它恢复的内容会保留。`,
+    `快照 ${name} 将被删除。由它恢复的商店不受影响。`,
   ],
 } satisfies Texts;
 
