@@ -336,7 +336,7 @@ test("a waiver replaces a drill as a risk until the drill decides or 7 days have
 test("only the administrator opens the gate, and only after the other items", async () => {
   const { type, done, check } = await openShop(EPHEMERAL);
   const rows: readonly (readonly [line: string, code: number, said: string])[] = [
-    ["admin open-gate", 5, "has not requested production"],
+    ["admin open-gate", 5, "has not requested production access"],
     ["admin revoke-credential", 5, "not approved"],
     ["admin close-gate", 5, "closed already"],
     ["admin activate", 5, "active already"],

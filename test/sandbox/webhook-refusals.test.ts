@@ -8,7 +8,7 @@ test("a listener can leave only its own endpoint", async () => {
   const left = await site.control(`/endpoints/${id}/state`, { action: "leave" });
   expect([left.error?.code, left.error?.message]).toEqual([
     "state_conflict",
-    `endpoint ${id} has no listener that could leave; to hold its deliveries: pause`,
+    `endpoint ${id} has no listener that could disconnect; to hold its deliveries: pause`,
   ]);
   expect(await site.endpoint(id)).toMatchObject({ state: "enabled", reason: null, paused_by: null });
   const listener = await site.control<{ readonly id: string }>("/listener", {

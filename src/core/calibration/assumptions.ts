@@ -14,7 +14,7 @@ const CHOICES: readonly Choice[] = [
     title: ["Base URL", "基础地址"],
     chosen: [
       "The API is at http://127.0.0.1:4242/v1, payment pages and everything else on the same port.",
-      "API 位于 http://127.0.0.1:4242/v1，支付页等其他内容使用同一端口。",
+      "API 位于 http://127.0.0.1:4242/v1，支付页面等其他内容使用同一端口。",
     ],
     setting: "sandbox start --port, --allow-host",
   },
@@ -30,7 +30,7 @@ const CHOICES: readonly Choice[] = [
     decision: 3,
     title: ["Order of refusals", "拒绝的先后"],
     chosen: [
-      "If a request has several faults, a fixed order decides which one the refusal names.",
+      "If a request has several errors, a fixed order decides which one the refusal names.",
       "请求有多处错误时，按固定顺序决定报告哪一处。",
     ],
   },
@@ -78,7 +78,7 @@ const CHOICES: readonly Choice[] = [
     title: ["order_id", "order_id"],
     chosen: [
       "An order_id has one open or paid checkout in a store, across both endpoints; a second create with another key is 409 order_conflict.",
-      "一个商店内每个 order_id 只有一个未完成或已支付的收款单，两个接口合计；用另一幂等键再次创建为 409 order_conflict。",
+      "一个商店内每个订单号只有一个未完成或已支付的收款单，两个接口合计；用另一幂等键再次创建为 409 order_conflict。",
     ],
     shownBy: ["a create was refused with order_conflict", "有创建请求遇到 order_conflict"],
   },
@@ -89,7 +89,7 @@ const CHOICES: readonly Choice[] = [
       "GET checkout-sessions/{id} also accepts the id of an order; an unknown id gets 404.",
       "GET checkout-sessions/{id} 也接受订单的 id；未知的 id 为 404。",
     ],
-    shownBy: ["an order was retrieved by its id, or an id was not found", "有按 id 查询订单，或未找到 id"],
+    shownBy: ["an order was retrieved by its id, or an id was unknown", "有请求按 id 查询订单，或 id 不存在"],
   },
   {
     decision: 10,
@@ -108,8 +108,8 @@ const CHOICES: readonly Choice[] = [
     decision: 11,
     title: ["Events", "事件"],
     chosen: [
-      "Types are order.… and checkout_session.… with the status; the fields of the body are ours.",
-      "类型为 order.… 和 checkout_session.… 加状态；请求体使用我们的字段。",
+      "Types are order.… and checkout_session.… with the status; the fields of the body are those of this sandbox.",
+      "类型为 order.… 和 checkout_session.… 加状态；请求体的字段由本沙箱规定。",
     ],
     shownBy: ["an endpoint took an event", "有接收端接收了事件"],
   },
@@ -164,7 +164,7 @@ const CHOICES: readonly Choice[] = [
     decision: 17,
     title: ["Rate limit", "限流"],
     chosen: [
-      `1000 requests a second for each ${BUCKET_OWNER_TEXT[0]}, twice that at once; 429 carries Retry-After.`,
+      `1000 requests a second for each ${BUCKET_OWNER_TEXT[0]}, up to twice that in a burst; 429 carries Retry-After.`,
       `每个 ${BUCKET_OWNER_TEXT[1]} 每秒 1000 个请求，瞬时至多两倍；429 带有 Retry-After。`,
     ],
     setting: "sandbox start --rate-limit",
@@ -174,11 +174,11 @@ const CHOICES: readonly Choice[] = [
     decision: 18,
     title: ["Clock", "时钟"],
     chosen: [
-      "The store's clock can be stopped and moved, and decides when work is due.",
-      "商店的时钟可以停止和拨动，到期的事项由它驱动。",
+      "The store's clock can be frozen and moved, and decides when work is due.",
+      "商店的时钟可以冻结和调整，事项何时到期由它决定。",
     ],
     setting: "sandbox clock",
-    shownBy: ["the clock was moved", "时钟被拨动"],
+    shownBy: ["the clock was moved", "商店的时钟被调整"],
   },
   {
     decision: 19,
@@ -189,8 +189,8 @@ const CHOICES: readonly Choice[] = [
     ],
     setting: "return-origins add <origin>",
     shownBy: [
-      "a payer acted on a payment page with a link back to the shop",
-      "付款人在提供返回链接的支付页上进行了操作",
+      "a payer acted on a payment page with a return link",
+      "付款人在提供返回链接的支付页面上进行了操作",
     ],
   },
   {
@@ -206,7 +206,7 @@ const CHOICES: readonly Choice[] = [
     title: ["Reserved order_ids", "保留的订单号"],
     chosen: [
       "An order_id that ends with ~succeeded or another outcome settles automatically after a second.",
-      "以 ~succeeded 等结尾的订单号一秒后自动得出结果。",
+      "以 ~succeeded 等结果结尾的订单号，一秒后自动产生支付结果。",
     ],
     setting: "another order_id",
     shownBy: ["a create used such an order_id", "有创建请求使用了这样的订单号"],
@@ -229,8 +229,8 @@ const CHOICES: readonly Choice[] = [
     ],
     setting: "return-origins add <origin> --path",
     shownBy: [
-      "a payer acted on a payment page with a link back to another path than /",
-      "付款人在返回路径不是 / 的支付页上进行了操作",
+      "a payer acted on a payment page with a return link to a path other than /",
+      "付款人在返回路径不是 / 的支付页面上进行了操作",
     ],
   },
 ];

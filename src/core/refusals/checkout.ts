@@ -40,7 +40,7 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
     price_id_retired: [
       "the price {price} already exists and is retired; its id cannot be used again",
-      "价格 {price} 已停用；其 id 不再使用",
+      "价格 {price} 已停用；其 id 不能再次使用",
     ],
     price_differs: [
       "the price {price} already exists, with {terms}; the terms of a price cannot change",
@@ -63,8 +63,8 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
     gate_open: ["the production gate is already open", "生产环境已开放"],
     production_not_requested: [
-      "the merchant has not requested production, so its gate stays closed",
-      "商户尚未申请，因此生产环境保持关闭",
+      "the merchant has not requested production access, so the production gate stays closed",
+      "商户尚未申请生产环境，因此生产环境保持关闭",
     ],
     credential_is_approved: ["the production credential is approved already", "生产凭证已获批准"],
     nothing_to_revoke: [
@@ -75,8 +75,8 @@ export const REFUSALS_OF_CHECKOUTS = {
     store_is_inactive: ["the store is inactive already", "商店已是未启用状态"],
     gate_is_closed: ["the production gate is closed already", "生产环境已是关闭状态"],
     production_is_requested: [
-      "production was requested already, and is with the administrator",
-      "已申请生产环境，正等待管理员处理",
+      "production access was already requested; the administrator has not decided yet",
+      "已申请生产环境；管理员尚未处理",
     ],
     gate_stays_closed: [
       "the production credential is not approved, so the production gate stays closed",
@@ -96,7 +96,7 @@ export const REFUSALS_OF_CHECKOUTS = {
     no_attempt: ["checkout {checkout} has no attempt {attempt}", "收款单 {checkout} 没有支付尝试 {attempt}"],
     no_price: ["the store has no price {price}", "商店没有价格 {price}"],
     not_return_origin: [
-      "{origin} is no return origin of store {store}",
+      "{origin} is not a return origin of store {store}",
       "{origin} 不是商店 {store} 的返回地址",
     ],
     no_capability: [

@@ -24,7 +24,7 @@ export const HOLDS = {
 /** Why an endpoint is paused or disabled (decision 13). The first five names are stored. */
 export const ENDPOINT_REASONS = {
   switched_off: ["it was switched off", "已手动停用"],
-  removed: ["it was removed", "已删除"],
+  removed: ["it was removed", "已移除"],
   gone: ["it answered 410 Gone", "接收端返回了 410 Gone"],
   no_success: ["no delivery succeeded for 120 hours", "120 小时内没有推送成功"],
   listener_disconnected: ["its listener went away", "监听程序已断开"],
@@ -40,7 +40,7 @@ const RETURN_RULES = {
   no_space: ["contain no space, line break or control character", "不得含空白、换行或控制字符"],
   plain_ascii: [
     "be plain ASCII: other letters can look the same as ASCII letters",
-    "必须是纯 ASCII：其他字母与形近字母难以区分",
+    "必须是纯 ASCII：其他字母可能与 ASCII 字母形状相同",
   ],
   encoded_ascii: [
     "be plain ASCII, with other characters percent-encoded",
@@ -85,7 +85,7 @@ const RETURN_RULES = {
   ],
   no_punycode: [
     "have a host without xn--: the letters that it encodes can look like other letters",
-    "主机名不得含 xn--：它代表的字母与形近字母难以区分",
+    "主机名不得含 xn--：它编码的字母可能与其他字母形状相似",
   ],
   no_ipv6: [
     "have a name as its host: [::1] is the only IPv6 address that is accepted",
@@ -128,8 +128,8 @@ export const PARTS = {
   hosted_configuration: ["configuration of all stores", "全部商店的配置"],
   hosted_portal: ["portal", "控制台"],
   hosted_process: ["operation to stop it", "停止操作"],
-  span_or_moment: ["a span such as 10m, or a moment in ISO 8601", "时长（如 10m）或 ISO 8601 时刻"],
-  probability: ["a number from 0 to 1, such as 0.25", " 0 到 1 之间的小数"],
+  span_or_moment: ["a span such as 10m, or a moment in ISO 8601", "时长（如 10m）或 ISO 8601 时间"],
+  probability: ["a number from 0 to 1, such as 0.25", " 0 到 1 之间的数，如 0.25"],
   whole_number: ["a whole number", "整数"],
   whole_amount: ["a whole number from 1 to {most}", " 1 到 {most} 的整数"],
   amount_in_minor_units: [

@@ -11,7 +11,7 @@ export const SANDBOX_REFUSALS = {
   invalid_parameter: {
     fault_form: [
       "expected an action with its match, or a profile with at most a seed",
-      "应给出一个动作及其范围，或一个配置（至多带 seed）",
+      "应给出一种故障类型及其范围，或一个预设（至多带随机种子）",
     ],
     fault_of_requests: [
       "{action} is for requests of v1, which are matched by {names}, order_id, nth and probability",
@@ -148,7 +148,7 @@ export const SANDBOX_REFUSALS = {
     ],
     first_store: [
       "the first store of a sandbox cannot be deleted; to delete its history: checkout sandbox reset",
-      "沙箱的第一个商店不能删除；checkout sandbox reset 可清空它",
+      "沙箱的第一个商店不能删除；要删除其历史：checkout sandbox reset",
     ],
     several_stores: ["several stores have the name {name}: {stores}", "有多个商店名为 {name}：{stores}"],
     not_in_snapshot: [
@@ -222,10 +222,10 @@ export const SANDBOX_REFUSALS = {
   missing_parameter: {
     store_id_missing: [
       "the id of the store is missing: only an owner resets all stores",
-      "缺少商店：只有所有者可以重置全部商店",
+      "缺少商店 ID：只有所有者可以重置全部商店",
     ],
     untrusted_snapshot: [
-      "trust: another sandbox took this snapshot, or it was changed since; its endpoints, keys and rows are its author's",
+      "trust: another sandbox took this snapshot, or it was changed since; its endpoints, keys and rows come from its author",
       "trust：此快照由另一个沙箱创建，或之后被改动过；其中的接收端、密钥和数据均出自其作者",
     ],
   },
@@ -234,7 +234,7 @@ export const SANDBOX_REFUSALS = {
     token_ended: "the token was revoked or has expired while the request waited",
     sign_in_code: [
       "this code was already used, has expired, or was never issued",
-      "此登录码已使用、已过期或从未发出",
+      "该代码已使用、已过期或从未发出",
     ],
     not_admin_token: [
       "this is not the admin token, which is in .checkout/admin.json",

@@ -70,7 +70,7 @@ export const WEBHOOK_REFUSALS = {
     host_spelling: ["{host} means {meant}; write it in that form", "{host} 即 {meant}；请写成后者"],
     target_resolves: [
       "{host} resolves to {addresses}, to which nothing is sent",
-      "{host} 指向 {addresses}，不向那里发送",
+      "{host} 解析为 {addresses}，不会向这些地址发送",
     ],
   },
   not_found: {
@@ -91,7 +91,7 @@ export const WEBHOOK_REFUSALS = {
       "商店至多有 {most} 个接收端；请先移除一个",
     ],
     endpoint_without_listener: [
-      "endpoint {endpoint} has no listener that could leave; to hold its deliveries: pause",
+      "endpoint {endpoint} has no listener that could disconnect; to hold its deliveries: pause",
       "接收端 {endpoint} 没有监听程序；要暂停推送，请使用 pause",
     ],
     too_many_events: [
