@@ -75,9 +75,7 @@ test("a finding has the command that repeats its schedule, and --write makes a f
   const [code, again] = await explored(harness, "--only", only);
   expect([code, again.schedules, again.broken[0]?.cause]).toEqual([1, 1, "new_key"]);
   const shown = await harness.run(["explore", "--seed", "s", "--depth", "1", "--", "client"]);
-  expect(shown.stdout).toContain(
-    "✗ Broken: each purchase has one key of its own. A retry gets 409 order_conflict",
-  );
+  expect(shown.stdout).toContain("✗ Broken: each purchase has its own key. A retry gets 409 order_conflict");
   expect(shown.stdout).toMatch(
     /12 schedules, 8 held, 1 cause found \(seed s\); booked_once was not judged\n$/,
   );

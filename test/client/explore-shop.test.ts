@@ -40,9 +40,7 @@ test("a served shop that a kill breaks is found, and the printed command repeats
   const line = ["explore", "--only", only, "--junit", "explore.xml", ...SERVED];
   const { code, stdout, stderr } = await harness.run(line);
   expect([code, stderr]).toEqual([1, expect.stringContaining("1 broken so far")]);
-  expect(stdout).toContain(
-    "The application answered 2xx to the payment event, but did not book the payment.",
-  );
+  expect(stdout).toContain("The shop answered 2xx to the payment event, but did not book the payment.");
   expect(stdout).toContain(
     `checkout explore --serve serve --receiver-path /hooks --order-view '/orders/{order_id}' --only '${only}' -- client`,
   );

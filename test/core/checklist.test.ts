@@ -159,7 +159,7 @@ const ROWS: readonly Row[] = [
     "production_credential",
     { production: productionOf([REQUESTED]) },
     "fail",
-    "was requested, and no administrator has approved",
+    "was requested; no administrator has approved",
     "checkout admin approve-credential",
   ],
   [
@@ -222,18 +222,12 @@ const ROWS: readonly Row[] = [
     "no return origin",
     "checkout return-origins add https://shop.example --path /thanks",
   ],
-  [
-    "return_origins",
-    { browserReturn: null },
-    "unknown",
-    "but the drill of a browser's return was not run",
-    CHECK,
-  ],
+  ["return_origins", { browserReturn: null }, "unknown", "but the browser return drill was not run", CHECK],
   [
     "return_origins",
     { browserReturn: comeBack({ passed: false, steps: [FAILED_STEP] }) },
     "fail",
-    "return failed: one_byte_changed",
+    "return drill failed: one_byte_changed",
     CHECK,
   ],
   ["return_origins", { browserReturn: comeBack({ at: OLD }) }, "unknown", "older than 7 days", CHECK],
@@ -246,12 +240,12 @@ const ROWS: readonly Row[] = [
     CHECK,
   ],
   ["webhook_verification", {}, "pass", "the endpoint accepts valid webhooks", CHECK],
-  ["webhook_verification", { duplicates: null }, "unknown", "the drill of duplicates was not run", CHECK],
+  ["webhook_verification", { duplicates: null }, "unknown", "the duplicates drill was not run", CHECK],
   [
     "webhook_verification",
     { duplicates: twice({ passed: false, steps: [FAILED_STEP] }) },
     "fail",
-    "the drill of duplicates failed: one_byte_changed",
+    "the duplicates drill failed: one_byte_changed",
     CHECK,
   ],
   ["webhook_verification", { duplicates: twice({ at: OLD }) }, "unknown", "older than 7 days", CHECK],
@@ -267,7 +261,7 @@ const ROWS: readonly Row[] = [
     "webhook_verification",
     { ...drilled(null), duplicates: twice({ passed: false, steps: [FAILED_STEP] }) },
     "fail",
-    "the drill of duplicates failed",
+    "the duplicates drill failed",
     CHECK,
   ],
   [
@@ -520,7 +514,7 @@ test("evidence has the ids, times and steps of the observations", () => {
     return_origins: [
       { what: "https://shop.example", reference: null, at: NOW - 4000 },
       {
-        what: `the drill of a browser's return passed: ${ORDER_STEPS.length} of ${ORDER_STEPS.length} steps`,
+        what: `the browser return drill passed: ${ORDER_STEPS.length} of ${ORDER_STEPS.length} steps`,
         reference: DRILL,
         at: NOW - 1000,
       },
@@ -529,7 +523,7 @@ test("evidence has the ids, times and steps of the observations", () => {
       { what: `the webhook drill of "${HOOKS}" failed: 1 of 2 steps`, reference: DRILL, at: NOW - 1000 },
       { what: "one_byte_changed: expected 4xx; got 200", reference: "event-7", at: NOW - 1000 },
       {
-        what: `the drill of duplicates passed: ${ORDER_STEPS.length} of ${ORDER_STEPS.length} steps`,
+        what: `the duplicates drill passed: ${ORDER_STEPS.length} of ${ORDER_STEPS.length} steps`,
         reference: DRILL,
         at: NOW - 1000,
       },
@@ -586,7 +580,7 @@ test("a drill whose steps all failed shows its first steps", () => {
     "step_3",
     "step_4",
     "10 more steps failed",
-    "the drill of duplicates passed",
+    "the duplicates drill passed",
   ]);
 });
 
@@ -647,7 +641,7 @@ test("an item that passes with a risk states the remedy", () => {
       "return_origins",
       "a return origin is registered",
       CHECK,
-      /browser-return is skipped/,
+      /the browser-return drill is skipped/,
     ],
     [
       drilled(drill({ steps: [] })),
@@ -662,14 +656,14 @@ test("an item that passes with a risk states the remedy", () => {
       "webhook_verification",
       `the webhook drill of "${HOOKS}" is skipped`,
       CHECK,
-      /the drill of webhooks is skipped/,
+      /the webhooks drill is skipped/,
     ],
     [
       { duplicates: null, ...waive("duplicates") },
       "webhook_verification",
-      "the drill of duplicates is skipped",
+      "the duplicates drill is skipped",
       CHECK,
-      /duplicates is skipped/,
+      /the duplicates drill is skipped/,
     ],
   ];
   for (const [facts, name, reason, next, risk] of rows) {
@@ -717,7 +711,7 @@ test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails af
     expect([facts, judged.verdict, leaning.length]).toEqual([facts, verdict, risks]);
   }
   const [risk] = judgeItems({ ...READY, ...missing, ...waive() }).items.flatMap((item) => item.assumptions);
-  expect(risk).toBe("the drill of browser-return is skipped until 2026-01-22T11:59:59.000Z: no return page");
+  expect(risk).toBe("the browser-return drill is skipped until 2026-01-22T11:59:59.000Z: no return page");
 });
 
 test("a report lists the items by title, in order", () => {

@@ -231,7 +231,7 @@ test("no page of the portal in Chinese has an English sentence of ours", async (
   const launch = await portal.get(`${home}/launch`);
   for (const cause of [
     "对所有请求都返回 2xx",
-    "再次推送支付事件时重复入账",
+    "再次推送支付事件时，订单重复入账",
     "重试因使用新的幂等键收到",
     "因为顾客返回",
   ])

@@ -426,9 +426,9 @@ test("a drill without events of an order is a risk until a drill with such event
   const risk = `the webhook drill of "${HOOKS}" sent webhook.test only: with --order-view it also sends forged events of an order`;
   await drill(site);
   expect(await risks()).toEqual([["unknown", []]]);
-  // The item also needs the drill of duplicates.
+  // The item also needs the duplicates drill.
   await site.control("/waivers", { drill: "duplicates", reason: "by hand" });
-  const waived = expect.stringContaining("the drill of duplicates is skipped") as string;
+  const waived = expect.stringContaining("the duplicates drill is skipped") as string;
   expect(await risks()).toEqual([["pass", [risk, waived]]]);
   // The store has no order yet.
   await drill(site, ...CONSENT);

@@ -27,7 +27,7 @@ export function registerChecklistWaive(group: Group): void {
       body: ({ reason }, { argument }) => ({ drill: drillNamed(argument), reason }),
       text: ({ at }, { style }, { argument }) =>
         [
-          `${style.green("✓")} the drill of ${argument} is skipped until ${toIso(at + EVIDENCE_VALIDITY_MS)}`,
+          `${style.green("✓")} the ${argument} drill is skipped until ${toIso(at + EVIDENCE_VALIDITY_MS)}`,
           "  the checklist shows that as a risk until the drill passes",
         ].join("\n"),
     }),

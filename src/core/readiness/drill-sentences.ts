@@ -58,7 +58,7 @@ export const STEP_RESULTS = {
     `${answer}，耗时 ${ms} 毫秒：${text}`,
   ],
   after: (answer, ms) => [`${answer} after ${ms} ms`, `${answer}，耗时 ${ms} 毫秒`],
-  not_started_again: ["it did not start again after it was killed", "被强制结束后没有再次启动"],
+  not_started_again: ["the shop did not start again after it was killed", "商店被强制结束后没有再次启动"],
   no_answer: ["no answer", "没有响应"],
   no_event_delivered: [
     "the order is not shown as paid, and no event was delivered, because the store has no endpoint: checkout endpoints add URL",

@@ -21,7 +21,7 @@ export type Proof = {
 /** The statement to prove, the kind of drill for it, and the latest drill. */
 type Claim = {
   readonly kind: DrillKind;
-  /** The drill in words: `the drill of idempotency`. */
+  /** The drill in words: `the idempotency drill`. */
   readonly what: Words;
   /** The subject that a drill of the current state would have; null if every drill of the kind counts. */
   readonly subject: string | null;

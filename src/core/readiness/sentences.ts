@@ -17,7 +17,7 @@ export const READINESS_SENTENCES = {
           ];
     return [
       `Explored: ${schedules} schedules, ${brokenCount} broken${openEnglish}`,
-      `故障探测：${schedules} 个方案，${brokenCount} 个问题${openChinese}`,
+      `故障探测：${schedules} 个方案，${brokenCount} 个出错${openChinese}`,
     ];
   },
   /** Part of every report, because a test can prove nothing about live payments (interface 5). */
@@ -30,11 +30,11 @@ export const READINESS_SENTENCES = {
     "管理员已批准本商店的生产凭证",
   ],
   notRequested: [
-    "production was not requested, and no administrator has approved a credential for it",
+    "production access was not requested, and no administrator has approved a production credential",
     "尚未申请生产环境，也没有管理员批准过凭证",
   ],
   notApproved: [
-    "production was requested, and no administrator has approved a credential for it yet",
+    "production access was requested; no administrator has approved the production credential yet",
     "已申请生产环境，管理员尚未批准凭证",
   ],
   approvalRevoked: [
@@ -83,7 +83,7 @@ export const READINESS_SENTENCES = {
     "every return origin is http or on this machine: customers elsewhere cannot be sent back there",
     "所有返回地址都是 http 或在本机：无法把别处的顾客送回",
   ],
-  browserReturnDrill: ["the drill of a browser's return", "浏览器返回演练"],
+  browserReturnDrill: ["the browser return drill", "浏览器返回演练"],
   endpointPaused: (url: string, reason: Words) => [
     `${url} is paused: ${reason[0]}`,
     `${url} 已暂停：${reason[1]}`,
@@ -92,7 +92,7 @@ export const READINESS_SENTENCES = {
   noEndpointEnabled: ["no endpoint is enabled", "没有启用的接收端"],
   webhooksPassed: (count: number) => [
     `drills show that ${count === 1 ? "the endpoint" : `each of ${count} endpoints`} accepts valid webhooks and refuses invalid ones, and that the shop books once`,
-    `演练显示：${count} 个接收端都接受有效的 webhook、拒绝无效的，且商店只入账一次`,
+    `演练显示：${count} 个接收端接受有效的 webhook、拒绝无效的，且商店只入账一次`,
   ],
   webhookDrill: (url: string) => [`the webhook drill of ${url}`, `${url} 的 webhook 演练`],
   endpointChanged: [
@@ -103,10 +103,10 @@ export const READINESS_SENTENCES = {
     `${title[0]} sent webhook.test only: with --order-view it also sends forged events of an order`,
     `${title[1]}只发送了 webhook.test：加上 --order-view 还会发送某个订单的伪造事件`,
   ],
-  duplicatesDrill: ["the drill of duplicates", "重复推送演练"],
+  duplicatesDrill: ["the duplicates drill", "重复推送演练"],
   endpointsChanged: ["no longer counts: the endpoints changed after it", "不再有效：之后接收端有变"],
   idempotencyDrill: ["the idempotency drill", "幂等演练"],
-  storeChanged: ["no longer counts: it belongs to another store", "不再有效：它属于另一家商店"],
+  storeChanged: ["no longer counts: it belongs to another store", "不再有效：它属于另一个商店"],
   keyReplayed: (key: string) => [
     `the log has a create that was repeated with its key ${key}; only the drill is proof`,
     `日志中有一次用同一幂等键 ${key} 重复的创建；只有演练才能证明`,
@@ -122,7 +122,7 @@ export const READINESS_SENTENCES = {
   notRun: ["was not run", "尚未运行"],
   waived: (title: Words) => [`${title[0]} is skipped`, `${title[1]}已跳过`],
   waivedUntil: (drill: string, until: string, reason: string) => [
-    `the drill of ${drill} is skipped until ${until}: ${reason}`,
+    `the ${drill} drill is skipped until ${until}: ${reason}`,
     `${drill} 演练跳过至 ${until}：${reason}`,
   ],
   failed: (title: Words, why: Words) => [`${title[0]} failed: ${why[0]}`, `${title[1]}未通过：${why[1]}`],
@@ -131,15 +131,15 @@ export const READINESS_SENTENCES = {
   tooOld: ["is older than 7 days", "已超过 7 天"],
   ended: (title: Words, hasPassed: boolean, heldCount: number, totalCount: number) => [
     `${title[0]} ${hasPassed ? "passed" : "failed"}: ${heldCount} of ${totalCount} steps`,
-    `${title[1]}${hasPassed ? "通过" : "未通过"}：${totalCount} 步中 ${heldCount} 步成立`,
+    `${title[1]}${hasPassed ? "通过" : "未通过"}：${totalCount} 步中 ${heldCount} 步通过`,
   ],
   step: (name: string, expectedWords: Words, gotWords: Words) => [
     `${name}: expected ${expectedWords[0]}; got ${gotWords[0]}`,
-    `${name}：应为 ${expectedWords[1]}；实为 ${gotWords[1]}`,
+    `步骤 ${name}：应为 ${expectedWords[1]}；实为 ${gotWords[1]}`,
   ],
   stepCause: (name: string, cause: Words) => [`${name}: ${cause[0]}`, `步骤 ${name}：${cause[1]}`],
   moreFailed: (count: number) => [`${count} more steps failed`, `另有 ${count} 步未通过`],
-  notFinished: ["it did not finish", "演练没有做完"],
+  notFinished: ["it did not finish", "演练没有完成"],
 } satisfies Readonly<Record<string, ReadinessTexts>>;
 
 type ReadinessTexts = Words | ((...values: never[]) => Words) | Readonly<Record<string, Words>>;

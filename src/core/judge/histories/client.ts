@@ -70,51 +70,51 @@ const BOOKING_FIELDS = { part: "duplicates", needs: ["create", "names"], isAlone
 export const CLIENT_HISTORIES = {
   ...historiesWith(CREATE_FIELDS, {
     answer_lost: {
-      title: ["a create whose answer is lost", "创建的响应丢失"],
+      title: ["a create whose answer is lost", "创建请求的响应丢失"],
       steps: underFaults(ANSWER_LOST),
     },
     client_killed: {
-      title: ["killed when the order was created, run again", "订单创建时被终止，再次运行"],
+      title: ["a client killed once its order exists, then run again", "订单创建时客户端被终止，再次运行"],
       needs: ["kill"],
       steps: underFaults(atCreate(1, "kill")),
     },
     answer_lost_twice: {
-      title: ["a create whose answer is lost twice", "创建的响应丢失两次"],
+      title: ["a create whose answer is lost twice", "创建请求的响应丢失两次"],
       steps: underFaults(ANSWER_LOST, atCreate(2, "lose_answer")),
     },
     answer_cut: {
-      title: ["a create whose answer is cut off, then empty", "创建的响应被截断，之后为空"],
+      title: ["a create whose answer is cut off, then empty", "创建请求的响应被截断，之后为空"],
       steps: underFaults(atCreate(1, "truncate"), atCreate(2, "empty")),
     },
     create_unsent: {
-      title: ["a create that is lost on its way, then reset", "创建请求在途中丢失，之后连接被重置"],
+      title: ["a create lost on its way, then a connection reset", "创建请求在途中丢失，之后连接被重置"],
       steps: underFaults(atCreate(1, "lose_request"), atCreate(2, "reset")),
     },
     create_5xx: {
-      title: ["an answer that is lost, then 503, then 502", "创建的响应丢失，之后返回 503，再返回 502"],
+      title: ["a create whose answer is lost, then 503, then 502", "创建请求的响应丢失，之后返回 503、502"],
       steps: underFaults(ANSWER_LOST, { ...atCreate(2, "status"), status: 503 }, atCreate(3, "status")),
     },
     create_429: {
-      title: ["a create whose answer is lost, then 429", "创建的响应丢失，之后返回 429"],
+      title: ["a create whose answer is lost, then 429", "创建请求的响应丢失，之后返回 429"],
       steps: underFaults(ANSWER_LOST, atCreate(2, "rate_limit")),
     },
     keys_case: {
-      title: ["creates of order_ids that differ in case or a zero", "订单号仅大小写或一个零不同的创建"],
+      title: ["creates for order_ids that differ in case or a zero", "创建仅订单号大小写或一个零不同的订单"],
       neighbours: "other_case",
       steps: SIMILAR_CREATES,
     },
     keys_digits: {
-      title: ["creates of order_ids whose digits are similar", "订单号数字相似的创建"],
+      title: ["creates for order_ids whose digits are similar", "创建订单号数字相似的订单"],
       neighbours: "digits",
       steps: SIMILAR_CREATES,
     },
     bought_again_paid: {
-      title: ["bought again after the payment", "支付后再次下单"],
+      title: ["an order bought again after its payment", "支付后再次下单"],
       steps: [create, pay, tell, look, create, look],
       causes: { final_stays: "create_resets", one_order: "pays_twice" },
     },
     conflict: {
-      title: ["a create that gets 409, and a second create", "创建收到 409，然后再次发起"],
+      title: ["a create that gets 409, and a second create", "创建请求收到 409，之后再次创建"],
       steps: [
         { act: "faults", of: "a", faults: [{ action: "status", status: 409, match: { method: "POST" } }] },
         { act: "create", of: "a", expects: "refusal" },
@@ -126,18 +126,18 @@ export const CLIENT_HISTORIES = {
   }),
   ...historiesWith(BOOKING_FIELDS, {
     created_early: {
-      title: ["its first event before the answer to the create", "创建的响应之前先收到首个事件"],
+      title: ["the order's first event before its create is answered", "创建请求的响应之前收到订单首个事件"],
       steps: [{ act: "faults", of: "a", faults: [SLOW_ANSWER] }, CREATE_WITH_ITS_EVENT, pay, tell, look],
       causes: { booked_when_paid: "early_forgotten" },
     },
     second_answer_cut: {
-      title: ["a second attempt whose answer is cut off", "第二次下单的响应被截断"],
+      title: ["a second attempt whose answer is cut off", "再次下单的响应被截断"],
       steps: [create, cancel, tell, ...underFaults(atCreate(1, "truncate"))],
     },
   }),
   ...historiesWith(OTHER_FIELDS, {
     bought_at_once: {
-      title: ["bought four times at once", "同时下单四次"],
+      title: ["an order bought four times at once", "同时下单四次"],
       needs: ["names"],
       steps: [
         { act: "create", of: "a", times: 4 },
@@ -146,13 +146,13 @@ export const CLIENT_HISTORIES = {
       causes: { one_order: "double_click", client_ends: "double_click" },
     },
     second_at_once: {
-      title: ["bought four times at once after a cancelled checkout", "收款单取消后同时下单四次"],
+      title: ["an order bought four times at once after it was cancelled", "取消后同时下单四次"],
       needs: ["names"],
       steps: [create, cancel, tell, { act: "create", of: "a", times: 4 }, pay, tell, look],
       causes: { ...SECOND_ATTEMPT, one_order: "double_click", client_ends: "double_click" },
     },
     bought_again_open: {
-      title: ["bought again while it is open, pending or just paid", "未结束、处理中或刚支付时再次下单"],
+      title: ["an order bought again while open, pending or just paid", "未结束、处理中或刚支付时再次下单"],
       needs: ["names"],
       steps: [
         ...on("a", create, tellCreated, create),
@@ -166,7 +166,7 @@ export const CLIENT_HISTORIES = {
       causes: { booked_when_paid: "gives_up_again" },
     },
     refused_for_good: {
-      title: ["creates that are always refused", "创建一直被拒绝"],
+      title: ["creates that are always refused", "创建请求一直被拒绝"],
       isAlone: true,
       steps: [refusalStep(403), { act: "create", of: "a", expects: "refusal" }, FAULTS_ENDED],
       causes: { client_ends: "never_gives_up" },

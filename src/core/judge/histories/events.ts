@@ -202,7 +202,7 @@ const COMMON_FIELDS = { part: "duplicates" } as const;
 /** The histories of events, in the order in which they start. */
 export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   payment_again: {
-    title: ["all events again, also with another id in the header", "再次推送所有事件，也改换请求头的 id"],
+    title: ["all events again, also with another id in the header", "再次推送所有事件，包括请求头 id 不同的"],
     steps: [create, pay, tell, look, tell, tellPaid, ...CHANGES_NOTHING.again, look],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
@@ -278,14 +278,14 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     },
   },
   declined_attempt: {
-    title: ["an attempt that was declined, and a payment after it", "支付被拒，之后支付成功"],
+    title: ["a declined attempt, then a payment", "支付被拒，之后支付成功"],
     steps: [create, end("declined"), tell, look, pay, tell, look],
   },
   payment_failed: unpaidRow("failed", ["a payment that failed", "支付失败"]),
   order_expired: unpaidRow("expired", ["an order that expired", "订单过期"]),
   order_cancelled: unpaidRow("cancelled", ["an order that was cancelled", "订单取消"]),
   unknown_type: {
-    title: ["an event of a later version's type", "后续版本的事件类型"],
+    title: ["an event of a type from a later version", "类型属于后续版本的事件"],
     steps: unchangedBy(...CHANGES_NOTHING.unknown),
     causes: UNKNOWN_TYPE,
   },
@@ -293,31 +293,31 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   twin_longer: twinRow("longer", "expired", ["an order whose order_id is longer", "订单号更长的订单"]),
   twin_shorter: twinRow("shorter", "succeeded", ["an order whose order_id is shorter", "订单号更短的订单"]),
   twin_pattern: twinRow("pattern", "failed", [
-    "a pattern that fits another order_id",
+    "an order_id that as a pattern matches another one",
     "订单号是可匹配另一订单号的模式",
   ]),
   twin_end: twinRow("same_end", "expired", ["an order_id with the same end", "订单号结尾相同"]),
   twin_head: twinRow("same_head", "cancelled", ["long order_ids that begin alike", "订单号很长且开头相同"]),
   other_terms_first: {
-    title: ["payments on other terms, then its own", "先收到其他金额或币种的支付，再收到自己的"],
+    title: ["payments on other terms, then the order's own", "先收到其他金额或币种的支付，再收到本订单的"],
     steps: unchangedBy(...CHANGES_NOTHING.onOtherTerms),
     causes: { ...OTHER_TERMS, booked_when_paid: "place_taken", booked_once: "other_terms" },
   },
   events_late: {
-    title: ["all events a day late, as after an outage", "中断一天之后才收到的全部事件"],
+    title: ["all events a day late, as after an outage", "全部事件迟到一天，如同服务中断之后"],
     steps: [create, pay, tellAs("late", "created", "pending", "succeeded"), look],
     causes: { booked_when_paid: "lost_late" },
   },
   other_amount: otherTerms(["a payment of another amount", "另一金额的支付"], "less", "more"),
   other_currency: otherTerms(["a payment in another currency", "另一币种的支付"], "other_currency"),
   other_checkouts: {
-    title: ["other checkouts of its order_id that end unpaid", "同一订单号的其他收款单未支付就结束"],
+    title: ["other checkouts of the order_id that end unpaid", "同一订单号的其他收款单未支付就结束"],
     needs: ["create"],
     steps: [create, cancel, tell, ...ALL_ENDS_WITH_EVENTS],
     causes: { never_unpaid: "books_others", takes_events: "refuses_others" },
   },
   unknown_order: {
-    title: ["orders of another system, with each outcome", "其他系统的订单，包括各种结局和已支付"],
+    title: ["orders of another system, with each outcome", "其他系统的订单，每种结果各一"],
     needs: ["create"],
     steps: [
       create,
@@ -373,7 +373,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once" },
   },
   webhook_after_question: {
-    title: ["the payment when your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
+    title: ["the payment right after your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
     steps: [
       ...on("a", create, tellCreated, pay, AWAIT_QUESTION, tellPaid, look, tell, look),
       ...on("b", create, tellCreated, pay),
@@ -383,11 +383,11 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     ],
     causes: { booked_once: "books_by_job", booked_when_paid: "books_by_job" },
   },
-  second_cancelled: secondAttempt("cancelled", ["bought again after it was cancelled", "取消后再次下单"]),
-  second_failed: secondAttempt("failed", ["bought again after its payment failed", "支付失败后再次下单"]),
-  second_expired: secondAttempt("expired", ["bought again after it expired", "过期后再次下单"]),
+  second_cancelled: secondAttempt("cancelled", ["a second attempt after a cancellation", "取消后再次下单"]),
+  second_failed: secondAttempt("failed", ["a second attempt after a failed payment", "支付失败后再次下单"]),
+  second_expired: secondAttempt("expired", ["a second attempt after an expiry", "过期后再次下单"]),
   second_early: {
-    title: ["bought again before the shop knows the end", "得知结束之前再次下单"],
+    title: ["a second attempt before the shop knows that the first ended", "商店得知订单结束之前再次下单"],
     needs: ["create", "names"],
     steps: [
       ...on(
@@ -408,24 +408,24 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: SECOND_ATTEMPT,
   },
   third_attempt: {
-    title: ["bought a third time, after two ends", "两次结束后第三次下单"],
+    title: ["a third attempt after two unpaid attempts", "两次未支付后第三次下单"],
     needs: ["create", "names"],
     steps: [...thirdAttempt("a", "failed", "cancelled"), ...thirdAttempt("b", "failed", "failed")],
     causes: SECOND_ATTEMPT,
   },
   second_each: {
-    title: ["three orders bought again after an end", "三个订单结束后再次下单"],
+    title: ["three orders bought again after they ended unpaid", "三个订单未支付就结束，之后再次下单"],
     needs: ["create", "names"],
     steps: [...buyAfter("a", "failed"), ...buyAfter("b", "expired"), ...buyAfter("c", "cancelled")],
   },
   second_after_others: {
-    title: ["bought again after other checkouts have ended", "其他收款单结束后再次下单"],
+    title: ["a second attempt after other checkouts have ended", "其他收款单结束后再次下单"],
     needs: ["create", "names"],
     steps: [create, cancel, tell, ...ALL_ENDS_WITH_EVENTS, create, pay, tell, look],
     causes: SECOND_ATTEMPT,
   },
   second_then_events: {
-    title: ["bought again and paid, then events without effect", "再次下单并支付，之后是不应有影响的事件"],
+    title: ["a paid second attempt, then events without effect", "再次下单并支付，之后是不应有影响的事件"],
     needs: ["create", "names"],
     steps: [create, cancel, tell, create, pay, tell, look, ...Object.values(CHANGES_NOTHING).flat(), look],
   },

@@ -92,12 +92,12 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     "webhook 与两次返回同时到达",
   ]),
   return_without_payment: {
-    title: ["return without a payment, which then comes", "未支付就返回，之后才支付"],
+    title: ["return before the payment", "未支付就返回，之后才支付"],
     steps: [create, tellCreated, visit, look, pay, tell, look],
     causes: BELIEVES_RETURN,
   },
   return_otherwise: {
-    title: ["return with a status, by POST, without a session", "带状态、用 POST、不带会话返回"],
+    title: ["returns with a status, by POST and without a session", "带状态、用 POST、不带会话返回"],
     steps: unchangedBy(
       visit,
       visitAs({ query: PAID_QUERY }),
@@ -125,7 +125,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: BELIEVES_RETURN,
   },
   return_without_api: {
-    title: ["return while the API answers 503, or nothing", "API 返回 503 或没有响应时返回"],
+    title: ["return while the API answers 503, or not at all", "API 返回 503 或没有响应时返回"],
     steps: [create, tellCreated, API_BUSY, visit, look, API_SILENT, visit, look, API_BACK, pay, tell, look],
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up" },
   },
@@ -170,13 +170,13 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   return_other_terms: {
     needs: ["create"],
-    title: ["return with a session of a lower amount", "用金额更低的会话返回"],
+    title: ["return with a session for a lower amount", "用金额更低的会话返回"],
     steps: [create, cancel, tell, CHEAPER_CHECKOUT, visit, pay, visit, look, tell, visit, look],
     causes: { never_unpaid: "other_terms" },
   },
   return_second: {
     needs: ["create", "names"],
-    title: ["return after it was cancelled, then bought again", "取消后返回，然后再次下单"],
+    title: ["return after a cancellation, then a second attempt", "取消后返回，然后再次下单"],
     steps: [
       create,
       tellCreated,
@@ -199,9 +199,9 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     ],
     causes: SECOND_ATTEMPT,
   },
-  return_begun: paymentWithinReturn(0.2, ["a payment early within a return", "返回页面生成之初的支付"]),
-  return_half: paymentWithinReturn(0.5, ["a payment in the middle of a return", "返回页面生成过半时的支付"]),
-  return_ending: paymentWithinReturn(0.8, ["a payment at the end of a return", "返回页面即将完成时的支付"]),
+  return_begun: paymentWithinReturn(0.2, ["a payment at the start of a return page", "返回页面开始时的支付"]),
+  return_half: paymentWithinReturn(0.5, ["a payment halfway through a return page", "返回页面过半时的支付"]),
+  return_ending: paymentWithinReturn(0.8, ["a payment at the end of a return page", "返回页面完成前的支付"]),
   return_within_event: {
     title: ["returns while the payment event is handled", "处理支付事件期间返回"],
     steps: [

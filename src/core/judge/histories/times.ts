@@ -54,7 +54,7 @@ const MOMENTS = {
     causes: LOST_AT_RESTART,
   },
   after_answer: {
-    title: ["right after the answer to the payment event", "返回支付事件的响应后"],
+    title: ["right after the answer to the payment event", "返回支付事件的响应后立即"],
     steps: [pay, tellPaid, { act: "restart" }, look, tellPaid, look],
     causes: LOST_AT_RESTART,
   },
@@ -65,7 +65,7 @@ const MOMENTS = {
     causes: LOST_AT_RESTART,
   },
   second_attempt: {
-    title: ["between an end, another attempt and its payment", "结束、再次下单与其支付之间"],
+    title: ["before a second attempt, or before its payment", "再次下单之前或其支付之前"],
     needs: ["create"],
     steps: [
       ...on("b", create, end("failed"), tell),
@@ -77,7 +77,7 @@ const MOMENTS = {
     causes: { booked_when_paid: "gives_up_at_start" },
   },
   before_payment: {
-    title: ["between the create and the payment", "下单之后、支付之前"],
+    title: ["between creation and payment", "下单之后、支付之前"],
     steps: [{ act: "restart" }, pay, tell, look],
     causes: { booked_when_paid: "gives_up_at_start" },
   },
@@ -113,7 +113,7 @@ function waitForOthers(leastMs: number): Step {
 export const TIME_HISTORIES = {
   ...historiesWith(LONG_FIELDS, {
     paid_late: {
-      title: ["an order that is paid long after its create", "下单很久之后才支付"],
+      title: ["an order that is paid long after it was created", "下单很久之后才支付"],
       steps: [create, tellCreated, waitForOthers(15_000), TRY_CREATE, pay, tell, look],
       causes: { booked_when_paid: "gives_up_late" },
     },
@@ -136,7 +136,7 @@ export const TIME_HISTORIES = {
       causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
     },
     much_later: {
-      title: ["a payment again, after more than 30 s", "超过 30 秒后再次推送同一支付"],
+      title: ["the same payment again, after more than 30 s", "超过 30 秒后再次推送同一支付"],
       isLong: true,
       steps: [create, tellCreated, pay, tellPaid, look, waitForOthers(31_000), tellPaid, look],
       causes: { booked_once: "forgets" },
@@ -146,7 +146,7 @@ export const TIME_HISTORIES = {
     ...restarts("restart", ["a kill", "强制重启"]),
     ...restarts("stop", ["an orderly stop", "正常停止"]),
     restart_at_answers: {
-      title: ["a kill at the moment of three answers", "三个响应返回的时刻强制重启"],
+      title: ["a kill while three answers are sent", "返回三个响应期间强制重启"],
       needs: ["create"],
       steps: [...onEach(create, tellCreated, pay), KILLED_AT_ANSWERS, ...onEach(look), ...onEach(tell, look)],
       causes: LOST_AT_RESTART,
@@ -154,7 +154,7 @@ export const TIME_HISTORIES = {
   }),
   ...historiesWith(OUTAGE_FIELDS, {
     outage: {
-      title: ["payments while the API answers 503, and after it", "API 返回 503 期间及恢复后的支付"],
+      title: ["payments while the API answers 503, and after that", "API 返回 503 期间及恢复后的支付"],
       steps: [
         ...onEach(create, tellCreated, pay),
         API_DOWN,

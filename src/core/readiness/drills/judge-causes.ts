@@ -17,8 +17,8 @@ const CLIENT_CAUSES = {
     "重试因使用新的幂等键收到 409 order_conflict：请为每次购买生成一个幂等键，在首次尝试之前保存或只由购买内容推导，每次尝试都使用它。此处 order_conflict 阻止了第二个订单，但接口并不保证这一点（见约定 8）。",
   ],
   second_create: [
-    "After the answer said that its order exists, another create with a new key gets 409 order_conflict, perhaps from a retry queue, a double click or a customer who comes back: show the open page, and check whether the order exists before another create.",
-    "得知订单已存在后，又用新的幂等键创建，收到 409 order_conflict：可能由重试队列、重复点击或返回的顾客引起。请显示未结束的页面，再次创建之前，请先查询订单是否已创建。",
+    "After the answer said that its order exists, another create with a new key gets 409 order_conflict, perhaps from a retry queue, a double click or a customer who comes back: show the open payment page, and check whether the order exists before another create.",
+    "得知订单已存在后，又用新的幂等键创建，收到 409 order_conflict：可能由重试队列、重复点击或返回的顾客引起。请显示未结束的支付页面，再次创建之前，请先查询订单是否已创建。",
   ],
   other_body: [
     "A retry gets 409 idempotency_key_reused: with the same key it sends another body, or to another path. Something in it changes with each attempt, such as a time or a description.",
@@ -34,7 +34,7 @@ const CLIENT_CAUSES = {
   ],
   reports_failure: [
     "The command reports a failure although it received its order, so the shop tells the customer that the purchase failed, or starts again.",
-    "命令已得到订单却报告失败，因此商店会告诉顾客失败，或重新开始。",
+    "命令已得到订单却报告失败，因此商店会告诉顾客购买失败，或重新开始购买。",
   ],
   forgotten: [
     "The purchase sends no create when it is made again, although no attempt was answered: the order may exist, but the shop does not know it. Store the purchase and its key before the first attempt, and resume from there.",
@@ -47,11 +47,11 @@ const JUDGE_CAUSES = {
   ...withRemedy("one_order", {
     new_order_id: [
       "The purchase created an order with another order_id: a retry uses a new order_id.",
-      "产生了另一个订单号的订单：重试时使用了新的订单号。",
+      "此次购买创建了另一个订单号的订单：重试时使用了新的订单号。",
     ],
     order_again: [
       "The purchase created another order after the first one had ended.",
-      "第一个订单结束之后又创建了一个订单。",
+      "第一个订单结束之后，此次购买又创建了一个订单。",
     ],
   }),
   ...withRemedy("client_ends", {
@@ -62,8 +62,8 @@ const JUDGE_CAUSES = {
     ],
   }),
   early_forgotten: [
-    "An event arrived before the answer to the create, and the payment that followed was not booked: the shop does not know the order yet, and remembers that. Store the order before the create is sent, or answer 503 until it is stored.",
-    "创建的响应返回之前事件先到达，之后的支付没有入账：商店此时还不认识该订单，并记住了这一点。请在发送创建请求之前保存订单，或在保存之前返回 503。",
+    "An event arrived before the answer to the create, and the payment that followed was not booked: the shop did not know the order yet, and keeps treating it as unknown. Store the order before the create is sent, or answer 503 until it is stored.",
+    "创建请求的响应返回之前事件先到达，之后的支付没有入账：商店当时还不认识该订单，之后一直把它当作未知订单。请在发送创建请求之前保存订单，或在保存之前返回 503。",
   ],
   shares_order: [
     "Two purchases got one order and one payment page: generate the order number in the statement that stores it, under a unique index, and use it once.",
@@ -81,74 +81,74 @@ const JUDGE_CAUSES = {
   }),
   ...withRemedy("booked_once", {
     books_other_events: [
-      "The order was booked more than once although its payment event was delivered once: the application also books another event.",
-      "支付事件只推送了一次，却重复入账：还对其他事件入账。",
+      "The order was booked more than once although its payment event was delivered once: the shop also books another event.",
+      "支付事件只推送了一次，订单却重复入账：商店还对其他事件入账。",
     ],
     books_at_start: [
-      "The order was booked again when the application restarted after it had been killed.",
-      "被强制结束后重新启动时再次入账。",
+      "The order was booked again when the shop restarted after it had been killed.",
+      "商店被强制结束后重新启动时，订单再次入账。",
     ],
   }),
   ...withRemedy("never_unpaid", {
     books_unpaid: [
-      "The order was booked before anybody had paid: the application books the creation of an order or the start of a payment.",
-      "尚未支付就已入账：在订单创建或支付开始时入账。",
+      "The order was booked before anybody had paid: the shop books the creation of an order or the start of a payment.",
+      "订单尚未支付就已入账：商店在订单创建或支付开始时就入账。",
     ],
     books_pending: [
       "The order was booked although its only attempt was declined and its status is pending.",
-      "唯一一次支付尝试被拒，状态为 pending，却已入账。",
+      "订单唯一一次支付尝试被拒，状态为 pending，却已入账。",
     ],
-    books_failed: ["The order was booked although the payment failed.", "支付失败，却已入账。"],
-    books_cancelled: ["The order was booked although the payer cancelled.", "付款人已取消，却已入账。"],
+    books_failed: ["The order was booked although the payment failed.", "支付失败，订单却已入账。"],
+    books_cancelled: ["The order was booked although the payer cancelled.", "付款人已取消，订单却已入账。"],
     books_expired: ["The order was booked although it expired unpaid.", "订单未支付就已过期，却已入账。"],
   }),
   ...withRemedy("right_amount", {
     believes_forged: [
-      "The application booked the amount of a webhook that was changed in transit: it uses the body without verifying it.",
-      "按被篡改的推送金额入账：没有验签就使用了正文。",
+      "The shop booked the amount of a webhook that was changed in transit: it uses the body without verifying it.",
+      "商店按传输途中被篡改的推送金额入账：没有验签就使用了请求体。",
     ],
     other_amount: [
-      "The application booked an amount that differs from the order's amount.",
+      "The shop booked an amount that differs from the order's amount.",
       "入账金额与订单金额不同。",
     ],
   }),
   ...withRemedy("booked_when_paid", {
     accepts_forged: [
-      "The application answered 2xx to a forged webhook and booked nothing, so the genuine one was never sent again: answer 4xx to a forged webhook.",
-      "对伪造的推送返回了 2xx 却没有入账，真正的推送因此不再到来：应返回 4xx。",
+      "The shop answered 2xx to a forged webhook and booked nothing, so the genuine one was never sent again: answer 4xx to a forged webhook.",
+      "商店对伪造的推送返回了 2xx 却没有入账，真实的推送因此不再到来：对伪造的推送应返回 4xx。",
     ],
     not_told: [
-      "No endpoint subscribes to the payment event, and the application did not ask for the status.",
-      "没有接收端接收支付事件，也没有查询状态。",
+      "No endpoint subscribes to the payment event, and the shop did not ask for the status.",
+      "没有接收端订阅支付事件，商店也没有查询状态。",
     ],
     acknowledged_only: [
-      "The application answered 2xx to the payment event, but did not book the payment.",
-      "对支付事件返回了 2xx，却没有入账。",
+      "The shop answered 2xx to the payment event, but did not book the payment.",
+      "商店对支付事件返回了 2xx，却没有入账。",
     ],
   }),
   ...withRemedy("refuses_forged", {
-    answers_forged: ["The application answered 2xx to a forged event.", "对伪造的事件返回了 2xx。"],
+    answers_forged: ["The shop answered 2xx to a forged event.", "商店对伪造的事件返回了 2xx。"],
   }),
   ...withRemedy("takes_events", {
     refuses_event: [
-      "The application never answered 2xx to a genuine event.",
-      "对一个真实的事件始终没有返回 2xx。",
+      "The shop never answered 2xx to a genuine event.",
+      "商店对一个真实的事件始终没有返回 2xx。",
     ],
     refuses_payment: [
-      "The application never answered 2xx to the payment event.",
-      "对支付事件始终没有返回 2xx。",
+      "The shop never answered 2xx to the payment event.",
+      "商店对支付事件始终没有返回 2xx。",
     ],
   }),
   ...withRemedy("stays_up", {
     not_restarted: [
-      "The application did not start again after it was killed: look for a lock or a pid file that it left behind.",
-      "被强制结束后无法重新启动：请检查是否遗留了锁或进程文件。",
+      "The shop did not start again after it was killed: look for a lock or a pid file that it left behind.",
+      "商店被强制结束后没有重新启动：请检查是否遗留了锁或 pid 文件。",
     ],
   }),
   ...withRemedy("secrets_kept", {
     secret_in_request: [
       "A secret was in the body, the path or the Idempotency-Key of a request.",
-      "请求的正文、路径或 Idempotency-Key 中含有密钥。",
+      "请求体、请求路径或 Idempotency-Key 中含有密钥。",
     ],
     secret_in_answer: [
       "A secret was in an answer to a webhook: the address that receives webhooks is public.",
@@ -161,7 +161,7 @@ const JUDGE_CAUSES = {
     secret_in_view: ["A secret was in the view of the order.", "订单视图中含有密钥。"],
   }),
   other_names: (names) => [
-    `The application refused or did not book the events of a purchase that nothing disturbed. This store has a dialect: ${names}. Let the application read the names of the dialect, or use a store without one.`,
+    `The shop refused or did not book the events of a purchase that nothing disturbed. This store has a dialect: ${names}. Let the shop read the names of the dialect, or use a store without one.`,
     `没有任何干扰，应用却拒绝了购买的事件或没有入账。本商店使用方言：${names}。请让应用读取方言的名称，或使用没有方言的商店。`,
   ],
   refuses_plain: [
@@ -170,31 +170,31 @@ const JUDGE_CAUSES = {
   ],
   loses_plain: [
     "An ordinary payment is lost: the shop answered 2xx to its event and does not show the order as paid. If the view shows a paid order, correct --paid-when; otherwise compare the answers in the timeline of the order with the log of the shop.",
-    "普通支付丢失：对支付事件返回了 2xx，订单却没有显示已支付。如果视图属于已支付的订单，请更正 --paid-when；否则请对照订单时间线中的响应和商店的日志。",
+    "普通支付丢失：商店对支付事件返回了 2xx，订单却没有显示已支付。如果视图属于已支付的订单，请更正 --paid-when；否则请对照订单时间线中的响应和商店的日志。",
   ],
   books_unverified: [
     "The order is booked after a badly signed event: the shop acts on an event before, or without, verifying it. Verify first, and ignore an event that is not valid.",
-    "收到签名错误的事件后就入账：在验签之前处理了事件，或没有验签。请先验签，对无效的事件不做任何处理。",
+    "收到签名错误的事件后，订单就入账：商店在验签之前处理了事件，或没有验签。请先验签，对无效的事件不做任何处理。",
   ],
   books_unknown_type: [
     "An event of a type that this version does not have books the order, or changes a paid one: the shop treats every unknown type as a payment or as an end. Ignore unknown types, and answer 2xx.",
-    "收到本版本没有的事件类型就入账，或改变了已支付的订单：商店把不认识的类型都当作支付或结局。请忽略未知类型，并返回 2xx。",
+    "收到本版本没有的类型的事件后，订单入账，或已支付的订单被改变：商店把未知类型都当作支付或订单结束。请忽略未知类型，并返回 2xx。",
   ],
   lost_early: [
     "The payment event arrived before an earlier event of its order; the shop answered 2xx and did nothing, and after a 2xx the event is not sent again. Process each event regardless of earlier ones, store it for later, or answer 5xx.",
-    "支付事件先于订单较早的事件到达，返回了 2xx 却没有处理；之后不会再推送。无论之前收到过什么，都应处理该事件，或保存起来稍后处理，或返回 5xx。",
+    "支付事件先于该订单较早的事件到达，商店返回了 2xx 却没有处理；返回 2xx 之后，该事件不会再推送。无论之前收到过什么，都应处理该事件，或保存起来稍后处理，或返回 5xx。",
   ],
   books_again: [
     "The order is booked again when its payment is delivered again: store the event_id of each event, in the same transaction as the booking, and answer 2xx to a known event without booking. The id of the signed body counts, not the header Checkout-Event-Id, which is not signed.",
-    "再次推送支付事件时重复入账：请在入账的同一事务中保存每个事件的 event_id，对已知的事件返回 2xx，不再入账。以已签名的请求体中的 id 为准，而不是没有签名的请求头 Checkout-Event-Id。",
+    "再次推送支付事件时，订单重复入账：请在入账的同一事务中保存每个事件的 event_id，对已知的事件返回 2xx，不再入账。以已签名的请求体中的 id 为准，而不是没有签名的请求头 Checkout-Event-Id。",
   ],
   overwrites_later: [
-    "The payment arrived while an earlier event of its checkout was handled, which then wrote its older status over it: read and write a status in one transaction, and only for a higher sequence of the same data.id.",
-    "处理同一收款单的前一事件期间收到支付事件，随后较旧的状态覆盖了它：请在一个事务中读取并写入状态，且仅在同一 data.id 的 sequence 更大时写入。",
+    "The payment event arrived while the shop handled an earlier event of the checkout, whose older status then overwrote the paid one: read and write a status in one transaction, and only for a higher sequence of the same data.id.",
+    "商店处理同一收款单较早的事件期间收到支付事件，随后较早的状态覆盖了已支付状态：请在一个事务中读取并写入状态，且仅在同一 data.id 的 sequence 更大时写入。",
   ],
   remembers_forged: [
     "A copy of the payment with a wrong signature came first, and the genuine one was then skipped as known: remember an event only after its signature is verified.",
-    "先收到签名错误的支付副本，真实的支付随后被当作已知而跳过：验证签名之后才可记录事件。",
+    "先收到签名错误的支付事件副本，真实的支付事件随后被当作已知而跳过：验证签名之后才可记录事件。",
   ],
   goes_back: [
     "The order is no longer paid after an older event arrived late: never go back from a final status. Compare the sequence of events with the same data.id, or ask GET /v1/checkout-sessions/{id}.",
@@ -202,62 +202,62 @@ const JUDGE_CAUSES = {
   ],
   books_at_once: [
     "Deliveries of one payment at the same moment are booked more than once: the shop most likely looks up the event first and stores it later. Insert the event_id into a column with a unique index, in the same transaction as the booking.",
-    "同一笔支付的多次推送同时到达时重复入账：很可能先查事件是否已知，之后才写入。请在入账的同一事务中，把 event_id 插入带唯一索引的列。",
+    "同一笔支付的多次推送同时到达时，订单重复入账：商店很可能先查事件是否已知，之后才写入。请在入账的同一事务中，把 event_id 插入带唯一索引的列。",
   ],
   lost_at_once: [
     "Payments of several orders arrived at the same moment, and one was answered with 2xx and not booked: the shop most likely drops events while it is busy, or reads all orders and writes them back. Change one order in one transaction, identify events by event_id alone, and answer 5xx to an event that was not processed.",
-    "多个订单的支付同时到达，其中一个返回了 2xx 却没有入账：很可能在忙时丢弃事件，或读出全部订单再全部写回。请在一个事务中只修改一个订单，只用 event_id 识别事件，没有处理的事件应返回 5xx。",
+    "多个订单的支付同时到达，商店对其中一个返回了 2xx 却没有入账：很可能在忙时丢弃事件，或读出全部订单再全部写回。请在一个事务中只修改一个订单，只用 event_id 识别事件，没有处理的事件应返回 5xx。",
   ],
   confuses_events: [
-    "The payment of an order was refused, or answered with 2xx and not booked, after an event of another order whose event_id has the same beginning or end: the shop most likely keeps only a part of the event_id, or its number, which is rounded. Keep the whole event_id as a text.",
-    "另一订单的事件的 event_id 开头或结尾相同，之后本订单的支付被拒绝，或返回了 2xx 却没有入账：很可能只保存了 event_id 的一部分，或把它当作数字而被舍入。请把完整的 event_id 作为文本保存。",
+    "The payment of an order was refused, or answered with 2xx and not booked, after an event of another order whose event_id has the same beginning or end: the shop most likely keeps only a part of the event_id, or converts it to a number, which is rounded. Keep the whole event_id as text.",
+    "先收到另一订单的事件，其 event_id 的开头或结尾相同；之后商店拒绝了本订单的支付，或返回了 2xx 却没有入账：很可能只保存了 event_id 的一部分，或把它当作数字而被舍入。请把完整的 event_id 作为文本保存。",
   ],
   reads_part: [
-    "The payment event arrived in two parts, as networks and proxies cut it, and was refused or not booked: read the body to its end (Content-Length) before you verify it.",
+    "The payment event arrived in two parts, as networks and proxies can split it, and was refused or not booked: read the body to its end (Content-Length) before you verify it.",
     "支付事件分两段到达（网络和代理会这样切分），被拒绝或没有入账：验签之前请读完整个请求体（Content-Length）。",
   ],
   mixes_up: [
     "An event of one order changes another order whose order_id resembles it: the shop finds orders by a part of the id, without regard to case, or takes the newest one. Find the order by its whole, unchanged order_id.",
-    "一个订单的事件改变了另一个订单号相似的订单：很可能只比较 id 的一部分、不区分大小写，或取最新的订单。请用完整且未改动的订单号查找订单。",
+    "一个订单的事件改变了另一个订单号相似的订单：商店很可能只比较订单号的一部分、不区分大小写，或取最新的订单。请用完整且未改动的订单号查找订单。",
   ],
   other_terms: [
-    "A payment of another amount or currency is booked as this order: compare amount_minor, also if it is higher, and currency of the event or answer with the order before booking it.",
-    "另一金额或币种的支付被当作本订单入账：入账前请把事件或响应的 amount_minor（更高也算不同）和 currency 与订单比较。",
+    "A payment of another amount or currency is booked as this order: compare amount_minor (a higher amount is also wrong) and currency of the event or answer with the order before booking it.",
+    "另一金额或币种的支付被当作本订单入账：入账前请把事件或响应的 amount_minor（更高也不对）和 currency 与订单比较。",
   ],
   place_taken: [
     "A payment of another checkout with this order_id came first, and the order's own payment, answered with 2xx, is not booked: the shop most likely remembers events by type and order_id, or closes the order. Identify an event by its event_id, and keep a state for each data.id.",
-    "先收到同一订单号的另一收款单的支付，之后本订单自己的支付返回了 2xx 却没有入账：很可能按类型和订单号记住事件，或关闭了订单。请用 event_id 识别事件，并为每个 data.id 分别保存状态。",
+    "先收到同一订单号的另一收款单的支付，之后商店对本订单自己的支付返回了 2xx 却没有入账：很可能按类型和订单号记住事件，或关闭了订单。请用 event_id 识别事件，并为每个 data.id 分别保存状态。",
   ],
   lost_late: [
     "The shop answered 2xx to a payment event whose created_at is a day old, and did not book it: the service repeats an event for a day after an outage. Compare Checkout-Timestamp, which is new with each attempt, with your clock, not created_at.",
-    "支付事件的 created_at 是一天之前，返回了 2xx 却没有入账：中断之后，服务会在一天内重复推送事件。请用每次推送都会更新的 Checkout-Timestamp 与时钟比较，而不是 created_at。",
+    "支付事件的 created_at 是一天之前，商店返回了 2xx 却没有入账：中断之后，服务会在一天内重复推送事件。请用每次推送都会更新的 Checkout-Timestamp 与时钟比较，而不是 created_at。",
   ],
   books_others: [
     "The order is booked by an event of another checkout with its order_id, which nobody has paid: book only order.succeeded and checkout_session.succeeded, and answer 2xx to every other type without booking.",
     "同一订单号的另一收款单未支付，它的事件却使本订单入账：只能依据 order.succeeded 和 checkout_session.succeeded 入账，对其他类型的事件返回 2xx，不入账。",
   ],
   refuses_others: [
-    "An event of an order that your shop does not know is refused for good: another system may use the same store. Answer 2xx to each event that verifies, and ignore what is not yours.",
-    "对商店不认识的订单的事件一直拒绝：同一商店可能还有其他系统在用。对验签通过的事件一律返回 2xx，与您无关的不作处理。",
+    "An event of an order that your shop does not know is always refused: another system may use the same store. Answer 2xx to each event that verifies, and ignore what is not yours.",
+    "商店一直拒绝它不认识的订单的事件：同一商店可能还有其他系统在用。对验签通过的事件一律返回 2xx，与您无关的不作处理。",
   ],
   books_by_job: [
     "The code that asks the API and the webhook handler book the same payment: each checks whether the order is paid, and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
-    "查询 API 的程序和 webhook 为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
+    "查询 API 的程序和 webhook 处理程序为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
   ],
   lost_without_api: [
     "The API did not answer, or not with the order, while the shop handled the payment event; the shop answered 2xx and never booked the payment. Answer 5xx if an event could not be processed, so that it is sent again.",
     "商店处理支付事件时 API 没有响应，或响应中没有订单，商店返回了 2xx，此后一直没有入账。无法处理事件时请返回 5xx，以便重新推送。",
   ],
   forgets: [
-    "The payment is booked again when its event arrives much later, after many other events: the shop most likely remembers events for a short time, or only the last few. Keep the event_id of every event for at least 120 hours.",
-    "很久之后，在许多其他事件之后再次收到支付事件时重复入账：对事件的记忆很可能会过期，或只记住最近几个。请保存每个事件的 event_id 至少 120 小时。",
+    "The payment is booked again when its event arrives much later, after many other events: the shop most likely remembers events only for a short time, or only the last few. Keep the event_id of every event for at least 120 hours.",
+    "很久之后，在许多其他事件之后再次收到支付事件时，订单重复入账：商店很可能只在短时间内记住事件，或只记住最近几个。请保存每个事件的 event_id 至少 120 小时。",
   ],
   lost_at_restart: [
-    "The payment was lost or booked again because the shop was restarted before or while its event was handled: keep what is known and booked in the database, and store the event and the booking in one transaction before you answer 2xx.",
-    "商店在处理支付事件之前或期间重启，支付因此丢失或重复入账：请把已知和已入账的内容保存在数据库中，并在返回 2xx 之前，在一个事务中保存事件和入账。",
+    "The payment was lost or booked again because the shop was restarted before or while its event was handled: keep known events and bookings in the database, and store the event and the booking in one transaction before you answer 2xx.",
+    "商店在处理支付事件之前或期间重启，支付因此丢失或重复入账：请把已知的事件和入账保存在数据库中，并在返回 2xx 之前，在一个事务中保存事件和入账。",
   ],
   refuses_since_restart: [
-    "Since it was restarted, the shop refuses even an event that it took before, while its view answers: look for a lock, a flag or an unfinished job that a killed process left behind. Use a lock that ends with its process, such as one of the database.",
+    "Since it was restarted, the shop refuses even an event that it accepted before, although its view answers: look for a lock, a flag or an unfinished job that a killed process left behind. Use a lock that ends with its process, such as a database lock.",
     "重启之后，商店连以前接收过的事件也拒绝，而订单视图有响应：请检查被强制结束的进程是否遗留了锁、标记或未完成的任务。请使用随进程结束而释放的锁，例如数据库的锁。",
   ],
   gives_up_at_start: [
@@ -266,7 +266,7 @@ const JUDGE_CAUSES = {
   ],
   gives_up_late: [
     "The customer paid some time after the order was created, and the payment was not booked: the shop had stopped asking about the order, or had cancelled it by a time limit of its own. An order is open until its checkout ends: wait for its final event, and book a payment that comes late.",
-    "顾客在下单一段时间之后才支付，却没有入账：商店已停止查询该订单，或按自己的时限取消了它。收款单结束之前订单都是未完成的：请等待最终事件，迟到的支付也要入账。",
+    "顾客在下单一段时间之后才支付，支付没有入账：商店已停止查询该订单，或按自己的时限取消了它。收款单结束之前订单都是未完成的：请等待最终事件，迟到的支付也要入账。",
   ],
   gives_up_refused: [
     "The API refused requests about an open order with 401 and 429, and the payment that followed was not booked: such an answer says nothing about the order. Leave it open, and ask again later.",
@@ -274,55 +274,55 @@ const JUDGE_CAUSES = {
   ],
   lost_after_outage: [
     "The API answered 503 to some requests and then recovered, and a payment that followed was answered with 2xx and not booked: the shop stopped asking, and treated a missing answer as unpaid. Answer 503 to an event that you could not ask about, so that it is sent again.",
-    "API 对若干次查询返回 503，之后恢复；随后的支付返回了 2xx 却没有入账：商店停止了查询，并把没有响应当作未支付。无法查询的事件请返回 503，以便重新推送。",
+    "API 对若干次查询返回 503，之后恢复；商店对随后的支付返回了 2xx 却没有入账：它停止了查询，并把没有响应当作未支付。无法查询的事件请返回 503，以便重新推送。",
   ],
   lost_by_return: [
-    "The payment event arrived while a return page of its order was being built, or the other way round; it was answered with 2xx, and the payment is not booked: the shop skips an event that finds the order locked, or writes back what it had read before. Answer 503 to an event that you cannot process now, and change an order in one transaction.",
-    "生成订单的返回页面期间支付事件到达，或反过来；返回了 2xx，支付却没有入账：商店跳过了遇到锁的请求，或写回了之前读到的内容。暂时无法处理的事件请返回 503，并在一个事务中修改订单。",
+    "The payment event arrived while a return page of its order was being built, or the other way round; it was answered with 2xx, and the payment is not booked: the shop skips an event that finds the order locked, or overwrites the order with the state that it had read before. Answer 503 to an event that you cannot process now, and change an order in one transaction.",
+    "生成订单的返回页面期间支付事件到达，或反过来；商店返回了 2xx，支付却没有入账：订单被锁时它跳过了事件，或用之前读到的状态覆盖了订单。暂时无法处理的事件请返回 503，并在一个事务中修改订单。",
   ],
   second_attempt: [
-    "The customer bought the order again after its first checkout had ended, and paid the second one: it must be booked once, and stay booked when events of the first one arrive late. Keep a state for each data.id: sequence counts the events of one checkout.",
-    "首个收款单结束后顾客再次下单并支付：应入账一次，首个收款单的事件迟到时也不应改变。请为每个 data.id 分别保存状态：sequence 只在一个收款单内计数。",
+    "The customer bought the order again after its first checkout had ended, and paid the second one: this payment must be booked once, and stay booked when events of the first one arrive late. Keep a state for each data.id: sequence counts the events of one checkout.",
+    "首个收款单结束后顾客再次下单并支付：这笔支付应入账一次，首个收款单的事件迟到时也不应改变。请为每个 data.id 分别保存状态：sequence 只在一个收款单内计数。",
   ],
   old_page: [
-    "Bought again after one end, an order gets a new checkout; after another, or a later one, the shop shows the page of the ended checkout, or repeats its Idempotency-Key, so that nobody can pay: begin a new attempt with a new Idempotency-Key after each of failed, expired and cancelled, or refuse.",
-    "一种结局之后再次下单会得到新的收款单；另一种或后续一次之后商店给出已结束的收款单的页面，或重复其幂等键，因此无法支付：失败、过期、取消之后都请用新的 Idempotency-Key 开始新的一次，或者拒绝。",
+    "An order that is bought again gets a new checkout after one outcome; after another outcome, or a later attempt, the shop shows the page of the ended checkout, or repeats its Idempotency-Key, so that nobody can pay: begin a new attempt with a new Idempotency-Key after each of failed, expired and cancelled, or refuse the purchase.",
+    "某种结果之后再次下单会得到新的收款单；另一种结果或后续一次之后，商店却给出已结束的收款单的页面，或重复其幂等键，因此无法支付：失败、过期、取消之后再次下单都请使用新的 Idempotency-Key，或者拒绝购买。",
   ],
   attempt_other_body: [
-    "The customer bought the order again after its checkout had ended, and the create got 409 idempotency_key_reused: another body under the first key. A new attempt needs a new Idempotency-Key.",
-    "收款单结束后顾客再次下单，创建请求收到 409 idempotency_key_reused：用首次的幂等键发送了另一请求体。新的一次需要新的 Idempotency-Key。",
+    "The customer bought the order again after its checkout had ended, and the create got 409 idempotency_key_reused: the shop sent another body with the first key. A new attempt needs a new Idempotency-Key.",
+    "收款单结束后顾客再次下单，创建请求收到 409 idempotency_key_reused：商店用首次的幂等键发送了另一请求体。再次下单需要新的 Idempotency-Key。",
   ],
   gives_up_again: [
-    "The customer bought the order again while its checkout was open, pending or just paid; the shop abandoned that checkout, and its payment is not booked. Show the open page again, and book the payment of each checkout of the order.",
-    "收款单未结束、处理中或刚支付时顾客再次下单，商店放弃了该收款单，其支付没有入账。请再次显示未结束的页面；该订单每一收款单的支付都要入账。",
+    "The customer bought the order again while its checkout was open, pending or just paid; the shop abandoned that checkout, and its payment is not booked. Show the open payment page again, and book the payment of each checkout of the order.",
+    "收款单未结束、处理中或刚支付时顾客再次下单，商店放弃了该收款单，其支付没有入账。请再次显示未结束的支付页面；该订单每个收款单的支付都要入账。",
   ],
   create_resets: [
     "The customer went back and bought a paid order again, and the order is no longer paid: a create must not overwrite a paid order.",
-    "顾客返回并再次购买已支付的订单，订单不再是已支付：创建时不得重写已支付的订单。",
+    "顾客返回并再次购买已支付的订单，订单不再是已支付：创建时不得覆盖已支付的订单。",
   ],
   pays_twice: [
     "The customer went back and bought a paid order again, and got another checkout, which can be paid too: check whether the order is paid before you create a checkout.",
     "顾客返回并再次购买已支付的订单，得到了另一个可以支付的收款单：创建之前请先查看订单是否已支付。",
   ],
   double_click: [
-    "The purchase was started several times at once, and made more than one checkout or failed: draw and store the Idempotency-Key of a purchase in one statement, and repeat a create that is answered with idempotency_in_progress.",
+    "The purchase was started several times at once, and made more than one checkout or failed: generate and store the Idempotency-Key of a purchase in one statement, and repeat a create that is answered with idempotency_in_progress.",
     "同时多次发起同一购买，产生了多个收款单或失败：请用一条语句生成并保存该次购买的 Idempotency-Key，并在收到 idempotency_in_progress 后重试。",
   ],
   conflict_new_order: [
-    "A create was answered with 409, and the shop took another order_id: report the conflict, or repeat the same request.",
+    "A create was answered with 409, and the shop then used another order_id: report the conflict, or repeat the same request.",
     "创建请求收到 409 后，商店换用了另一个订单号：请报告冲突，或重复相同的请求。",
   ],
   never_gives_up: [
-    "Every create was refused with 403, and the command did not end with a failure: 400, 401, 403 and 409 do not pass by themselves. Stop, and report them.",
+    "Every create was refused with 403, and the command did not end with a failure: 400, 401, 403 and 409 do not go away by themselves. Stop, and report them.",
     "每次创建都被 403 拒绝，命令却没有以失败结束：400、401、403 和 409 不会自行消失。请停止并报告。",
   ],
   believes_return: [
     "The order is booked because the customer returned. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}, and treat only succeeded as paid.",
-    "因为顾客返回就入账。返回不能证明任何事，任何人都能打开该地址：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}，只有 succeeded 才是已支付。",
+    "因为顾客返回，订单就入账了。返回不能证明任何事，任何人都能打开该地址：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}，只有 succeeded 才是已支付。",
   ],
   gives_up: [
     "The customer returned before the payment was final, and the shop abandoned the order: the payment that followed was not booked. A return must not end an order; leave it open until its webhook arrives.",
-    "支付完成之前顾客返回，商店就放弃了该订单：之后的支付没有入账。返回不得结束订单；请保持未完成，直到收到 webhook。",
+    "支付完成之前顾客返回，商店就放弃了该订单：之后的支付没有入账。返回不得结束订单；请保持订单未完成，直到收到 webhook。",
   ],
   mixes_orders: [
     "The customer returned with the session of another order, and its payment is booked for the wrong order, or lost: ask about the session that you have stored with the order, and compare the whole order_id of the answer.",
@@ -330,15 +330,15 @@ const JUDGE_CAUSES = {
   ],
   books_by_both: [
     "The return page and the webhook handler book the same payment: each checks whether the order is paid, and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
-    "返回页面和 webhook 为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
+    "返回页面和 webhook 处理程序为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
   ],
   believes_without_api: [
     "The API did not answer when the customer returned, and the order is booked: without an answer nothing is proven. Leave the order open until its webhook arrives.",
-    "顾客返回时 API 没有响应，订单却已入账：没有响应就没有证明。请保持未完成，直到收到 webhook。",
+    "顾客返回时 API 没有响应，订单却已入账：没有响应就不能证明任何事。请保持订单未完成，直到收到 webhook。",
   ],
   paid_without_asking: [
     "The order is booked after the customer's return, before any webhook, and the shop has not asked the API: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (A view that asks the service shows the service's records, not your shop's.)",
-    "顾客返回后、任何 webhook 推送之前就已入账，而商店没有查询 API：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（查询本服务的视图显示的是本服务的记录，而不是您的商店的。）",
+    "顾客返回后、任何 webhook 推送之前，订单就已入账，而商店没有查询 API：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（查询本服务的视图显示的是本服务的记录，而不是您的商店的。）",
   ],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 

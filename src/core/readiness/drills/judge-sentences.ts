@@ -8,34 +8,34 @@ export const NOT_JUDGED = {
     "无法读取订单视图：视图必须返回 2xx，订单不存在时返回 404；如果是命令，退出码必须为 0",
   ],
   late: (seconds) => [
-    `the view showed the payment after ${seconds} s: set settle, how late your view may be, to more than that`,
+    `the view showed the payment after ${seconds} s: set settle, the allowed delay of your view, to more than that`,
     `视图在 ${seconds} 秒之后才显示支付：请把 settle（视图最多延迟多久）设得更大`,
   ],
   unreached: (places) => [
-    `no visit reached your return page, only ${places}: let it be opened without a sign-in, or set cookie`,
+    `no visit reached your return page, only ${places}: make it accessible without a sign-in, or set cookie`,
     `没有一次访问到达返回页面，只到达 ${places}：请允许不登录访问，或设置 cookie`,
   ],
   unknown_order: [
-    "the view answers 404 for an order that your shop did not create: let your shop create the orders (create), or name unpaid orders of it with --checkout",
+    "the view answers 404 for an order that your shop did not create: let your shop create the orders (create), or name its unpaid orders with --checkout",
     "对不是您的商店创建的订单，视图返回 404：请让商店创建订单（create），或用 --checkout 指定它的未支付订单",
   ],
   no_order: (why) => [`the order could not be created: ${why}`, `无法创建订单：${why}`],
-  budget: ["the budget was used up before it was run", "预算用完，没有运行"],
+  budget: ["the budget was used up, so this was not run", "预算用完，没有运行"],
   stuck: [
     "the shop refused all events after a restart, so this was not run",
     "重启之后商店拒绝所有事件，因此没有运行",
   ],
   interrupted: ["the run was interrupted before this part", "运行在此之前被中断"],
-  unpayable: (why) => [`it could not be run: ${why}`, `无法运行：${why}`],
+  unpayable: (why) => [`this could not be run: ${why}`, `无法运行：${why}`],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
 export const NOTES = {
   hasty: [
     "The client does not wait after a 429: its next attempt comes before the time in Retry-After has passed, so the limit may stay in effect. No order is doubled, so this is a note, not a failure; better wait, then continue with the same key.",
-    "收到 429 后没有等待：在 Retry-After 规定的时间结束之前就继续尝试，限制可能因此一直生效。没有重复下单，所以这是提示而不是失败；最好先等待，然后使用相同的幂等键继续。",
+    "客户端收到 429 后没有等待：在 Retry-After 规定的时间结束之前就继续尝试，限制可能因此一直生效。没有重复下单，所以这是提示而不是失败；最好先等待，然后使用相同的幂等键继续。",
   ],
   dead_page: [
-    "Buying again after the end makes no new checkout: an order of this shop can be bought only once. If that is not what you want, send a new Idempotency-Key after a checkout that failed, expired or was cancelled.",
+    "Buying again after a checkout has ended creates no new checkout: an order of this shop can be bought only once. If that is not what you want, send a new Idempotency-Key after a checkout that failed, expired or was cancelled.",
     "收款单结束后再次下单不会产生新的收款单：该商店的订单只能购买一次。如果并非有意，请在收款单失败、过期或取消后使用新的 Idempotency-Key。",
   ],
   own_ids: [
@@ -58,7 +58,7 @@ export const MISSING_FIELDS = {
     isRisk: true,
     title: ["orders that your shop creates", "由您的商店创建的订单"],
     note: [
-      "the shop created no orders for this run, so the purchase again, neighbours and payments at the same moment were not tried: set create",
+      "the shop created no orders for this run, so repeated purchases, neighbour orders and simultaneous payments were not tried: set create",
       "本次运行没有由商店创建订单，因此没有检查再次下单、相邻订单和同时到达的支付：请设置 create",
     ],
   },
@@ -82,16 +82,16 @@ export const MISSING_FIELDS = {
     isRisk: false,
     title: ["a restart of the shop", "商店重启"],
     note: [
-      "the shop was not restarted, so events that it keeps only in memory were not lost: set restart or serve",
+      "the shop was not restarted, so events that it keeps only in memory were not detected: set restart or serve",
       "没有重启商店，因此不会发现只保存在内存中的事件：请设置 restart 或 serve",
     ],
   },
   quick: {
     isRisk: true,
-    title: ["a payment again, after more than 30 s", "超过 30 秒后再次推送支付"],
+    title: ["the same payment again, after more than 30 s", "超过 30 秒后再次推送同一支付"],
     note: [
       "the run used --quick: it did not show whether the shop forgets events after 30 s",
-      "运行使用了 --quick：没有检查对事件的记忆是否在 30 秒后过期",
+      "运行使用了 --quick：没有检查商店是否在 30 秒后忘记事件",
     ],
   },
 } as const satisfies Readonly<
@@ -124,11 +124,8 @@ export const NOT_JUDGED_REASONS = {
     `视图只给出状态；还可以返回 times 和 ${amountField}`,
   ],
   nothing_failed: ["no purchase failed, so no recovery was needed", "没有购买失败，因此无需恢复"],
-  no_view: [
-    "only the orders were checked, not the application's bookings",
-    "只查看了订单，没有查看应用的入账",
-  ],
-  not_shown: ["no run tested it", "没有任何一次运行能体现"],
+  no_view: ["only the orders were checked, not the shop's bookings", "只查看了订单，没有查看商店的入账"],
+  not_shown: ["no run tested it", "没有任何一次运行检查它"],
   not_again: [
     "it was broken once, but not in each of the three runs after that",
     "曾被违反一次，之后的三次运行没有全部重现",

@@ -26,7 +26,7 @@ export const JUDGED_INVARIANTS = {
     ],
     remedy: [
       "Store the Idempotency-Key and the body before the first request, and send both unchanged until there is an answer.",
-      "在首次请求之前保存 Idempotency-Key 和请求正文，原样重发直到得到响应。",
+      "在首次请求之前保存 Idempotency-Key 和请求体，原样重发直到得到响应。",
     ],
   },
   booked_once: {
@@ -75,17 +75,17 @@ export const JUDGED_INVARIANTS = {
     ],
   },
   one_key: {
-    rule: ["each purchase has one key of its own", "每次购买都有自己的一个幂等键"],
+    rule: ["each purchase has its own key", "每次购买都有自己的幂等键"],
     remedy: [
       "Store the Idempotency-Key of a purchase before its first request, or derive it from the whole order_id and the attempt, and send it with every request of that purchase.",
-      "在首次请求之前保存该次购买的 Idempotency-Key，或由完整的 order_id 和次数推导，该次购买的每个请求都使用它。",
+      "在首次请求之前保存该次购买的 Idempotency-Key，或由完整的 order_id 和第几次下单推导，该次购买的每个请求都使用它。",
     ],
   },
   refuses_forged: {
     rule: ["a forged event is never answered 2xx", "伪造的事件绝不返回 2xx"],
     remedy: [
       "Verify the signature over the raw body before anything else, and answer 400 if it does not match, whatever the order's state is.",
-      "首先对原始正文验签；不匹配时无论订单状态如何都返回 400。",
+      "首先对原始请求体验签；不匹配时无论订单状态如何都返回 400。",
     ],
   },
   takes_events: {
@@ -98,7 +98,7 @@ export const JUDGED_INVARIANTS = {
   stays_up: {
     rule: ["the shop keeps running, whatever is sent to it", "无论收到什么，商店都继续运行"],
     remedy: [
-      "The process of the shop has ended: read its output for the error that nobody caught, and let it answer 4xx or 5xx instead.",
+      "The process of the shop has ended: read its output for the uncaught error, and let it answer 4xx or 5xx instead.",
       "商店的进程已结束：请在其输出中查找未捕获的错误，改为返回 4xx 或 5xx。",
     ],
   },

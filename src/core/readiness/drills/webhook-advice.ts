@@ -67,8 +67,8 @@ export const DRILL_CAUSES = {
     "接受用可猜到的密钥签名的请求：未设置的变量的字面文本（undefined、null、None、NaN）、默认值、接收端自己的地址或请求中的文本。请将其从密钥中去掉，没有正确的密钥时不要启动。",
   ],
   chooses_secret: [
-    "It chooses its secret by the livemode or the store in the body, before it verifies the body. If the chosen secret is not set, it accepts requests signed with the empty text, undefined, null, None or the like, and anybody can sign like that. Choose the secret by the address of the endpoint, and refuse requests without a secret for them.",
-    "在验签之前就根据请求体的内容（livemode 或商店）选择密钥；选中的密钥未设置时，会接受用空文本、undefined、null、None 等签名的请求，而任何人都能这样签名。请按接收端的地址选择密钥，没有密钥时拒绝。",
+    "It chooses its secret by the livemode or the store in the body, before it verifies the body. If the chosen secret is not set, it accepts requests signed with an empty string, undefined, null, None or the like, and anybody can sign like that. Choose the secret by the address of the endpoint, and refuse the request if that endpoint has no secret.",
+    "在验签之前就根据请求体的内容（livemode 或商店）选择密钥；选中的密钥未设置时，会接受用空字符串、undefined、null、None 等签名的请求，而任何人都能这样签名。请按接收端的地址选择密钥，该接收端没有密钥时拒绝请求。",
   ],
   secret_unset: (id) => [
     `Its secret is empty, or the text of an unset variable or a default: it accepts requests that anybody can sign, and refuses requests signed by the service. Set it to the output of ${secretCommand(id)}, and do not start without a secret.`,
@@ -83,7 +83,7 @@ export const DRILL_CAUSES = {
     "密钥正确，但算出的签名不是“时间戳 + 点号 + 原始请求体”的 HMAC-SHA256 十六进制值：签名文本、算法或编码（如 base64）不同。",
   ],
   wrong_secret: (id) => [
-    `It has a different secret from this endpoint: it refuses valid and forged events alike, but handles other faults differently. ${secretCommand(id)} prints the right secret. (If the secrets are equal: it signs something other than timestamp, dot, raw body.)`,
+    `It has a different secret from this endpoint: it refuses valid and forged events alike, but handles other mistakes differently. ${secretCommand(id)} prints the right secret. (If the secrets are equal: it signs something other than timestamp, dot, raw body.)`,
     `使用的不是本接收端的密钥：有效事件与伪造事件一样被拒绝，其他错误则处理不同。${secretCommand(id)} 会显示正确的密钥。（如果两者相同：签名的内容不是“时间戳 + 点号 + 原始请求体”。）`,
   ],
   replaced_secret: (id) => [
@@ -99,7 +99,7 @@ export const DRILL_CAUSES = {
     "接受 webhook.test，却拒绝以前接受过的订单事件。对每个验签通过的事件都应返回 2xx，包括已处理过的事件。",
   ],
   verifies_sometimes: [
-    "It verifies only some requests: of requests with the same fault it accepts some and refuses others. Perhaps it verifies a sample, one of several processes has no secret, or a setting disables the check.",
+    "It verifies only some requests: of requests with the same mistake it accepts some and refuses others. Perhaps it verifies a sample, one of several processes has no secret, or a setting disables the check.",
     "只对部分请求验签：同样有问题的请求，有的接受，有的拒绝。可能是抽样验签，多个进程中有一个没有密钥，或者某个配置关闭了验签。",
   ],
   old_secret: [
@@ -119,7 +119,7 @@ export const DRILL_CAUSES = {
     `只比较签名的部分数字。${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   one_signature: [
-    `It does not find the right signature among several. While secrets are rotated the header has up to three with commas: split it, and accept if any of them matches.`,
+    `It does not find the right signature among several. While secrets are rotated the header has up to three signatures, separated by commas: split it, and accept if any of them matches.`,
     "在多个签名中找不到正确的那个。密钥轮换期间，请求头中最多有三个以逗号分隔的签名：请拆开，任何一个匹配即接受。",
   ],
   compares_unordered: [
@@ -195,7 +195,7 @@ export const DRILL_CAUSES = {
     `在验签之前改动了请求体：按 UTF-8 以外的编码读取、去掉首尾空白，或解析后重新序列化。${VERIFY_RAW[1]}。`,
   ],
   reads_first_part: [
-    "It refuses a body that arrives in two parts, as networks and proxies cut it: it verifies the part that came first. Read the body to its end (Content-Length), and verify all of it.",
+    "It refuses a body that arrives in two parts, as networks and proxies can split it: it verifies the part that came first. Read the body to its end (Content-Length), and verify all of it.",
     "请求体分两段到达时拒绝（网络和代理会这样切分）：只校验了先到的一段。请读完整个请求体（Content-Length）再验签。",
   ],
   decodes_parts: [
@@ -203,8 +203,8 @@ export const DRILL_CAUSES = {
     "请求体在一个字符中间断开时拒绝：逐段解码，断开的字符因此丢失。请先收齐所有字节，再对这些字节验签。",
   ],
   compares_header_case: [
-    "It refuses the same headers in capitals or in lower case: names of headers have no case, and proxies and HTTP/2 change it. Find headers without regard to case.",
-    "请求头名称改为全大写或全小写后就拒绝：请求头名称不区分大小写，代理和 HTTP/2 会改变它。请不区分大小写地查找请求头。",
+    "It refuses the same headers in capitals or in lower case: header names are case-insensitive, and proxies and HTTP/2 change their case. Find headers without regard to case.",
+    "请求头名称改为全大写或全小写后就拒绝：请求头名称不区分大小写，代理和 HTTP/2 会改变大小写。请不区分大小写地查找请求头。",
   ],
   refuses_headers: [
     "It refuses an event with headers that it does not know, and proxies add headers. Ignore unknown headers.",
@@ -283,8 +283,8 @@ export const DRILL_CAUSES = {
     "拒绝已收到过的事件。同一事件可能推送多次：对已知的 event_id 返回 2xx，不做其他处理。",
   ],
   shuts_out: [
-    "It accepted valid events at first, but none after the invalid requests: it blocks the sender because of these, or has a defect. Forged requests could then lock out the service.",
-    "起初接受有效事件，收到无效请求之后就不再接受：因此封禁了发送方，或者有缺陷。伪造的请求会让本服务也被拒之门外。",
+    "It accepted valid events at first, but none after the invalid requests: it blocks the sender because of these requests, or has a defect. Forged requests could then lock out the service.",
+    "起初接受有效事件，收到无效请求之后就不再接受：可能因此封禁了发送方，或者接收端有缺陷。伪造的请求会让本服务也被拒之门外。",
   ],
   refuses_after_check: [
     "It distinguishes valid events from forged events, but refuses both: the signature is right, but a later check fails. Perhaps its clock is minutes off, or it refuses unknown types, such as webhook.test: answer 2xx to them.",
@@ -351,7 +351,7 @@ export const DRILL_NOTES = {
     "提示：接受相差超过 5 分钟的请求。接口没有规定容差；容差越长，截获的请求可以重放的时间就越长。",
   ],
   dedups_before_age: [
-    "A note: it accepts a known event again, however old its timestamp is, but repeats nothing: it looks up the event before it checks its age.",
+    "A note: it accepts a known event again, however old its timestamp is, but does not process it again: it looks up the event before it checks its age.",
     "提示：无论时间戳多旧，都接受已知的事件，但不会重复处理：先查事件是否已知，再检查时间戳。",
   ],
   needs_length: [
@@ -359,12 +359,12 @@ export const DRILL_NOTES = {
     "提示：拒绝分块传输、没有 Content-Length 的请求体。本服务会发送长度；但商店前面的代理可能去掉它。",
   ],
   rate_limited_for_a_while: [
-    "A note: it answered 429, or 503 with Retry-After, and accepted or refused the same requests later. The service also retries, but later than necessary: exempt it from the limit.",
+    "A note: it answered 429, or 503 with Retry-After, and accepted or refused the same requests later. The service also retries, but later than necessary: exempt the service from the limit.",
     "提示：返回过 429，或带 Retry-After 的 503，之后接受或拒绝了同样的请求。本服务也会重试，但会更晚：请对本服务免除限制。",
   ],
   ignores_event_id: [
     "A note: it accepts an event whose header Checkout-Event-Id differs from the id in the body, which is right if it reads only the body. The header is not signed.",
-    "提示：接受 Checkout-Event-Id 请求头与请求体 id 不同的事件；如果只看请求体，这是正确的。该请求头没有签名。",
+    "提示：接受 Checkout-Event-Id 请求头与请求体中的 id 不同的事件；如果只看请求体，这是正确的。该请求头没有签名。",
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 

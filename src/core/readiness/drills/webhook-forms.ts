@@ -163,11 +163,11 @@ export const TEST_FORMS = {
   unsigned_172: forwardedForm("172.17.0.1", NO_SIGNATURE),
   unsigned_192: forwardedForm("192.168.0.1", NO_SIGNATURE),
   unknown_type: claimForm({
-    words: ["of a type that does not exist", "事件类型不存在"],
+    words: ["with a type that does not exist", "事件类型不存在"],
     change: claim(({ type }) => ({ type: `${String(type).split(".")[0] ?? ""}.refunded` })),
   }),
   other_family: claimForm({
-    words: ["of a type in another form", "类型格式不像事件类型"],
+    words: ["with a type in another format", "事件类型的格式不同"],
     change: claim(() => ({ type: "ping" })),
   }),
   other_store: claimForm({ ...OTHER_STORE_CLAIM, words: ["of another store", "属于另一商店"] }),
@@ -247,7 +247,7 @@ export function badlySignedTitle([text, chinese]: Words): Words {
 /** A badly signed form with another content type; undefined: without a content type. */
 function contentTypeForm(type: string | undefined): TitledForm {
   const title: Words =
-    type === undefined ? ["without a content type", "没有内容类型"] : [`as ${type}`, `内容类型为 ${type}`];
+    type === undefined ? ["with no content type", "没有内容类型"] : [`sent as ${type}`, `内容类型为 ${type}`];
   return {
     ...badlySignedForm("skips_other_types", { headers: { "Content-Type": type } }),
     title: badlySignedTitle(title),
@@ -266,7 +266,7 @@ function claimForm({ words, change }: Claim): TitledForm {
 /** A form signed with texts that anybody can guess: a printed form of an unset variable, or a default. */
 function guessedForm(...secrets: readonly string[]): TitledForm {
   const text = secrets.join(", ");
-  const title: Words = [`signed with the text ${text}`, `用文本 ${text}签名`];
+  const title: Words = [`signed with the text ${text}`, `用文本 ${text} 签名`];
   return { ...forgedForm("takes_guessed_secret", { secret: () => secrets }), title };
 }
 
@@ -274,7 +274,7 @@ function guessedForm(...secrets: readonly string[]): TitledForm {
 function chosenForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
   const texts = secrets.map((secret) => secret || '""').join(", ");
   const noun = secrets.length === 1 ? "text" : "texts";
-  const title: Words = [`${words[0]}, signed with the ${noun} ${texts}`, `${words[1]}，用文本 ${texts}签名`];
+  const title: Words = [`${words[0]}, signed with the ${noun} ${texts}`, `${words[1]}，用文本 ${texts} 签名`];
   return { ...forgedForm("chooses_secret", { signed: change, secret: () => secrets }), title };
 }
 

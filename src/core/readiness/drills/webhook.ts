@@ -34,7 +34,7 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   good_event: ["a valid event", "有效事件"],
   duplicate: ["the same event again, with a new signature", "同一事件再次推送，重新签名"],
   spaced_body: ["a valid event with spaces between its tokens", "有效事件，JSON 中带空格"],
-  unusual_bytes: ["a valid event in unusual bytes", "有效事件，字节写法少见"],
+  unusual_bytes: ["a valid event with escapes and tabs in its JSON", "有效事件，JSON 含转义和制表符"],
   bad_signature: ["a signature made without a secret", "不由任何密钥生成的签名"],
   wrong_secret: ["signed with another secret", "用另一个密钥签名"],
   changed_byte: ["one byte of the body changed", "请求体改动一个字节"],
@@ -85,21 +85,21 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   ],
   in_parts: ["a valid event whose body arrives in two parts", "有效事件，请求体分两段到达"],
   unusual_in_parts: [
-    "a valid event in unusual bytes, cut within a character",
-    "字节写法少见的有效事件，在一个字符中间断开",
+    "a valid event with escapes and tabs, cut within a character",
+    "JSON 含转义和制表符的有效事件，在一个字符中间断开",
   ],
   lower_case: ["a valid event with header names in lower case", "有效事件，请求头名称全小写"],
   upper_case: ["a valid event with header names in capitals", "有效事件，请求头名称全大写"],
   extra_headers: ["a valid event with unknown headers", "有效事件，带未知的请求头"],
-  good_in_chunks: ["a valid event in chunks", "有效事件，分块传输"],
-  as_put: badlySignedTitle(["as PUT", "使用 PUT"]),
-  as_patch: badlySignedTitle(["as PATCH", "使用 PATCH"]),
+  good_in_chunks: ["a valid event sent in chunks", "有效事件，分块传输"],
+  as_put: badlySignedTitle(["sent as PUT", "使用 PUT"]),
+  as_patch: badlySignedTitle(["sent as PATCH", "使用 PATCH"]),
   with_query: badlySignedTitle(["with ?x=1 after the path", "路径后带 ?x=1"]),
   final_slash: badlySignedTitle(["with a slash after the path", "路径后带斜杠"]),
   empty_body: badlySignedTitle(["with an empty body", "请求体为空"]),
-  json_array: badlySignedTitle(["as a JSON array", "请求体为 JSON 数组"]),
+  json_array: badlySignedTitle(["with a JSON array as its body", "请求体为 JSON 数组"]),
   body_100_kb: badlySignedTitle(["with a body of 100 kB", "请求体 100 kB"]),
-  chunked: badlySignedTitle(["in chunks", "分块传输"]),
+  chunked: badlySignedTitle(["sent in chunks", "分块传输"]),
   gzip: badlySignedTitle(["compressed with gzip", "gzip 压缩"]),
   other_agent: badlySignedTitle(["from another User-Agent", "User-Agent 不同"]),
   no_agent: badlySignedTitle(["without a User-Agent", "没有 User-Agent"]),
@@ -122,7 +122,7 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   many_signatures: [`${MANY_SIGNATURES} wrong signatures`, `${MANY_SIGNATURES} 个错误签名`],
   long_signature: ["a signature of 10 kB", "10 kB 的签名"],
   doubled_signature: ["two lines with wrong signatures", "两行错误签名"],
-  secret_url: ["signed with the URL of the endpoint", "用接收端的 URL签名"],
+  secret_url: ["signed with the URL of the endpoint", "用接收端的 URL 签名"],
   secrets_known: [
     "signed with the name of the header, the event_id and the store_id",
     "用请求头的名称、event_id 和 store_id 签名",
@@ -131,11 +131,11 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   timestamp_word: ["the word soon as the timestamp, correctly signed", "时间戳为 soon，签名正确"],
   timestamp_undefined: ["no timestamp, and undefined in the signed text", "没有时间戳，签名内容为 undefined"],
   timestamp_old_and_new: [
-    "signed an hour ago, followed by a second timestamp of now",
+    "signed an hour ago, followed by a second, current timestamp",
     "一小时前签名，其后另有当前时间戳",
   ],
   timestamp_new_and_old: [
-    "signed an hour ago, preceded by a second timestamp of now",
+    "signed an hour ago, preceded by a second, current timestamp",
     "一小时前签名，其前另有当前时间戳",
   ],
   known_event: ["the first event again, badly signed", "再次推送第一个事件，签名错误"],
@@ -143,11 +143,11 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   made_hour_ago: ["a valid event from an hour ago, signed now", "一小时前的有效事件，现在签名"],
   forged_in_the_end: [
     "a signature made without a secret, after all other requests",
-    "在上述请求之后，不由任何密钥生成的签名",
+    "所有其他请求之后，不由任何密钥生成的签名",
   ],
-  good_at_the_end: ["a valid event after all other requests", "在上述请求之后的有效事件"],
-  order_event: ["an event of an order again, as it was accepted before", "再次推送曾被接受的订单事件"],
-  unknown_order: ["a forged payment of an order that does not exist", "伪造的支付，订单不存在"],
+  good_at_the_end: ["a valid event after all other requests", "所有其他请求之后的有效事件"],
+  order_event: ["an already accepted event of an order again", "再次推送曾被接受的订单事件"],
+  unknown_order: ["a forged payment for an order that does not exist", "伪造的支付，订单不存在"],
   older_event: [
     "a forged payment that claims to be older than the accepted event",
     "伪造的支付，自称早于已接受的事件",
@@ -259,10 +259,10 @@ export const WEBHOOK_STEPS: StepTitles = {
 function titleOf(name: CaseName): Words {
   const { event = "", acceptedType, title } = DRILL_CASES[name];
   if (acceptedType !== undefined)
-    return [`${acceptedType} again, as it was accepted before`, `再次推送曾被接受的 ${acceptedType}`];
+    return [`an already accepted ${acceptedType} again`, `再次推送曾被接受的 ${acceptedType}`];
   const testForm = testFormOf(name);
   if (testForm !== undefined)
-    return [`of an order: ${titleOf(testForm)[0]}`, `订单事件：${titleOf(testForm)[1]}`];
+    return [`order event: ${titleOf(testForm)[0]}`, `订单事件：${titleOf(testForm)[1]}`];
   const words: Readonly<Partial<Record<CaseName, Words>>> = TITLES;
   return title ?? words[name] ?? [`a forged ${event}`, `伪造的 ${event}`];
 }
