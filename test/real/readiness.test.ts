@@ -343,7 +343,7 @@ test("only the administrator opens the gate, and only after the other items", as
     ["admin enable-capability EUR", 5, "EUR is active already"],
     ["admin disable-capability GBP", 1, "no capability"],
     ["production request", 0, "the administrator decides"],
-    ["production request", 5, "requested already"],
+    ["production request", 5, "already requested"],
     ["admin open-gate", 5, "not approved"],
     ["admin approve-credential --note seen", 0, "is approved"],
     ["admin approve-credential", 5, "approved already"],
