@@ -281,10 +281,11 @@ function createRequestLogger(
 /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
 async function catchUp(context: SandboxContext): Promise<void> {
   const { store, world } = context;
-  await recoverDeliveries(context);
-  const drillKeys = store.credentials.drillKeys();
-  // Written even without keys: from now on a folder that has no log has lost it.
-  await store.write(() => drillKeys.forEach((id) => store.credentials.revoke(id, world.now())));
+  // Both write even if they change nothing: from then on a folder without a log has lost its log.
+  await Promise.all([
+    recoverDeliveries(context),
+    store.write(() => store.credentials.revokeDrills(world.now())),
+  ]);
   if (store.leaseEffects.all().length > 0)
     // Loaded only if needed: a kill during a lease is rare.
     await (await import("./readiness/open-lease.ts")).undoEffects(context);

@@ -66,9 +66,9 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const revoke = connection.prepare<{ readonly id: string; readonly at: number }>(
     "UPDATE credentials SET revoked_at = @at WHERE id = @id AND revoked_at IS NULL",
   );
-  const selectDrillKeys = connection
-    .prepare<[], string>("SELECT id FROM credentials WHERE for_drill = 1 AND revoked_at IS NULL")
-    .pluck();
+  const revokeDrills = connection.prepare<[number]>(
+    "UPDATE credentials SET revoked_at = ? WHERE for_drill = 1 AND revoked_at IS NULL",
+  );
   const byApiKey = cacheBriefly(scheduler, (apiKey): CredentialInStore | undefined => {
     const row = selectByHash.get(hashKey(apiKey));
     if (row === undefined) return undefined;
@@ -96,8 +96,11 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** The ids of the leases' keys that are not revoked. */
-    drillKeys: (): readonly string[] => selectDrillKeys.all(),
+    /** Revokes all keys of leases, which are gone at a start. */
+    revokeDrills: (at: number): void => {
+      revokeDrills.run(at);
+      byApiKey.forget();
+    },
 
     /** The merchant's keys in a store, including revoked keys, without keys of drills; oldest first. */
     of: (storeId: string): KeySummary[] =>

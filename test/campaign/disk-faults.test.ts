@@ -24,9 +24,7 @@ const START = ["sandbox", "start", "--json", "--port", "0", ...PLAIN];
 type AcknowledgedWork = { readonly creates: ReadonlyMap<string, Answer>; readonly paid: readonly string[] };
 
 /** A run under strace; resolves with its end and the work that it acknowledged. */
-type Trial = (cwd: string, strace: readonly string[]) => Promise<TracedEnd & AcknowledgedWork>;
-
-type TracedEnd = Finished & { readonly signal: string | null };
+type Trial = (cwd: string, strace: readonly string[]) => Promise<Finished & AcknowledgedWork>;
 
 /** One kind of trial: the state before, the run, and the required state after. */
 type Scenario = {
@@ -141,9 +139,7 @@ type TrialResult = {
  * Whether a fault hit a write of Node's event loop to itself, which ends the program like a kill. Faults are placed by
  * counting calls, so this can happen on a busy machine. Acknowledged work must survive all the same.
  */
-function isNodeItself({ stderr, signal }: TracedEnd): boolean {
-  // A thread that fails to wake the event loop aborts without a message.
-  if (signal === "SIGABRT" && !stderr.includes("Assertion")) return true;
+function isNodeItself({ stderr }: Finished): boolean {
   return /^node: .*deps\/uv\/src\/.* Assertion /m.test(stderr);
 }
 
@@ -158,7 +154,7 @@ async function reopen(
   return code === 0 ? wrong : [...wrong, `the plain start stopped with ${code}`];
 }
 
-function judgeOutput(finished: TracedEnd): string[] {
+function judgeOutput(finished: Finished): string[] {
   const { code, stdout, stderr } = finished;
   const output = stdout + stderr;
   return [

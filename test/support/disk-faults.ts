@@ -52,8 +52,7 @@ type Traced = {
   readonly output: { readonly stdout: string; readonly stderr: string };
   /** Settles when the program has printed its first line, or has ended. */
   readonly firstLine: Promise<void>;
-  /** `signal`: the signal that ended the program. */
-  readonly ended: Promise<Finished & { readonly signal: string | null }>;
+  readonly ended: Promise<Finished>;
   readonly kill: (signal: "SIGTERM") => void;
 };
 
@@ -81,11 +80,7 @@ export function runTraced(
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
-  const ended = (once(child, "close") as Promise<[number | null, string | null]>).then(([code, signal]) => ({
-    code,
-    signal,
-    ...output,
-  }));
+  const ended = (once(child, "close") as Promise<[number | null]>).then(([code]) => ({ code, ...output }));
   onTestFinished(() => void child.kill("SIGKILL"));
   const printed = async (): Promise<void> => {
     while (!output.stdout.includes("\n"))

@@ -12,34 +12,33 @@ export function createTimekeeper(
   /** Processes everything due in these stores and sets the next timer, at the start and after a clock moved. */
   const wake = async (storeIds: readonly string[]): Promise<void> => {
     const context = options.context();
-    const realNow = world.now();
-    const dueStoreIds = storeIds.filter(
-      (storeId) => (nextTime(context, storeId, realNow) ?? Infinity) <= realNow,
-    );
-    if (dueStoreIds.length > 0) await context.store.write(() => catchUp(context, dueStoreIds, realNow));
-    for (const storeId of storeIds) {
-      const realTime = nextTime(context, storeId, realNow);
-      if (realTime !== undefined) alarm.expect(storeId, realTime);
-    }
+    const times = await context.store.write(() => {
+      const [realNow, budget] = [world.now(), { left: MAX_DUE_AT_ONCE }];
+      return storeIds.map((storeId) => [storeId, catchUp(context, { storeId, budget }, realNow)] as const);
+    });
+    for (const [storeId, realTime] of times) if (realTime !== undefined) alarm.expect(storeId, realTime);
   };
   const alarm = createAlarm(world, { ring: wake, report: options.report });
   return { ...alarm, wake };
 }
 
-/** Applies the due changes of stores, up to the limit of one write. */
-function catchUp(context: ServiceContext, storeIds: readonly string[], realNow: number): void {
-  let budget = MAX_DUE_AT_ONCE;
-  for (const storeId of storeIds) {
-    const clock = context.store.clocks.of(storeId);
-    if (clock === undefined) continue;
-    budget -= applyDueItems(context, storeId, { until: storeNow(clock, realNow), limit: budget }).doneCount;
-  }
-}
-
-/** The real time of a store's next due item: `realNow` if it is due now; undefined if a frozen clock prevents it. */
-function nextTime({ store }: ServiceContext, storeId: string, realNow: number): number | undefined {
-  const clock = store.clocks.of(storeId);
-  const next = store.settlements.next(storeId);
-  if (clock === undefined || next === undefined) return undefined;
-  return next.dueAt <= storeNow(clock, realNow) ? realNow : realTimeOf(clock, next.dueAt);
+/**
+ * Applies the due changes of a store, up to the limit of one write. Returns the real time of the next item; undefined if
+ * there is none, or a frozen clock prevents it.
+ */
+function catchUp(
+  context: ServiceContext,
+  { storeId, budget }: { readonly storeId: string; readonly budget: { left: number } },
+  realNow: number,
+): number | undefined {
+  const clock = context.store.clocks.of(storeId);
+  if (clock === undefined) return undefined;
+  const { hasMore, doneCount } = applyDueItems(context, storeId, {
+    until: storeNow(clock, realNow),
+    limit: budget.left,
+  });
+  budget.left -= doneCount;
+  if (hasMore) return realNow;
+  const next = context.store.settlements.next(storeId);
+  return next && realTimeOf(clock, next.dueAt);
 }

@@ -82,12 +82,10 @@ function collectAttempts(
  * Ends the attempts that the end of the last run interrupted, and makes their deliveries due again, although receivers
  * may have received them. Runs once, before the first delivery.
  */
-export async function recoverDeliveries(context: ServiceContext): Promise<void> {
+export function recoverDeliveries(context: ServiceContext): Promise<void> {
   const { store, world } = context;
-  const interruptedAttempts = store.deliveryAttempts.open();
-  if (interruptedAttempts.length === 0) return;
-  await store.write(() => {
-    for (const { deliveryId, number } of interruptedAttempts) {
+  return store.write(() => {
+    for (const { deliveryId, number } of store.deliveryAttempts.open()) {
       const delivery = store.deliveries.find(deliveryId);
       const now = delivery === undefined ? world.now() : storeTime(context, delivery.storeId);
       store.deliveryAttempts.finish(
