@@ -4,8 +4,8 @@ import { locateStateFolder } from "../host/folder/location.ts";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
 import { topicNamed } from "./help/topic-names.ts";
-import type { TypedLine } from "./hints/follow.ts";
 import { wordsBeforeSeparator } from "./option-rules.ts";
+import type { TypedLine } from "./program.ts";
 import { EXIT, storageProblem, type Problem } from "./problem.ts";
 
 /** Returns the exit code. All errors of the command line are caught here. Tests pass another `version`. */
@@ -24,22 +24,20 @@ export async function main(world: World, version = VERSION): Promise<number> {
   if (argv[0] === "complete" && argv.includes("--"))
     return (await import("./completion/complete.ts")).printCompletions(world, version);
   const { CommanderError } = await import("commander");
-  const { arrangeArguments, createProgram, findTypedCommand } = await import("./program.ts");
+  const { readTypedLine } = await import("./program.ts");
   const { createPrinter } = await import("./printer.ts");
   let exitCode: number = EXIT.done;
   let line: TypedLine | undefined;
   try {
-    const program = await createProgram({ world, version, exit: (code) => (exitCode = code) });
-    const arrangedWords = arrangeArguments(program, argv);
-    line = { world, program, argv: arrangedWords, ...findTypedCommand(program, arrangedWords) };
+    line = await readTypedLine({ world, version, exit: (code) => (exitCode = code) });
     const helpExitCode = await printHelp(line, version);
     if (helpExitCode !== undefined) return helpExitCode;
-    const flag = optionWithoutValue(line)?.flags ?? commonWithoutValue(argv, arrangedWords);
+    const flag = optionWithoutValue(line)?.flags ?? commonWithoutValue(argv, line.argv);
     if (flag !== undefined) {
       const message = `error: option '${flag}' argument missing`;
       throw new CommanderError(EXIT.usage, "checkout.missingValue", message);
     }
-    await program.parseAsync(arrangedWords, { from: "user" });
+    await line.program.parseAsync(line.argv, { from: "user" });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;

@@ -356,7 +356,7 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
 }
 
 /** Options of every command move after the command's words, and `help` before or between them becomes `--help`. */
-export function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {
+function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {
   const [words, commonWords]: [string[], string[]] = [[], []];
   let group = program;
   let at = 0;
@@ -388,10 +388,20 @@ const COMMON: ReadonlyMap<string, number> = new Map([
   ...[...SWITCHES].map((name) => [name, 1] as const),
 ]);
 
-export type TypedCommand = { readonly words: readonly string[]; readonly command: Command };
+/** A command line, the program's commands, and the typed words that name a command. */
+export type TypedLine = Pick<RegistrationContext, "world"> & {
+  readonly program: Command;
+  /** The words in commander's order. */
+  readonly argv: readonly string[];
+  /** The typed groups and command, up to the first unknown word, so that a hint never repeats a typing error. */
+  readonly words: readonly string[];
+  readonly command: Command;
+};
 
-/** The typed groups and command, up to the first unknown word, so that a hint never repeats a typing error. */
-export function findTypedCommand(program: Command, argv: readonly string[]): TypedCommand {
+/** The command line of a world. Runs nothing. */
+export async function readTypedLine(registry: RegistrationContext): Promise<TypedLine> {
+  const program = await createProgram(registry);
+  const argv = arrangeArguments(program, registry.world.argv);
   const words: string[] = [];
   let command = program;
   for (const word of argv.filter((argument) => !argument.startsWith("-"))) {
@@ -400,7 +410,7 @@ export function findTypedCommand(program: Command, argv: readonly string[]): Typ
     command = next;
     words.push(word);
   }
-  return { words, command };
+  return { world: registry.world, program, argv, words, command };
 }
 
 /** The names of the groups and of the commands without a group, in the order of the help. */

@@ -63,7 +63,8 @@ async function runExplore(
   ...words: readonly string[]
 ): Promise<number> {
   const { world } = context;
-  const misplaced = words.find((word) => exploreOptions().some(({ long }) => long === nameOf(word)));
+  const names = new Set(exploreOptions().map(({ long }) => long));
+  const misplaced = words.find((word) => names.has(nameOf(word)));
   if (misplaced !== undefined && !world.argv.includes("--"))
     context.printer.talk(
       `note: ${misplaced} goes to your command; put options of explore before the command`,

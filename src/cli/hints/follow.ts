@@ -1,14 +1,7 @@
-import type { Command, CommanderError } from "commander";
+import type { CommanderError } from "commander";
 import { VERSION } from "../../version.ts";
 import type { World } from "../../world.ts";
-import type { TypedCommand } from "../program.ts";
-
-/** A command line, the program's commands, and the typed words that name a command. */
-export type TypedLine = TypedCommand & {
-  readonly world: World;
-  readonly program: Command;
-  readonly argv: readonly string[];
-};
+import type { TypedLine } from "../program.ts";
 
 /** A suggested command line without placeholders, quotes or help. */
 const WHOLE_LINE = /^(?:npx )?checkout ((?!(?:.* )?--(?:help)?(?: |$))[^<>"'$;|&]+)$/;
@@ -21,19 +14,22 @@ export async function refusalOf(suggestedLine: string, world: World): Promise<Re
   const [, typed] = WHOLE_LINE.exec(suggestedLine) ?? [];
   if (typed === undefined) return undefined;
   const { CommanderError } = await import("commander");
-  const { arrangeArguments, createProgram, findTypedCommand } = await import("../program.ts");
-  const ownWorld = { ...world, argv: typed.trim().split(/ +/) };
-  const program = await createProgram({ world: ownWorld, version: VERSION, exit: () => undefined });
-  const argv = arrangeArguments(program, ownWorld.argv);
-  const found = findTypedCommand(program, argv);
+  const line = await lineAt(typed.trim().split(/ +/), world);
+  const { program, argv, words, command } = line;
   // A group alone prints its help.
-  if (argv.length === found.words.length && found.command.commands.length > 0) return undefined;
-  found.command.action(() => undefined);
+  if (argv.length === words.length && command.commands.length > 0) return undefined;
+  command.action(() => undefined);
   try {
     await program.parseAsync(argv, { from: "user" });
     return undefined;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    return error.exitCode === 0 ? undefined : { error, line: { world: ownWorld, program, argv, ...found } };
+    return error.exitCode === 0 ? undefined : { error, line };
   }
+}
+
+/** The line as if these words had been typed. */
+export async function lineAt(argv: readonly string[], world: World): Promise<TypedLine> {
+  const { readTypedLine } = await import("../program.ts");
+  return readTypedLine({ world: { ...world, argv }, version: VERSION, exit: () => undefined });
 }

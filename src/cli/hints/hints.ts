@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { VERSION } from "../../version.ts";
-import type { World } from "../../world.ts";
 import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
-import type { TypedCommand } from "../program.ts";
+import type { TypedLine } from "../program.ts";
 import { groupWords, nameOf, PLACES, SWITCHES, typedAgain } from "./again.ts";
 import { isAnyId } from "../parsers.ts";
 import {
@@ -18,7 +17,7 @@ import {
   wordOr,
   type Suggestion,
 } from "./equivalents.ts";
-import { refusalOf, type TypedLine } from "./follow.ts";
+import { lineAt, refusalOf } from "./follow.ts";
 import { isSame, similarCommands, similarOptions } from "./search.ts";
 
 type CommanderError = { readonly code: string; readonly message: string };
@@ -131,7 +130,7 @@ async function lineOf(text: string, message: string, { words, argv, world }: Typ
     );
     if (at >= 0) values.splice(at, 1);
   }
-  const { command } = await commandAt(path, world);
+  const { command } = await lineAt(path, world);
   const isGroup = command.commands.length > 0 && text !== "checklist";
   const isSafe = !isGroup && !isDestroying(text) && values.every(isPlain);
   return ["checkout", text, ...(isSafe ? values : ["--help"])].join(" ");
@@ -144,7 +143,7 @@ async function lineOfLetters(message: string, line: TypedLine): Promise<string |
   const { default: leven } = await import("leven");
   if (meant === "" || line.words.length > 0 || leven(typed, meant) > meant.length / 3) return undefined;
   const rest = ownWords(line.argv).filter((word) => word !== typed);
-  const { words } = await commandAt([meant, ...rest], line.world);
+  const { words } = await lineAt([meant, ...rest], line.world);
   return lineOf(words.join(" "), message, line);
 }
 
@@ -154,15 +153,8 @@ async function lineOutsideSandbox({ words, argv, world, program }: TypedLine): P
   const name = program.commands.find((one) => isSame(one.name(), noun))?.name();
   if (words.join(" ") !== "sandbox" || name === undefined || argv.includes("--") || !rest.every(isPlain))
     return undefined;
-  const { command } = await commandAt([name, ...rest], world);
+  const { command } = await lineAt([name, ...rest], world);
   return ["checkout", name, ...rest, ...(command.commands.length > 0 ? ["--help"] : [])].join(" ");
-}
-
-/** The command that the words name, and its words. */
-async function commandAt(argv: readonly string[], world: World): Promise<TypedCommand> {
-  const { createProgram, findTypedCommand } = await import("../program.ts");
-  const registry = { world: { ...world, argv }, version: VERSION, exit: () => undefined };
-  return findTypedCommand(await createProgram(registry), argv);
 }
 
 /** The typed words without the options of every command. */
@@ -283,7 +275,7 @@ async function lineOfVerb({ code }: CommanderError, line: TypedLine): Promise<st
   if (code !== UNKNOWN_COMMAND || line.words.length > 0 || line.world.argv.includes("--")) return undefined;
   const group = groupFor(line, noun) ?? line.program.commands.find((one) => one.name() === noun)?.name();
   if (group === undefined || rest[0]?.startsWith("-") !== false) return undefined;
-  const { command } = await commandAt([group], line.world);
+  const { command } = await lineAt([group], line.world);
   const names = [verb, ...subcommandsFor(verb)];
   const name = names.find((one) => command.commands.some((child) => child.name() === one));
   return name === undefined || !rest.every(isPlain)
