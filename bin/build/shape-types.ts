@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { snakeCase } from "../../src/core/text.ts";
 import { NAMED_SHAPES } from "../../src/core/config/schema.ts";
-import { checkoutWire } from "../../src/core/checkout/wire.ts";
+import { checkoutWire } from "../../src/core/checkout/wire-shapes.ts";
 import * as kitShapes from "../../src/testing/shapes.ts";
 import { commentsOf, type FieldComments } from "./shape-comments.ts";
 

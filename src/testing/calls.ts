@@ -1,4 +1,4 @@
-import { checkoutResponse, errorResponse, type CheckoutWire } from "../core/checkout/wire.ts";
+import { checkoutResponse, errorResponse, type CheckoutWire } from "../core/checkout/wire-shapes.ts";
 import {
   checkRequest,
   decodeRequest,

@@ -1,4 +1,4 @@
-import { checkoutWire } from "../core/checkout/wire.ts";
+import { checkoutWire } from "../core/checkout/wire-shapes.ts";
 import { encodeAnswer, type AnswerOf, type RequestOf } from "../core/control/operations.ts";
 import { decodeWith } from "../core/shape/fields.ts";
 import { entryLine, timedLine } from "../core/explain/span.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { checkoutResponse } from "../../src/core/checkout/wire.ts";
+import { checkoutResponse } from "../../src/core/checkout/wire-shapes.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { buildCreateRequest } from "../../src/client/api/client.ts";
 import { DEFAULT_DELIVERIES_IN_FLIGHT } from "../../src/core/webhook/delivery.ts";
 import { PAY_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
-import { checkoutResponse } from "../../src/core/checkout/wire.ts";
+import { checkoutResponse } from "../../src/core/checkout/wire-shapes.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { NETWORK } from "../support/control.ts";
 import {

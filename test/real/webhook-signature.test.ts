@@ -14,7 +14,8 @@ import {
   signatureOf,
   signHeaders,
 } from "../../src/core/webhook/signature.ts";
-import { checkoutJson, type CheckoutWire } from "../../src/core/checkout/wire.ts";
+import { type CheckoutWire } from "../../src/core/checkout/wire-shapes.ts";
+import { checkoutJson } from "../../src/core/checkout/wire.ts";
 import type { VerifyOptions, WebhookCheckout } from "../../src/core/webhook/webhook.ts";
 import { verifySignature, verifyWebhook } from "../../src/webhooks.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";

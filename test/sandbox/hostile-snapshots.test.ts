@@ -1,7 +1,7 @@
 import Database from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { CheckoutError, startSandbox } from "../../src/testing/testing.ts";
-import { EVIDENCE_TABLES } from "../../src/store/snapshot/foreign.ts";
+import { EVIDENCE_TABLES } from "../../src/store/snapshot/rows.ts";
 import { changedSnapshot } from "../support/changed-snapshot.ts";
 import { controlOf, richSnapshot } from "../support/rich-snapshot.ts";
 

@@ -4,7 +4,7 @@
 import { hash } from "node:crypto";
 import { createInterface } from "node:readline";
 import { buildCreateRequest, type RequestedCreate, type ServiceTarget } from "../../src/client/api/client.ts";
-import { errorResponse } from "../../src/core/checkout/wire.ts";
+import { errorResponse } from "../../src/core/checkout/wire-shapes.ts";
 import { REAL } from "./real.ts";
 
 /** The requests as a line of JSON: one create for each key, all with one body. */

@@ -8,7 +8,7 @@ import type { JournalEntry, KeyRefusal } from "../../core/checkout/journal.ts";
 import { formatAmount } from "../../core/money.ts";
 import { optionToCopy, shellOf, type Shell } from "../../core/shell/quote.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
-import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
+import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire-shapes.ts";
 import type { Context } from "../command.ts";
 import { checkoutFields, checkoutOutput, exchangeProblem, addExplanation } from "./exchange-report.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";

@@ -2,7 +2,7 @@ import type { Exchange } from "../../client/api/exchange.ts";
 import type { ErrorCode } from "../../core/errors.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { formatAmount } from "../../core/money.ts";
-import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire.ts";
+import type { CheckoutResponse, CheckoutWire } from "../../core/checkout/wire-shapes.ts";
 import { fieldLines } from "../printer.ts";
 import { exitCodeOfStatus, interruptedProblem, type Problem } from "../problem.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";

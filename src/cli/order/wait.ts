@@ -4,7 +4,7 @@ import type { ServiceTarget } from "../../client/api/client.ts";
 import { DEFAULT_WAIT_MS, waitForGoal, type WaitGoal, type WaitResult } from "../../client/api/wait.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
 import { STATUSES } from "../../core/checkout/checkout.ts";
-import type { CheckoutResponse } from "../../core/checkout/wire.ts";
+import type { CheckoutResponse } from "../../core/checkout/wire-shapes.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { exchangeProblem, addExplanation } from "./exchange-report.ts";
 import { choiceParser } from "../parsers.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { calibrationRecord } from "../../core/calibration/calibration.ts";
-import { checkoutResponse, checkoutWire } from "../../core/checkout/wire.ts";
+import { checkoutResponse, checkoutWire } from "../../core/checkout/wire-shapes.ts";
 import { faultRequest } from "../../core/fault/shapes.ts";
 import { hold } from "../../core/webhook/hold.ts";
 import { finding, searchResult } from "../../core/judge/shapes.ts";

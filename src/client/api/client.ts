@@ -7,7 +7,7 @@ import type {
   KeyRefusal,
   FinalAnswer,
 } from "../../core/checkout/journal.ts";
-import type { CheckoutWire } from "../../core/checkout/wire.ts";
+import type { CheckoutWire } from "../../core/checkout/wire-shapes.ts";
 import type { World } from "../../world.ts";
 import { sendWithRetries, type ApiRequest, type Exchange, type ExchangeOptions } from "./exchange.ts";
 

@@ -3,7 +3,7 @@ import {
   errorResponse,
   type CheckoutResponse,
   type ErrorResponse,
-} from "../../core/checkout/wire.ts";
+} from "../../core/checkout/wire-shapes.ts";
 import { parseJson } from "../../core/json.ts";
 import { COMMAND_AGENT, parseRetryAfter } from "../../core/network/headers.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";

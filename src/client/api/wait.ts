@@ -1,6 +1,6 @@
 import type { Status } from "../../core/checkout/checkout.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
-import type { CheckoutResponse } from "../../core/checkout/wire.ts";
+import type { CheckoutResponse } from "../../core/checkout/wire-shapes.ts";
 import type { World } from "../../world.ts";
 import { poll } from "../poll.ts";
 import { sendRetrieve, type ClientWorld, type ServiceTarget } from "./client.ts";

@@ -16,7 +16,7 @@ import {
   type RequestOf,
 } from "../../core/control/operations.ts";
 import { parseJson } from "../../core/json.ts";
-import { errorResponse, type ErrorResponse } from "../../core/checkout/wire.ts";
+import { errorResponse, type ErrorResponse } from "../../core/checkout/wire-shapes.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 
 /** The address of a sandbox's control API (decision 43), the token for one role, and the caller. */

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { moment, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas, toDomainFields } from "../shape/wire-names.ts";
 import { BILLING_MODELS, PAYMENT_METHODS } from "./checkout.ts";
-import { checkoutWire } from "./wire.ts";
+import { checkoutWire } from "./wire-shapes.ts";
 
 const { id, object, orderId, amountMinor, currency, ...otherShapes } = toDomainFields(checkoutWire.shape);
 const { status } = otherShapes;

@@ -1,6 +1,7 @@
 // Faults between a request and its answer, as codes with values. Their sentences: core/explain/delivery-sentences.ts;
 // where the codes come from: web/failure.ts.
 import * as z from "zod/mini";
+import { lazyValue } from "../lazy.ts";
 
 /** Why there is no connection, no TLS, or no whole answer. */
 export const CONNECTION_FAULTS = [
@@ -45,27 +46,29 @@ export type ConnectionFault = (typeof CONNECTION_FAULTS)[number];
 
 /** The length to which a text among the facts is cut, in code points. */
 export const MAX_FACT_TEXT = 400;
-const text = z.optional(z.string().check(z.maxLength(2 * MAX_FACT_TEXT + 1)));
-const count = z.optional(z.int().check(z.minimum(0)));
 
 /** Facts about an attempt that its status or its error does not state. A fact that was not observed is missing. */
-export const attemptFacts = z.object({
-  fault: z.optional(z.enum(CONNECTION_FAULTS)),
-  /** The error's own text. */
-  message: text,
-  /** A loopback address of the other family that accepts connections on this port. */
-  elsewhere: z.optional(z.enum(["127.0.0.1", "::1"])),
-  /** The status of an unfinished answer, the numbers of its bytes, and its beginning. */
-  unfinishedStatus: count,
-  receivedBytes: count,
-  announcedBytes: count,
-  beginning: text,
-  /** Headers of an answer: `Location`, `Content-Type` and `WWW-Authenticate`. */
-  location: text,
-  contentType: text,
-  authenticate: text,
+export const attemptFacts = lazyValue(() => {
+  const text = z.optional(z.string().check(z.maxLength(2 * MAX_FACT_TEXT + 1)));
+  const count = z.optional(z.int().check(z.minimum(0)));
+  return z.object({
+    fault: z.optional(z.enum(CONNECTION_FAULTS)),
+    /** The error's own text. */
+    message: text,
+    /** A loopback address of the other family that accepts connections on this port. */
+    elsewhere: z.optional(z.enum(["127.0.0.1", "::1"])),
+    /** The status of an unfinished answer, the numbers of its bytes, and its beginning. */
+    unfinishedStatus: count,
+    receivedBytes: count,
+    announcedBytes: count,
+    beginning: text,
+    /** Headers of an answer: `Location`, `Content-Type` and `WWW-Authenticate`. */
+    location: text,
+    contentType: text,
+    authenticate: text,
+  });
 });
-export type AttemptFacts = z.infer<typeof attemptFacts>;
+export type AttemptFacts = z.infer<ReturnType<typeof attemptFacts>>;
 
 export function answerFacts(headers: Readonly<Record<string, string>>): AttemptFacts {
   const { location, "content-type": contentType, "www-authenticate": authenticate } = headers;

@@ -71,7 +71,7 @@ export const deliveryAttempt = z.object({
   nextAt: z.nullable(moment),
   /** `replay`: a replay of the event made this attempt, which was accepted and so settled the delivery; else null. */
   by: z.nullable(z.enum(ATTEMPT_MAKERS)),
-  facts: z.nullable(attemptFacts),
+  facts: z.nullable(attemptFacts()),
 });
 export const deliveryEntry = z.object({
   id: z.uuid(),

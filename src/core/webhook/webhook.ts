@@ -1,6 +1,6 @@
 // Types of webhooks and of their verification. They are also the types of `hosted-checkout/webhooks`.
 import { STATUSES } from "../checkout/checkout.ts";
-import type { CheckoutWire } from "../checkout/wire.ts";
+import type { CheckoutWire } from "../checkout/wire-shapes.ts";
 import { isRecord } from "../json.ts";
 
 /** Names of a delivery's headers (decision 12). They are configurable, because the interface does not name them. */

@@ -5,15 +5,6 @@ import { FIRST_MOMENT, LAST_MOMENT } from "../../core/clock.ts";
 import type { Connection } from "../connection/connection.ts";
 import { tablesToCopy, type CopiedTable } from "./rows.ts";
 
-/** Evidence for the checklist, and the log of key uses: restored only from the sandbox's own snapshots. */
-export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
-  "drills",
-  "explorations",
-  "waivers",
-  "idempotency_uses",
-  "assumption_uses",
-]);
-
 /** The time of the restore, in real milliseconds, and whether an administrator restores the snapshot. */
 type ForeignRules = { readonly now: number; readonly isAdministrator: boolean };
 

@@ -24,6 +24,15 @@ export type CopiedTable = {
   readonly position: number | undefined;
 };
 
+/** Evidence for the checklist, and the log of key uses: restored only from the sandbox's own snapshots. */
+export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
+  "drills",
+  "explorations",
+  "waivers",
+  "idempotency_uses",
+  "assumption_uses",
+]);
+
 /** Decrypts a sealed secret, and encrypts it with another key. */
 export type Resealer = (sealed: SealedSecret) => SealedSecret;
 

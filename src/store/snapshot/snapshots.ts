@@ -4,15 +4,15 @@ import { currentSchemaVersion, type FileConnection } from "../connection/databas
 import { lazyValue } from "../../core/lazy.ts";
 import type { erasuresTable } from "../erasures.ts";
 import { storageFailureOf, isSqliteError } from "../connection/storage-failure.ts";
-import { EVIDENCE_TABLES } from "./foreign.ts";
 import { hasOrigin, openImage, SNAPSHOT_FILE, type SnapshotImage, type SnapshotRefusal } from "./image.ts";
 import { createSnapshotTaker, type SnapshotSource } from "./take.ts";
 import {
-  tablesToCopy,
+  EVIDENCE_TABLES,
   insertRows,
   selectRows,
   SnapshotConflict,
   SnapshotDamage,
+  tablesToCopy,
   type CopiedTable,
   type Resealer,
   type RowSelection,

@@ -221,7 +221,7 @@ function prepareCopy(connection: Connection) {
 function withFacts<Attempt extends { readonly facts: string | null }>(
   attempt: Attempt,
 ): Omit<Attempt, "facts"> & { readonly facts: AttemptFacts | null } {
-  const facts = attemptFacts.safeParse(parseJson(attempt.facts ?? "")).data;
+  const facts = attemptFacts().safeParse(parseJson(attempt.facts ?? "")).data;
   // Another sandbox's snapshot can contain any text.
   return { ...attempt, facts: facts ?? (attempt.facts === null ? null : { message: attempt.facts }) };
 }
