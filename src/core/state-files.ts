@@ -44,6 +44,11 @@ const runSchema = () =>
     store_id: z.optional(z.string()),
     /** Sandboxes before decision 96 do not write this field. */
     instance_id: z.optional(z.string()),
+    /**
+     * The last opening that changed the database, if the log was empty when the sandbox became ready: no change was in
+     * the log until a later opening changes the database.
+     */
+    opening: z.optional(z.string()),
     /** The machine or container of the process; missing in older versions. */
     host: z.optional(z.string()),
     /** Whether the process is a user's program, which continues after its sandbox has stopped. */

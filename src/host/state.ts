@@ -13,6 +13,7 @@ import {
   type StoreMaker,
 } from "../sandbox/runtime/seed.ts";
 import { hasLostLog, IN_MEMORY, type MigratedFile } from "../store/connection/database.ts";
+import { openingOfEmptyLog } from "../store/connection/opening.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Erasure } from "../store/erasures.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -276,5 +277,7 @@ export function lostLogWarning(
   if (run?.version === undefined) return undefined;
   const database = stateFile(folder, "database");
   if (isRunningOwner(world, run, world.files.look(folder)?.id) || !hasLostLog(database)) return undefined;
+  // The sandbox has changed nothing since its start, and found no changes in the log.
+  if (openingOfEmptyLog(database) === run.opening) return undefined;
   return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing or empty: changes that were only in that log are lost, unless another program has written them into the database`;
 }

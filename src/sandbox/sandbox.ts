@@ -281,7 +281,6 @@ function createRequestLogger(
 /** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
 async function catchUp(context: SandboxContext): Promise<void> {
   const { store, world } = context;
-  // Both write even if they change nothing: from then on a folder without a log has lost its log.
   await Promise.all([
     recoverDeliveries(context),
     store.write(() => store.credentials.revokeDrills(world.now())),

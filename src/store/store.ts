@@ -38,7 +38,7 @@ export function openStore(
   const { nativeBinding } = fileOptions;
   const database = openWatchedDatabase(path, { kind: SANDBOX_FILE, ...fileOptions });
   if (!database.ok) return database;
-  const { connection, watch, bindLog, close, leave } = database.value;
+  const { connection, watch, binding, close, leave } = database.value;
   connection.pragma("busy_timeout = 0");
   let lastFailure: StorageUnavailable | undefined;
   const noteEnd = (failure: StorageUnavailable | undefined): void => void (lastFailure = failure);
@@ -66,7 +66,7 @@ export function openStore(
   });
   return accept({
     ...tables,
-    write: createGroupCommit(connection, { ...scheduler, watch, ended: noteEnd, bindLog }),
+    write: createGroupCommit(connection, { ...scheduler, watch, ended: noteEnd, binding }),
     checkpoint,
     failure: () => (watch.isIntact() ? lastFailure : filesLostError()),
     close,

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { newApiKey } from "../../src/sandbox/runtime/keys.ts";
+import { sizeOf } from "../../src/store/connection/durable-files.ts";
 import { openStore } from "../../src/store/store.ts";
 import type { Files } from "../../src/world.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -55,13 +56,23 @@ test.for(Object.entries(LOG_LOSSES))(
   },
 );
 
-test("a sandbox that is killed before it has any work leaves a log, so that its next start reports no loss", async () => {
+test("a sandbox that is killed before its first change has no log to lose, and one killed after it has", async () => {
   const first = createHarness();
   await (await first.start(["--port", "0"])).stop();
-  const idle = killed(first);
-  await idle.start(["--port", "0"]);
-  const { stderr } = await (await killed(idle).start(["--port", "0"])).stop();
-  expect(stderr).not.toContain(LOST);
+  const restarted = killed(first);
+  await restarted.start(["--port", "0"]);
+  expect(sizeOf(fileOf(restarted, "sandbox.db-wal"))).toBe(0);
+  const startAfterLoss = async (harness: Harness): Promise<string> => {
+    for (const ending of ["-wal", "-shm"]) rmSync(fileOf(harness, `sandbox.db${ending}`), { force: true });
+    return (await (await harness.start(["--port", "0"])).stop()).stderr;
+  };
+  expect(await startAfterLoss(killed(restarted))).not.toContain(LOST);
+  expect((await restarted.run(CREATE)).code).toBe(0);
+  expect(await startAfterLoss(killed(restarted))).toContain(LOST);
+  // The next sandbox finds the log of a killed one, and is killed before its own first change.
+  const next = killed(restarted);
+  await next.start(["--port", "0"]);
+  expect(await startAfterLoss(killed(next))).toContain(LOST);
 });
 
 test("a start, and a command on a stopped folder, report that a killed sandbox's log was removed or emptied", async () => {

@@ -157,14 +157,36 @@ test("writes that wait for a lock fail together, none of them runs later, and th
   expect([rows(), settled, ended]).toEqual([[1], ["done 1"], ["on disk"]]);
 });
 
+test("the log is bound before the first change, and work that changes nothing runs without it", async () => {
+  let isBound = false;
+  const commits = openCommits({
+    binding: {
+      canWait: () => !isBound,
+      bind: () => (isBound = true),
+    },
+  });
+  const { connection, insert, note, settled, turn, rows } = commits;
+  const update = connection.prepare("UPDATE a SET x = 3 WHERE x = 2");
+  note(() => update.run().changes);
+  await turn();
+  expect([isBound, rows(), settled]).toEqual([false, [], ["done 0"]]);
+  note(() => update.run().changes);
+  note(() => insert.run(1).changes);
+  await turn();
+  expect([isBound, rows(), settled]).toEqual([true, [1], ["done 0", "done 0", "done 1"]]);
+});
+
 test("the log is recorded before the first commit, and no write to missing files is reported as stored", async () => {
   const seen: unknown[] = [];
   const answers = [true, true, true, false, false];
   const rows = (): number[] => commits.rows();
   const commits = openCommits({
-    bindLog: (inTransaction) => {
-      seen.push(commits.connection.inTransaction, rows().length);
-      return inTransaction(() => void seen.push(commits.connection.inTransaction));
+    binding: {
+      canWait: () => false,
+      bind: (inTransaction) => {
+        seen.push(commits.connection.inTransaction, rows().length);
+        return inTransaction(() => void seen.push(commits.connection.inTransaction));
+      },
     },
     watch: { isIntact: () => answers.shift() ?? false },
   });

@@ -48,7 +48,7 @@ function inTransactionOf(connection: Database.Database) {
 function sandboxFile({ killed = false } = {}): string {
   const path = join(tempFolder(), "sandbox.db");
   const file = open(path, SANDBOX_FILE);
-  createLogBinding(file, path, {})(inTransactionOf(file));
+  createLogBinding(file, path, {}).bind(inTransactionOf(file));
   file.transaction(() => file.exec(ROWS))();
   const copy = join(tempFolder(), "sandbox.db");
   if (killed) for (const end of ["", "-wal", "-opening"]) copyFileSync(path + end, copy + end);

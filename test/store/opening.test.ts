@@ -17,7 +17,7 @@ import {
 } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION } from "../../src/store/connection/opening.ts";
-import { createTransactor } from "../../src/store/connection/group-commit.ts";
+import { createTransactor, NO_FILES } from "../../src/store/connection/group-commit.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
@@ -54,12 +54,12 @@ type Left = {
 function openLine(path: string, kind = KIND) {
   const opened = openWatchedDatabase(path, { kind });
   if (!opened.ok) throw new Error(opened.refusal.message);
-  const { connection, close, bindLog } = opened.value;
+  const { connection, close, binding } = opened.value;
   connection.pragma("synchronous = OFF");
   // The older version did not bind its log.
   const transact = createTransactor({
     ...opened.value,
-    bindLog: kind === OLD ? () => true : bindLog,
+    binding: kind === OLD ? NO_FILES.binding : binding,
   });
   const insert = connection.prepare("INSERT INTO a (x, filling) VALUES (?, ?)");
   const write = (rows: readonly number[]): void =>
@@ -404,7 +404,7 @@ test("a process that records its opening late does not claim a newer process's l
     copies.push(path);
   };
   let others = 0;
-  const outcome = slow.value.bindLog((work) => {
+  const outcome = slow.value.binding.bind((work) => {
     slow.value.connection.transaction(work).immediate();
     kill();
     // Another process opens the database, binds the log, and restarts it.

@@ -1,5 +1,7 @@
 import type { RunRecord } from "../../core/state-files.ts";
+import { openingOfEmptyLog } from "../../store/connection/opening.ts";
 import type { Store } from "../../store/store.ts";
+import { stateFile } from "./files.ts";
 import * as state from "./state-folder.ts";
 import type { HeldFolder, Host } from "../hosting.ts";
 
@@ -13,7 +15,8 @@ export function createRunFile(
   const write = (): void => {
     if (heldFolder === undefined || portField === undefined) return;
     const identity = { version, store_id: store.stores.first()?.id, instance_id: store.instance.id() };
-    state.writeRunRecord(world, heldFolder.path, { ...heldFolder.run, ...portField, ...identity });
+    const opening = openingOfEmptyLog(stateFile(heldFolder.path, "database"));
+    state.writeRunRecord(world, heldFolder.path, { ...heldFolder.run, ...portField, ...identity, opening });
   };
   return {
     write: (port: number): void => {

@@ -1,6 +1,6 @@
 import type { FileConnection } from "./database.ts";
 import type { FileWatch } from "./file-watch.ts";
-import type { BindLog, InTransaction } from "./opening.ts";
+import type { InTransaction, LogBinding } from "./opening.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
 /** Schedules work; passed in, so that tests can control it. */
@@ -10,9 +10,12 @@ export type Scheduler = {
   readonly after: (milliseconds: number, run: () => void) => void;
 };
 
-type Files = { readonly bindLog: BindLog; readonly watch: FileWatch };
+type Files = { readonly binding: LogBinding; readonly watch: FileWatch };
 /** The files of a database in memory: none. */
-export const NO_FILES: Files = { bindLog: () => true, watch: { isIntact: () => true } };
+export const NO_FILES: Files = {
+  binding: { canWait: () => false, bind: () => true },
+  watch: { isIntact: () => true },
+};
 
 /** `ended` is called at the end of each batch, with undefined after a successful commit. */
 type Observers = Partial<Files> & {
@@ -130,18 +133,44 @@ export function createTransactor({
  * Commits work, or returns undefined if another process holds the lock. Throws `StorageUnavailable` if a file was replaced
  * before, so that nothing is written to deleted files, or meanwhile, so that no such write is acknowledged.
  */
-function createCommit(statements: Statements, connection: FileConnection, { watch, bindLog }: Files) {
+function createCommit(statements: Statements, connection: FileConnection, { watch, binding }: Files) {
   const transact: InTransaction = (work) =>
     inTransaction(statements, connection, () => [work()]) !== undefined;
   const checkFiles = (): void => {
     if (!watch.isIntact()) throw filesLostError();
   };
+  const run = <Value>(work: () => Value): Value | undefined =>
+    binding.bind(transact) ? inTransaction(statements, connection, work) : undefined;
   return <Value>(work: () => Value): Value | undefined => {
     checkFiles();
-    const value = bindLog(transact) ? inTransaction(statements, connection, work) : undefined;
+    const value = binding.canWait() ? runUnbound(statements, connection, { work, run }) : run(work);
     checkFiles();
     return value;
   };
+}
+
+/** Runs work before the log is bound, so that a start without work writes nothing. Runs it again if it changes something. */
+function runUnbound<Value>(
+  statements: Statements,
+  connection: FileConnection,
+  { work, run }: { readonly work: () => Value; readonly run: (work: () => Value) => Value | undefined },
+): Value | undefined {
+  try {
+    return inTransaction(statements, connection, () => {
+      const changes = statements.countChanges.get();
+      const value = work();
+      if (statements.countChanges.get() !== changes) throw new UnboundChange();
+      return value;
+    });
+  } catch (error) {
+    if (!(error instanceof UnboundChange)) throw error;
+    return run(work);
+  }
+}
+
+/** Thrown in a transaction that changed something before the log was bound. */
+class UnboundChange extends Error {
+  override readonly name = "UnboundChange";
 }
 
 /** The error for callers when the files of the database are no longer the opened files. */
@@ -164,6 +193,7 @@ function prepare(connection: FileConnection) {
     savepoint: connection.prepare("SAVEPOINT job"),
     release: connection.prepare("RELEASE job"),
     undo: connection.prepare("ROLLBACK TO job"),
+    countChanges: connection.prepare<[], number>("SELECT total_changes()").pluck(),
   };
 }
 

@@ -137,8 +137,8 @@ function migrate(connection: FileConnection, path: string, options: OpenOptions)
 /** Binds the log that a migration will write; before its first migration, a journal may have no mark yet. */
 function bindBeforeMigration(connection: FileConnection, path: string, options: OpenOptions): void {
   if (!hasMark(connection)) return;
-  const bindLog = createLogBinding(connection, path, options);
-  bindLog((work) => {
+  const { bind } = createLogBinding(connection, path, options);
+  bind((work) => {
     connection.transaction(work).immediate();
     return true;
   });

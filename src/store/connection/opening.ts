@@ -2,7 +2,7 @@
 // next start finds after each: test/real/log-ties.test.ts.
 import type Database from "better-sqlite3";
 import { existsSync, readFileSync, renameSync } from "node:fs";
-import { readPart, replaceFile } from "./durable-files.ts";
+import { readPart, replaceFile, sizeOf } from "./durable-files.ts";
 
 /**
  * The DDL of the row that identifies the last opening of a database: `opening` is random for each opening that writes,
@@ -108,25 +108,30 @@ function judgeOnce(path: string, firstVersion: number): LogVerdict {
 /** Runs work in a transaction of its own; false if another process has the lock. */
 export type InTransaction = (work: () => void) => boolean;
 
-/** Called before each transaction of a connection; false if another process has the lock. */
-export type BindLog = (inTransaction: InTransaction) => boolean;
+/** Binds the log of a connection to its database. */
+export type LogBinding = {
+  /** Whether a transaction that changes nothing may run before the log is bound. */
+  readonly canWait: () => boolean;
+  /** Called before each transaction that may change something; false if another process has the lock. */
+  readonly bind: (inTransaction: InTransaction) => boolean;
+};
 
 /**
- * Binds the log to the database before the first transaction, not at the start, because a refused start changes no file.
- * Later records the salt of a restarted log.
+ * Binds the log to the database before the first change, not at the start, because a refused start changes no file. Later
+ * records the salt of a restarted log.
  */
 export function createLogBinding(
   connection: Database.Database,
   path: string,
   options: { readonly pid?: number | undefined },
-): BindLog {
+): LogBinding {
   const select = connection.prepare<[], Mark>(
     `SELECT lower(hex(opening || before)) AS present, lower(hex(randomblob(16))) AS next,
        (rootpage - 1) * page_size AS offset, page_size AS length
      FROM log_mark, sqlite_schema, pragma_page_size WHERE name = 'log_mark'`,
   );
   const update = connection.prepare<[Buffer]>("UPDATE log_mark SET before = opening, opening = ?");
-  let [ownMark, transactionCount] = ["", 0];
+  let [ownMark, changeCount] = ["", 0];
   const write = ({ offset, length, salt, marks }: Openings): void =>
     replaceFile(`${path}-opening`, `${offset} ${length} ${salt ?? "-"} ${marks.join(" ")}\n`, options);
 
@@ -151,15 +156,21 @@ export function createLogBinding(
     write({ ...openings, salt: currentSalt(path), marks: openings.marks.slice(firstIndex) });
   };
 
-  return (transact) => {
-    if (transactionCount === 0) {
+  const bind = (transact: InTransaction): boolean => {
+    if (changeCount === 0) {
       if (!transact(renew)) return false;
       const copiedMark = copyLog(connection) ? ownMark : undefined;
       if (!transact(() => record(copiedMark))) return false;
-    } else if (transactionCount % COMMITS_PER_SALT === 0) transact(record);
-    transactionCount += 1;
+    } else if (changeCount % COMMITS_PER_SALT === 0) transact(record);
+    changeCount += 1;
     return true;
   };
+  return { bind, canWait: () => changeCount === 0 && existsSync(`${path}-opening`) };
+}
+
+/** The last opening that changed a database whose log is empty, "" if none did; undefined if the log has content. */
+export function openingOfEmptyLog(path: string): string | undefined {
+  return sizeOf(`${path}-wal`) === 0 ? (readOpenings(path)?.marks.at(-1) ?? "") : undefined;
 }
 
 /** Copies the log into the database; false if another process's lock prevented a complete copy. */

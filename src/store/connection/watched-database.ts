@@ -12,13 +12,13 @@ import {
 import { watchFiles, type FileWatch } from "./file-watch.ts";
 import { openDatabase } from "./open-database.ts";
 import { NO_FILES } from "./group-commit.ts";
-import { createLogBinding, type BindLog } from "./opening.ts";
+import { createLogBinding, type LogBinding } from "./opening.ts";
 
 /** An open database with the watch over its files. The database must be closed through this object. */
 export type WatchedDatabase = {
   readonly connection: FileConnection;
   readonly watch: FileWatch;
-  readonly bindLog: BindLog;
+  readonly binding: LogBinding;
   readonly close: () => void;
   /** Closes the database and leaves the log of a killed process unchanged, for a start that is refused. */
   readonly leave: () => void;
@@ -38,8 +38,8 @@ export function openWatchedDatabase(
   const outcome = withFileRefusal(path, options, () => {
     // SQLite opens the log at the first read.
     connection.pragma("user_version");
-    const [watch, bindLog] = [watchFiles(path), createLogBinding(connection, path, options)];
-    return accept({ connection, watch, bindLog, close, leave: () => leave(connection, path, options) });
+    const [watch, binding] = [watchFiles(path), createLogBinding(connection, path, options)];
+    return accept({ connection, watch, binding, close, leave: () => leave(connection, path, options) });
   });
   if (!outcome.ok) close();
   let isDamaged = false;
