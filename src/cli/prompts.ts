@@ -1,5 +1,5 @@
 import type { PaymentMethod } from "../core/checkout/checkout.ts";
-import { CREATE_FIELDS, fieldFault, type CreateField } from "../core/checkout/create-request.ts";
+import { createFields, fieldFault, type CreateField } from "../core/checkout/create-request.ts";
 import type { DomainName } from "../core/shape/wire-names.ts";
 import { currencyDecimals, formatAmount } from "../core/money.ts";
 import { printable, snakeCase } from "../core/text.ts";
@@ -13,7 +13,7 @@ export type CreateFields = {
 };
 
 export function buildCreateBody(fields: CreateFields): Readonly<Record<string, unknown>> {
-  const names = new Set<string>(CREATE_FIELDS);
+  const names = new Set<string>(createFields());
   const givenFields = Object.entries(fields).map(([name, value]) => [snakeCase(name), value] as const);
   return Object.fromEntries(givenFields.filter(([name, value]) => names.has(name) && value !== undefined));
 }
@@ -157,8 +157,8 @@ function toNumber(text: string): number {
 
 function firstFault(fields: CreateFields): string | undefined {
   const body = buildCreateBody(fields);
-  const faults = CREATE_FIELDS.filter((field) => Object.hasOwn(body, field)).map((field) =>
-    fieldFault(field, body[field]),
-  );
+  const faults = createFields()
+    .filter((field) => Object.hasOwn(body, field))
+    .map((field) => fieldFault(field, body[field]));
   return faults.find((fault) => fault !== undefined)?.refusal.message;
 }

@@ -4,6 +4,7 @@ import { PAYMENT_METHODS, type PurchaseTerms } from "./checkout.ts";
 import type { PriceTerms } from "./price.ts";
 import type { DomainName } from "../shape/wire-names.ts";
 import { isRecord } from "../json.ts";
+import { lazyValue } from "../lazy.ts";
 import { accept, type Outcome, type Refused } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { codePointLength, containsSecret, printableLiteral, printableName } from "../text.ts";
@@ -25,30 +26,35 @@ const A_CURRENCY = "three upper-case letters such as EUR";
 
 /** Maximum length of an order_id, in code points (interface: limits). */
 export const MAX_ORDER_ID = 32;
-const order_id = boundedText(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} characters`);
 /** Maximum length of a price_id, in code points (interface: limits). */
 export const MAX_PRICE_ID = 64;
-const optionalFields = { description: z.optional(boundedText(0, 128, "a string of at most 128 characters")) };
 
-const amountShape = z.strictObject({
-  order_id,
-  amount_minor: z.int(AN_AMOUNT).check(z.minimum(1, AN_AMOUNT)),
-  currency: z.string(A_CURRENCY).check(z.regex(/^[A-Z]{3}$/, A_CURRENCY)),
-  payment_method: z.enum(PAYMENT_METHODS, PAYMENT_METHODS.join(" or ")),
-  ...optionalFields,
-});
-
-const priceShape = z.strictObject({
-  order_id,
-  price_id: boundedText(1, MAX_PRICE_ID, `a string of 1 to ${MAX_PRICE_ID} characters`),
-  ...optionalFields,
+/** The body of a create, in either of its two forms (interface 9, 10; decision 7). */
+export const createShapes = lazyValue(() => {
+  const order_id = boundedText(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} characters`);
+  const optionalFields = {
+    description: z.optional(boundedText(0, 128, "a string of at most 128 characters")),
+  };
+  const amountShape = z.strictObject({
+    order_id,
+    amount_minor: z.int(AN_AMOUNT).check(z.minimum(1, AN_AMOUNT)),
+    currency: z.string(A_CURRENCY).check(z.regex(/^[A-Z]{3}$/, A_CURRENCY)),
+    payment_method: z.enum(PAYMENT_METHODS, PAYMENT_METHODS.join(" or ")),
+    ...optionalFields,
+  });
+  const priceShape = z.strictObject({
+    order_id,
+    price_id: boundedText(1, MAX_PRICE_ID, `a string of 1 to ${MAX_PRICE_ID} characters`),
+    ...optionalFields,
+  });
+  const fields = { ...amountShape.shape, ...priceShape.shape };
+  return { amountShape, priceShape, fields, eitherShape: z.union([amountShape, priceShape]) };
 });
 
 const FIELDS_SET_BY_PRICE = ["amount_minor", "currency", "payment_method"] as const;
 
-/** The body of a create, in either of its two forms (interface 9, 10; decision 7). */
-export const createRequest = z.union([amountShape, priceShape]);
-export type CreateRequest = z.infer<typeof createRequest>;
+type CreateShapes = ReturnType<typeof createShapes>;
+export type CreateRequest = z.infer<CreateShapes["eitherShape"]>;
 
 /** Refuses conflicting, unknown, missing and invalid parameters, in that order, naming the field. */
 export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
@@ -60,7 +66,7 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   if (repeatedFields.length > 0) {
     return refuseFact("conflicting_parameters", { fields: repeatedFields });
   }
-  const schema = hasPrice ? priceShape : amountShape;
+  const schema = createShapes()[hasPrice ? "priceShape" : "amountShape"];
   const unknownField = Object.keys(body).find((field) => !Object.hasOwn(schema.shape, field));
   if (unknownField !== undefined) {
     const knownFields = Object.keys(schema.shape);
@@ -101,15 +107,15 @@ export function createRequestsFor(terms: PurchaseTerms): readonly [CreateRequest
   return [{ order_id: orderId, ...amountTerms, ...descriptionField }];
 }
 
-const fields = { ...amountShape.shape, ...priceShape.shape };
+export type CreateField = keyof CreateShapes["fields"];
 
-export type CreateField = keyof typeof fields;
-
-export const CREATE_FIELDS = Object.keys(fields) as readonly CreateField[];
+export function createFields(): readonly CreateField[] {
+  return Object.keys(createShapes().fields) as CreateField[];
+}
 
 /** The refusal of the value of one field; undefined if the value is valid. */
 export function fieldFault(field: CreateField, value: unknown): Refused | undefined {
-  const result = fields[field].safeParse(value);
+  const result = createShapes().fields[field].safeParse(value);
   return result.success ? undefined : refuseForm(field, result.error.issues[0]?.message ?? "valid", value);
 }
 
