@@ -220,6 +220,18 @@ test("text lengths are counted in bytes, also after a NUL", () => {
   journal.close();
 });
 
+test("a new file has the same tables as a file that went through all migrations", () => {
+  const { tables, ...migratedOnly } = SANDBOX_FILE;
+  const schemas = [SANDBOX_FILE, migratedOnly].map((kind) => {
+    const opened = openDatabase(":memory:", { kind });
+    if (!opened.ok) throw new Error(opened.refusal.message);
+    const parts = opened.value.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name");
+    return [opened.value.pragma("user_version", { simple: true }), parts.raw().all()];
+  });
+  expect(schemas[0]).toEqual(schemas[1]);
+  expect([tables?.version]).toEqual([schemas[1]?.[0]]);
+});
+
 test("a released migration never changes: a schema changes by one more migration, listed here", () => {
   const digests = ({ migrations }: FileKind): string[] =>
     migrations.map((sql) => hash("sha256", sql.replaceAll(/--.*/g, "").replaceAll(/\s+/g, " ")).slice(0, 16));

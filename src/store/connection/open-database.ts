@@ -85,25 +85,6 @@ function createWhole(path: string, options: OpenOptions): FileRefusal | undefine
   });
 }
 
-/** The bytes of new databases: tables take longer to create than to copy, and a test suite starts many sandboxes. */
-const NEW_DATABASES = new WeakMap<FileKind, Buffer>();
-
-/** The bytes of a new database, with all tables and no rows. */
-function newDatabase(options: OpenOptions): Buffer {
-  const { kind } = options;
-  const knownBytes = NEW_DATABASES.get(kind);
-  if (knownBytes !== undefined) return knownBytes;
-  const connection = openConnection(IN_MEMORY, options, (newConnection) => {
-    disableFiles(newConnection);
-    newConnection.pragma(`application_id = ${kind.applicationId}`);
-    applyMigrations(newConnection, kind);
-  });
-  const bytes = connection.serialize();
-  connection.close();
-  NEW_DATABASES.set(kind, bytes);
-  return bytes;
-}
-
 /** The bytes of a new file in WAL mode, with a mark that no other file has. */
 function newFile(options: OpenOptions): Buffer {
   const connection = openInMemory(options);
@@ -114,8 +95,24 @@ function newFile(options: OpenOptions): Buffer {
   return bytes;
 }
 
+/** The bytes of new databases: tables take longer to create than to copy, and a test suite starts many sandboxes. */
+const NEW_DATABASES = new WeakMap<FileKind, Buffer>();
+
+/** A new database in memory, with all tables and no rows. */
 function openInMemory(options: OpenOptions): FileConnection {
-  return openConnection(newDatabase(options), options, disableFiles);
+  const { kind } = options;
+  const knownBytes = NEW_DATABASES.get(kind);
+  if (knownBytes !== undefined) return openConnection(knownBytes, options, disableFiles);
+  return openConnection(IN_MEMORY, options, (connection) => {
+    disableFiles(connection);
+    connection.pragma(`application_id = ${kind.applicationId}`);
+    if (kind.tables?.version === currentSchemaVersion(kind)) {
+      connection.exec(kind.tables.sql);
+      connection.pragma(`user_version = ${kind.tables.version}`);
+    }
+    applyMigrations(connection, kind);
+    NEW_DATABASES.set(kind, connection.serialize());
+  });
 }
 
 /** Disables the journal file and flushing, for a database in memory. */

@@ -84,10 +84,10 @@ export const ATTEMPT_FACTS_DDL = `
 ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
 `;
 
-/** SQL that moves all attempts to a table without rowid, which refers to this table of deliveries. */
-export function attemptsTableOf(deliveries: string): string {
+/** SQL that creates a table of attempts without rowid, which refers to this table of deliveries. */
+export function createAttempts(table: string, deliveries: string): string {
   return `
-CREATE TABLE attempts_by_delivery (
+CREATE TABLE ${table} (
   delivery_id  TEXT NOT NULL REFERENCES ${deliveries} (id),
   number       INTEGER NOT NULL CHECK (number >= 1),
   started_at   INTEGER NOT NULL,
@@ -107,7 +107,12 @@ CREATE TABLE attempts_by_delivery (
   facts        TEXT,
   PRIMARY KEY (delivery_id, number),
   CHECK ((finished_at IS NULL) = (status IS NULL AND error IS NULL))
-) STRICT, WITHOUT ROWID;
+) STRICT, WITHOUT ROWID;`;
+}
+
+/** SQL that moves all attempts to a table without rowid, which refers to this table of deliveries. */
+export function attemptsTableOf(deliveries: string): string {
+  return `${createAttempts("attempts_by_delivery", deliveries)}
 INSERT INTO attempts_by_delivery SELECT delivery_id, number, started_at, url, headers, body_hash, fault, finished_at,
   milliseconds, address, status, error, answer, next_at, made_by, facts FROM delivery_attempts;
 DROP TABLE delivery_attempts;

@@ -1,12 +1,7 @@
-import { attemptsTableOf, ATTEMPT_TRIGGERS } from "./delivery-attempts.ts";
+import { attemptsTableOf, ATTEMPT_TRIGGERS, createAttempts } from "./delivery-attempts.ts";
 
-/**
- * The migration with which a delivery writes fewer rows: the deliveries of a checkout and the order of a queue are found
- * by the events of the checkout, and the deliveries of a store by its endpoints. A delivery's event refers to the store
- * and the checkout.
- */
-export const DELIVERY_ROWS_DDL = `
-CREATE TABLE deliveries_by_event (
+const createDeliveries = (table: string): string => `
+CREATE TABLE ${table} (
   id          TEXT PRIMARY KEY CHECK (length(id) = 36),
   store_id    TEXT NOT NULL,
   endpoint_id TEXT NOT NULL REFERENCES endpoints (id),
@@ -20,14 +15,9 @@ CREATE TABLE deliveries_by_event (
   next_at     INTEGER NOT NULL,
   created_at  INTEGER NOT NULL,
   fault       TEXT
-) STRICT;
-INSERT INTO deliveries_by_event (rowid, id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order,
-  state, tries, next_at, created_at, fault)
-  SELECT rowid, id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order,
-    state, tries, next_at, created_at, fault FROM deliveries;
-${attemptsTableOf("deliveries_by_event")}
-DROP TABLE deliveries;
-ALTER TABLE deliveries_by_event RENAME TO deliveries;
+) STRICT;`;
+
+const DELIVERY_RULES = `
 CREATE INDEX due_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due';
 CREATE INDEX deliveries_of_event ON deliveries (event_id);
 CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, state);
@@ -37,4 +27,26 @@ CREATE TRIGGER settled_deliveries_are_final BEFORE UPDATE ON deliveries WHEN OLD
 CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
   WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = OLD.store_id)
   BEGIN SELECT RAISE(ABORT, 'deliveries are audited'); END;
-${ATTEMPT_TRIGGERS}`;
+`;
+
+/**
+ * The migration with which a delivery writes fewer rows: the deliveries of a checkout and the order of a queue are found
+ * by the events of the checkout, and the deliveries of a store by its endpoints. A delivery's event refers to the store
+ * and the checkout.
+ */
+export const DELIVERY_ROWS_DDL = `${createDeliveries("deliveries_by_event")}
+INSERT INTO deliveries_by_event (rowid, id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order,
+  state, tries, next_at, created_at, fault)
+  SELECT rowid, id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order,
+    state, tries, next_at, created_at, fault FROM deliveries;
+${attemptsTableOf("deliveries_by_event")}
+DROP TABLE deliveries;
+ALTER TABLE deliveries_by_event RENAME TO deliveries;
+${DELIVERY_RULES}${ATTEMPT_TRIGGERS}`;
+
+/** The tables of a new file, with the quotes that SQLite adds to the names of renamed tables. */
+export const NEW_DELIVERIES_DDL =
+  createDeliveries('"deliveries"') +
+  createAttempts('"delivery_attempts"', '"deliveries"') +
+  DELIVERY_RULES +
+  ATTEMPT_TRIGGERS;
