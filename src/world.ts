@@ -193,6 +193,9 @@ export type ReadOptions = {
   readonly maxBytes?: number;
 };
 
+/** `endsWithProcess`: the file is about a running process, so it is not flushed: a power failure also ends the process. */
+export type WriteOptions = { readonly endsWithProcess?: true };
+
 /** The part of the file system that the program uses. Files that it writes have mode 0600, folders 0700. */
 export type Files = {
   /** The text of a regular file; undefined if there is none. Throws FileRefused for anything else at the path. */
@@ -202,14 +205,14 @@ export type Files = {
   /** The size of a regular file in bytes; undefined if there is none. Does not follow links. */
   readonly size: (path: string) => number | undefined;
   /** Replaces a file atomically: readers and crashes see the old content or the new. */
-  readonly write: (path: string, content: string | Uint8Array) => void;
+  readonly write: (path: string, content: string | Uint8Array, options?: WriteOptions) => void;
   /**
    * Replaces a file atomically with the file that `fill` writes to a temporary path; the file is flushed without
    * blocking.
    */
   readonly fill: <Value>(path: string, fill: (unfinished: string) => Promise<Value>) => Promise<Value>;
   /** Creates a file; false if it already exists. */
-  readonly createNew: (path: string, content: string | Uint8Array) => boolean;
+  readonly createNew: (path: string, content: string | Uint8Array, options?: WriteOptions) => boolean;
   readonly remove: (path: string) => void;
   /** Renames a file in its folder atomically, replacing an existing file. */
   readonly rename: (from: string, to: string) => void;

@@ -21,7 +21,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import type { DiskFacts, Files, PathFacts } from "../world.ts";
+import type { DiskFacts, Files, PathFacts, WriteOptions } from "../world.ts";
 import { clearInterval, setInterval } from "./clock.ts";
 import { codeOf } from "./node.ts";
 import { processStartTime } from "./processes.ts";
@@ -32,11 +32,12 @@ export const files: Files = {
   read: readText,
   readBytes: (path, options) => readRegularFile(path, options)?.bytes,
   size: (path) => readRegularFile(path, { offset: Number.MAX_SAFE_INTEGER })?.size,
-  write: (path, content) => writeNamed(path, content, (temporaryPath) => renameSync(temporaryPath, path)),
+  write: (path, content, options) =>
+    writeNamed(path, { content, options }, (temporaryPath) => renameSync(temporaryPath, path)),
   fill: async (path, fill) => {
     const temporaryPath = temporaryName(path);
     try {
-      writeNew(temporaryPath, "");
+      writeNew(temporaryPath, { content: "" });
       const value = await fill(temporaryPath);
       await flush(temporaryPath, "r+");
       await promises.rename(temporaryPath, path);
@@ -46,10 +47,10 @@ export const files: Files = {
       discardFile(temporaryPath);
     }
   },
-  createNew: (path, content) => {
+  createNew: (path, content, options) => {
     if (existsSync(path)) return false;
     try {
-      writeNamed(path, content, (temporaryPath) => linkSync(temporaryPath, path));
+      writeNamed(path, { content, options }, (temporaryPath) => linkSync(temporaryPath, path));
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
@@ -114,16 +115,18 @@ function makeFolder(path: string): void {
   }
 }
 
+type NewFile = { readonly content: string | Uint8Array; readonly options?: WriteOptions | undefined };
+
 /** Writes a file under a temporary name; `name` gives it its final name when it is complete and on disk. */
-function writeNamed(path: string, content: string | Uint8Array, name: (unfinished: string) => void): void {
+function writeNamed(path: string, file: NewFile, name: (unfinished: string) => void): void {
   const temporaryPath = temporaryName(path);
   try {
-    writeNew(temporaryPath, content);
+    writeNew(temporaryPath, file);
     name(temporaryPath);
   } finally {
     discardFile(temporaryPath);
   }
-  flushFolder(dirname(path));
+  if (file.options?.endsWithProcess !== true) flushFolder(dirname(path));
 }
 
 /** Creates a file under its final name; false if it already exists. A crash may leave a part of it (decision 62). */
@@ -132,7 +135,7 @@ function createInPlace(path: string, content: string | Uint8Array): boolean {
   try {
     const file = openSync(path, "wx", 0o600);
     isCreated = true;
-    writeOpened(file, content);
+    writeOpened(file, { content });
   } catch (error) {
     if (isCreated) discardFile(path);
     else if (codeOf(error) === "EEXIST") return false;
@@ -142,14 +145,14 @@ function createInPlace(path: string, content: string | Uint8Array): boolean {
   return true;
 }
 
-function writeNew(path: string, content: string | Uint8Array): void {
-  writeOpened(openSync(path, "wx", 0o600), content);
+function writeNew(path: string, file: NewFile): void {
+  writeOpened(openSync(path, "wx", 0o600), file);
 }
 
-function writeOpened(file: number, content: string | Uint8Array): void {
+function writeOpened(file: number, { content, options }: NewFile): void {
   try {
     writeFileSync(file, content);
-    fsyncSync(file);
+    if (options?.endsWithProcess !== true) fsyncSync(file);
   } finally {
     closeSync(file);
   }

@@ -22,7 +22,7 @@ export async function holdFolder(
 ): Promise<Outcome<Hold, HostFailure>> {
   const path = stateFile(folder, "lock");
   // Created here, because SQLite would create it with the umask of the process.
-  world.files.createNew(path, "");
+  world.files.createNew(path, "", { endsWithProcess: true });
   const lock = (await world.lockFile?.(path)) ?? { state: "unsupported" };
   if (lock.state === "held") return refuseHeld(world, folder);
   if (lock.state === "refused") return refuseLock(path, lock.reason);

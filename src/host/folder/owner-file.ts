@@ -13,12 +13,12 @@ export function claimFile(
   path: string,
   { text, folder }: { readonly text: string; readonly folder: string },
 ): Owner | undefined {
-  if (files.createNew(path, text)) return undefined;
+  if (files.createNew(path, text, { endsWithProcess: true })) return undefined;
   const oldText = files.read(path) ?? "";
   // A torn file, which a crash can leave, has no owner (decision 62).
   const owner = parseRunRecord(oldText) ?? parseRunOwner(oldText);
   if (owner !== undefined && isRunningOwner(world, owner, folder)) return owner;
-  files.write(path, text);
+  files.write(path, text, { endsWithProcess: true });
   return undefined;
 }
 

@@ -254,7 +254,8 @@ export function baseUrlOf({ port }: RunRecord): string | undefined {
 
 /** Writes run.json, which tells other processes how to reach this one. */
 export function writeRunRecord(world: Pick<World, "files">, folder: string, run: RunRecord): void {
-  world.files.write(stateFile(folder, "run"), `${JSON.stringify(run, null, 2)}\n`);
+  const text = `${JSON.stringify(run, null, 2)}\n`;
+  world.files.write(stateFile(folder, "run"), text, { endsWithProcess: true });
 }
 
 /** Releases the folder, unless another process has claimed it meanwhile. */
