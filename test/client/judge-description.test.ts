@@ -104,6 +104,16 @@ test("a late view is judged only with a sufficient settle time", async () => {
   expect([endless.code, endless.stderr]).toEqual([2, expect.stringContaining("at most 60s")]);
 });
 
+test("a shop whose only worker falls behind is judged again with fewer events at a time", async () => {
+  const site = await openWebhookSite(EPHEMERAL);
+  describedShop(site, { jobMs: 300 }).open();
+  await site.addEndpoint(`${SHOP}/hooks`);
+  const options = ["--create", "create-order", ...VIEW, "--budget", "1h"];
+  const { code, stdout, stderr } = await site.harness.run(["checklist", "run", "duplicates", ...options]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining("0 broken, 0 not judged")]);
+  expect(stderr).toMatch(/\d+ histories were late and run again, two at a time/);
+});
+
 test("a run that used up its budget says which histories it left out, and which budget runs all of them", async () => {
   const options = ["--create", "create-order", ...VIEW, "--settle", "60s", "--budget", "1s"];
   const { code, stdout, harness } = await judge({ options: [...options, "--json"] });

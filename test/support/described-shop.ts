@@ -15,6 +15,8 @@ export type ShopKind = {
   readonly orderIdOf?: (cartId: string) => string;
   /** Time from an event to its booking, in milliseconds. */
   readonly late?: number;
+  /** Time that the shop's only worker needs for an event, in milliseconds. */
+  readonly jobMs?: number;
   /** The number of bookings of a payment, default 1. */
   readonly books?: number;
   /** The dialect that the shop reads; default: ours. */
@@ -33,12 +35,13 @@ const NOT_FOUND: HttpResponse = { status: 404, headers: {}, body: "" };
  */
 export function describedShop(
   { harness, sandbox, told }: Pick<Site, "harness" | "sandbox" | "told">,
-  { cookie, orderIdOf = (cartId) => cartId, late = 0, books = 1, dialect, polls }: ShopKind = {},
+  { cookie, orderIdOf = (cartId) => cartId, late = 0, jobMs = 0, books = 1, dialect, polls }: ShopKind = {},
 ) {
   const orders = new Map<string, { id: string; status: string; times: number; amount: number }>();
   const seen = new Set<string>();
   const requests: HttpRequest[] = [];
   const served: number[] = [];
+  let workerFreeAt = 0;
 
   const buy = async (cartId: string): Promise<string> => {
     const orderId = orderIdOf(cartId);
@@ -61,7 +64,10 @@ export function describedShop(
     if (seen.has(eventId) || order === undefined || order.id !== data.id) return;
     seen.add(eventId);
     const pay = (): void => void Object.assign(order, { status: "paid", times: order.times + books });
-    if (type.endsWith(".succeeded")) return late === 0 ? pay() : harness.clock.after(late, pay);
+    const now = harness.clock.now();
+    workerFreeAt = Math.max(workerFreeAt, now) + jobMs;
+    const delay = late + workerFreeAt - now;
+    if (type.endsWith(".succeeded")) return delay === 0 ? pay() : harness.clock.after(delay, pay);
   };
 
   const hook = ({ body, rawHeaders: headers }: HttpRequest): HttpResponse => {

@@ -5,6 +5,7 @@ import {
   isStuck,
   judgeAgain,
   mergeRuns,
+  replayLate,
   runHistories,
   plainHistory,
   uninterrupted,
@@ -16,7 +17,7 @@ import { createBench, type Bench } from "../../client/judge/bench.ts";
 import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
 import { refusesAgain } from "../../client/judge/tell.ts";
 import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
-import { mayBeLate } from "../../core/judge/judge.ts";
+import { isLate, mayBeLate } from "../../core/judge/judge.ts";
 import type { MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History } from "../../core/judge/step.ts";
 import { durationText } from "../../core/duration.ts";
@@ -361,7 +362,10 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   );
   for (const [index, entry] of finalHistories.entries())
     if (entry.verdict !== playedHistories[index]?.verdict) onJudged(entry);
-  const histories = mergeRuns(finalHistories);
+  const lateCount = finalHistories.filter(({ verdict }) => isLate(verdict)).length;
+  if (lateCount > 0) printer.talk(`${lateCount} histories were late and run again, two at a time`);
+  const until = Math.max(deadline, deadline - base.budgetMs + (options.budget ?? BUDGET_MS.most));
+  const histories = mergeRuns(await replayLate(bench, finalHistories, { ...plan, until }));
   const isInterrupted = signal.aborted;
   const records =
     names === undefined

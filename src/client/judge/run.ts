@@ -53,6 +53,8 @@ type RunPlan = {
   readonly isQuick: boolean;
   /** The time after which no new history starts, by the monotonic clock. */
   readonly until: number;
+  /** Number of histories at a time. Default: as the shop's speed allows. */
+  readonly width?: number;
   readonly onJudged: (judged: JudgedHistory) => void;
 };
 
@@ -60,6 +62,7 @@ type RunPlan = {
 const WIDTH = 6;
 const SLOW_SHOP_WIDTH = 10;
 const SLOW_MS = 800;
+const WIDTH_OF_REPLAYS = 2;
 /** Further runs of a history whose break may be chance; one of them must break its rule too. */
 const CONFIRMATIONS = 2;
 
@@ -100,7 +103,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       else if (mayBeChance(playedTurn)) unsureTurns.push([turn, playedTurn]);
       else report(await judgedHistory(bench, turn, playedTurn));
     });
-  const width = recording.slowestMs > SLOW_MS ? SLOW_SHOP_WIDTH : WIDTH;
+  const { width = recording.slowestMs > SLOW_MS ? SLOW_SHOP_WIDTH : WIDTH } = plan;
   const inTurn = inTurns();
   const batches = batchesOf(bench.shop, plan);
   const lastingTurns = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
@@ -267,6 +270,23 @@ export async function judgeAgain(
       };
     }),
   );
+}
+
+/**
+ * Plays late histories again, fewer at a time: their payments may have been late only because the shop had many events to
+ * process. A replay that did not start leaves the earlier verdict.
+ */
+export async function replayLate(
+  bench: Bench,
+  histories: readonly JudgedHistory[],
+  plan: RunPlan,
+): Promise<readonly JudgedHistory[]> {
+  const only = new Set<string>(histories.filter(({ verdict }) => isLate(verdict)).map(({ name }) => name));
+  if (only.size === 0) return histories;
+  const playedHistories = await runHistories(bench, { ...plan, only, width: WIDTH_OF_REPLAYS });
+  const replays = (await judgeAgain(bench, playedHistories, 0)).filter((item) => !isLeftOut(item));
+  const replayedNames = new Set(replays.map(({ name }) => name));
+  return [...histories.filter(({ name }) => !replayedNames.has(name)), ...replays];
 }
 
 function isHistory(name: string): name is HistoryName {
