@@ -12,8 +12,7 @@ import {
   type SeedRefusal,
   type StoreMaker,
 } from "../sandbox/runtime/seed.ts";
-import { hasLostLog, IN_MEMORY, type MigratedFile } from "../store/connection/database.ts";
-import { openingOfEmptyLog } from "../store/connection/opening.ts";
+import { hasLostLog, IN_MEMORY, openingOfEmptyLog, type MigratedFile } from "../store/connection/database.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Erasure } from "../store/erasures.ts";
 import { openStore, type Store } from "../store/store.ts";

@@ -1,5 +1,5 @@
 import type { RunRecord } from "../../core/state-files.ts";
-import { openingOfEmptyLog } from "../../store/connection/opening.ts";
+import { openingOfEmptyLog } from "../../store/connection/database.ts";
 import type { Store } from "../../store/store.ts";
 import { stateFile } from "./files.ts";
 import * as state from "./state-folder.ts";

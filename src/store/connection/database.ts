@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { isError, type Outcome } from "../../core/outcome.ts";
 import { causeOf, causeOfMisread, causeOfRawRead } from "./cause.ts";
 import { readPart, sizeOf } from "./durable-files.ts";
-import { judgeLog, LOG_OPENINGS_MIGRATION } from "./opening.ts";
+import { judgeLog, LOG_OPENINGS_MIGRATION, readOpenings } from "./opening.ts";
 import { byPosition } from "./statements.ts";
 import {
   failureInVerdict,
@@ -92,6 +92,11 @@ export function withFileRefusal<Value>(
 /** Whether the log of a killed process was removed or emptied, so that commits may be lost. */
 export function hasLostLog(path: string): boolean {
   return existsSync(path) && sizeOf(`${path}-wal`) === 0;
+}
+
+/** The last opening that changed a database whose log is empty, "" if none did; undefined if the log has content. */
+export function openingOfEmptyLog(path: string): string | undefined {
+  return sizeOf(`${path}-wal`) === 0 ? (readOpenings(path)?.marks.at(-1) ?? "") : undefined;
 }
 
 /** Refuses a log without its database: the log contains acknowledged commits, and must not be used for a new file. */

@@ -1,6 +1,6 @@
 import type { FileConnection } from "./database.ts";
 import type { FileWatch } from "./file-watch.ts";
-import type { InTransaction, LogBinding } from "./opening.ts";
+import type { createLogBinding, InTransaction } from "./opening.ts";
 import { causeOfError, isSqliteError, storageFailure, StorageUnavailable } from "./storage-failure.ts";
 
 /** Schedules work; passed in, so that tests can control it. */
@@ -10,7 +10,8 @@ export type Scheduler = {
   readonly after: (milliseconds: number, run: () => void) => void;
 };
 
-type Files = { readonly binding: LogBinding; readonly watch: FileWatch };
+/** The files of a database: their watch, and the binding of its log. */
+export type Files = { readonly binding: ReturnType<typeof createLogBinding>; readonly watch: FileWatch };
 /** The files of a database in memory: none. */
 export const NO_FILES: Files = {
   binding: { canWait: () => false, bind: () => true },

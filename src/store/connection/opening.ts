@@ -2,7 +2,7 @@
 // next start finds after each: test/real/log-ties.test.ts.
 import type Database from "better-sqlite3";
 import { existsSync, readFileSync, renameSync } from "node:fs";
-import { readPart, replaceFile, sizeOf } from "./durable-files.ts";
+import { readPart, replaceFile } from "./durable-files.ts";
 
 /**
  * The DDL of the row that identifies the last opening of a database: `opening` is random for each opening that writes,
@@ -108,14 +108,6 @@ function judgeOnce(path: string, firstVersion: number): LogVerdict {
 /** Runs work in a transaction of its own; false if another process has the lock. */
 export type InTransaction = (work: () => void) => boolean;
 
-/** Binds the log of a connection to its database. */
-export type LogBinding = {
-  /** Whether a transaction that changes nothing may run before the log is bound. */
-  readonly canWait: () => boolean;
-  /** Called before each transaction that may change something; false if another process has the lock. */
-  readonly bind: (inTransaction: InTransaction) => boolean;
-};
-
 /**
  * Binds the log to the database before the first change, not at the start, because a refused start changes no file. Later
  * records the salt of a restarted log.
@@ -124,7 +116,7 @@ export function createLogBinding(
   connection: Database.Database,
   path: string,
   options: { readonly pid?: number | undefined },
-): LogBinding {
+) {
   const select = connection.prepare<[], Mark>(
     `SELECT lower(hex(opening || before)) AS present, lower(hex(randomblob(16))) AS next,
        (rootpage - 1) * page_size AS offset, page_size AS length
@@ -165,12 +157,9 @@ export function createLogBinding(
     changeCount += 1;
     return true;
   };
-  return { bind, canWait: () => changeCount === 0 && existsSync(`${path}-opening`) };
-}
-
-/** The last opening that changed a database whose log is empty, "" if none did; undefined if the log has content. */
-export function openingOfEmptyLog(path: string): string | undefined {
-  return sizeOf(`${path}-wal`) === 0 ? (readOpenings(path)?.marks.at(-1) ?? "") : undefined;
+  /** Whether a transaction that changes nothing may run without `bind`, which is called before all others. */
+  const canWait = (): boolean => changeCount === 0 && existsSync(`${path}-opening`);
+  return { bind, canWait };
 }
 
 /** Copies the log into the database; false if another process's lock prevented a complete copy. */
@@ -179,7 +168,7 @@ export function copyLog(connection: Database.Database): boolean {
 }
 
 /** The file of openings of a database; undefined if it is missing or unreadable. */
-function readOpenings(path: string): Openings | undefined {
+export function readOpenings(path: string): Openings | undefined {
   const file = `${path}-opening`;
   if (!existsSync(file)) return undefined;
   const [, offset, length, salt, marks = ""] = OPENINGS_PATTERN.exec(readFileSync(file, "latin1")) ?? [];

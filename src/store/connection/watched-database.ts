@@ -9,16 +9,14 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { watchFiles, type FileWatch } from "./file-watch.ts";
+import { watchFiles } from "./file-watch.ts";
 import { openDatabase } from "./open-database.ts";
-import { NO_FILES } from "./group-commit.ts";
-import { createLogBinding, type LogBinding } from "./opening.ts";
+import { NO_FILES, type Files } from "./group-commit.ts";
+import { createLogBinding } from "./opening.ts";
 
 /** An open database with the watch over its files. The database must be closed through this object. */
-export type WatchedDatabase = {
+export type WatchedDatabase = Files & {
   readonly connection: FileConnection;
-  readonly watch: FileWatch;
-  readonly binding: LogBinding;
   readonly close: () => void;
   /** Closes the database and leaves the log of a killed process unchanged, for a start that is refused. */
   readonly leave: () => void;
