@@ -283,7 +283,7 @@ async function catchUp(context: SandboxContext): Promise<void> {
   const { store, world } = context;
   await Promise.all([
     recoverDeliveries(context),
-    store.write(() => store.credentials.revokeDrills(world.now())),
+    store.write(() => store.credentials.revokeDrills(world.now()), { isOftenIdle: true }),
   ]);
   if (store.leaseEffects.all().length > 0)
     // Loaded only if needed: a kill during a lease is rare.

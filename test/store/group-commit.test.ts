@@ -37,8 +37,8 @@ function openCommits(observers: Observers = {}) {
     ended,
     settled,
     /** Writes, and records the result. */
-    note: (work: () => unknown): void =>
-      void write(work).then(
+    note: (work: () => unknown, options?: Parameters<typeof write>[1]): void =>
+      void write(work, options).then(
         (value) => settled.push(`done ${String(value)}`),
         (error: unknown) => settled.push(told(error)),
       ),
@@ -157,23 +157,23 @@ test("writes that wait for a lock fail together, none of them runs later, and th
   expect([rows(), settled, ended]).toEqual([[1], ["done 1"], ["on disk"]]);
 });
 
-test("the log is bound before the first change, and work that changes nothing runs without it", async () => {
+test("idle work before the first change writes nothing, and any other work binds the log and runs once", async () => {
   let isBound = false;
-  const commits = openCommits({
-    binding: {
-      canWait: () => !isBound,
-      bind: () => (isBound = true),
-    },
-  });
+  const commits = openCommits({ binding: { canWait: () => !isBound, bind: () => (isBound = true) } });
   const { connection, insert, note, settled, turn, rows } = commits;
   const update = connection.prepare("UPDATE a SET x = 3 WHERE x = 2");
-  note(() => update.run().changes);
+  const runs = { idle: 0, insert: 0 };
+  const idle = (): number => (runs.idle += 1) && update.run().changes;
+  note(idle, { isOftenIdle: true });
   await turn();
-  expect([isBound, rows(), settled]).toEqual([false, [], ["done 0"]]);
-  note(() => update.run().changes);
-  note(() => insert.run(1).changes);
+  expect([isBound, runs.idle, settled]).toEqual([false, 1, ["done 0"]]);
+  note(() => (runs.insert += 1) && insert.run(2).changes);
   await turn();
-  expect([isBound, rows(), settled]).toEqual([true, [1], ["done 0", "done 0", "done 1"]]);
+  expect([isBound, runs.insert, rows()]).toEqual([true, 1, [2]]);
+  isBound = false;
+  note(idle, { isOftenIdle: true });
+  await turn();
+  expect([isBound, runs.idle, rows()]).toEqual([true, 3, [3]]);
 });
 
 test("the log is recorded before the first commit, and no write to missing files is reported as stored", async () => {

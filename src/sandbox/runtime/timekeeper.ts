@@ -12,10 +12,13 @@ export function createTimekeeper(
   /** Processes everything due in these stores and sets the next timer, at the start and after a clock moved. */
   const wake = async (storeIds: readonly string[]): Promise<void> => {
     const context = options.context();
-    const times = await context.store.write(() => {
-      const [realNow, budget] = [world.now(), { left: MAX_DUE_AT_ONCE }];
-      return storeIds.map((storeId) => [storeId, catchUp(context, { storeId, budget }, realNow)] as const);
-    });
+    const times = await context.store.write(
+      () => {
+        const [realNow, budget] = [world.now(), { left: MAX_DUE_AT_ONCE }];
+        return storeIds.map((storeId) => [storeId, catchUp(context, { storeId, budget }, realNow)] as const);
+      },
+      { isOftenIdle: true },
+    );
     for (const [storeId, realTime] of times) if (realTime !== undefined) alarm.expect(storeId, realTime);
   };
   const alarm = createAlarm(world, { ring: wake, report: options.report });

@@ -84,23 +84,26 @@ function collectAttempts(
  */
 export function recoverDeliveries(context: ServiceContext): Promise<void> {
   const { store, world } = context;
-  return store.write(() => {
-    for (const { deliveryId, number } of store.deliveryAttempts.open()) {
-      const delivery = store.deliveries.find(deliveryId);
-      const now = delivery === undefined ? world.now() : storeTime(context, delivery.storeId);
-      store.deliveryAttempts.finish(
-        { deliveryId, number },
-        {
-          finishedAt: now,
-          milliseconds: null,
-          address: null,
-          status: null,
-          error: "interrupted",
-          answer: null,
-          nextAt: now,
-          facts: null,
-        },
-      );
-    }
-  });
+  return store.write(
+    () => {
+      for (const { deliveryId, number } of store.deliveryAttempts.open()) {
+        const delivery = store.deliveries.find(deliveryId);
+        const now = delivery === undefined ? world.now() : storeTime(context, delivery.storeId);
+        store.deliveryAttempts.finish(
+          { deliveryId, number },
+          {
+            finishedAt: now,
+            milliseconds: null,
+            address: null,
+            status: null,
+            error: "interrupted",
+            answer: null,
+            nextAt: now,
+            facts: null,
+          },
+        );
+      }
+    },
+    { isOftenIdle: true },
+  );
 }

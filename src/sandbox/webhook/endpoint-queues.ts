@@ -172,10 +172,13 @@ async function recordAndTake(
   if (queue.results.length > 0) await yieldToOthers(world, queue);
   for (;;) {
     try {
-      return await store.write(() => {
-        const endedCount = queue.results.length;
-        return { endedCount, finished: recordEnded(context, queue), ...options.take(queue.sends.size) };
-      });
+      return await store.write(
+        () => {
+          const endedCount = queue.results.length;
+          return { endedCount, finished: recordEnded(context, queue), ...options.take(queue.sends.size) };
+        },
+        { isOftenIdle: true },
+      );
     } catch (error) {
       if (queue.results.length === 0 || options.isStopped() || !(error instanceof StorageUnavailable))
         throw error;

@@ -23,8 +23,12 @@ type Observers = Partial<Files> & {
   readonly ended?: (failure: StorageUnavailable | undefined) => void;
 };
 
-/** The change is on disk when the promise settles. The work may run twice, so it must change nothing but the database. */
-type Write = <Value>(work: () => Value) => Promise<Value>;
+/**
+ * The change is on disk when the promise settles. The work may run twice, so it must change nothing but the database.
+ * `isOftenIdle`: the work often changes nothing; until the first change it then writes nothing to the disk either.
+ */
+type Write = <Value>(work: () => Value, options?: WriteOptions) => Promise<Value>;
+type WriteOptions = { readonly isOftenIdle?: true };
 
 const MAX_BATCH = 256;
 const MAX_QUEUE = 10_000;
@@ -42,7 +46,7 @@ export function beginLockWait({ after }: Pick<Scheduler, "after">): () => boolea
   return () => isOver;
 }
 
-type Job = { readonly run: () => unknown; readonly settle: (result: Result) => void };
+type Job = WriteOptions & { readonly run: () => unknown; readonly settle: (result: Result) => void };
 type Result =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly error: unknown };
@@ -60,13 +64,14 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   let isScheduled = false;
   let isWaitOver: (() => boolean) | undefined;
 
-  return <Value>(work: () => Value): Promise<Value> =>
+  return <Value>(work: () => Value, options?: WriteOptions): Promise<Value> =>
     new Promise<Value>((resolve, reject) => {
       if (queue.length >= MAX_QUEUE) {
         reject(lockError(`more than ${MAX_QUEUE} writes are waiting`));
         return;
       }
       queue.push({
+        ...options,
         run: work,
         // `run` returned this value, so its type is Value.
         settle: (result) => (result.ok ? resolve(result.value as Value) : reject(result.error)),
@@ -104,8 +109,9 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
 
   /** Undefined if another process holds the lock. */
   function commit(batch: readonly Job[]): Result[] | undefined {
+    const isOftenIdle = batch.every((job) => job.isOftenIdle === true);
     try {
-      return commitWatched(() => batch.map(runBare));
+      return commitWatched(() => batch.map(runBare), isOftenIdle);
     } catch (error) {
       if (!(error instanceof JobFailure)) return failAll(batch, error);
     }
@@ -142,9 +148,10 @@ function createCommit(statements: Statements, connection: FileConnection, { watc
   };
   const run = <Value>(work: () => Value): Value | undefined =>
     binding.bind(transact) ? inTransaction(statements, connection, work) : undefined;
-  return <Value>(work: () => Value): Value | undefined => {
+  return <Value>(work: () => Value, isOftenIdle = false): Value | undefined => {
     checkFiles();
-    const value = binding.canWait() ? runUnbound(statements, connection, { work, run }) : run(work);
+    const value =
+      isOftenIdle && binding.canWait() ? runUnbound(statements, connection, { work, run }) : run(work);
     checkFiles();
     return value;
   };

@@ -158,7 +158,7 @@ export function createLogBinding(
     return true;
   };
   /** Whether a transaction that changes nothing may run without `bind`, which is called before all others. */
-  const canWait = (): boolean => changeCount === 0 && existsSync(`${path}-opening`);
+  const canWait = (): boolean => changeCount === 0;
   return { bind, canWait };
 }
 
