@@ -71,7 +71,7 @@ const FIRST_TABLES = [
   LOG_MARK_DDL,
 ];
 
-/** What a new file runs in place of a first table: what later migrations made of it. An ALTER takes less time before other tables exist. */
+/** The current forms of first tables, for a new file. An ALTER takes less time while few other tables exist. */
 const CURRENT_FORMS: ReadonlyMap<string, string> = new Map([
   [STORES_DDL, STORES_DDL + STORE_DIALECT_DDL],
   [ENDPOINTS_DDL, ENDPOINTS_DDL + ENDPOINT_CA_DDL],
