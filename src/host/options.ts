@@ -1,6 +1,6 @@
 import type { StoreClock } from "../core/clock.ts";
 import type { PlannedChange } from "../core/config/plan.ts";
-import type { RequestedStore } from "../core/config/schema.ts";
+import type { RequestedStore } from "../core/config/store-fields.ts";
 import type { Dialect } from "../core/shape/dialect.ts";
 import type { SettingOptions } from "../core/config/settings.ts";
 import type { Refusal } from "../core/outcome.ts";

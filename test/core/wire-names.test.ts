@@ -17,7 +17,7 @@ import { moment, momentInRequest } from "../../src/core/shape/fields.ts";
 const ID = "0199a3c4-5d00-7000-8000-000000000001";
 
 /** A dialect has the same names in a file, on the wire and in the domain. */
-const DIALECT = Object.keys(dialectSchema.shape).join();
+const DIALECT = Object.keys(dialectSchema().shape).join();
 
 /** The names of all fields that a schema states. */
 function fieldsOf(described: unknown): string[] {

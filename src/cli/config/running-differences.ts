@@ -1,5 +1,5 @@
 import { findDifferentSettings, settingsIn } from "../../core/config/settings.ts";
-import type { RequestedStore } from "../../core/config/schema.ts";
+import type { RequestedStore } from "../../core/config/store-fields.ts";
 import { snakeCase } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { Context } from "../command.ts";

@@ -6,6 +6,7 @@ import { NAMED_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../shape/dial
 import { ERROR_CODES, ERRORS } from "../errors.ts";
 import { FAULT_HEADER } from "../fault/fault.ts";
 import { isRecord, parseJson } from "../json.ts";
+import { lazyValue } from "../lazy.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
@@ -22,17 +23,10 @@ const SESSION_STATUSES = [404, 403, 400] as const;
 /** Event fields that a dialect may rename but not remove. */
 const REQUIRED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 
-const word = z
-  .string()
-  .check(z.regex(/^[A-Za-z0-9_.:-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, . : _ -"));
 /** Headers of requests and of the service, besides those of HTTP: a signature would change their meaning. */
 const SERVICE_HEADERS = /^(?:authorization|cookie|set-cookie|user-agent|retry-after|x-request-id|host)$/i;
 const isReserved = (name: string): boolean =>
   HTTP_HEADER.test(name) || SERVICE_HEADERS.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
-const header = z.string().check(
-  z.regex(HEADER_NAME, "must be the name of a header"),
-  z.refine((name) => !isReserved(name), "must not be a header that HTTP or the service uses itself"),
-);
 
 /** The schema of an object with a value for some of our names. */
 function recordSchema<Value>(
@@ -43,52 +37,62 @@ function recordSchema<Value>(
   return z.strictObject(shape) as z.ZodMiniType<Readonly<Record<string, Value>>>;
 }
 
-const codeSchema = (statuses: readonly number[], message: string) =>
-  z.strictObject({ code: z.optional(word), status: z.optional(z.literal([...statuses], message)) });
-const otherCode = codeSchema(UNSTATED_STATUSES, `must be one of ${UNSTATED_STATUSES.join(", ")}`);
-const sessionCode = codeSchema(SESSION_STATUSES, `must be one of ${SESSION_STATUSES.join(", ")}`);
-const statedCodeSchemas = new Map(
-  STATED_STATUSES.map((status) => [
-    status,
-    codeSchema([status], `must be ${status}, which the interface states`),
-  ]),
-);
-const errors = recordSchema(ERROR_CODES, (code) =>
-  code === "session_not_found"
-    ? sessionCode
-    : (statedCodeSchemas.get(ERRORS[code as keyof typeof ERRORS].status) ?? otherCode),
-);
-
-export const dialectSchema = z
-  .strictObject({
-    errors: z.optional(errors),
-    events: z.optional(recordSchema(EVENT_TYPES, () => word)),
-    event_fields: z.optional(
-      recordSchema(NAMED_EVENT_FIELDS, (name) => (REQUIRED_FIELDS.has(name) ? word : z.nullable(word))),
-    ),
-    times: z.optional(z.enum(["iso", "seconds", "milliseconds"])),
-    headers: z.optional(
-      z.strictObject({
-        event_id: z.optional(header),
-        timestamp: z.optional(header),
-        signature: z.optional(header),
-      }),
-    ),
-    signature_form: z.optional(z.enum(SIGNATURE_FORMS)),
-    replay: z.optional(
-      z.strictObject({ status: z.optional(z.literal([200, 201])), header: z.optional(z.nullable(header)) }),
-    ),
-    unknown_session: z.optional(z.literal([...SESSION_STATUSES])),
-    both_forms: z.optional(z.enum(["refuse", "price_id", "amount"])),
-  })
-  .check(
-    z.superRefine((value, context) => {
-      for (const field of ambiguousFields(value))
-        context.addIssue({ code: "custom", path: [field], message: "each name must be different" });
-    }),
+export const dialectSchema = lazyValue(() => {
+  const word = z
+    .string()
+    .check(z.regex(/^[A-Za-z0-9_.:-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, . : _ -"));
+  const header = z.string().check(
+    z.regex(HEADER_NAME, "must be the name of a header"),
+    z.refine((name) => !isReserved(name), "must not be a header that HTTP or the service uses itself"),
   );
-nameSchemas({ Dialect: dialectSchema, DialectCode: otherCode });
-for (const [status, schema] of statedCodeSchemas) nameSchemas({ [`DialectCode${status}`]: schema });
+  const codeSchema = (statuses: readonly number[], message: string) =>
+    z.strictObject({ code: z.optional(word), status: z.optional(z.literal([...statuses], message)) });
+  const otherCode = codeSchema(UNSTATED_STATUSES, `must be one of ${UNSTATED_STATUSES.join(", ")}`);
+  const sessionCode = codeSchema(SESSION_STATUSES, `must be one of ${SESSION_STATUSES.join(", ")}`);
+  const statedCodeSchemas = new Map(
+    STATED_STATUSES.map((status) => [
+      status,
+      codeSchema([status], `must be ${status}, which the interface states`),
+    ]),
+  );
+  const errors = recordSchema(ERROR_CODES, (code) =>
+    code === "session_not_found"
+      ? sessionCode
+      : (statedCodeSchemas.get(ERRORS[code as keyof typeof ERRORS].status) ?? otherCode),
+  );
+
+  const schema = z
+    .strictObject({
+      errors: z.optional(errors),
+      events: z.optional(recordSchema(EVENT_TYPES, () => word)),
+      event_fields: z.optional(
+        recordSchema(NAMED_EVENT_FIELDS, (name) => (REQUIRED_FIELDS.has(name) ? word : z.nullable(word))),
+      ),
+      times: z.optional(z.enum(["iso", "seconds", "milliseconds"])),
+      headers: z.optional(
+        z.strictObject({
+          event_id: z.optional(header),
+          timestamp: z.optional(header),
+          signature: z.optional(header),
+        }),
+      ),
+      signature_form: z.optional(z.enum(SIGNATURE_FORMS)),
+      replay: z.optional(
+        z.strictObject({ status: z.optional(z.literal([200, 201])), header: z.optional(z.nullable(header)) }),
+      ),
+      unknown_session: z.optional(z.literal([...SESSION_STATUSES])),
+      both_forms: z.optional(z.enum(["refuse", "price_id", "amount"])),
+    })
+    .check(
+      z.superRefine((value, context) => {
+        for (const field of ambiguousFields(value))
+          context.addIssue({ code: "custom", path: [field], message: "each name must be different" });
+      }),
+    );
+  nameSchemas({ Dialect: schema, DialectCode: otherCode });
+  for (const [status, code] of statedCodeSchemas) nameSchemas({ [`DialectCode${status}`]: code });
+  return schema;
+});
 
 /** The fields of a dialect in which two of our names become one. */
 function ambiguousFields(dialect: Dialect): readonly string[] {
@@ -108,7 +112,7 @@ function ambiguousFields(dialect: Dialect): readonly string[] {
 export function parseDialect(text: string): Outcome<Dialect> {
   const value = parseJson(text);
   if (!isRecord(value)) return refuseFact("no_dialect", { received: printableLiteral(text.slice(0, 40)) });
-  const result = dialectSchema.safeParse(value);
+  const result = dialectSchema().safeParse(value);
   if (result.success) return accept(result.data);
   const { path = [], message: why = "" } = result.error.issues[0] ?? {};
   const receivedText = printableLiteral(JSON.stringify(partAt(value, path)));
@@ -118,7 +122,7 @@ export function parseDialect(text: string): Outcome<Dialect> {
 /** The inverse of `parseDialect`; omits parts that a dialect may not have. */
 export function dialectText(dialect: Dialect): string {
   const dialectCopy: Dialect = structuredClone(dialect);
-  const issues = dialectSchema.safeParse(dialectCopy).error?.issues ?? [];
+  const issues = dialectSchema().safeParse(dialectCopy).error?.issues ?? [];
   const wrongPaths = issues.flatMap((issue) =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path],
   );

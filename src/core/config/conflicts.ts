@@ -1,7 +1,8 @@
 import { isLoopback } from "../loopback.ts";
 import { atPath, type FieldPath, type PathRefused } from "./field.ts";
 import { refuseFact } from "../refusals.ts";
-import type { NamedTarget, RequestedStore } from "./schema.ts";
+import type { RequestedStore } from "./store-fields.ts";
+import type { NamedTarget } from "./schema.ts";
 import { targetVariable } from "./secrets.ts";
 
 type Store = Omit<RequestedStore, "apiKeys" | "signingSecret">;

@@ -8,7 +8,7 @@ import { checkTrust, parseTarget, type TargetPolicy } from "../webhook/target.ts
 import { canonicalUrl, conflictsIn, findRepeatedNames, type NamedField } from "./conflicts.ts";
 import { atPath, type FieldPath, type PathRefused } from "./field.ts";
 import { describeCertificates } from "../webhook/certificates.ts";
-import type { PriceInput, RequestedStore } from "./schema.ts";
+import type { PriceInput, RequestedStore } from "./store-fields.ts";
 import type { ChangeEntry } from "./shapes.ts";
 import type { Price } from "../checkout/shapes.ts";
 

@@ -1,10 +1,8 @@
-// A new field of a store needs a row here; its effect: core/config/plan.ts, sandbox/config/apply.ts. A setting of the
-// start is a row of core/config/settings.ts.
+// A new field of a store needs a row in core/config/store-fields.ts; a setting of the start is a row of
+// core/config/settings.ts.
 import { errorWords } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
-import { PAYMENT_METHODS, type PaymentMethod, MAX_PRICES } from "../checkout/checkout.ts";
-import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
-import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../webhook/sealed-secret.ts";
+import { PAYMENT_METHODS, type PaymentMethod } from "../checkout/checkout.ts";
 import { wireSchema, type OnWire } from "../shape/wire-names.ts";
 import { dialectSchema } from "../calibration/dialect-section.ts";
 import { shopSection } from "../judge/shop.ts";
@@ -12,21 +10,10 @@ import type { Outcome } from "../outcome.ts";
 import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
 import { isHost, parseBaseUrl, parseSchedule, parseRateLimitText } from "./setting-text.ts";
 import { MAX_DELIVERY_ATTEMPTS, type DeliverySchedule } from "../webhook/delivery.ts";
-import { EVENT_PATTERNS, parseEventTypes } from "../checkout/event-types.ts";
-import { MAX_CERTIFICATES_LENGTH } from "../webhook/certificates.ts";
-import { TARGET_SCHEMA } from "../webhook/target.ts";
-import {
-  certificates,
-  checkedText,
-  givenId,
-  merchantName,
-  requestedPrice,
-  returnOrigin,
-  storeName,
-} from "./store-fields.ts";
+import { checkedText, givenId, requestedPrice, storeShapes } from "./store-fields.ts";
 import { ALL_SETTINGS, type SettingInFile, type SettingName, type SettingValue } from "./settings.ts";
 import type { Kind } from "./setting-kinds.ts";
-import { recordOf, textUpTo, wholeNumber, type DomainOf } from "../shape/fields.ts";
+import { recordOf, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { parseDurationText, durationText } from "../duration.ts";
 
 const DAY_MS = 86_400_000;
@@ -129,35 +116,7 @@ const secret = z.strictObject(
   },
 );
 
-const eventPattern = checkedText((pattern) => parseEventTypes([pattern]), { enum: EVENT_PATTERNS });
-
-const endpoint = z.strictObject({
-  url: textUpTo(TARGET_SCHEMA.maxLength).check(z.meta(TARGET_SCHEMA)),
-  events: z.optional(z.array(eventPattern).check(z.minLength(1), z.maxLength(20))),
-  inOrder: z.optional(z.boolean()),
-  /** The path of a PEM file with CA certificates, from the working folder; or its text, as in `config export`. */
-  ca: z.optional(textUpTo(MAX_CERTIFICATES_LENGTH).check(z.minLength(1))),
-});
-const resolvedEndpoint = z.extend(endpoint, { ca: z.optional(certificates) });
-
-/** A list without repetitions, which `conflictsIn` refuses. */
-const uniqueList = <Item extends z.ZodMiniType>(item: Item) =>
-  z.array(item).check(z.meta({ uniqueItems: true }));
-
-/** The fields of a store that need no file or variable; a missing list stays unchanged. */
-const storeFields = {
-  id: givenId,
-  name: storeName,
-  merchant: z.optional(z.strictObject({ id: givenId, name: z.optional(merchantName) })),
-  prices: z.optional(z.array(requestedPrice).check(z.maxLength(MAX_PRICES))),
-  capabilities: z.optional(
-    z.strictObject({
-      paymentMethods: z.optional(uniqueList(requestedPrice.shape.paymentMethod)),
-      currencies: z.optional(uniqueList(requestedPrice.shape.currency)),
-    }),
-  ),
-  returnOrigins: z.optional(z.array(returnOrigin).check(z.maxLength(20))),
-};
+const { storeFields, endpoint } = storeShapes();
 
 const store = z.strictObject({
   ...storeFields,
@@ -165,22 +124,6 @@ const store = z.strictObject({
   apiKeys: z.optional(z.array(secret).check(z.maxLength(10))),
   signingSecret: z.optional(secret),
 });
-
-/** A store with the values of its secrets and the texts of its files, as sent to the sandbox. */
-export const resolvedStore = z.strictObject({
-  ...storeFields,
-  endpoints: z.optional(z.array(resolvedEndpoint).check(z.maxLength(20))),
-  apiKeys: z.optional(
-    z
-      .array(z.string().check(z.refine(isTestKey, "must be a test key"), z.meta(TEST_KEY_SCHEMA)))
-      .check(z.maxLength(10)),
-  ),
-  signingSecret: z.optional(
-    z.string().check(z.refine(isSigningSecret, "must be a signing secret"), z.meta(SIGNING_SECRET_SCHEMA)),
-  ),
-});
-export type RequestedStore = DomainOf<typeof resolvedStore>;
-export type PriceInput = NonNullable<RequestedStore["prices"]>[number];
 
 const target = z.strictObject({
   baseUrl: z
@@ -204,7 +147,7 @@ export const configFile = z.strictObject({
   $schema: z.optional(z.string()),
   sandbox: z.optional(sandbox),
   shop: z.optional(shopSection),
-  dialect: z.optional(dialectSchema),
+  dialect: z.optional(dialectSchema()),
   stores: z.optional(z.array(store).check(z.minLength(1), z.maxLength(MAX_STORES))),
   targets: z.optional(
     z.record(

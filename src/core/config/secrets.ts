@@ -3,7 +3,8 @@ import { accept, type Outcome } from "../outcome.ts";
 import { isSigningSecret } from "../webhook/sealed-secret.ts";
 import { printableLiteral } from "../text.ts";
 import { faultOfField, type FieldFault, type FieldPath } from "./field.ts";
-import type { ConfigFile, RequestedStore } from "./schema.ts";
+import type { RequestedStore } from "./store-fields.ts";
+import type { ConfigFile } from "./schema.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 type StoreInFile = NonNullable<ConfigFile["stores"]>[number];

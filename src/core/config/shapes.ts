@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { price } from "../checkout/shapes.ts";
 import { dialectSchema } from "../calibration/dialect-section.ts";
+import { lazyValue } from "../lazy.ts";
 import { recordOf, type DomainOf } from "../shape/fields.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import type { KindName, ServedOf } from "./setting-kinds.ts";
@@ -46,28 +47,31 @@ export const changeEntry = z.object({
 });
 export type ChangeEntry = DomainOf<typeof changeEntry>;
 
-const configuredStore = z.object({
-  id: z.string(),
-  name: z.string(),
-  merchant: z.object({ id: z.string(), name: z.string() }),
-  prices: z.array(price),
-  capabilities: z.object({ paymentMethods: z.array(z.string()), currencies: z.array(z.string()) }),
-  returnOrigins: z.array(returnOrigin),
-  endpoints: z.array(
-    z.object({
-      url: z.string(),
-      events: z.array(z.string()),
-      inOrder: z.boolean(),
-      ca: z.optional(z.string()),
-    }),
-  ),
+export const servedConfig = lazyValue(() => {
+  const configuredStore = z.object({
+    id: z.string(),
+    name: z.string(),
+    merchant: z.object({ id: z.string(), name: z.string() }),
+    prices: z.array(price),
+    capabilities: z.object({ paymentMethods: z.array(z.string()), currencies: z.array(z.string()) }),
+    returnOrigins: z.array(returnOrigin),
+    endpoints: z.array(
+      z.object({
+        url: z.string(),
+        events: z.array(z.string()),
+        inOrder: z.boolean(),
+        ca: z.optional(z.string()),
+      }),
+    ),
+  });
+  nameSchemas({ ConfiguredStore: configuredStore });
+  return z.object({
+    settings: servedSettings,
+    stores: z.array(configuredStore),
+    /** The dialect of the first store; left out if it has none. */
+    dialect: z.optional(dialectSchema()),
+  });
 });
-export const servedConfig = z.object({
-  settings: servedSettings,
-  stores: z.array(configuredStore),
-  /** The dialect of the first store; left out if it has none. */
-  dialect: z.optional(dialectSchema),
-});
-export type ServedConfig = DomainOf<typeof servedConfig>;
+export type ServedConfig = DomainOf<ReturnType<typeof servedConfig>>;
 
-nameSchemas({ Change: changeEntry, ConfiguredStore: configuredStore, ServedSettings: servedSettings });
+nameSchemas({ Change: changeEntry, ServedSettings: servedSettings });

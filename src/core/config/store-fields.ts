@@ -1,7 +1,9 @@
-// Fields of a store that the control API and snapshots share with the configuration file. Separate from the schema of
-// the whole file, which most commands do not need.
+// A store in a configuration, whose fields the control API and snapshots share. Separate from the schema of the whole
+// file, which most commands do not need. A new field needs a row in `storeShapes`; its effect: core/config/plan.ts,
+// sandbox/config/apply.ts.
 import * as z from "zod/mini";
-import { BILLING_MODELS, PAYMENT_METHODS } from "../checkout/checkout.ts";
+import { BILLING_MODELS, MAX_PRICES, PAYMENT_METHODS } from "../checkout/checkout.ts";
+import { EVENT_PATTERNS, parseEventTypes } from "../checkout/event-types.ts";
 import {
   parseReturnOrigin,
   parseReturnPath,
@@ -9,12 +11,16 @@ import {
   RETURN_PATH_SCHEMA,
   ROOT_PATH,
 } from "../checkout/return-origin.ts";
-import { MAX_CERTIFICATES_LENGTH, parseCertificates } from "../webhook/certificates.ts";
+import { isTestKey, TEST_KEY_SCHEMA } from "../credential.ts";
 import type { Words } from "../language.ts";
+import { lazyValue } from "../lazy.ts";
 import { wordsOf, type Outcome } from "../outcome.ts";
+import { textUpTo, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { PRINTABLE_PATTERN, SECRET_PATTERN } from "../text.ts";
+import { MAX_CERTIFICATES_LENGTH, parseCertificates } from "../webhook/certificates.ts";
+import { isSigningSecret, SIGNING_SECRET_SCHEMA } from "../webhook/sealed-secret.ts";
+import { TARGET_SCHEMA } from "../webhook/target.ts";
 import { lineFault, STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
-import { wholeNumber } from "../shape/fields.ts";
 
 const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -94,3 +100,51 @@ export const requestedPrice = z.strictObject({
   approved: z.optional(z.boolean()),
   retired: z.optional(z.boolean()),
 });
+
+/** A list without repetitions, which `conflictsIn` refuses. */
+const uniqueList = <Item extends z.ZodMiniType>(item: Item) =>
+  z.array(item).check(z.meta({ uniqueItems: true }));
+
+export const storeShapes = lazyValue(() => {
+  const eventPattern = checkedText((pattern) => parseEventTypes([pattern]), { enum: EVENT_PATTERNS });
+  const endpoint = z.strictObject({
+    url: textUpTo(TARGET_SCHEMA.maxLength).check(z.meta(TARGET_SCHEMA)),
+    events: z.optional(z.array(eventPattern).check(z.minLength(1), z.maxLength(20))),
+    inOrder: z.optional(z.boolean()),
+    /** The path of a PEM file with CA certificates, from the working folder; or its text, as in `config export`. */
+    ca: z.optional(textUpTo(MAX_CERTIFICATES_LENGTH).check(z.minLength(1))),
+  });
+  const resolvedEndpoint = z.extend(endpoint, { ca: z.optional(certificates) });
+
+  /** The fields of a store that need no file or variable; a missing list stays unchanged. */
+  const storeFields = {
+    id: givenId,
+    name: storeName,
+    merchant: z.optional(z.strictObject({ id: givenId, name: z.optional(merchantName) })),
+    prices: z.optional(z.array(requestedPrice).check(z.maxLength(MAX_PRICES))),
+    capabilities: z.optional(
+      z.strictObject({
+        paymentMethods: z.optional(uniqueList(requestedPrice.shape.paymentMethod)),
+        currencies: z.optional(uniqueList(requestedPrice.shape.currency)),
+      }),
+    ),
+    returnOrigins: z.optional(z.array(returnOrigin).check(z.maxLength(20))),
+  };
+
+  /** With the values of its secrets and the texts of its files, as sent to the sandbox. */
+  const requestedStore = z.strictObject({
+    ...storeFields,
+    endpoints: z.optional(z.array(resolvedEndpoint).check(z.maxLength(20))),
+    apiKeys: z.optional(
+      z
+        .array(z.string().check(z.refine(isTestKey, "must be a test key"), z.meta(TEST_KEY_SCHEMA)))
+        .check(z.maxLength(10)),
+    ),
+    signingSecret: z.optional(
+      z.string().check(z.refine(isSigningSecret, "must be a signing secret"), z.meta(SIGNING_SECRET_SCHEMA)),
+    ),
+  });
+  return { storeFields, endpoint, requestedStore };
+});
+export type RequestedStore = DomainOf<ReturnType<typeof storeShapes>["requestedStore"]>;
+export type PriceInput = NonNullable<RequestedStore["prices"]>[number];

@@ -1,5 +1,5 @@
 import { planChanges, priceWithDefaults, type PlannedChange } from "../../core/config/plan.ts";
-import type { RequestedStore } from "../../core/config/schema.ts";
+import type { RequestedStore } from "../../core/config/store-fields.ts";
 import { hashKey } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { TargetPolicy } from "../../core/webhook/target.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { resolvedStore } from "../../config/schema.ts";
+import { storeShapes } from "../../config/store-fields.ts";
 import { changeEntry, servedConfig } from "../../config/shapes.ts";
 import { sandboxOperation } from "../operation.ts";
 
@@ -11,7 +11,7 @@ export const configOperations = {
     summary: "Exports the configuration",
     description:
       "Returns the start settings and, for each store, the prices, capabilities, return origins and endpoints, in the form of `checkout.config.json`. API keys and signing secrets are omitted.",
-    answer: () => servedConfig,
+    answer: servedConfig,
   }),
   applyConfig: sandboxOperation("owner", {
     part: "configuration",
@@ -22,7 +22,7 @@ export const configOperations = {
       "Creates and changes stores as described, in one transaction, and returns each change, with the keys of new stores. With `dry_run` it returns the changes without making them. Refuses the whole configuration if one field is invalid, or conflicts with another field or with the state.",
     request: () =>
       z.strictObject({
-        stores: z.array(resolvedStore),
+        stores: z.array(storeShapes().requestedStore),
         /** Whether to remove items that are missing from a described list. */
         prune: z.optional(z.boolean()),
         dryRun: z.optional(z.boolean()),

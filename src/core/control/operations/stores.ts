@@ -35,7 +35,7 @@ export const storesOperations = {
         /** Default: the merchant of the first store. */
         merchant: z.optional(z.union([z.literal(NEW_MERCHANT), existingId])),
         /** The names of another service (decision 148). Default: the dialect with which the sandbox was started. */
-        dialect: z.optional(dialectSchema),
+        dialect: z.optional(dialectSchema()),
       }),
     answer: () =>
       z.object({

@@ -84,7 +84,7 @@ export const webhookOperations = {
         /** The store's time if its clock was moved or frozen; null for real time. */
         storeTime: z.nullable(moment),
         /** The names that the store's events use; missing if they are ours. */
-        dialect: z.optional(dialectSchema),
+        dialect: z.optional(dialectSchema()),
       }),
   }),
   rotateSecret: storeOperation("store", {
