@@ -35,7 +35,7 @@ export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): vo
   printer.trace([head, ...shownLines].join("\n"));
 }
 
-/** A world that notes whether a request has reached its servers since `forget`: earlier requests are our own. */
+/** A world that notes whether a request reached its servers since `forget`: earlier requests are the command's own. */
 export function watchRequests(world: World): {
   readonly world: World;
   readonly forget: () => void;
@@ -57,6 +57,6 @@ export function watchRequests(world: World): {
   return { world: { ...world, listen }, forget, wasReached: () => wasReached };
 }
 
-/** Why a program that ended well may not have used its sandbox. */
+/** The note after a successful program that sent no request to its sandbox. */
 export const UNUSED_NOTE =
   "checkout exec: note: no request reached its sandbox: the command may not read CHECKOUT_BASE_URL, or a tool in between drops CHECKOUT_* (turbo: list them in passThroughEnv)";

@@ -187,7 +187,7 @@ function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): re
 /** Signing secrets, with their owner unless the user gave them. */
 type Source = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
-/** A given secret is a claim, in the variable as in a file: other secrets only explain why it is wrong. */
+/** A given secret (variable or file) is the only secret to verify with; the sandbox's secrets explain a mismatch. */
 async function collectSecrets(
   context: Context,
   options: VerifyFlags,

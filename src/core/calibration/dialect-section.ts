@@ -25,7 +25,7 @@ const REQUIRED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 const word = z
   .string()
   .check(z.regex(/^[A-Za-z0-9_.:-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, . : _ -"));
-/** Headers of requests and of the service, besides those of HTTP: a signature would change their meaning. */
+/** Headers that the service uses itself, in addition to HTTP's own headers; a dialect must not reuse these names. */
 const SERVICE_HEADERS = /^(?:authorization|cookie|set-cookie|user-agent|retry-after|x-request-id|host)$/i;
 const isReserved = (name: string): boolean =>
   HTTP_HEADER.test(name) || SERVICE_HEADERS.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
@@ -90,7 +90,7 @@ export const dialectSchema = z
 nameSchemas({ Dialect: dialectSchema, DialectCode: otherCode });
 for (const [status, schema] of statedCodeSchemas) nameSchemas({ [`DialectCode${status}`]: schema });
 
-/** The fields of a dialect in which two of our names become one. */
+/** The fields in which a dialect gives the same name to two of our names. */
 function ambiguousFields(dialect: Dialect): readonly string[] {
   const { events = {}, event_fields: fields = {} } = dialect;
   const names = {

@@ -107,7 +107,7 @@ export function lossCause(deliveries: readonly ObservedDelivery[]): Cause {
 /** The cause of a lost payment if an older event was accepted after it. */
 export function overwriteCause(deliveries: readonly ObservedDelivery[]): Cause | undefined {
   const paidAt = firstAcceptedAt(paymentDeliveries(deliveries)) ?? Number.POSITIVE_INFINITY;
-  // A moved clock shows the same moment for a copy and the event after it.
+  // After a clock move, a copy and the next event can have the same time.
   const isLater = otherDeliveries(deliveries).some(({ cause, attempts }) =>
     attempts.some(
       ({ status, startedAt }) =>

@@ -41,7 +41,7 @@ export function redactHeader(name: string, value: string): string {
   return scheme === undefined ? "…" : `${scheme} …`;
 }
 
-/** The value of a header for display: the end of an API key; no other secrets, and nothing of a proxy's headers. */
+/** A header value for display: only the end of an API key; other secrets and the headers of a proxy are hidden. */
 export function displayHeader(name: string, value: string): string {
   if (name.toLowerCase() === "authorization") return `Bearer ${redactKey(value.replace(/^Bearer /, ""))}`;
   return isSecretHeader(name) || /^proxy-/i.test(name) ? "…" : value;
@@ -160,7 +160,7 @@ function endOfCard(
   return endIndex;
 }
 
-/** Whether a group is part of a hexadecimal word, a decimal fraction or an amount, as only the ends can be. */
+/** Whether a group is part of a hexadecimal word, a decimal fraction or an amount; only an end of the run can be. */
 function isPartOfOtherText(
   parts: readonly string[],
   index: number,

@@ -108,7 +108,7 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   );
 }
 
-/** Converts what another program may have stored: fields are renamed, and a value that does not fit stays. */
+/** Converts a value that another program may have stored: renames its fields, and keeps values that do not fit. */
 export function convertUnchecked(schema: z.core.$ZodType, value: unknown, side: "wire" | "domain"): unknown {
   const convertPart = (part: z.core.$ZodType) => (item: unknown) => convertUnchecked(part, item, side);
   if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)

@@ -57,7 +57,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   };
 }
 
-/** Signs with the secrets of that time. Undefined if the audit shows that a different request was sent. */
+/** The request of an audited attempt, signed with the secrets of that time; undefined if the audit contradicts it. */
 export function reconstructDeliveryRequest(
   audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets" | "dialect">,

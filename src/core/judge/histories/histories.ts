@@ -41,7 +41,7 @@ export const HISTORY_NAMES: readonly HistoryName[] = [
   ...new Set([...FIRST_HISTORIES, ...(Object.keys(HISTORIES) as HistoryName[])]),
 ];
 
-/** The first history, before all others: a purchase as a customer makes it, over the service's own deliveries. */
+/** The first history, before all others: a purchase as a customer makes it, with the service's own deliveries. */
 export const PLAIN_PURCHASE = "plain_purchase";
 
 export const HISTORY_TITLES = {

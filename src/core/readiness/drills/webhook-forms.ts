@@ -270,7 +270,7 @@ function guessedForm(...secrets: readonly string[]): TitledForm {
   return { ...forgedForm("takes_guessed_secret", { secret: () => secrets }), title };
 }
 
-/** Signed with texts that stand for a missing secret, about an event by which a program may choose a secret. */
+/** A form with event fields by which a program may choose its secret, signed with texts for a missing secret. */
 function chosenForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
   const texts = secrets.map((secret) => secret || '""').join(", ");
   const noun = secrets.length === 1 ? "text" : "texts";

@@ -1,4 +1,4 @@
-// Bodies as frameworks, gateways, shells and logs hand them on: how each form is recognised, and the body inside.
+// Bodies as frameworks, gateways, shells and logs pass them on: how each form is recognised, and the body inside.
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { isRecord, parseJson } from "../../json.ts";
 import type { CauseFinding } from "./causes.ts";

@@ -37,7 +37,7 @@ function withoutInvisible(text: string): string {
   return text.replaceAll(/[\0\u00ad\u200b-\u200f\u2060\ufeff\ufffd]/g, "");
 }
 
-/** A percent-encoded text, or a base64 text of a whole secret, decoded. */
+/** A percent-encoded text, or a base64 or hex text of a whole secret, decoded. */
 function decodeText(text: string): string {
   const base64 = Buffer.from(text.trim(), "base64").toString("latin1");
   if (base64.startsWith("whsec_")) return base64;
