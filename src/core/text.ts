@@ -86,7 +86,7 @@ export function isSecretInAddress(text: string): boolean {
   return containsSecret(text) || containsSecret(decodePrintable(text));
 }
 
-/** A text with its percent-encoded printable ASCII characters decoded, whatever else it contains. */
+/** A text with its percent-encoded printable ASCII characters decoded; all other escapes are kept. */
 export function decodePrintable(text: string): string {
   return text.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),

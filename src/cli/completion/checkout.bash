@@ -54,7 +54,7 @@ _checkout() {
     case $quote in
       "'") value=${value//\'/\'\\\'\'} ;;
       '"')
-        # An interactive shell expands ! within double quotes, even behind a backslash: such a value is not offered.
+        # An interactive shell expands ! within double quotes, even after a backslash: such a value is not offered.
         if [[ $value == *!* ]]; then continue; fi
         value=${value//\\/\\\\} value=${value//\"/\\\"} value=${value//\$/\\\$} value=${value//\`/\\\`}
         ;;

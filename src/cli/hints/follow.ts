@@ -6,7 +6,6 @@ import type { TypedLine } from "../program.ts";
 /** A suggested command line without placeholders, quotes or help. */
 const WHOLE_LINE = /^(?:npx )?checkout ((?!(?:.* )?--(?:help)?(?: |$))[^<>"'$;|&]+)$/;
 
-/** A line that this program refuses, and its error. */
 type RefusedLine = { readonly error: CommanderError; readonly line: TypedLine };
 
 /** The refusal of a suggested line (not run); undefined if the line parses, or if the text is not a whole line. */

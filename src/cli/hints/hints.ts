@@ -239,7 +239,7 @@ function correctedLineFor(
   return wordLine ?? idLine ?? correctedLine([...words, next], value);
 }
 
-/** Whether a shell and this program read the word as it is. */
+/** Whether a shell and this program read the word unchanged. */
 function isPlain(word: string): boolean {
   return wordOr("", word.replace(/^--?(?=\w)/, "").replace("=", "")) !== "";
 }

@@ -1,4 +1,4 @@
-// Records what a run has judged, as the drills of the launch checklist.
+// Records the judged parts of a run as drills of the launch checklist.
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Bench } from "../../client/judge/bench.ts";
 import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";

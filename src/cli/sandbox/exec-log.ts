@@ -23,7 +23,7 @@ export function createKeptLog(): KeptLog {
   };
 }
 
-/** If the log is empty, the program may not have used its environment. */
+/** Prints the end of the log, or that no request arrived: the program may not have used its environment. */
 export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): void {
   const shownLines = lines();
   if (shownLines.length === 0) return printer.trace("checkout exec: no v1 request reached its sandbox");

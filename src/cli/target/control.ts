@@ -96,7 +96,7 @@ export async function resolveStore(
   return { ...target, storeId: requireOneStore(stores, text).storeId };
 }
 
-/** The store that the command is about, by id; a flag may also give its name. */
+/** The command's store: an id, or a name if a flag gives it. */
 function storeFor(context: Context, { origin, send }: ControlTarget): string | undefined {
   const surroundings = surroundingsAt(context.around, origin);
   // In-process calls are to the folder's sandbox, which is not running.

@@ -84,7 +84,7 @@ export async function findId<Text extends string | undefined>(
   return foundId;
 }
 
-/** Undefined if no checkout has the order_id, or the kind has none. Refuses with exit 2 if several have it. */
+/** The id of the checkout with an order_id; undefined if there is none. Refuses with exit 2 if several have it. */
 export async function findByOrderId(
   context: Context,
   text: string,

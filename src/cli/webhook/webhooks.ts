@@ -176,7 +176,7 @@ function ownerOf(source: Source, sources: readonly Source[]): Source {
   return sources.find(({ inForce }) => inForce.some((secret) => source.inForce.includes(secret))) ?? source;
 }
 
-/** The comparison as a cause: first, unless another cause makes the signature valid. */
+/** Adds the comparison to the causes: first, unless another cause makes the signature valid. */
 function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): readonly Diagnosis[] {
   const otherCauses = causes.filter(({ code }) => code !== "unexplained");
   const isProven = otherCauses.some(({ proven }) => proven);

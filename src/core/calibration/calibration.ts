@@ -88,7 +88,7 @@ type CalibrationRun = {
   readonly secrets: readonly string[];
 };
 
-/** Includes the evidence of the payment if the user paid. A secret that the service sends back is removed. */
+/** The verdicts, also on the payment if the user paid. A secret that the service sends back is removed. */
 export function judgeCalibration(
   run: CalibrationRun,
   results: ProbeResults,

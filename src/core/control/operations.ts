@@ -177,7 +177,7 @@ export function isRequestOf<Name extends OperationName>(name: Name, body: Reques
   return z.safeEncode(wireSchema(CONTROL_OPERATIONS[name].request), body).success;
 }
 
-/** `isSameVersion`: a value that does not match was stored by another program, and stays as it is. */
+/** `isSameVersion`: a value that does not match was stored by another program, and is kept. */
 export function decodeAnswer<Name extends OperationName>(
   name: Name,
   body: unknown,

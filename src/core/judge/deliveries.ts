@@ -26,7 +26,7 @@ function acceptedAttempts(deliveries: readonly ObservedDelivery[]): readonly Obs
   return deliveries.flatMap(({ attempts }) => attempts.filter(({ status }) => isSuccess(status)));
 }
 
-/** Whether a shop must know of a payment: the shop accepted the event, or gets no event and has to ask. */
+/** Whether a shop must know of a payment: the shop accepted the event, or gets no event and must ask. */
 export function mustKnow(deliveries: readonly ObservedDelivery[]): boolean {
   const payments = paymentDeliveries(deliveries);
   return payments.length === 0 || acceptedAttempts(payments).length > 0;

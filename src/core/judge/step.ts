@@ -103,7 +103,7 @@ export type Step =
    * paid checkout by itself.
    */
   | { readonly act: "await"; readonly of: OrderName; readonly what: "create" | "question" }
-  /** Waits until all other histories, which run meanwhile, have ended, and at least this long. */
+  /** Waits until all other histories have ended, and at least `leastMs`. */
   | { readonly act: "wait_for_others"; readonly leastMs: number }
   /** Kills the shop, or asks it to stop, and starts it again; `part`: a share of the time that the last event took. */
   | {

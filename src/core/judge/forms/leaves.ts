@@ -16,7 +16,6 @@ export type Needs = {
   /** Two forms with different answers. */
   readonly differ?: readonly [CaseName, CaseName];
   readonly unless?: Needs;
-  /** A further condition on the answers. */
   readonly condition?: (pattern: AnswerPattern) => boolean;
 };
 

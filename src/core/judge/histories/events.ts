@@ -64,7 +64,7 @@ function thirdAttempt(order: OrderName, ...outcomes: readonly UnpaidEnd[]): read
   return on(order, ...outcomes.flatMap(endedAttempt), ...lastSteps);
 }
 
-/** Buys again after an end, whatever the result is. */
+/** Buys again after an end; any result is accepted. */
 function buyAfter(order: OrderName, outcome: UnpaidEnd): readonly Step[] {
   return on(order, create, end(outcome), tell, look, {
     act: "create",

@@ -17,8 +17,8 @@ export const HISTORIES = {
 export type HistoryName = keyof typeof HISTORIES;
 
 /**
- * Histories that break most shops start first, even those that run alone, so that a mistake shows early. The last one of
- * the list waits longest for the shop, and other histories go on meanwhile.
+ * Histories that break most shops start first, even histories that run alone, so that a mistake shows early. The last
+ * history of the list waits longest for the shop, while other histories run.
  */
 const FIRST_HISTORIES: readonly HistoryName[] = [
   "answer_lost",

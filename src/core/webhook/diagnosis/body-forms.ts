@@ -326,7 +326,7 @@ function recogniseBase64(_bytes: Buffer, bodyText: string): BodyForm | undefined
   };
 }
 
-/** A body behind a word, as logs print it. */
+/** A body after another text, as logs print it. */
 function recognisePrefixed(_bytes: Buffer, text: string): BodyForm | undefined {
   const [, prefix = "", json = ""] = /^([^{[\n]{1,200}?)(\{"[\s\S]*\})\s*$/.exec(text.trim()) ?? [];
   if (prefix.trim() === "" || prefix.startsWith("\ufeff") || parseJson(json) === undefined) return undefined;

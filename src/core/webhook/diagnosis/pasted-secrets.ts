@@ -19,7 +19,7 @@ export function pastedForms(secret: string): readonly VariantRow<string>[] {
   const wrappedDetail = detailOf("text_around");
   for (const token of new Set(foundTokens)) {
     if (token !== visibleText.trim()) rows.push(["secret_wrapped", wrappedDetail, token]);
-    // A second copy directly behind the first.
+    // A second copy directly after the first.
     const [firstPart = "", secondPart = ""] = token.split(/(?<=.)(?=whsec_)/);
     if (secondPart !== "") rows.push(["secret_wrapped", detailOf("pasted_twice"), firstPart]);
   }
