@@ -136,7 +136,7 @@ async function lineOf(text: string, message: string, { words, argv, world }: Typ
   return ["checkout", text, ...(isSafe ? values : ["--help"])].join(" ");
 }
 
-/** The typed line with commander's one suggestion for a misspelt first word; undefined if their letters differ much. */
+/** The typed line with commander's only suggestion for a misspelt first word; undefined if the two differ much. */
 async function lineOfLetters(message: string, line: TypedLine): Promise<string | undefined> {
   const [, typed = "", meant = ""] =
     /^unknown command '(.+)' \(Did you mean ([\w-]+)\?\)$/.exec(message) ?? [];

@@ -276,7 +276,7 @@ export function isUnbooked({ view, truth }: Pick<LookFact, "view" | "truth">): b
   return view !== null && truth.paid && truth.told && (!view.paid || view.times === 0);
 }
 
-/** Judges again with looks at the end of the run: a second booking breaks a rule; a late booking is no loss. */
+/** Judges again with looks at the end of the run: a second booking breaks a rule; a late booking is not a loss. */
 export function judgeLateBooking(
   history: Pick<History, "causes">,
   { verdict, facts }: { readonly verdict: HistoryVerdict; readonly facts: readonly Observation[] },

@@ -67,7 +67,7 @@ function numberAt(fieldOrPattern: string, text: string, value: unknown): number 
   return typeof number === "number" ? number : null;
 }
 
-/** The text of a pattern's group; a text that is no pattern matches nothing. */
+/** The text of a pattern's group; a text that is not a pattern matches nothing. */
 function groupOf(pattern: string, text: string): string | undefined {
   return matchOf(pattern, text)?.[1];
 }

@@ -20,7 +20,7 @@ const SECRET_FIELD = /"\w*(?:key|token|secret|password)"\s*:\s*"([^"]+)/gi;
 const WITHHELD_FIELD =
   /(?:^|_)(?:api_key|secret|secrets|token|tokens|portal|portal_url|sign_in|sign_in_url|env|password)$/i;
 
-/** Whether the name of an environment variable marks its value as a secret; the path of a file is no secret. */
+/** Whether the name of an environment variable marks its value as a secret; the path of a file is not a secret. */
 export function isSecretVariable(name: string): boolean {
   return SECRET_VARIABLE.test(name) && !/_FILE$/i.test(name);
 }

@@ -29,7 +29,7 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 export const wireSchemaNames = z.registry<{ id: string }>();
 
 /**
- * All uses of a schema refer to its name, also if its wire schema is known already. A derived schema (`extend`, `omit`)
+ * All uses of a schema refer to its name, even if its wire schema exists already. A derived schema (`extend`, `omit`)
  * does not inherit the name.
  */
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {

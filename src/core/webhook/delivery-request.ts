@@ -90,7 +90,7 @@ function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts):
 /** The age of the timestamp of a stale delivery, in seconds. */
 export const STALE_BY_SECONDS = 3600;
 
-/** Adds a space if the dialect does not send the changed field. */
+/** Changes the body as sent; adds a space if the dialect does not send the changed field. */
 function changeSentBody(body: string, genuineBody: string, dialect: Dialect | undefined): string {
   const changedText = eventBodyIn(dialect, changeBody(body));
   return changedText === genuineBody && dialect !== undefined ? `${genuineBody} ` : changedText;

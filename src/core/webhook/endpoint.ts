@@ -15,7 +15,7 @@ export type Endpoint = Omit<EndpointEntry, "pausedBy" | "cause" | "hold"> & {
   readonly reason: string | null;
 };
 
-/** An endpoint in its current state, and the cause of its pause. */
+/** An endpoint with its current state and the cause of its pause. */
 export type EffectiveEndpoint = EndpointEntry & Pick<Endpoint, "storeId">;
 
 export const LISTENER_DISCONNECTED = "listener_disconnected" satisfies PartName;
