@@ -82,8 +82,8 @@ export type Step =
    * Delivers events of the order's last checkout, one after the other: the events with these statuses in this order
    * (default: all). Events without a 2xx answer are delivered again later. `from`: the order's first checkout, or all
    * checkouts of other systems. `idLike`: with an event_id that has the head or the end of the last event_id of order
-   * a. `how`: `late`: like the service's last attempt; other terms: the payment of another checkout of the order_id,
-   * which the API does not know.
+   * a. `how`: `late`: like the service's last attempt; `OtherTerms`: a payment of another checkout of the order_id; the
+   * API does not know that checkout.
    */
   | {
       readonly act: "tell";
