@@ -36,7 +36,7 @@ type OperationCommand<Name extends OperationName, Options> = {
     options: Options,
     argument: string | undefined,
   ) => Promise<ControlTarget>;
-  /** Whether the command uses the folder's state in this process if no sandbox is running. Default: it is refused. */
+  /** Whether the command uses the folder's state in this process if no sandbox is running. Default: it refuses. */
   readonly usesStoppedFolder?: true;
   /** The kind of id that the argument is. Default: the argument is not an id. */
   readonly id?: IdKind;
@@ -110,7 +110,7 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
   };
 }
 
-/** A time by the store's clock, at least 0. A span counts from the store's time, into the past or the future. */
+/** A time by the store's clock in milliseconds, at least 0. A span counts from the store's time, back or ahead. */
 export async function resolveMoment(
   context: Context,
   time: SpanOrMoment,

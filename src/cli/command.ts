@@ -101,7 +101,7 @@ export function registerAction<Options extends CommonOptions>(
   });
 }
 
-/** If no sandbox runs here, names the command that serves the folder, or the unseen process that holds the folder. */
+/** Completes the problem that no sandbox is running: adds the start command, or the process that holds the folder. */
 async function withHolder(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;
@@ -178,7 +178,7 @@ export function isListOption(option: Option): boolean {
   return LIST_OPTIONS.has(option);
 }
 
-/** The option's description names the values, so the help does not add them again. */
+/** Lists the values for completion and the map. The help does not show them again: the description names them. */
 function withChoices(option: Option, { choices }: { readonly choices?: readonly string[] }): Option {
   if (choices !== undefined) option.argChoices = [...choices];
   return option;

@@ -50,7 +50,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
   }
 }
 
-/** Whether a run record names another version than this program, or cannot be read, which the note reports. */
+/** Whether the version note is needed: a run record names another version than this program, or cannot be read. */
 function mayNameAnother({ files }: World, record: string, version: string): boolean {
   try {
     const text = files.read(record);

@@ -63,7 +63,7 @@ type Entry = {
 
 type Loaders = Readonly<Record<string, () => Promise<Registrar>>>;
 
-/** Each is loaded separately, because scripts run some of them often and startup must be fast. */
+/** Each command is loaded separately, because scripts run some of them often and startup must be fast. */
 const SANDBOX_COMMANDS: Loaders = {
   start: async () => (await import("./sandbox/start.ts")).registerSandboxStart,
   wait: async () => (await import("./sandbox/status.ts")).registerSandboxWait,

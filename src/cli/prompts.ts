@@ -18,7 +18,7 @@ export function buildCreateBody(fields: CreateFields): Readonly<Record<string, u
   return Object.fromEntries(givenFields.filter(([name, value]) => names.has(name) && value !== undefined));
 }
 
-/** Asks for the missing fields of a create, after checking the given ones. Prompts on stderr, not on stdout. */
+/** Asks for the missing fields of a create, after checking the given fields. Prompts on stderr, not on stdout. */
 export async function promptForMissingFields(world: World, fields: CreateFields): Promise<CreateFields> {
   const fault = firstFault(fields);
   if (fault !== undefined) throw refuseUsage(fault, "correct it; nothing was sent");
@@ -48,7 +48,7 @@ type TextQuestion = {
   readonly suggestion?: string;
 };
 
-/** Ctrl-C is a refusal. Without escape codes, asks line by line, because editing in place needs them. */
+/** Refuses on Ctrl-C. Without escape codes, asks line by line, because editing in place needs them. */
 export async function runUnlessInterrupted<Answer>(
   world: World,
   run: (questions: Questions) => Promise<Answer>,

@@ -9,7 +9,7 @@ export function abortOnStop({ onStop }: Pick<World, "onStop">): AbortController 
   return Object.assign(controller, { [Symbol.dispose]: unsubscribe });
 }
 
-/** Resolves when a sandbox shall end; throws if its database was deleted, after which it can serve nothing. */
+/** Resolves when a sandbox must end; throws if its database was deleted, after which it can serve nothing. */
 export async function untilAskedToStop(
   { stopRequested, stateLost }: Pick<ServedSandbox, "stopRequested" | "stateLost">,
   stopPromise: Promise<unknown>,

@@ -11,7 +11,7 @@ const MIN_CUT_WIDTH = 8;
 /** Minimum width of a column in `cut`, as long as another column can be omitted. */
 const MIN_FIRST_CUT_WIDTH = 16;
 
-/** How to make a table fit; omitted columns are in the JSON. */
+/** Options for fitting a table to a width; `--json` also has the omitted columns. */
 type FitOptions = {
   /** The width of a line in columns; 0 if it is unknown. */
   readonly width: number;

@@ -27,7 +27,7 @@ export function registerWhoami(group: Group): void {
   });
 }
 
-/** The role of a store's token and when it expires, which only its sandbox knows. */
+/** The role and the expiry of a store's token, which only the token's sandbox knows. */
 async function rightsOf(context: Context): Promise<Record<string, ValueWithSource<string | null>>> {
   const source = TOKEN_VARIABLES.control;
   const target = findSandbox(context);

@@ -33,7 +33,7 @@ export function parseSpanOrMomentText(text: string): SpanOrMoment | undefined {
   return Number.isNaN(at) ? undefined : { at };
 }
 
-/** Whether a day of this date exists: `Date.parse` takes 30 February for 2 March. */
+/** Whether a day of this date exists: `Date.parse` reads 30 February as 2 March. */
 function isDate(date: string): boolean {
   const at = Date.parse(date);
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(date);

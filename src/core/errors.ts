@@ -9,7 +9,7 @@ type ErrorRow = {
   readonly decision?: number;
   /** The next step; a command may replace it with a more specific step. */
   readonly next?: string;
-  /** The service looks up the key before this check (decision 3), and would have answered with the key's response. */
+  /** Whether the refusal proves that the key is unused: the service looks up the key before this check (decision 3). */
   readonly provesKeyUnused?: true;
 };
 
@@ -20,7 +20,7 @@ const ACTIVATE_STORE =
 const ACTIVATE_CAPABILITY =
   "request its activation, or use an active capability; in the sandbox: checkout admin enable-capability <name>";
 
-/** The closed list of codes (decision 4). Interface 18 lacks the statuses of cases that it does not describe. */
+/** The closed list of codes (decision 4). Statuses outside interface 18 are for cases that it does not describe. */
 export const ERRORS = {
   invalid_request: { meaning: "the HTTP request is malformed", status: 400 },
   invalid_json: { meaning: "the body is not strict JSON", status: 400, decision: 6 },

@@ -25,7 +25,7 @@ export type Refusal = {
   readonly path?: readonly (string | number)[] | undefined;
   /** The id of the checkout that a create conflicts with; only the request log stores it. */
   readonly conflictingCheckoutId?: string | undefined;
-  /** The refusal without words; undefined for a refusal that is only a text. */
+  /** The refusal as a fact; undefined for a refusal that is only a text. */
   readonly told?: RefusalFact;
 };
 

@@ -45,8 +45,8 @@ const runSchema = () =>
     /** Sandboxes before decision 96 do not write this field. */
     instance_id: z.optional(z.string()),
     /**
-     * The last opening that changed the database, if the log was empty when the sandbox became ready: no change was in
-     * the log until a later opening changes the database.
+     * The last opening that changed the database, if the log was empty when the sandbox became ready. If no later
+     * opening changed the database, an empty log has lost no commit.
      */
     opening: z.optional(z.string()),
     /** The machine or container of the process; missing in older versions. */

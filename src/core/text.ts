@@ -1,4 +1,4 @@
-/** Control, bidi and invisible characters, for every dialect of patterns; emoji keep variation selectors. */
+/** Control, bidi and invisible characters, for every regular expression dialect; emoji keep variation selectors. */
 const UNPRINTABLE_RANGES =
   "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u2800\\u3164\\ud800-\\udfff\\ufeff\\uffa0\\ufff0-\\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}";
 const UNPRINTABLE_CHARACTERS = new RegExp(`[${UNPRINTABLE_RANGES}]`, "gu");
@@ -86,7 +86,7 @@ export function isSecretInAddress(text: string): boolean {
   return containsSecret(text) || containsSecret(decodePrintable(text));
 }
 
-/** A text with its percent-encoded printable ASCII characters decoded, whatever else it contains. */
+/** A text with its percent-encoded printable ASCII characters decoded; all other escapes are kept. */
 export function decodePrintable(text: string): string {
   return text.replaceAll(/%([2-7][0-9a-f])/gi, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),

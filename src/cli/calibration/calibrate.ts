@@ -145,12 +145,12 @@ function unobservedNames(isPaid: boolean): string {
   return `the dialect has our names for ${[...events, ...codes].join(", ")}`;
 }
 
-/** Tries to write the record before any request, so that no answer is lost. */
+/** Writes a file of the maximum size before any request, so that no answer is lost because the disk is full. */
 function requireWritable({ world }: Context, path: string, runId: string): void {
   const kind = world.files.look(path)?.kind;
   if (kind !== undefined && kind !== "file")
     throw refuseUsage(`${path} is not a regular file`, "name another file with --out; nothing was sent");
-  // The name contains the id of this run, because another file beside the record may be the user's.
+  // The name contains the id of this run, so that it is not the name of a file of the user.
   const trialPath = `${path}.${runId}`;
   world.files.createNew(trialPath, " ".repeat(MAX_RECORD_BYTES));
   world.files.remove(trialPath);

@@ -77,7 +77,7 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
   const instructions = instructionsFor(`http://${LOOPBACK_NAMES[0]}:${port}`, secrets.length > 0);
   return {
     instructions,
-    /** The maximum number of requests with which the order is retrieved. */
+    /** Maximum number of requests that retrieve the order. */
     maxRetrieves: MAX_RETRIEVES,
     /** Asks the user to pay, and waits for the payment. */
     observe: async (

@@ -1,6 +1,6 @@
 # bash completion for checkout. In an interactive shell: source <(checkout completion bash)
 
-# Sets REPLY to the value of a word as it is typed, and QUOTE to its open quote.
+# Sets REPLY to the typed word without quotes and backslashes, and QUOTE to a quote that is still open.
 _checkout_word() {
   local text=$1 char quote=
   REPLY=
@@ -54,7 +54,7 @@ _checkout() {
     case $quote in
       "'") value=${value//\'/\'\\\'\'} ;;
       '"')
-        # An interactive shell expands ! within double quotes, even behind a backslash: such a value is not offered.
+        # An interactive shell expands ! within double quotes, even after a backslash: such a value is not offered.
         if [[ $value == *!* ]]; then continue; fi
         value=${value//\\/\\\\} value=${value//\"/\\\"} value=${value//\$/\\\$} value=${value//\`/\\\`}
         ;;

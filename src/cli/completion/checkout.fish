@@ -6,7 +6,7 @@ function __checkout_complete
     set -l typed (string unescape -- $token; or string sub -s 2 -- $token)
     set -l words (commandline -opc)
     for line in (command checkout complete -- $words[2..-1] "$typed" 2>/dev/null)
-        # fish inserts a leading ~ as it is, and would replace it with the home folder of a user.
+        # fish inserts a leading ~ without quotes, and would expand it to a home folder: such a value is not offered.
         if string match -q -r '^[^~].*\t' -- $line
             printf '%s\n' $line
         else if test $line = :0

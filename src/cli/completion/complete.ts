@@ -23,7 +23,7 @@ type Answer = { readonly candidates: readonly Completion[]; readonly isFile: boo
 /**
  * Answers `checkout complete -- WORDS`, which the script of a shell calls at each Tab: a line for each value that the
  * last word may become, with a tab and its description, and then `:4`, or `:0` if the word can also be a file name.
- * With `--next` before `--`, an empty word follows the words.
+ * `--next` before `--` adds an empty last word.
  */
 export async function printCompletions(world: World, version: string): Promise<number> {
   const end = world.argv.indexOf("--");

@@ -62,7 +62,7 @@ async function checkoutValues(
   target: ControlTarget,
   { kind, prefix }: { readonly kind: "checkout" | "orderId"; readonly prefix: string },
 ): Promise<readonly Completion[]> {
-  // `q` does not find an id by its beginning, so it is left out if an id may begin with the typed text.
+  // `q` does not find an id by its beginning, so `q` is left out if an id may begin with the typed text.
   const q = prefix === "" || /^[0-9a-f-]+$/i.test(prefix) ? {} : { q: prefix };
   const body = { limit: MAX_CHECKOUTS, ...q };
   const { checkouts } = await callAt(context, target, { name: "listCheckouts", body });

@@ -114,7 +114,7 @@ export function hideSecretsOf(stores: readonly RequestedStore[], { hide }: Conte
   for (const { apiKeys = [], signingSecret = "" } of stores) [...apiKeys, signingSecret].forEach(hide);
 }
 
-/** Plans the changes without applying them. The table of operations is loaded only by this call. */
+/** Plans the changes without applying them. Loads the table of operations, which other starts do not need. */
 async function planAt(
   context: Context,
   stores: readonly RequestedStore[],

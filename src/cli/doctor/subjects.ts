@@ -12,7 +12,7 @@ import { answered } from "../target/call.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 
-/** `warning`: the subject works, but may surprise. `unknown`: it could not be checked; the text says why. */
+/** `warning`: the subject works, but perhaps not as expected. `unknown`: it could not be checked; the text says why. */
 export type Finding = readonly [
   status: "ok" | "warning" | "problem" | "unknown",
   found: string,
@@ -45,7 +45,7 @@ export function createCheckSubjects(context: Context, variables: () => Promise<K
     checkTrust: lazyValue(() => checkFolderTrust(context.world, folder, context.around.options)),
     /** The running sandbox of the folder; undefined if none is running, or if the folder was skipped. */
     findRun,
-    /** The answer of the folder's running sandbox to /healthz, and its time; undefined if none is running. */
+    /** The answer of the folder's running sandbox to /healthz, and its response time; undefined if none is running. */
     health: lazyValue(async () => {
       const { port = null } = findRun() ?? {};
       if (port === null) return undefined;
@@ -59,7 +59,7 @@ export function createCheckSubjects(context: Context, variables: () => Promise<K
 
 export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 
-/** A check of the folder's running sandbox, otherwise the environment's. Without an answer, the result is unknown. */
+/** A check of the folder's running sandbox, otherwise the environment's sandbox; `unknown` without an answer. */
 export function sandboxCheck(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
   const run = async ({ context, health }: CheckSubjects): Promise<Finding> => {
     const folderSandbox = catchRefusal(() => sandboxOfFolder(context)).value;

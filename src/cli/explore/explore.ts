@@ -267,7 +267,7 @@ async function search(
   });
 }
 
-/** Records a search for the launch checklist, in the command's store, if the folder's sandbox is running. */
+/** Records a search for the launch checklist, if the command finds a running sandbox. */
 async function recordExploration(
   context: Context,
   { schedules, broken, table: places }: ExplorationResult,

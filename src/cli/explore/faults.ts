@@ -12,7 +12,7 @@ import type { Context } from "../command.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
 import { rerunLine } from "../judge/options.ts";
 
-/** A fault as a file of faults contains it. */
+/** A fault in the form of a file of faults. */
 export function faultJson(fault: ScheduledFault) {
   const { action, ...parameters } = fault;
   if (isKill(action)) return { action, match: encodeMatch(fault) };

@@ -228,7 +228,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** Faults in the order in which they apply, oldest first; an empty column is left out. */
+/** Faults in the order in which they apply, oldest first; empty columns are left out. */
 function faultLines(faults: readonly FaultEntry[], width: number): Promise<string> {
   const columns = COLUMNS.filter(([, , isNeeded]) => isNeeded === undefined || faults.some(isNeeded));
   return table(

@@ -39,7 +39,7 @@ function blocksOf(page: string): readonly (readonly string[])[] {
   return blocks.filter((lines) => lines.length > 0).filter(([first = ""]) => !/^(?:<!--|!\[)/.test(first));
 }
 
-/** Each row begins with its first cell; further cells are on lines of their own, unless there is only one. */
+/** Each row begins with its first cell; further cells are on separate lines, unless there is only one. */
 function tableLines([head = "", , ...rows]: readonly string[], width: number): readonly string[] {
   const names = cellsOf(head);
   return rows.flatMap((row) => {

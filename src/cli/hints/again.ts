@@ -5,7 +5,7 @@ import { wordsBeforeSeparator } from "../option-rules.ts";
 
 type Typed = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
-/** Options that say where a command acts, and the number of words that each takes. */
+/** Options that select where a command acts, each with its number of words. */
 export const PLACES: ReadonlyMap<string, number> = new Map(
   Object.entries({ "--trust-folder": 1, "--dir": 2, "--store": 2 }),
 );
@@ -17,25 +17,25 @@ function programName({ env }: Pick<World, "env">): string {
   return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
 }
 
-/** A command of ours, at the beginning of a hint or after a word that introduces it. */
+/** Matches a command of this program at the beginning of a hint, or after a word that introduces a command. */
 const COMMAND = /(?<=^|[:;(] ?|\b(?:run|and|or|see|from) )checkout (?=[a-z-])(?!session\b)/g;
 /** Commands without `--dir`, and commands without `--store`. */
 const OF_NO_FOLDER = /^(-|help\b)/;
 const OF_NO_STORE =
   /^(completion|config|doctor|hosted|idempotency|mcp config|portal|keys generate|sandbox (logs|start|status|stop|wait)|snapshots (list|remove)|stores (create|delete|list|use)|webhooks sign)\b/;
 
-/** Texts in quotation marks, which may be anybody's. */
+/** Texts in quotation marks, which may come from a user or another program. */
 const QUOTED = /"(?:\\.|[^"\\])*"|(?<=^|[\s=(])'[^']*'/g;
 
-/** A text whose quoted parts are hidden; its length stays, and it ends at a quotation mark without another. */
+/** Replaces each quoted part with underscores of the same length, and cuts the text at an unclosed quotation mark. */
 export function hideQuoted(text: string): string {
   const hiddenText = text.replace(QUOTED, (quotedText) => "_".repeat(quotedText.length));
   return hiddenText.split('"', 1)[0] ?? "";
 }
 
 /**
- * A hint whose commands run as the user has to type them, with the places of the typed command: its folder and its
- * store. Quoted text is left unchanged.
+ * A hint with commands that run as they are: with `npx` if needed, and with the folder and store of the typed command.
+ * Quoted text is left unchanged.
  */
 export function asTyped(hint: string, world: Typed): string {
   const places = typedPlaces(world);
@@ -54,7 +54,7 @@ export function asTyped(hint: string, world: Typed): string {
   return typed + hint.slice(from);
 }
 
-/** The typed command, for another run: without `dropped` options (with the number of their words), and with `added`. */
+/** The typed command for another run: without the options in `skips` (with their word counts), and with `addedText`. */
 export function typedAgain(world: Typed, skips: ReadonlyMap<string, number>, addedText: string): string {
   const words = groupWords(wordsBeforeSeparator(world.argv ?? []), skips);
   const keptWords = words.filter(([word = ""]) => !skips.has(nameOf(word)) && !SWITCHES.has(word));
@@ -62,7 +62,7 @@ export function typedAgain(world: Typed, skips: ReadonlyMap<string, number>, add
   return [programName(world), ...quotedWords, addedText].join(" ");
 }
 
-/** The typed places: the name of each, and its words to copy. */
+/** The typed options that select where a command acts: the name of each, and its words, quoted for the shell. */
 function typedPlaces(world: Typed): readonly (readonly [name: string, text: string])[] {
   return groupWords(wordsBeforeSeparator(world.argv ?? []), PLACES)
     .filter(
@@ -74,7 +74,7 @@ function typedPlaces(world: Typed): readonly (readonly [name: string, text: stri
     ]);
 }
 
-/** Words, each option together with its value. */
+/** Groups words: each option is together with its value. */
 export function groupWords(
   words: readonly string[],
   lengths: ReadonlyMap<string, number>,

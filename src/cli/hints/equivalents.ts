@@ -13,13 +13,13 @@ export function equivalentCommands(words: readonly string[]): Suggestion | undef
 export function correctedLine(words: readonly string[], value?: string): string | undefined {
   const line = LINES.get(words.join(" "));
   if (value !== undefined && line?.includes("<") === false) return undefined;
-  // Another address than a port has no place for it.
+  // `<port>` and `<time>` are replaced only by a value of that form.
   if (value !== undefined && line?.includes("<port>") === true && !/^\d{2,5}$/.test(value)) return undefined;
   if (value !== undefined && line?.includes("<time>") === true && !/^\d{4}-/.test(value)) return undefined;
   return line?.replace(/<\w+>/, (place) => wordOr(place, value));
 }
 
-/** The corrected line of a program that was typed after `run`; undefined for other words, such as a part of the checklist. */
+/** The `exec` line for a program typed after `run`; undefined for other words, such as a part of the checklist. */
 export function correctedRun(typed: readonly string[], isWhole: boolean): string | undefined {
   const [run, program = ""] = typed;
   if (run !== "run" || !(PROGRAMS.has(program) || program.includes("/"))) return undefined;
@@ -27,12 +27,12 @@ export function correctedRun(typed: readonly string[], isWhole: boolean): string
   return `checkout exec -- ${command.includes("") ? "<command>" : command.join(" ")}`;
 }
 
-/** Whether the command may remove something, so that only its own name or another tool's name for it suggests it. */
+/** Whether the command may remove or end something. Similar spelling alone never suggests such a command. */
 export function isDestroying(command: string): boolean {
   return DESTROYING.has(command.split(" ").at(-1) ?? "");
 }
 
-/** The value; the placeholder for a value that a shell or this program would read as more than a word. */
+/** The value, or the placeholder if a shell or this program would not read the value as one plain word. */
 export function wordOr(place: string, value = ""): string {
   const address = place === "<url>" ? (completeAddress(value) ?? value) : value;
   const word = place === "<time>" && /^\d{4}-\d\d-\d\d$/.test(address) ? `${address}T00:00:00Z` : address;
@@ -44,7 +44,7 @@ export function groupOfNoun(noun: string): string | undefined {
   return NOUNS.get(noun);
 }
 
-/** A word of a line, as the rows below have it: a path of the API, or a word in lower case. */
+/** A typed word in the form of the rows below: `<path>` for a path of the API, otherwise in lower case. */
 export function rowWord(word: string): string {
   return /^\/|\/v1\//.test(word) ? "<path>" : word.toLowerCase();
 }
@@ -67,7 +67,7 @@ export function didYouMean(lines: readonly string[]): string {
 
 /** Commands, subcommands and options of other tools with our counterparts; `a | b` have the same counterpart. */
 const EQUIVALENTS = {
-  /** Whole lines; `<…>` is replaced by the word that follows the typed ones. */
+  /** Whole lines; `<…>` is replaced by the word that follows the typed words. */
   lines: {
     "orders pay | sessions pay | pay | charge | sandbox pay --id | sandbox pay --order-id":
       "checkout sandbox pay <id>",

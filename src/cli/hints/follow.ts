@@ -6,10 +6,9 @@ import type { TypedLine } from "../program.ts";
 /** A suggested command line without placeholders, quotes or help. */
 const WHOLE_LINE = /^(?:npx )?checkout ((?!(?:.* )?--(?:help)?(?: |$))[^<>"'$;|&]+)$/;
 
-/** A line that this program refuses, and its error. */
 type RefusedLine = { readonly error: CommanderError; readonly line: TypedLine };
 
-/** The refusal of a suggested line; undefined for a line that parses, and for a text that is no whole line. Runs nothing. */
+/** The refusal of a suggested line (not run); undefined if the line parses, or if the text is not a whole line. */
 export async function refusalOf(suggestedLine: string, world: World): Promise<RefusedLine | undefined> {
   const [, typed] = WHOLE_LINE.exec(suggestedLine) ?? [];
   if (typed === undefined) return undefined;

@@ -31,10 +31,10 @@ const GO_BACK =
   "checkout sandbox clock set <time> goes back, and checkout sandbox clock real to the real time";
 const PORT = /^\d{2,5}$/;
 const ADDRESS = /^https?:|^localhost:/;
-/** How often a suggested line that would be refused is replaced by the suggestion of its own refusal. */
+/** Maximum number of times that a refused suggestion is replaced by the suggestion of its own refusal. */
 const MAX_FOLLOWED = 3;
 
-/** The problem of a refused line. A line that it suggests would not be refused in turn. */
+/** The problem of a refused line, with a suggestion that this program would not refuse. */
 export async function usageHint(error: CommanderError, line: TypedLine): Promise<Problem> {
   const problem = await hintOf(error, line);
   let { next } = problem;
@@ -51,7 +51,7 @@ function isSentence({ argv, words }: TypedLine, typed: readonly string[]): boole
   return argv.slice(words.length).some((word) => !word.startsWith("-") && !typed.includes(word));
 }
 
-/** The help of a group without a command has already been printed. */
+/** The problem of a refused line, with a suggestion. For a group without a command, the help is already printed. */
 async function hintOf(error: CommanderError, line: TypedLine): Promise<Problem> {
   const { words, argv } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
@@ -119,7 +119,7 @@ function lineWithOption(option: string, message: string, { command, world }: Typ
   return value === "" ? undefined : lineAgain(joinedValue === "" ? 2 : 1, `${option} ${value}`);
 }
 
-/** The suggested command with the typed words; the line that shows its help if it cannot be given them. */
+/** The suggested command with the typed words; the command's help if the typed words do not fit. */
 async function lineOf(text: string, message: string, { words, argv, world }: TypedLine): Promise<string> {
   const [, unknownCommand = ""] = /^unknown command '(.+?)'/.exec(message) ?? [];
   const path = text.split(" ");
@@ -136,7 +136,7 @@ async function lineOf(text: string, message: string, { words, argv, world }: Typ
   return ["checkout", text, ...(isSafe ? values : ["--help"])].join(" ");
 }
 
-/** The typed line with commander's one suggestion for a misspelt first word; undefined if their letters differ much. */
+/** The typed line with commander's only suggestion for a misspelt first word; undefined if the two differ much. */
 async function lineOfLetters(message: string, line: TypedLine): Promise<string | undefined> {
   const [, typed = "", meant = ""] =
     /^unknown command '(.+)' \(Did you mean ([\w-]+)\?\)$/.exec(message) ?? [];
@@ -239,7 +239,7 @@ function correctedLineFor(
   return wordLine ?? idLine ?? correctedLine([...words, next], value);
 }
 
-/** Whether a shell and this program read the word as it is. */
+/** Whether a shell and this program read the word unchanged. */
 function isPlain(word: string): boolean {
   return wordOr("", word.replace(/^--?(?=\w)/, "").replace("=", "")) !== "";
 }
@@ -326,12 +326,12 @@ async function suggestedCommand(line: TypedLine): Promise<Suggestion> {
   return similarCommands(otherPaths, { words, known: group === undefined ? knownWords.length : 1 }, leven);
 }
 
-/** The group for a noun of another tool, or for ours in the singular: `order list`. */
+/** The group for a noun of another tool, or for the singular of a group: `order list`. */
 function groupFor({ program }: TypedLine, noun = ""): string | undefined {
   return program.commands.find((command) => command.name() === `${noun}s`)?.name() ?? groupOfNoun(noun);
 }
 
-/** An excess argument may be part of a duration typed as two words, or of a value, or a value without its option. */
+/** An excess argument may be half of a duration, a part of a value with spaces, or a value whose option is missing. */
 function suggestForExcess({ options, registeredArguments }: Command, argv: readonly string[]): Suggestion {
   const longs = options.flatMap(({ long }) => long ?? []);
   const typed = argv.join(" ");

@@ -26,7 +26,7 @@ type Question = {
   /** Whether the suggestion is for a view in JSON. */
   readonly isForJson?: true;
   readonly validate?: (answer: string, world: Context["world"]) => true | string;
-  /** Whether the question is asked, after these answers; default: always. */
+  /** Whether the question is asked after these answers. Default: always. */
   readonly isAsked?: (answers: Answers) => boolean;
 };
 

@@ -18,7 +18,7 @@ import { MAX_CHECKOUTS, type RunOptions } from "./options.ts";
 
 /**
  * The lowest amount of new orders, in minor units. Amounts are random, so that a shop cannot recognise a run, and such
- * that floating-point arithmetic loses a minor unit: 19.99 * 100 is 1998.99.
+ * that floating-point arithmetic loses a minor unit: 19.99 * 100 is 1998.9999999999998.
  */
 const MIN_AMOUNT_MINOR = 100;
 const AMOUNTS = Array.from({ length: 9900 }, (_, index) => MIN_AMOUNT_MINOR + index).filter(
@@ -92,8 +92,8 @@ async function drawTerms(context: Context, control: ControlTarget): Promise<Crea
 }
 
 /**
- * Draws order_ids in the form of the shop's own order_ids, otherwise in a common form; the same seed gives the same
- * order_ids as long as the store has no newer checkout: a shop cannot sell an order again that a run has bought before.
+ * Draws order_ids in the form of the shop's own order_ids, otherwise in a common form, from the seed and the store's
+ * newest checkout: a later run with the same seed draws others, because a shop cannot sell an order twice.
  */
 export async function orderIdsOfShop(
   context: Context,

@@ -1,4 +1,4 @@
-// Records what a run has judged, as the drills of the launch checklist.
+// Records the judged parts of a run as drills of the launch checklist.
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Bench } from "../../client/judge/bench.ts";
 import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";
@@ -22,7 +22,7 @@ type RecordInput = {
   readonly missingFields: readonly MissingField[];
 };
 
-/** Records a broken plain purchase: no earlier record may keep the shop ready. A broken create counts for its part. */
+/** Records a broken plain purchase, so that no earlier pass stays valid. A broken create fails the part on creates. */
 export async function recordPlain(
   context: Context,
   { control, parts, missingFields }: RecordInput,

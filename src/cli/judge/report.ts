@@ -16,7 +16,7 @@ import { drillLines, verdictMark, type DrillLayout } from "../readiness/drill.ts
 export type RunReport = {
   readonly seed: string;
   readonly budgetMs: number;
-  /** The typed command line with other such options: the command that repeats a history. */
+  /** The typed command line with `addedOptions` instead of the options that select the work of the run. */
   readonly rerunLine: (addedOptions: string) => string;
   readonly missingFields: readonly MissingField[];
   readonly isInterrupted: boolean;
@@ -170,7 +170,7 @@ function rerunOf({ seed, rerunLine }: RunReport, name: JudgedHistory["name"]): s
   return rerunLine(`--only ${name} --seed ${seed}`);
 }
 
-/** Findings with one likely mistake: the first with its story and the command that repeats it, the others by name. */
+/** Findings with the same likely mistake: the first with its story and its rerun command, the others by name. */
 function mistakeText(
   report: RunReport,
   style: DrillLayout["style"],

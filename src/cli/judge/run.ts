@@ -302,7 +302,7 @@ function budgetOf({ slowestMs }: Pick<Bench["recording"], "slowestMs"> = { slowe
   return Math.round(Math.min(most, Math.max(least, BUDGET_FACTOR * slowestMs)) / 1000) * 1000;
 }
 
-/** Reports each broken history at once, with the time since the beginning. */
+/** Reports each broken or unjudged history immediately, with the time since the beginning. */
 function createJudgedReporter({ world, printer }: Context, startedAt: number): LeasedRun["onJudged"] {
   return ({ name, verdict, seen }) => {
     if (verdict.state === "held") return;

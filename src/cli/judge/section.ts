@@ -29,7 +29,7 @@ export async function describeShop(
 /** The fields that are options of the same name. */
 const FIELDS = (Object.keys(shopSection.shape) as ShopField[]).filter((field) => field !== "cookie");
 
-/** The description that a section and options give; options win. */
+/** The description from a section and the options; an option overrides the field of the section. */
 export async function describeSection(
   context: Context,
   { paidWhen, orderIdOf, cookie, ...section }: ShopSection,

@@ -39,7 +39,7 @@ export function trialLine({ ok, lacksField, text }: Trial, { bold, green, red }:
 }
 
 /**
- * Creates an order, reads its view, opens the return page and restarts the shop, as far as the description goes.
+ * Creates an order, reads its view, opens the return page and restarts the shop, as far as the description allows.
  * `readsOrders`: refuses a description without a view.
  */
 export function tryShop(

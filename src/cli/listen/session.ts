@@ -98,7 +98,7 @@ const STOP_TEXTS = {
   service: "checkout listen stopped.",
 };
 
-/** Listens until the stop; refuses if listening ends otherwise. Both ends release the registration and the port. */
+/** Listens until the stop; refuses if listening ends otherwise. Either way, registration and port are released. */
 async function listenUntil(context: Context, options: SessionOptions, stop: AbortController): Promise<void> {
   await using session = await open(context, options);
   const raceWithStop = createInterruption(stop.signal);
@@ -343,7 +343,7 @@ function keyHandler(
   };
 }
 
-/** Leaves deliveries to the next listener, unless it has already registered. Events in progress are forwarded. */
+/** Leaves deliveries to the next listener, unless it has registered already. Events in progress are still forwarded. */
 async function finish({ listener, webhooks, registration, url }: Session): Promise<void> {
   // A polling listener answers its deliveries before it leaves, because it cannot answer any afterwards.
   if (isPolledAddress(url)) await listener.close(DRAIN_MS);

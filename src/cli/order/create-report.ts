@@ -142,7 +142,7 @@ function nextAfterRefusal(
   if (code === "order_conflict") {
     return "use the existing checkout, or another --order-id; once it has failed, expired or been cancelled, add --new-attempt";
   }
-  // The first capability in the message is the missing one, whatever the words around it are.
+  // The first capability in the message is the missing capability.
   const [capability = "<name>"] = CAPABILITY_PATTERN.exec(message) ?? [];
   return (
     errorRow(code)?.next?.replace("<name>", capability) ??

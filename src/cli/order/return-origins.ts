@@ -23,7 +23,6 @@ const nextAfter = {
 
 type AddOptions = CommonOptions & { readonly path?: string };
 
-/** `checkout return-origins add|list|remove`. */
 export function registerReturnOrigins(group: Group): void {
   register<AddOptions>(group, {
     name: "add <origin>",

@@ -19,5 +19,5 @@ export const KINDS = {
 
 export type KindName = keyof typeof KINDS;
 
-/** Commands that print no JSON of their own: another program prints, or a protocol. */
+/** Commands whose stdout belongs to another program, or to a protocol, so that they print no JSON result. */
 export const COMMANDS_WITHOUT_RESULT = ["exec", "mcp"] as const;

@@ -23,7 +23,7 @@ export function outputSchema(): Json {
 
 /** The schema of one kind. `closed`: objects allow no further fields; for tests. */
 export function schemaOf(name: KindName, { closed = false } = {}): Json {
-  // Each error has facts of its own.
+  // Each error may have further fields.
   if (name === "error")
     return { ...shapeSchema(name, closed), additionalProperties: { type: ["string", "number"] } };
   // The map of commands contains itself, so its references need a root of their own.

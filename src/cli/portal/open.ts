@@ -145,7 +145,7 @@ function runningFolder({ around }: Context): string | undefined {
   return catchRefusal(around.run).value && around.location();
 }
 
-/** A page that redirects the browser at once and is not kept in its history. */
+/** A page that redirects the browser immediately, and does not stay in its history. */
 function redirectPage(link: string): string {
   const text = link.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
   return `<!doctype html>

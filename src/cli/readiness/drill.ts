@@ -7,7 +7,7 @@ import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
 import type { DrillStep, DrillVerdict, ShownStep } from "../../core/readiness/drill-shapes.ts";
 
-/** The layout of a drill's report; `showsAll`: whether each passed step is listed, instead of their number. */
+/** The layout of a drill's report; `showsAll`: whether passed steps are listed, instead of only counted. */
 export type DrillLayout = Pick<Printer, "style" | "width"> & { readonly showsAll: boolean };
 
 export function verdictMark(verdict: DrillVerdict, style: Style): string {

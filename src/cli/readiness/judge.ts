@@ -13,7 +13,7 @@ import { controlTarget, findSandbox } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 import { resolveTarget } from "../target/resolve.ts";
 
-/** Judges the folder's sandbox by its facts, and a service by its calibration record: nothing is sent to it. */
+/** Judges the folder's sandbox by facts, and a service by its calibration record: nothing is sent to the service. */
 export async function judge(
   context: Context,
   options: ServiceOptions,

@@ -57,7 +57,7 @@ export function checklistMarkdown(report: ChecklistReport): string {
   return `## Launch checklist\n\n${fence}text\n${publishedText}\n${fence}`;
 }
 
-/** Has a failure or an error whenever the exit code is not 0: an unknown item is an error, a risk a failure. */
+/** JUnit XML with a failure or error whenever the exit code is not 0: an unknown item is an error, a risk a failure. */
 export function checklistJunit(report: ChecklistReport, tolerance: Tolerance): string {
   const { verdict, items, service, storeId, judgedAt } = report;
   return junitXml({

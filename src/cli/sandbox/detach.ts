@@ -43,7 +43,7 @@ const ABANDON_TIMEOUT_MS = 10_000;
 /** Number of log lines shown if a detached sandbox ended without a message. */
 const SHOWN_LOG_LINES = 5;
 
-/** Uses the folder's running sandbox, or starts one. Of concurrent starts, one serves, the others use its sandbox. */
+/** Uses the folder's running sandbox, or starts one. Of several concurrent starts, one serves; the others reuse it. */
 export async function startOrReuse(
   context: Context,
   options: StartOptions,
@@ -73,7 +73,7 @@ function refuseEphemeral({ detach }: StartOptions): Refused {
   );
 }
 
-/** Prints the ready line of the running sandbox; refuses if its settings differ from the requested ones. */
+/** Prints the ready line of the running sandbox; refuses if its settings differ from the requested settings. */
 async function reuseRunningSandbox(
   context: Context,
   options: StartOptions,

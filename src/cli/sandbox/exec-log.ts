@@ -23,7 +23,7 @@ export function createKeptLog(): KeptLog {
   };
 }
 
-/** If the log is empty, the program may not have used its environment. */
+/** Prints the end of the log, or that no request arrived: the program may not have used its environment. */
 export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): void {
   const shownLines = lines();
   if (shownLines.length === 0) return printer.trace("checkout exec: no v1 request reached its sandbox");
@@ -35,7 +35,7 @@ export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): vo
   printer.trace([head, ...shownLines].join("\n"));
 }
 
-/** A world that notes whether a request has reached its servers since `forget`: earlier requests are our own. */
+/** A world that notes whether a request reached its servers since `forget`: earlier requests are the command's own. */
 export function watchRequests(world: World): {
   readonly world: World;
   readonly forget: () => void;
@@ -57,6 +57,6 @@ export function watchRequests(world: World): {
   return { world: { ...world, listen }, forget, wasReached: () => wasReached };
 }
 
-/** Why a program that ended well may not have used its sandbox. */
+/** The note after a successful program that sent no request to its sandbox. */
 export const UNUSED_NOTE =
   "checkout exec: note: no request reached its sandbox: the command may not read CHECKOUT_BASE_URL, or a tool in between drops CHECKOUT_* (turbo: list them in passThroughEnv)";

@@ -226,7 +226,7 @@ async function faultsOf(
   return { ...readFaults(context, names, seed), seed };
 }
 
-/** With the same seed, the same faults apply to the same requests. */
+/** Prints the seed after a failure: the same seed applies the same faults to the same requests. */
 function noteSeed({ printer }: Context, exitCode: number, { isRandom, seed }: ExecFaults): void {
   if (exitCode !== EXIT.done && isRandom)
     printer.trace(`checkout exec: to repeat the same faults: --seed ${printable(seed)}`);

@@ -25,7 +25,7 @@ export async function listRevokedKeyEndings(
   return revokedKeys.map(({ lastFour }) => lastFour);
 }
 
-/** Null for another folder's sandbox, because a folder keeps only keys of its own sandbox. */
+/** The store's key; null for another folder's sandbox, because a folder keeps only keys of its own sandbox. */
 function keptKeyOf({ around }: Context, { origin }: ControlTarget, storeId: string): string | null {
   if (!isOwnSandbox(around, origin)) return null;
   return around.credentials().stores[storeId]?.api_key ?? null;

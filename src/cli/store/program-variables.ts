@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { World } from "../../world.ts";
 
-/** Variables that name another service or its secrets. CHECKOUT_DIR, a folder of the user's, stays (decision 76). */
+/** Variables that name another service or its secrets. CHECKOUT_DIR is kept: a folder of the user (decision 76). */
 const FOREIGN_VARIABLES = [
   "CHECKOUT_BASE_URL",
   "CHECKOUT_API_KEY",
@@ -40,7 +40,7 @@ function noProxyVariables(env: World["env"]): Changes {
 
 /**
  * A temporary folder for the journal of a sandbox that ends with its program: the work folder may be read-only or
- * another user's. The program's first create makes the folder, so that an `exec` that is killed earlier leaves nothing.
+ * another user's. The program's first create makes the folder, so that an `exec` that is killed earlier leaves none.
  * The journal of another service stays in its usual folder; so does this journal if there is no temporary folder.
  */
 export function journalPlace(

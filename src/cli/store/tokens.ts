@@ -33,7 +33,6 @@ export function rightsOptions(validText: string) {
   ];
 }
 
-/** `checkout tokens create|list|revoke`. */
 export function registerTokens(group: Group): void {
   register<RightsOptions>(group, {
     name: "create",

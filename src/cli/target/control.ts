@@ -77,8 +77,8 @@ export async function controlTarget(context: Context, role: ControlRole = "contr
 }
 
 /**
- * The store of the text, an id or a name, otherwise the store that the command is about; without a store, calls are
- * about the first store. Only the name of a store needs a request (decision 90).
+ * Selects the store that `text` names by id or name; by default, the command's store. Without a store, calls are about
+ * the first store. Only a name needs a request (decision 90).
  */
 export async function resolveStore(
   context: Context,
@@ -96,7 +96,7 @@ export async function resolveStore(
   return { ...target, storeId: requireOneStore(stores, text).storeId };
 }
 
-/** The store that the command is about, by id; a flag may also give its name. */
+/** The command's store: an id, or a name if a flag gives it. */
 function storeFor(context: Context, { origin, send }: ControlTarget): string | undefined {
   const surroundings = surroundingsAt(context.around, origin);
   // In-process calls are to the folder's sandbox, which is not running.
@@ -161,9 +161,9 @@ function noTargetProblem({ world, around }: Context, role: ControlRole, ownTarge
 }
 
 /**
- * Another sandbox on this machine is used only with its own token; the folder's sandbox never replaces it. The token of
- * a store also leads to another machine, and precedes the folder's own token, so that a command has only the rights that
- * its user was given.
+ * Another sandbox on this machine is used only with its own token; the folder's sandbox never replaces it. With the
+ * token of a store, the sandbox may be on another machine; that token overrides the folder's own token, so that a
+ * command has only the rights that its user was given.
  */
 export function findSandbox(context: Context, role: ControlRole = "control"): ControlTarget | undefined {
   const { world, printer, around } = context;

@@ -35,7 +35,7 @@ const CHECKOUT: Kind = {
 
 const KINDS = {
   checkout: CHECKOUT,
-  /** A checkout to act on as its payer: of several of an order_id, the only one that can still be paid. */
+  /** A checkout to act on as its payer: if several have the order_id, the only checkout that can still be paid. */
   payable: CHECKOUT,
   event: kindOf("event", "events", async (ask) =>
     (await ask("listEvents", PAGE)).events.map(({ eventId: id, type: about }) => ({ id, about })),
@@ -68,7 +68,7 @@ const KINDS = {
 
 export type IdKind = keyof typeof KINDS;
 
-/** An id, an order_id, or the last 8 characters of one of the newest 1,000 ids (decision 104). Otherwise exit 2. */
+/** Resolves an id, an order_id, or the last 8 characters of one of the newest 1,000 ids (decision 104); else exit 2. */
 export async function findId<Text extends string | undefined>(
   context: Context,
   kind: IdKind,
@@ -84,7 +84,7 @@ export async function findId<Text extends string | undefined>(
   return foundId;
 }
 
-/** Undefined if no checkout has the order_id, or the kind has none. Refuses with exit 2 if several have it. */
+/** The id of the checkout with an order_id; undefined if there is none. Refuses with exit 2 if several have it. */
 export async function findByOrderId(
   context: Context,
   text: string,

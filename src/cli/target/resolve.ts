@@ -195,7 +195,7 @@ export async function atNamedTarget(context: Context): Promise<Context> {
   return { ...context, around: await withNamedTarget(context, target) };
 }
 
-/** The v1 API of the sandbox that a command controls, whatever service the environment names. */
+/** The v1 API of the sandbox that a command controls, even if the environment names another service. */
 export function connectToSandbox(
   context: Context,
   { origin, storeId }: ControlTarget,

@@ -141,7 +141,7 @@ export function withoutOwnStore(around: Surroundings): Surroundings {
   return { ...around, apiKey: undefined, storeId: undefined };
 }
 
-/** The surroundings without the environment's key and store, unless its address, which must be valid, is this one. */
+/** The surroundings, without the environment's key and store if the environment names another server than `origin`. */
 export function surroundingsAt(around: Surroundings, origin: string): Surroundings {
   if (around.apiKey === undefined && around.storeId === undefined) return around;
   const address = around.addressOfKey();

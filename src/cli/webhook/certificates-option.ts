@@ -5,7 +5,7 @@ import { refuseUsage } from "../problem.ts";
 
 const HINT = "name a file with -----BEGIN CERTIFICATE-----";
 
-/** The CA certificates of the file of `--ca`. Refuses standard input, and a file without certificates. */
+/** The CA certificates in the file of `--ca`. Refuses standard input, and a file without certificates. */
 export function certificatesOfOption(
   world: World,
   file: string,

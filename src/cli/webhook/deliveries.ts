@@ -102,7 +102,7 @@ async function requireOrder(context: Context, orderId: string | undefined): Prom
   throw new Refused({ exitCode: EXIT.failed, code: "session_not_found", message, next });
 }
 
-/** Notes below an empty list for an order_id that the store has no such order. */
+/** Notes, below an empty list, that the store has no order with the order_id. */
 export async function noteUnknownOrder(context: Context, orderId: string | undefined): Promise<void> {
   const unknownText = await unknownOrderText(context, orderId);
   if (unknownText !== undefined) context.printer.talk(`note: ${unknownText}; ${hintForIds("checkout")}`);

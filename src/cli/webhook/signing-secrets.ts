@@ -11,7 +11,7 @@ export type SecretOptions = CommonOptions & {
   readonly secretFile?: string;
 };
 
-/** The variable of the signing secret. No option takes a secret, because process lists would show it. */
+/** The environment variable with the signing secret. No option takes a secret, because process lists would show it. */
 export const SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";
 
 export function secretOption(): Option {

@@ -72,7 +72,7 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   return show(context, reachedCheckout, count);
 }
 
-/** A new or existing checkout. With only a store's token, a new one without an order_id is a test order. */
+/** A new or existing checkout. With only a store's token, a new checkout without an order_id is a test order. */
 async function findOrCreateCheckout(
   context: Context,
   options: TriggerOptions,

@@ -176,7 +176,7 @@ function ownerOf(source: Source, sources: readonly Source[]): Source {
   return sources.find(({ inForce }) => inForce.some((secret) => source.inForce.includes(secret))) ?? source;
 }
 
-/** The comparison as a cause: first, unless another cause makes the signature valid. */
+/** Adds the comparison to the causes: first, unless another cause makes the signature valid. */
 function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): readonly Diagnosis[] {
   const otherCauses = causes.filter(({ code }) => code !== "unexplained");
   const isProven = otherCauses.some(({ proven }) => proven);
@@ -187,7 +187,7 @@ function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): re
 /** Signing secrets, with their owner unless the user gave them. */
 type Source = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
-/** A given secret is a claim, in the variable as in a file: other secrets only explain why it is wrong. */
+/** A given secret (variable or file) is the only secret to verify with; the sandbox's secrets explain a mismatch. */
 async function collectSecrets(
   context: Context,
   options: VerifyFlags,

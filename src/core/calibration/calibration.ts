@@ -88,7 +88,7 @@ type CalibrationRun = {
   readonly secrets: readonly string[];
 };
 
-/** Includes the evidence of the payment if the user paid. A secret that the service sends back is removed. */
+/** The verdicts, also on the payment if the user paid. A secret that the service sends back is removed. */
 export function judgeCalibration(
   run: CalibrationRun,
   results: ProbeResults,
@@ -255,7 +255,7 @@ type CalibrationDifferences = { readonly differing: readonly number[]; readonly 
 
 /**
  * Compares a calibration with a record, by verdict, request and answer. A decision that one of the two did not observe
- * completely is missed and never a difference. Without a payment in the second calibration, decisions that need a
+ * completely counts as missed, not as different. Without a payment in the second calibration, decisions that need a
  * payment are omitted.
  */
 export function calibrationDifferences(

@@ -23,7 +23,7 @@ const SESSION_STATUSES = [404, 403, 400] as const;
 /** Event fields that a dialect may rename but not remove. */
 const REQUIRED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 
-/** Headers of requests and of the service, besides those of HTTP: a signature would change their meaning. */
+/** Headers that the service uses itself, in addition to HTTP's own headers; a dialect must not reuse these names. */
 const SERVICE_HEADERS = /^(?:authorization|cookie|set-cookie|user-agent|retry-after|x-request-id|host)$/i;
 const isReserved = (name: string): boolean =>
   HTTP_HEADER.test(name) || SERVICE_HEADERS.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
@@ -94,7 +94,7 @@ export const dialectSchema = lazyValue(() => {
   return schema;
 });
 
-/** The fields of a dialect in which two of our names become one. */
+/** The fields in which a dialect gives the same name to two of our names. */
 function ambiguousFields(dialect: Dialect): readonly string[] {
   const { events = {}, event_fields: fields = {} } = dialect;
   const names = {

@@ -124,7 +124,7 @@ function refusalCheck(decision: number, code: ErrorCode): ProbeCheck {
   };
 }
 
-/** A create that is refused with this code, as this decision says. */
+/** A create that must be refused with `code`, as `decision` states. */
 function refusedCreate(
   summary: string,
   [decision, code]: readonly [decision: number, code: ErrorCode],

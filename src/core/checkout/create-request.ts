@@ -26,7 +26,7 @@ const A_CURRENCY = "three upper-case letters such as EUR";
 
 /** Maximum length of an order_id, in code points (interface: limits). */
 export const MAX_ORDER_ID = 32;
-/** Maximum length of a price_id, in code points (interface: limits). */
+/** Maximum length of a price_id, in code points; the interface states none. */
 export const MAX_PRICE_ID = 64;
 
 /** The body of a create, in either of its two forms (interface 9, 10; decision 7). */

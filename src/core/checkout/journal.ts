@@ -70,7 +70,7 @@ export function chooseKey(
   return { key: deriveIdempotencyKey({ ...intent, attempt }), attempt };
 }
 
-/** Requests to an earlier instance do not count. An unknown instance counts, so that no second order is created. */
+/** Whether an entry is of this instance. An unknown instance counts as this one, so that no second order is created. */
 export function isOfInstance(entry: JournalEntry, { instance }: Pick<CreateIntent, "instance">): boolean {
   return entry.instance === null || instance === null || entry.instance === instance;
 }

@@ -25,7 +25,7 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
   return refuseFact(`${state}_price`, { price: printableLiteral(id) });
 }
 
-/** Refuses with `state_conflict` if the known price is retired, unapproved or differs, or beyond the maximum number. */
+/** Refuses with `state_conflict` a known price that is retired, unapproved or different, and a price too many. */
 export function decidePrice(
   price: Price,
   prices: readonly Price[],

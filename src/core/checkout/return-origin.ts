@@ -121,7 +121,7 @@ export function guessOrigin(text: string): string | undefined {
   return origin !== undefined && brokenRule(origin) === undefined ? origin : undefined;
 }
 
-/** Never contains a status, because a browser's return proves nothing (decision 19). */
+/** The return address never contains a status, because a browser's return proves nothing (decision 19). */
 export function returnAddress(
   { origin, path }: ReturnOrigin,
   checkout: Pick<Checkout, "orderId" | "id">,

@@ -10,7 +10,7 @@ import { selectChangedSettings } from "./settings.ts";
 /** The path of the schema in a project that depends on this package. */
 const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
 
-/** Omits secrets, defaults and port (decision 85). Refuses more stores or characters than a file may contain. */
+/** A file without secrets, defaults and port (decision 85). Refuses too many stores or characters for one file. */
 export function exportConfig({ settings, stores, dialect }: ServedConfig): Outcome<string> {
   if (stores.length > MAX_STORES)
     return refuseFact("too_many_stores_for_file", { most: MAX_STORES, count: stores.length });

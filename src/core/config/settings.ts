@@ -1,6 +1,6 @@
-// A setting of `sandbox start` is one row of `SETTINGS`. From the row follow its flag and variable, their help,
-// docs/settings.md, its field in `checkout.config.json` with the JSON Schema, its value in a running sandbox, and the
-// comparison of both. Its effect is in the file that the row names; there it is a field of the sandbox's context.
+// A setting of `sandbox start` is one row of `SETTINGS`. The row determines the flag and variable, their help,
+// docs/settings.md, the field in `checkout.config.json` with its JSON Schema, the value in a running sandbox, and the
+// comparison of both. The row names the file of its effect; there it is a field of the sandbox's context.
 import {
   DEFAULT_CHECKOUT_LIFETIME_MS,
   MAX_CHECKOUT_LIFETIME_MS,
@@ -190,7 +190,7 @@ export type SandboxSettings = { readonly [Name in SettingName]?: SettingValue<Na
 export type SettingOptions = { readonly [Name in SettingName as OptionName<Name>]?: SettingValue<Name> };
 export type ServedSettings = { readonly [Name in SettingName as ServedName<Name>]: ServedValue<Name> };
 
-/** The meaning of values of any kind. A value is passed to the meaning of its own kind only, so these are methods. */
+/** The meaning of values of any kind. Methods, so that the compiler accepts the meaning of each kind. */
 type AnyMeaning = {
   readonly unit: string;
   serve(this: void, value: unknown): unknown;
@@ -232,7 +232,7 @@ export function servedSettingsOf(options: SettingOptions & { readonly port: numb
     servedName,
     serve(Reflect.get(options, option) ?? byDefault),
   ]);
-  // Each setting but the port, which is given, has a value without its option.
+  // Every setting has a served value without its option, except the port, which is given.
   return Object.fromEntries(entries) as ServedSettings;
 }
 
@@ -278,7 +278,7 @@ export function optionsOf(settings: SandboxSettings): SettingOptions {
   return Object.fromEntries(setSettings.map(({ name, option }) => [option, settings[name]]));
 }
 
-/** The settings among the options of a start; the inverse of `optionsOf`. */
+/** The settings among the options of a start. */
 export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxSettings {
   const givenSettings = ALL_SETTINGS.filter(({ option }) => options[option] !== undefined);
   return Object.fromEntries(givenSettings.map(({ name, option }) => [name, options[option]]));

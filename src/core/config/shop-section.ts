@@ -9,7 +9,7 @@ export function shopRow(section: Readonly<Record<string, unknown>>): Readonly<Re
   return Object.fromEntries(fields.map(([name, value]) => [snakeCase(name), value]));
 }
 
-/** The text of a configuration with this section `shop`; comments and all other sections stay. */
+/** The text of a configuration with this section `shop`; comments and all other sections are kept. */
 export function withShopSection(text: string, section: Readonly<Record<string, unknown>>): string {
   const shop = shopRow(section);
   const oldText = text.trim() === "" ? "{}\n" : text;

@@ -32,7 +32,7 @@ import {
 import { faultOperations } from "./operations/faults.ts";
 import type { DomainOf } from "../shape/fields.ts";
 
-/** In the order of the API's description. Other operations cannot be called, handled or described. */
+/** The operations by subject, in the order of the API's description. No other operation can be called or handled. */
 export const SUBJECTS = {
   checkouts: {
     description: "Orders, sessions, their payment, prices and return origins.",
@@ -177,7 +177,7 @@ export function isRequestOf<Name extends OperationName>(name: Name, body: Reques
   return z.safeEncode(wireSchema(CONTROL_OPERATIONS[name].request), body).success;
 }
 
-/** `isSameVersion`: a value that does not match was stored by another program, and stays as it is. */
+/** `isSameVersion`: a value that does not match was stored by another program, and is kept. */
 export function decodeAnswer<Name extends OperationName>(
   name: Name,
   body: unknown,

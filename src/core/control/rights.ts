@@ -10,7 +10,7 @@ export type LeastRole = StoreRole | "owner" | "administrator";
 
 const RANKS: Readonly<Record<StoreRole | "owner", number>> = { viewer: 0, store: 1, owner: 2 };
 
-/** Whether a role includes the least role. */
+/** Whether a role may do an action of `leastRole`; only the administrator may do the administrator's actions. */
 export function isPermitted(role: LeastRole, leastRole: LeastRole): boolean {
   if (role === "administrator" || leastRole === "administrator") return role === leastRole;
   return RANKS[role] >= RANKS[leastRole];

@@ -54,7 +54,7 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
   );
 }
 
-/** Waiting deliveries with the earlier delivery. Later events do not wait for replays, duplicates or `reorder`. */
+/** The waiting deliveries, each with the delivery that holds it. Replays, duplicates and `reorder` hold no delivery. */
 export function deliveriesBehindEarlier(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,

@@ -68,7 +68,7 @@ function isCause(code: string): code is CauseCode {
   return DELIVERY_CAUSES.has(code);
 }
 
-/** The answers of nginx, Apache, Go and HAProxy to http on a port of https. */
+/** The answers of nginx, Apache, Go and HAProxy to a plain http request on an https port. */
 const PLAIN_HTTP = /http request (?:was sent )?to (?:an? )?https (?:port|server)|plain http to an ssl/i;
 /** The answers of Django, Rails, Vite, webpack and Angular to a Host that is not configured. */
 const HOST_REFUSED =

@@ -45,7 +45,7 @@ export function lastChange(facts: CheckoutFacts): LastChange {
 
 const NO_ATTEMPT = { attempt: null, attemptsLeft: null } as const;
 
-/** A checkout with a reserved order_id settles automatically at a known time; the payer makes every other change. */
+/** The actor of a payment: the reserved order_id at the time of its automatic settlement, otherwise the payer. */
 function actorOf(checkout: CheckoutFacts["checkout"], at: number): LastChange["by"] {
   return settlementOf(checkout)?.dueAt === at ? "order_id" : "payer";
 }

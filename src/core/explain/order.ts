@@ -26,7 +26,9 @@ export type OrderableLine<Subject> = {
   readonly predecessor?: OrderableLine<Subject> | undefined;
 };
 
-/** Each chain is in order. If every chain continues with an earlier time, a line says that the clock was set back. */
+/**
+ * Merges ordered chains by time; if all chains continue with earlier times, a line says that the clock was set back.
+ */
 export function mergeChains<Subject>(
   chains: readonly (readonly OrderableLine<Subject>[])[],
   say: Translator,

@@ -48,7 +48,7 @@ export function hasArrived(log: readonly LoggedCreate[]): boolean {
   return log.some((request) => isAccepted(request) && request.arrival === "whole");
 }
 
-/** Whether a run may end with success: an answer has arrived, or its status, which is all that some clients look at. */
+/** Whether a run may report success: an answer arrived, or only its status, because some clients read nothing else. */
 export function mayBeDone({ isDone, log }: Pick<WatchedRun, "isDone" | "log">): boolean {
   return isDone && log.some((request) => isAccepted(request) && request.arrival !== "hidden");
 }

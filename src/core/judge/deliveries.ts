@@ -26,7 +26,7 @@ function acceptedAttempts(deliveries: readonly ObservedDelivery[]): readonly Obs
   return deliveries.flatMap(({ attempts }) => attempts.filter(({ status }) => isSuccess(status)));
 }
 
-/** Whether a shop must know of a payment: the shop accepted the event, or gets no event and has to ask. */
+/** Whether a shop must know of a payment: the shop accepted the event, or gets no event and must ask. */
 export function mustKnow(deliveries: readonly ObservedDelivery[]): boolean {
   const payments = paymentDeliveries(deliveries);
   return payments.length === 0 || acceptedAttempts(payments).length > 0;
@@ -107,7 +107,7 @@ export function lossCause(deliveries: readonly ObservedDelivery[]): Cause {
 /** The cause of a lost payment if an older event was accepted after it. */
 export function overwriteCause(deliveries: readonly ObservedDelivery[]): Cause | undefined {
   const paidAt = firstAcceptedAt(paymentDeliveries(deliveries)) ?? Number.POSITIVE_INFINITY;
-  // A moved clock shows the same moment for a copy and the event after it.
+  // After a clock move, a copy and the next event can have the same time.
   const isLater = otherDeliveries(deliveries).some(({ cause, attempts }) =>
     attempts.some(
       ({ status, startedAt }) =>

@@ -1,5 +1,5 @@
 // Judges the observations of a history, for the checklist and for `explore`. The rules:
-// core/readiness/drills/judged-invariants.ts; their causes: judge-causes.ts beside it; special causes:
+// core/readiness/drills/judged-invariants.ts; their causes: judge-causes.ts next to it; special causes:
 // core/judge/histories/histories.ts; causes in deliveries: deliveries.ts.
 import type { DrillStep, Said, SaidValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
@@ -276,7 +276,7 @@ export function isUnbooked({ view, truth }: Pick<LookFact, "view" | "truth">): b
   return view !== null && truth.paid && truth.told && (!view.paid || view.times === 0);
 }
 
-/** Judges again with looks at the end of the run: a second booking breaks a rule; a late booking is no loss. */
+/** Judges again with looks at the end of the run: a second booking breaks a rule; a late booking is not a loss. */
 export function judgeLateBooking(
   history: Pick<History, "causes">,
   { verdict, facts }: { readonly verdict: HistoryVerdict; readonly facts: readonly Observation[] },
@@ -292,7 +292,7 @@ export function judgeLateBooking(
   return { state: "not_judged", ...lateReason(sinceMs), got: verdict.got };
 }
 
-/** Whether an answer refuses an event for good; other answers ask for the event again. */
+/** Whether an answer refuses an event permanently; other answers ask for the event again. */
 function isRefusal(text: SaidValue): boolean {
   return typeof text === "string" && /^[1-4]\d\d$/.test(text) && !["408", "409", "425", "429"].includes(text);
 }

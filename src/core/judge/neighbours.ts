@@ -95,7 +95,7 @@ export type OtherAmount = "less" | "more";
 const MAX_DIFFERENCE = 10;
 const DIFFERENCE_SHARE = 1 / 200;
 
-/** A slightly different amount; `less` or `more` is the same amount in whole units, truncated or rounded. */
+/** A slightly different amount: truncated or rounded to whole units, `less` or `more` equals the order's amount. */
 export function nearAmount(amountMinor: number, otherAmount: OtherAmount): number {
   const difference = Math.max(1, Math.min(MAX_DIFFERENCE, Math.floor(amountMinor * DIFFERENCE_SHARE)));
   return otherAmount === "less" && amountMinor > difference

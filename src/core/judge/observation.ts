@@ -94,7 +94,7 @@ type EndFact = { readonly kind: "end"; readonly got: SaidValue | null; readonly 
 /** The places in which a secret of the application was seen. */
 type SecretFact = { readonly kind: "secrets"; readonly places: ReadonlySet<SecretPlace> };
 
-/** A note about a history, which is no verdict against the shop. */
+/** A note about a history; it is not a verdict against the shop. */
 type NoteFact = { readonly kind: "note"; readonly note: keyof typeof NOTES };
 
 /** The names of a store's dialect; `isPlain`: nothing disturbs the purchase. */

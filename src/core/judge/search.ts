@@ -18,7 +18,7 @@ import {
   type ScheduledFault,
 } from "./schedule.ts";
 
-/** A place for one more step: a request or a delivery, by its number among similar ones, or the payment page. */
+/** A place for one more step: a request or a delivery, by its number among similar places, or the payment page. */
 export type StepPlace =
   | {
       readonly kind: "request";

@@ -3,7 +3,7 @@ import type { RequestEntry } from "../request/shapes.ts";
 import { showsSecret } from "../text.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-/** A v1 request without Authorization, an answer to a webhook, the purchase's output, the view of an order. */
+/** Places that may show a secret: a request (except Authorization), an answer to a webhook, the output, the view. */
 export const SECRET_PLACES = ["request", "answer", "output", "view"] as const;
 export type SecretPlace = (typeof SECRET_PLACES)[number];
 

@@ -29,7 +29,7 @@ export type ReturnForm = {
   readonly from?: "shop" | "nowhere";
 };
 
-/** A step of a moment: a delivery of the payment, or a return, some milliseconds after the beginning. */
+/** A step that runs concurrently with others: an event, or a return, some milliseconds after the start. */
 export type ConcurrentStep =
   | { readonly tell: OrderName; readonly copies?: number; readonly afterMs?: number }
   | { readonly visit: OrderName; readonly afterMs?: number }
@@ -48,22 +48,21 @@ export type ConcurrentStep =
 
 export type Step =
   /**
-   * The shop creates the order, `times` times at once; a later create is another purchase. `expects`: a refusal for
-   * good, or an answer: the customer retries until it arrives, and the purchase is judged by the service's log. Without
-   * `nothing`, the page of an ended checkout ends the history.
+   * The shop creates the order, `times` times in parallel; a later create is another purchase. `expects`: `refusal`: a
+   * permanent refusal. `answer`: the customer retries until an answer arrives, and the service's log decides the
+   * verdict. `nothing`: any result; otherwise, the page of an ended checkout ends the history.
    */
   | {
       readonly act: "create";
       readonly of: OrderName;
       readonly times?: number;
       readonly expects?: "refusal" | "answer" | "nothing";
-      /** Before the events of the last end: a shop that learns of an end only from events ends the history. */
+      /** Before the events of the last end. The history of a shop that learns of ends only from events stops here. */
       readonly isEarly?: true;
     }
   /**
-   * Another system creates a checkout of the order on these terms, an order or a session; `like`: on the terms of this
-   * order, because the shop does not know the other. `kind`: the kind of the shop's own checkouts (default), or the
-   * other kind.
+   * Another system creates a checkout of the order on these terms. `like`: the order whose terms are used, because the
+   * shop does not know the order `of`. `kind`: the kind of the shop's own checkouts (default), or the other kind.
    */
   | {
       readonly act: "create_elsewhere";
@@ -72,7 +71,7 @@ export type Step =
       readonly kind?: "own" | "other";
       readonly like?: OrderName;
     }
-  /** `isLate`: although the checkout has ended. */
+  /** `isLate`: the checkout has already ended. */
   | {
       readonly act: "pay";
       readonly of: OrderName;
@@ -83,8 +82,8 @@ export type Step =
    * Delivers events of the order's last checkout, one after the other: the events with these statuses in this order
    * (default: all). Events without a 2xx answer are delivered again later. `from`: the order's first checkout, or all
    * checkouts of other systems. `idLike`: with an event_id that has the head or the end of the last event_id of order
-   * a. `how`: `late`: like the service's last attempt; other terms: the payment of another checkout of the order_id,
-   * which the API does not know.
+   * a. `how`: `late`: like the service's last attempt; `OtherTerms`: a payment of another checkout of the order_id; the
+   * API does not know that checkout.
    */
   | {
       readonly act: "tell";
@@ -100,11 +99,11 @@ export type Step =
   | { readonly act: "faults"; readonly of: OrderName | "all"; readonly faults: readonly ScheduledFault[] }
   | { readonly act: "wait"; readonly milliseconds: number }
   /**
-   * Waits some seconds at most until the service has stored the order's checkout, or until the shop has retrieved the
+   * Waits at most some seconds until the service has stored the order's checkout, or until the shop has retrieved the
    * paid checkout by itself.
    */
   | { readonly act: "await"; readonly of: OrderName; readonly what: "create" | "question" }
-  /** Waits until all other histories, which run meanwhile, have ended, and at least this long. */
+  /** Waits until all other histories have ended, and at least `leastMs`. */
   | { readonly act: "wait_for_others"; readonly leastMs: number }
   /** Kills the shop, or asks it to stop, and starts it again; `part`: a share of the time that the last event took. */
   | {
@@ -119,8 +118,8 @@ export type Step =
   | { readonly act: "deliver_all"; readonly of: OrderName };
 
 /**
- * What a history needs. `names`: the shop's order_ids can be chosen; `kill`: the command that creates its orders can be
- * killed; `served`: the run serves the shop, and so can ask it to stop.
+ * The requirements of a history. `names`: the shop's order_ids can be chosen; `kill`: the command that creates its
+ * orders can be killed; `served`: the run serves the shop, and so can ask it to stop.
  */
 export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "names" | "kill" | "served";
 

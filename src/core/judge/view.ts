@@ -25,7 +25,7 @@ const viewShape = z.object({
 /**
  * Reads a view of an order. A pattern, or otherwise JSON (`{"paid","times","amount_minor"}`), decides whether the order
  * is paid. An amount with two decimals, such as 19.99, is in major units if the merchant has named its field or
- * pattern. In the default field `amount_minor` it stays as it is, and so differs from every order's amount. Undefined
+ * pattern. In the default field `amount_minor` it is not converted, so it differs from every order's amount. Undefined
  * if the view does not show whether the order is paid.
  */
 export function parseView(
@@ -67,7 +67,7 @@ function numberAt(fieldOrPattern: string, text: string, value: unknown): number 
   return typeof number === "number" ? number : null;
 }
 
-/** The text of a pattern's group; a text that is no pattern matches nothing. */
+/** The text of a pattern's group; a text that is not a pattern matches nothing. */
 function groupOf(pattern: string, text: string): string | undefined {
   return matchOf(pattern, text)?.[1];
 }

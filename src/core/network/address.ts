@@ -7,7 +7,7 @@ import { printableLiteral } from "../text.ts";
 /** An address that a server listens on in addition to loopback, in the form of `--listen`: `0.0.0.0`, `::1`. */
 export type ListenAddress = string;
 
-/** IPv6 also in brackets. Refuses names and other spellings with `invalid_parameter` (decision 79). */
+/** Accepts IPv6 also in brackets. Refuses names and other spellings with `invalid_parameter` (decision 79). */
 export function parseListenAddress(text: string): Outcome<ListenAddress> {
   const address = text.replace(/^\[(.*)\]$/, "$1").toLowerCase();
   const isPlain = address.includes(":")

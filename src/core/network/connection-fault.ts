@@ -3,7 +3,7 @@
 import * as z from "zod/mini";
 import { lazyValue } from "../lazy.ts";
 
-/** Why there is no connection, no TLS, or no whole answer. */
+/** Reasons why there is no connection, no TLS, or no complete answer. */
 export const CONNECTION_FAULTS = [
   // No connection.
   "refused",

@@ -1,7 +1,7 @@
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 
-/** Refuses a path, and the portal's `localhost` (decisions 1, 79). Omits the value, which may have a password. */
+/** Refuses a path, and the portal's `localhost` (decisions 1, 79), without the value, which may contain a password. */
 export function parsePublicUrl(text: string): Outcome<string> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password !== "")
@@ -29,7 +29,7 @@ export function parsePortalUrl(text: string): Outcome<string> {
   return result.ok && isLocal ? accept(url.origin) : result;
 }
 
-/** Undefined if the portal and the payment pages would share a host name (decision 99). */
+/** The portal's origin; undefined if the portal and the payment pages would share a host name (decision 99). */
 export function portalOrigin(
   port: number,
   { publicUrl, portalUrl }: Readonly<Record<"publicUrl" | "portalUrl", string | undefined>>,

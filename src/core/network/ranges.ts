@@ -3,7 +3,7 @@
 import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 
-/** Never sent to, even if a name is allowed (decision 14): no receiver, or an IPv4 address that no check sees. */
+/** Ranges to which nothing is sent, even if a name is allowed (decision 14): no receiver, or a hidden IPv4 address. */
 export const NEVER_SENT_TO = [
   "0.0.0.0/8", // this network
   "169.254.0.0/16", // link-local, with the metadata address of most clouds

@@ -24,7 +24,7 @@ export const EXPECTED_RESULTS = {
   ],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
-/** A text with the names of a dialect; a name of letters only may be an ordinary word, and stays. */
+/** Replaces our names with the names of a dialect, except names of letters only, which may be ordinary words. */
 function replaceNames(text: string, names: string): string {
   const pairs = new Map(names.split(", ").map((pair) => pair.split(" → ") as [string, string]));
   return text.replace(/[A-Za-z]+(?:[._-][A-Za-z]+)+/g, (name) => {

@@ -4,7 +4,7 @@ import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 /** Minimum number of digits in an order_id, so that two order_ids of one form differ. */
 const MIN_DIGITS = 8;
 
-/** Undefined if the sample is reserved, or the result too long. Uses one random byte for each character. */
+/** An order_id like the sample, from one random byte for each character; undefined if it is reserved or too long. */
 export function orderIdLike(sampleId: string, random: Uint8Array): string | undefined {
   if (outcomeOfOrderId(sampleId) !== undefined) return undefined;
   const drawnId = sampleId.replaceAll(/[A-Za-z]*\d[A-Za-z\d]*/g, (token, offset: number) =>
@@ -19,7 +19,7 @@ export function orderIdLike(sampleId: string, random: Uint8Array): string | unde
   return Array.from(text).length <= MAX_ORDER_ID ? text : undefined;
 }
 
-/** Letters that are followed only by digits form a word, which stays, as in INV2026. */
+/** Letters that are followed only by digits form a word, which is kept, as in INV2026. */
 function redrawToken(token: string, random: Uint8Array): string {
   const isWord = /^[A-Za-z]+\d+$/.test(token);
   const isHex = /^[\da-f]+$/i.test(token);

@@ -13,7 +13,6 @@ export type ItemName = keyof typeof ITEM_TITLES;
 
 export const CHECKLIST_ITEMS = Object.keys(ITEM_TITLES) as readonly ItemName[];
 
-/** The number of items, in words. */
 export const ITEM_COUNT_WORD = "six";
 
 /** The names of drills on the command line, by their kinds (decision 50). */

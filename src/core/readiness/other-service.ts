@@ -46,7 +46,7 @@ function storeItem(record: Calibration, openFinding: OpenFinding): ItemFinding {
   return { ...openFinding(title), evidence: evidenceOf(record, CREATE_DECISION) };
 }
 
-/** A difference is no failure: the record also compares codes and bytes, which the interface does not state. */
+/** A difference is not a failure: the record also compares codes and bytes, which the interface does not state. */
 function idempotencyItem(record: Calibration, openFinding: OpenFinding): ItemFinding {
   const evidence = evidenceOf(record, IDEMPOTENCY_DECISION);
   if (verdictOn(record, IDEMPOTENCY_DECISION) !== "confirmed")

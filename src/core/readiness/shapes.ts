@@ -147,7 +147,6 @@ export const checklist = z.object({
 });
 /** The items of a store with the verdict. */
 export type JudgedChecklist = DomainOf<typeof checklist>;
-/** The items with the verdict. */
 export type Checklist = Pick<JudgedChecklist, "verdict" | "items">;
 
 /** Actions on one capability or price. */
@@ -157,7 +156,6 @@ type StoreAction = Exclude<(typeof ADMINISTRATOR_ACTIONS)[number], SubjectAction
 const STORE_ACTIONS = ADMINISTRATOR_ACTIONS.filter(
   (action): action is StoreAction => !SUBJECT_ACTIONS.some((subjectAction) => subjectAction === action),
 );
-/** An action of an administrator. */
 export const actionRequest = z.discriminatedUnion("action", [
   z.strictObject({
     action: z.enum(STORE_ACTIONS),

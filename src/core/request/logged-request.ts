@@ -23,7 +23,7 @@ export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRe
 export type RefusedRequest = RefusedEntry & {
   /** The id of the checkout that the request conflicts with. */
   readonly met?: string | undefined;
-  /** The reason as a fact; null if the code says all, undefined in a line of a version that stored only the message. */
+  /** The reason as a fact; null if the code says all of it, undefined if an older version stored only the message. */
   readonly told?: RefusalFact | null | undefined;
 };
 

@@ -20,7 +20,7 @@ const SECRET_FIELD = /"\w*(?:key|token|secret|password)"\s*:\s*"([^"]+)/gi;
 const WITHHELD_FIELD =
   /(?:^|_)(?:api_key|secret|secrets|token|tokens|portal|portal_url|sign_in|sign_in_url|env|password)$/i;
 
-/** Whether the name of an environment variable marks its value as a secret; the path of a file is no secret. */
+/** Whether the name of an environment variable marks its value as a secret; the path of a file is not a secret. */
 export function isSecretVariable(name: string): boolean {
   return SECRET_VARIABLE.test(name) && !/_FILE$/i.test(name);
 }
@@ -41,7 +41,7 @@ export function redactHeader(name: string, value: string): string {
   return scheme === undefined ? "…" : `${scheme} …`;
 }
 
-/** The value of a header for display: the end of an API key; no other secrets, and nothing of a proxy's headers. */
+/** A header value for display: only the end of an API key; other secrets and the headers of a proxy are hidden. */
 export function displayHeader(name: string, value: string): string {
   if (name.toLowerCase() === "authorization") return `Bearer ${redactKey(value.replace(/^Bearer /, ""))}`;
   return isSecretHeader(name) || /^proxy-/i.test(name) ? "…" : value;
@@ -160,7 +160,7 @@ function endOfCard(
   return endIndex;
 }
 
-/** Whether a group is part of a hexadecimal word, a decimal fraction or an amount, as only the ends can be. */
+/** Whether a group is part of a hexadecimal word, a decimal fraction or an amount; only an end of the run can be. */
 function isPartOfOtherText(
   parts: readonly string[],
   index: number,

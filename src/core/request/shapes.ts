@@ -33,7 +33,6 @@ export const requestEntry = z.object({
 /** A v1 request and its answer, in the control API. */
 export type RequestEntry = DomainOf<typeof requestEntry>;
 
-/** The refused request and the reason. */
 export const refusedEntry = z.object({
   message: z.string(),
   /** Names and values, alternating, in their original order. */

@@ -29,7 +29,7 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 export const wireSchemaNames = z.registry<{ id: string }>();
 
 /**
- * All uses of a schema refer to its name, also if its wire schema is known already. A derived schema (`extend`, `omit`)
+ * All uses of a schema refer to its name, even if its wire schema exists already. A derived schema (`extend`, `omit`)
  * does not inherit the name.
  */
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
@@ -108,7 +108,7 @@ function deriveObject(schema: z.ZodMiniObject): z.ZodMiniType {
   );
 }
 
-/** Converts what another program may have stored: fields are renamed, and a value that does not fit stays. */
+/** Converts a value that another program may have stored: renames its fields, and keeps values that do not fit. */
 export function convertUnchecked(schema: z.core.$ZodType, value: unknown, side: "wire" | "domain"): unknown {
   const convertPart = (part: z.core.$ZodType) => (item: unknown) => convertUnchecked(part, item, side);
   if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable)

@@ -15,7 +15,7 @@ export const SNAPSHOT_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 /** Number of bytes in the AES-256 key of the signing secrets in a snapshot, which contains the key. */
 export const SNAPSHOT_KEY_BYTES = 32;
 
-/** The largest snapshot that can be read, in bytes; Node cannot read larger files at once. */
+/** The largest snapshot that can be read, in bytes; Node cannot read a larger file in one call. */
 export const MAX_SNAPSHOT_BYTES = 2 ** 31 - 1;
 
 export const SNAPSHOTS_FOLDER = "snapshots";

@@ -57,7 +57,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   };
 }
 
-/** Signs with the secrets of that time. Undefined if the audit shows that a different request was sent. */
+/** The request of an audited attempt, signed with the secrets of that time; undefined if the audit contradicts it. */
 export function reconstructDeliveryRequest(
   audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets" | "dialect">,
@@ -90,7 +90,7 @@ function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts):
 /** The age of the timestamp of a stale delivery, in seconds. */
 export const STALE_BY_SECONDS = 3600;
 
-/** Adds a space if the dialect does not send the changed field. */
+/** Changes the body as sent; adds a space if the dialect does not send the changed field. */
 function changeSentBody(body: string, genuineBody: string, dialect: Dialect | undefined): string {
   const changedText = eventBodyIn(dialect, changeBody(body));
   return changedText === genuineBody && dialect !== undefined ? `${genuineBody} ` : changedText;

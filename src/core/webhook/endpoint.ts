@@ -15,7 +15,7 @@ export type Endpoint = Omit<EndpointEntry, "pausedBy" | "cause" | "hold"> & {
   readonly reason: string | null;
 };
 
-/** An endpoint in its current state, and the cause of its pause. */
+/** An endpoint with its current state and the cause of its pause. */
 export type EffectiveEndpoint = EndpointEntry & Pick<Endpoint, "storeId">;
 
 export const LISTENER_DISCONNECTED = "listener_disconnected" satisfies PartName;
@@ -32,7 +32,7 @@ export function isPolledAddress(url: string): boolean {
 /** The reasons of endpoints that a user disabled; with any other reason, a disabled endpoint has failed. */
 export const MANUAL_REASONS: ReadonlySet<string | null> = new Set([null, "switched_off", "removed"]);
 
-/** The reason for an endpoint's state. A text of an older version or of another program is shown as it is. */
+/** The reason for an endpoint's state. A text of an older version or of another program is shown unchanged. */
 export function reasonWords({ hold, ...endpoint }: Pick<EndpointEntry, "reason" | "cause" | "hold">): Words {
   if (hold !== undefined) return wordsOf(refuseFact("nothing_delivered", { hold }).refusal);
   const reason = reasonOf(endpoint);

@@ -9,7 +9,7 @@ const HEADER_BY_KEY = { "event-id": "event_id", timestamp: "timestamp", signatur
 /** The name of a header (RFC 9110, section 5.1). */
 export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
 
-/** Headers of HTTP itself, which say how a message is read. */
+/** Headers of HTTP itself, which define how a message is parsed. */
 export const HTTP_HEADER =
   /^(?:content-[^ ]*|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer|proxy-[^ ]*)$/i;
 

@@ -22,7 +22,7 @@ export const endpoint = z.object({
   inOrder: z.boolean(),
   /** The CA certificates in PEM that are trusted for its https; null for the sandbox's CAs. */
   ca: z.nullable(z.string()),
-  /** `disabled`: after failing for too long, after a 410, or by hand. `paused`: its events wait (`pausedBy`). */
+  /** `disabled`: after failing for too long, after a 410, or by a user. `paused`: its events wait (`pausedBy`). */
   state: z.enum(["enabled", "paused", "disabled"]),
   reason: z.nullable(z.string()),
   /** The reason as a code; null if `reason` is a custom text, or if there is none. */

@@ -263,7 +263,7 @@ function matches(secrets: readonly string[], candidates: readonly string[], cont
   return results.includes(true);
 }
 
-/** Only the lines with this name, if the headers can only be read by name. Undefined for any other form. */
+/** The header lines, only the lines of `name` if headers can only be read by name; undefined for any other form. */
 function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefined {
   if (typeof headers !== "object" || headers === null || "then" in headers) return undefined;
   if (Array.isArray(headers) && headers.every((header) => typeof header === "string"))

@@ -5,7 +5,7 @@ import { nameSchemas } from "../../shape/wire-names.ts";
 import { dispatchedAttempt } from "../../webhook/shapes.ts";
 import { storeOperation } from "../operation.ts";
 
-/** The longest span by which a clock moves at once, in milliseconds: a year. */
+/** The longest span by which one request moves a clock, in milliseconds: a year. */
 const MAX_ADVANCE_MS = 366 * 24 * 3_600_000;
 
 const clock = z.object({

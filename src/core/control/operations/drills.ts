@@ -6,7 +6,6 @@ import { wholeNumber, wholeNumberInQuery } from "../../shape/fields.ts";
 import { DELIVERY_ERRORS } from "../../webhook/delivery.ts";
 import { storeOperation } from "../operation.ts";
 
-/** Maximum number of steps of a drill. */
 const MAX_STEPS = 400;
 const MAX_PAGE_LENGTH = 1000;
 /** The longest lease of a drill, in milliseconds: an hour more than the longest timeout of a command. */

@@ -135,7 +135,7 @@ export function forgeriesToRepeat(results: readonly CaseResult[]): readonly Case
   return acceptedForgeries.slice(0, MAX_REPEATED_CASES).map(({ name }) => name);
 }
 
-/** Only if the receiver refuses all events: a receiver that accepts forgeries would accept any mistake. */
+/** Whether probes can show a mistake: a receiver that accepts forgeries would accept any mistake. */
 export function isWorthProbing(results: readonly CaseResult[]): boolean {
   const kindOfCase = kindLookup(results);
   const goodKind = kindOfCase("good_event");

@@ -62,7 +62,7 @@ export function drillSteps(
   return [...sentSteps, { ...unsentStep, cause: sentenceOf(unsentCause) }];
 }
 
-/** An unexplained answer, beside the first answer of another kind. */
+/** An unexplained answer, next to the first answer of another kind. */
 function contrastAnswers(result: CaseResult | undefined, { results }: DrillResults): Said {
   const [firstResult] = results;
   const shownResult = result ?? firstResult;
@@ -165,7 +165,7 @@ function causeOf(name: CaseName, pattern: PatternWithLeaves): DrillCause {
   if (kind === "unreachable") return causeOfUnreachable(name, pattern);
   if (kind === "lost") return causeOfLoss(pattern.faultOf(name));
   if (kind === "unsent") return causeOfStop(pattern);
-  // A form that is accepted although its fault shows it, or refused although another valid event was accepted.
+  // The form's own cause: a bad form was accepted, or a good form was refused although another good form was accepted.
   return ownCause !== undefined &&
     mayBeRefused === (kind === "taken") &&
     (mayBeRefused || pattern.kindOfCase("good_event") === "taken")
@@ -194,7 +194,7 @@ function areNeedsMet(
   );
 }
 
-/** Why there was no connection, judged by the fault: nothing listens only at an address that refuses. */
+/** Why there was no connection: only a refused connection shows that nothing listens at the address. */
 function causeOfUnreachable(name: CaseName, { faultOf, answeredCases }: AnswerPattern): DrillCause {
   const fault = faultOf(name);
   if (fault === "refused") return answeredCases.length > 0 ? "went_away" : "unreachable";

@@ -16,7 +16,6 @@ export type Needs = {
   /** Two forms with different answers. */
   readonly differ?: readonly [CaseName, CaseName];
   readonly unless?: Needs;
-  /** A further condition on the answers. */
   readonly condition?: (pattern: AnswerPattern) => boolean;
 };
 
@@ -68,10 +67,10 @@ const [OLD_FORMS = [], FUTURE_FORMS = []] = [1, -1].map((sign) =>
 const DIGIT_SUM_NEEDS: Needs = {
   all: { taken: [...REORDERED_CASES, "good_event"], refused: ["bad_signature", "first_digit"] },
 };
-/** Refused together, so that the form that the receiver accepts shows the signature that it expects. */
+/** If both are refused, the form that the receiver accepts shows the signature that the receiver expects. */
 const VALID_AND_FORGED: readonly CaseName[] = ["bad_signature", "good_event"];
 
-/** Why valid events are refused while others are accepted. */
+/** Why valid events are refused while other requests are accepted. */
 const INVERTED_LEAVES: readonly Leaf[] = [
   {
     cause: "inverted_check",
@@ -129,7 +128,7 @@ const AGE_LEAVES: readonly Leaf[] = [
   { forms: FUTURE_FORMS, cause: "takes_ahead" },
 ];
 
-/** Another accepted form whose fault this form has too. */
+/** For each form: another accepted form with the same fault. */
 const SIMILAR_LEAVES: readonly Leaf[] = [
   { forms: ["short_signature"], sameAs: "last_digit" },
   { forms: ["empty_signature"], sameAs: "short_signature" },
@@ -157,7 +156,7 @@ const SIMILAR_LEAVES: readonly Leaf[] = [
   { forms: ["no_headers_form"], sameAs: "no_headers" },
 ];
 
-/** Why something that must be refused was answered with 2xx. */
+/** Why a form that must be refused was answered with 2xx. */
 const TAKEN_LEAVES: readonly Leaf[] = [
   { cause: "takes_all", everything: "taken" },
   ...INVERTED_LEAVES,
@@ -197,7 +196,7 @@ const TAKEN_LEAVES: readonly Leaf[] = [
   ...AGE_LEAVES,
 ];
 
-/** Why something that must be accepted was answered with 4xx. */
+/** Why a form that must be accepted was answered with 4xx. */
 const REFUSED_LEAVES: readonly Leaf[] = [
   { cause: "no_route", everything: "refused", condition: ({ isRouteMissing }) => isRouteMissing },
   // Texts that are always different, such as a random id, prove nothing.

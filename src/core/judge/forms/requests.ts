@@ -156,7 +156,7 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
   );
 }
 
-/** False if the valid event got no answer. A receiver must answer only requests that the service sends. */
+/** False if the valid event or several forms got no answer. Forms that the service never sends need no answer. */
 export function shouldContinue(results: readonly CaseResult[]): boolean {
   const unansweredCases = results.filter(
     ({ name, answer }) =>

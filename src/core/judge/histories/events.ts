@@ -1,4 +1,4 @@
-// The histories of events, of other orders beside them, and of further attempts.
+// The histories of events, of neighbour orders, and of second attempts.
 import type { Words } from "../../language.ts";
 import type { Neighbour } from "../neighbours.ts";
 import { ORDER_NAMES, type History, type OrderName, type OtherTerms, type Step } from "../step.ts";
@@ -64,7 +64,7 @@ function thirdAttempt(order: OrderName, ...outcomes: readonly UnpaidEnd[]): read
   return on(order, ...outcomes.flatMap(endedAttempt), ...lastSteps);
 }
 
-/** Buys again after an end, whatever the result is. */
+/** Buys again after an end; any result is accepted. */
 function buyAfter(order: OrderName, outcome: UnpaidEnd): readonly Step[] {
   return on(order, create, end(outcome), tell, look, {
     act: "create",
@@ -76,7 +76,7 @@ function buyAfter(order: OrderName, outcome: UnpaidEnd): readonly Step[] {
 const TELL_FIRST = tellOf("first");
 const AWAIT_QUESTION = { act: "await", of: "a", what: "question" } as const;
 
-/** Payments of the order_id with the terms of another system: by an order, and by a session. */
+/** Another system creates the order_id on other terms, as both kinds of checkout, and both are paid. */
 function otherTerms(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {
   const onOtherTerms = (order: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
     on(order, create, cancel, tell, { act: "create_elsewhere", of: order, terms, kind }, pay, tell, look);
@@ -138,7 +138,7 @@ function lookAlikeRow(neighbours: Neighbour, title: Words): Row {
   return { title, needs: ["create", "names"], neighbours, steps, causes };
 }
 
-/** The orders b and c are created beside a, all are paid, and their payments arrive at the same moment. */
+/** Three orders are created and paid, and their payment events arrive at the same moment. */
 const THREE_AT_ONCE: readonly Step[] = [
   ...onEach(create, tellCreated),
   ...onEach(pay),
@@ -146,7 +146,7 @@ const THREE_AT_ONCE: readonly Step[] = [
   ...onEach(look),
 ];
 
-/** The payment of each order arrives while the API gives another of these answers. */
+/** The payment event of each order arrives while the API gives one of these answers. */
 function answersRow(faults: readonly ApiFault[], title: Words): Row {
   const answerSteps = faults.flatMap((fault, index) => {
     const order = ORDER_NAMES[index] ?? "a";

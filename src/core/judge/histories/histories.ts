@@ -17,8 +17,8 @@ export const HISTORIES = {
 export type HistoryName = keyof typeof HISTORIES;
 
 /**
- * Histories that break most shops start first, even those that run alone, so that a mistake shows early. The last one of
- * the list waits longest for the shop, and other histories go on meanwhile.
+ * Histories that break most shops start first, even histories that run alone, so that a mistake shows early. The last
+ * history of the list waits longest for the shop, while other histories run.
  */
 const FIRST_HISTORIES: readonly HistoryName[] = [
   "answer_lost",
@@ -41,7 +41,7 @@ export const HISTORY_NAMES: readonly HistoryName[] = [
   ...new Set([...FIRST_HISTORIES, ...(Object.keys(HISTORIES) as HistoryName[])]),
 ];
 
-/** The first history, before all others: a purchase as a customer makes it, over the service's own deliveries. */
+/** The first history, before all others: a purchase as a customer makes it, with the service's own deliveries. */
 export const PLAIN_PURCHASE = "plain_purchase";
 
 export const HISTORY_TITLES = {

@@ -1,4 +1,4 @@
-// Steps of histories, about the order `a`; `on` gives the same steps about another order.
+// Steps of histories, about the order `a`; `on` makes the same steps about another order.
 import type { Status } from "../../checkout/checkout.ts";
 import type { SamePart } from "../neighbours.ts";
 import type { ScheduledFault } from "../schedule.ts";
@@ -114,7 +114,6 @@ export const SECOND_ATTEMPT = {
 
 type CommonFields = Pick<History, "part" | "needs" | "isAlone">;
 
-/** Histories with their common fields. */
 export function historiesWith<Name extends string>(
   commonFields: CommonFields,
   rows: Readonly<Record<Name, Omit<History, "part">>>,

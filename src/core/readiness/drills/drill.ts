@@ -1,4 +1,4 @@
-// The record of a drill, which `checklist run` makes (cli/judge/). What the sandbox does meanwhile:
+// The record of a drill, which `checklist run` makes (cli/judge/). The sandbox's part of a drill:
 // sandbox/readiness/open-lease.ts, drills.ts; its own requests: `isDrillRequest` in sandbox/api/caller.ts.
 import { hash } from "node:crypto";
 import type { Words } from "../../language.ts";

@@ -55,7 +55,7 @@ export type Mutations = {
   readonly suffix?: DrillRequest["suffix"];
   /** Headers that are replaced in place, added at the end, or, if undefined, removed. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** A header of ours that is sent as several lines; `now` is the current time, in Unix seconds. */
+  /** One of our headers, sent as several lines; `now` is the current time, in Unix seconds. */
   readonly lines?: readonly [header: OurHeader, lines: (value: string, now: string) => readonly string[]];
   /** Changes the names of all headers. */
   readonly renameHeader?: (name: string) => string;

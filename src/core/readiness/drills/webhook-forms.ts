@@ -1,5 +1,5 @@
 // The forms of webhooks that are sent to a receiver, as mutations of a genuine event. Their grammar: webhook-case.ts;
-// their titles and lists: webhook.ts; what the answers show: core/judge/forms/causes.ts.
+// their titles and lists: webhook.ts; the causes of answers: core/judge/forms/causes.ts.
 import { gzipSync } from "node:zlib";
 import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
 import { DEFAULT_TOLERANCE_SECONDS } from "../../webhook/signature.ts";
@@ -239,7 +239,6 @@ export const TEST_FORMS = {
   good_at_the_end: genuineForm("shuts_out"),
 } as const;
 
-/** The title of a badly signed form. */
 export function badlySignedTitle([text, chinese]: Words): Words {
   return [`badly signed, ${text}`, `签名错误，${chinese}`];
 }
@@ -270,7 +269,7 @@ function guessedForm(...secrets: readonly string[]): TitledForm {
   return { ...forgedForm("takes_guessed_secret", { secret: () => secrets }), title };
 }
 
-/** Signed with texts that stand for a missing secret, about an event by which a program may choose a secret. */
+/** A form with event fields by which a program may choose its secret, signed with texts for a missing secret. */
 function chosenForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
   const texts = secrets.map((secret) => secret || '""').join(", ");
   const noun = secrets.length === 1 ? "text" : "texts";

@@ -227,7 +227,7 @@ export function testFormOf(name: CaseName): TestName | undefined {
   return testForm !== name && testForm in TEST_FORMS ? (testForm as TestName) : undefined;
 }
 
-/** Forms with another time use the accepted event, because no other event would be true (decision 67). */
+/** Forms with another time use the accepted event: another signed event would be a false statement (decision 67). */
 function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[number]}`, Form>> {
   const rows = PAYMENT_FORMS.map((name) => {
     const event = TEST_FORMS[name].age === undefined ? "payment" : "order";

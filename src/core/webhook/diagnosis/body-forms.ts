@@ -1,4 +1,4 @@
-// Bodies as frameworks, gateways, shells and logs hand them on: how each form is recognised, and the body inside.
+// Bodies as frameworks, gateways, shells and logs pass them on: how each form is recognised, and the body inside.
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { isRecord, parseJson } from "../../json.ts";
 import type { CauseFinding } from "./causes.ts";
@@ -326,7 +326,7 @@ function recogniseBase64(_bytes: Buffer, bodyText: string): BodyForm | undefined
   };
 }
 
-/** A body behind a word, as logs print it. */
+/** A body after another text, as logs print it. */
 function recognisePrefixed(_bytes: Buffer, text: string): BodyForm | undefined {
   const [, prefix = "", json = ""] = /^([^{[\n]{1,200}?)(\{"[\s\S]*\})\s*$/.exec(text.trim()) ?? [];
   if (prefix.trim() === "" || prefix.startsWith("\ufeff") || parseJson(json) === undefined) return undefined;

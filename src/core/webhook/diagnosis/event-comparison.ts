@@ -17,7 +17,7 @@ export function idsIn(rawBody: Uint8Array): readonly string[] {
   return [...new Set(texts.flatMap((text) => text.match(UUID) ?? []))].slice(0, MAX_IDS);
 }
 
-/** The first different byte, and both values at it. Undefined if the body inside a form is the event itself. */
+/** The first byte that differs, and both values there. Undefined if the body inside a form is the event itself. */
 export function compareWithEvent(
   rawBody: Uint8Array,
   { eventId, body }: ComparedEvent,

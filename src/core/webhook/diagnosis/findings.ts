@@ -66,7 +66,7 @@ export function secondsIn(text: string): readonly number[] {
   });
 }
 
-/** Why a timestamp is outside the tolerance, the likelier cause first; empty if the age is within. */
+/** Why a timestamp is outside the tolerance, the likelier cause first; empty if the age is within the tolerance. */
 export function ageFindings(
   { headers, now, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS }: VerifyInput,
   name: string,

@@ -19,7 +19,7 @@ export function pastedForms(secret: string): readonly VariantRow<string>[] {
   const wrappedDetail = detailOf("text_around");
   for (const token of new Set(foundTokens)) {
     if (token !== visibleText.trim()) rows.push(["secret_wrapped", wrappedDetail, token]);
-    // A second copy directly behind the first.
+    // A second copy directly after the first.
     const [firstPart = "", secondPart = ""] = token.split(/(?<=.)(?=whsec_)/);
     if (secondPart !== "") rows.push(["secret_wrapped", detailOf("pasted_twice"), firstPart]);
   }
@@ -33,11 +33,11 @@ export function pastedForms(secret: string): readonly VariantRow<string>[] {
 const TOKEN = /whsec_[A-Za-z0-9_-]+/g;
 
 function withoutInvisible(text: string): string {
-  // Byte order marks, zero-width characters and zero bytes.
+  // Byte order marks, soft hyphens, zero-width and replacement characters, and zero bytes.
   return text.replaceAll(/[\0\u00ad\u200b-\u200f\u2060\ufeff\ufffd]/g, "");
 }
 
-/** A percent-encoded text, or a base64 text of a whole secret, decoded. */
+/** A percent-encoded text, or a base64 or hex text of a whole secret, decoded. */
 function decodeText(text: string): string {
   const base64 = Buffer.from(text.trim(), "base64").toString("latin1");
   if (base64.startsWith("whsec_")) return base64;
