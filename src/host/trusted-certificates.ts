@@ -5,10 +5,7 @@ import type { TlsTrust, World } from "../world.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 import { readNamedText } from "./named-file.ts";
 
-/**
- * Reads certificates; a refusal continues a sentence after the path. `isKept`: the text is stored, so private keys and
- * long texts are refused.
- */
+/** A refusal continues a sentence after the path. `isKept`: the text is stored, so private keys and long texts are refused. */
 export function readCertificates(
   world: Pick<World, "cwd" | "files">,
   file: string,

@@ -49,10 +49,7 @@ const CAUSES = { causes: { booked_when_paid: "loses_plain", takes_events: "refus
 /** A payment that takes longer than this to be shown, in milliseconds, is not late because of earlier work of the shop. */
 const EARLIER_WORK_MS = 15_000;
 
-/**
- * Makes the purchase; the service delivers all events in order. All later waits follow from its times. The bench has no
- * lease yet.
- */
+/** Makes the first purchase, whose times set all later waits. The service delivers all events; the bench has no lease yet. */
 export async function purchasePlainly(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
   const firstPurchase = await purchaseOnce(bench, onSlow);
   const isBusy = isLate(firstPurchase.verdict) && firstPurchase.recording.slowestMs < EARLIER_WORK_MS;

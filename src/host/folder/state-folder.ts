@@ -183,10 +183,7 @@ export function readOrCreateAdminToken(
   return keptToken.value === undefined ? refuseContent(path, STATE_DATA) : accept(keptToken.value);
 }
 
-/**
- * Writes a file only if it does not exist yet. It gets its name when it is complete, also on file systems without links
- * (decision 62).
- */
+/** Writes a missing file, which gets its name when it is complete, even on file systems without links (decision 62). */
 function writeOnce({ files }: Pick<World, "files">, path: string, content: string): void {
   if (files.look(path) === undefined) files.write(path, content);
 }
