@@ -8,7 +8,7 @@ import { tablesToCopy, type CopiedTable } from "./rows.ts";
 /** The time of the restore, in real milliseconds, and whether an administrator restores the snapshot. */
 type ForeignRules = { readonly now: number; readonly isAdministrator: boolean };
 
-/** Why a snapshot that another sandbox took, or that was changed, is refused; undefined if it can be restored. */
+/** Why a snapshot is refused that another sandbox took, or that was changed; undefined if it can be restored. */
 export function foreignFault(connection: Connection, rules: ForeignRules): string | undefined {
   for (const table of tablesToCopy(connection)) {
     const fault = columnFault(connection, table);
@@ -17,7 +17,7 @@ export function foreignFault(connection: Connection, rules: ForeignRules): strin
   return storeFault(connection, rules);
 }
 
-/** The first column of a table with a value that is no number, time or id of the program; undefined if there is none. */
+/** The first column whose value is no number, time or id that the program writes; undefined if there is none. */
 function columnFault(connection: Connection, { name, columns, integers }: CopiedTable): string | undefined {
   const rules = columns.flatMap((column): readonly ColumnRule[] => {
     if (TIME_COLUMN.test(column)) return [{ column, ...TIME }];

@@ -1,4 +1,4 @@
-/* Reports that the page was opened, or left for the shop. The portal shows both; nothing depends on them. */
+/* Reports that the page was opened, or left for the shop. The portal shows both; nothing else depends on them. */
 function tellView(kind) {
   const to = document.querySelector("page-views");
   if (to !== null)
@@ -8,7 +8,7 @@ function tellView(kind) {
     );
 }
 
-/* Whether the customer came from outside the payment pages. Our forms, a reload and the back button do not count. */
+/* Whether the customer came from outside the payment pages, and not by one of our forms, a reload or the back button. */
 const isArrival =
   performance.getEntriesByType("navigation")[0]?.type === "navigate" &&
   !document.referrer.startsWith(`${location.origin}/`);
@@ -19,7 +19,7 @@ addEventListener("click", ({ target }) => {
   if (link !== null && link.origin !== location.origin) tellView("returned");
 });
 
-/* Counts down, then opens the shop's page. It does not count down again for a customer who comes back to this page. */
+/* Counts down, then opens the shop's page. A customer who comes back to this page sees no second countdown. */
 customElements.define(
   "send-back",
   class extends HTMLElement {

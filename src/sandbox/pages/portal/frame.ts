@@ -49,12 +49,12 @@ export function savedPage(store: string, { title, main }: PageContent): Html {
   });
 }
 
-/** The notice of the last action. It is outside the part of the page that updates, which would remove it. */
+/** The notice of the last action, outside the part of the page that updates, which would remove it. */
 function noticePart(context: PortalContext, { notice, storeId, language, refusedForm }: View): Html {
   if (notice === undefined) return html``;
   const now = storeTime(context, storeId);
   const words = textWithMoments(selectorOf(language)(notice.words), (at) => listTime(at, now));
-  // The notice gets the focus if it is the refusal of a form that the page no longer contains.
+  // Focused if it is the refusal of a form that the page no longer contains.
   const focus = refusedForm === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
     <p class="notice ${notice.tone}" role="status" ${focus}>${words}</p>
@@ -75,7 +75,7 @@ export function signedOutPage(
   });
 }
 
-/** The hint about which store the page's commands use: the first store, or the folder's default store. */
+/** The hint, on pages of stores other than the first, that commands use the page's store after `stores use`. */
 function commandsHint({ store }: PortalContext, { storeId, call }: View): Html {
   if (storeId === "" || call.caller?.limit !== undefined || store.stores.first()?.id === storeId)
     return html``;

@@ -111,7 +111,7 @@ function tickClock() {
 readClock();
 setInterval(tickClock, 1000);
 
-// After htmx has replaced a part of the page.
+// Applies this script to the part of the page that htmx has replaced.
 document.addEventListener("htmx:after:swap", () => {
   improve(document);
   readClock();
@@ -131,7 +131,7 @@ document.addEventListener("keydown", ({ key }) => {
   }
 });
 
-// Moving the clock may take a while: the page shows that at once, and disables the buttons against a second click.
+// Moving the clock may take a while: the page says so at once, and disables the buttons to prevent a second click.
 document.addEventListener("submit", ({ target }) => {
   const ofClock = 'form.act[action$="/clock"]';
   if (!target.matches(ofClock)) return;
@@ -161,7 +161,7 @@ function moveTo(step) {
   (next.querySelector("a") ?? next).focus();
 }
 
-/** Clicks the button of an action of this page; if the action needs a confirmation, only opens it. */
+/** Clicks the button of an action on this page; if the action needs a confirmation, opens the confirmation instead. */
 function press(ending) {
   // Not the button of an action on several objects.
   const acts = `main form.act[action$="${ending}"]:not([action$="s${ending}"])`;

@@ -35,7 +35,7 @@ const CATALOG = showOperation("storeSummary", catalogPage);
 const KEYS = showOperation("listKeys", keysPage);
 const SETTINGS = showOperation("storeSummary", settingsPage);
 const FAULTS = showOperation("listFaults", faultsPage);
-/** The page of the stores, which contains forms that are sent to other addresses. */
+/** The page of the stores, whose forms are sent to other addresses. */
 const STORES_PAGE = {
   page: storesPage,
   pageOf: (view: View, fields: Fields) => {
@@ -108,7 +108,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     operation: "moveClock",
     parse: parseClockForm,
     nextAddress: movePath,
-    // A slow receiver delays only its own deliveries.
+    // The browser does not wait while slow receivers delay the move.
     waitingAddress: (view, context) => movePath(view, undefined, context),
     form: { page: clockPage, names: { by_ms: "by" } },
   }),
