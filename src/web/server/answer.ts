@@ -66,7 +66,7 @@ async function send(
   await sendStream(body, { response, socket: incoming.socket, silenceMs });
 }
 
-/** Node's response would close the connection immediately: arriving bytes would reset it, and the answer would be lost. */
+/** Writes without Node's response, which closes the connection at once: arriving bytes would reset it, and lose the answer. */
 export function writeToSocket(
   socket: Socket,
   { status, headers, body }: HttpResponse,
