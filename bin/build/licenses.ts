@@ -7,7 +7,7 @@ export const LICENSES = "THIRD-PARTY-LICENSES.txt";
 
 const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 const TEXT = /^(?:licen[cs]e|copying|notice)(?:[.-](?!(?:[cm]?[jt]s|json)$)\w+)*$/i;
-/** The prefix of the names of modules that are not files: functions that the bundler adds. */
+/** The prefix of names of modules that are no files, but functions of the bundler. */
 const HELPER = "\0";
 const RULE = "=".repeat(80);
 
@@ -37,8 +37,8 @@ export function licenseTexts(folders: Iterable<string>): string {
 }
 
 /**
- * The licence of the Node in an executable, with the licences of Node's own parts. The file is searched for beside Node
- * (Windows), above it (archives, images), in its npm package, and in the system's documentation.
+ * The licence of the Node in an executable, with the licences of Node's parts. It is looked for beside Node (Windows),
+ * above it (archives, images), in its npm package, and in the system's documentation.
  */
 export function nodeLicense(): string | undefined {
   const cwd = dirname(process.execPath);
