@@ -275,7 +275,7 @@ export function lostLogWarning(
   if (run?.version === undefined) return undefined;
   const database = stateFile(folder, "database");
   if (isRunningOwner(world, run, world.files.look(folder)?.id) || !hasLostLog(database)) return undefined;
-  // The sandbox has changed nothing since its start, and its log was empty at the start.
+  // The log was empty when the sandbox wrote run.json, and it has changed nothing since.
   if (openingOfEmptyLog(database) === run.opening) return undefined;
   return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing or empty: changes that were only in that log are lost, unless another program has written them into the database`;
 }
