@@ -256,7 +256,7 @@ export type ShellCommand = {
   readonly maxOutputBytes: number;
   /** Receives each part of stdout when it is written. */
   readonly onOutput?: (text: string) => void;
-  /** Kills the command at once or, if the abort reason is a `ShellEnd`, first asks it to end. */
+  /** Kills the command immediately or, if the abort reason is a `ShellEnd`, first asks it to end. */
   readonly signal?: AbortSignal | undefined;
 };
 

@@ -28,7 +28,7 @@ export const common = {
   plugins: [rawText, notePackages(bundledPackages)],
   transform: {
     target: "node22",
-    // CommonJS has no import.meta.url. There, `open` looks for its own xdg-open, and finding none, it uses the system's.
+    // CommonJS has no import.meta.url. `open` looks there for its own xdg-open, and uses the system's if it finds none.
     define: { "import.meta.url": "undefined" },
   },
   // The default build of this package loads its parts with a `require` that no bundler can follow.

@@ -7,7 +7,7 @@ export const LICENSES = "THIRD-PARTY-LICENSES.txt";
 
 const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 const TEXT = /^(?:licen[cs]e|copying|notice)(?:[.-](?!(?:[cm]?[jt]s|json)$)\w+)*$/i;
-/** The prefix of names of modules that are no files, but functions of the bundler. */
+/** The prefix of the names of modules that are not files: functions that the bundler adds. */
 const HELPER = "\0";
 const RULE = "=".repeat(80);
 

@@ -35,7 +35,7 @@ export const CHUNKS = "chunks-";
 const UNFINISHED = "unfinished-";
 /** The folder in which `bin/checkout.cjs` lets Node store compiled code. */
 const COMPILE_CACHE = "compile-cache";
-/** How long replaced chunks are kept, for running programs that still load them, and how long the remains of killed builds. */
+/** How long replaced chunks, which running programs may still load, and the remains of killed builds are kept. */
 const RETENTION_MS = 7 * 86_400_000;
 
 export type Output = {

@@ -41,7 +41,7 @@ function commentsIn(file: string, node: Node): FieldComments {
   if (node.type === "CallExpression") return merge([node.callee, ...node.arguments].map(inner));
   if (node.type === "MemberExpression" && node.property.type === "Identifier") {
     const object = inner(node.object);
-    // A part of a schema, such as `shape`, is no field: its fields are those of the schema.
+    // A part of a schema, such as `shape`, is not a field: its fields are the fields of the schema.
     return object.fields.get(node.property.name) ?? object;
   }
   if (node.type === "ObjectProperty" && node.key.type === "Identifier") {

@@ -14,7 +14,7 @@ export function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** Text in which a placeholder such as `<id>` is code, and not markup. */
+/** Formats placeholders such as `<id>` as code, because they would be read as markup. */
 export function prose(text: string): string {
   return text.replaceAll(/<[^<>]*>/g, (placeholder) => code(placeholder));
 }

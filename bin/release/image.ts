@@ -38,7 +38,7 @@ export type ImageInput = {
   readonly executable: string;
 };
 
-/** The configuration of an image, as far as it determines how containers run. */
+/** The part of an image's configuration that determines how its containers run. */
 type ImageConfig = {
   readonly Entrypoint: readonly string[];
   readonly Cmd: readonly string[];

@@ -102,7 +102,7 @@ function serveFolder<Value>(
     });
     run.write(listener.port);
     markUsed();
-    // The watch starts before the announcement, because whoever reads it may delete the folder at once.
+    // The watch starts before the announcement, because a reader of the announcement may delete the folder immediately.
     const { heldFolder } = source;
     const watch = watchForLoss(
       world,

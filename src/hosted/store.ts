@@ -43,7 +43,7 @@ export function migrateTables(storage: ObjectStorage): void {
 /** The state of an object. `hasWritten`: whether a write has succeeded since the start or the last failed write. */
 export type ObjectStore = Store & { readonly hasWritten: () => boolean };
 
-/** Writes run at once; the runtime delays each answer until the writes are on disk. `wrote` is called after each write. */
+/** Writes run immediately; the runtime delays each answer until the writes are on disk. `wrote` is called after each write. */
 export function openObjectStore(
   connection: Connection,
   options: {

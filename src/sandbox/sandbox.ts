@@ -322,7 +322,7 @@ export function hostsOf(
   };
 }
 
-/** The host headers of a public URL; those without a port only for an address behind a proxy, not for our own address. */
+/** The Host headers for a public URL; a header without a port only for an address behind a proxy, not for our own address. */
 function publicHosts(url: string | undefined, port: number): readonly string[] {
   if (url === undefined) return [];
   const { host } = new URL(url);

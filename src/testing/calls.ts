@@ -117,7 +117,7 @@ export function answerOfRefusal(
   return { code, message, status: ERRORS[code].status, requestId };
 }
 
-/** Refuses a call that cannot be sent, because its id is no UUID or its request is invalid. */
+/** Refuses a call that cannot be sent, because its id is not a UUID or its request is invalid. */
 function refuseInvalid<Name extends OperationName>(
   sandbox: InProcessSandbox,
   { name, id, body }: ControlCall<Name>,

@@ -100,7 +100,7 @@ export async function startInProcess(
       stop.resolve();
       await endPromise;
     },
-    // An error at the end is thrown by `close`, and not here.
+    // An error at the end is thrown by `close`.
     ended: endPromise.then(
       () => undefined,
       () => undefined,

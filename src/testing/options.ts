@@ -71,7 +71,7 @@ export async function parseOptions(guest: GuestWorld, options: SandboxOptions): 
     hasSocket: port !== null,
     renewSeed: renew,
     waitTimeoutMs,
-    // Settings in the environment are for commands, and not for the kit.
+    // Settings in the environment are for commands, not for the kit.
     world: { ...guest, env: {}, ...source },
   };
 }
@@ -131,7 +131,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
 
 /** Parses the options that a configuration can also contain, with the checks of the configuration. */
 function settingsIn(options: SandboxOptions): ServeOptions {
-  // `port: null` is no setting: it means that there is no socket.
+  // `port: null` is not a setting of the configuration: it means that there is no socket.
   const givenFields = KIT_SETTINGS.flatMap((name) =>
     options[name] === null ? [] : [[snakeCase(name), options[name]]],
   );

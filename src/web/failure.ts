@@ -3,7 +3,7 @@ import { MAX_FACT_TEXT, type AttemptFacts, type ConnectionFault } from "../core/
 import { cutText } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 
-/** Why there is no whole answer. */
+/** The result of a request that got no whole answer. */
 export type Failure = Extract<OutboundResult, { ok: false }>;
 
 /** How far a request got before its connection failed. */

@@ -29,7 +29,7 @@ export async function answerFetch(
   try {
     return await unlessAborted(original, response);
   } catch (error) {
-    // The answer has no reader any more.
+    // Nobody reads the answer now.
     response.then(({ body }) => body?.cancel()).catch(() => undefined);
     throw error;
   }

@@ -35,7 +35,7 @@ export function guardRequest(
   return accept(undefined);
 }
 
-/** Refuses a request with an Origin (`origin_not_allowed`): it was sent by a page, and not by a server (decision 58). */
+/** Refuses a request that has an Origin (`origin_not_allowed`): it comes from a page, not from a server (decision 58). */
 export function refuseBrowsers(request: HttpRequest): Outcome<void> {
   const [origin] = headerLines(request, "origin");
   if (origin === undefined) return accept(undefined);
@@ -52,7 +52,7 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
   const origins = headerLines(request, "origin");
   const [host = ""] = headerLines(request, "host");
   const [, ...bareHosts] = hostHeaders(publicOrigin);
-  // A Host without a port is no origin here: another program may have pages at the default port.
+  // A Host without a port is not an origin here: another program may have pages at the default port.
   const ownOrigins = bareHosts.includes(host.toLowerCase())
     ? [publicOrigin]
     : [`http://${host}`, `https://${host}`, publicOrigin];

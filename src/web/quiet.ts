@@ -24,7 +24,7 @@ export function watchForQuiet(
     answer: (request) => {
       if (headerLines(request, "if-none-match").length > 0) return service.answer(request);
       lastAt = monotonic();
-      // One timer for the whole period, and not one for each request.
+      // One timer for the whole period, instead of one for each request.
       if (!isWatching) after(quietMs, check);
       isWatching = true;
       return service.answer(request);

@@ -80,7 +80,7 @@ function cacheFolder(): string {
 
 /**
  * Writes code that will be loaded into a folder to which only this user has access, and returns its path. Throws for
- * any other folder. An existing file is kept only if it belongs to this user, is no link, and has the same bytes.
+ * any other folder. An existing file is kept only if it belongs to this user, is not a link, and has the same bytes.
  */
 export function keepAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);

@@ -59,7 +59,7 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
 /** The problem of fake timers, under which nothing in this process could end, and its remedy. */
 type FakeTimersProblem = { readonly message: string; readonly next: string };
 
-/** Fake timers of vitest, jest and sinon have the property `clock`; those of node:test are bound functions. */
+/** Fake timers of vitest, jest and sinon have the property `clock`; fake timers of node:test are bound functions. */
 export function fakeTimersProblem(): FakeTimersProblem | undefined {
   if ([setTimeout, setImmediate].some((timer) => "clock" in timer || String(timer).includes(NATIVE_CODE)))
     return {

@@ -29,7 +29,7 @@ export async function addressesOf(host: string): Promise<readonly string[]> {
       .promises.lookup(host.replace(/^\[|\]$/g, ""), { all: true });
     return records.map(({ address }) => address);
   } catch {
-    // The name has no address, which is no exception: the caller reports it.
+    // A name without an address is not an exception: the caller reports it.
     return [];
   }
 }

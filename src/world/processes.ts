@@ -25,7 +25,7 @@ export function onStop(stop: (signal: StopSignal) => void): () => void {
 }
 
 export function terminate(pid: number): ReturnType<World["terminate"]> {
-  // On Windows, a signal ends a process at once.
+  // On Windows, a signal ends a process immediately.
   if (process.platform === "win32") return "no_signals";
   try {
     process.kill(pid, "SIGTERM");

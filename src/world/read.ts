@@ -97,7 +97,7 @@ const READ_AHEAD_BYTES = 4096;
 /** The flags for opening files; Windows does not have the two below. */
 const FLAGS = constants as Readonly<Record<string, number | undefined>>;
 export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
-/** Prevents that opening a pipe without a writer blocks. */
+/** Prevents blocking when a pipe without a writer is opened. */
 const NON_BLOCKING = FLAGS["O_NONBLOCK"] ?? 0;
 
 /** Reads a file; undefined if it does not exist, or if it belonged to a process that has ended. */

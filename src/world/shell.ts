@@ -7,7 +7,7 @@ import { captureOutput, isInForeground, onStop, terminalGroup } from "./processe
 
 /** Maximum time that the outputs of an ended command may stay open, in milliseconds. */
 const OUTPUT_GRACE_MS = 500;
-/** Time that a command gets when it is asked to end, in milliseconds; then it is killed, as by container runtimes. */
+/** Time that a command gets when it is asked to end, in milliseconds; then it is killed, as container runtimes do. */
 const STOP_GRACE_MS = 10_000;
 
 /** Runs a user's command line in a process group of its own, so that its child processes can be ended with it. */
@@ -60,7 +60,7 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
 
 /**
  * Runs the command line in its first argument, and kills its whole process group when descriptor 3 is closed, which
- * also happens when we are killed. The watcher is no child process of the command, and holds none of its outputs.
+ * also happens when we are killed. The watcher is not a child process of the command, and holds none of its outputs.
  */
 const WATCHED_SHELL = `(({ read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &) &)
 exec 3<&- /bin/sh -c "$1"`;

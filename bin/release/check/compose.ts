@@ -11,7 +11,7 @@ import { run } from "./run.ts";
 const FILE = "fixtures/ci/compose.yaml";
 /** The services in the file, and an address for each. */
 const ADDRESSES = { checkout: "172.30.0.2", shop: "172.30.0.3" } as const;
-/** The webhook of a paid order usually arrives at once; a machine under load may need longer. */
+/** The webhook of a paid order usually arrives immediately; a machine under load may need longer. */
 const [ATTEMPTS, PAUSE_MS] = [50, 200];
 
 type Service = {
@@ -63,7 +63,7 @@ export async function tryCompose(folder: string, executable: string): Promise<st
 
 type Container = { readonly name: string; readonly bundle: string; readonly address: string };
 
-/** Prepares a container of a service. Its variables are those in the file, with the keys filled in. */
+/** Prepares a container of a service, with the variables in the file, and the keys filled in. */
 function makeContainer(
   bundle: string,
   {

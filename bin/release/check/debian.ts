@@ -56,8 +56,8 @@ tail -3 steps.log | grep -i ready
 const OWN_SANDBOX = 'checkout sandbox start --detach --port 0 && eval "$(checkout env)"';
 
 /**
- * Runs a command line in a root folder, as an unprivileged user. Its only network is loopback: that of the process
- * `networkPid`, or one of its own.
+ * Runs a command line in a root folder, as an unprivileged user. Its only network is loopback: the loopback of the
+ * process `networkPid`, or a separate loopback.
  */
 function runInRoot(root: string, command: string, networkPid?: number): string {
   const script = [

@@ -35,7 +35,7 @@ await sandbox.close();
 if (paid.status !== "succeeded") throw new Error("the order of the kit is " + paid.status);
 `;
 
-/** With pnpm, a package can load only what its package.json names; here it loads the project's test runner. */
+/** With pnpm, a package can load only packages that its package.json names; here it loads the project's test runner. */
 const RUNNER_TEST = `import { createStoreTest } from "hosted-checkout/testing/vitest";
 const test = createStoreTest();
 test("an order is paid", async ({ store, expect }) => {

@@ -37,7 +37,7 @@ export type ShopCreate =
 /** The parts of a shop that a run uses. */
 export type JudgedShop = {
   readonly create?: ShopCreate | undefined;
-  /** Takes an unpaid checkout: one of the shop's, or for a shop without `create`, one that the run creates through v1. */
+  /** Takes an unpaid checkout of the shop or, for a shop without `create`, a checkout that the run creates through v1. */
   readonly takeOrder?:
     | ((cartId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>)
     | undefined;
@@ -247,7 +247,7 @@ export class NoOrder extends Error {
   }
 }
 
-/** Lets the shop create an order, `times` times at once, and finds the new checkouts. */
+/** Lets the shop create an order, `times` times at the same moment, and finds the new checkouts. */
 export async function createOrders(
   bench: Bench,
   purchase: Purchase,

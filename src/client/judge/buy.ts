@@ -114,7 +114,7 @@ function isOpen(purchase: Purchase): boolean {
   return purchase.paid === undefined && ownCheckouts(purchase).at(-1)?.status === "created";
 }
 
-/** Whether the customer is sent to the open checkout, if only by a link in a refusal; an id in an API error is no link. */
+/** Whether the customer is sent to the open checkout, if only by a link in a refusal; an id in an API error is not a link. */
 function isSentToPage(purchase: Purchase, runs: readonly CreateRun[]): boolean {
   const { id } = lastCheckout(purchase);
   return runs.some(({ isDone, text }) => isDone || text.includes(`/${id}`) || text.includes(`=${id}`));

@@ -17,7 +17,7 @@ type ReturnVisit = {
   readonly form?: Omit<ReturnForm, "session">;
   /** The session_id in the address; null for an address without one. */
   readonly session: string | null;
-  /** The lowest status that is no arrival: a shop may refuse other sessions, and fail while the API fails. Default: 300. */
+  /** The lowest status that is not an arrival: a shop may refuse other sessions, and fail while the API fails. Default: 300. */
   readonly failsFrom?: 300 | 500 | 600;
   /** The cookies of the customer's browser, kept for all visits, so that the shop recognises the customer's session. */
   readonly cookies: CookieJar;

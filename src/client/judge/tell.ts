@@ -125,7 +125,7 @@ export async function deliver(
       post: postOf(id, request, connection),
     })),
   );
-  // One request at a time, so that a run has few in flight; requests of one moment are sent at once.
+  // One request at a time, so that a run has few in flight; requests that belong to one moment are sent together.
   const rounds = together === undefined ? requests.map((request) => [request]) : [requests];
   const answers: Answers[number][] = [];
   for (const round of rounds.filter(({ length }) => length > 0)) {

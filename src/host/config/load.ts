@@ -49,7 +49,7 @@ export async function loadConfigText(
   path: string,
   text: string,
 ): Promise<Outcome<LoadedConfig, HostFailure>> {
-  // Most commands have no configuration: parser and schema are loaded only for one that exists.
+  // Most commands have no configuration, so the parser and the schema are loaded only if there is one.
   const { parseConfig } = await import("../../core/config/read.ts");
   const parsedConfig = parseConfig(text);
   if (!parsedConfig.ok) return refuseConfig(faultsFailure(shortPath(world, path), parsedConfig.refusal));

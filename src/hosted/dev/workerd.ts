@@ -26,7 +26,7 @@ const LISTENING_MESSAGE = '{"event":"listen"';
 const SOCKET_FAILURE = 'Socket "http":';
 
 type Workerd = {
-  /** Resolves when this workerd has opened the configured port, and not if another program has. */
+  /** Resolves when this workerd has opened the configured port, and not when another program has. */
   readonly listening: Promise<"listening">;
   readonly result: Promise<ShellResult>;
   /** Whether workerd ended because another program uses the port. */

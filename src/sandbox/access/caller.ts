@@ -1,4 +1,4 @@
-// The role of a request, from its token or portal session, and what this role permits. The rights: core/control/rights.ts.
+// The role of a request, from its token or portal session, and the rights of this role. The rights: core/control/rights.ts.
 import { isPermitted, type LeastRole } from "../../core/control/rights.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { partOf } from "../../core/fact.ts";

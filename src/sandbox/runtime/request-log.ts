@@ -51,7 +51,7 @@ type RequestLogOptions = {
   readonly kept: number;
   /** The clock of new stores. If it is frozen, so are the times in the log. Default: the real clock. */
   readonly startClock?: StoreClock | undefined;
-  /** Called with an error, or with a sentence about a problem that is no bug. */
+  /** Called with an error, or with a sentence about a problem that is not a bug. */
   readonly report: (problem: unknown) => void;
 };
 

@@ -3,7 +3,7 @@ import { storeTime } from "../at-store.ts";
 import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
-/** Sends several deliveries at once to each endpoint, but one at a time for each checkout (decisions 13, 93). */
+/** Sends deliveries to each endpoint in parallel, but only one delivery of each checkout (decisions 13, 93). */
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
 /** Creates the dispatcher of a sandbox. Its queues are rows, so that a crash loses nothing. */
@@ -62,7 +62,7 @@ function collectAttempts(
     if (count === undefined) return;
     attempts.push(attempt);
     const { at, nextAt } = attempt.entry;
-    // A delivery whose attempt is repeated at once is not finished.
+    // A delivery whose attempt is repeated immediately is not finished.
     if (nextAt !== null && nextAt <= at) return;
     if (count === 1) remainingCounts.delete(endpointId);
     else remainingCounts.set(endpointId, count - 1);

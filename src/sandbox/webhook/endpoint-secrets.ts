@@ -56,7 +56,7 @@ function storeSecret({ store, masterKey }: SecretsContext, storeId: string): End
   return { inForce: secret === undefined ? [] : [openStoredSecret(secret, masterKey)], retired: [] };
 }
 
-/** An endpoint's own secrets, newest first: those active at a moment, and those retired by then. */
+/** An endpoint's own secrets, newest first: the secrets active at a moment, and the secrets retired by then. */
 function decryptAt(
   secrets: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
   { at, masterKey }: { readonly at: number; readonly masterKey: Uint8Array },

@@ -17,7 +17,7 @@ export function watchFiles(path: string) {
     return true;
   };
   return {
-    /** Whether each file is still the opened file, and not shorter. Otherwise a write would succeed, but could not be read. */
+    /** Whether each file is the opened file, and is not shorter. If not, a write would succeed, but could not be read. */
     isIntact: (): boolean => names.every(isSame),
   };
 }

@@ -6,7 +6,7 @@ import { readPart, replaceFile } from "./durable-files.ts";
 
 /**
  * The DDL of the row that identifies the last opening of a database: each opening that writes gets a random `opening`,
- * and keeps that of the previous opening as `before`. Before `LOG_OPENINGS_MIGRATION`, every commit changed the row.
+ * and keeps the previous `opening` as `before`. Before `LOG_OPENINGS_MIGRATION`, every commit changed the row.
  */
 export const LOG_MARK_DDL = `
 CREATE TABLE log_mark (

@@ -6,7 +6,7 @@ type CachedRead<Value> = ((key: string) => Value) & {
   readonly forget: () => void;
 };
 
-/** How long a change by another process can go unnoticed, in milliseconds; our own changes are visible at once. */
+/** How long a change by another process can go unnoticed, in milliseconds; our own changes are visible immediately. */
 const CACHE_MS = 50;
 
 /**

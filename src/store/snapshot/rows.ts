@@ -41,7 +41,7 @@ export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
 
-/** Tables that no snapshot has: those without rows of stores, and tokens. All other tables belong to stores. */
+/** Tables that no snapshot has: tables without rows of stores, and tokens. All other tables belong to stores. */
 const STORELESS_TABLES: ReadonlySet<string> = new Set([
   "home",
   "log_mark",

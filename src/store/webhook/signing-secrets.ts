@@ -67,7 +67,7 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
     /** Empties the cache after the rows were changed elsewhere. */
     forget,
 
-    /** Lets all secrets of an endpoint expire at a time, except those that expire earlier. */
+    /** Lets all secrets of an endpoint expire at a time, except secrets that expire earlier. */
     retire: (endpointId: string, at: number): void => {
       forget();
       retire.run({ endpointId, at });

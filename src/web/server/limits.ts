@@ -20,6 +20,6 @@ export const SERVER_LIMITS = {
   concurrentRequests: 8,
   /** A client's next requests wait while this many bytes of answers are unread. */
   unreadBytes: 64 * 1024,
-  /** Time after which a refused connection is closed; if it were closed at once, the client would lose the answer. */
+  /** Time after which a refused connection is closed; if it were closed immediately, the client would lose the answer. */
   lingerMs: 5000,
 } as const;

@@ -8,7 +8,7 @@ function tellView(kind) {
     );
 }
 
-/* Whether the customer came from outside the payment pages, and not by one of our forms, a reload or the back button. */
+/* Whether the customer came from outside the payment pages. Our forms, a reload and the back button do not count. */
 const isArrival =
   performance.getEntriesByType("navigation")[0]?.type === "navigate" &&
   !document.referrer.startsWith(`${location.origin}/`);

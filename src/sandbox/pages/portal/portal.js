@@ -131,7 +131,7 @@ document.addEventListener("keydown", ({ key }) => {
   }
 });
 
-// Moving the clock may take a while: the page says so at once, and disables the buttons to prevent a second click.
+// Moving the clock may take a while: the page says so immediately, and disables the buttons to prevent a second click.
 document.addEventListener("submit", ({ target }) => {
   const ofClock = 'form.act[action$="/clock"]';
   if (!target.matches(ofClock)) return;

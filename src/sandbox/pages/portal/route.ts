@@ -250,7 +250,7 @@ async function shouldContinue(
 }
 
 const CONFLICT = 409;
-/** The statuses of refusals that are about the values in a form, and not about its sender. */
+/** The statuses of refusals about the values in a form; other refusals are about its sender. */
 const FORM_REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, CONFLICT]);
 
 /** Adds tickets to an address, for values that the next page shows once. */
