@@ -17,7 +17,7 @@ type DescribedContext = Pick<ServiceContext, "store"> & {
   readonly description: ProcessDescription;
 };
 
-/** Replaces the first store where there is none, such as in the index of a hosted service. */
+/** Stands for the first store if there is none, which only a hosted service can lack. */
 const NO_STORE = { id: "", merchantId: "", store: "" };
 
 /** Describes a sandbox at this moment: its process, and the content of its database. */

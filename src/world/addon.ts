@@ -13,7 +13,7 @@ export const SQLITE_ASSET = "better_sqlite3.node";
 
 let unpackedPath: string | undefined;
 
-/** The path of the addon, unpacked once: two copies would not know each other's locks, and each would end the other's. */
+/** The path of the addon, unpacked once: two copies do not know each other's locks, and closing one ends the other's. */
 export function unpackAddon(): string {
   unpackedPath ??= unpack();
   return unpackedPath;

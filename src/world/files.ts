@@ -54,7 +54,7 @@ export const files: Files = {
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
-      // Missing hard links have no error code of their own, and any other problem occurs without links too.
+      // Only the lack of hard links has no code of its own; any other problem occurs without links too.
       return createInPlace(path, content);
     }
   },

@@ -76,7 +76,7 @@ function tryToReady(root: string, start: string, networkPid?: number): string {
   return runInRoot(root, `sh /trial.sh '${start}'`, networkPid).split("\n").at(-1) ?? "";
 }
 
-/** Tries an executable, which must need no other file. */
+/** Tries an executable without any other file. */
 export function tryExecutable(root: string, executable: string): string {
   install(root, executable);
   return tryToReady(root, OWN_SANDBOX);

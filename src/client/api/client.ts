@@ -133,7 +133,7 @@ export function journalIntent(target: ServiceTarget, intent: RequestedCreate): C
   return { service, storeId, instance, orderId: request.order_id, ...intentFields };
 }
 
-/** What settles the entry. After an attempt that may have arrived unanswered, only a success or a conclusive refusal does. */
+/** The answer that settles the entry. After an attempt that may have arrived, only a success or a conclusive refusal does. */
 function settlementOf(result: Exchange): FinalAnswer | undefined {
   if (result.end === "success") {
     return { state: "created", checkoutId: result.response.data.id, code: null, proof: true };

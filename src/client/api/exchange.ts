@@ -9,7 +9,7 @@ import { COMMAND_AGENT, parseRetryAfter } from "../../core/network/headers.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
-/** A request of the v1 API, without limits and signal. */
+/** A request to the v1 API, without limits and signal. */
 export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "proxy"> & {
   readonly body?: string;
   /** Called before each attempt; returns undefined while no server may receive the request. Default: always returns `url`. */
@@ -91,7 +91,7 @@ async function attemptOnce(
   const url = locate === undefined ? request.url : locate();
   if (url === undefined) return NOT_RUNNING;
   observer?.onAttempt?.({ ...request, url });
-  // The service can distinguish requests of this program's commands from requests of the merchant's client.
+  // Lets the service distinguish requests of this program's commands from requests of the merchant's client.
   const headers = { "User-Agent": COMMAND_AGENT, ...request.headers };
   return send({ ...request, url, headers, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
 }

@@ -55,7 +55,7 @@ export function wrapAnswer<Value>(value: Value): ControlResult<Value> {
 type ReceivedAnswer = Extract<OutboundResult, { ok: true }>;
 
 const TIMEOUT_MS = 30_000;
-/** Operations that may take long: moving a clock delivers events to slow receivers, and a store may have many rows. */
+/** Timeout of operations that may take long, in milliseconds: a clock move waits for receivers, and a store may be large. */
 const LONG_TIMEOUT_MS = 600_000;
 const LONG_OPERATIONS: ReadonlySet<OperationName> = new Set(["moveClock", "reset", "deleteStore"]);
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;

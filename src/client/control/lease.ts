@@ -19,7 +19,7 @@ type LeaseWorld = Pick<World, "send" | "after">;
 /** Timeout for opening a lease, in milliseconds. */
 const OPEN_TIMEOUT_MS = 30_000;
 
-/** Runs work under a lease, which must last to the end for the result to count, and ends with this process (decision 66). */
+/** Runs work under a lease, which also ends with this process (decision 66). The result counts only if it lasted to the end. */
 export async function withLease<Value>(
   world: LeaseWorld,
   target: ControlTarget,

@@ -304,7 +304,7 @@ export async function createOrders(
     const namedOrder = newRuns.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
     const checkouts = await listOrders(call, namedOrder === undefined ? {} : { orderId: namedOrder });
     const oldIds = new Set(purchase.checkouts.map(({ id }) => id));
-    // In a store of its own, every checkout is the shop's, even one that a killed run created late.
+    // In a search's own store, every checkout is the shop's, even a checkout that a killed run created late.
     const isOwn = namedOrder !== undefined || search?.isOwn === true;
     add(
       checkouts.filter(({ id }) => isOwn || oldIds.has(id) || !knownIds.has(id)),

@@ -30,7 +30,7 @@ const REFUSED_TIMEOUT_MS = 20_000;
 /** Maximum number of times that a customer makes a purchase whose answer has not arrived. */
 const MAX_RUNS = 4;
 const SEARCH_RUNS = 2;
-/** A pause in milliseconds: afterwards a key that is derived from the second, or kept for two seconds, has changed. */
+/** A pause in milliseconds, after which a key that is derived from the current second, or kept for two seconds, has changed. */
 const REPEAT_PAUSE_MS = 2500;
 /** The pause after a kill: a key that is derived from the current ten seconds has changed as well. */
 const PAUSE_AFTER_KILL_MS = 10_500;

@@ -88,7 +88,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     try {
       await work();
     } catch (error) {
-      // Nothing more may be done to the shop, for example when the lease has ended.
+      // After an error, such as the end of the lease, nothing more may be done to the shop.
       failureSignal.abort(error);
       othersDone.resolve();
     }
@@ -338,7 +338,7 @@ async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): 
   return { name, verdict, reference: subject?.id ?? null, story, seen: playedTurn };
 }
 
-/** Plays a history whose verdict may be chance again, alone. A late or busy shop passes if the history then holds. */
+/** Plays a history again, alone, if its verdict may be chance. A late or busy shop passes if the history then holds. */
 async function confirm(
   bench: Bench,
   turn: Turn,

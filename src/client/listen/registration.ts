@@ -32,7 +32,7 @@ export type ListenerRegistration = DeliverySource & {
 const TIMEOUT_MS = 5000;
 /** How long the sandbox holds a check while nothing changes, in milliseconds. */
 const HOLD_MS = 10_000;
-/** Number of reads of an attempt's result, which is on disk shortly after the answer. Each pause doubles. */
+/** Number of reads of an attempt's result, which is on disk shortly after the answer. The pause doubles each time. */
 const MAX_READS = 8;
 const FIRST_WAIT_MS = 10;
 

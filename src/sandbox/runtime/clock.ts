@@ -23,7 +23,7 @@ const DRAIN_BUDGET_MS = 20_000;
 export type ClockContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "monotonic">;
   readonly dispatcher: Pick<Dispatcher, "drain">;
-  /** Runs the moves of a store one after the other: two simultaneous moves would start from the same time, and one be lost. */
+  /** Runs a store's clock moves one after the other: of two moves that start from the same time, one would be lost. */
   readonly clockMutex: Mutex;
   readonly clockMoves: ClockMoves;
 };

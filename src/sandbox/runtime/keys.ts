@@ -31,7 +31,7 @@ export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: KeyInput,
 ): NewKey {
-  // From a separate stream, because simultaneous creates of stores draw all their ids before their transactions.
+  // The id is from a separate stream: simultaneous creates of stores draw all their ids before their transactions.
   const newKey = { id: world.uuid(`${storeId} credentials`), lastFour: apiKey.slice(-4), scopes };
   store.credentials.insert({
     ...newKey,

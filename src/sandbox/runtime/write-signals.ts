@@ -1,7 +1,7 @@
 import type { World } from "../../world.ts";
 import type { StoreGate } from "./store-gate.ts";
 
-/** What was written in a store: an event, the end of a delivery attempt, or another change. */
+/** A write in a store: an event, the end of a delivery attempt, or another change. */
 type WriteNotice = {
   /** The id of the checkout or other object; null if the write is about the store. */
   readonly checkoutId: string | null;

@@ -91,8 +91,8 @@ const READ_ERRORS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 const ENDINGS = ["", "-wal", "-shm"] as const;
 
 /**
- * Opens the files that SQLite opens, all at the same time. A missing file, and each file of an open database, is
- * replaced by the folder: closing a descriptor of an open database would drop SQLite's locks.
+ * Opens the files that SQLite opens, all at the same time. Opens the folder instead of a missing file, and instead of
+ * each file of an open database: closing a descriptor of such a file would drop SQLite's locks.
  */
 function openAll(path: string, { isOpen }: { readonly isOpen: boolean }): void {
   const openedFiles: number[] = [];

@@ -19,8 +19,8 @@ INSERT INTO log_mark (id, opening, before, commits) VALUES (1, randomblob(16), z
 `;
 
 /**
- * The migration after which a log is used only if the file of openings beside it names the database. It changes
- * nothing: that file names the mark that the row has while a migration runs.
+ * The migration after which a log is used only if the file of openings beside it names the database. It must not change
+ * the row, whose mark the file of openings names while a migration runs.
  */
 export const LOG_OPENINGS_MIGRATION = `
 UPDATE log_mark SET commits = commits;
@@ -51,7 +51,7 @@ type Mark = Pick<Openings, "offset" | "length"> & Record<"present" | "next", str
 /** Stands for the unknown mark of a database from a version without the file of openings. */
 const ANY = "any";
 const OPENINGS_PATTERN = /^(\d+) (\d+) (\d+|-)((?: (?:any|[0-9a-f]{64}))+)\n$/;
-/** SQLite adds 1 to the salt whenever it restarts the log. The file of openings is at most this far behind. */
+/** SQLite adds 1 to the salt whenever it restarts the log. The salt in the file of openings is at most this far behind. */
 const MAX_RESTARTS = 4096;
 /** Number of commits after which a process records the salt again: each commit restarts the log at most once. */
 const COMMITS_PER_SALT = 1024;

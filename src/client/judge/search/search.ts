@@ -184,7 +184,7 @@ async function confirmAll(
   for (const item of results)
     if (typeof item === "object" && !confirmedFindings.some((finding) => isSame(item, finding)))
       confirmedFindings.push(item);
-  // Last, because a booking of a forged event proves more than the answer to it.
+  // A broken `refuses_forged` comes last: a booking of a forged event proves more than the answer to it.
   const rank = ({ invariant }: Finding): number => Number(invariant === "refuses_forged");
   confirmedFindings.sort((left, right) => rank(left) - rank(right));
   return { confirmedFindings, unsteadyInvariants: results.filter((item) => typeof item === "string") };

@@ -54,7 +54,7 @@ function noticePart(context: PortalContext, { notice, storeId, language, refused
   if (notice === undefined) return html``;
   const now = storeTime(context, storeId);
   const words = textWithMoments(selectorOf(language)(notice.words), (at) => listTime(at, now));
-  // Focused if it is the refusal of a form that the page no longer contains.
+  // The notice gets the focus if it is the refusal of a form that the page no longer contains.
   const focus = refusedForm === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
     <p class="notice ${notice.tone}" role="status" ${focus}>${words}</p>
@@ -96,7 +96,7 @@ function portalPage(page: {
   readonly style: string;
   /** Whether the page has keyboard shortcuts. */
   readonly hasKeys: boolean;
-  /** Scripts after the scripts of every page. */
+  /** Scripts in addition to the scripts of every page. */
   readonly scripts?: readonly Asset[];
   readonly body: Html;
   readonly autoReload?: boolean;

@@ -23,7 +23,7 @@ type Filter = {
 
 type Filters = Readonly<Record<string, Filter>>;
 
-/** The filled-in filters in the address, and `before`, the position that ends the previous part of the list. */
+/** The filled-in filters in the address, and `before`, the position before which this part of the list begins. */
 type ListQuery = Readonly<Partial<Record<string, string>>>;
 
 /** A part of a list, newest first. */
@@ -60,7 +60,7 @@ type List<Item> = {
   readonly wrap?: (list: Html) => Html;
 };
 
-/** The page of a list with its filters, rows, and links to its other parts. Refuses what `read` refuses. */
+/** The page of a list with its filters, rows, and links to its other parts. Refused if `read` refuses the query. */
 export async function listPage<Item>(view: View, list: List<Item>): Promise<Outcome<PageContent>> {
   const { title, liveTopic, path, filters = {}, rowId, wrap = (content) => content } = list;
   const query = queryOf(view, [...Object.keys(filters), "before"]);

@@ -163,7 +163,7 @@ function moveTo(step) {
 
 /** Clicks the button of an action on this page; if the action needs a confirmation, opens the confirmation instead. */
 function press(ending) {
-  // Not the button of an action on several objects.
+  // Excludes the buttons of actions on several objects.
   const acts = `main form.act[action$="${ending}"]:not([action$="s${ending}"])`;
   const buttons = document.querySelectorAll(`${acts} button`);
   // The primary button of the page, or else the last, which is the newest.

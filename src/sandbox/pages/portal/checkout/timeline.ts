@@ -207,7 +207,10 @@ function emphasizeLine({ text, parts = [text], what }: StoryEntry): Html {
   >`;
 }
 
-/** A payer's lines have no id. Replays have the request_id of the first answer, so their positions are added. */
+/**
+ * The address of a line. A payer's lines have no id; replays have the first answer's request_id, so their position is
+ * added.
+ */
 function anchorOf(
   { what, id, at, name = "" }: StoryEntry,
   { firstPositions }: StoryIndex,

@@ -61,7 +61,7 @@ if (live !== null) {
       missed = 0;
       say("live");
     }
-    // The page stays as it is.
+    // Such an answer must not replace the page.
     if (isLeft || status === 304 || status >= 400) event.preventDefault();
   });
   document.addEventListener("htmx:error", miss);

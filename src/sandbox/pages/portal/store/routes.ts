@@ -215,7 +215,7 @@ function parseResetForm(
   { context, view }: { readonly context: PortalContext; readonly view: View },
 ): Outcome<unknown> {
   const storeId = fields.get("store") ?? "";
-  // Checked before the names are compared, because that refusal shows the right name.
+  // Checked first, because the refusal after the comparison of names shows the right name.
   const permission = permitStore(callerOfSession(view.call.caller), storeId);
   if (!permission.ok) return permission;
   return mapValue(parseStoreConfirmation(fields, { context, storeId }), (name) => ({ store: name }));
