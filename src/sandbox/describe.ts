@@ -17,7 +17,7 @@ type DescribedContext = Pick<ServiceContext, "store"> & {
   readonly description: ProcessDescription;
 };
 
-/** Stands for the first store if there is none, which only a hosted service can lack. */
+/** Stands for the first store, which only a hosted service can lack. */
 const NO_STORE = { id: "", merchantId: "", store: "" };
 
 /** Describes a sandbox at this moment: its process, and the content of its database. */

@@ -207,10 +207,7 @@ function emphasizeLine({ text, parts = [text], what }: StoryEntry): Html {
   >`;
 }
 
-/**
- * The address of a line. A payer's lines have no id; replays have the first answer's request_id, so their position is
- * added.
- */
+/** A payer's lines have no id. Replays have the first answer's request_id, so their addresses also have a position. */
 function anchorOf(
   { what, id, at, name = "" }: StoryEntry,
   { firstPositions }: StoryIndex,
