@@ -2,7 +2,7 @@
 export const GENERATED_NOTE =
   "<!-- Written by `npm run docs` from the values that the program uses: change those, not this page. -->";
 
-/** A table. A bar in a cell is escaped, because it would end the cell. */
+/** A Markdown table. A pipe inside a cell is escaped, because it would end the cell. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll("|", String.raw`\|`)).join(" | ")} |`;

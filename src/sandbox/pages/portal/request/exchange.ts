@@ -39,7 +39,7 @@ export function differencesTable(differences: readonly RequestDifference[]): Htm
   ]);
 }
 
-/** Headers as lines: names and values alternate. */
+/** Formats headers, in which names and values alternate, as lines. */
 function headerText(headers: readonly string[]): string {
   const lines = headers.flatMap((name, index) =>
     index % 2 === 0 ? [`${name}: ${headers[index + 1] ?? ""}`] : [],
