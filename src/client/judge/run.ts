@@ -184,7 +184,7 @@ function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace
 /** If a broken rule has this many different likely causes, none of them explains all breaks. */
 const MANY_CAUSES = 4;
 
-/** If many histories break one rule, only a cause that an answer proves is reported, and likely causes are dropped. */
+/** If a broken rule has many likely causes, they are dropped, and only a cause that an answer proves is reported. */
 function withShownCauses(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const likelyCauses = new Map<JudgedInvariant, Set<Cause>>();
   for (const { name, verdict } of histories) {
