@@ -323,7 +323,7 @@ async function refusedPage(
   const { title, main } = content.value;
   const { status } = ERRORS[refusal.code];
   const hasForm = String(main(language)).includes(REFUSED_MARK);
-  // After any refusal but a conflict, the form would still be there: no page contains it.
+  // Only a conflict removes a form from its page; after any other refusal, no page contains the form.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
   const notice: Notice = { words: wordsOf(refusal), tone: "bad" };
   const markup = framePage(context, hasForm ? formView : { ...formView, notice }, { title, main });
