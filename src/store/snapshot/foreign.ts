@@ -8,7 +8,7 @@ import { tablesToCopy, type CopiedTable } from "./rows.ts";
 /** The time of the restore, in real milliseconds, and whether an administrator restores the snapshot. */
 type ForeignRules = { readonly now: number; readonly isAdministrator: boolean };
 
-/** Why a snapshot is refused that another sandbox took, or that was changed; undefined if it can be restored. */
+/** Why a snapshot that another sandbox took, or that was changed, is refused; undefined if it can be restored. */
 export function foreignFault(connection: Connection, rules: ForeignRules): string | undefined {
   for (const table of tablesToCopy(connection)) {
     const fault = columnFault(connection, table);

@@ -200,7 +200,7 @@ function checkImage(
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
     return refuseDamaged("its bytes differ from the bytes that were written");
-  // Before any SQL runs: a check, a migration or a query would run the expressions and triggers of another schema.
+  // Compared before any SQL runs: a check, a migration or a query would run the expressions and triggers of another schema.
   if (schemaOf(connection) !== templateOf(options, version).schema)
     return refuseDamaged("its tables are not a snapshot's tables");
   // Full checks only for other sandboxes' snapshots: an index that does not match its table would hide a row from queries.

@@ -47,7 +47,7 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
      * state is closed before the snapshot is complete.
      */
     write: async (plan: SnapshotPlan, path: string): Promise<void> => {
-      // Can write: if the state is closed meanwhile, this connection copies the log into the file.
+      // This connection can write: if the state is closed meanwhile, it copies the log into the file.
       const reader = new Database(connection.name, { timeout: 0, nativeBinding });
       let image: FileConnection | undefined;
       try {

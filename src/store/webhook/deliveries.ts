@@ -171,7 +171,7 @@ function deliveryUpdates(sql: ReturnType<typeof prepare>) {
         if (tries === 0 && nextAt > now) sql.setNext.run({ id, nextAt: now });
     },
 
-    /** Makes deliveries due now that wait for their next attempt, soonest first; returns their number. */
+    /** Makes the deliveries that wait for their next attempt due now, soonest first; returns their number. */
     makeDue: (filter: WaitingFilter): number => {
       const ids = sql.selectWaitingUntil.all(filter);
       for (const id of ids) sql.setNext.run({ id, nextAt: filter.now });

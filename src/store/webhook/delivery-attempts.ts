@@ -110,7 +110,7 @@ CREATE TABLE ${table} (
 ) STRICT, WITHOUT ROWID;`;
 }
 
-/** SQL that moves all attempts to a table without rowid, which refers to this table of deliveries. */
+/** SQL that moves all attempts to a table without rowids, which refers to the table `deliveries`. */
 export function attemptsTableOf(deliveries: string): string {
   return `${createAttempts("attempts_by_delivery", deliveries)}
 INSERT INTO attempts_by_delivery SELECT delivery_id, number, started_at, url, headers, body_hash, fault, finished_at,
