@@ -7,7 +7,7 @@ export const bundledPackages = new Set<string>();
 
 const RAW = /\?raw$/;
 
-/** Loads `import text from "./style.css?raw"` as text, as vitest does. */
+/** Loads the file of an import such as `"./style.css?raw"` as text, as vitest does. */
 const rawText: Plugin = {
   name: "raw text",
   resolveId: {
@@ -28,7 +28,7 @@ export const common = {
   plugins: [rawText, notePackages(bundledPackages)],
   transform: {
     target: "node22",
-    // CommonJS has no import.meta.url. `open` looks there for its own xdg-open, and uses the system's if it finds none.
+    // CommonJS has no import.meta.url. The package `open` looks there for its own xdg-open, and without it uses the system's.
     define: { "import.meta.url": "undefined" },
   },
   // The default build of this package loads its parts with a `require` that no bundler can follow.

@@ -4,7 +4,7 @@ import { build, type Plugin } from "rolldown";
 import { common, singleFileOptions } from "./bundle.ts";
 import { typesIn, typesOf, writeTypes, type TypeFiles } from "./types.ts";
 
-/** Lets the kit report an unsupported Node before it fails because a function is missing. */
+/** Makes the kit report an unsupported Node, instead of failing because a function is missing. */
 const NODE_CHECK = `{
   const { node, bun } = process.versions;
   const [major, minor] = node.split(".").map(Number);

@@ -64,7 +64,7 @@ export async function update({ root, out, kind, make }: Output): Promise<void> {
     await make(unfinished);
     const newNames = filesBelow(unfinished);
     const hashes = newNames.map((name) => `${hashFile(join(unfinished, name))} ${name}\n`);
-    // Without the hash of its inputs if sources changed during the build: then the next build makes the output again.
+    // If sources changed during the build, the stamp has no hash of the inputs, so the next build makes the output again.
     writeFileSync(join(unfinished, stamp), hashes.join("") + (hashInputs(root) === inputs ? inputs : ""));
     // Chunks are moved first and the stamp last, so that a file in place finds everything that it loads.
     const isChunk = (name: string): boolean => name.startsWith(CHUNKS);

@@ -39,7 +39,7 @@ type TypeContext = {
 
 /**
  * Writes out the types that are inferred from shapes: `export type Name = …;` becomes the type of the shape with that
- * name, and keeps its comment. The comments of fields are above the fields.
+ * name, and keeps its comment. Each field has its own comment above it.
  */
 export function writeOutTypes(text: string): string {
   return text.replaceAll(/^export type (\w+) = .*;$/gm, (line, type: string) => {

@@ -17,9 +17,7 @@ export type Faults = {
 /** A fault: the v1 requests or deliveries that it matches, and its effect on them. */
 export type Fault = DomainOf<typeof fault>;
 
-/**
- * A named set of faults; `add` returns the id of the first. `webhook-storm` and `slow` hold deliveries like `delay`.
- */
+/** A named set of faults; `add` returns the id of the first. `webhook-storm` and `slow` also delay deliveries. */
 export type FaultProfile = DomainOf<typeof faultProfile>;
 
 /** Limits a fault to some v1 requests (`method`, `path`) or some deliveries (`eventType`, `eventId`, `endpointId`). */

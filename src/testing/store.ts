@@ -23,7 +23,7 @@ type SharedParts = {
   readonly identities: Identities;
 };
 
-/** Creates the handle of a known store. Disposing of it deletes the store; the first store is only reset. */
+/** Creates the handle of a known store. Disposing of the handle deletes the store; the first store is only reset. */
 export function storeOf(sandbox: InProcessSandbox, sharedParts: SharedParts, storeId: string): Store {
   const { calls, receivers, identities } = sharedParts;
   const identity = (): StoreIdentity => identities.of(storeId);

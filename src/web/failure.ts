@@ -105,7 +105,7 @@ function systemFault(
     return receivedBytes === 0 ? "closed" : "unfinished_head";
   }
   if (error.syscall !== undefined) return SYSTEM_FAULTS.get(code);
-  // A refused certificate has no system call either. Any other error without one was invented by a mock of the network.
+  // A refused certificate has no system call either. All other errors without one come from a mock of the network.
   return isTls && isOpen && !isConnected ? "tls_failed" : "intercepted";
 }
 

@@ -70,7 +70,7 @@ export function clientFor(url: string): Promise<typeof import("node:https") | ty
   return (modules.http ??= import("node:http"));
 }
 
-/** Kept, because in the bundle each import copies all exports of the module, which takes 25 µs per delivery. */
+/** The modules are kept, because in the bundle each import copies all exports, which takes 25 µs per delivery. */
 const modules: { https?: Promise<typeof import("node:https")>; http?: Promise<typeof import("node:http")> } =
   {};
 

@@ -86,7 +86,7 @@ export function timeoutResult(
   return proxy === undefined ? failure : toProxyFailure(proxy, failure);
 }
 
-/** The result of a request. `sent`: after an abort, whether there was a connection. */
+/** The result of a request. `sent`: whether the request could be sent, for the result of a timeout. */
 type SentResult = OutboundResult & { readonly sent: boolean };
 
 /** Sends to the first hop, which is the URL's server or a proxy. */
@@ -227,7 +227,7 @@ function optionsOf(
   const isChunked = "Transfer-Encoding" in headers;
   const length = body === undefined || isChunked ? {} : { "Content-Length": Buffer.byteLength(body) };
   return {
-    // Not the global agent, which the environment can route, with the API key, through a proxy.
+    // Does not use the global agent, because the environment can route that agent, with the API key, through a proxy.
     agent: false,
     ...route,
     method,

@@ -290,7 +290,7 @@ function isWritable(path: string): boolean {
     accessSync(path, constants.W_OK);
     return true;
   } catch {
-    // For any reason: mode, owner, or a read-only disk.
+    // The reason can be the mode, the owner, or a read-only disk.
     return false;
   }
 }

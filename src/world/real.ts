@@ -13,7 +13,7 @@ import { clearTimeout, receiversNow, setTimeout } from "./clock.ts";
 
 /** The world of a command. Files that it writes are readable only by the user. */
 export function realWorld(): World {
-  // Before any file is opened, because SQLite creates its files with the umask.
+  // Set before any file is opened, because SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);
   if (sea().isSea()) keepCompiledCode();
   const starter = takeStarter();

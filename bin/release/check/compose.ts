@@ -97,7 +97,7 @@ function addShop({ bundle }: Container): void {
   cpSync("fixtures/ci/shop", join(bundle, "rootfs/shop"), { recursive: true });
 }
 
-/** Creates a container, which then waits for its start. It inherits no pipe, for whose end this process would wait. */
+/** Creates a container, which then waits for its start. Without pipes, which this process would wait for. */
 function create(bundle: string, name: string): void {
   execFileSync("runc", ["create", "--bundle", bundle, name], { stdio: "ignore" });
 }

@@ -25,7 +25,7 @@ export async function tryEmulated(folder: string): Promise<string> {
     execFileSync("qemu-aarch64-static", [...program, ...words], { cwd, env })
       .toString()
       .trim();
-  // The emulator does not show the start time of a process, by which it would be found; variables name service and keys.
+  // The sandbox cannot be found by its start time, which the emulator hides; variables give the address and the keys.
   const keys = checkout(["keys", "generate"]).split("\n");
   const startVariables = Object.fromEntries(keys.map((line) => line.split("=") as [string, string]));
   const sandbox = spawn("qemu-aarch64-static", [...program, "sandbox", "start", "--port", "0", "--json"], {

@@ -41,7 +41,7 @@ export async function restoreInto(
   sandbox.renewSeed(sandbox.context.store.events.lastPosition());
   forget();
   const storeIds = outcome.value.stores.map(({ storeId }) => storeId);
-  // Elsewhere the log of requests outlives a restore, but a test waits only for later requests.
+  // Outside the kit, a restore keeps the log of requests; a test waits only for later requests.
   for (const storeId of storeIds) await sandbox.context.forgetStore({ storeId, kind: "reset" });
   await identities.renew(storeIds);
   return storeIds;
