@@ -18,7 +18,7 @@ export function compress(executable: string, { target, commit }: Download): void
   }
   const [input, output] = [openSync(executable, "r"), openSync(`${target}.xz`, "w")];
   try {
-    // In blocks of a fixed size, so that the bytes do not depend on the number of processors.
+    // Compresses in blocks of a fixed size, so that the bytes do not depend on the number of processors.
     execFileSync("xz", ["--stdout", "--threads=2", "--block-size=64MiB"], {
       stdio: [input, output, "inherit"],
     });

@@ -155,7 +155,7 @@ export async function listenOnPort(
   const deliveryTls = trust.value;
   const { port: namedPort, listen: addresses = [], publicUrl, portalUrl } = options;
   const requestedPort = namedPort ?? DEFAULT_PORT;
-  // With such a URL, a proxy or tunnel sends requests to this port only.
+  // With a public URL or portal URL, a proxy or tunnel sends requests to this port only.
   const hasFixedPort = publicUrl !== undefined || portalUrl !== undefined;
   const lastPort = namedPort === undefined && !hasFixedPort ? requestedPort + MAX_PORT_MOVES : requestedPort;
   for (let port = requestedPort; ; port += 1) {

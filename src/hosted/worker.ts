@@ -58,7 +58,7 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
       const isWriteFailed = lastFailure?.key === key && !lastFailure.isRead;
       if (failure instanceof StorageUnavailable)
         lastFailure = { key, failure, isRead: method === "GET" && !isWriteFailed };
-      // Without the body, which the object may have read already.
+      // The request is copied without its body, which the object may have read already.
       return failedResponse(createStorelessSandbox(env), new Request(url, { method, headers }), failure);
     }
   }

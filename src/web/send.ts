@@ -137,7 +137,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       if (answer === undefined) fail(failure);
       else answer.fail(failure);
     });
-    // For any other end of the connection, after which the caller would otherwise wait forever.
+    // Ends the wait if the connection ends in any other way, which the caller would not notice.
     clientRequest.on("close", () => answer ?? end(CLOSED));
     void sendBody(clientRequest, outbound);
   });

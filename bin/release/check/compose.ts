@@ -97,7 +97,7 @@ function addShop({ bundle }: Container): void {
   cpSync("fixtures/ci/shop", join(bundle, "rootfs/shop"), { recursive: true });
 }
 
-/** Creates a container, which then waits for its start. Without pipes, which this process would wait for. */
+/** Creates a container, which then waits for its start. It gets no pipes: this process would wait for them. */
 function create(bundle: string, name: string): void {
   execFileSync("runc", ["create", "--bundle", bundle, name], { stdio: "ignore" });
 }

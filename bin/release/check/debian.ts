@@ -104,7 +104,7 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
   const bundle = join(folder, "bundle");
   makeBundle(bundle, { env: keys });
   const name = `checkout-release-${process.pid}`;
-  // Without pipes, which this process would wait for as long as the container runs.
+  // runc gets no pipes: this process would wait for them as long as the container runs.
   execFileSync("runc", ["run", "--detach", "--bundle", bundle, name], { stdio: "ignore" });
   try {
     run("runc", ["exec", name, "/usr/bin/checkout", "sandbox", "wait", "--timeout", "20s"]);

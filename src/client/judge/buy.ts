@@ -38,7 +38,7 @@ const PAUSE_AFTER_KILL_MS = 10_500;
 const EARLY_MS = 500;
 /** Faults after which the client has received the status of the answer. */
 const CUT_ACTIONS: ReadonlySet<string> = new Set(["truncate", "empty"]);
-/** In a search also faults after which the client may have stopped waiting. */
+/** The same faults, with those after which, in a search, the client may have stopped waiting. */
 const CUT_OR_LATE_ACTIONS: ReadonlySet<string> = new Set([...CUT_ACTIONS, "latency", "slow_body"]);
 const MAX_LOGGED = 1000;
 const MAX_ANSWER_BYTES = 10_000;

@@ -107,7 +107,7 @@ export async function seed(
     return accept({ id: firstStore.id, apiKey: knownStore?.apiKey ?? null });
   };
   const isStarted = store.instance.id() !== undefined && store.stores.first() !== undefined;
-  // Without a write: a start whose port is then refused must change no file.
+  // Writes nothing if the state exists: a start whose port is then refused must change no file.
   return isStarted && seedHook === undefined ? findOrCreate() : store.write(findOrCreate);
 }
 

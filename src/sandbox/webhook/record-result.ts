@@ -39,7 +39,7 @@ export function recordAttemptResult(
     endpoint.url === endedAttempt.endpoint.url &&
     "error" in outcome &&
     outcome.error === "unreachable";
-  // Such an attempt does not count, and is repeated immediately over a new connection.
+  // An uncounted attempt is repeated immediately, over a new connection.
   const isUncounted = mustPause || hasKeptConnectionFailed(result);
   const tries = isUncounted ? delivery.tries : delivery.tries + 1;
   const verdict = isUncounted

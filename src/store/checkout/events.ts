@@ -49,7 +49,7 @@ const EVENT = columnsOf<StoredEvent>("events", EVENTS_DDL);
 /** The outbox: each event is written in the transaction of the change that it reports (decision 11). */
 export function eventsTable(connection: Connection) {
   const insert = connection.prepare<Omit<StoredEvent, "position">>(
-    // Above every position ever used, so that a caller who continues from a position misses nothing after a reset.
+    // The position is above every earlier one, so that after a reset a caller who continues from a position misses nothing.
     `INSERT INTO events (position, id, store_id, checkout_id, type, sequence, body, created_at)
      VALUES ((SELECT position + 1 FROM event_floor
               WHERE position >= ifnull((SELECT max(position) FROM events), 0)), @id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,

@@ -220,7 +220,7 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
       problem: `is a database of another program, not a ${kind.name}`,
     });
   }
-  // Before the log is checked, because another version may write the log differently.
+  // The version is checked before the log, because another version may write the log differently.
   const fault = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
   if (fault !== undefined) return fault;
   return judgeLog(path, firstBoundVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;

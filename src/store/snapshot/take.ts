@@ -33,7 +33,7 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
     take: (plan: SnapshotPlan): Uint8Array => {
       const image = createImage(options);
       try {
-        // In one transaction, because another process may write meanwhile.
+        // Copies in one transaction, because another process may write meanwhile.
         const steps = copyTables(connection, image, plan);
         connection.transaction(() => Array.from(steps))();
         return writeChecksum(writeOrigin(image.serialize(), plan.origin));

@@ -99,7 +99,7 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
 
 const DELIVERY = columnsOf<Delivery>("deliveries", DELIVERIES_DDL);
 
-/** The deliveries. The queue is rows, so that a crash loses nothing. */
+/** The table of deliveries. It is also the queue, so that a crash loses no delivery. */
 export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);
   const queues = deliveryQueues(connection);

@@ -1,7 +1,7 @@
 // The script of the portal's pages, which also work without it: sign-in by the link, times in the browser's zone, copy
 // buttons, the running clock of the store, and the keyboard shortcuts.
 
-// First, so that the code leaves the address as soon as possible.
+// Runs first, so that the code leaves the address as soon as possible.
 const code = new URLSearchParams(location.hash.slice(1)).get("t");
 const form = document.querySelector("#sign-in");
 if (code !== null && form !== null) {
@@ -136,7 +136,7 @@ document.addEventListener("submit", ({ target }) => {
   const ofClock = 'form.act[action$="/clock"]';
   if (!target.matches(ofClock)) return;
   document.querySelector("#moving").hidden = false;
-  // After the event, because a disabled button submits nothing.
+  // Runs after the event, because a disabled button submits nothing.
   setTimeout(() => {
     for (const button of document.querySelectorAll(`${ofClock} button`)) button.disabled = true;
   });

@@ -61,7 +61,7 @@ if (live !== null) {
       missed = 0;
       say("live");
     }
-    // Such an answer must not replace the page.
+    // An unchanged page (304), an error or an answer after leaving must not replace the page.
     if (isLeft || status === 304 || status >= 400) event.preventDefault();
   });
   document.addEventListener("htmx:error", miss);

@@ -66,7 +66,7 @@ export function calibrationNotice(record: Calibration | undefined, { world }: Po
   if (record === undefined) return html``;
   const { confirmed, contradicted, not_observed: unobservedRows } = verdictsOf(record);
   const counts = LAUNCH_TEXTS.verdictCounts([confirmed.length, contradicted.length, unobservedRows.length]);
-  // By this machine's clock, by which the calibration was dated too.
+  // The age is by this machine's clock, which also dated the calibration.
   return html`<p>
     ${LAUNCH_TEXTS.calibratedWith(record.service)} ${ageOf(Date.parse(record.at), world.now())} · ${counts}
   </p>`;
