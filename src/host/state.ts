@@ -199,7 +199,7 @@ async function setUp(
     changes = outcome.value.changes;
     return accept(outcome.value.made);
   };
-  // Only after the commit, because the transaction may have run twice.
+  // `report` is called only after the commit, because the transaction may have run twice.
   return { seedHook: applySetup, report: () => setup.onApplied(changes) };
 }
 

@@ -103,7 +103,7 @@ function mount<AreaCaller>(
   audience: Audience,
   load: () => Area<AreasContext, AreaCaller> | Promise<Area<AreasContext, AreaCaller>>,
 ): MountedArea {
-  // Kept, because in the bundle each dynamic import copies the exports of its module.
+  // The area is kept, because in the bundle each dynamic import copies the exports of its module.
   let area: Area<AreasContext, AreaCaller> | undefined;
   const getArea = async (): Promise<Area<AreasContext, AreaCaller>> => (area ??= await load());
   return {

@@ -51,7 +51,7 @@ export function buy(play: Play, step: CreateStep): Promise<boolean> {
   return step.expects === "answer" ? buyUntilAnswered(play, step) : buyOnce(play, step);
 }
 
-/** `isLater`: the repetition after a wait, because a shop may learn of an end later than of a payment. */
+/** `isLater`: the second try, after a wait: a shop may learn that a checkout has ended later than it learns of a payment. */
 async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<boolean> {
   const { of, times = 1, expects, isEarly = false } = step;
   const { bench, history } = play;

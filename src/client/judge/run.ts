@@ -376,7 +376,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<PlayResult> {
   );
   const serverEnding = shop.served?.endings.slice(endingCount)[0];
   if (serverEnding !== undefined) {
-    // The first fact, because the end of the shop explains later losses.
+    // This becomes the first fact, because the end of the shop explains later losses.
     facts.unshift({ kind: "end", got: serverEnding });
     await bench.runAlone(async () => shop.served?.revive());
   }

@@ -30,7 +30,7 @@ export function createOrderIndex(
     const { oldest, newest } = range.get(storeId) ?? {};
     if ((newest ?? 0) - (oldest ?? 0) > MAX_INDEXED) return undefined;
     const knownIndex = knownStores.get(storeId);
-    // The index collects numbers of deleted batches, and another process may have started a new log.
+    // The index is built anew if it keeps too many deleted batches, or if another process has started a new log.
     const isUsable =
       knownIndex !== undefined &&
       knownIndex.entryCount <= 2 * MAX_INDEXED &&

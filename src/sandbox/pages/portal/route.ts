@@ -97,7 +97,7 @@ function answerToPoll(changes: ReturnType<typeof changesOf>, view: View): Answer
   const changeKind = tag === undefined ? "something" : changes.changesSince(view, tag);
   const noChange = { ...emptyResponse(call.requestId), unlogged: true } as const;
   if (changeKind === "nothing") return { ...noChange, status: 304 };
-  // A list does not change its rows, so a list whose rows were deleted is loaded again.
+  // An open list does not update its rows, so a list whose rows were deleted is loaded again.
   const mustReload = changeKind === "erasure" && query.has(SEEN_PARAMETER);
   return mustReload ? { ...noChange, headers: { ...noChange.headers, "HX-Refresh": "true" } } : undefined;
 }
