@@ -137,7 +137,7 @@ export function hasOrigin(bytes: Uint8Array, origin: SnapshotOrigin): boolean {
   return isOriginProof(origin, partsToProve(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
 }
 
-/** All bytes except the checksum and the proof. */
+/** The bytes that the proof covers: all except the checksum and the proof itself. */
 function partsToProve(bytes: Uint8Array): readonly Uint8Array[] {
   return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
@@ -203,7 +203,7 @@ function checkImage(
   // Compared before any SQL runs: a check, a migration or a query would run the expressions and triggers of another schema.
   if (schemaOf(connection) !== templateOf(options, version).schema)
     return refuseDamaged("its tables are not a snapshot's tables");
-  // Full checks only for other sandboxes' snapshots: an index that does not match its table would hide a row from queries.
+  // Only other sandboxes' snapshots get full checks: an index that does not match its table would hide a row from queries.
   const check = options.isOwn === true ? "quick_check(1)" : "integrity_check(1)";
   const verdict = String(connection.pragma(check, { simple: true }));
   if (verdict !== "ok") return refuseDamaged(verdict);

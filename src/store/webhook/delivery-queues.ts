@@ -142,7 +142,7 @@ function firstOf(queuedRows: readonly QueuedDelivery[]): QueuedDelivery | undefi
 type Events = { readonly tables: string; readonly condition: string };
 
 export const ONE_EVENT: Events = { tables: "deliveries", condition: "event_id = @eventId" };
-/** Joined, because SQLite would copy the ids of a list `IN (SELECT …)` into a table at each run. */
+/** The events are joined, because SQLite would copy the ids of a list `IN (SELECT …)` into a table at each run. */
 const OF_CHECKOUT: Events = {
   tables: "events CROSS JOIN deliveries",
   condition: "events.checkout_id = @checkoutId AND event_id = events.id",

@@ -66,7 +66,7 @@ export type RefusedForm = {
   readonly words: Words;
 };
 
-/** What an open page shows: everything in its store, everything but requests, or the checkout or delivery with its id. */
+/** The subject of an open page: its whole store, its store without requests, or the checkout or delivery with its id. */
 export const LIVE_TOPICS = ["store", "writes", "checkout", "delivery"] as const;
 export type LiveTopic = (typeof LIVE_TOPICS)[number];
 

@@ -3,7 +3,7 @@ const live = document.querySelector("#live");
 if (live !== null) {
   const changes = document.querySelector("#changes");
 
-  // Announces to a screen reader, at most every ten seconds, the parts that have changed since the last announcement.
+  // A screen reader is told, at most every ten seconds, which parts have changed since the last announcement.
   const TOLD_EVERY_MS = 10_000;
   const partsOf = () =>
     new Map(

@@ -19,7 +19,7 @@ const MAX_READ_BYTES = 4 * 1024 * 1024;
 
 /** The snapshots, each with its kind and time; large snapshots are described only on request. */
 export async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
-  // Which stores a snapshot contains is only known from its content.
+  // Only the content of a snapshot shows which stores it contains.
   const isLimited = view.call.caller?.limit !== undefined;
   const isDetailed = isLimited || view.query.get("snapshots") === "details" || areSnapshotsSmall(context);
   const list = isDetailed
