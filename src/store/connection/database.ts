@@ -102,7 +102,7 @@ export function openingOfEmptyLog(path: string): string | undefined {
 /** Refuses a log without its database: the log contains acknowledged commits, and must not be used for a new file. */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   const log = `${path}-wal`;
-  // The log is looked at first: a process that creates the file now names it before it writes the log.
+  // The log is checked first, because a process that creates the file names the file before it writes the log.
   if (sizeOf(log) === 0 || existsSync(path)) return undefined;
   return {
     reason: "file_missing",
