@@ -1,4 +1,4 @@
-/** Builds the program into dist/; with --executable dist/checkout instead, one file with Node inside. */
+/** Builds the program into dist/. With --executable, builds dist/checkout instead: one file that contains Node. */
 import { parseArgs } from "node:util";
 import { update } from "./bin/build/output.ts";
 
@@ -10,7 +10,7 @@ await update({
   root: import.meta.dirname,
   out: values.out,
   kind: values.executable ? "executable" : "package",
-  // Loaded only if there is something to build.
+  // Loaded only if something must be built.
   make: async (folder) => {
     if (values.executable) await (await import("./bin/build/executable.ts")).buildExecutable(folder);
     else await (await import("./bin/build/package.ts")).buildPackage(folder);

@@ -9,7 +9,7 @@ var older =
     : found[1] !== needed[1]
       ? found[1] < needed[1]
       : found[2] < needed[2];
-// Bun and Deno claim a version of Node, but cannot load the SQLite module.
+// Bun and Deno report a version of Node, but cannot load the SQLite module.
 var otherRuntime =
   process.versions.bun || global.Bun ? "Bun" : process.versions.deno || global.Deno ? "Deno" : undefined;
 if (otherRuntime !== undefined) {
@@ -22,7 +22,7 @@ if (otherRuntime !== undefined) {
   );
   process.exitCode = 1;
 } else if (older) {
-  // In a clone, npm has installed the required Node; an installed package has none.
+  // In a clone, npm has installed the required Node; a package has none.
   var isClone = require("fs").existsSync(require("path").join(__dirname, "..", "build.ts"));
   console.error(
     "checkout needs Node " +
@@ -36,8 +36,8 @@ if (otherRuntime !== undefined) {
   );
   process.exitCode = 1;
 } else {
-  // Compiled code is cached next to the program; without it, a start takes twice as long. Node does not check it, so
-  // the cache must be a folder that only its owner can read or write. It gets that mode here, whatever the umask is.
+  // Compiled code is cached next to the program, which halves the time of a start. Node does not check this code, so
+  // only its owner may have access to the folder. The folder gets that mode here, whatever the umask is.
   var fs = require("node:fs");
   var dist = require("node:path").join(__dirname, "..", "dist");
   var cache = require("node:path").join(dist, "compile-cache");
@@ -51,7 +51,7 @@ if (otherRuntime !== undefined) {
     if (!fs.existsSync(cache)) fs.mkdirSync(cache, { mode: 0o700 });
     if (isPrivate(cache)) require("node:module").enableCompileCache(cache);
   } catch (error) {
-    // The folder is not writable, or another start is creating it: this start has no cache.
+    // The folder cannot be written, or another start is creating it: this start has no cache.
     if (error.code === undefined) throw error;
   }
   try {

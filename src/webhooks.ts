@@ -30,24 +30,24 @@ export type {
 /** The current time, in milliseconds since the epoch. Default: the machine's clock. */
 export type Clock = { readonly now?: number };
 
-/** The options, with a service's dialect as `calibrate --write-dialect` writes it. Default: the names of the interface. */
+/** The options, and a dialect that `calibrate --write-dialect` wrote. Default: the names of the interface. */
 export type WebhookOptions = VerifyOptions & { readonly dialect?: Dialect };
 
 /**
- * Verifies a webhook over its raw body and returns its event, or a code and a sentence that explains the refusal. Throws
- * for no request; a mistake in the call, such as invalid headers, throws a TypeError that describes the mistake
+ * Verifies a webhook over its raw body. Returns its event, or a code and a sentence that explains the refusal. No
+ * request makes it throw; a mistake in the call, such as invalid headers, throws a TypeError that describes the mistake
  * (interface 29, 30).
  */
 export function verifyWebhook(options: WebhookOptions & Clock): WebhookVerdict {
   return verifyAt(addTime(options));
 }
 
-/** Verifies only the signature, for a service whose bodies are not events of version 1.0.0-test. */
+/** Verifies only the signature, for services whose bodies are not events of version 1.0.0-test. */
 export function verifySignature(options: WebhookOptions & Clock): SignatureVerdict {
   return verifySignatureAt(addTime(options));
 }
 
-/** Adds the current time to the options. An untyped caller may have passed anything. */
+/** Adds the current time to the options. A caller without types may have passed anything. */
 function addTime(options: WebhookOptions & Clock): VerifyInput {
   if (typeof options !== "object" || options === null)
     throw new TypeError("a verification needs one object: { rawBody, headers, secrets }");
@@ -56,7 +56,7 @@ function addTime(options: WebhookOptions & Clock): VerifyInput {
   return { ...keyOptions, dialect, headers: keepHeaders(headers), now };
 }
 
-/** Headers that can be read more than once, unlike an iterator such as `headers.entries()`. */
+/** Headers that can be read more than once, which an iterator such as `headers.entries()` cannot. */
 function keepHeaders(headers: VerifyOptions["headers"]): VerifyOptions["headers"] {
   const isIterator = typeof headers === "object" && headers !== null && "next" in headers;
   return isIterator && Symbol.iterator in headers ? Array.from(headers as Iterable<HeaderLine>) : headers;

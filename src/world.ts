@@ -5,7 +5,7 @@ import type { Refusal } from "./core/outcome.ts";
 /** An HTTP request as received: raw headers in order, with alternating names and values, including duplicates. */
 export type HttpRequest = {
   readonly method: string;
-  /** The request target in the request line. */
+  /** The target in the request line. */
   readonly target: string;
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;
@@ -14,9 +14,9 @@ export type HttpRequest = {
 };
 
 /**
- * The body of an answer: whole, or a stream. The next bytes of a stream are requested only after the client has read
- * the previous bytes; the stream's `return` is called when the client disconnects or the server stops. If a stream fails,
- * the connection is closed, so that the client sees that the body is incomplete.
+ * The body of an answer: whole, or a stream. A stream is asked for its next bytes only when the client has read the
+ * previous bytes; its `return` is called when the client disconnects or the server stops. If a stream fails, the
+ * connection is closed, so that the client sees an incomplete body.
  */
 export type HttpBody = string | Uint8Array | AsyncIterable<Uint8Array>;
 
@@ -25,13 +25,13 @@ export type HttpResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: HttpBody;
-  /** The connection is closed and the answer is not sent. */
+  /** Set if the connection is closed without sending the answer. */
   readonly dropped?: true;
-  /** For a dropped answer: the connection is reset instead of closed. */
+  /** For a dropped answer: set if the connection is reset instead of closed. */
   readonly reset?: true;
 };
 
-/** A service as functions. They never throw. */
+/** A service as two functions, which never throw. */
 export type Service = {
   readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
   /** Answers bytes that could not be parsed as a request. */
@@ -50,16 +50,16 @@ export type OutboundRequest = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Headers that are sent as several lines, one for each value. */
+  /** Headers that are sent as several lines: one line for each value. */
   readonly lines?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Sent with its length, unless the headers have `Transfer-Encoding: chunked`. */
+  /** The body; it is sent with its length, unless the headers have `Transfer-Encoding: chunked`. */
   readonly body?: string | Uint8Array;
-  /** Awaited in the middle of the body, which is then sent in two parts. Default: the body is sent whole. */
+  /** Awaited in the middle of the body, which is then sent in two parts. Default: the body is sent in one part. */
   readonly betweenParts?: (() => Promise<void>) | undefined;
   /** Timeout in milliseconds, from the start of the connection to the last byte of the answer. */
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
-  /** The handling of a larger answer: the request fails (default), or the answer is cut. */
+  /** What happens to a larger answer: the request fails (default), or the answer is cut. */
   readonly larger?: "refused" | "cut";
   /** The only addresses to connect to, in order. Default: the host's name is looked up. */
   readonly addresses?: readonly string[] | undefined;
@@ -69,21 +69,21 @@ export type OutboundRequest = {
    */
   readonly proxy?: string | undefined;
   /**
-   * `kept`: over a kept connection to the same addresses, if there is one; `fresh`: over a new connection. The connection
-   * is kept briefly afterwards if the server permits it. Default: a new connection, which ends with the answer.
+   * `kept`: over a kept connection to the same addresses, if there is one; `fresh`: over a new connection. It is then kept
+   * for a short time if the server permits it. Default: a new connection, which ends with the answer.
    */
   readonly connection?: "kept" | "fresh" | undefined;
   /**
-   * Whether a failed connection to this machine is examined by a second connection: does the other loopback address accept
-   * connections (nothing is sent), and does the port expect TLS (a handshake is sent, once for each URL and address until
-   * the result changes)? Default: no.
+   * Whether a failed connection to this machine is examined with a second connection: whether the other loopback
+   * address accepts connections (nothing is sent), and whether the port expects TLS (a handshake is sent, once for each
+   * URL and address until the result changes). Default: no.
    */
   readonly examined?: boolean | undefined;
   /** Called at the end of the request, before the connection is examined. */
   readonly onEnd?: (() => void) | undefined;
-  /** Certificates to trust for https. Default: the system's. */
+  /** The certificates to trust for https. Default: the system's. */
   readonly tls?: TlsTrust | undefined;
-  /** Called with each part of the answer's body on arrival, for an answer that stays open. */
+  /** Called with each part of the answer's body when it arrives, for an answer that stays open. */
   readonly onPart?: ((part: Uint8Array) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 };
@@ -91,7 +91,7 @@ export type OutboundRequest = {
 /** `ca`: the only CA certificates to trust, in PEM. `unchecked`: certificates are not verified. */
 export type TlsTrust = { readonly ca: string } | { readonly unchecked: true };
 
-/** A whole answer, or why there is none. */
+/** A whole answer, or the reason why there is none. */
 export type OutboundResult =
   | {
       readonly ok: true;
@@ -99,7 +99,7 @@ export type OutboundResult =
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
       readonly address?: string | undefined;
-      /** The proxy that may have forwarded or created the answer, without user name and password. */
+      /** The proxy that may have forwarded or made the answer, without user name and password. */
       readonly proxy?: string | undefined;
     }
   | {
@@ -125,7 +125,7 @@ export type Listener = {
   readonly keepRunning?: (mustKeep: boolean) => void;
 };
 
-/** Limits of one server: bytes of a body, number of connections, and idle milliseconds of a connection. */
+/** Limits of one server: size of a body in bytes, number of connections, and idle time of a connection in milliseconds. */
 export type ServerLimits = {
   readonly bodyBytes: number;
   readonly connections: number;
@@ -151,7 +151,7 @@ export type ServerOptions = {
   readonly limits?: Partial<ServerLimits>;
 };
 
-/** Facts about a path. Windows has neither owners nor modes: there, everything counts as ours, and closed to others. */
+/** Facts about a path. On Windows, without owners and modes, each path counts as ours, and as closed to others. */
 export type PathFacts = {
   readonly kind: "folder" | "file" | "link" | "other";
   /** Whether this process's user owns the path. */
@@ -165,13 +165,13 @@ export type PathFacts = {
   readonly writableBy: "owner" | "own group" | "others";
   /** The last change of the content, in milliseconds since the epoch. */
   readonly changedAt: number;
-  /** Device and inode: unchanged for a moved or doubly mounted folder, different for a copy. */
+  /** Device and inode. They stay when the folder is moved or mounted twice, and differ for a copy. */
   readonly id: string;
 };
 
 export type DiskFacts = {
   readonly freeBytes: number;
-  /** Whether this process may write to the disk, as far as the system tells without a write. */
+  /** Whether this process may write to the disk, as far as the system says so without a write. */
   readonly isWritable: boolean;
   /** The name of the file system; undefined if it is unknown. */
   readonly fileSystem: string | undefined;
@@ -179,7 +179,7 @@ export type DiskFacts = {
 
 export type Machine = {
   readonly nodeVersion: string;
-  /** The Node in use: a file of this system, or the program itself if it contains Node. */
+  /** The Node in use: a file of this system, or this program if it contains Node. */
   readonly node: { readonly path: string; readonly isInside: boolean };
   /** The operating system, its release and the processor. */
   readonly system: string;
@@ -196,7 +196,7 @@ export type ReadOptions = {
 /** `endsWithProcess`: the file is about a running process, so it is not flushed: a power failure also ends the process. */
 export type WriteOptions = { readonly endsWithProcess?: true };
 
-/** The part of the file system that the program uses. Files that it writes have mode 0600, folders 0700. */
+/** The part of the file system that the program uses. It writes files with mode 0600, and folders with 0700. */
 export type Files = {
   /** The text of a regular file; undefined if there is none. Throws FileRefused for anything else at the path. */
   readonly read: (path: string, options?: ReadOptions) => string | undefined;
@@ -204,7 +204,7 @@ export type Files = {
   readonly readBytes: (path: string, options?: ReadOptions) => Uint8Array | undefined;
   /** The size of a regular file in bytes; undefined if there is none. Does not follow links. */
   readonly size: (path: string) => number | undefined;
-  /** Replaces a file atomically: readers and crashes see the old content or the new. */
+  /** Replaces a file atomically: readers, and the state after a crash, have the whole old or the whole new content. */
   readonly write: (path: string, content: string | Uint8Array, options?: WriteOptions) => void;
   /**
    * Replaces a file atomically with the file that `fill` writes to a temporary path; the file is flushed without
@@ -243,7 +243,7 @@ export type FileLock =
   | { readonly state: "held" | "unsupported" }
   | { readonly state: "refused"; readonly reason: string };
 
-/** A path that is removed with its content after use; a failed removal is no error. */
+/** A path that is removed with its content after use; it is no error if the removal fails. */
 export type TemporaryFile = { readonly path: string; readonly remove: () => void };
 
 export type ShellCommand = {
@@ -252,21 +252,21 @@ export type ShellCommand = {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Timeout for the whole command, in milliseconds. */
   readonly timeoutMs: number;
-  /** Maximum stored size of each of the two outputs, in bytes; the beginning is dropped. */
+  /** Maximum size that is kept of each of the two outputs, in bytes; the beginning is dropped. */
   readonly maxOutputBytes: number;
   /** Receives each part of stdout when it is written. */
   readonly onOutput?: (text: string) => void;
-  /** Kills the command at once, or asks it to end if the abort reason is a `ShellEnd`. */
+  /** Kills the command immediately or, if the abort reason is a `ShellEnd`, first asks it to end. */
   readonly signal?: AbortSignal | undefined;
 };
 
-/** The abort reason with which the command is first asked to end by itself. */
+/** The abort reason that first asks the command to end by itself. */
 export type ShellEnd = "terminate";
 
 export type ShellResult = {
-  /** `timeout`, `aborted`: the command was killed. `not_run`: there is no shell; `stderr` says why. */
+  /** `timeout`, `aborted`: the command was killed. `not_run`: there is no shell; the reason is in `stderr`. */
   readonly ending: "exited" | "timeout" | "aborted" | "not_run";
-  /** Null if a signal ended the command, or it was not run. */
+  /** Null if a signal ended the command, or if it was not run. */
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -274,21 +274,21 @@ export type ShellResult = {
 
 /** This program, started again as a separate process. */
 export type DetachedProcess = {
-  /** The first message of the process to its starter; undefined if the process ended without a message. */
+  /** The first message from the process to its starter; undefined if the process ended without a message. */
   readonly firstMessage: Promise<string | undefined>;
   /** The end of the process in words: `exit code 1`. */
   readonly ended: Promise<string>;
-  /** Releases the process. An unreleased process stops when its starter ends. */
+  /** Releases the process, which otherwise stops when its starter ends. */
   readonly release: () => Promise<void>;
   /** Asks the process to stop. */
   readonly abandon: () => void;
 };
 
-/** The starter of this detached process, until it releases this process. */
+/** The process that started this detached process, until it releases this process. */
 export type Starter = {
   /** The file to which this process's stderr is written. */
   readonly logFile: string;
-  /** Sends a message; resolves with whether the starter has released this process. */
+  /** Sends a message. Resolves to whether the starter has released this process. */
   readonly notify: (text: string) => Promise<boolean>;
 };
 
@@ -315,10 +315,10 @@ export type World = {
   readonly pid: number;
   /** Whether a person can answer questions. */
   readonly isInteractive: () => boolean;
-  /** A function, because Node loads the stream of stdin at its first use, and most commands never read it. */
+  /** A function, because Node loads the stream at its first use, and most commands never read stdin. */
   readonly stdin: () => Readable;
   readonly stdout: Writable;
-  /** Whether a result could not be printed; a closed pipe does not count. */
+  /** Whether a result could not be printed; output to a closed pipe does not count. */
   readonly isResultLost: () => boolean;
   readonly stderr: Writable;
   readonly files: Files;
@@ -335,8 +335,8 @@ export type World = {
   /** Whole milliseconds since the epoch. */
   readonly now: () => number;
   /**
-   * The time of receivers in this process, which compare it with the time in a webhook. Default: `now`; a test suite may
-   * have replaced the `Date` of its process.
+   * The time by which receivers in this process judge the time in a webhook: the time of `Date`, which a test suite may
+   * have replaced. Default: `now`.
    */
   readonly receiversNow?: () => number;
   /** Milliseconds since an arbitrary point; never goes back. */
@@ -344,15 +344,15 @@ export type World = {
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
   /** Runs a function once, after a delay. */
   readonly after: (milliseconds: number, run: () => void) => void;
-  /** Runs a function after all input that has already arrived has been read. */
+  /** Runs a function when all input that has already arrived has been read. */
   readonly soon: (run: () => void) => void;
 
   /**
-   * A UUID v7, lower case (decision 2). With a seed, each stream has its own ids: drawing from one stream does not
-   * change the ids of another (decision 98).
+   * A UUID v7 in lower case (decision 2). With a seed, each stream has its own ids, so that a draw from one stream does
+   * not change the ids of another (decision 98).
    */
   readonly uuid: (stream?: string) => string;
-  /** A UUID that does not depend on a seed, different in every run (decision 96). */
+  /** A UUID that is different in every run, even with a seed (decision 96). */
   readonly freshId: () => string;
   /** Random bytes. The bytes of an API key may begin with the mark of its store (decision 124). */
   readonly randomBytes: (length: number, use?: "api key") => Uint8Array;
@@ -363,8 +363,8 @@ export type World = {
   /** The current addresses of a name; empty if it has none. */
   readonly resolve: (host: string) => Promise<readonly string[]>;
   /**
-   * Serves on the loopback addresses, and on other addresses of this machine. Port 0 selects any free port. The service is
-   * created when the port and the loopback host are known; the host is `[::1]` if the machine does not have 127.0.0.1.
+   * Serves on the loopback addresses, and on further addresses of this machine. Port 0 selects any free port. The service
+   * is created when port and loopback host are known; the host is `[::1]` if the machine does not have 127.0.0.1.
    */
   readonly listen: (
     makeService: (port: number, host: "127.0.0.1" | "[::1]") => Service,
@@ -372,7 +372,7 @@ export type World = {
   ) => Promise<
     { readonly ok: true; readonly value: Listener } | { readonly ok: false; readonly refusal: ListenFailure }
   >;
-  /** Opens an address in the user's browser, or returns the reason of a failure; does not wait for the browser. */
+  /** Opens an address in the user's browser, or returns the reason for a failure. Does not wait for the browser to end. */
   readonly openBrowser: (
     url: string,
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly message: string }>;
@@ -381,50 +381,48 @@ export type World = {
   /** A new path in the system's temporary folder that nobody can guess. */
   readonly temporaryPath: () => TemporaryFile;
   /**
-   * Runs a command line in the platform's shell until it ends, with empty stdin. Processes that it leaves behind are
-   * killed when it ends or its timeout expires.
+   * Runs a command line in the platform's shell until it ends, with an empty stdin. When it ends or times out, the
+   * processes that it leaves behind are killed.
    */
   readonly run: (command: ShellCommand) => Promise<ShellResult>;
   /**
    * Starts this program again with the same command line, folder and environment, as a process that does not end with
-   * the terminal. It does not share our streams; its stderr is appended to a log file, which is rotated at 10 MiB, with
-   * one older file kept.
+   * the terminal. It shares none of our streams; its stderr is appended to a log file, which is rotated at 10 MiB, with
+   * one older file.
    */
   readonly startDetached: (options: { readonly logFile: string }) => DetachedProcess;
   /** The starter of this process; undefined if this process was not started detached. */
   readonly starter: Starter | undefined;
-  /**
-   * Sends SIGTERM to a process. `no_signals`: this system has no signals that a process could handle; nothing was done.
-   */
+  /** Sends SIGTERM to a process. `no_signals`: nothing was done, because processes of this system cannot handle signals. */
   readonly terminate: (pid: number) => "sent" | "gone" | "not_permitted" | "no_signals";
   /**
-   * Runs a program until it ends. It shares our stdin, stdout and stderr, and receives each signal of `onStop` once: a
-   * signal that the terminal has sent to both processes is not passed on.
+   * Runs a program until it ends, with our stdin, stdout and stderr. It receives each signal of `onStop` once: a signal
+   * that the terminal has sent to both processes is not passed on.
    */
   readonly runProgram: (call: ProgramCall) => Promise<ProgramResult>;
   /** Names the process that listens on a port, if the system shows it. */
   readonly portOwner: (port: number) => string | undefined;
 
   /**
-   * Locks a file until the lock is released or this process ends. Default: nothing can be locked; a process is then known
-   * only by its id.
+   * Locks a file until the lock is released or this process ends. Default: nothing can be locked, and a process is only
+   * known by its id.
    */
   readonly lockFile?: (path: string) => Promise<FileLock>;
   /** Whether a process has locked a file, even a process that cannot be seen from here. */
   readonly isFileLocked?: (path: string) => Promise<boolean>;
   /**
-   * Calls a function once when a file was deleted or replaced, within seconds, until the returned function is called.
+   * Calls a function once, within seconds after a file was deleted or replaced, until the returned function is called.
    * Default: files are not watched.
    */
   readonly onFileLost?: (path: string, onLost: () => void) => () => void;
   readonly hostName?: () => string;
-  /** When a process started, as text to compare; undefined if there is no such process. */
+  /** The start of a process, as text that can be compared; undefined if there is no such process. */
   readonly processStartTime: (pid: number) => string | undefined;
   /** Calls `stop` for each signal that asks us to end, until the returned function is called. */
   readonly onStop: (stop: (signal: StopSignal) => void) => () => void;
 };
 
-/** The world of a sandbox, in a command or in a user's program: without child processes and signals. */
+/** The world of a sandbox, in a command or in a user's program: it has no child processes and no signals. */
 export type GuestWorld = Omit<
   World,
   | "argv"

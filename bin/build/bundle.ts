@@ -7,7 +7,7 @@ export const bundledPackages = new Set<string>();
 
 const RAW = /\?raw$/;
 
-/** `import text from "./style.css?raw"` gives the file as text, as in vitest. */
+/** Loads the file of an import such as `"./style.css?raw"` as text, as vitest does. */
 const rawText: Plugin = {
   name: "raw text",
   resolveId: {
@@ -28,22 +28,22 @@ export const common = {
   plugins: [rawText, notePackages(bundledPackages)],
   transform: {
     target: "node22",
-    // CommonJS has no import.meta.url. `open` looks there for its own xdg-open, and uses the system's if it finds none.
+    // CommonJS has no import.meta.url. The package `open` looks there for its own xdg-open, and without it uses the system's.
     define: { "import.meta.url": "undefined" },
   },
-  // The default build of this package loads its parts by a require that no bundler can follow.
+  // The default build of this package loads its parts with a `require` that no bundler can follow.
   resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } },
 } satisfies InputOptions;
 
 /**
- * The options of every bundle. White space stays: Node prints the whole line that throws an uncaught error, and test
- * runners show it.
+ * The options of every bundle. White space is kept: Node prints the whole line that throws an uncaught error, and so do
+ * test runners.
  */
 export const outputOptions = {
   comments: { legal: true, annotation: false, jsdoc: false },
-  // CommonJS loads each other file by `require`, which is faster in Node than an `import()`, and which jest allows.
+  // Files load each other with `require`, which is faster in Node than `import()`, and which jest permits.
   dynamicImportInCjs: false,
 } satisfies OutputOptions;
 
-/** A bundle in one file, with everything that it imports. */
+/** The options of a bundle in one file, with everything that it imports. */
 export const singleFileOptions = { ...outputOptions, codeSplitting: false } satisfies OutputOptions;

@@ -21,7 +21,7 @@ export type Platform = {
   readonly addon: string;
 };
 
-/** Makes Node's single executable for this platform, and the licence texts that belong to it. */
+/** Makes Node's single executable for this platform, and the licence texts for it. */
 export async function buildExecutable(folder: string): Promise<void> {
   await bundleProgram(folder);
   makeExecutable(folder, {
@@ -42,7 +42,7 @@ export function licensesFile(folder: string): string {
   return join(folder, `checkout-${LICENSES}`);
 }
 
-/** Makes an executable from the program of the folder, whose files are assets, as are the addon and the licences. */
+/** Makes an executable from the program in a folder. The program's files, the addon and the licences are its assets. */
 export function makeExecutable(folder: string, platform: Platform): void {
   writeFileSync(licensesFile(folder), `${licenseTexts(bundledPackages)}\n${licenseOfNode(platform)}`);
   const files = readdirSync(join(folder, PROGRAM), { recursive: true, encoding: "utf8" })

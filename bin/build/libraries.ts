@@ -4,14 +4,14 @@ import { build, type Plugin } from "rolldown";
 import { common, singleFileOptions } from "./bundle.ts";
 import { typesIn, typesOf, writeTypes, type TypeFiles } from "./types.ts";
 
-/** Makes the kit report an unsupported Node, before it fails at a missing function. */
+/** Makes the kit report an unsupported Node, instead of failing because a function is missing. */
 const NODE_CHECK = `{
   const { node, bun } = process.versions;
   const [major, minor] = node.split(".").map(Number);
   const needed =
     "hosted-checkout/testing needs Node 22.22.2 or newer, and this is " + (bun === undefined ? node : "Bun") +
     "; in your project, type npm i -D node@24 and run your tests with npx or npm test";
-  // Node prints the line that throws, so that line does not have the message.
+  // The message is not in the line that throws, because Node prints that line too.
   if (bun !== undefined || major < 22 || (major === 22 && minor < 22))
     throw new Error(needed);
 }`;
@@ -27,7 +27,7 @@ const TESTING_TYPES: TypeFiles = [
   "testing/explore/types",
   "testing/testing",
 ];
-/** The test runners with fixtures, and the runners' modules that the fixtures import. */
+/** The test runners that have fixtures, and the modules of runners that the fixtures import. */
 const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;
 const RUNNERS = ["vitest", "@jest/globals"];
 
@@ -40,7 +40,7 @@ export async function buildLibraries(folder: string): Promise<void> {
   rmSync(types, { recursive: true });
 }
 
-/** Makes `hosted-checkout/webhooks` for merchants: one file for each module system, each with its types. */
+/** Makes `hosted-checkout/webhooks` for merchants: one file for each module system, with its types. */
 async function buildWebhooks(folder: string, types: string): Promise<void> {
   const declarations = typesOf(types, WEBHOOK_TYPES);
   for (const [format, letter] of [
@@ -53,9 +53,7 @@ async function buildWebhooks(folder: string, types: string): Promise<void> {
   }
 }
 
-/**
- * Makes `hosted-checkout/testing` for test suites: one program for both module systems, so that they share its state.
- */
+/** Makes `hosted-checkout/testing` for test suites: one program for both module systems, so that both share its state. */
 async function buildTesting(folder: string, types: string): Promise<void> {
   await build({
     ...common,
@@ -69,7 +67,7 @@ async function buildTesting(folder: string, types: string): Promise<void> {
   );
   const esm = `import testing from "./testing.cjs";\nexport const { ${names.join(", ")} } = testing;\n`;
   writeFileSync(join(folder, "testing.mjs"), esm);
-  // `await using` needs types that no target before ESNext has.
+  // `await using` needs types that only the target ESNext has.
   const declarationFile = `/// <reference lib="esnext.disposable" />\n${declarations}`;
   for (const letter of ["m", "c"]) writeFileSync(join(folder, `testing.d.${letter}ts`), declarationFile);
 }
@@ -79,7 +77,7 @@ async function buildFixtures(folder: string, types: string): Promise<void> {
   await Promise.all(
     FIXTURES.map(async (name) => {
       const source = `testing/fixtures/${name}`;
-      // vitest itself is only an ES module.
+      // vitest itself is only available as an ES module.
       const format = name === "vitest" ? "esm" : "cjs";
       const kit = format === "esm" ? "./testing.mjs" : "./testing.cjs";
       const file = join(folder, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);
@@ -101,7 +99,7 @@ async function buildFixtures(folder: string, types: string): Promise<void> {
   );
 }
 
-/** Keeps imports of the kit external, so that fixtures and tests share it. */
+/** Does not bundle the kit, so that fixtures and tests share it. */
 function builtKit(id: string): Plugin {
   return {
     name: "built kit",

@@ -37,8 +37,8 @@ export function licenseTexts(folders: Iterable<string>): string {
 }
 
 /**
- * The licence of the Node in an executable, with the licences of Node's own parts. The file is searched for beside Node
- * (Windows), above it (archives, images), in its npm package, and in the system's documentation.
+ * The licence of the Node in an executable, with the licences of Node's parts. The file is beside Node's binary
+ * (Windows), one folder above (archives, images), in Node's npm package, or in the system's documentation.
  */
 export function nodeLicense(): string | undefined {
   const cwd = dirname(process.execPath);

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 
-/** The kind of a build; each kind writes its own files, and leaves those of the other kind unchanged. */
+/** The kind of a build. Each kind writes its own files, and leaves the files of the other kind unchanged. */
 export type Kind = "package" | "executable";
 
 /** The inputs of a build: files and folders of the repository, and npm's list of installed packages. */
@@ -30,12 +30,12 @@ export const INPUTS = [
   "tsconfig.types.json",
 ];
 
-/** The prefix of chunk folders. The name has the hash of the content, so that several can stay. */
+/** The prefix of folders with chunks. A folder's name has the hash of its content, so that several can exist. */
 export const CHUNKS = "chunks-";
 const UNFINISHED = "unfinished-";
 /** The folder in which `bin/checkout.cjs` lets Node store compiled code. */
 const COMPILE_CACHE = "compile-cache";
-/** How long replaced chunks are kept for running programs that still load them, and the remains of killed builds. */
+/** How long replaced chunks, which running programs may still load, and the remains of killed builds are kept. */
 const RETENTION_MS = 7 * 86_400_000;
 
 export type Output = {
@@ -46,8 +46,8 @@ export type Output = {
 };
 
 /**
- * Makes everything that is out of date: first in a temporary folder, from which each file is moved atomically over the
- * older one. Concurrent and killed builds do no harm.
+ * Makes everything that is out of date, first in a temporary folder; then each file atomically replaces the older one.
+ * Concurrent and killed builds do no harm.
  */
 export async function update({ root, out, kind, make }: Output): Promise<void> {
   const stamp = `.${kind}.stamp`;
@@ -64,9 +64,9 @@ export async function update({ root, out, kind, make }: Output): Promise<void> {
     await make(unfinished);
     const newNames = filesBelow(unfinished);
     const hashes = newNames.map((name) => `${hashFile(join(unfinished, name))} ${name}\n`);
-    // If sources changed during the build, the next build makes the output again.
+    // If sources changed during the build, the stamp has no hash of the inputs, so the next build makes the output again.
     writeFileSync(join(unfinished, stamp), hashes.join("") + (hashInputs(root) === inputs ? inputs : ""));
-    // Chunks first and the stamp last, so that a file in place finds everything that it loads.
+    // Chunks are moved first and the stamp last, so that a file in place finds everything that it loads.
     const isChunk = (name: string): boolean => name.startsWith(CHUNKS);
     for (const name of [...newNames.filter(isChunk), ...newNames.filter((file) => !isChunk(file)), stamp]) {
       mkdirSync(dirname(join(out, name)), { recursive: true });
@@ -89,7 +89,7 @@ function hashInputs(root: string): string {
   const hash = createHash("sha256").update(JSON.stringify([version, platform, arch]));
   for (const name of INPUTS.flatMap((input) => filesOf(root, input))) {
     const path = join(root, name);
-    // Another package manager writes no list of installed packages, so nothing is known to be up to date.
+    // Another package manager writes no list of installed packages, so the build never counts as up to date.
     const bytes = existsSync(path) ? readFileSync(path) : Buffer.from(randomUUID());
     hash.update(JSON.stringify([name, bytes.length])).update(bytes);
   }
@@ -124,7 +124,7 @@ function touch(folder: string): void {
   if (existsSync(folder)) utimesSync(folder, new Date(), new Date());
 }
 
-/** Removes chunks that were replaced long ago, old remains of killed builds, and Node's compiled code of any build. */
+/** Removes chunks that were replaced long ago, old remains of killed builds, and the compiled code of every build. */
 function removeOld(out: string): void {
   const isOld = (name: string): boolean => {
     if (!name.startsWith(CHUNKS) && !name.startsWith(UNFINISHED)) return name === COMPILE_CACHE;

@@ -23,10 +23,7 @@ export async function buildPackage(folder: string): Promise<void> {
   writeFileSync(join(folder, LICENSES), licenseTexts(bundledPackages));
 }
 
-/**
- * Writes the pages that only the package has: in a clone, the help and fixtures/openapi-control.json have their
- * content.
- */
+/** Writes the pages that only the package has. A clone has their content in the help and in fixtures/openapi-control.json. */
 function writePages(folder: string): void {
   const map = execFileSync(process.execPath, [join(folder, "checkout.js"), "help", "--json"], {
     encoding: "utf8",

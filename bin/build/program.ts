@@ -5,18 +5,18 @@ import { rolldown, type OutputOptions } from "rolldown";
 import { common, outputOptions } from "./bundle.ts";
 import { CHUNKS } from "./output.ts";
 
-/** The first file of the program. The other files are chunks, which are loaded when a command needs them. */
+/** The first file of the program. All other files are chunks, which are loaded when a command needs them. */
 export const ENTRY = "checkout.js";
 
-/** The names of sources for stack traces (`src/world/machine.ts`); the sources themselves are not in the package. */
+/** Source maps name the sources in stack traces (`src/world/machine.ts`); the sources themselves are not in the package. */
 const MAPS = { sourcemap: true, sourcemapExcludeSources: true } satisfies OutputOptions;
 
 const OUTPUT = { ...outputOptions, format: "cjs", entryFileNames: ENTRY, ...MAPS } satisfies OutputOptions;
 
 /**
- * Makes the program in a folder, in one chunk for each set of modules that the same imports need. The chunks are in a
- * folder named after their hash: after another build, a running program still loads the chunks of its own build. A
- * package has only the chunks of its own build.
+ * Makes the program in a folder, with one chunk for each set of modules that the same imports need. The chunks are in a
+ * folder named after their hash, so that after another build a running program still finds the chunks of its own build.
+ * A package has only the chunks of its own build.
  */
 export async function buildProgram(folder: string, external = ["better-sqlite3"]): Promise<void> {
   const bundle = await rolldown({ ...common, input: "bin/main.ts", external });

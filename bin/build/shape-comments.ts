@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { parse } from "@babel/parser";
 import type { Node, Statement } from "@babel/types";
 
-/** The comment above a field, and the comments of the fields below it. */
+/** The comment above a field, and the comments of the field's own fields. */
 export type FieldComments = {
   readonly comment: string | undefined;
   readonly fields: ReadonlyMap<string, FieldComments>;
@@ -12,8 +12,8 @@ export type FieldComments = {
 const NO_COMMENTS: FieldComments = { comment: undefined, fields: new Map() };
 
 /**
- * The comments above the fields of a shape: a constant of a file, and the constants that it is built from, including
- * constants of other files. A later comment on a field replaces an earlier comment.
+ * The comments above the fields of a shape, which is a constant of a file, and of the constants from which it is built,
+ * also in other files. A later comment on a field replaces an earlier one.
  */
 export function commentsOf(file: string, constant: string): FieldComments {
   for (const statement of statementsOf(file)) {
@@ -41,7 +41,7 @@ function commentsIn(file: string, node: Node): FieldComments {
   if (node.type === "CallExpression") return merge([node.callee, ...node.arguments].map(inner));
   if (node.type === "MemberExpression" && node.property.type === "Identifier") {
     const object = inner(node.object);
-    // Parts of a schema, such as `shape`, are no fields: their fields are those of the schema.
+    // A part of a schema, such as `shape`, is not a field: its fields are the fields of the schema.
     return object.fields.get(node.property.name) ?? object;
   }
   if (node.type === "ObjectProperty" && node.key.type === "Identifier") {

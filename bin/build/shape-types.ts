@@ -12,7 +12,7 @@ type NamedShape = {
   readonly comments?: FieldComments;
 };
 
-/** The shapes from which the types with these names are inferred; the package has them written out. */
+/** The shapes from which types are inferred, by the names of the types; the package has these types written out. */
 const SHAPES: Readonly<Record<string, NamedShape>> = {
   ...Object.fromEntries(
     Object.entries(NAMED_SHAPES).map(([name, schema]) => [name, { schema, onWire: true }]),
@@ -30,7 +30,7 @@ const SHAPES: Readonly<Record<string, NamedShape>> = {
 const NAMES = new Map(Object.entries(SHAPES).map(([name, { schema }]) => [schema, name]));
 
 type TypeContext = {
-  /** The type that is written out; other shapes with a type appear by its name. */
+  /** The type that is written out. All other shapes that have a type appear by its name. */
   readonly type: string;
   readonly onWire: boolean;
   readonly comments: FieldComments | undefined;
@@ -38,8 +38,8 @@ type TypeContext = {
 };
 
 /**
- * The declarations of types that are inferred from shapes, written out: `export type Name = …;` of a text becomes the
- * type of the shape with this name, and keeps its comment. Comments of the fields stand above the fields.
+ * Writes out the types that are inferred from shapes: `export type Name = …;` becomes the type of the shape with that
+ * name, and keeps its comment. Each field has its own comment above it.
  */
 export function writeOutTypes(text: string): string {
   return text.replaceAll(/^export type (\w+) = .*;$/gm, (line, type: string) => {

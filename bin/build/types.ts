@@ -4,10 +4,10 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { writeOutTypes } from "./shape-types.ts";
 
-/** The files below src/ with the types of an import; the imported file is the last one. */
+/** The files below src/ with the types of an import; the last is the imported file itself. */
 export type TypeFiles = readonly string[];
 
-/** Matches citations of rules and decisions, which the types of the package do not link to. */
+/** Matches citations of rules and decisions, which would mean nothing in the types of the package. */
 const CITATION = / \((?:interface|decisions?) \d+(?:(?:,| and) \d+)*\)/g;
 
 export function writeTypes(folder: string): void {

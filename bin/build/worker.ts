@@ -7,9 +7,9 @@ export function buildWorker(folder: string): Promise<void> {
   return bundleWorker("src/hosted/worker.ts", "HostedService", join(folder, WORKER_FILE));
 }
 
-/** Bundles a Worker: one ES module, without Node's file system and processes, and without better-sqlite3. */
+/** Bundles a Worker as one ES module, without Node's file system and processes, and without better-sqlite3. */
 export async function bundleWorker(input: string, service: string, file: string): Promise<void> {
-  // Worker runtimes require the service as the default export.
+  // Worker runtimes require that the service is the default export.
   const footer = `export { ${service} as default };`;
   await build({
     ...common,

@@ -1,7 +1,7 @@
 import type { CommandMap, MappedCommand, MappedOption } from "../../src/core/help/map.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
 
-/** The page of all commands, from the map that `checkout help --json` prints. */
+/** The page of all commands, made from the map that `checkout help --json` prints. */
 export function commandsPage(map: CommandMap): string {
   return page("Commands", [
     wrapped(
@@ -16,7 +16,7 @@ export function commandsPage(map: CommandMap): string {
   ]);
 }
 
-/** The parts of a command or a group, and those of its subcommands. */
+/** The parts of the page for a command or group and for its subcommands. */
 function partsOf(command: MappedCommand): readonly string[] {
   return [partOf(command), ...command.commands.flatMap(partsOf)];
 }

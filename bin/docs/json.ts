@@ -60,7 +60,7 @@ function rowOf([name, { about, commands, jq }]: readonly [string, Kind]): readon
   return [code(name), about, printedBy(commands), filter(jq)];
 }
 
-/** The commands of one group together: `endpoints add, remove`. */
+/** The commands of each group together: `endpoints add, remove`. */
 function printedBy(commands: readonly string[]): string {
   const groups = new Map<string, string[]>();
   for (const words of commands) {

@@ -2,24 +2,24 @@
 export const GENERATED_NOTE =
   "<!-- Written by `npm run docs` from the values that the program uses: change those, not this page. -->";
 
-/** A table; a bar within a cell would end the cell. */
+/** A Markdown table. A pipe inside a cell is escaped, because it would end the cell. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell) => cell.replaceAll("|", String.raw`\|`)).join(" | ")} |`;
   return [line(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(line)].join("\n");
 }
 
-/** Code within a line. */
+/** Code within a line of text. */
 export function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** Text in which `<id>` is not markup. */
+/** Formats placeholders such as `<id>` as code, because they would be read as markup. */
 export function prose(text: string): string {
   return text.replaceAll(/<[^<>]*>/g, (placeholder) => code(placeholder));
 }
 
-/** A whole page: a title, the note, and its parts separated by empty lines. */
+/** A whole page: its title, the note, and its parts, separated by empty lines. */
 export function page(title: string, parts: readonly string[]): string {
   return `${[`# ${title}`, GENERATED_NOTE, ...parts].join("\n\n")}\n`;
 }

@@ -6,7 +6,7 @@ import { camelCase, snakeCase } from "../../src/core/text.ts";
 import type { MappedCommand, MappedOption } from "../../src/core/help/map.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
 
-/** Variables that the program sets for programs that it starts. */
+/** Variables that this program sets for the programs that it starts. */
 const OWN_VARIABLES: ReadonlySet<string> = new Set(["CHECKOUT_ORDER_ID", "CHECKOUT_DETACHED_LOG"]);
 
 type Setting = { readonly variable: string; readonly option: MappedOption };
@@ -19,7 +19,7 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
   for (const option of map.common_options)
     if (option.variable !== null)
       settingsByVariable.set(option.variable, { variable: option.variable, option });
-  // If several commands share an option, the description comes from one of these.
+  // The description of an option that several commands have is taken from one of these.
   const typical = new Set(["orders create", "sandbox start", "listen"]);
   for (const isTypical of [true, false])
     for (const { options } of commands.filter((command) => typical.has(command.words) === isTypical))

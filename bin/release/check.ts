@@ -1,4 +1,4 @@
-/** Builds a release and tests it on this machine, without a network once its parts are downloaded. Prints a table. */
+/** Builds a release, and tests it on this machine, without a network once everything is downloaded. Prints a table. */
 import { requireTools, toolsToCheck } from "./tools.ts";
 import { checkRelease } from "./check/check.ts";
 

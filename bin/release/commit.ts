@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** The commit that is released: its hash, and its time. All times in a release are this time. */
+/** The commit that is released: its hash, and its time, which is the only time in a release. */
 export type Commit = { readonly hash: string; readonly time: Date };
 
 /** The checked-out commit. Throws outside a clone. */
@@ -12,7 +12,7 @@ export function readCommit(): Commit {
   return { hash, time: new Date(Number(seconds) * 1000) };
 }
 
-/** The environment in which tools write the time of the commit instead of the current time. */
+/** The environment in which tools use the time of the commit as the current time. */
 export function environmentOf({ time }: Commit): NodeJS.ProcessEnv {
   return { ...process.env, SOURCE_DATE_EPOCH: String(time.getTime() / 1000), TZ: "UTC", LC_ALL: "C" };
 }

@@ -7,15 +7,15 @@ import { MAINTAINER } from "./owner.ts";
 import { fillFields } from "./template.ts";
 import { inTemporaryFolder } from "./temporary.ts";
 
-/** The name of the package; `checkout` alone would suggest version control. */
+/** The name of the package; `checkout` alone would suggest a tool for version control. */
 const NAME = "hosted-checkout";
 const TEMPLATES = "fixtures/packages/debian";
 
-/** The parts of a Debian package. */
+/** The content of a Debian package. */
 export type DebianInput = {
   readonly version: string;
   readonly architecture: "amd64" | "arm64";
-  /** The path of the executable; `licenses` is the path of its licence texts. */
+  /** The path of the executable, and below, the path of its licence texts. */
   readonly executable: string;
   readonly licenses: string;
   readonly commit: Commit;
@@ -39,7 +39,7 @@ export function packDebian(folder: string, input: DebianInput): string {
     put(`usr/share/lintian/overrides/${NAME}`, template("lintian-overrides", values));
     put("usr/bin/checkout", "", 0o755);
     copyFileSync(input.executable, join(root, "usr/bin/checkout"));
-    // With a strict umask, only root could read the folders.
+    // Otherwise, after a strict umask, only root could read the folders.
     execFileSync("chmod", ["-R", "u=rwX,go=rX", root]);
     const name = `${NAME}_${version}_${architecture}.deb`;
     const options = ["--root-owner-group", "-Zxz", "--build", root, join(folder, name)];
@@ -57,7 +57,7 @@ function template(name: string, values: Readonly<Record<string, string>>): strin
   return text;
 }
 
-/** A time in the form of a Debian changelog: `Thu, 26 Nov 2026 23:55:57 +0000`. */
+/** A time in the format of a Debian changelog: `Thu, 26 Nov 2026 23:55:57 +0000`. */
 function rfcDate(time: Date): string {
   return time.toUTCString().replace("GMT", "+0000");
 }

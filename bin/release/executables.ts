@@ -6,8 +6,8 @@ import { licenseOfNode, unpackNode } from "./node-package.ts";
 import { NODE_VERSION, type ReleasedPlatform } from "./platforms.ts";
 
 /**
- * Builds the executable of a platform from the bundled program in a folder, and returns its path. It uses Node's
- * published binaries, so an executable for another platform equals an executable that was built there.
+ * Builds the executable of a platform from the bundled program in a folder, and returns its path. It contains Node's
+ * published binary, so it does not matter on which platform it is built.
  */
 export function crossBuild(folder: string, platform: ReleasedPlatform): string {
   const nodeFolder = unpackNode(platform);
@@ -26,7 +26,7 @@ export function crossBuild(folder: string, platform: ReleasedPlatform): string {
   });
   rmSync(node);
   const path = join(folder, output);
-  // Apple silicon kills an unsigned program, and the build removes Node's signature.
+  // Apple silicon does not run an unsigned program, and the build removes Node's signature.
   if (process.platform === "darwin") execFileSync("codesign", ["--sign", "-", path]);
   return path;
 }

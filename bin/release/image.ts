@@ -6,11 +6,11 @@ import { environmentOf, type Commit } from "./commit.ts";
 import { DEBIAN } from "./platforms.ts";
 import { inTemporaryFolder } from "./temporary.ts";
 
-/** The only packages of the base system: the libraries that the executable loads, certificates, and an init. */
+/** The only packages of the base system: the libraries that the executable loads, certificates, and an init process. */
 const PACKAGES = ["base-files", "ca-certificates", "tini", ...DEBIAN.libraries];
-/** The user of the container, who owns the state folder and nothing else. */
+/** The user of the container, who owns only the state folder. */
 const USER = "checkout";
-/** The id of that user, which no base system uses. */
+/** The id of this user, which no base system uses. */
 export const IMAGE_USER = 10_001;
 const STATE = "/var/lib/checkout";
 
@@ -22,7 +22,7 @@ const ENVIRONMENT = [
   "CHECKOUT_SANDBOX_ALLOW_HOST=checkout",
 ];
 
-/** A health check for Docker, with times in nanoseconds; the OCI specification has none. */
+/** Docker's health check, with times in nanoseconds; the OCI specification has no health checks. */
 const HEALTH_CHECK = {
   Test: ["CMD", "/usr/bin/checkout", "sandbox", "wait", "--timeout", "3s"],
   Interval: 5_000_000_000,
@@ -31,7 +31,7 @@ const HEALTH_CHECK = {
   Retries: 3,
 };
 
-/** One architecture of an image. */
+/** The image for one architecture. */
 export type ImageInput = {
   readonly architecture: "amd64" | "arm64";
   /** The path of the executable. */
@@ -47,7 +47,7 @@ type ImageConfig = {
   readonly Volumes: Readonly<Record<string, unknown>>;
 };
 
-/** The configuration of a layout's image for one architecture, and the paths of its layers. */
+/** The configuration of an image for one architecture, and the paths of its layers, from an OCI layout. */
 export function readImage(
   layout: string,
   architecture: string,
@@ -70,7 +70,7 @@ export function readImage(
   return { config, layers: manifest.layers.map(({ digest }) => blobPath(layout, digest)) };
 }
 
-/** A reference to a blob of an OCI layout. */
+/** A reference to a blob in an OCI layout. */
 type Descriptor = {
   readonly mediaType: string;
   readonly digest: string;
@@ -172,7 +172,7 @@ function addHealthCheck(layout: string, architecture: string): Descriptor {
   return { ...manifestBlob, platform: { os: "linux", architecture } };
 }
 
-/** Makes the index with all architectures the only entry of a layout. */
+/** Makes an index with all architectures the only entry of a layout. */
 function writeIndex(layout: string, manifests: readonly Descriptor[]): void {
   const mediaType = "application/vnd.oci.image.index.v1+json";
   const indexBlob = writeBlob(layout, mediaType, { schemaVersion: 2, mediaType, manifests });

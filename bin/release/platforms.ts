@@ -1,23 +1,22 @@
-/** The version of Node in all executables, and of the Node that builds them. */
+/** The version of Node in all executables, with which they are also built. */
 export const NODE_VERSION = "26.10.0";
 
-/** A platform with an executable. */
+/** A platform for which there is an executable. */
 export type ReleasedPlatform = {
   readonly name: "linux-x64" | "linux-arm64" | "darwin-x64" | "darwin-arm64" | "windows-x64";
-  /** The registry's package with Node's binary, at version `NODE_VERSION`, and the hash of that package. */
+  /** The package of the registry with Node's binary in version `NODE_VERSION`, and the hash of this package. */
   readonly nodePackage: string;
   readonly integrity: string;
-  /** The path of Node in its package. */
+  /** The path of Node within its package. */
   readonly nodePath: "bin/node" | "bin/node.exe";
-  /** The name of the platform in better-sqlite3. */
+  /** The platform's name in better-sqlite3. */
   readonly addon: string;
-  /** The program that strips Node's debugging symbols, a fifth of its size; on macOS and Windows Node has none. */
+  /** The program that removes Node's debugging symbols, a fifth of its size; on macOS and Windows, Node has none. */
   readonly strip?: string;
-  /** The name of the processor in Debian's packages and in container images. */
+  /** The processor's name in Debian's packages and in container images. */
   readonly architecture?: "amd64" | "arm64";
 };
 
-/** All platforms with an executable. */
 export const PLATFORMS: readonly ReleasedPlatform[] = [
   {
     name: "linux-x64",
@@ -66,8 +65,8 @@ export const PLATFORMS: readonly ReleasedPlatform[] = [
 ];
 
 /**
- * The platforms whose executables this machine releases. macOS kills an unsigned executable, and only a Mac can sign
- * it; all others are built on Linux.
+ * The platforms whose executables are released on this machine. macOS does not run an unsigned executable, and only a
+ * Mac can sign one; all others are built on Linux.
  */
 export function releasedHere(platform: NodeJS.Platform): readonly ReleasedPlatform[] {
   return PLATFORMS.filter(({ name }) => name.startsWith("darwin-") === (platform === "darwin"));

@@ -1,5 +1,5 @@
-// A release from end to end: platforms.ts names the executables, executables.ts makes one, and describeRelease() writes
-// the sums and manifests of the files in dist/release/. check.ts tries all of it on this machine.
+// Makes a release: platforms.ts names the executables, executables.ts makes one, and describeRelease() writes the sums
+// and manifests for the files in dist/release/. check.ts tests all of them on this machine.
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
@@ -20,9 +20,9 @@ import { requireTools, toolsToRelease } from "./tools.ts";
 
 /** The folder of a release, with the files to download. */
 export const RELEASE = "dist/release";
-/** The folder of the uncompressed executables and the container image. */
+/** The folder with the uncompressed executables and the container image. */
 export const UNPACKED = "dist/release-unpacked";
-/** The container image within `UNPACKED`, an OCI layout. */
+/** The container image in `UNPACKED`, as an OCI layout. */
 export const IMAGE = join(UNPACKED, "image");
 
 const { name: program, version } = packageJson;
@@ -31,8 +31,8 @@ const { name: program, version } = packageJson;
 export const VERSION: string = version;
 
 /**
- * Builds everything that this machine can release: on Linux the npm package, the executables of Linux and Windows, the
- * Debian packages, the container image and the list of contents; on a Mac the executables of macOS. `tell` is called
+ * Builds everything that this machine can release: on Linux the npm package, the executables for Linux and Windows, the
+ * Debian packages, the container image and the list of contents; on a Mac the executables for macOS. `tell` is called
  * with each step.
  */
 export async function makeRelease(tell: (step: string) => void): Promise<void> {
@@ -64,7 +64,7 @@ export async function makeRelease(tell: (step: string) => void): Promise<void> {
   writeContents(RELEASE, commit);
 }
 
-/** Writes the list of contents of all executables into a folder, after `bundleProgram` has found their packages. */
+/** Writes the list of contents of all executables into a folder. `bundleProgram` must have found their packages before. */
 export function writeContents(folder: string, commit: Commit): void {
   const packages = packagesIn([...bundledPackages, "node_modules/better-sqlite3"]);
   const programs = [

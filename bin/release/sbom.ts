@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { Enums, Models, Serialize, Spec } from "@cyclonedx/cyclonedx-library";
 import type { Commit } from "./commit.ts";
 
-/** A program or package that is part of the release. */
+/** A program or a package that the release contains. */
 export type Part = { readonly name: string; readonly version: string; readonly license?: string | undefined };
 
-/** The npm packages in folders of `node_modules`, each once, because a duplicate would get a random reference. */
+/** The npm packages in folders of `node_modules`, each once: a duplicate would get a random reference. */
 export function packagesIn(folders: Iterable<string>): readonly Part[] {
   return [...new Set(folders)].map(
     (folder) => JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Part,

@@ -8,8 +8,8 @@ import { inTemporaryFolder } from "./temporary.ts";
 type Listing = readonly { readonly filename: string; readonly files: readonly { readonly path: string }[] }[];
 
 /**
- * Builds the npm package in a folder and returns its name. It is packed from a copy with fixed file modes, because npm
- * would pack the modes of the clone, which depend on its owner's umask; the copy also has the repository's address.
+ * Builds the npm package in a folder, and returns its name. It is packed from a copy with fixed file modes, because npm
+ * would pack the modes of the clone, which depend on the umask; the copy also has the repository's address.
  */
 export function packTarball(folder: string, repository: string): string {
   const pack = (cwd: string, ...options: readonly string[]): Listing =>

@@ -1,7 +1,7 @@
 /** A field of a template: `{{version}}`, or with an argument `{{url linux-x64.xz}}`. */
 const FIELD = /\{\{(\w+)(?: ([\w.-]+))?\}\}/g;
 
-/** Fills in the fields of a text; undefined if one of them has no value. */
+/** Fills in the fields of a text; undefined if a field has no value. */
 export function fillFields(
   text: string,
   valueOf: (field: string, argument: string) => string | undefined,

@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The Debian package of each program that a release or its check needs in addition to Node, npm and git. */
+/** The Debian package of each program that a release, or its check, needs in addition to Node, npm and git. */
 const PACKAGES = {
   "aarch64-linux-gnu-strip": "binutils-aarch64-linux-gnu",
   chroot: "coreutils",
@@ -21,7 +21,7 @@ const PACKAGES = {
   xz: "xz-utils",
 } as const;
 
-/** A program that a release or its check needs. */
+/** A program that a release, or its check, needs. */
 export type Tool = keyof typeof PACKAGES;
 
 /** The programs that `npm run release` needs on a system. */
@@ -53,7 +53,7 @@ export function toolsToCheck(): readonly Tool[] {
   return [...toolsToRelease("linux"), ...checkTools];
 }
 
-/** Throws if one of these programs is missing; the error names all missing programs and their packages. */
+/** Throws if one of these programs is missing; the error names all missing ones, with their packages. */
 export function requireTools(tools: readonly Tool[]): void {
   const missing = tools.filter((tool) => !isInstalled(tool));
   if (missing.length === 0) return;
@@ -61,7 +61,7 @@ export function requireTools(tools: readonly Tool[]): void {
   throw new Error(`${missing.join(", ")} cannot be found; on Debian: apt-get install ${packages}`);
 }
 
-/** Whether PATH has a program. */
+/** Whether a program is in the PATH. */
 export function isInstalled(tool: string): boolean {
   return (process.env["PATH"] ?? "").split(delimiter).some((folder) => {
     try {

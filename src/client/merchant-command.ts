@@ -7,14 +7,14 @@ import { refuseFact } from "../core/refusals.ts";
 
 type CommandSubject = { readonly orderId: string; readonly id?: string };
 
-/** A merchant's command line, as typed: nothing is ever filled into it. */
+/** A merchant's command line as typed; nothing is inserted into it. */
 type MerchantCommand = ShellCommand & {
-  /** Reaches the command as `CHECKOUT_ORDER_ID` and `CHECKOUT_SESSION_ID`. */
+  /** The checkout that the command reads as `CHECKOUT_ORDER_ID` and `CHECKOUT_SESSION_ID`. */
   readonly about?: CommandSubject;
 };
 
 /**
- * The only function that runs a merchant's command. The command gets the ids of its checkout, and no token. `not_run`:
+ * Runs a merchant's command; no other function does. The command gets the ids of its checkout, and no token. `not_run`:
  * the command could not be started.
  */
 export async function runMerchantCommand(
@@ -25,7 +25,7 @@ export async function runMerchantCommand(
   try {
     return await run({ ...command, env: { ...env, ...ids, ...NO_TOKENS } });
   } catch (error) {
-    // Node throws before it starts some commands, for example one whose environment has a NUL.
+    // Node throws for some commands that it cannot start, for example if the environment has a NUL.
     const stderr = isError(error) ? error.message : String(error);
     return { ending: "not_run", exitCode: null, stdout: "", stderr };
   }
@@ -46,15 +46,15 @@ export function commandSaid({ ending, exitCode, stdout, stderr }: ShellResult): 
   const output = withoutFrames(stderr.trim() === "" ? stdout : stderr)
     .trim()
     .replaceAll(/\s+/g, " ");
-  // Redacted before it is cut, because a secret without its beginning is not recognised.
+  // Redacted before it is cut, because a secret that lost its beginning would not be recognised.
   const text = redactSecrets(printable(output));
-  // npm names the error first, Python last.
+  // Both ends are kept: npm prints the error first, Python last.
   const half = MAX_QUOTED_OUTPUT / 2;
   const quoted = text.length <= MAX_QUOTED_OUTPUT ? text : `${text.slice(0, half)} … ${text.slice(-half)}`;
   return ending === "aborted" ? factOf("killed", quoted) : factOf("exited", `${exitCode ?? "none"}`, quoted);
 }
 
-/** The output of a crash without the stack frames and version that Node prints after the error. */
+/** The output of a crashed program without the stack frames and the version that Node prints after the error. */
 function withoutFrames(output: string): string {
   return output
     .split("\n")
@@ -62,10 +62,10 @@ function withoutFrames(output: string): string {
     .join("\n");
 }
 
-/** Placeholders, which are filled in in addresses but never in commands. */
+/** Placeholders are replaced in addresses, but never in commands. */
 const PLACEHOLDER = /\{(order_id|session_id)\}/;
 
-/** Parses a command line of the merchant's. Refuses `{order_id}`: a shell would run the text of an id. */
+/** Parses the merchant's command line. Refuses `{order_id}`: a shell would execute the text of an id. */
 export function parseCommandLine(text: string): Outcome<string> {
   const [placeholder, name] = PLACEHOLDER.exec(text) ?? [];
   if (placeholder === undefined) return accept(text);

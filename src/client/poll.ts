@@ -4,7 +4,7 @@ type PollOptions<Result> = {
   readonly isEnough: (result: Result) => boolean;
   readonly waitMs: number;
   readonly firstPauseMs: number;
-  /** Each pause is 1.5 times the previous one, up to this maximum. Default: all pauses are equal. */
+  /** Each pause is 1.5 times as long as the previous one, up to this maximum. Default: all pauses are equal. */
   readonly maxPauseMs?: number;
   readonly signal: AbortSignal;
 };

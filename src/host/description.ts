@@ -21,7 +21,7 @@ export function describeProcess(
   const { publicUrl, portalUrl } = options;
   const portal = portalOrigin(port, { publicUrl, portalUrl });
   return {
-    // Always this machine's own address, so that a reader on this machine reaches it (decision 79).
+    // An address of this machine whatever the public URL is, so that readers on this machine can use it (decision 79).
     baseUrl: `${origin}/v1`,
     portalUrl: portal === undefined ? null : portal + portalPath(masterKey, store.home.path()),
     checkoutOrigin: options.publicUrl ?? origin,

@@ -7,7 +7,7 @@ import type { World } from "../world.ts";
 import { readNamedText } from "./named-file.ts";
 import { usageFailure, type HostFailure } from "./failure.ts";
 
-/** The secrets that a variable, or a file named by a variable, can give (decision 78). */
+/** The secrets that can be given in a variable, or in a file that a variable names (decision 78). */
 const SECRETS = {
   apiKey: {
     variable: "CHECKOUT_SANDBOX_API_KEY",
@@ -48,7 +48,7 @@ export const SECRET_VARIABLES = Object.entries(SECRETS).map(
 
 type SecretsWorld = Pick<World, "env" | "cwd" | "files">;
 
-/** Reads the secrets from the environment. Refuses invalid ones, without repeating them. */
+/** Reads the secrets from the environment. Refuses invalid secrets, without printing them. */
 export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, HostFailure> {
   const givenSecrets: Partial<Record<SecretName, GivenSecret>> = {};
   for (const [name] of SECRET_VARIABLES) {
@@ -62,7 +62,7 @@ export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, Hos
   return usageFailure(message, `change or unset one of them; ${MAKE_NEW}`);
 }
 
-/** The failure if the state contains another secret than the given one: exit 2, and nothing was changed. */
+/** The failure if the existing state has another secret than the given one; nothing was changed. */
 export function refuseOtherSecret({ source }: GivenSecret, use: string): ReturnType<typeof usageFailure> {
   return usageFailure(
     `${source} differs from the ${use} of the existing store`,
@@ -92,7 +92,7 @@ function readGivenSecret(
 /** Maximum size of a secret file, in bytes: it contains only the secret. */
 const LARGEST_SECRET_FILE_BYTES = 64 * 1024;
 
-/** The text of a file without the final line break, which editors and `echo` add. */
+/** Reads a secret from a file, without the final line break that editors and `echo` add. */
 function readSecret(world: SecretsWorld, variable: string, path: string): Outcome<string, HostFailure> {
   const refuse = (reason: string): Outcome<never, HostFailure> =>
     usageFailure(

@@ -16,7 +16,7 @@ export type ServedSandbox = {
   readonly sandbox: Pick<Sandbox, "context">;
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequested: Promise<void>;
-  /** Resolves when the database was deleted or replaced: the sandbox can serve nothing any more. */
+  /** Resolves when the database was deleted or replaced; the sandbox can then serve nothing. */
   readonly stateLost: Promise<HostFailure>;
 };
 
@@ -24,9 +24,9 @@ export type StateLocation = {
   /** The state folder; undefined for a sandbox in memory. */
   readonly folder: string | undefined;
   readonly log: LogStream;
-  /** The log file; undefined if the log goes to stderr, such as a terminal. */
+  /** The path of the log file; undefined if the log is not a file, such as a terminal. */
   readonly logFile?: string;
-  /** Formats an id in a log line. Default: the whole id, so that a file can be searched for it. */
+  /** Formats an id in a log line. Default: the whole id, so that it can be found in a log file. */
   readonly shownId?: (id: string) => string;
 };
 
@@ -45,7 +45,7 @@ export type Host = {
 export type ServeCallbacks<Value> = {
   /** Announces readiness; `/healthz` reports it only after this has returned. */
   readonly announce?: (served: ServedSandbox) => Promise<void>;
-  /** Runs after the announcement; when it has returned, the sandbox is stopped. */
+  /** Runs after the announcement; the sandbox stops when it returns. */
   readonly use: (served: ServedSandbox) => Promise<Value>;
 };
 

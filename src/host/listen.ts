@@ -40,13 +40,13 @@ type ListeningSandbox = { readonly listener: Listener; readonly sandbox: Sandbox
 
 export type ControlTokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
-/** A configuration may be larger than other bodies (decision 6); a browser sends many cookies (decision 58). */
+/** A configuration may be larger than other bodies (decision 6); requests to pages may carry many cookies (decision 58). */
 const LIMITS = {
   larger: [{ path: new RegExp(`^${CONFIG_PATH}$`), bodyBytes: 2 * 1024 * 1024 }, DRILL_BODIES],
   largerHeads: { below: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
 };
 
-/** Maximum number of ports by which an occupied default port moves up. */
+/** Maximum number of further ports that are tried if the default port is taken. */
 const MAX_PORT_MOVES = 20;
 
 /** Refuses a portal URL with the host of the payment pages: cookies do not distinguish ports (decision 99). */
@@ -63,7 +63,7 @@ export function requireOwnHost({
   return usageFailure(message, "name another host for the portal, or leave --portal-url out");
 }
 
-/** Warns about addresses that others reach; refuses them without an allowed host, against DNS rebinding (decision 79). */
+/** Warns about addresses that others reach; refuses them without an allowed host, to prevent DNS rebinding (decision 79). */
 export function warnAboutExposure(
   { printer }: Pick<Host, "printer">,
   { listen: addresses = [], allowHost = [], allowControlHost = [], publicUrl, portalUrl }: ServeOptions,
@@ -85,7 +85,7 @@ export function warnAboutExposure(
   return accept(undefined);
 }
 
-/** Checks the port and addresses before a first start creates its folder, which a refusal would leave behind. */
+/** Checks port and addresses before a first start creates its folder, so that a refusal leaves no folder behind. */
 export async function checkPortOfFirst(
   world: Pick<World, "files" | "listen" | "portOwner">,
   folder: string,
@@ -96,7 +96,7 @@ export async function checkPortOfFirst(
   return probe.ok ? accept(undefined) : { ok: false, refusal: portFailure(world, port, probe.refusal) };
 }
 
-/** Opens a port, 0 for any free one, and closes it again. */
+/** Opens a port (0 for any free port) and closes it again, to find out whether it can be used. */
 export async function openOnce(
   world: Pick<World, "listen">,
   port: number,
@@ -113,7 +113,7 @@ function refuseAll(): never {
   throw new Error("nothing is served yet");
 }
 
-/** Creates the sandbox on a port, which is part of its addresses; 0 for no port. */
+/** Creates the sandbox for a port, which is part of its addresses; 0 for a sandbox without a port. */
 export function createSandboxOnPort(
   { world, version }: Host,
   options: ServeOptions & { readonly deliveryTls?: TlsTrust | undefined },
@@ -138,7 +138,7 @@ export function createSandboxOnPort(
   });
 }
 
-/** Listens on a port: an explicit port must be free; an occupied default port moves up, with a message. */
+/** Listens on a port. A named port must be free; if the default port is taken, the next ports are tried, with a message. */
 export async function listenOnPort(
   context: Host,
   options: ServeOptions,
@@ -155,7 +155,7 @@ export async function listenOnPort(
   const deliveryTls = trust.value;
   const { port: namedPort, listen: addresses = [], publicUrl, portalUrl } = options;
   const requestedPort = namedPort ?? DEFAULT_PORT;
-  // A proxy or tunnel for such a URL would not find the sandbox on another port.
+  // With a public URL or portal URL, a proxy or tunnel sends requests to this port only.
   const hasFixedPort = publicUrl !== undefined || portalUrl !== undefined;
   const lastPort = namedPort === undefined && !hasFixedPort ? requestedPort + MAX_PORT_MOVES : requestedPort;
   for (let port = requestedPort; ; port += 1) {
@@ -191,7 +191,7 @@ function ownerOf(world: GuestWorld, port: number): string {
   return printable(world.portOwner(port) ?? "another process");
 }
 
-/** The failure for a port that cannot be used, with its owner if the system reveals it. */
+/** The failure for a port that cannot be used; names the port's owner if the system reveals it. */
 export function portFailure(
   { portOwner }: Pick<World, "portOwner">,
   port: number,

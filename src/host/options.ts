@@ -15,7 +15,7 @@ export type ServeOptions = SettingOptions & {
   readonly quiet?: boolean;
   /** The clock of a new or reset store; default: real time. */
   readonly startClock?: StoreClock;
-  /** The stores of a configuration, set up before the sandbox is ready. */
+  /** The stores of a configuration, which are set up before the sandbox is ready. */
   readonly setup?: StoreSetup;
   /** The dialect in the configuration, which the setting `like` overrides. */
   readonly dialect?: Dialect | undefined;
@@ -25,6 +25,6 @@ export type ServeOptions = SettingOptions & {
 export type StoreSetup = {
   readonly stores: readonly RequestedStore[];
   readonly problem: (refusal: Refusal) => HostFailure;
-  /** Called with the changes after they are applied. */
+  /** Called with the changes once they are committed. */
   readonly onApplied: (changes: readonly PlannedChange[]) => void;
 };

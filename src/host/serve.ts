@@ -1,5 +1,5 @@
-// Serves a sandbox from its start to its stop. Its ready message: host/ready.ts, cli/sandbox/ready.ts; the environment
-// of `exec`: cli/sandbox/exec.ts; given secrets: host/given-secrets.ts, sandbox/runtime/seed.ts.
+// Serves a sandbox from start to stop. Its ready message: host/ready.ts, cli/sandbox/ready.ts; the environment of
+// `exec`: cli/sandbox/exec.ts; given secrets: host/given-secrets.ts, sandbox/runtime/seed.ts.
 import { withService, type SandboxSource } from "./with-service.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { describeSandbox } from "../sandbox/describe.ts";
@@ -19,7 +19,7 @@ import type { StateLocation, Host, ServeCallbacks } from "./hosting.ts";
 /** Time for requests in flight to finish after a stop signal, in milliseconds; the whole stop takes under 1 s. */
 const DRAIN_MS = 800;
 
-/** Serves a sandbox while `use` runs. After the return, everything is on disk and the folder is released. */
+/** Serves a sandbox while `use` runs. On return, everything is on disk and the folder is released. */
 export async function serveSandbox<Value>(
   context: Host,
   options: ServeOptions,
@@ -34,7 +34,7 @@ export async function serveSandbox<Value>(
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
   const givenSecrets = secrets.value;
-  // The environment can set the token, because an ephemeral sandbox writes no file from which others could read it.
+  // The environment can give the token, because an ephemeral sandbox has no file from which a client could read it.
   const controlToken = givenSecrets.controlToken?.value ?? state.newToken(world, "control");
   if (folder === undefined) {
     const adminToken = givenSecrets.adminToken?.value ?? state.newToken(world, "administrator");
@@ -102,7 +102,7 @@ function serveFolder<Value>(
     });
     run.write(listener.port);
     markUsed();
-    // Watched before the announcement, because its reader may delete the folder at once.
+    // The watch starts before the announcement, because a reader of the announcement may delete the folder immediately.
     const { heldFolder } = source;
     const watch = watchForLoss(
       world,
@@ -123,7 +123,7 @@ function serveFolder<Value>(
   });
 }
 
-/** A link that signs a browser in to the portal, once; null if there is no portal. */
+/** A link that signs a browser in to the portal once; null if there is no portal. */
 function newSignInUrl(portal: PortalAccess): string | null {
   return portal.isOff ? null : signInLink(portal, portal.issueCode().code);
 }

@@ -26,7 +26,7 @@ import type { HeldFolder, Host } from "./hosting.ts";
 import type { ServeOptions, StoreSetup } from "./options.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
 
-/** The parts for creating or reading the first store. */
+/** The parts with which the first store is created or read. */
 type StateParts = {
   readonly heldFolder: HeldFolder;
   readonly store: Store;
@@ -57,13 +57,12 @@ export async function openFirstStore(
   const firstStore = seeding.value;
   const confirmation = await confirmStore(context.world, heldFolder, store);
   if (!confirmation.ok) return confirmation;
-  // Reads the key again: if the first attempt of this start failed after its commit, it has stored the key of the store
-  // that is now found.
+  // The key is read again: if this start first failed after its commit, it has stored the key of the store that is found now.
   const apiKey = firstStore.apiKey ?? confirmation.value?.stores[firstStore.id]?.api_key ?? null;
   return accept({ apiKey, folderHold });
 }
 
-/** Writes the first store to `sandbox.db` itself, so that it does not depend on the log (decision 54). Returns the keys. */
+/** Writes the first store into `sandbox.db` itself, so that it does not depend on the log (decision 54). Returns the keys. */
 async function confirmStore(
   world: GuestWorld,
   heldFolder: HeldFolder,
@@ -78,7 +77,7 @@ async function confirmStore(
   return credentials;
 }
 
-/** The database and the key of a state, both checked; refuses parts that do not belong together. */
+/** Opens the database and the key of a state, and checks both; refuses parts that do not belong together. */
 export function openState(
   { world, printer }: Host,
   heldFolder: HeldFolder,
@@ -115,7 +114,7 @@ export function openState(
   return key;
 }
 
-/** Deletes the database of a start that was never ready: no user has seen its store, and its writes may be incomplete. */
+/** Deletes the database of a start that was never ready: nobody has seen its store, and its writes may be incomplete. */
 function forgetStart({ files }: Pick<World, "files">, database: string): void {
   for (const suffix of ["", "-wal", "-shm"]) files.remove(database + suffix);
 }
@@ -148,7 +147,7 @@ function masterKeyOf(
   );
 }
 
-/** Why nothing is delivered from the folder; undefined if events are delivered, and for a state in memory. */
+/** Why nothing is delivered from the folder; undefined if events are delivered, or if the state is in memory. */
 async function settleFolder(
   { world }: Host,
   { adopt = false }: ServeOptions,
@@ -200,11 +199,11 @@ async function setUp(
     changes = outcome.value.changes;
     return accept(outcome.value.made);
   };
-  // Reported only now, after the commit, because the transaction may have run twice.
+  // `report` is called only after the commit, because the transaction may have run twice.
   return { seedHook: applySetup, report: () => setup.onApplied(changes) };
 }
 
-/** Retries while another process keeps the database locked: each attempt to write waits 2 s. */
+/** Repeats a write while another process keeps the database locked; each attempt waits 2 s. */
 export async function retryWhileLocked<Value>(
   write: () => Promise<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
@@ -220,10 +219,10 @@ export async function retryWhileLocked<Value>(
   }
 }
 
-/** Maximum number of attempts to write to a locked database at the start. */
+/** Maximum number of attempts of a start to write to a locked database. */
 const MAX_LOCKED_ATTEMPTS = 5;
 
-/** Why nothing is served: the configuration or the state's store is refused. */
+/** The refusal of a start: the configuration, or the first store of the state, is refused. */
 function refuseSeed(
   refusal: SeedRefusal | Refusal,
   parts: {
@@ -238,7 +237,7 @@ function refuseSeed(
   return { ok: false, refusal: parts.setup?.problem(refusal) ?? failure };
 }
 
-/** Why the state's store is not served. */
+/** The refusal of a start because of the first store of the state. */
 function refuseStore(
   refusal: SeedRefusal,
   {
@@ -263,20 +262,20 @@ function refuseStore(
   });
 }
 
-/** No assumption is recorded before the sandbox answers requests. */
+/** Takes the place of the record of assumptions, which is empty before the sandbox answers requests. */
 const NO_ASSUMPTIONS = { forget: () => undefined };
 
-/** The warning after a crash that lost the log. Called before the folder is claimed and the database opened. */
+/** The warning that a crash lost the log. Must be called before the folder is claimed, and before the database is opened. */
 export function lostLogWarning(
   world: Pick<World, "files" | "processStartTime">,
   folder: string,
 ): string | undefined {
   const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
-  // A sandbox writes its version once it is ready; before that it may have written nothing.
+  // A sandbox writes its version when it is ready; before that, it may have written nothing.
   if (run?.version === undefined) return undefined;
   const database = stateFile(folder, "database");
   if (isRunningOwner(world, run, world.files.look(folder)?.id) || !hasLostLog(database)) return undefined;
-  // The sandbox has changed nothing since its start, and found no changes in the log.
+  // The log was empty when the sandbox wrote run.json, and it has changed nothing since.
   if (openingOfEmptyLog(database) === run.opening) return undefined;
   return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing or empty: changes that were only in that log are lost, unless another program has written them into the database`;
 }

@@ -31,11 +31,11 @@ type OpenedService = {
   readonly run: ReturnType<typeof createRunFile>;
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequested: Promise<void>;
-  /** Marks the state as used; an unused state is left unchanged. */
+  /** Marks the state as used; without it, the stop leaves the state unchanged. */
   readonly markUsed: () => void;
 };
 
-/** Opens a state and creates its service; when `use` has returned, everything is on disk. */
+/** Opens a state, creates its service and runs `use`; afterwards everything is on disk. */
 export async function withService<Value>(
   context: Host,
   options: ServeOptions,
@@ -43,7 +43,7 @@ export async function withService<Value>(
   use: (opened: OpenedService) => Promise<Outcome<Value, HostFailure>>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
-  // Checked before anything is created, so that a new key does not replace a foreign file.
+  // Checked before anything is created, so that a new key never replaces a file that is not ours.
   const credentials =
     heldFolder === undefined ? accept(undefined) : state.readCredentials(world, heldFolder.path);
   if (!credentials.ok) return credentials;
@@ -95,7 +95,7 @@ export async function withService<Value>(
   }
 }
 
-/** The parts of the store maker that the control API needs to create stores. */
+/** The parts of the store maker with which the control API creates stores. */
 function storeCreationParts({ keepKey, keepKeySoon, keepName, startClock, dialect }: StoreMaker) {
   return { keepKey, keepKeySoon, keepName, startClock, dialect };
 }

@@ -2,7 +2,7 @@ import type { HttpBody, OutboundRequest, OutboundResult, Service } from "../worl
 
 export type WithinResult = OutboundResult & { readonly requestId: string };
 
-/** Sends a request to a service in this process, as if a client had sent it over the network. */
+/** Sends a request to a service in this process, with the result that a client on the network would get. */
 export async function sendWithin(
   answerTo: Service["answer"],
   { method, url, headers, body }: OutboundRequest,
@@ -23,7 +23,7 @@ export async function sendWithin(
   return { ok: true, status: answer.status, headers: lowerCaseHeaders, body: text, requestId };
 }
 
-/** The whole body; undefined if it is incomplete. */
+/** The whole body as text; undefined if it is incomplete. */
 async function textOf(body: HttpBody): Promise<string | undefined> {
   if (typeof body === "string") return body;
   if (ArrayBuffer.isView(body)) return Buffer.from(body).toString("utf8");
@@ -31,7 +31,7 @@ async function textOf(body: HttpBody): Promise<string | undefined> {
   try {
     for await (const part of body) parts.push(part);
   } catch {
-    // The stream failed; a connection would have been closed.
+    // Over a network, the connection would be closed.
     return undefined;
   }
   return Buffer.concat(parts).toString("utf8");

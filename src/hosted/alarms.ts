@@ -3,7 +3,7 @@ import { realTimeOf } from "../core/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
-/** Delay of the alarm, in milliseconds. Timers are lost in a crash, and when the runtime removes an idle object. */
+/** Delay of the alarm, in milliseconds. It replaces timers that a crash, or the removal of an idle object, has lost. */
 const RESCUE_MS = 10_000;
 
 /** The alarm of an object, which wakes the object when its timers are lost. */
@@ -14,7 +14,7 @@ export type ObjectAlarm = {
   readonly settle: (store: Store) => Promise<void>;
 };
 
-/** Timers do the work while the object is in memory; the durable alarm only starts the object. */
+/** While the object is in memory, timers do its work; the durable alarm only starts the object again. */
 export function createObjectAlarm(
   storage: Pick<ObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">,
   { now }: Pick<WorkerWorld, "now">,

@@ -9,7 +9,7 @@ import { sleep } from "./world.ts";
 
 const LIMITS = { larger: [DRILL_BODIES] };
 
-/** A Worker cannot close a connection without an answer: a dropped answer gets a truncated body. */
+/** A Worker cannot close a connection without an answer, so a dropped answer becomes an answer with a truncated body. */
 export async function toWorkerResponse(
   { service }: Pick<Sandbox, "service">,
   request: Request,
@@ -22,12 +22,12 @@ export async function toWorkerResponse(
   }
 }
 
-/** The timeout for a request's body: the runtime itself waits as long as the client keeps the connection. */
+/** Resolves when a request's body is late: the runtime itself waits as long as the client keeps the connection. */
 function whenLate(signal: AbortSignal): Promise<void> {
   return sleep(SERVER_LIMITS.requestMs, signal);
 }
 
-/** The refusal of a request whose Host or target is invalid, so that it has no URL. */
+/** Refuses a request that has no URL, because its Host or target is invalid. */
 export async function refuseUnreadable(
   { service }: Pick<Sandbox, "service">,
   { method }: Pick<Request, "method">,
@@ -41,7 +41,7 @@ function brokenBody(error: Error): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.error(error) });
 }
 
-/** The answer to a request whose object failed, in the form of the request's area. */
+/** The answer to a request whose object failed, in the format of the request's area. */
 export async function failedResponse(
   sandbox: Pick<Sandbox, "fail">,
   request: Request,

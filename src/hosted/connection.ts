@@ -6,16 +6,16 @@ import { toStorageUnavailable } from "../store/connection/group-commit.ts";
 import { byPosition } from "../store/connection/statements.ts";
 import { storageFailure, StorageUnavailable } from "../store/connection/storage-failure.ts";
 
-/** Maximum size of a row, in bytes: the limit of the platform, which the open-source runtime does not enforce. */
+/** Maximum size of a row, in bytes: the platform's limit, which the open-source runtime does not enforce. */
 const MAX_ROW_BYTES = 2_000_000;
 
 type Value = string | number | ArrayBuffer | null;
 type Shape = "object" | "first column" | "columns";
 
-/** Converts named parameters, blobs and nested transactions. The runtime compiles and caches the statements. */
+/** Connects the tables to the SQL of an object: converts named parameters, blobs and nested transactions. */
 export function createConnection(storage: ObjectStorage): Connection {
   const { sql } = storage;
-  /** The number of statements that have run, to detect that `changes` is read too late. */
+  /** The number of statements that have run; it shows whether `changes` is read too late. */
   let runCount = 0;
   const prepare = (text: string): Statement => {
     const positionalStatement = byPosition(text);
@@ -59,11 +59,11 @@ export function createConnection(storage: ObjectStorage): Connection {
     const run = (...values: Parameters<typeof work>) => storage.transactionSync(() => work(...values));
     return Object.assign(run, { immediate: run });
   };
-  // The tables state the types of their rows and parameters, as for a file.
+  // The tables declare the types of their rows and parameters, as they do for a file.
   return { prepare, exec: (text) => void sql.exec(text), transaction } as Connection;
 }
 
-/** The values of a statement as the runtime takes them. Throws if they make a row that is too large. */
+/** The values of a statement in the form that the runtime takes. Throws if together they exceed the size of a row. */
 function valuesIn(bindings: readonly unknown[]): Value[] {
   const values = bindings.map(valueOf);
   if (values.reduce((sum: number, value) => sum + sizeOf(value), 0) > MAX_ROW_BYTES)
@@ -76,7 +76,7 @@ function valueOf(value: unknown): Value {
   return value === undefined ? null : (value as Value);
 }
 
-/** The size of a value in bytes. A text that fits into a row in any encoding counts one byte for each character. */
+/** The size of a value in bytes. A text that fits into a row in any encoding counts one byte per character. */
 function sizeOf(value: Value): number {
   if (typeof value === "string")
     return value.length * 3 <= MAX_ROW_BYTES ? value.length : Buffer.byteLength(value);
@@ -94,10 +94,10 @@ function withBytes(row: Record<string, Value>): Readonly<Record<string, unknown>
   return row;
 }
 
-/** The code of SQLite in the message of an error: the runtime throws no other property. */
+/** Finds SQLite's error code in a message: the runtime's errors have no property for it. */
 const SQLITE_CODE = /\bSQLITE_[A-Z_]+/;
 
-/** Turns an error of the disk into StorageUnavailable, as on a machine; other errors stay unchanged. */
+/** Turns an error of the disk into StorageUnavailable, as a state file does; returns other errors unchanged. */
 export function toStorageFailure(error: unknown): unknown {
   const [code] = (isError(error) ? SQLITE_CODE.exec(error.message) : null) ?? [];
   return code === undefined || !isError(error)
@@ -105,10 +105,10 @@ export function toStorageFailure(error: unknown): unknown {
     : toStorageUnavailable(Object.assign(new Error(error.message, { cause: error }), { code }));
 }
 
-/** The runtime hides why it could not open the database of an object. */
+/** The message with which the runtime hides why it could not open the database of an object. */
 const HIDDEN_ERROR = /^internal error; reference = /;
 
-/** The failure of a call to an object. The object's own errors keep their message; a hidden one is about its database. */
+/** The failure of a call to an object. The object's own errors keep their message; a hidden error is about its database. */
 export function toObjectFailure(error: unknown): unknown {
   if (!isError(error) || !HIDDEN_ERROR.test(error.message)) return toStorageFailure(error);
   return new StorageUnavailable(storageFailure("file_operation_failed"), { cause: error });

@@ -15,7 +15,7 @@ export type StoreInput = {
   readonly dialect?: Dialect | undefined;
   /** An existing merchant; undefined for a new one. */
   readonly merchant: { readonly id: string } | undefined;
-  /** The id and the key of the first store, which are on the operator's disk already. Default: drawn. */
+  /** The id and the key of the first store, if they are already on the operator's disk. Default: generated. */
   readonly given?: FirstStore | undefined;
 };
 
@@ -26,20 +26,20 @@ export type ObjectCalls = {
 
 export type StoreCalls = ObjectCalls & {
   /**
-   * Creates the store, and adds it to the index; undefined if the object already has another store, so that another mark
-   * must be drawn. A given store has its mark already: it is returned if a start that was killed has created it, and
-   * refused with `state_conflict` if the object has another store.
+   * Creates the store and adds it to the index; undefined if the object already has another store, so that another mark
+   * must be drawn. A given store is returned if a killed start has created it, and refused with `state_conflict` if its
+   * object has another store.
    */
   create(input: StoreInput): Promise<Outcome<NewStore> | undefined>;
   describe(): Promise<Outcome<SandboxDescription>>;
-  /** Deletes the history of the store; does nothing if there is none. Refuses like `resetStores`. */
+  /** Deletes the store's history. Does nothing if there is no store. Refuses like `resetStores`. */
   reset(): Promise<Outcome<void>>;
-  /** Deletes all rows and the alarm. Does nothing if there are none. */
+  /** Deletes all rows and the alarm. Does nothing if there is no store. */
   erase(): Promise<void>;
 };
 
 export type IndexCalls = ObjectCalls & {
-  /** The mark of the first store, which the path segment `default` names; undefined if there is no store. */
+  /** The mark of the first store, which the path segment `default` selects; undefined if there is no store. */
   firstMark(): Mark | undefined;
   /** Adds or updates the entry of a store. */
   note(details: StoreDetails): Promise<void>;
@@ -54,9 +54,9 @@ export type HostedEnv = {
   readonly ADMIN_TOKEN: string;
   /** The key for signing secrets and form tokens, in hexadecimal. */
   readonly MASTER_KEY: string;
-  /** The first store that a service without a store creates, in JSON; null if the service draws the id and the key. */
+  /** The first store that a service without a store creates, as JSON; null if the service generates id and key. */
   readonly FIRST_STORE: string | null;
-  /** The files of the objects, by path, on this machine; missing on a platform, which keeps no empty object. */
+  /** Serves the objects' files of this machine by path; missing on a platform, which keeps no file for an empty object. */
   readonly OBJECT_FILES?: {
     readonly fetch: (url: string, init: { readonly method: "HEAD" }) => Promise<Response>;
   };

@@ -12,14 +12,14 @@ import { hostedHosts } from "./sandbox.ts";
 
 const CHECKED_HEADERS = ["host", "expect", "origin", "authorization", "sec-fetch-site"] as const;
 
-/** Refuses requests before they reach an object, because a page of another site can make a browser send any number. */
+/** Refuses requests before they reach an object, because a page of another site can send any number of them. */
 export function createGate({
   SETTINGS,
   CONTROL_TOKEN: controlToken,
   ADMIN_TOKEN: adminToken,
 }: Pick<HostedEnv, "SETTINGS" | "CONTROL_TOKEN" | "ADMIN_TOKEN">): (request: Request, url: URL) => boolean {
   const hosts = hostsOf(hostedHosts(SETTINGS));
-  // The object of the token's store decides whether it knows the token.
+  // Only the object of the token's store knows whether the token exists.
   const identify = (_kind: "token", token: string) =>
     storeTokenBits(token) === undefined ? undefined : OWNER;
   const control = { controlToken, adminToken, tokens: { identify } };

@@ -27,7 +27,7 @@ type OpenIndex = {
   readonly report: ReturnType<typeof createFailureLog>["report"];
 };
 
-/** The object that lists the stores; a store's rows are in its own object. Handles no v1 request, webhook or page. */
+/** The object that lists the stores; a store's rows are in the store's own object. Handles no v1 request, webhook or page. */
 export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls {
   private index: OpenIndex | undefined;
 
@@ -41,7 +41,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
   async fetch(request: Request): Promise<Response> {
     const { sandbox, store } = this.requireIndex();
     const response = await toWorkerResponse(sandbox, request);
-    // The Worker refuses the request, and remembers the failure for its health check.
+    // The throw lets the Worker refuse the request, and remember the failure for its health check.
     const failure = store.failure();
     if (response.status === 503 && failure !== undefined) throw new Error(failure.message);
     return response;
@@ -82,7 +82,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
 
 async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<OpenIndex> {
   migrateTables(storage);
-  // Ids drawn by the index name no object.
+  // Mark 0, because the ids that the index creates name no object.
   const world = workerWorld(0);
   const connection = createConnection(storage);
   const alarm = createObjectAlarm(storage, world, await storage.getAlarm());
@@ -90,11 +90,11 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<Open
   const { home, folderHold } = env.SETTINGS;
   await store.write(() => {
     if (store.instance.id() === undefined) store.instance.renew(world.freshId());
-    // The state belongs to the folder in which it delivers.
+    // The state now belongs to this folder, because it delivers from here.
     if (home !== null && folderHold === null && store.home.path() !== home) store.home.record(home);
   });
   const operations = { ...REFUSED_OPERATIONS, ...operationsOn(store, env) };
-  // Only a deletion is recorded in the index: the operation `reset` resets the objects itself.
+  // Only a deletion is forwarded from here: the operation `reset` resets the objects itself.
   const forgetStore = async ({ storeId, kind }: Erasure): Promise<void> =>
     kind === "delete" ? objectOf(env, storeId).erase().catch(throwObjectFailure) : undefined;
   const sandbox = createHostedSandbox(world, env, { connection, store, operations, forgetStore });
@@ -104,7 +104,7 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<Open
   return index;
 }
 
-/** Finishes interrupted erasures. If the object of a store fails, its erasure is left to the next alarm. */
+/** Finishes interrupted erasures. If the object of a store fails, the next alarm repeats that erasure. */
 async function finishInterrupted({ store, sandbox: { context }, alarm, report }: OpenIndex): Promise<void> {
   for (const { storeId } of store.erasures.pending())
     await finishErasures(context, [storeId]).catch((error: unknown) => {
@@ -167,7 +167,7 @@ function markOfStore(storeId: string): Mark {
   return mark;
 }
 
-/** The first store that the operator has on disk already; undefined on a platform, where the index draws it. */
+/** The first store, if it is already on the operator's disk; undefined on a platform, where the index generates it. */
 function firstStoreOf({ FIRST_STORE }: HostedEnv): FirstStore | undefined {
   const givenStore: FirstStore | null = FIRST_STORE === null ? null : JSON.parse(FIRST_STORE);
   return givenStore ?? undefined;

@@ -4,10 +4,10 @@ import { partOf } from "../core/fact.ts";
 import { refuseFact } from "../core/refusals.ts";
 import type { SandboxContext } from "../sandbox/sandbox.ts";
 
-/** Operations that a hosted service implements in its own way. */
+/** The operations that a hosted service implements differently from a sandbox. */
 export type OperationOverrides = SandboxContext["operations"] & {};
 
-/** The next step for each part of a sandbox that a hosted service (decision 124) does not have. */
+/** For each part of a sandbox that a hosted service lacks (decision 124), the next step of the refusal. */
 const NEXT_STEPS: Readonly<Record<SandboxPart, string>> = {
   snapshots:
     "use a sandbox for snapshots: checkout sandbox start in another folder; docs/hosted.md has the backup of a hosted service",

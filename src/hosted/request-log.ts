@@ -7,7 +7,7 @@ import { requestsTable, type RequestBatch } from "../store/request/requests.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
-/** Number of requests in one row: even with the largest details, the row stays below its maximum size. */
+/** Number of requests in one row: even with the longest details, the row stays below the maximum size of a row. */
 const REQUESTS_IN_ROW = 50;
 
 export function openRequestLog(

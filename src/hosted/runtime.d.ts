@@ -1,9 +1,8 @@
-// The part of the Workers runtime that this folder uses. The runtime's own type package would replace the types of
-// Node.
+// The part of the Workers runtime that this folder uses. The runtime's own type package would replace Node's types.
 declare module "cloudflare:workers" {
   type SqlValue = string | number | ArrayBuffer | null;
 
-  /** The rows of a statement, read once. */
+  /** The rows of a statement, which can be read once. */
   type SqlCursor = {
     readonly toArray: () => Record<string, SqlValue>[];
     readonly raw: () => IterableIterator<SqlValue[]>;
@@ -12,7 +11,7 @@ declare module "cloudflare:workers" {
   export type ObjectStorage = {
     readonly sql: { readonly exec: (sql: string, ...values: readonly SqlValue[]) => SqlCursor };
     readonly transactionSync: <Value>(work: () => Value) => Value;
-    /** Resolves when everything written so far is on disk. */
+    /** Resolves when all earlier writes are on disk. */
     readonly sync: () => Promise<void>;
     readonly getAlarm: () => Promise<number | null>;
     readonly setAlarm: (at: number) => Promise<void>;
@@ -29,7 +28,7 @@ declare module "cloudflare:workers" {
 
   export type ObjectState = {
     readonly storage: ObjectStorage;
-    /** Runs work before any request of the object. */
+    /** Runs work before the object gets its first request. */
     readonly blockConcurrencyWhile: <Value>(work: () => Promise<Value>) => Promise<Value>;
   };
 
@@ -38,7 +37,7 @@ declare module "cloudflare:workers" {
     protected readonly env: Env;
   }
 
-  /** The objects of a class, by name. Their methods are called remotely, so all of them are asynchronous. */
+  /** The objects of a class, by name. Their methods are remote calls, so all of them return promises. */
   export type Objects<Instance> = {
     readonly getByName: (name: string) => Stub<Instance>;
   };

@@ -12,16 +12,16 @@ import { openRequestLog } from "./request-log.ts";
 import { consoleStream, type WorkerWorld } from "./world.ts";
 import type { ProcessDescription } from "../core/sandbox/description.ts";
 
-/** The parts in which the sandboxes of a store, of the index, and of no store differ. */
+/** The parts that differ between the sandboxes of a store, of the index, and without a store. */
 type Parts = {
   readonly connection: Connection;
   readonly store: Store;
   readonly operations: SandboxOptions["operations"] & {};
-  /** Deletes the data of a store in other places. Default: there is none. */
+  /** Deletes the data that a store has elsewhere. Default: a store has none. */
   readonly forgetStore?: SandboxOptions["forgetStore"];
 };
 
-/** Creates a sandbox of the service: the same service as on a machine, with the Worker's bindings in place of files. */
+/** Creates a sandbox of the service: the same code as on a machine, with the Worker's bindings in place of files. */
 export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: Parts): Sandbox {
   const { connection, store, operations, forgetStore } = parts;
   const { SETTINGS, CONTROL_TOKEN, ADMIN_TOKEN } = env;
@@ -58,7 +58,7 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: P
     ...sandbox,
     stop: async (graceMs) => {
       await sandbox.stop(graceMs);
-      // Requests that are still being answered are not logged: their store is about to be deleted.
+      // Requests that are still being answered are not logged, because their store is about to be deleted.
       requests.close();
     },
   };
@@ -72,12 +72,12 @@ export function hostedHosts({ port, origin }: Pick<HostedSettings, "port" | "ori
     allowHosts: [],
     allowControlHosts: [new URL(origin).host],
     publicUrl: origin,
-    // Portal and payment pages must not share an origin; the portal is not part of a hosted service.
+    // A portal would need an origin of its own; a hosted service has no portal.
     portalUrl: undefined,
   };
 }
 
-/** The parts for creating stores. Only the caller gets a copy of a key. */
+/** The parts for creating stores. No copy of a key is kept: only the caller gets it. */
 export function storeMakerOf({ MASTER_KEY }: Pick<HostedEnv, "MASTER_KEY">) {
   return {
     masterKey: Buffer.from(MASTER_KEY, "hex"),

@@ -28,7 +28,7 @@ type OpenStore = {
   readonly alarm: ObjectAlarm;
 };
 
-/** The object of a store. Before the store is created and after it is deleted, it answers like a service without it. */
+/** The object of a store. Before its store is created and after it is deleted, it answers as if there were no such store. */
 export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls {
   private open: OpenStore | undefined;
   /** The last report to the index; an erasure waits for it. */
@@ -46,10 +46,10 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     if (open === undefined) return toWorkerResponse(createStorelessSandbox(this.env), request);
     const { method, headers, url } = request;
     const response = await toWorkerResponse(open.sandbox, request);
-    // The store was deleted meanwhile, so the answer is the same as for an unknown store.
+    // The store was deleted meanwhile, so the answer is the answer for an unknown store.
     if (this.open !== open && response.status >= 500)
       return toWorkerResponse(createStorelessSandbox(this.env), new Request(url, { method, headers }));
-    // The Worker refuses the request, and remembers the failure for its health check.
+    // The throw lets the Worker refuse the request, and remember the failure for its health check.
     const failure = open.store.failure();
     if (response.status === 503 && failure !== undefined) throw new Error(failure.message);
     // If the index cannot be reached, the alarm repeats the report.
@@ -62,7 +62,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     return this.open?.store.hasWritten() ?? false;
   }
 
-  /** Called by the durable alarm, after the constructor has started the due work. */
+  /** Called by the durable alarm, once the constructor has started the due work. */
   async alarm(): Promise<void> {
     await this.reportToIndex();
     await this.open?.alarm.settle(this.open.store);
@@ -72,14 +72,14 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
     const { storage } = this.ctx;
     if (this.open !== undefined) return input.given && this.findGiven(input.given);
     const createdStore = storage.transactionSync(() => insert(storage, this.env, input));
-    // The alarm is on disk together with the rows: after a crash it reports the store to the index.
+    // The alarm is on disk together with the rows: after a crash, it reports the store to the index.
     createObjectAlarm(storage, workerWorld(input.mark), null).onWrite();
     this.open = await openStore(storage, this.env);
     await this.reportToIndex();
     return accept(createdStore);
   }
 
-  /** The given store, if this object already has it: the start that created it was killed. Reports it to the index again. */
+  /** The given store, if this object has it because the start that created it was killed. Reports it to the index again. */
   private async findGiven(given: FirstStore): Promise<Outcome<NewStore>> {
     const description = await this.describe();
     if (!description.ok) return description;

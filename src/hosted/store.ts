@@ -9,13 +9,13 @@ import type { Store } from "../store/store.ts";
 import { createTables } from "../store/tables.ts";
 import { toStorageFailure } from "./connection.ts";
 
-/** The number of migrations that a state file had when the first objects were created. */
+/** The number of migrations of a state file when the first objects were created. */
 const MIGRATIONS_OF_FIRST_OBJECTS = 4;
 
 /**
- * The migrations of an object: the migrations of a state file, and the request log, which is in the same database. The
- * schema version of an object counts them in this order, so the request log keeps the position that it had in the first
- * objects, and a later migration comes at the end.
+ * The migrations of an object: the migrations of a state file, and the tables of the request log, which is in the same
+ * database. The schema version of an object counts them in this order, so the request log keeps its position, and later
+ * migrations come at the end.
  */
 const MIGRATIONS = [
   ...SANDBOX_FILE.migrations.slice(0, MIGRATIONS_OF_FIRST_OBJECTS),
@@ -40,10 +40,10 @@ export function migrateTables(storage: ObjectStorage): void {
   });
 }
 
-/** The state of an object, which also says whether a write has succeeded since the start or the last failed write. */
+/** The state of an object. `hasWritten`: whether a write has succeeded since the start or the last failed write. */
 export type ObjectStore = Store & { readonly hasWritten: () => boolean };
 
-/** A write runs immediately; the runtime delays every answer until the write is on disk. `wrote` is called after each. */
+/** Writes run immediately; the runtime delays each answer until the writes are on disk. `wrote` is called after each write. */
 export function openObjectStore(
   connection: Connection,
   options: {
@@ -60,7 +60,7 @@ export function openObjectStore(
     ...createTables(connection, { scheduler, snapshots: () => NO_SNAPSHOTS }),
     write: async (work) => {
       try {
-        // Work that changes no row proves nothing about the disk.
+        // A write that changes no row does not show that the disk works.
         const changesBefore = hasWritten ? undefined : countChanges.get();
         const value = storage.transactionSync(work);
         const hasChanged = changesBefore !== undefined && countChanges.get() !== changesBefore;

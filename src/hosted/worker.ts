@@ -13,18 +13,18 @@ import { toObjectFailure } from "./connection.ts";
 export { IndexObject } from "./index-object.ts";
 export { StoreObject } from "./store-object.ts";
 
-/** The gate of this instance. Its settings never change while it runs. */
+/** The gate of this instance, created once because its settings never change. */
 let gate: ReturnType<typeof createGate> | undefined;
 
 /** The stores whose objects are known to exist. An object keeps its file when its store is deleted. */
 const existingMarks = new Set<Mark>();
 
-/** A failed write counts until a write to the same object succeeds, a failed read until the object answers. */
+/** The last failure of an object: of a write until a write to that object succeeds, of a read until the object answers. */
 let lastFailure:
   | { readonly key: string; readonly failure: StorageUnavailable; readonly isRead: boolean }
   | undefined;
 
-/** Forwards each request to its object. Its only state is about the objects, so any number of instances can run. */
+/** Forwards each request to its object. It keeps no state but facts about objects, so any number of instances can run. */
 export class HostedService extends WorkerEntrypoint<HostedEnv> {
   async fetch(request: Request): Promise<Response> {
     const { env } = this;
@@ -40,7 +40,7 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
     return isHealthy ? answer : failedResponse(createStorelessSandbox(env), request, lastFailure?.failure);
   }
 
-  /** The answer of the request's object, or a refusal if the object fails; undefined if there is no such object. */
+  /** The answer of the request's object, or a refusal if the object fails; undefined if no object exists for the request. */
   private async answerFromObject(request: Request, url: URL): Promise<Response | undefined> {
     const { env } = this;
     const { method, headers } = request;
@@ -58,7 +58,7 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
       const isWriteFailed = lastFailure?.key === key && !lastFailure.isRead;
       if (failure instanceof StorageUnavailable)
         lastFailure = { key, failure, isRead: method === "GET" && !isWriteFailed };
-      // The request without its body, which the object may have read.
+      // The request is copied without its body, which the object may have read already.
       return failedResponse(createStorelessSandbox(env), new Request(url, { method, headers }), failure);
     }
   }

@@ -19,7 +19,7 @@ export type WorkerWorld = Pick<
   | "resolve"
 >;
 
-/** The world of a Worker. The ids and keys that this world creates contain the mark. */
+/** The world of a Worker. All ids and keys that it creates contain the mark. */
 export function workerWorld(mark: Mark): WorkerWorld {
   return {
     now: () => Date.now(),
@@ -33,19 +33,19 @@ export function workerWorld(mark: Mark): WorkerWorld {
       use === "api key" ? markedKeyBytes(mark, randomBytes(length)) : randomBytes(length),
     random: () => Math.random(),
     send,
-    // The network of the Worker looks names up itself.
+    // The Worker's network resolves names itself.
     resolve: (host) => Promise.resolve([host]),
   };
 }
 
-/** A random mark for a new store. Another store may already have the same mark. */
+/** Draws a mark for a new store. Another store may already have it. */
 export function randomMark(): Mark {
   return randomBytes(4).readUInt32BE() % MARK_COUNT;
 }
 
 const RANDOM_ID_BYTES = 6;
 
-/** Resolves after a time, or as soon as the signal is aborted. */
+/** Resolves after the time in milliseconds, or as soon as the signal is aborted. */
 export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();
@@ -57,7 +57,7 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
-/** The Worker's network gives no reasons: a refused address, no address and an untrusted certificate look the same. */
+/** The Worker's network gives no reasons: a refused address, a missing address and an untrusted certificate look alike. */
 async function send({ url, method, headers, body, ...limits }: OutboundRequest): Promise<OutboundResult> {
   const { timeoutMs, maxResponseBytes, larger } = limits;
   const signal = AbortSignal.timeout(timeoutMs);
@@ -98,7 +98,7 @@ const NOT_CONNECTED =
 
 type ReadBody = { readonly body: string; readonly isCut: boolean; readonly error?: unknown };
 
-/** Reads a body. An error after all announced bytes is ignored: the answer was complete. */
+/** Reads a body. An error after all announced bytes is ignored, because the answer was complete. */
 async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<ReadBody> {
   const parts: Uint8Array[] = [];
   let size = 0;
@@ -110,7 +110,7 @@ async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<
       if (size > maxBytes) break;
     }
   } catch (streamError) {
-    // A decoded body is longer than announced.
+    // The length of a decoded body says nothing: the header announces the encoded length.
     const announcedLength = headers.has("content-encoding") ? null : headers.get("content-length");
     if (announcedLength === null || size < Number(announcedLength)) error = streamError;
   }

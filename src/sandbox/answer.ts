@@ -7,7 +7,7 @@ import { decisionsOfRefusal, type DecisionNumbers } from "../core/readiness/reli
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
-/** An answer with a note for the log. `unlogged`: an answer to a page that polls every second. */
+/** An answer with a note for the log. `unlogged`: the answer to a page that asks each second. */
 export type Answer = HttpResponse & {
   readonly note?: string;
   readonly unlogged?: true;
@@ -28,7 +28,7 @@ export type LogFields = {
   readonly fault?: AppliedFault;
 };
 
-/** Converts a refusal into an answer with the names of a dialect; the log gets the sandbox's own code. */
+/** Makes a refusal an answer with the names of a dialect; the log gets the sandbox's own code. */
 export function answerRefusal(
   requestId: string,
   refusal: Refusal,
@@ -39,7 +39,7 @@ export function answerRefusal(
   return { ...refusalResponse(requestId, refusal, dialect), note: refusal.code, logged: logFields };
 }
 
-/** The refusal if the database cannot be used: no paths, and `Retry-After` if only a lock prevents writing. */
+/** The refusal if the database cannot be used: without paths, and with `Retry-After` if only a lock prevents writes. */
 export function storageRefusal({ failure }: StorageUnavailable): Refusal {
   const message = `the database cannot be used right now: ${failure.sentence}; try again with the same key`;
   const hint = failure.code === "file_locked" ? { retryAfterSeconds: 1 } : {};

@@ -28,21 +28,21 @@ export type AreaRoute<Context, Caller = void> = Route & {
 export type Area<Context, Caller = void> = {
   readonly routes: readonly AreaRoute<Context, Caller>[];
   readonly find: Router<AreaRoute<Context, Caller>>;
-  /** The name of the sequence of request ids, so that requests to the control API do not change the ids of v1. */
+  /** The name of the sequence of request ids: with a seed, requests to the control API do not change the ids of v1. */
   readonly requestIds: string;
   /** Refuses before routing, so that refusals do not reveal whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
-  /** The store of a request, whose erasure waits for the request. Undefined for requests without a store. */
+  /** The store of a request; its erasure waits for the request. Undefined for requests without a store. */
   readonly storeOf: (context: Context, request: HttpRequest) => string | undefined;
   readonly refuse: (
     context: Context,
     call: { readonly request: HttpRequest; readonly requestId: string },
     refusal: Refusal,
   ) => Answer;
-  /** The answer to an internal error, created without reading the state. */
+  /** The answer to an internal error, made without reading the state. */
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Answer;
   /**
-   * For an area whose public addresses differ from its table: calls `answer` with the address as in the table, and
+   * For an area whose public addresses differ from its table: calls `answer` with the table's address, and
    * returns the answer with public addresses. Answers requests to all other addresses itself. Default: none.
    */
   readonly edge?: (
@@ -85,7 +85,7 @@ function answerByRoute<Context, Caller>(
   return route.answer(context, { request, requestId, path, query, params, caller: caller.value });
 }
 
-/** The answer to OPTIONS: the methods of a path (RFC 9110, section 9.3.7). Pages of other sites cannot read it. */
+/** The answer to OPTIONS: the methods of a path (RFC 9110, section 9.3.7), which pages of other sites cannot read. */
 function answerOptions(
   requestId: string,
   noMatch: { readonly ok: false; readonly refusal: Refusal },

@@ -17,10 +17,10 @@ import type { PortalContext, Viewer } from "./pages/portal/view.ts";
 
 export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & RestContext;
 
-/** The users of an area: merchants and payers, the sandbox's operator, or both. Each audience has its own names. */
+/** The users of an area: merchants and payers, the sandbox's operator, or both. Each audience has its own host names. */
 type Audience = "merchant" | "control" | "portal" | "browser";
 
-/** The host names that each audience may use: at loopback addresses, and at addresses that other machines can reach. */
+/** The host names for each audience: at loopback addresses, and at addresses that other machines can reach. */
 export type HostsByAudience = Readonly<
   Record<Audience, { readonly here: AllowedHosts; readonly outside: AllowedHosts }>
 >;
@@ -28,7 +28,7 @@ export type HostsByAudience = Readonly<
 type MountedArea = {
   readonly prefix: string;
   readonly audience: Audience;
-  /** The table of the area. Together the tables list every route of the server. */
+  /** The table of the area. The tables of all areas contain every route of the server. */
   readonly routes: () => Promise<readonly Route[]>;
   readonly answer: (context: AreasContext, request: HttpRequest) => Promise<Answer>;
   readonly fail: (
@@ -41,7 +41,7 @@ type MountedArea = {
 type RestContext = ServiceContext &
   Pick<PagesContext, "localOrigin"> &
   Pick<PortalContext, "portal"> & {
-    /** Whether the sandbox has announced that it is ready; waits a while for the announcement. */
+    /** Whether the sandbox was announced as ready; waits for the announcement for a limited time. */
     readonly isReady: () => Promise<boolean>;
   };
 
@@ -59,7 +59,7 @@ const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
     methods: ["GET"],
     path: "/healthz",
     role: "anyone",
-    // Reports only whether the service is ready, and if not, why (decision 43).
+    // Says only whether the service is ready, and if not, why (decision 43).
     answer: async ({ store, isReady }, { requestId }) => {
       if (!(await isReady())) return refuseFact("starting", {}, { retryAfterSeconds: 1 });
       const failure = store.failure();
@@ -103,7 +103,7 @@ function mount<AreaCaller>(
   audience: Audience,
   load: () => Area<AreasContext, AreaCaller> | Promise<Area<AreasContext, AreaCaller>>,
 ): MountedArea {
-  // Cached: in the bundle, each dynamic import copies the exports of its module.
+  // The area is kept, because in the bundle each dynamic import copies the exports of its module.
   let area: Area<AreasContext, AreaCaller> | undefined;
   const getArea = async (): Promise<Area<AreasContext, AreaCaller>> => (area ??= await load());
   return {
@@ -122,7 +122,7 @@ function mount<AreaCaller>(
   };
 }
 
-/** Answers in an area, through the area's edge if there is one. */
+/** Answers in an area, through its `edge` if it has one. */
 function answerAt<AreaCaller>(
   area: Area<AreasContext, AreaCaller>,
   context: AreasContext,
@@ -132,7 +132,7 @@ function answerAt<AreaCaller>(
   return area.edge(context, request, (innerRequest) => answerIn(area, context, innerRequest));
 }
 
-/** Loads the control API with its first request, so that a start does not wait for the schemas of all operations. */
+/** Loads the control API with its first request, so that a start does not wait for the schemas of its operations. */
 async function loadControl(): Promise<Area<ControlContext, Caller>> {
   return (await import("./control/control-api.ts")).CONTROL_AREA;
 }

@@ -10,7 +10,7 @@ import type { ServiceContext } from "./context.ts";
 /** The dependencies of every verb on a store: the tables and real time. */
 type Tables = Pick<ServiceContext, "store"> & { readonly world: Pick<ServiceContext["world"], "now"> };
 
-/** A checkout and its store; null: any store, as on the payment page, where the checkout's address alone suffices. */
+/** A checkout and its store. Null for any store, as on the payment page, where the checkout's id alone is enough. */
 export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId: string };
 /** An endpoint and the store to which it must belong. */
 export type EndpointRef = { readonly storeId: string; readonly endpointId: string };
@@ -28,7 +28,7 @@ export function atStore<Value>(
   });
 }
 
-/** Runs a verb on an endpoint, as `atStore` does. Refuses with `not_found`, for another store's endpoint too. */
+/** Runs a verb on an endpoint, as `atStore` does. Refuses with `not_found`, also for another store's endpoint. */
 export function atEndpoint<Value>(
   context: Tables,
   { storeId, endpointId }: EndpointRef,
@@ -40,7 +40,7 @@ export function atEndpoint<Value>(
   });
 }
 
-/** Runs a verb on a checkout, as `atStore` does. Refuses with `session_not_found`, for another store's checkout too. */
+/** Runs a verb on a checkout, as `atStore` does. Refuses with `session_not_found`, also for another store's checkout. */
 export function atCheckout<Value>(
   context: Tables,
   ref: CheckoutRef,
@@ -54,7 +54,7 @@ export function atCheckout<Value>(
   });
 }
 
-/** An endpoint of a store. Refuses with `not_found`, for another store's endpoint too. */
+/** An endpoint of a store. Refuses with `not_found`, also for another store's endpoint. */
 export function findEndpoint(
   store: Pick<Store, "endpoints">,
   { storeId, endpointId }: EndpointRef,
@@ -65,7 +65,7 @@ export function findEndpoint(
     : accept(endpoint);
 }
 
-/** A checkout of a store. Refuses with `session_not_found`, for another store's checkout too. */
+/** A checkout of a store. Refuses with `session_not_found`, also for another store's checkout. */
 export function findCheckout(
   store: Pick<Store, "checkouts">,
   { storeId, checkoutId }: CheckoutRef,

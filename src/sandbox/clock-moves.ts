@@ -11,19 +11,18 @@ export type ClockMove = {
   readonly to: number;
   readonly isOver: boolean;
   readonly changes: ReadonlyMap<Status, Changes>;
-  /** The number of attempts for each endpoint, by their result: a status or an error. */
+  /** The number of attempts to each endpoint, by their result: a status or an error. */
   readonly attempts: ReadonlyMap<string, ReadonlyMap<string, number>>;
 };
 
 /** The last clock move of each store, for pages that show its progress and result. Kept in memory. */
 export type ClockMoves = ReturnType<typeof createClockMoves>;
 
-/** Maximum number of changes to one status that are kept; the others are only counted. */
+/** Maximum number of changes to a status that are kept; further changes are only counted. */
 const MAX_KEPT = 25;
 /** Maximum number of stores whose last move is kept. */
 const MAX_STORES = 100;
 
-/** Creates a record of clock moves, initially empty. */
 export function createClockMoves() {
   const moves = new Map<string, ClockMove>();
   let moveNumber = 0;
@@ -37,7 +36,7 @@ export function createClockMoves() {
       let move: ClockMove = { ...times, number: moveNumber, isOver: false, changes, attempts };
       const keep = (update: Partial<ClockMove>): void => {
         move = { ...move, ...update };
-        // Does not replace a later move of the store, which may have begun.
+        // A later move of the store may have begun, and must not be replaced.
         if ((moves.get(storeId)?.number ?? 0) <= move.number) moves.set(storeId, move);
       };
       moves.delete(storeId);

@@ -11,7 +11,7 @@ export type ServiceContext = {
   readonly checkoutOrigin: string;
   /** Lifetime of new checkouts, in milliseconds (decision 10). */
   readonly checkoutLifetimeMs: number;
-  /** Called with the time at which something in a store becomes due, in milliseconds by the real clock. */
+  /** Called with the time at which something in a store falls due, in milliseconds by the real clock. */
   readonly expectDue: (storeId: string, realTime: number) => void;
   /** Called when a delivery to an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;
@@ -19,6 +19,6 @@ export type ServiceContext = {
   readonly writeSignals: Pick<WriteSignals, "notify">;
   /** Keeps requests out of a store that is being erased. */
   readonly storeGate: StoreGate;
-  /** Records which gaps of the interface integrations rely on. */
+  /** Records the gaps of the interface on which integrations rely. */
   readonly assumptions: AssumptionLog;
 };

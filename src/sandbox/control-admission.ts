@@ -16,8 +16,8 @@ type ControlTokens = {
 };
 
 /**
- * The first checks of the control API: no browser, and a token. Returns the caller. Each comparison takes constant time;
- * a token is valid only for its own role.
+ * The first checks of the control API: the request is not from a browser, and has a token. Returns the caller.
+ * Comparisons take constant time; a token is valid only for its own role.
  */
 export function admitToControl(
   { controlToken, adminToken, tokens }: ControlTokens,

@@ -17,10 +17,10 @@ type DescribedContext = Pick<ServiceContext, "store"> & {
   readonly description: ProcessDescription;
 };
 
-/** Replaces the first store, if the object of a Worker has no store. */
+/** Stands for the first store, which only a hosted service can lack. */
 const NO_STORE = { id: "", merchantId: "", store: "" };
 
-/** The description of a sandbox at this moment: its process, and what its database contains. */
+/** Describes a sandbox at this moment: its process, and the content of its database. */
 export function describeSandbox(context: DescribedContext): SandboxDescription {
   const { description, store, masterKey } = context;
   const firstStore = store.stores.details(store.stores.first()?.id ?? "") ?? NO_STORE;

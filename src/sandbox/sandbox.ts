@@ -49,11 +49,11 @@ export type SandboxOptions = Omit<
   readonly rateLimit: RateLimit | "off";
   /** Addresses that the sandbox listens on in addition to loopback (decision 79). */
   readonly addresses: readonly ListenAddress[];
-  /** The origin at which payers reach the payment pages. If undefined: an origin on this machine. */
+  /** The origin at which payers reach the payment pages. Default: an origin on this machine. */
   readonly publicUrl: string | undefined;
-  /** If undefined: `localhost`, or no portal if `publicUrl` is set. */
+  /** The origin of the portal. Default: on `localhost`, or no portal if `publicUrl` is set. */
   readonly portalUrl: string | undefined;
-  /** Whether events go to public addresses instead of loopback (decision 124). Default: to loopback. */
+  /** Set if events are sent to public addresses (decision 124). Default: to loopback addresses. */
   readonly targetReach?: "public";
   /** The certificates to trust for endpoints with https. Default: the system's. */
   readonly deliveryTls?: TlsTrust | undefined;
@@ -82,22 +82,22 @@ export type SandboxOptions = Omit<
   readonly operations?: OperationContext["operations"] & {};
   /** The calibration record of the project; undefined if there is none. */
   readonly calibration: () => Promise<Calibration | undefined>;
-  /** Whether due work is left for the next start. */
+  /** Whether due work is left to the next start. */
   readonly isAsleep?: boolean;
-  /** Called for internal errors, with the request_id that the caller received. */
+  /** Called with internal errors, and with the request_id that the caller received. */
   readonly report: (requestId: string, error: unknown) => void;
 };
 
 /** The whole service: answers requests, and processes due work. */
 export type Sandbox = {
   readonly service: Service;
-  /** The dependencies of the operations, for a program that hosts the sandbox in its own process. */
+  /** The dependencies of the operations, for a program that runs the sandbox in its own process. */
   readonly context: SandboxContext;
-  /** The answer to a request after an error outside the service; reports the error. */
+  /** The answer to a request after an error outside the service, which it reports. */
   readonly fail: (request: HttpRequest, error: unknown) => Promise<Answer>;
   /**
-   * Processes the work that became due while the sandbox was stopped, and then the work that becomes due. Without such work
-   * nothing is written: the first write after an open waits for the disk several times.
+   * Processes the work that fell due while the sandbox was stopped, and then all work when it falls due. If no work is
+   * due, nothing is written, because the first write waits for the disk several times.
    */
   readonly start: () => Promise<void>;
   /** Called when the sandbox has been announced: from then on, `/healthz` reports that it is ready. */
@@ -110,7 +110,7 @@ export type SandboxContext = AreasContext & DispatchContext;
 
 type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes" | "freshId">;
 
-/** Creates a sandbox. Every request, even an unreadable request, passes the guard first and is logged last. */
+/** Creates a sandbox. Every request, even an unreadable one, first passes the guard, and is logged after its answer. */
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
@@ -148,7 +148,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     answer: async (request) => {
       const startedAt = world.monotonic();
       const answer = await answerSafely(request);
-      // Delayed here, where no erasure of the store waits for the request.
+      // Delayed here, where an erasure of the store no longer waits for the request.
       if (answer.delayMs !== undefined) await context.pause(answer.delayMs);
       return note(request, answer, startedAt);
     },
@@ -193,7 +193,7 @@ function createFailureAnswers(context: AreasContext, report: SandboxOptions["rep
 /** Maximum time for which a health check waits for a starting sandbox, in milliseconds. */
 const MAX_START_MS = 5000;
 
-/** Creates the signal that the sandbox was announced as ready; health checks wait for it. */
+/** Creates the signal that the sandbox was announced as ready, for which health checks wait. */
 function createAnnouncement(world: Pick<World, "after">) {
   const { promise, resolve } = Promise.withResolvers<void>();
   let isAnnounced = false;
@@ -223,11 +223,11 @@ const IDLE_TIMERS = {
   wakeStores: () => Promise.resolve(),
 } satisfies Partial<SandboxContext>;
 
-/** The remedy for headers that are too large: a browser sends the cookies of a host to all of its ports. */
+/** The remedy for headers that are too large, because a browser sends the cookies of a host to all its ports. */
 const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
-/** The state of running drills and clock moves, in memory; changes notify the followers of their store. */
+/** The state of running drills and clock moves, in memory. Its changes notify the followers of their store. */
 function drillsOf(
   world: SandboxWorld,
   {
@@ -245,7 +245,7 @@ function drillsOf(
   };
 }
 
-/** The portal, the tokens, and the secrets that may have any form; all other secrets are recognised by their form. */
+/** The portal, the tokens, and the secrets that can have any form; all other secrets are recognised by their form. */
 function accessOf(
   world: SandboxWorld,
   { port, controlToken, adminToken, description, store }: SandboxOptions,
@@ -278,7 +278,6 @@ function createRequestLogger(
   };
 }
 
-/** Processes the work that became due while the sandbox was stopped, and then the work that becomes due. */
 async function catchUp(context: SandboxContext): Promise<void> {
   const { store, world } = context;
   await Promise.all([
@@ -323,7 +322,7 @@ export function hostsOf(
   };
 }
 
-/** The host headers of a public URL; those without a port only for an address behind a proxy, not for our own address. */
+/** The Host headers for a public URL; a header without a port only for an address behind a proxy, not for our own address. */
 function publicHosts(url: string | undefined, port: number): readonly string[] {
   if (url === undefined) return [];
   const { host } = new URL(url);

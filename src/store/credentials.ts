@@ -10,7 +10,7 @@ export type KeySummary = Omit<KeyEntry, "keyId"> & Pick<Credential, "id">;
 
 export type CredentialInStore = Credential & {
   readonly clock: StoreClock;
-  /** Whether the store is being erased: nothing in the store can then be read or written. */
+  /** Whether the store is being erased, so that nothing in it can be read or written. */
   readonly isErased: boolean;
 };
 
@@ -18,7 +18,7 @@ type NewCredential = Credential & {
   readonly keyHash: string;
   readonly lastFour: string;
   readonly createdAt: number;
-  /** Whether the key belongs to a lease and ends with it, and is not the merchant's. */
+  /** Set if the key is not the merchant's: it belongs to a lease, and ends with the lease. */
   readonly forDrill?: boolean;
 };
 /** A credential as stored: the scopes are joined by spaces. */
@@ -84,7 +84,7 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     /** The credential of an API key with its store; undefined for an unknown or revoked key. */
     byApiKey,
 
-    /** The store of a key by its hash, even if the key is revoked; undefined for a key that never existed here. */
+    /** The store of a key, found by its hash, even if the key is revoked; undefined for a key that never existed here. */
     ownerOf: (keyHash: string): { readonly storeId: string; readonly isRevoked: boolean } | undefined => {
       const row = selectOwner.get(keyHash);
       return row && { storeId: row.storeId, isRevoked: row.revokedAt !== null };
@@ -96,13 +96,13 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
       byApiKey.forget();
     },
 
-    /** Revokes all keys of leases, which are gone at a start. */
+    /** Revokes all keys of leases; no lease outlives a start. */
     revokeDrills: (at: number): void => {
       revokeDrills.run(at);
       byApiKey.forget();
     },
 
-    /** The merchant's keys in a store, including revoked keys, without keys of drills; oldest first. */
+    /** The merchant's keys in a store, with revoked keys, but without the keys of drills; oldest first. */
     of: (storeId: string): KeySummary[] =>
       selectOf.all(storeId).map((row) => Object.assign(row, { scopes: scopesOf(row) })),
   };

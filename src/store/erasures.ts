@@ -1,12 +1,12 @@
-// Every table with rows of a store needs a step here that deletes the rows by an index; test/store/erasure.test.ts
-// requires the step and the index. See also store/snapshot/rows.ts (tables without a column store_id).
+// Every table with rows of a store needs a step here that deletes them by an index; test/store/erasure.test.ts requires
+// both. See also store/snapshot/rows.ts (tables without a column store_id).
 import type { Connection } from "./connection/connection.ts";
 
 /**
- * The DDL of resets and erasures. A row of `resets` names a store whose rows the open transaction may delete. It cannot
+ * The DDL of resets and erasures. A row of `resets` names a store whose rows the open transaction may delete; it cannot
  * be committed, because its deferred reference is to a row that cannot exist. A row of `erasures` names a store whose
- * rows are being deleted, in several transactions. Every table has indexes to the rows of a store, and from a deleted
- * row to the rows that refer to it, so the cost of a deletion depends only on the store itself.
+ * rows are being deleted, in several transactions. Each table has indexes for the rows of a store, and for the rows
+ * that refer to a deleted row, so the cost of a deletion depends only on the store itself.
  */
 export const ERASURES_DDL = `
 CREATE TABLE committed_resets (store_id TEXT PRIMARY KEY CHECK (false)) STRICT;
@@ -31,12 +31,12 @@ export type Erasure = { readonly storeId: string; readonly kind: "reset" | "dele
 const deleteRows = (table: string, condition = "store_id = ? LIMIT ?"): string =>
   `DELETE FROM ${table} WHERE ${condition}`;
 
-/** The next rows that have dependent rows, in a fixed order, so that all statements of a step select the same rows. */
+/** The next rows that other rows refer to, in a fixed order, so that all statements of a step select the same rows. */
 const NEXT_CHECKOUTS = "store_id = ? ORDER BY rowid LIMIT ?";
 const NEXT_DELIVERIES =
   "endpoint_id IN (SELECT id FROM endpoints WHERE store_id = ?) ORDER BY endpoint_id, state, rowid LIMIT ?";
 
-/** Each table comes before the tables that it refers to. The last statement of a step deletes the rows without dependants. */
+/** Each table comes before the tables that it refers to. The last statement of a step deletes the rows of its main table. */
 export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["settlements", "idempotency_uses", "assumption_uses", "faults"].map((table) => [deleteRows(table)]),
   [
@@ -45,8 +45,7 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ],
   [deleteRows("events")],
   [
-    // In the order of their index, idempotency keys are scattered over all pages; in the order of their checkouts, they
-    // are deleted page by page.
+    // Deleted in the order of their checkouts, page by page: in the order of their index, keys are scattered over all pages.
     ...["late_results", "page_views", "attempts", "idempotency_keys"].map((table) =>
       deleteRows(table, `checkout_id IN (SELECT id FROM checkouts WHERE ${NEXT_CHECKOUTS})`),
     ),
@@ -55,7 +54,7 @@ export const HISTORY_STEPS: readonly (readonly string[])[] = [
   ...["drills", "waivers", "explorations", "admin_acts"].map((table) => [deleteRows(table)]),
 ];
 
-/** `replace`: everything except the keys of drills, which continue, for a caller that then writes the store anew. */
+/** `replace`: deletes everything but the keys of drills, which stay valid, before the caller writes the store anew. */
 type ErasureEnd = Erasure["kind"] | "replace";
 
 /** Tokens are deleted with the store, but not by a restore, because no snapshot has them. */
@@ -85,7 +84,7 @@ export const FINAL_STATEMENTS: Readonly<Record<ErasureEnd, readonly string[]>> =
 export const DELETE_LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
-/** The number of rows of a step that are deleted in one transaction; each may have a few dependent rows. */
+/** The number of rows that a step deletes in one transaction; each can have a few dependent rows. */
 const ROWS_AT_ONCE = 500;
 
 /** The stores that are being erased. `notifyChange` is called after each change. */
@@ -134,7 +133,7 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
     /** The stores that are being erased; after a start, the stores whose erasure was interrupted. */
     pending: (): Erasure[] => selectPending.all(),
 
-    /** Begins an erasure; after the commit, nothing happens in the store. A pending deletion is not reduced to a reset. */
+    /** Begins an erasure; after the commit nothing happens in the store. A reset does not replace a pending deletion. */
     begin: (erasure: Erasure): void => {
       begin.run(erasure);
       keepPositions.run();

@@ -2,7 +2,7 @@
 // client/listen/seen-events.ts; where a create learns the id: cli/order/instance.ts.
 import type { Connection } from "./connection/connection.ts";
 
-/** The instance's id (decision 96), and a snapshot's facts (decision 95), of which a sandbox has no row. */
+/** The DDL of the instance's id (decision 96), and of the facts of a snapshot (decision 95), of which a sandbox has no row. */
 export const INSTANCE_DDL = `
 CREATE TABLE instance (
   id   INTEGER PRIMARY KEY CHECK (id = 1),
@@ -18,14 +18,14 @@ CREATE TABLE snapshot (
 ) STRICT;
 `;
 
-/** The id of the instance: clients remember events and keys together with it (decision 96). */
+/** The id of the instance, with which clients keep events and keys (decision 96). */
 export function instanceTable(connection: Connection) {
   const select = connection.prepare<[], string>("SELECT uuid FROM instance").pluck();
   const upsert = connection.prepare<[string]>(
     "INSERT INTO instance (id, uuid) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET uuid = excluded.uuid",
   );
   return {
-    /** Undefined until a sandbox is first started on this file. */
+    /** The id; undefined until a sandbox has been started on this file. */
     id: (): string | undefined => select.get(),
 
     /** Starts a new instance: after the commit, events and keys of the previous instance no longer count. */
@@ -33,7 +33,7 @@ export function instanceTable(connection: Connection) {
   };
 }
 
-/** The DDL of the state's home folder: its real path, copied with the state (decision 71). */
+/** The DDL of the state's home folder: its real path, which a copy of the state contains too (decision 71). */
 export const HOME_DDL = `
 CREATE TABLE home (
   id   INTEGER PRIMARY KEY CHECK (id = 1),
@@ -47,7 +47,7 @@ export function homeTable(connection: Connection) {
     "INSERT INTO home (id, path) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET path = excluded.path",
   );
   return {
-    /** The real path; undefined if none was recorded yet. */
+    /** The real path; undefined if none was recorded. */
     path: (): string | undefined => select.get(),
 
     record: (path: string): void => void upsert.run(path),

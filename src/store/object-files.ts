@@ -1,5 +1,5 @@
-// Reads the databases of a hosted service that is not running. Tables: store/tables.ts; the writer: hosted/store.ts; the
-// checks of a start: hosted/dev/state.ts.
+// Reads the databases of a hosted service that is not running. Tables: store/tables.ts; the writer: hosted/store.ts;
+// the checks of a start: hosted/dev/state.ts.
 import { accept, type Outcome } from "../core/outcome.ts";
 import {
   inspectFile,
@@ -20,7 +20,7 @@ export type IndexRecord = {
   readonly home: string | undefined;
 };
 
-/** The runtime writes no mark and no schema version into the header of an object's database. */
+/** The kind of an object's database, into whose header the runtime writes neither mark nor schema version. */
 const OBJECT_FILE: FileKind = {
   name: "database of a hosted service",
   applicationId: 0,

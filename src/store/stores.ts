@@ -9,7 +9,7 @@ type Merchant = { readonly id: string; readonly name: string; readonly createdAt
 
 export type StoreWithMerchant = { readonly id: string; readonly merchantId: string };
 
-/** The names that customers see: the merchant's and the store's. */
+/** The names of a merchant and its store, as customers see them. */
 export type StoreNames = { readonly merchant: string; readonly store: string };
 
 export type StoreDetails = StoreWithMerchant &
@@ -45,12 +45,12 @@ CREATE TABLE stores (
 CREATE INDEX stores_of_merchant ON stores (merchant_id);
 `;
 
-/** The dialect that was given when the store was created, as JSON; null: none (decision 148). */
+/** The dialect that the store was created with, as JSON; null for none (decision 148). */
 export const STORE_DIALECT_DDL = `
 ALTER TABLE stores ADD COLUMN dialect TEXT CHECK (length(CAST(dialect AS BLOB)) BETWEEN 2 AND 65536);
 `;
 
-/** Renames fields of stored dialects: `"eventFields":` is always a key, because quotes inside strings are escaped. */
+/** Renames fields of stored dialects. `"eventFields":` is always a key, because quotes inside strings are escaped. */
 export const STORE_DIALECT_NAMES_MIGRATION = [
   ["eventFields", "event_fields"],
   ["signatureForm", "signature_form"],
@@ -116,7 +116,7 @@ export function storesTable(connection: Connection, scheduler: Scheduler) {
     /** The dialect of a store, by default of the first store; undefined if the store has none. */
     dialect: (storeId = FIRST_STORE): Dialect | undefined => dialects(storeId) ?? undefined,
 
-    /** Empties the caches; must be called after a restore, which replaces rows. */
+    /** Empties the caches. Must be called after a restore, which replaces rows. */
     forget,
 
     setActive: (id: string, isActive: boolean): void => {
@@ -135,7 +135,7 @@ function storeDialects(connection: Connection, scheduler: Scheduler) {
       "SELECT dialect FROM stores WHERE id = coalesce(?, (SELECT id FROM stores ORDER BY rowid LIMIT 1))",
     )
     .pluck();
-  // Null for none, because undefined is not cached. A dialect was checked before it was written.
+  // Null for none, because undefined is not cached. Not checked here: a dialect is checked before it is written.
   return cacheBriefly(scheduler, (storeId): Dialect | null =>
     JSON.parse(select.get(storeId === FIRST_STORE ? null : storeId) ?? "null"),
   );
@@ -163,7 +163,7 @@ function storeDetails(connection: Connection, scheduler: Scheduler) {
        active, stores.created_at AS createdAt
      FROM stores JOIN merchants ON merchants.id = stores.merchant_id`;
   const selectDetails = connection.prepare<[string], DetailsRow>(`${detailsSql} WHERE stores.id = ?`);
-  // By rowid, because stores that are created together have the same time.
+  // Ordered by rowid, because stores that are created together have the same time.
   const selectAll = connection.prepare<[], DetailsRow>(`${detailsSql} ORDER BY stores.rowid`);
   const updateName = connection.prepare<Pick<Merchant, "id" | "name">>(
     "UPDATE stores SET name = @name WHERE id = @id",

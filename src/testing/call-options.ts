@@ -1,7 +1,7 @@
 import { isUuid, printableLiteral } from "../core/text.ts";
 import { CheckoutError } from "./errors.ts";
 
-/** The rule for an option: the expected value in words, and the check of a value. */
+/** The rule for an option: the expected value in words, and a check of the value. */
 type Rule = readonly [expected: string, isRight: (value: unknown) => boolean];
 
 /** Maximum timeout of a Node timer, in milliseconds. */
@@ -112,7 +112,7 @@ export function checkFilter(
     checkType(call, filter.type, types);
 }
 
-/** Throws a CheckoutError for a text that is neither an id nor an event type, because no item would ever match it. */
+/** Throws a CheckoutError for a text that is neither an id nor an event type, which no item would ever match. */
 export function checkMatchText(text: string, { types }: { readonly types?: readonly string[] }): void {
   if (types !== undefined && !isUuid(text)) checkType("waitFor", text, types);
 }

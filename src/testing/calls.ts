@@ -26,7 +26,7 @@ export type Calls = {
   readonly control: <Name extends OperationName>(
     call: ControlCall<Name> & { readonly storeId?: string },
   ) => Promise<AnswerOf<Name>>;
-  /** Creates a store without HTTP and JSON, which would double the time: a suite creates a store for each test. */
+  /** Creates a store without HTTP and JSON, which would double its time: a suite creates a store for each test. */
   readonly createStore: (options: StoreOptions) => Promise<AnswerOf<"createStore">>;
   /** Creates an order or a session through v1. */
   readonly create: (request: {
@@ -37,10 +37,9 @@ export type Calls = {
   }) => Promise<CheckoutWire>;
 };
 
-/** Timeout that is long enough for any answer, in milliseconds: no call here uses a network. */
+/** A timeout that no call reaches, in milliseconds: no call here uses a network. */
 const TIMEOUT_MS = 600_000;
 
-/** Creates the calls of the kit; all of them reach the sandbox in process. */
 export function createCalls(sandbox: InProcessSandbox): Calls {
   const { ready } = sandbox;
   const origin = new URL(ready.base_url).origin;
@@ -83,7 +82,7 @@ export function createCalls(sandbox: InProcessSandbox): Calls {
           Authorization: `Bearer ${apiKey}`,
           "Content-Type": "application/json",
           "Idempotency-Key": idempotencyKey,
-          // A create of the kit proves nothing about the merchant's own client.
+          // A create by the kit proves nothing about the merchant's own client.
           "User-Agent": COMMAND_AGENT,
         },
         body: JSON.stringify(body),
@@ -110,7 +109,7 @@ function refusalError(
   return new CheckoutError(error, cause === undefined ? {} : { cause });
 }
 
-/** A refusal in the form of an answer from the sandbox. */
+/** A refusal in the form in which the sandbox answers. */
 export function answerOfRefusal(
   { code, message }: Refusal,
   requestId = "",
@@ -118,7 +117,7 @@ export function answerOfRefusal(
   return { code, message, status: ERRORS[code].status, requestId };
 }
 
-/** Refuses a call that cannot be sent: its id is not a UUID, or its request is invalid. */
+/** Refuses a call that cannot be sent, because its id is not a UUID or its request is invalid. */
 function refuseInvalid<Name extends OperationName>(
   sandbox: InProcessSandbox,
   { name, id, body }: ControlCall<Name>,
@@ -139,7 +138,7 @@ function lostAnswerError(message: string): CheckoutError {
 async function sendInProcess(sandbox: InProcessSandbox, request: OutboundRequest): Promise<WithinResult> {
   refuseClosed(sandbox);
   const result = await sendWithin(sandbox.answer, request);
-  // If the request failed because the sandbox is closing, reports that as the reason.
+  // A request that failed because the sandbox is closing reports this as the reason.
   if (result.ok && result.status === ERRORS.internal_error.status) refuseClosed(sandbox);
   return result;
 }

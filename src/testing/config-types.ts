@@ -7,7 +7,7 @@ export type CheckoutConfig = ConfigText;
 /** Settings of a sandbox. Durations are strings such as `30m`. */
 export type SandboxConfig = NonNullable<ConfigText["sandbox"]>;
 
-/** A store that is set up before the sandbox answers its first request. */
+/** A store that is set up before the sandbox answers requests. */
 export type StoreConfig = NonNullable<ConfigText["stores"]>[number];
 
 /** The environment variable that contains a secret. */

@@ -8,7 +8,7 @@ export class CheckoutError extends Error {
    * valid; faults can cause both.
    */
   readonly code: string;
-  /** The id of the request in the request log; empty if no request was sent or no answer came. */
+  /** The id of the request in the request log; empty if no request was sent or there was no answer. */
   readonly requestId: string;
 
   constructor(
@@ -52,7 +52,7 @@ export class StartError extends Error {
   }
 }
 
-/** Thrown if no matching item arrived in time; the message lists the items that did arrive. */
+/** Thrown if no matching item arrived in time; the message lists the items that arrived. */
 export class WaitError extends Error {
   override readonly name = "WaitError";
 }

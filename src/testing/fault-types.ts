@@ -6,20 +6,18 @@ import type { addedFault, fault, faultAction, faultMatch, faultProfile } from ".
 export type Faults = {
   readonly add: (fault: Fault | FaultProfile) => Promise<{ readonly id: string }>;
   /**
-   * Lists the active faults, oldest first. A fault that was applied `times` times is not listed; the field `fault` of a
-   * request, a delivery or an attempt names the fault that was applied to it.
+   * Lists the active faults, oldest first. A fault that was applied as often as its `times` says is not listed; the
+   * field `fault` of a request, a delivery or an attempt names the fault that was applied to it.
    */
   readonly list: () => Promise<readonly AddedFault[]>;
   readonly remove: (id: string) => Promise<void>;
   readonly clear: () => Promise<void>;
 };
 
-/** A fault of v1 requests or of deliveries: the requests or deliveries that it matches, and its effect. */
+/** A fault: the v1 requests or deliveries that it matches, and its effect on them. */
 export type Fault = DomainOf<typeof fault>;
 
-/**
- * A named set of faults; `add` returns the id of the first. `webhook-storm` and `slow` hold deliveries like `delay`.
- */
+/** A named set of faults; `add` returns the id of the first. `webhook-storm` and `slow` also delay deliveries. */
 export type FaultProfile = DomainOf<typeof faultProfile>;
 
 /** Limits a fault to some v1 requests (`method`, `path`) or some deliveries (`eventType`, `eventId`, `endpointId`). */

@@ -2,7 +2,7 @@ import { answerFetch } from "../web/fetch.ts";
 import type { InProcessSandbox } from "./in-process.ts";
 import type { Sandbox } from "./types.ts";
 
-/** The status of a redirect that is followed with a GET, the only kind that the sandbox sends. */
+/** The only status with which the sandbox redirects; the redirect is followed with a GET. */
 const SEE_OTHER = 303;
 const MAX_REDIRECTS = 20;
 

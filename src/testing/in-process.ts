@@ -22,10 +22,10 @@ export type InProcessSandbox = {
   readonly answer: (request: HttpRequest) => Promise<HttpResponse>;
   readonly service: Service;
   readonly limits: Partial<ServerLimits>;
-  /** The failure log's line about a request; undefined if the request did not fail. */
+  /** The line of the failure log about a request; undefined if the request did not fail. */
   readonly failureOf: (requestId: string) => string | undefined;
   readonly isClosed: () => boolean;
-  /** The error of a call after the sandbox was closed, with the reason if it closed by itself. */
+  /** The error for a call after the sandbox was closed, with the reason if the sandbox closed by itself. */
   readonly closedError: (cause?: unknown) => Error;
   /** Stops the sandbox as a signal stops `checkout sandbox start`; resolves when everything is on disk. */
   readonly close: () => Promise<void>;
@@ -34,7 +34,6 @@ export type InProcessSandbox = {
   /** Ends all remaining timers, waits and requests. */
   readonly end: () => void;
   readonly renewSeed: (position: number) => void;
-  /** The default timeout of `waitFor`, in milliseconds. */
   readonly waitTimeoutMs: number;
 };
 
@@ -155,7 +154,7 @@ function createMemoryLog(): MemoryLog {
 
 type OpenSandbox = Pick<InProcessSandbox, "service" | "limits">;
 
-/** Makes the service reachable from this process, and also through a socket if the sandbox has one. */
+/** Makes the service available in this process and, if the sandbox has a socket, through the socket. */
 function createAccess(
   world: GuestWorld,
   hasSocket: boolean,

@@ -2,12 +2,12 @@ import type { Calls } from "./calls.ts";
 import type { InProcessSandbox } from "./in-process.ts";
 import type { Sandbox } from "./types.ts";
 
-/** The internals of a sandbox, for parts of the kit that get its handle from the user. */
+/** The internals of a sandbox, for parts of the kit to which the user passes its handle. */
 type Internals = { readonly running: InProcessSandbox; readonly calls: Calls };
 
 const sandboxInternals = new WeakMap<Sandbox, Internals>();
 
-/** Records the internals of a sandbox, and returns the handle. */
+/** Stores the internals of a sandbox, and returns its handle. */
 export function setInternals(sandbox: Sandbox, internals: Internals): Sandbox {
   sandboxInternals.set(sandbox, internals);
   return sandbox;

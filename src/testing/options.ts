@@ -18,13 +18,13 @@ import type { SandboxOptions } from "./types.ts";
 import type { ServeOptions } from "../host/options.ts";
 import { parseDurationText } from "../core/duration.ts";
 
-/** The default time at which the clocks of a seeded sandbox are frozen. */
+/** The default time to which the clocks of a sandbox with a seed are frozen. */
 const START_OF_TIME = Date.UTC(2026, 0, 1);
 
-/** The settings of a sandbox, and the world that it runs in. */
+/** The settings of a sandbox, and the world in which it runs. */
 type ParsedOptions = InProcessOptions & { readonly world: GuestWorld };
 
-/** The names of all options. Any other name is refused, because a misspelled option would silently have its default. */
+/** The names of all options. Other names are refused: a misspelled option would silently have its default. */
 const OPTION_NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
   "state",
   ...KIT_SETTINGS,
@@ -53,7 +53,7 @@ export async function parseOptions(guest: GuestWorld, options: SandboxOptions): 
     ...settings,
     ...(options.port === undefined ? {} : { port: options.port }),
   };
-  // An existing state may already contain the ids of the seed, so the seed is not used for it.
+  // An existing state may contain ids of the seed already, so it gets random ids.
   const isNew = folder === undefined || !guest.files.exists(stateFile(folder, "database"));
   const { renew, ...source } =
     seed === undefined || !isNew
@@ -62,7 +62,7 @@ export async function parseOptions(guest: GuestWorld, options: SandboxOptions): 
   return {
     ...settings,
     rateLimit: settings.rateLimit ?? "off",
-    // One delivery at a time: with several, the order of their answers would differ from run to run.
+    // One delivery at a time: the order of several simultaneous answers would differ from run to run.
     ...(seed === undefined ? {} : { deliveriesInFlight: settings.deliveriesInFlight ?? 1 }),
     port: port ?? 0,
     quiet: true,
@@ -71,7 +71,7 @@ export async function parseOptions(guest: GuestWorld, options: SandboxOptions): 
     hasSocket: port !== null,
     renewSeed: renew,
     waitTimeoutMs,
-    // The environment's settings are for commands, not for the kit.
+    // Settings in the environment are for commands, not for the kit.
     world: { ...guest, env: {}, ...source },
   };
 }
@@ -96,7 +96,7 @@ function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): stri
   return folder;
 }
 
-/** The time at which the clocks are frozen; undefined if they are not. */
+/** The time to which the clocks are frozen; undefined if they are not frozen. */
 function frozenTimeOf({
   seed,
   now = seed === undefined ? "real" : toIso(START_OF_TIME),
@@ -131,7 +131,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
 
 /** Parses the options that a configuration can also contain, with the checks of the configuration. */
 function settingsIn(options: SandboxOptions): ServeOptions {
-  // A port of null is no setting: it opens no socket.
+  // `port: null` is not a setting of the configuration: it means that there is no socket.
   const givenFields = KIT_SETTINGS.flatMap((name) =>
     options[name] === null ? [] : [[snakeCase(name), options[name]]],
   );
@@ -165,5 +165,5 @@ export function parseMomentOption(moment: string | Date): number {
   return milliseconds;
 }
 
-/** Matches a time with a zone: without a zone, the time would depend on the machine. */
+/** Matches a time with a zone, without which the time would depend on the machine. */
 const ZONED_TIME = /^\d{4}-\d\d-\d\dT.*(?:Z|[+-]\d\d:?\d\d)$/i;

@@ -22,7 +22,7 @@ type OwnReceiver = {
   readonly end: () => Promise<void>;
 };
 
-/** The running receivers of a sandbox, even of a deleted store. */
+/** The running receivers of a sandbox, including those of deleted stores. */
 export type Receivers = {
   readonly add: (receiver: OwnReceiver) => void;
   readonly drop: (receiver: OwnReceiver) => void;
@@ -32,7 +32,6 @@ export type Receivers = {
   readonly end: (storeId?: string) => Promise<void>;
 };
 
-/** Creates an empty set of receivers for a sandbox. */
 export function createReceivers(): Receivers {
   const runningReceivers = new Set<OwnReceiver>();
   const receiversOf = (storeId?: string): readonly OwnReceiver[] =>
@@ -80,7 +79,7 @@ export async function startReceiver(
   const { world } = sandbox;
   const deliveries: Received[] = [];
   const signals = createWriteSignals(world);
-  // Read for each request, because a secret can be rotated.
+  // Read for each request, because a secret can be rotated meanwhile.
   const secrets = async (): Promise<readonly string[]> => {
     const { inForce } = await calls.control({ name: "showSecret", storeId, id: endpointId, body: undefined });
     return inForce;
@@ -111,7 +110,7 @@ export async function startReceiver(
   const { id: endpointId } = endpoint;
   const close = async (): Promise<void> => {
     try {
-      // A restore, or an earlier close, may have removed the receiver's endpoint.
+      // A restore, or an earlier close, may have removed the endpoint already.
       if (!sandbox.isClosed()) await endpoints.remove(endpointId).catch(ignoreNotFound);
     } finally {
       await receiver.end();
@@ -143,7 +142,7 @@ async function listen(
       try {
         return respond(await take(request));
       } catch (error) {
-        // The user's `answer` failed, or the store was deleted: answers 500. The attempt records the message.
+        // The user's `answer` failed, or the store was deleted. The attempt records the message.
         return respond(
           500,
           `the answer of the receiver failed: ${isError(error) ? error.message : String(error)}`,

@@ -1,11 +1,11 @@
-// A seed gives the same ids in each run because each id is drawn from a named stream: `world.uuid(storeId)`.
+// With a seed, ids are the same in each run, because each is drawn from a named stream: `world.uuid(storeId)`.
 // test/real/kit-seed.test.ts compares whole runs.
 import { createHash } from "node:crypto";
 import type { World } from "../world.ts";
 
 /** The source of ids, secrets and jitter. */
 type Source = Pick<World, "uuid" | "random" | "randomBytes"> & {
-  /** Continues with another seed, derived from this seed and the position of the state, so that no id occurs twice. */
+  /** Continues with another seed, made from this seed and the position of the state, so that no id occurs twice. */
   readonly renew: (position: number) => void;
 };
 
@@ -16,8 +16,8 @@ const UUID_BYTES = 16;
 /**
  * Ids, bytes and numbers from a seed, the same in each run and on every platform (decision 98). Each is a hash of the
  * seed, its kind, its stream and its number in that stream, so streams do not affect each other. The ids of a stream
- * sort in the order in which they were drawn: each has a time one millisecond after the previous one, starting at
- * `startMs`.
+ * sort in the order in which they were drawn: the time in each is one millisecond after the previous one, from
+ * `startMs` on.
  */
 export function createSeededSource(seed: string, startMs: number): Source {
   const counts = new Map<string, number>();
@@ -45,7 +45,7 @@ export function createSeededSource(seed: string, startMs: number): Source {
   };
 }
 
-/** A UUID v7 with this time; its other bits come from `bytes`. */
+/** A UUID v7 with this time, whose other bits come from `bytes`. */
 function uuidOf(milliseconds: number, bytes: Buffer): string {
   bytes.writeUIntBE(milliseconds, 0, TIME_BYTES);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);

@@ -1,6 +1,6 @@
-// The data of the kit: shapes of the control API with a Date for each time, without the fields that the kit leaves out.
-// Types are inferred from them; the package has the types written out, with the comments above the fields
-// (bin/build/shape-types.ts).
+// The data of the kit: shapes of the control API with a Date for each time, and without the fields that the kit does
+// not have. Types are inferred from the shapes; the package has the types written out, with the comments above the
+// fields (bin/build/shape-types.ts).
 import * as z from "zod/mini";
 import { createShapes } from "../core/checkout/create-request.ts";
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
@@ -13,7 +13,7 @@ import { requestEntry } from "../core/request/shapes.ts";
 import { deliveryAttempt as attemptEntry, deliveryEntry } from "../core/webhook/shapes.ts";
 import type { WebhookEvent } from "../core/webhook/webhook.ts";
 
-/** A time: milliseconds in an answer of the control API. */
+/** A time. In answers of the control API, it is a number of milliseconds. */
 const time = z.codec(z.number(), z.date(), {
   decode: (milliseconds) => new Date(milliseconds),
   encode: (date) => date.getTime(),
@@ -61,7 +61,7 @@ export const deliveryAttempt = z.extend(attemptFields, {
   fault: z.nullable(faultAction),
 });
 
-/** The types of events, as the type of webhooks lists them. */
+/** The types of events, as the type of webhooks declares them. */
 export const eventType = z.enum(EVENT_TYPES as readonly WebhookEvent["type"][]);
 
 /** A delivery with its attempts. */
@@ -75,7 +75,7 @@ export const delivery = z.extend(deliveryEntry, {
 /** An answered v1 request. */
 export const loggedRequest = z.extend(z.omit(requestEntry, { byDrill: true }), {
   at: time,
-  /** The time by the real clock; in a sandbox whose clocks are frozen, by the store's clock. */
+  /** The real time; in a sandbox whose clocks are frozen, the store's time. */
   realAt: time,
   code: z.nullable(z.string()),
 });
@@ -102,7 +102,7 @@ export const exploreFault = z.omit(fault, { until: true });
 
 /** A broken invariant, and the smallest schedule that breaks it. */
 export const brokenInvariant = z.object({
-  /** The faults in the form of `store.faults.add`, to be added one after the other. */
+  /** The faults in the form of `store.faults.add`, which must be added one after the other. */
   faults: z.array(exploreFault),
   ...finding.shape,
 });
@@ -118,6 +118,6 @@ export const exploration = z.object({
   notRun: z.int(),
   /** Each cause once, with the smallest schedule that shows it, confirmed by three runs. */
   broken: z.array(brokenInvariant),
-  /** Payments that no webhook could report. */
+  /** Payments that no webhook could report to the application. */
   advice: z.array(z.object({ faults: z.array(exploreFault), text: z.string() })),
 });

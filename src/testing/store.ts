@@ -16,14 +16,14 @@ import type { Identities, StoreIdentity } from "./store/identities.ts";
 import { restoreInto, takeSnapshotOf } from "./store/snapshots.ts";
 import type { Checkout, Checkouts, Clock, Endpoint, Endpoints, Store, StoreEnv, Timeline } from "./types.ts";
 
-/** The values that all store handles of a sandbox share. */
+/** The values that all handles of a sandbox's stores share. */
 type SharedParts = {
   readonly calls: Calls;
   readonly receivers: Receivers;
   readonly identities: Identities;
 };
 
-/** Creates a handle for a known store. Disposing of the handle deletes the store; the first store is only reset. */
+/** Creates the handle of a known store. Disposing of the handle deletes the store; the first store is only reset. */
 export function storeOf(sandbox: InProcessSandbox, sharedParts: SharedParts, storeId: string): Store {
   const { calls, receivers, identities } = sharedParts;
   const identity = (): StoreIdentity => identities.of(storeId);
@@ -38,7 +38,7 @@ export function storeOf(sandbox: InProcessSandbox, sharedParts: SharedParts, sto
       return calls.create({ path, apiKey, idempotencyKey, body });
     },
     get,
-    // An unknown field is passed on, and the control API refuses it.
+    // Unknown fields are passed on, and refused by the control API.
     list: async (filter = {}) => Promise.all((await listIds(calls, storeId, { ...filter, object })).map(get)),
   });
   const forget = (): void => receivers.forget(storeId);
@@ -94,7 +94,7 @@ export function storeOf(sandbox: InProcessSandbox, sharedParts: SharedParts, sto
   };
 }
 
-/** Functions that read and pay the checkouts of a store, by id or order_id. */
+/** The functions that read and pay the checkouts of a store, by id or order_id. */
 function payerOf(calls: Calls, storeId: string): Pick<Checkouts, "get"> & Pick<Store, "pay"> {
   const get = async (text: string): Promise<Checkout> => {
     const id = await checkoutId(calls, { storeId, text });
@@ -123,7 +123,7 @@ async function listIds(
   return [...ids, ...(await listIds(calls, storeId, { ...filter, before: list.nextBefore }))];
 }
 
-/** Resolves an id or an order_id to the id of a checkout; if several checkouts have the order_id, the newest. */
+/** The id of the checkout with an id or order_id; if several checkouts have the order_id, the newest. */
 async function checkoutId(
   calls: Calls,
   { storeId, text }: { readonly storeId: string; readonly text: string },
@@ -165,7 +165,7 @@ function endpointsOf(calls: Calls, storeId: string): Endpoints {
   const setState = async (id: string, action: RequestOf<"setEndpointState">["action"]): Promise<Endpoint> =>
     endpointOf(await calls.control({ name: "setEndpointState", storeId, id, body: { action } }));
   return {
-    // An unknown option is passed on, and the control API refuses it.
+    // Unknown options are passed on, and refused by the control API.
     add: async (url, { events, ...options } = {}) => {
       const body = { url, eventTypes: events, ...options };
       const endpoint = await calls.control({ name: "addEndpoint", storeId, body });

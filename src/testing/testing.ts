@@ -1,6 +1,6 @@
 /**
- * `hosted-checkout/testing`: the sandbox in a test suite. It runs in the process of the suite, so it does not read the
- * environment, write to the standard streams or handle signals (decision 97).
+ * `hosted-checkout/testing`: the sandbox in a test suite. It runs in the process of the suite, and therefore reads no
+ * environment variables, writes nothing to the standard streams, and handles no signals (decision 97).
  */
 import { guestWorld } from "../world/real.ts";
 import { fakeTimersProblem } from "../world/clock.ts";
@@ -84,8 +84,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 /**
- * Runs an application under every fault at every step of one purchase, then under pairs of faults, each in a new
- * store, and reports the broken invariants (docs/explore.md). Rejects if the application does not work without faults.
+ * Runs an application with every fault at every step of a purchase, then with pairs of faults, each in a new store, and
+ * reports the broken invariants (docs/explore.md). Rejects if the application does not work without faults.
  */
 export async function explore(options: ExploreOptions): Promise<Exploration> {
   const { seed = drawSeed() } = options;
@@ -119,7 +119,7 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
   let firstHandle = add(identity);
   const forget = (): void => receivers.forget();
   const { fetch: send, handler } = createFetch(service);
-  // The receivers end after the sandbox, so that they still accept its deliveries in flight.
+  // The receivers end after the sandbox, so that they still answer its deliveries in flight.
   const endPromise = service.ended.then(() => receivers.end()).finally(service.end);
   const close = async (): Promise<void> => {
     const timersProblem = fakeTimersProblem();
@@ -164,7 +164,7 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
   return setInternals(sandbox, { running: service, calls });
 }
 
-/** The first store. If its folder has lost the API key, a new key is created. */
+/** The first store. If its folder has lost the API key, creates a new key. */
 async function firstStore({ ready }: InProcessSandbox, calls: Calls): Promise<StoreIdentity> {
   const { store_id: id, merchant_id: merchantId, store_name: name, signing_secret: signingSecret } = ready;
   const apiKey = ready.api_key ?? (await calls.control({ name: "createKey", storeId: id, body: {} })).apiKey;

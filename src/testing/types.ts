@@ -20,12 +20,12 @@ import type { WebhookCheckout, WebhookCode, WebhookEvent } from "../core/webhook
 
 /** Options of `startSandbox`. */
 export type SandboxOptions = {
-  /** Where the state is kept. A folder survives the process, and `checkout` commands can use it. Default: `memory`. */
+  /** Where the state is kept. `checkout` commands can use a folder, which outlives the process. Default: `memory`. */
   readonly state?: "memory" | { readonly folder: string };
   /**
-   * The port on loopback, or 0 for any free port. Null opens no socket: only `sandbox.fetch` and `sandbox.handler`
-   * reach the sandbox. Default: 0; with a seed, null, because a free port differs from run to run. An application that
-   * sends its requests itself needs a port, even with a seed.
+   * The port on loopback, or 0 for any free port. With null there is no socket: only `sandbox.fetch` and
+   * `sandbox.handler` reach the sandbox. Default: 0; with a seed null, because a free port differs from run to run. An
+   * application that sends its requests itself needs a port, even with a seed.
    */
   readonly port?: number | null;
   /**
@@ -74,7 +74,7 @@ export interface Sandbox extends AsyncDisposable {
   readonly controlToken: string;
   /** The id of this instance. Changes with each start in memory, each reset and each restore, even with a seed. */
   readonly instanceId: string;
-  /** The first store; after a restore, the first store of the snapshot. */
+  /** The first store; after a restore of the whole sandbox, the first store of the snapshot. */
   readonly store: Store;
   /** Creates an isolated store with its own API key and signing secret, for example one for each test. */
   createStore(options?: StoreOptions): Promise<Store>;
@@ -90,8 +90,8 @@ export interface Sandbox extends AsyncDisposable {
   snapshot(): Promise<Uint8Array>;
   /**
    * Replaces all stores with the stores of a snapshot, and returns their handles, the first store first. Existing
-   * handles of stores in the snapshot stay valid. Stores from another sandbox's snapshot have its secrets, and a new
-   * API key.
+   * handles of stores in the snapshot stay valid. Stores from another sandbox's snapshot keep the snapshot's secrets,
+   * and get a new API key.
    */
   restore(snapshot: Uint8Array): Promise<readonly Store[]>;
   /**
@@ -149,7 +149,7 @@ export interface Store extends AsyncDisposable {
   timeline(id: string): Promise<Timeline>;
   /** Takes a snapshot of the store. */
   snapshot(): Promise<Uint8Array>;
-  /** Restores a snapshot of this store, or of another sandbox's store with the same id, including its secrets. */
+  /** Restores a snapshot of this store, or of another sandbox's store with the same id, with its secrets. */
   restore(snapshot: Uint8Array): Promise<void>;
   /**
    * Deletes the history of the store and the webhooks that its receivers have received; endpoints, keys and prices are
@@ -196,7 +196,7 @@ export type EventType = DomainOf<typeof eventType>;
  */
 export type PayOutcome = DomainOf<typeof payOutcome>;
 
-/** The clock of a store. Each function returns the time that the clock shows afterwards. */
+/** The clock of a store. Each function returns the time that the clock then shows. */
 export type Clock = {
   readonly now: () => Promise<Date>;
   readonly freeze: () => Promise<Date>;
@@ -252,7 +252,7 @@ export type StoreEnv = {
   readonly CHECKOUT_SIGNING_SECRET: string;
 };
 
-/** Matches items whose fields have these values. An object matches by the fields that it names, a Date by its time. */
+/** Matches items whose fields have these values: an object by the fields that it names, a Date by its time. */
 export type Filter<Item> = Item extends readonly unknown[] | Date
   ? Item
   : Item extends object
@@ -300,7 +300,7 @@ export type ReceiverOptions = {
 
 /** A webhook that a receiver has received. */
 export type Received = {
-  /** Whether signature and event are valid, and the timestamp is recent by this machine's clock. */
+  /** Whether signature and event are valid, and whether the timestamp is recent by this machine's clock. */
   readonly verified: boolean;
   /** The code of a failed verification. */
   readonly problem: WebhookCode | null;
@@ -329,7 +329,7 @@ export interface Receiver extends AsyncDisposable {
 export type Timeline = {
   readonly summary: string;
   readonly entries: readonly TimelineEntry[];
-  /** Everything that becomes due later, soonest first. */
+  /** All changes that become due later, soonest first. */
   readonly pending: readonly PendingEntry[];
   /** The timeline as lines of text. */
   readonly toString: () => string;

@@ -14,14 +14,14 @@ export function jsonHeaders(requestId: string): Record<string, string> {
   };
 }
 
-/** A refusal as an HTTP answer in the error envelope (interface 17), in the names of a dialect. */
+/** A refusal as an HTTP answer in the error envelope (interface 17), with the names of a dialect. */
 export function refusalResponse(requestId: string, refusal: Refusal, dialect?: Dialect): HttpResponse {
   const headers = jsonHeaders(requestId);
   if (refusal.retryAfterSeconds !== undefined) headers["Retry-After"] = String(refusal.retryAfterSeconds);
   if (refusal.allow !== undefined) headers["Allow"] = refusal.allow;
   const ourError = { code: refusal.code, status: ERRORS[refusal.code].status };
   const { code, status } = dialect === undefined ? ourError : refusalIn(dialect, ourError);
-  // RFC 9110, section 15.5.2: a 401 says how to authenticate.
+  // A 401 must say how to authenticate (RFC 9110, section 15.5.2).
   if (status === 401) headers["WWW-Authenticate"] = "Bearer";
   return { status, headers, body: errorBody(requestId, { ...refusal, code }) };
 }

@@ -5,9 +5,9 @@ import { PAGE_SECURITY_HEADERS } from "./page.ts";
 export type Asset = {
   readonly path: string;
   readonly text: string;
-  /** The path with the hash of the text, for links in pages. */
+  /** The path with the hash of the text, for links from pages. */
   readonly address: string;
-  /** The file as an answer. With the query of `address`, browsers cache it for a year. */
+  /** The answer with the file. With the query of `address`, browsers cache it for a year. */
   readonly answer: (query: string) => HttpResponse;
 };
 

@@ -4,19 +4,19 @@ import type { OutboundRequest, OutboundResult } from "../world.ts";
 import type { Failure } from "./failure.ts";
 import { clientFor } from "./proxy.ts";
 
-/** Maximum duration of an examination, in milliseconds: it connects to this machine. */
+/** Maximum duration of an examination, in milliseconds: it only connects to this machine. */
 const EXAMINATION_MS = 2000;
 
 /** Maximum number of URLs whose handshakes are remembered. */
 const MAX_HANDSHAKES = 256;
 
-/** By URL: whether the address that closed the URL's last connection answered a TLS handshake. */
+/** For each URL: whether the address that closed the URL's last connection answered a TLS handshake. */
 const handshakes = new Map<string, { readonly address: string; readonly answered: Promise<boolean> }>();
 
 /**
- * More facts about the result of a request to this machine, from a second connection: whether the loopback address of
- * the other family accepts connections, and whether the port answers a TLS handshake. To a server of plain http a
- * handshake is a broken request, so it is repeated only after the URL had another result than a closed connection.
+ * Finds out more about the result of a request to this machine, with a second connection: whether the loopback address
+ * of the other family accepts connections, and whether the port answers a TLS handshake. To a server of plain http, a
+ * handshake is a broken request, so it is only repeated after the URL had another result than a closed connection.
  */
 export async function examineResult(
   { url, addresses }: Pick<OutboundRequest, "url" | "addresses">,
@@ -99,7 +99,7 @@ async function speaksTls(
         client.destroy();
       }),
     );
-    // An alert is an answer with TLS, except an alert of our own side about bytes that are not TLS.
+    // An alert is an answer with TLS, unless our own side raised it about bytes that are not TLS.
     client.on("error", ({ message }) => resolve(/:SSL routines:.*\balert\b/i.test(message)));
     client.on("close", () => resolve(false));
   });

@@ -1,9 +1,9 @@
-// The codes of failed requests, from the errors of Node and OpenSSL. Their sentences: core/explain/delivery-causes.ts.
+// The codes of failed requests, determined from errors of Node and OpenSSL. Their sentences: core/explain/delivery-causes.ts.
 import { MAX_FACT_TEXT, type AttemptFacts, type ConnectionFault } from "../core/network/connection-fault.ts";
 import { cutText } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 
-/** Why there is no whole answer. */
+/** The result of a request that got no whole answer. */
 export type Failure = Extract<OutboundResult, { ok: false }>;
 
 /** How far a request got before its connection failed. */
@@ -11,7 +11,7 @@ export type Progress = {
   readonly isTls: boolean;
   /** Whether there was a TCP connection. */
   readonly isOpen: boolean;
-  /** Whether the request could be sent: with TLS, only after the handshake. */
+  /** Whether the request could be sent; with TLS, that is after the handshake. */
   readonly isConnected: boolean;
   readonly receivedBytes: number;
 };
@@ -22,7 +22,7 @@ type NodeError = NodeJS.ErrnoException & {
   readonly errors?: readonly NodeJS.ErrnoException[];
 };
 
-/** A failed request as a result: `unreachable` if nothing can have been sent. */
+/** The result of a failed request; `unreachable` if nothing can have been sent. */
 export function describeFailure(error: NodeError, progress: Progress): Failure {
   const message = textOf(error);
   const facts = factsOf(error, progress);
@@ -32,7 +32,7 @@ export function describeFailure(error: NodeError, progress: Progress): Failure {
   return { ok: false, failure, message, facts };
 }
 
-/** The fault of an aborted request, by its progress. */
+/** The fault of an aborted request, by how far the request got. */
 function pendingFault({ isTls, isOpen, isConnected, receivedBytes }: Progress): ConnectionFault {
   if (!isOpen) return "no_connection";
   if (isTls && !isConnected) return "tls_silent";
@@ -64,7 +64,7 @@ const SYSTEM_FAULTS = new Map<string, ConnectionFault>([
   ["ENFILE", "too_many_files"],
 ]);
 
-/** Faults of certificates by the codes of OpenSSL and Node. */
+/** The faults of certificates, by the codes of OpenSSL and Node. */
 const CERTIFICATE_FAULTS = new Map<string, ConnectionFault>([
   ["DEPTH_ZERO_SELF_SIGNED_CERT", "tls_untrusted"],
   ["SELF_SIGNED_CERT_IN_CHAIN", "tls_untrusted"],
@@ -79,7 +79,7 @@ const CERTIFICATE_FAULTS = new Map<string, ConnectionFault>([
   ["HOSTNAME_MISMATCH", "tls_wrong_name"],
 ]);
 
-/** Faults of handshakes by OpenSSL's code or reason; all others are `tls_failed`. */
+/** The faults of handshakes, by OpenSSL's code or reason; any other is `tls_failed`. */
 const HANDSHAKE_FAULTS: readonly (readonly [RegExp, ConnectionFault])[] = [
   [/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER_FAILURE/, "tls_not_spoken"],
   [/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW/, "tls_version"],
@@ -105,7 +105,7 @@ function systemFault(
     return receivedBytes === 0 ? "closed" : "unfinished_head";
   }
   if (error.syscall !== undefined) return SYSTEM_FAULTS.get(code);
-  // A refused certificate has no system call either; otherwise, a mock of the network invented the error.
+  // A refused certificate has no system call either. All other errors without one come from a mock of the network.
   return isTls && isOpen && !isConnected ? "tls_failed" : "intercepted";
 }
 
@@ -122,7 +122,7 @@ function parserFacts(code: string, packet: Uint8Array): AttemptFacts {
   return beginning.startsWith("HTTP/1.") ? { fault: "invalid_head" } : { fault: "not_http", beginning };
 }
 
-/** Number of bytes that are kept of an answer that is not HTTP. */
+/** Number of bytes that are kept of an answer other than HTTP. */
 const SHOWN_BYTES = 40;
 
 function textOf(error: NodeError): string {

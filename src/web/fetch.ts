@@ -9,9 +9,9 @@ type FetchOptions = {
   readonly limits: Partial<ServerLimits>;
   /** The original request, whose signal aborts the answer. Default: the request itself. */
   readonly original?: Request;
-  /** Resolves when a body is late, or once the signal is aborted. Default: a body may take any time. */
+  /** Resolves when a body is late, or when the signal is aborted. Default: a body may take any time. */
   readonly whenLate?: (signal: AbortSignal) => Promise<void>;
-  /** Whether a whole answer is streamed, so that an abort ends its body; otherwise it has a length. Default: true. */
+  /** Whether a whole answer is sent as a stream, whose body an abort ends, or with a length. Default: as a stream. */
   readonly isStreamed?: boolean;
 };
 
@@ -29,7 +29,7 @@ export async function answerFetch(
   try {
     return await unlessAborted(original, response);
   } catch (error) {
-    // No one reads the answer any more.
+    // Nobody reads the answer now.
     response.then(({ body }) => body?.cancel()).catch(() => undefined);
     throw error;
   }
@@ -45,7 +45,7 @@ async function responseTo(
   const target = pathname + search;
   original.signal.throwIfAborted();
   const body = await readBody(request, { maxBytes: bodyLimit(target, limits), whenLate });
-  // An incompletely sent request is dropped.
+  // A request that was aborted before its end is dropped.
   original.signal.throwIfAborted();
   const rawHeaders = [...(request.headers.has("host") ? [] : ["host", host]), ...[...request.headers].flat()];
   const answer = body.ok
@@ -54,13 +54,13 @@ async function responseTo(
   if (answer.dropped === true)
     throw new TypeError("fetch failed", { cause: new Error("the connection was closed without an answer") });
   const { status, headers } = answer;
-  // An empty text would get a Content-Type of its own.
+  // `Response` would add a Content-Type to an empty text.
   const isEmptyText = !isStreamed && isWholeBody(answer.body) && answer.body.length === 0;
   const isEmpty = BODILESS_STATUSES.has(status) || method === "HEAD" || isEmptyText;
   return new Response(isEmpty ? null : bodyOf(answer.body, { original, isStreamed }), { status, headers });
 }
 
-/** The result of work, unless the request is aborted. Keeps a reference: a collected request receives no abort. */
+/** The result of work, unless the request is aborted. Keeps a reference: a garbage-collected request gets no abort. */
 async function unlessAborted<Value>(request: Request, work: Value | Promise<Value>): Promise<Value> {
   const abortion = Promise.withResolvers<never>();
   const abort = (): void => abortion.reject(request.signal.reason);
@@ -92,7 +92,7 @@ async function readBody(
     return { ok: false, refusal: bodyTooLargeError(maxBytes) };
   } finally {
     bodyDone.abort();
-    // The rest of a refused body is not read; the body's own failure has already been thrown.
+    // The rest of a refused body is not read. The body's own error has already been thrown.
     reader.cancel().catch(() => undefined);
   }
 }

@@ -9,8 +9,8 @@ import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
 /**
- * The first check of every request (decision 58): exactly one Host, which names this server. A request to an address
- * that other machines can reach must use an allowed name for such addresses (decision 79). Also refuses CONNECT
+ * The first check of every request (decision 58): exactly one Host, which names this server. A request that arrives at
+ * an address that other machines can reach must use a name that is allowed there (decision 79). Also refuses CONNECT
  * (`method_not_allowed`), expectations, and targets that are not a path (`invalid_request`).
  */
 export function guardRequest(
@@ -35,7 +35,7 @@ export function guardRequest(
   return accept(undefined);
 }
 
-/** Refuses a request that has an Origin (`origin_not_allowed`): it comes from a page, not a server (decision 58). */
+/** Refuses a request that has an Origin (`origin_not_allowed`): it comes from a page, not from a server (decision 58). */
 export function refuseBrowsers(request: HttpRequest): Outcome<void> {
   const [origin] = headerLines(request, "origin");
   if (origin === undefined) return accept(undefined);
@@ -43,8 +43,8 @@ export function refuseBrowsers(request: HttpRequest): Outcome<void> {
 }
 
 /**
- * Accepts a form only from our own pages: `Sec-Fetch-Site: same-origin` or, from a browser that does not send it, an
- * Origin that equals this host or `publicOrigin`, because a proxy may have changed the host. Refuses with
+ * Accepts a form only from our own pages: with `Sec-Fetch-Site: same-origin` or, if the browser does not send it, with
+ * an Origin that equals this host or `publicOrigin`, because a proxy may have changed the host. Refuses with
  * `origin_not_allowed` (decision 40).
  */
 export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outcome<void> {
@@ -52,7 +52,7 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
   const origins = headerLines(request, "origin");
   const [host = ""] = headerLines(request, "host");
   const [, ...bareHosts] = hostHeaders(publicOrigin);
-  // A Host without its port is not an origin: at the default port another program may have pages.
+  // A Host without a port is not an origin here: another program may have pages at the default port.
   const ownOrigins = bareHosts.includes(host.toLowerCase())
     ? [publicOrigin]
     : [`http://${host}`, `https://${host}`, publicOrigin];
@@ -71,9 +71,9 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
 }
 
 /**
- * Refuses with `origin_not_allowed` requests that a page of another origin makes a browser send: another site, or
- * another port of this machine. Such a page may link here with a GET of a whole page, unless `opens` is "from its own
- * pages". Accepts requests without Sec-Fetch-Site, which programs other than browsers send.
+ * Refuses, with `origin_not_allowed`, requests that a page of another origin made a browser send: of another site, or
+ * of another port of this machine. Such a page may link here, with a GET of a whole page, unless `opens` is "from its
+ * own pages". Accepts requests without Sec-Fetch-Site, which come from programs other than browsers.
  */
 export function refuseForeignPages(
   request: HttpRequest,

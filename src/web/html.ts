@@ -3,13 +3,13 @@ import { printable } from "../core/text.ts";
 import { COMMA, type Language, type Words } from "../core/language.ts";
 import { textInLanguage } from "./language.ts";
 
-/** Markup in one language; hono's markup is an object, unlike any text. */
+/** Markup in one language. hono's markup is an object, so it cannot be confused with a text. */
 type Markup = ReturnType<typeof raw>;
 
 /** Markup that is safe to send, for a page in any language. Only `html` and `trustMarkup` create it. */
 export type Html = (language: Language) => Markup;
 
-/** A value in markup: a string always becomes text, and words become their text in the page's language. */
+/** A value in markup: a string becomes text, and words become their text in the page's language. */
 export type Text = string | Words | ((language: Language) => string);
 
 /** The texts of pages; texts with values are functions. */
@@ -20,7 +20,7 @@ export type Texts = {
 /** Matches common text without invisible characters. */
 const PLAIN_TEXT = /^[ -~]*$/;
 const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/g;
-/** Matches a zero-width joiner between letters or emoji, as Persian, Indian scripts and emoji use it. */
+/** Matches a zero-width joiner between letters or emoji, where Persian, Indian scripts and emoji need it. */
 const JOINER =
   /(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])([\u200c\u200d])(?=[\p{L}\p{Extended_Pictographic}])/u;
 
@@ -42,7 +42,7 @@ export function trustMarkup(markup: string): Html {
   return () => raw(markup);
 }
 
-/** The text of a stored name; a name that this version does not know is its own text. */
+/** The text of a stored name. A name that this version does not know is shown itself. */
 export function knownText<Name extends string>(texts: Readonly<Record<Name, Words>>, name: Name): Text {
   return Object.hasOwn(texts, name) ? texts[name] : name;
 }
@@ -64,6 +64,6 @@ function isList(value: Text | readonly Html[]): value is readonly Html[] {
 function visibleText(text: string): string {
   if (PLAIN_TEXT.test(text)) return text;
   const pieces = text.replace(LINE_BREAK, " ").split(JOINER);
-  // Every second piece is a joiner, because the expression captures it.
+  // Every second piece is a joiner, which the group of the expression captures.
   return pieces.map((piece, index) => (index % 2 === 0 ? printable(piece) : piece)).join("");
 }

@@ -20,7 +20,7 @@ export function readForwardedHosts(request: Pick<HttpRequest, "rawHeaders">): st
   return [...names, ...hosts].map((name) => name.trim().toLowerCase());
 }
 
-/** A value is a quoted string, or a token, which may here contain the colon before a port. */
+/** Matches one pair of `Forwarded`. Its value is a quoted string, or a token that may contain the colon before a port. */
 const FORWARDED_PAIR =
   /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;]*)))?[ \t]*(?:[,;]|$)/y;
 
@@ -46,7 +46,7 @@ export function splitTarget(target: string): { readonly path: string; readonly q
 
 const ABSOLUTE_FORM = /^http:\/\/([^/?#]+)(.*)$/is;
 
-/** Replaces the Host by the URI's (RFC 9112, section 3.2.2); a missing Host is not added, a duplicate is kept. */
+/** Turns an absolute target into a path, and its host into the Host (RFC 9112, 3.2.2). Adds no Host, and keeps a duplicate. */
 export function toOriginForm(request: HttpRequest): HttpRequest {
   if (request.target.startsWith("/")) return request;
   const [, host, tail = ""] = ABSOLUTE_FORM.exec(request.target) ?? [];

@@ -23,7 +23,7 @@ export const PAGE_SECURITY_HEADERS = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "Cross-Origin-Opener-Policy": "same-origin",
   "Cross-Origin-Resource-Policy": "same-origin",
-  // Not no-referrer: our own forms would then be sent with `Origin: null`, like forms of other sites.
+  // With no-referrer, browsers would send our own forms with `Origin: null`, like forms of other sites.
   "Referrer-Policy": "same-origin",
   "X-Content-Type-Options": "nosniff",
 } as const;
@@ -37,7 +37,7 @@ export function pageResponse(
     readonly markup: Html;
     readonly language: Language;
     readonly allow?: string | undefined;
-    /** Whole seconds until another attempt can succeed. */
+    /** Whole seconds after which another attempt can succeed. */
     readonly retryAfterSeconds?: number | undefined;
   },
   requestId: string,
@@ -49,7 +49,7 @@ export function pageResponse(
     Vary: "Accept-Language",
     "Cache-Control": "no-store",
     "X-Request-Id": requestId,
-    // RFC 9110, section 15.5.2: a 401 says how to authenticate. Browsers ignore an unknown scheme.
+    // A 401 must say how to authenticate (RFC 9110, section 15.5.2); browsers ignore a scheme that they do not know.
     ...(page.status === 401 ? { "WWW-Authenticate": 'Cookie realm="checkout portal"' } : {}),
     ...(page.allow === undefined ? {} : { Allow: page.allow }),
     ...(page.retryAfterSeconds === undefined ? {} : { "Retry-After": String(page.retryAfterSeconds) }),

@@ -2,18 +2,18 @@ import type { Socket } from "node:net";
 import { displayProxy } from "../core/network/proxy.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 
-/** A connection to a server through a proxy, ready for TLS; or why there is none, in which case nothing was sent. */
+/** A connection to a server through a proxy, ready for TLS, or the error for which there is none; then nothing was sent. */
 type Tunnel =
   | { readonly ok: true; readonly socket: Socket }
   | { readonly ok: false; readonly error: NodeJS.ErrnoException };
 
-/** Opens a tunnel. `signal` ends the wait, unlike with Node's own proxy agent (RFC 9110 9.3.6, decision 80). */
+/** Opens a tunnel. `signal` ends the wait, which Node's own proxy agent does not support (RFC 9110 9.3.6, decision 80). */
 export async function openTunnel(proxy: string, url: string, signal: AbortSignal): Promise<Tunnel> {
   const { hostname, port } = new URL(url);
   const target = `${hostname}:${port === "" ? "443" : port}`;
   const { request } = await clientFor(proxy);
   const headers = { Host: target, ...authorizationOf(proxy) };
-  // The URL has no user name and password, which Node would send in an Authorization header.
+  // The URL is without user name and password, which Node would send in an Authorization header.
   const connectRequest = request(displayProxy(proxy), {
     method: "CONNECT",
     path: target,
@@ -25,7 +25,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
     const fail = (error: Error): void => resolve({ ok: false, error });
     const refuse = (status = 0): void => fail(new Error(proxyRefusal(status, target)));
     connectRequest.on("connect", ({ statusCode }, socket, head) => {
-      // In TLS the client sends first; earlier bytes are not from the server.
+      // In TLS the client sends first, so earlier bytes do not come from the server.
       if (statusCode === 200 && head.length === 0) return resolve({ ok: true, socket });
       socket.destroy();
       return refuse(statusCode);
@@ -40,7 +40,7 @@ export async function openTunnel(proxy: string, url: string, signal: AbortSignal
   });
 }
 
-/** The proxy form of a request for an http URL: with the whole URL in the request line. */
+/** The form of a request to an http URL that a proxy forwards: with the whole URL in the request line. */
 export function toProxyForm(
   proxy: string,
   { url, headers }: Pick<OutboundRequest, "url" | "headers">,
@@ -55,7 +55,7 @@ export function proxyRefusal(status: number, target: string): string {
     : `it refused a connection to ${target} (${status})`;
 }
 
-/** Adds the proxy to the message of a failure; nothing was sent. */
+/** Adds the proxy to the message of a failure after which nothing was sent. */
 export function toProxyFailure(
   proxy: string,
   failure: Extract<OutboundResult, { ok: false }>,
@@ -70,7 +70,7 @@ export function clientFor(url: string): Promise<typeof import("node:https") | ty
   return (modules.http ??= import("node:http"));
 }
 
-/** A cache, because in the bundle each import copies all exports of the module, which takes 25 µs per delivery. */
+/** The modules are kept, because in the bundle each import copies all exports, which takes 25 µs per delivery. */
 const modules: { https?: Promise<typeof import("node:https")>; http?: Promise<typeof import("node:http")> } =
   {};
 

@@ -1,7 +1,7 @@
 import type { Service, World } from "../world.ts";
 import { headerLines } from "./http.ts";
 
-/** Calls `quiet` once after each period of requests. Conditional requests do not count: open pages keep polling. */
+/** Calls `quiet` once after each period with requests. Requests with If-None-Match do not count, because open pages poll. */
 export function watchForQuiet(
   service: Service,
   {
@@ -24,7 +24,7 @@ export function watchForQuiet(
     answer: (request) => {
       if (headerLines(request, "if-none-match").length > 0) return service.answer(request);
       lastAt = monotonic();
-      // One timer for the whole period instead of one for each request.
+      // One timer for the whole period, instead of one for each request.
       if (!isWatching) after(quietMs, check);
       isWatching = true;
       return service.answer(request);

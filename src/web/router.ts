@@ -4,20 +4,20 @@ import { refuseFact } from "../core/refusals.ts";
 import { printableLiteral } from "../core/text.ts";
 
 export type Route = {
-  /** GET includes HEAD: the same answer without the body (RFC 9110, section 9.3.2). */
+  /** GET includes HEAD, which gets the same answer without the body (RFC 9110, section 9.3.2). */
   readonly methods: readonly string[];
   /** `/pay/{checkout_id}/start`: a name in braces stands for one segment. */
   readonly path: string;
   readonly role: string;
 };
 
-/** The matching row of a request, with the named segments of its path. */
+/** The row that matches a request, with the named segments of the path. */
 type RouteMatch<Row> = { readonly route: Row; readonly params: Readonly<Record<string, string>> };
 
 /** Finds the row for a request. Refuses with `not_found`, or with `method_not_allowed` and the allowed methods. */
 export type Router<Row> = (method: string, path: string) => Outcome<RouteMatch<Row>>;
 
-/** `segments`: regular expressions for restricted segments; `owner` is named in the refusal of a path. */
+/** `segments`: regular expressions for restricted segments. `owner`: the name in the refusal of an unknown path. */
 export function createRouter<Row extends Route>(
   routes: readonly Row[],
   { owner, segments = {} }: { readonly owner: Words; readonly segments?: Readonly<Record<string, string>> },

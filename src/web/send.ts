@@ -11,8 +11,8 @@ import { examineResult } from "./examine.ts";
 
 /**
  * Sends one request and reads its whole answer, without redirects or retries. A failure before the connection is
- * established is `unreachable`: only then is it certain that nothing was sent. `signal` aborts the request;
- * `lacksIpv4` says whether this machine has no address of 127.0.0.0/8. Default: false.
+ * established is `unreachable`; after any other failure it is not certain that nothing was sent. `signal` aborts the
+ * request; `lacksIpv4` returns whether this machine has no address of 127.0.0.0/8 (default: it has one).
  */
 export async function sendHttp(
   outbound: OutboundRequest,
@@ -54,7 +54,7 @@ async function sendThroughProxy(
   return toProxyFailure(proxy, describeFailure(tunnel.error, NOT_OPEN));
 }
 
-/** The URL for a machine without 127.0.0.1 (decision 79). A failed connection alone is no proof: ports may be used up. */
+/** The URL on a machine without 127.0.0.1 (decision 79). A failed connection alone proves nothing: ports may be used up. */
 function ipv6Of(url: string): string | undefined {
   const ipv6Url = new URL(url);
   if (ipv6Url.hostname !== "127.0.0.1") return undefined;
@@ -66,7 +66,7 @@ function withHostOf(outbound: OutboundRequest): OutboundRequest {
   return { ...outbound, headers: { Host: new URL(outbound.url).host, ...outbound.headers } };
 }
 
-/** The result after a timeout. If there was no connection to the next hop, nothing was sent. */
+/** The result after a timeout. Without a connection to the first hop, nothing was sent. */
 export function timeoutResult(
   { timeoutMs, proxy }: Pick<OutboundRequest, "timeoutMs" | "proxy">,
   result: SentResult,
@@ -86,10 +86,10 @@ export function timeoutResult(
   return proxy === undefined ? failure : toProxyFailure(proxy, failure);
 }
 
-/** The result of a request. `sent`, after an abort: whether a connection existed. */
+/** The result of a request. `sent`: whether the request could be sent, for the result of a timeout. */
 type SentResult = OutboundResult & { readonly sent: boolean };
 
-/** Sends to the first hop: the server of the URL, or a proxy. */
+/** Sends to the first hop, which is the URL's server or a proxy. */
 async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Promise<SentResult> {
   const { request } = await clientFor(hop);
   const { url, proxy } = outbound;
@@ -137,7 +137,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       if (answer === undefined) fail(failure);
       else answer.fail(failure);
     });
-    // Any other end of the connection, so that the caller does not wait forever.
+    // Ends the wait if the connection ends in any other way, which the caller would not notice.
     clientRequest.on("close", () => answer ?? end(CLOSED));
     void sendBody(clientRequest, outbound);
   });
@@ -149,7 +149,7 @@ async function sendBody(
 ): Promise<void> {
   if (body === undefined || betweenParts === undefined) return void clientRequest.end(body);
   const bytes = Buffer.from(body);
-  // Splits within a character of several bytes, if there is one: a receiver may decode each part separately.
+  // Splits inside a character of several bytes, if there is one, because a receiver may decode each part separately.
   const middle = bytes.findIndex((byte) => byte >= 0xc0) + 1 || Math.floor(bytes.length / 2);
   clientRequest.write(bytes.subarray(0, middle));
   await betweenParts();
@@ -173,14 +173,14 @@ type Route = Partial<ReturnType<typeof toProxyForm>> & {
   readonly agent?: Agent;
 };
 
-/** How long an idle connection is kept, in milliseconds: less than servers keep connections. */
+/** How long an idle connection is kept, in milliseconds: for a shorter time than servers keep it. */
 const KEPT_MS = 1000;
 /** Maximum number of kept connections to the same addresses. */
 const MAX_KEPT = 32;
 /** Maximum number of address sets with kept connections. */
 const MAX_AGENTS = 256;
 
-/** Keyed by scheme, addresses and trust, so that a name with new addresses never gets an old connection. */
+/** The agents by scheme, addresses and trust, so that a name with new addresses never gets an old connection. */
 const agents = new Map<string, Agent>();
 
 async function findKeptRoute({
@@ -202,7 +202,7 @@ async function findKeptRoute({
   return { agent };
 }
 
-/** Closes a kept connection on which unexpected bytes arrive, because they would be mistaken for the next answer. */
+/** Closes a kept connection if unexpected bytes arrive on it, because they would be read as the next answer. */
 function closeOnStrayBytes(agent: Agent): Agent {
   const [keep, reuse] = [agent.keepSocketAlive.bind(agent), agent.reuseSocket.bind(agent)];
   const closers = new WeakMap<Parameters<typeof keep>[0], () => void>();
@@ -227,7 +227,7 @@ function optionsOf(
   const isChunked = "Transfer-Encoding" in headers;
   const length = body === undefined || isChunked ? {} : { "Content-Length": Buffer.byteLength(body) };
   return {
-    // A separate agent: the environment could route the global agent, and with it the API key, through a proxy.
+    // Does not use the global agent, because the environment can route that agent, with the API key, through a proxy.
     agent: false,
     ...route,
     method,
@@ -237,14 +237,14 @@ function optionsOf(
       : {
           lookup: createPinnedLookup(addresses),
           autoSelectFamily: true,
-          // Node's default timeout for each address is short; a busy machine may need longer.
+          // Node's default timeout for each address is too short for a busy machine.
           autoSelectFamilyAttemptTimeout: timeoutMs,
         }),
     ...(tls === undefined ? {} : trustOptions(tls)),
   };
 }
 
-/** The addresses of a name below localhost, which the system may not know. */
+/** The addresses of a name below localhost, which not every system knows. */
 function localhostAddresses(url: string): readonly string[] | undefined {
   const { hostname } = new URL(url);
   return hostname.endsWith(".localhost") ? loopbackAddresses(hostname) : undefined;
@@ -258,7 +258,7 @@ function trustOptions(tls: TlsTrust): RequestOptions {
   return "ca" in tls ? { ca: tls.ca } : { rejectUnauthorized: false };
 }
 
-/** Resolves every name to these addresses, so that the connection cannot go elsewhere. */
+/** Resolves every name to the given addresses, so that the connection cannot go anywhere else. */
 function createPinnedLookup(addresses: readonly string[]): LookupFunction {
   const records = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   const [record] = records;
@@ -273,7 +273,7 @@ type AnswerCollector = {
   readonly fail: (failure: Failure) => void;
 };
 
-/** Collects an answer: complete with its announced body, whatever follows; without a length, at the connection's end. */
+/** Collects an answer, which ends with its announced body, whatever follows, or without a length with the connection. */
 function collectAnswer(
   response: IncomingMessage,
   { maxResponseBytes, larger, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "larger" | "onPart">,
@@ -302,7 +302,7 @@ function collectAnswer(
     else end(tooLarge(maxResponseBytes));
     response.destroy();
   });
-  // The `error` event of the request has the cause of this error.
+  // The request's `error` event has the cause of this error.
   response.on("error", (error) => (connectionFailure ??= { ...CLOSED, message: error.message }));
   response.on("end", answer);
   response.on("close", () =>
@@ -311,7 +311,7 @@ function collectAnswer(
   return {
     fail: (failure) => {
       connectionFailure = failure;
-      // After an abort, Node ends a body without an announced length as if the connection had been closed.
+      // After an abort, Node ends a body without an announced length as if the server had closed the connection.
       if (failure.failure === "aborted" && !response.complete) end(unfinishedFailure(failure));
     },
   };
@@ -329,7 +329,7 @@ function tooLarge(maxBytes: number): Failure {
   return { ok: false, failure: "bad_answer", message, facts: { fault: "body_too_large" } };
 }
 
-/** The facts of an answer with a complete head and an incomplete body. */
+/** The facts of an answer whose head is complete and whose body is not. */
 function unfinishedFacts(
   { failure }: Failure,
   { statusCode = 0, headers }: IncomingMessage,

@@ -6,7 +6,7 @@ import { discardFile, files } from "./files.ts";
 import { codeOf, crypto, sea } from "./node.ts";
 import { readRegularFile } from "./read.ts";
 
-/** The error code if the addon can be written nowhere; store/connection/storage-failure.ts has its sentence. */
+/** The code of the error if the addon cannot be written anywhere; its sentence: store/connection/storage-failure.ts. */
 const ADDON_NOT_WRITTEN = "ERR_ADDON_NOT_WRITTEN";
 
 export const SQLITE_ASSET = "better_sqlite3.node";
@@ -19,17 +19,16 @@ export function unpackAddon(): string {
   return unpackedPath;
 }
 
-/** Unpacks into a private cache folder, otherwise a temporary one. Throws with both reasons if neither can be used. */
+/** Unpacks into a private cache folder, or else into a temporary folder. If neither can be used, throws both reasons. */
 function unpack(): string {
-  // better-sqlite3 loads a named addon with the function of this name, because the `require` of an executable knows only
-  // the modules of Node.
+  // With this function better-sqlite3 loads an addon from a path: the `require` of an executable knows only Node's modules.
   const { createRequire } = process.getBuiltinModule("node:module");
   Object.assign(globalThis, { __non_webpack_require__: createRequire(process.execPath) });
   const addon = new Uint8Array(sea().getRawAsset(SQLITE_ASSET));
   try {
     return keepAddon(cacheFolder(), addon);
   } catch (error) {
-    // There is no home folder, or it is read-only or another user's, as in containers.
+    // There is no home folder, or it is read-only or belongs to another user, as in containers.
     return keepInTemporaryFolder(join(process.getBuiltinModule("node:os").tmpdir(), "hosted-checkout-"), {
       addon,
       error,
@@ -49,7 +48,7 @@ function keepInTemporaryFolder(
   }
 }
 
-/** All commands of this user share a folder. If another user has created it, the addon is removed at the end. */
+/** All commands of this user share a folder. If another user made it, this process uses a folder that it removes at exit. */
 function keepTemporary(prefix: string, addon: Uint8Array): string {
   try {
     return keepAddon(`${prefix}${process.getuid?.() ?? "user"}`, addon);
@@ -65,10 +64,10 @@ export function keepCompiledCode(): void {
   try {
     const folder = join(cacheFolder(), "compiled");
     files.makeFolder(folder);
-    // Node does not check the code.
+    // Node does not check cached code.
     if (isOursAlone(folder, "folder")) process.getBuiltinModule("node:module").enableCompileCache(folder);
   } catch (error) {
-    // There is no home folder, or it is read-only or another user's, as in containers.
+    // There is no home folder, or it is read-only or belongs to another user, as in containers.
     if (codeOf(error) === undefined) throw error;
   }
 }
@@ -80,7 +79,7 @@ function cacheFolder(): string {
 }
 
 /**
- * Writes code that will be loaded into a folder that only this user can read or write, and returns its path. Throws for
+ * Writes code that will be loaded into a folder to which only this user has access, and returns its path. Throws for
  * any other folder. An existing file is kept only if it belongs to this user, is not a link, and has the same bytes.
  */
 export function keepAddon(folder: string, addon: Uint8Array): string {
@@ -95,7 +94,7 @@ function hasContent(path: string, content: Uint8Array): boolean {
   return files.size(path) === content.length && readRegularFile(path)?.bytes.equals(content) === true;
 }
 
-/** Whether a path exists, belongs to this user, and cannot be read or written by others. */
+/** Whether a path exists, belongs to this user, and is closed to others. */
 function isOursAlone(path: string, kind: PathFacts["kind"]): boolean {
   const facts = files.look(path);
   return facts?.kind === kind && facts.isOwn && facts.openTo === "nobody";

@@ -1,5 +1,5 @@
-// A test suite may replace the timers and the Date of its process, and jsdom has its own. So this file takes Node's when
-// the program is loaded; other files of the kit's world import them from this file.
+// A test suite may replace the timers and the Date of its process, and jsdom has its own. So this file takes Node's
+// when the program is loaded, and the other files of the kit's world import them from here.
 import { performance } from "node:perf_hooks";
 import * as timers from "node:timers";
 import type { World } from "../world.ts";
@@ -9,19 +9,19 @@ export const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediat
 const monotonic: () => number = performance.now.bind(performance);
 
 const NATIVE_CODE = "[native code]";
-/** A larger difference between two clocks of this machine means that a test has replaced one. */
+/** A larger difference between two clocks of this machine shows that a test has replaced one of them. */
 const MAX_DIFFERENCE_MS = 60_000;
 
 export const now: () => number = isDateReplaced() ? dateOfAnotherRealm().now : Date.now;
 
-/** Whether `Date` is not Node's: its functions are not native, or it is not the time of this process. */
+/** Whether `Date` is not Node's: its functions are not native, or it does not show the time of this process. */
 function isDateReplaced(): boolean {
   const isNative = [Date, Date.now].every((builtin) => String(builtin).includes(NATIVE_CODE));
   const differenceMs = Date.now() - (performance.timeOrigin + performance.now());
   return !isNative || !(Math.abs(differenceMs) < MAX_DIFFERENCE_MS);
 }
 
-/** Fake timers replace `Date` in their own realm only. */
+/** The `Date` of a new realm: fake timers replace only the `Date` of their own realm. */
 function dateOfAnotherRealm(): DateConstructor {
   return process.getBuiltinModule("node:vm").runInNewContext("Date") as DateConstructor;
 }
@@ -42,7 +42,7 @@ export const clock = {
   soon: (run) => void setImmediate(run),
 } satisfies Partial<World>;
 
-/** Sleeps; a negative time, such as the time until a moment that has passed, counts as 0. */
+/** Sleeps for a time; a negative time, such as the time until a past moment, counts as 0. */
 function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) return resolve();
@@ -56,17 +56,17 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Why nothing in this process can end because of fake timers, and the remedy. */
+/** The problem of fake timers, under which nothing in this process could end, and its remedy. */
 type FakeTimersProblem = { readonly message: string; readonly next: string };
 
-/** Fake timers of vitest, jest and sinon have their clock as a property; the timers of node:test are bound functions. */
+/** Fake timers of vitest, jest and sinon have the property `clock`; fake timers of node:test are bound functions. */
 export function fakeTimersProblem(): FakeTimersProblem | undefined {
   if ([setTimeout, setImmediate].some((timer) => "clock" in timer || String(timer).includes(NATIVE_CODE)))
     return {
       message: "fake timers were installed before hosted-checkout/testing was loaded",
       next: "import it before they are installed; its own waits then use the real timers",
     };
-  // In jest, `process` is a copy, whose `nextTick` Node itself does not call.
+  // In jest, `process` is a copy, and Node itself does not call the copy's `nextTick`.
   if (process.getBuiltinModule("node:vm").runInThisContext('"clock" in process.nextTick') === true)
     return {
       message: "process.nextTick is replaced by fake timers, and no socket of Node works without it",

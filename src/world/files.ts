@@ -54,7 +54,7 @@ export const files: Files = {
       return true;
     } catch (error) {
       if (codeOf(error) === "EEXIST") return false;
-      // Missing hard links have no error code of their own. Any other problem also occurs without links.
+      // Only the lack of hard links has no code of its own; any other problem occurs without links too.
       return createInPlace(path, content);
     }
   },
@@ -95,7 +95,7 @@ export const files: Files = {
   readFrom: (path, offset) => readRegularFile(path, { offset }),
 };
 
-/** Names of unfinished files of this file or of the store: the final name, then the pid and a random suffix. */
+/** Matches unfinished files of this file or of the store: the final name, then the pid and a random suffix. */
 const UNFINISHED_NAME = /\.(\d+)\.new-\w+(?:-journal)?$/;
 
 /** The name of a file until it is complete. */
@@ -129,7 +129,7 @@ function writeNamed(path: string, file: NewFile, name: (unfinished: string) => v
   if (file.options?.endsWithProcess !== true) flushFolder(dirname(path));
 }
 
-/** Creates a file under its final name; false if it already exists. A crash may leave a part of it (decision 62). */
+/** Creates a file under its final name; false if it exists already. A crash can leave an incomplete file (decision 62). */
 function createInPlace(path: string, content: string | Uint8Array): boolean {
   let isCreated = false;
   try {
@@ -159,8 +159,8 @@ function writeOpened(file: number, { content, options }: NewFile): void {
 }
 
 /**
- * Removes a file or folder. Returns false on failure, because an error must not hide an earlier one. A later command
- * removes it by the pid in its name.
+ * Removes a file or folder. Returns false on failure instead of throwing, which would hide an earlier error; a later
+ * command removes it by the pid in its name.
  */
 export function discardFile(path: string): boolean {
   try {
@@ -171,7 +171,7 @@ export function discardFile(path: string): boolean {
   }
 }
 
-/** Makes a file name survive a power failure. Windows and some file systems do not support this. */
+/** Makes a file name survive a power failure; Windows and some file systems do not support this. */
 function flushFolder(folder: string): void {
   if (process.platform === "win32") return;
   let file: number | undefined;
@@ -239,9 +239,9 @@ function kindOf(stats: BigIntStats): PathFacts["kind"] {
   return stats.isSymbolicLink() ? "link" : "other";
 }
 
-/** Interval between two checks of a watched file, in milliseconds. */
+/** Interval at which a watched file is checked, in milliseconds. */
 const CHECK_INTERVAL_MS = 1000;
-/** Number of consecutive checks at which a file must be missing, because it may be replaced in steps. */
+/** Number of consecutive checks in which a file must be missing, because it may be replaced in steps. */
 const MAX_MISSES = 2;
 
 export function onFileLost(path: string, onLost: () => void): () => void {
@@ -252,7 +252,7 @@ export function onFileLost(path: string, onLost: () => void): () => void {
     try {
       misses = idOf() === ownId ? 0 : misses + 1;
     } catch {
-      // A disk that fails for a while has not lost the file.
+      // A file is not lost if its disk fails for a while.
       return;
     }
     if (misses !== MAX_MISSES) return;
@@ -290,7 +290,7 @@ function isWritable(path: string): boolean {
     accessSync(path, constants.W_OK);
     return true;
   } catch {
-    // The reason does not matter: mode, owner or a read-only disk.
+    // The reason can be the mode, the owner, or a read-only disk.
     return false;
   }
 }

@@ -4,16 +4,16 @@ import { isError } from "../core/outcome.ts";
 import type { FileLock } from "../world.ts";
 import { codeOf } from "./node.ts";
 
-/** How long a lock is waited for, in milliseconds: a command that checks a lock holds it for a moment. */
+/** How long to wait for a lock, in milliseconds: a command that only checks the lock holds it for a moment. */
 const WAIT_MS = 250;
 
-/** Locks a file as an SQLite database: Node has no locks. The system releases the lock, however the process ends. */
+/** Locks a file as an SQLite database, because Node has no locks. The system releases it, however the process ends. */
 export function lockFile(path: string, nativeBinding: string | undefined): FileLock {
   let connection: Database.Database | undefined;
   try {
     const database = new Database(path, { timeout: WAIT_MS, nativeBinding });
     connection = database;
-    // A journal would be created next to the file.
+    // Otherwise SQLite would create a journal next to the file.
     database.pragma("journal_mode = MEMORY");
     database.exec("BEGIN EXCLUSIVE");
     return { state: "own", release: () => void database.close() };
@@ -32,7 +32,7 @@ export function isFileLocked(path: string, nativeBinding: string | undefined): b
     connection.prepare("SELECT 1 FROM sqlite_schema").get();
     return false;
   } catch (error) {
-    // An unreadable file proves nothing about a holder.
+    // A file that cannot be read does not show that a process holds it.
     return isBusy(error);
   } finally {
     connection?.close();
@@ -43,7 +43,7 @@ function isBusy(error: unknown): boolean {
   return codeOf(error)?.startsWith("SQLITE_BUSY") === true;
 }
 
-/** SQLite's error codes for a file of another user or with other content; file systems without locks have others. */
+/** SQLite's codes for a file that belongs to another user or has other content; file systems without locks have other codes. */
 const REFUSALS = /^SQLITE_(?:CANTOPEN|NOTADB|CORRUPT|READONLY|AUTH)/;
 
 function isRefusal(error: unknown): error is Error {

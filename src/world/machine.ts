@@ -24,7 +24,7 @@ export function ownFile(name: string): string | undefined {
   return folder === undefined ? undefined : readText(join(folder, "dist", name));
 }
 
-/** The settings folder according to the XDG Base Directory Specification; on Windows, a folder in `APPDATA`. */
+/** The settings folder of the XDG Base Directory Specification; on Windows, a folder in `APPDATA`. */
 export function settingsFolder(): string | undefined {
   const isWindows = process.platform === "win32";
   const configHome = process.env[isWindows ? "APPDATA" : "XDG_CONFIG_HOME"] ?? "";
@@ -40,7 +40,7 @@ function homeFolder(): string | undefined {
     const home = process.getBuiltinModule("node:os").homedir();
     return isAbsolute(home) ? home : undefined;
   } catch {
-    // The user has no entry in the user database, as in some containers.
+    // The system has no entry for the user, as in some containers.
     return undefined;
   }
 }
@@ -61,7 +61,7 @@ export function temporaryPath(): TemporaryFile {
 /** Matches a position in a file of the program: its path, line and column. */
 const SOURCE_POSITION = /(\/?[^()\s][^()]*\.js):(\d+):(\d+)/;
 
-/** Names the sources in stack traces. The source maps are read only when a trace is shown. */
+/** Shows the sources in stack traces. Their source maps are read only when a trace is shown. */
 export function nameSources(): void {
   Error.prepareStackTrace = (error, sites) =>
     [String(error), ...sites.map(String).map((site) => `    at ${toSource(site)}`)].join("\n");
@@ -76,7 +76,7 @@ function toSource(site: string): string {
   });
 }
 
-/** The source maps by path: a map has megabytes, and each line of a trace needs it. */
+/** The source maps by path, kept because a map has megabytes, and each line of a trace needs one. */
 const maps = new Map<string, ReturnType<typeof readMap>>();
 
 function mapAt(path: string): ReturnType<typeof readMap> {
@@ -84,7 +84,7 @@ function mapAt(path: string): ReturnType<typeof readMap> {
   return maps.get(path);
 }
 
-/** The source map at a path, in the executable an asset; undefined for files that have none, such as Node's. */
+/** Reads a source map, in the executable from an asset; undefined for files without one, such as Node's. */
 function readMap(path: string) {
   const folder = `${process.execPath}/`;
   try {
@@ -94,7 +94,7 @@ function readMap(path: string) {
     const { SourceMap } = process.getBuiltinModule("node:module");
     return new SourceMap(JSON.parse(text));
   } catch {
-    // An unmapped trace is better than none.
+    // A trace without its source map is better than none.
     return undefined;
   }
 }

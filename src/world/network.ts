@@ -1,13 +1,13 @@
 import type { OutboundRequest, OutboundResult, World } from "../world.ts";
 import { clearTimeout, clock, setTimeout } from "./clock.ts";
 
-/** Loaded once: in the bundle each import copies the exports of its module. */
+/** The module is kept, because in the bundle each import copies the exports of its module. */
 let sendModule: Promise<typeof import("../web/send.ts")> | undefined;
 
 export async function send(request: OutboundRequest): Promise<OutboundResult> {
   const { sendHttp, timeoutResult } = await (sendModule ??= import("../web/send.ts"));
   const { timeoutMs, signal } = request;
-  // Our own timer is cleared when the answer arrives; the timer of AbortSignal.timeout would run to its end.
+  // This timer is cleared when the answer arrives; the timer of AbortSignal.timeout would run to its end.
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), Math.ceil(timeoutMs)).unref();
   const signals = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
@@ -34,7 +34,7 @@ export async function addressesOf(host: string): Promise<readonly string[]> {
   }
 }
 
-/** Serves as described for `World.listen`; a server without requests returns unused memory to the system. */
+/** Serves as described at `World.listen`. Without requests, the server returns unused memory to the system. */
 export const listen: World["listen"] = async (makeService, options) => {
   const [{ serveHttp }, { watchForQuiet }] = [
     await import("../web/server/serve.ts"),
@@ -58,7 +58,7 @@ function runInBackground(milliseconds: number, run: () => void): void {
 /** Time without requests after which a server returns unused memory to the system, in milliseconds. */
 const QUIET_MS = 10_000;
 
-/** Node has no function for this; V8 adds `gc` to each context that is created with this flag (decision 102). */
+/** Releases memory with `gc`, for which Node has no function: V8 adds it to contexts created with this flag (decision 102). */
 function releaseMemory(): void {
   process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
   const collect = process.getBuiltinModule("node:vm").runInNewContext("gc") as typeof gc;

@@ -1,9 +1,8 @@
 import { isError } from "../core/outcome.ts";
 
-// Modules of Node that few commands need are loaded on demand, because loading them costs every command some
-// milliseconds.
+// Node's modules that few commands need are loaded when they are used: each would cost every command milliseconds.
 
-/** Hashes and random bytes. */
+/** Node's hashes and random bytes. */
 export const crypto = (): typeof import("node:crypto") => process.getBuiltinModule("node:crypto");
 
 export const sea = (): typeof import("node:sea") => process.getBuiltinModule("node:sea");

@@ -15,10 +15,10 @@ import { isError } from "../core/outcome.ts";
 import { starterNotified } from "./detached.ts";
 import { discardFile, temporaryName } from "./files.ts";
 
-/** Whether a result could not be printed: the program has then failed, whatever exit code the command returned. */
+/** Whether a result could not be printed: then the program has failed, whatever exit code the command returned. */
 const lostStreams = { stdout: false };
 
-/** stdout and stderr of this process; `logFile` is the file of stderr in a detached process. */
+/** stdout and stderr of this process. `logFile`: the file to which a detached process's stderr goes. */
 export function standardOutputs(
   logFile: string | undefined,
 ): Pick<World, "stdout" | "stderr" | "isResultLost"> {
@@ -35,12 +35,12 @@ export function standardOutputs(
   return { stdout, stderr, isResultLost: () => lostStreams.stdout };
 }
 
-/** Maximum time for which the ending program waits until its output is read, in milliseconds. */
+/** Maximum time that the program waits at its end until its output is read, in milliseconds. */
 const DRAIN_TIMEOUT_MS = 500;
 
 /**
- * Ends the program when its output has been read, after half a second at the latest. If the result could not be
- * printed, the exit code is 1: a script that reads exit 3 as "not ready" would otherwise trust a missing answer.
+ * Ends the program when its output has been read, or after half a second. The exit code is 1 if a result could not be
+ * printed: a script that reads exit 3 as "not ready" would otherwise trust a missing answer.
  */
 export async function exitProgram(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
@@ -51,17 +51,17 @@ export async function exitProgram(exitCode: number): Promise<void> {
 
 type ProcessOutput = NodeJS.WriteStream & { readonly fd: number };
 
-/** How to handle output that cannot be written. */
+/** What to do about output that cannot be written. */
 type OutputLoss = {
   /** Called for each failed write, except to a pipe whose reader has exited. */
   readonly onFailure?: (error: Error) => void;
-  /** The note to write once writing works again, for a number of dropped lines; default: none. */
+  /** The note to write when writing works again, about a number of dropped lines. Default: none. */
   readonly lossNote?: (lines: number) => string;
   /** The path of a log file that is rotated when it is full; default: it grows. */
   readonly rotatedPath?: string;
 };
 
-/** An output whose errors never end the process. Writes files directly: Node closes them after the first failure. */
+/** An output whose errors never end the process. Files are written directly, because Node closes them after a failure. */
 function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
   if (!isFile(stream)) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -81,7 +81,7 @@ function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const COPIED_BYTES = 256 * 1024;
 
-/** Copies and truncates instead of renaming, because Node itself writes to that file when it crashes. */
+/** Rotates a log by copying and truncating it, because Node itself writes to that file when it crashes. */
 function rotateLog(fd: number, path: string): void {
   const temporaryPath = temporaryName(path);
   try {
@@ -99,7 +99,7 @@ function rotateLog(fd: number, path: string): void {
     }
     renameSync(temporaryPath, `${path}.1`);
   } catch {
-    // A full disk has no room for an older file, and a growing log would make it worse.
+    // A full disk has no room for an older file, and a growing log would make that worse.
     discardFile(temporaryPath);
   }
   ftruncateSync(fd, 0);
@@ -111,12 +111,12 @@ function isFile({ fd, isTTY }: ProcessOutput): boolean {
     const stats = fstatSync(fd);
     return stats.isFile() || (stats.isCharacterDevice() && !isTTY);
   } catch {
-    // The descriptor was closed before the program started; Node's own stream accepts the writes.
+    // The descriptor was closed before the program started. Node's own stream accepts the writes.
     return false;
   }
 }
 
-/** Writes a file. While the disk is full, lines are dropped and counted. A truncated line is ended before the next. */
+/** Writes to a file. While the disk is full, lines are dropped and counted. A truncated line is ended before the next one. */
 export function fileOutput(write: (bytes: Uint8Array) => number, loss: OutputLoss = {}): Writable {
   let droppedLines = 0;
   let isCut = false;

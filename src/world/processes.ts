@@ -7,7 +7,7 @@ import { readText } from "./read.ts";
 /** The signals that ask this program to stop; a terminal sends SIGHUP when it is closed. */
 const STOP_SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Handlers of stop signals, behind one listener, because Node warns of more than ten, and many commands may run at once. */
+/** The handlers of stop signals. They share a listener, because Node warns of more than ten, and many commands may run. */
 const listeners = new Set<{ readonly stop: (signal: StopSignal) => void }>();
 
 function notifyAll(signal: StopSignal): void {
@@ -25,7 +25,7 @@ export function onStop(stop: (signal: StopSignal) => void): () => void {
 }
 
 export function terminate(pid: number): ReturnType<World["terminate"]> {
-  // On Windows, a signal ends a process at once.
+  // On Windows, a signal ends a process immediately.
   if (process.platform === "win32") return "no_signals";
   try {
     process.kill(pid, "SIGTERM");
@@ -48,7 +48,7 @@ function linuxProcessStart(pid: number): string | undefined {
   return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[START_FIELD];
 }
 
-/** Indexes of fields in /proc/PID/stat after the name, which can contain spaces and parentheses; the state has index 0. */
+/** Index of a field in /proc/PID/stat after the name, which can have spaces and parentheses; the state has index 0. */
 const START_FIELD = 19;
 const PROCESS_GROUP_FIELD = 2;
 /** Index of the foreground process group of the terminal; the field is -1 without a terminal. */
@@ -59,7 +59,7 @@ function statFields(pid: number | "self"): readonly string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** Whether our process group receives the terminal's signals. On Windows every process of a console receives them. */
+/** Whether the terminal sends its signals to our process group. On Windows, every process of a console receives them. */
 export function isInForeground(): boolean {
   if (process.platform === "win32") return true;
   const group = terminalGroup();
@@ -93,7 +93,7 @@ export function portOwner(port: number): string | undefined {
   return pid && `${programOf(pid)} (pid ${pid})`;
 }
 
-/** The program of a process, named by its file, because Node renames its main thread. */
+/** The program of a process, by its file, because Node renames its main thread. */
 function programOf(pid: string): string {
   try {
     return basename(readlinkSync(`/proc/${pid}/exe`)).replace(/ \(deleted\)$/, "");
@@ -114,10 +114,10 @@ function holdsSocket(pid: string, inode: string): boolean {
   }
 }
 
-/** Timeout of a program whose output is captured, in milliseconds: lsof waits for an unreachable file server. */
+/** Timeout of a program whose output is captured, in milliseconds: lsof waits if a file server cannot be reached. */
 const CAPTURE_TIMEOUT_MS = 5000;
 
-/** The output of a program; undefined if it is missing, fails, does not end, or prints nothing. */
+/** The output of a program; undefined if the program is missing, fails, does not end, or prints nothing. */
 export function captureOutput(command: string, args: readonly string[]): string | undefined {
   try {
     return (
@@ -136,7 +136,7 @@ export function captureOutput(command: string, args: readonly string[]): string 
   }
 }
 
-/** The warning to a program that forgot `close()`. */
+/** The warning for a program that has not called `close()`. */
 const UNCLOSED_WARNING =
   "a sandbox of hosted-checkout/testing is still open at the end of this program; to close it: await sandbox.close(), " +
   "or declare it with await using";
@@ -144,13 +144,13 @@ const UNCLOSED_WARNING =
 const openWorlds = new Set<Set<Listener>>();
 
 /**
- * Watches the servers of a guest's world, until `stop` is called. They do not keep the program running until nothing
- * else does: then the program is at its end, gets one warning that `close()` is missing, and keeps running as before.
+ * Watches the servers of a guest's world until `stop` is called. A program with nothing else to do is at its end: it
+ * gets one warning that `close()` is missing, and then its servers keep it running.
  */
 export function watchForUnclosed(): { readonly add: (server: Listener) => void; readonly stop: () => void } {
   const servers = new Set<Listener>();
   openWorlds.add(servers);
-  // One listener for all worlds: Node warns of more than ten.
+  // One listener for all worlds, because Node warns of more than ten.
   if (openWorlds.size === 1) process.on("beforeExit", warnUnclosed);
   return {
     add: (server) => {

@@ -18,8 +18,8 @@ type FileContent = { readonly bytes: Buffer; readonly size: number };
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 /**
- * The only way to read a file: it must be a regular file, and not larger than its reader expects. A link is followed
- * only if the user named it. Other files may be endless (`/dev/zero`) or block (a pipe). Undefined if there is nothing
+ * Reads a file; no other function does. It must be a regular file, no larger than its reader expects, because others
+ * may be endless (`/dev/zero`) or block (a pipe). A link is followed only if the user named it. Undefined if nothing is
  * at the path.
  */
 export function readRegularFile(
@@ -31,8 +31,8 @@ export function readRegularFile(
   }: ReadOptions & { readonly offset?: number } = {},
 ): FileContent | undefined {
   return ifExists(() => {
-    // Checked before the file is opened, because opening a device can have effects; and again afterwards, in case the path
-    // was replaced.
+    // Checked before the file is opened, which can have effects on a device, and again afterwards, because the path may
+    // have been replaced.
     requireRegular(path, followsLinks ? statSync(path) : lstatSync(path));
     const file = openSync(path, constants.O_RDONLY | NON_BLOCKING | (followsLinks ? 0 : NO_FOLLOW));
     try {
@@ -45,7 +45,7 @@ export function readRegularFile(
   });
 }
 
-/** A regular file as text; undefined if there is none. */
+/** The text of a regular file; undefined if there is none. */
 export function readText(path: string, options?: ReadOptions): string | undefined {
   return readRegularFile(path, options)?.bytes.toString("utf8");
 }
@@ -62,7 +62,7 @@ function nounOf(stats: Stats): string {
   return stats.isSocket() ? "a socket" : "a device";
 }
 
-/** Reads to the end of a file: files of /proc have no size, and a log may grow meanwhile. */
+/** Reads a file to its end, because files of /proc have no size, and a log may grow meanwhile. */
 function readUpTo(
   file: number,
   {
@@ -91,16 +91,16 @@ function readUpTo(
   }
 }
 
-/** Extra buffer size with which the end of a file is detected without another buffer. */
+/** Number of bytes by which a buffer is larger than the file, so that reading its end needs no second buffer. */
 const READ_AHEAD_BYTES = 4096;
 
-/** The flags for opening files; Windows lacks the two below. */
+/** The flags for opening files; Windows does not have the two below. */
 const FLAGS = constants as Readonly<Record<string, number | undefined>>;
 export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
 /** Prevents blocking when a pipe without a writer is opened. */
 const NON_BLOCKING = FLAGS["O_NONBLOCK"] ?? 0;
 
-/** Reads a file; undefined if it does not exist, or belonged to a process that has ended. */
+/** Reads a file; undefined if it does not exist, or if it belonged to a process that has ended. */
 function ifExists<Value>(read: () => Value): Value | undefined {
   try {
     return read();

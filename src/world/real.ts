@@ -13,11 +13,11 @@ import { clearTimeout, receiversNow, setTimeout } from "./clock.ts";
 
 /** The world of a command. Files that it writes are readable only by the user. */
 export function realWorld(): World {
-  // Before the first file is opened, because SQLite creates its files with the umask.
+  // Set before any file is opened, because SQLite creates its files with the umask.
   const usersMask = process.umask(0o077);
   if (sea().isSea()) keepCompiledCode();
   const starter = takeStarter();
-  // A program that ends before its command has returned has failed.
+  // The exit code if the program ends before its command has returned.
   process.exitCode = 1;
   return {
     argv: process.argv.slice(2),
@@ -28,7 +28,7 @@ export function realWorld(): World {
       process.stderr.isTTY &&
       process.stdin.isTTY &&
       process.env["CI"] === undefined &&
-      // A dumb terminal cannot show a question that is edited in place.
+      // A dumb terminal cannot show questions, which are edited in place.
       process.env["TERM"] !== "dumb",
     stdin: () => process.stdin,
     ...standardOutputs(starter?.logFile),
@@ -64,8 +64,8 @@ function sqliteAddon(): string | undefined {
 }
 
 /**
- * The real world for a sandbox within a user's program (decision 97). The program's umask, streams, signals and exit
- * code stay unchanged. `end` ends every timer, wait and request of this world, so that nothing keeps the program alive.
+ * The real world for a sandbox within a user's program (decision 97), whose umask, streams, signals and exit code stay
+ * unchanged. `end` ends every timer, wait and request of this world, so that nothing keeps the program alive.
  */
 export function guestWorld(): { readonly world: GuestWorld; readonly end: () => void } {
   const timers = new Set<NodeJS.Timeout>();
@@ -78,7 +78,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
       run();
     }, milliseconds);
     timers.add(timer);
-    // Later work of a sandbox, such as an expiry, does not keep the program running; a write in progress does.
+    // A sandbox's later work, such as an expiry, does not keep the program running; a write in progress does.
     if (milliseconds >= LATER_WORK_MS) timer.unref();
   };
   const untilEnd = (signal?: AbortSignal): AbortSignal =>
@@ -117,10 +117,10 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
   return { world, end };
 }
 
-/** From this delay on, work is not part of a call that the program may be waiting for, in milliseconds. */
+/** Delay in milliseconds from which on work is not part of a call for which the program may be waiting. */
 const LATER_WORK_MS = 1000;
 
-/** The locks of files, whose module is loaded on demand; `addon` is the path of the SQLite addon. */
+/** The locks of files; their module is loaded when it is used. `addon`: the path of the SQLite addon. */
 function locksWith(
   addon: () => string | undefined,
 ): Required<Pick<World, "lockFile" | "isFileLocked" | "hostName">> {

@@ -5,12 +5,12 @@ import { childProcess, codeOf } from "./node.ts";
 import { clearTimeout, setTimeout } from "./clock.ts";
 import { captureOutput, isInForeground, onStop, terminalGroup } from "./processes.ts";
 
-/** Maximum time for which the outputs of an ended command may stay open, in milliseconds. */
+/** Maximum time that the outputs of an ended command may stay open, in milliseconds. */
 const OUTPUT_GRACE_MS = 500;
-/** Time for a command that is asked to end, in milliseconds; then it is killed, as container runtimes do. */
+/** Time that a command gets when it is asked to end, in milliseconds; then it is killed, as container runtimes do. */
 const STOP_GRACE_MS = 10_000;
 
-/** Runs a user's command line in its own process group, so that its child processes can be ended with it. */
+/** Runs a user's command line in a process group of its own, so that its child processes can be ended with it. */
 export function runInShell(command: ShellCommand, usersMask: number): Promise<ShellResult> {
   const { timeoutMs, maxOutputBytes, onOutput, signal } = command;
   const child = spawnShell(command, usersMask);
@@ -48,7 +48,7 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
     child.once("exit", (exitCode) => {
       stopWatching();
       if (process.platform !== "win32") killTree(child);
-      // Do not wait for a process that left the group and still holds an output.
+      // A process that left the group may still hold an output, and is not waited for.
       const outputTimer = setTimeout(() => outputs.forEach((stream) => stream.destroy()), OUTPUT_GRACE_MS);
       child.once("close", () => {
         clearTimeout(outputTimer);
@@ -60,7 +60,7 @@ export function runInShell(command: ShellCommand, usersMask: number): Promise<Sh
 
 /**
  * Runs the command line in its first argument, and kills its whole process group when descriptor 3 is closed, which
- * happens when we are killed. The watcher is not a child process of the command, and holds none of its outputs.
+ * also happens when we are killed. The watcher is not a child process of the command, and holds none of its outputs.
  */
 const WATCHED_SHELL = `(({ read -r _ <&3; kill -9 -$$; } >/dev/null 2>&1 &) &)
 exec 3<&- /bin/sh -c "$1"`;
@@ -78,7 +78,7 @@ function spawnShell({ commandLine, env }: ShellCommand, usersMask: number) {
   );
 }
 
-/** The last bytes of a stream, as text. */
+/** Keeps the last bytes of a stream; the returned function returns them as text. */
 function keepTail(stream: NodeJS.ReadableStream, maxBytes: number): () => string {
   let keptBytes = Buffer.alloc(0);
   stream.on("data", (chunk: Buffer) => (keptBytes = Buffer.concat([keptBytes, chunk]).subarray(-maxBytes)));
@@ -99,12 +99,12 @@ function signalTree({ pid }: ChildProcess, name: "SIGTERM" | "SIGKILL"): void {
   try {
     process.kill(-pid, name);
   } catch (error) {
-    // The process has already ended; macOS reports EPERM if only zombies are left.
+    // The process has ended already; macOS reports EPERM if only zombies are left.
     if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
   }
 }
 
-/** Runs a user's program in our process group, so that a terminal treats it like us. */
+/** Runs a user's program in our process group, so that the terminal treats it as it treats us. */
 export async function runProgram(
   { program, args, env }: ProgramCall,
   usersMask: number,
@@ -112,7 +112,7 @@ export async function runProgram(
   const hadTerminal = terminalGroup() !== undefined;
   let child: ChildProcess | undefined;
   const stopPassing = onStop((signal) => {
-    // The terminal sends Ctrl-C to its foreground group, and a hang-up to all groups.
+    // A terminal sends Ctrl-C to its foreground group, and a hang-up to all groups.
     const sentToGroup = signal === "SIGHUP" ? hadTerminal : signal === "SIGINT" && isInForeground();
     if (!sentToGroup) child?.kill(signal);
   });
@@ -129,7 +129,7 @@ export async function runProgram(
       spawned.once("exit", (exitCode, signal) => resolve(endOf(exitCode, signal)));
     });
   } catch (error) {
-    // Node throws before it starts some programs, for example one whose name has a NUL.
+    // Node throws for some programs that it cannot start, for example if the name has a NUL.
     return notRunResult(error);
   } finally {
     stopPassing();
@@ -147,7 +147,7 @@ function notRunResult(error: unknown): ProgramResult {
   return { ending, message: isError(error) ? error.message : String(error) };
 }
 
-/** Runs `spawn` with the user's umask: files created by a user's program belong to the user. */
+/** Runs `spawn` with the user's umask, so that files which the user's program creates have the usual mode. */
 function withMask<Value>(usersMask: number, spawn: () => Value): Value {
   const ownMask = process.umask(usersMask);
   try {
@@ -157,7 +157,7 @@ function withMask<Value>(usersMask: number, spawn: () => Value): Value {
   }
 }
 
-/** A user's program must not receive the tokens, nor the names of files that contain them. */
+/** Removes the tokens, and the names of files with tokens, which a user's program must not receive. */
 function removeTokens(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isToken = /^CHECKOUT_(SANDBOX_)?(CONTROL|ADMIN)_TOKEN(_FILE)?$/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isToken.test(name)));

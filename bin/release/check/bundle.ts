@@ -4,12 +4,12 @@ import { IMAGE_USER, readImage } from "../image.ts";
 import { IMAGE } from "../release.ts";
 import { run } from "./run.ts";
 
-/** The process of a container: variables in addition to the image's, and a command that replaces the image's. */
+/** The process of a container: variables to add to the image's, and a command to run instead of the image's. */
 type Process = { readonly env: readonly string[]; readonly args?: readonly string[] };
 
 /**
- * Creates a bundle for runc from the image's layers and configuration for amd64: a read-only root folder, a separate
- * network, and the volume in memory.
+ * Makes a bundle for runc from the layers and the configuration of the image for amd64: a read-only root folder, a
+ * network of its own, and the volume in memory.
  */
 export function makeBundle(bundle: string, { env, args }: Process): void {
   const { config, layers } = readImage(IMAGE, "amd64");

@@ -12,10 +12,10 @@ import { lintTarball, tryOtherUser, tryTarball } from "./tarball.ts";
 import { makeDebian, tryDebianPackage, tryExecutable, tryImage } from "./debian.ts";
 import { tryEmulated } from "./emulated.ts";
 
-/** The result of a check: its observations, or why it failed. */
+/** The result of a check: what it observed, or why it failed. */
 export type Row = { readonly name: string; readonly detail: string; readonly failure?: string };
 
-/** Builds a release, and runs every check that does not depend on a failed one. */
+/** Builds a release, and runs every check that does not need the result of a failed check. */
 export async function checkRelease(tell: (step: string) => void): Promise<readonly Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "checkout-release-"));
   // Some checks run as another user.

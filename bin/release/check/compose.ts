@@ -9,9 +9,9 @@ import { makeBundle } from "./bundle.ts";
 import { run } from "./run.ts";
 
 const FILE = "fixtures/ci/compose.yaml";
-/** The services of the file, with an address for each. */
+/** The services in the file, and an address for each. */
 const ADDRESSES = { checkout: "172.30.0.2", shop: "172.30.0.3" } as const;
-/** The webhook of a paid order arrives at once; a loaded machine may need longer. */
+/** The webhook of a paid order usually arrives immediately; a machine under load may need longer. */
 const [ATTEMPTS, PAUSE_MS] = [50, 200];
 
 type Service = {
@@ -21,8 +21,8 @@ type Service = {
 type Compose = { readonly services: Readonly<Record<keyof typeof ADDRESSES, Service>> };
 
 /**
- * Runs the two services of `fixtures/ci/compose.yaml` as two containers, whose networks a virtual cable joins: the
- * image with the sandbox, and a shop with Node that knows the sandbox by its name. The shop creates an order, and
+ * Runs the two services of `fixtures/ci/compose.yaml` as two containers, whose networks a virtual cable connects: the
+ * image with the sandbox, and a shop in Node that reaches the sandbox by its name. The shop creates an order, and
  * learns from a webhook that it is paid.
  */
 export async function tryCompose(folder: string, executable: string): Promise<string> {
@@ -39,7 +39,7 @@ export async function tryCompose(folder: string, executable: string): Promise<st
     run("runc", ["start", sandbox.name]);
     const checkout = (...words: readonly string[]) => run("runc", ["exec", sandbox.name, ...words]);
     checkout("/usr/bin/checkout", "sandbox", "wait", "--timeout", "20s");
-    // The command that the head of the file tells its reader to type.
+    // The command that the head of the file asks its reader to type.
     const [, register = ""] = /exec checkout (checkout endpoints add \S+)/.exec(text) ?? [];
     checkout(...register.split(" "));
     run("runc", ["start", shop.name]);
@@ -63,7 +63,7 @@ export async function tryCompose(folder: string, executable: string): Promise<st
 
 type Container = { readonly name: string; readonly bundle: string; readonly address: string };
 
-/** Prepares a container of a service; its variables are the file's, with the keys filled in. */
+/** Prepares a container of a service, with the variables in the file, and the keys filled in. */
 function makeContainer(
   bundle: string,
   {
@@ -87,7 +87,7 @@ function makeContainer(
   return { name: `checkout-release-${process.pid}-${address}`, bundle, address };
 }
 
-/** Adds Node and the program of the shop. */
+/** Adds Node and the shop's program. */
 function addShop({ bundle }: Container): void {
   const platform = PLATFORMS.find(({ name }) => name === "linux-x64");
   if (platform === undefined) throw new Error("there is no Node for linux-x64");
@@ -97,12 +97,12 @@ function addShop({ bundle }: Container): void {
   cpSync("fixtures/ci/shop", join(bundle, "rootfs/shop"), { recursive: true });
 }
 
-/** Creates a container, which waits for its start. It inherits no pipe, for whose end this process would wait. */
+/** Creates a container, which then waits for its start. It gets no pipes: this process would wait for them. */
 function create(bundle: string, name: string): void {
   execFileSync("runc", ["create", "--bundle", bundle, name], { stdio: "ignore" });
 }
 
-/** Joins the networks of two containers, whose only other network is loopback. */
+/** Connects the networks of two containers, which otherwise only have loopback. */
 function connect(one: Container, other: Container): void {
   const pids = [one, other].map(({ name }) => {
     const { pid } = JSON.parse(run("runc", ["state", name])) as { readonly pid: number };
@@ -121,7 +121,7 @@ function connect(one: Container, other: Container): void {
   }
 }
 
-/** The shop's answer to a request from its own container. Throws if the answer is not a success. */
+/** The shop's answer to a request that is sent in the shop's container. Throws if the answer is not a success. */
 function askShop({ name }: Container, path: string, order?: object): Readonly<Record<string, unknown>> {
   const options = order === undefined ? {} : { method: "POST", body: JSON.stringify(order) };
   const script = `const answer = await fetch("http://shop:3000${path}", ${JSON.stringify(options)});
@@ -130,7 +130,7 @@ function askShop({ name }: Container, path: string, order?: object): Readonly<Re
   return JSON.parse(run("runc", words)) as Readonly<Record<string, unknown>>;
 }
 
-/** Repeats work until it succeeds, and returns its value. */
+/** Repeats work until it succeeds, and returns its result. */
 async function eventually<Value>(goal: string, work: () => Value): Promise<Value> {
   let lastError: unknown;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

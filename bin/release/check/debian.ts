@@ -27,7 +27,7 @@ export function makeDebian(root: string): string {
 }
 
 /**
- * A newcomer's steps: start, create, pay, listen, and the commands in the head of the shop, until the checklist is
+ * The steps of a newcomer: start, create, pay, listen, and the commands in the head of the shop, until the checklist is
  * ready. The argument is a command line that starts a sandbox, unless one is running, and sets the variables.
  */
 const TRIAL = `set -eu
@@ -52,7 +52,7 @@ sed -n '/^    npx checkout endpoints/,/^"""/p' shop.py | sed '/^"""/d' > steps.s
 tail -3 steps.log | grep -i ready
 `;
 
-/** Starts a separate sandbox for the trial. */
+/** Starts a sandbox of its own for the trial. */
 const OWN_SANDBOX = 'checkout sandbox start --detach --port 0 && eval "$(checkout env)"';
 
 /**
@@ -71,12 +71,12 @@ function runInRoot(root: string, command: string, networkPid?: number): string {
   return run("nsenter", ["--target", String(networkPid), "--net", "unshare", ...isolation]);
 }
 
-/** Runs the trial, and returns its last line, which says Ready. */
+/** Runs the trial, and returns its last line, which says that the shop is ready. */
 function tryToReady(root: string, start: string, networkPid?: number): string {
   return runInRoot(root, `sh /trial.sh '${start}'`, networkPid).split("\n").at(-1) ?? "";
 }
 
-/** Tries an executable, which needs no other file. */
+/** Tries an executable without any other file. */
 export function tryExecutable(root: string, executable: string): string {
   install(root, executable);
   return tryToReady(root, OWN_SANDBOX);
@@ -95,8 +95,8 @@ export function tryDebianPackage(root: string, deb: string): string {
 }
 
 /**
- * Runs the container image with a read-only root folder, and tries its sandbox with the shop and the executable in the
- * Debian folder, as a team uses a container.
+ * Runs the container image with a read-only root folder, as a team uses it, and tries its sandbox with the shop and the
+ * executable in the Debian folder.
  */
 export function tryImage(root: string, { folder, executable }: ImageTrial): string {
   install(root, executable);
@@ -104,7 +104,7 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
   const bundle = join(folder, "bundle");
   makeBundle(bundle, { env: keys });
   const name = `checkout-release-${process.pid}`;
-  // If the container inherited a pipe, this process would wait until the container ends.
+  // runc gets no pipes: this process would wait for them as long as the container runs.
   execFileSync("runc", ["run", "--detach", "--bundle", bundle, name], { stdio: "ignore" });
   try {
     run("runc", ["exec", name, "/usr/bin/checkout", "sandbox", "wait", "--timeout", "20s"]);

@@ -7,7 +7,7 @@ import { DEBIAN } from "../platforms.ts";
 import { UNPACKED } from "../release.ts";
 import { run } from "./run.ts";
 
-/** Runs the arm64 executable in an emulator: start, create, pay, and the state after a stop. */
+/** Runs the arm64 executable in an emulator: start, create, pay, and a look at the state after a stop. */
 export async function tryEmulated(folder: string): Promise<string> {
   const root = join(folder, "arm64");
   run("mmdebstrap", [
@@ -25,7 +25,7 @@ export async function tryEmulated(folder: string): Promise<string> {
     execFileSync("qemu-aarch64-static", [...program, ...words], { cwd, env })
       .toString()
       .trim();
-  // In the emulator, a process cannot be found by its start time, so variables name the service and its keys.
+  // The sandbox cannot be found by its start time, which the emulator hides; variables give the address and the keys.
   const keys = checkout(["keys", "generate"]).split("\n");
   const startVariables = Object.fromEntries(keys.map((line) => line.split("=") as [string, string]));
   const sandbox = spawn("qemu-aarch64-static", [...program, "sandbox", "start", "--port", "0", "--json"], {

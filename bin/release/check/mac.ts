@@ -13,7 +13,7 @@ const PROCESSORS: Readonly<Record<number, string>> = {
 /** The segment in which Node finds a program. */
 const SEGMENT = "NODE_SEA";
 
-/** Builds the executables of macOS for a trial. Throws if one lacks a part that Node looks for on a Mac. */
+/** Builds the executables for macOS as a trial. Throws if one of them lacks a part that Node needs on a Mac. */
 export async function describeMac(folder: string): Promise<string> {
   const trial = join(folder, "mac");
   mkdirSync(trial);

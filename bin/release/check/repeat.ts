@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sha256Of } from "../manifests.ts";
 import { run } from "./run.ts";
 
-/** The two builds that are compared, each with its own folder, umask and user. */
+/** The two builds to compare, each with its own folder, umask and user. */
 const BUILDS = [
   { name: "one", umask: "022", user: "root" },
   { name: "another one 二", umask: "077", user: "nobody" },
@@ -26,8 +26,8 @@ const MAKE = `
   writeContents("out", readCommit());`;
 
 /**
- * Builds the generated pages, the npm package, which contains them, and the list of contents from two clones. Throws if
- * a file differs between the two, or if a page differs from the committed page.
+ * Builds the generated pages, the npm package, which contains them, and the list of contents in two clones. Throws if a
+ * file differs between the clones, or a page from the committed page.
  */
 export function buildTwice(folder: string): string {
   const builds = BUILDS.map((build) => buildClone(join(folder, build.name), build));
@@ -38,7 +38,7 @@ export function buildTwice(folder: string): string {
   return `two folders, users and umasks: the same bytes of ${names.join(", ")}`;
 }
 
-/** Makes everything in a new clone, and returns the hash of each file. */
+/** Builds everything in a new clone, and returns the hash of each file. */
 function buildClone(
   clone: string,
   { umask, user }: Pick<(typeof BUILDS)[number], "umask" | "user">,

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** Runs a program and returns its output. Throws with the last lines of the output if it fails. */
+/** Runs a program, and returns its output. Throws if it fails, with the last lines of its output. */
 export function run(program: string, words: readonly string[], cwd = "."): string {
   try {
     return execFileSync(program, words, { cwd, stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1 << 28 })

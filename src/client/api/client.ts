@@ -14,16 +14,19 @@ import { sendWithRetries, type ApiRequest, type Exchange, type ExchangeOptions }
 export type ServiceTarget = {
   /** The URL with the version segment, without a trailing slash: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
-  /** The base URL of a sandbox whose port can change and whose key no other server may get; undefined while the sandbox is stopped. */
+  /**
+   * Returns the base URL of a sandbox, whose port can change; undefined while it is stopped. No other server may get
+   * its key.
+   */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
   /** The proxy for requests to the service, with user name and password. Default: none. */
   readonly proxy?: string | undefined;
   /** The name of the service in managed keys: its base URL, or LOCAL_SANDBOX. */
   readonly service: string;
-  /** The store of the key, if known; managed keys are derived from it. */
+  /** The store of the API key, if known; managed keys are derived from it. */
   readonly storeId: string | null;
-  /** The sandbox's instance id, if known (decision 96). Keys are not derived from it: a key stays while no sandbox answers. */
+  /** The sandbox's instance id, if known (decision 96). Managed keys do not depend on it, because it is unknown at a stop. */
   readonly instance?: string | null;
   /** The User-Agent of the requests. Default: the User-Agent of all commands. */
   readonly agent?: string;
@@ -46,12 +49,12 @@ export type CreateResult =
       readonly inDoubt: boolean;
       /** Whether the answer is about a different checkout. */
       readonly mismatch: boolean;
-      /** Why the journal lacks the final answer. The next run asks the service again. */
+      /** Why the final answer could not be written to the journal; the next run asks the service again. */
       readonly journalFailure: string | undefined;
     }
   | ({ readonly end: "not_sent" } & KeyRefusal);
 
-/** The key is in the journal before the first byte is sent, and is the same in every attempt and every later run. */
+/** Sends a create. Its key is in the journal before the first byte is sent, and is the same in all attempts and later runs. */
 export async function sendCreate(
   world: ClientWorld,
   target: ServiceTarget,
@@ -72,7 +75,7 @@ export async function sendCreate(
   return { end: "sent", entry, exchange: result, inDoubt, mismatch, journalFailure };
 }
 
-/** Settles an entry of the journal. Returns an error's message, because an error must not hide the service's answer. */
+/** Settles an entry of the journal. Returns the message of a failure: a throw would hide the service's answer. */
 function settle(
   journal: Journal,
   key: string,
@@ -130,7 +133,7 @@ export function journalIntent(target: ServiceTarget, intent: RequestedCreate): C
   return { service, storeId, instance, orderId: request.order_id, ...intentFields };
 }
 
-/** If an attempt without an answer may have arrived, only a success or a conclusive refusal settles the entry. */
+/** The answer that settles the entry. After an attempt that may have arrived, only a success or a conclusive refusal does. */
 function settlementOf(result: Exchange): FinalAnswer | undefined {
   if (result.end === "success") {
     return { state: "created", checkoutId: result.response.data.id, code: null, proof: true };

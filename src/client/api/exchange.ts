@@ -9,10 +9,10 @@ import { COMMAND_AGENT, parseRetryAfter } from "../../core/network/headers.ts";
 import type { OutboundRequest, OutboundResult, World } from "../../world.ts";
 import { MAX_RETRY_AFTER_MS, retryDelayMs, type RetryPolicy } from "./retry.ts";
 
-/** A request of the v1 API, without limits and signal. */
+/** A request to the v1 API, without limits and signal. */
 export type ApiRequest = Pick<OutboundRequest, "method" | "url" | "headers" | "proxy"> & {
   readonly body?: string;
-  /** Read before each attempt; undefined while no server may receive the request. Default: always `url`. */
+  /** Called before each attempt; returns undefined while no server may receive the request. Default: always returns `url`. */
   readonly locate?: () => string | undefined;
 };
 
@@ -91,7 +91,7 @@ async function attemptOnce(
   const url = locate === undefined ? request.url : locate();
   if (url === undefined) return NOT_RUNNING;
   observer?.onAttempt?.({ ...request, url });
-  // The service can distinguish requests of this program's commands from requests of the merchant's client.
+  // Lets the service distinguish requests of this program's commands from requests of the merchant's client.
   const headers = { "User-Agent": COMMAND_AGENT, ...request.headers };
   return send({ ...request, url, headers, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
 }
@@ -129,11 +129,11 @@ function judge(result: OutboundResult, now: number): Verdict {
   }
   const { error, request_id: requestId } = outcome.data;
   if (!isTransient(status, error.code)) return { end: "refusal", status, error, requestId };
-  // A rate limiter refuses a request before it has an effect; other failures can come after.
+  // A rate limiter refuses a request before it has an effect; after other failures, the effect is unknown.
   return retryVerdict({ ...error, uncertain: status !== 429, status, retryAfterMs });
 }
 
-/** Whether a later attempt can have another answer. */
+/** Whether another attempt may get another answer. */
 function isTransient(status: number, code: string): boolean {
   return status === 408 || status === 429 || status >= 500 || code === "idempotency_in_progress";
 }

@@ -11,10 +11,10 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 5, timeoutMs: 10_000
 
 const BASE_DELAY_MS = 200;
 const MAX_DELAY_MS = 5000;
-/** Maximum `Retry-After` to wait for; after a longer one, the command ends and prints when to repeat it. */
+/** Maximum `Retry-After` to wait for, in milliseconds; after a longer one, the command says when to repeat it, and ends. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
-/** Exponential from 200 ms to 5 s, the upper half random; at least `retryAfterMs`. `failedAttempts`: from 1. */
+/** The next delay: exponential from 200 ms to 5 s, its upper half random; at least `retryAfterMs`. `failedAttempts`: from 1. */
 export function retryDelayMs(
   failedAttempts: number,
   hints: { random: number; retryAfterMs: number },

@@ -8,7 +8,7 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
 export type WaitGoal = "final" | Status;
 
-/** The result of a wait. `unreachable_goal`: the status is final and not the expected one. */
+/** The result of a wait. `unreachable_goal`: the status is final, but not the expected one. */
 export type WaitResult =
   | { readonly end: "reached" | "unreachable_goal"; readonly response: CheckoutResponse }
   /** `response` is the last answer; undefined if there was none. */

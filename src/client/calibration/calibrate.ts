@@ -24,7 +24,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 const MAX_ATTEMPTS = 5;
 /** The pause before each request of a service that limits the rate, in milliseconds. */
 const LIMITED_PAUSE_MS = { least: 250, most: 2000 };
-/** Maximum time that a run spends on waiting for a service, in milliseconds. */
+/** Maximum time that a run waits in pauses between requests, in milliseconds. */
 const MAX_WAIT_MS = 10 * 60_000;
 
 /** The parts of the world that a calibration uses. */
@@ -32,8 +32,8 @@ export type CalibrationWorld = Pick<World, "send" | "sleep" | "now" | "random">;
 
 /**
  * Sends the probes to a service in sequence. Stops after the first unless its answer is a checkout with `livemode`
- * false, and after any answer with `livemode` true. A probe is sent again after a 429, a 5xx or a lost answer, not
- * before `Retry-After`; after a 429 all further requests are spread. Probes without a usable answer are omitted.
+ * false, and after any answer with `livemode` true. After a 429, a 5xx or a lost answer, a probe is sent again, not
+ * before `Retry-After`; after a 429, all further requests are spaced out. Probes without a usable answer are omitted.
  */
 export async function calibrate(
   world: CalibrationWorld,
@@ -62,7 +62,7 @@ export async function calibrate(
   return { end: "done", answers, missed: missedProbes };
 }
 
-/** The pause between the requests of a run, and the time left for waiting; both change during the run. */
+/** The pause between the requests of a run, and the time that is left for pauses; both change during the run. */
 type Pace = { pauseMs: number; leftMs: number };
 
 export function createPace(): Pace {
@@ -130,7 +130,7 @@ function transientReason(result: OutboundResult): string | undefined {
   return status >= 500 ? `the service failed: ${status}${retryText}` : undefined;
 }
 
-/** Undefined for a 429, a 5xx, a failed connection, and a 403 to a create: a key without a scope proves nothing. */
+/** Undefined for a 429, a 5xx, a failed connection, and a 403 to a create: a missing scope of the key proves nothing. */
 function usableAnswer({ method }: ProbeRequest, { result, resent }: LastAnswer): ProbeAnswer | undefined {
   if (!result.ok || transientReason(result) !== undefined) return undefined;
   if (method === "POST" && result.status === 403) return undefined;
@@ -159,7 +159,7 @@ function reasonToStop(result: OutboundResult): Exclude<CalibrationResult, { end:
   };
 }
 
-/** The end of a run after an answer about real money. */
+/** The result of a run that ended at an answer with `livemode: true`. */
 export const LIVE = {
   end: "live",
   message: "an answer has livemode: true, so nothing more was sent",
@@ -169,9 +169,9 @@ function isLive(result: OutboundResult): boolean {
   return result.ok && isLiveAnswer(parseProbeAnswer(result));
 }
 
-/** Whether an answer, of any status, says anywhere that it is about real money. */
+/** Whether an answer, of any status, contains `livemode: true` anywhere. */
 export function isLiveAnswer(answer: ProbeAnswer | undefined): boolean {
-  // No recursion: a foreign service decides how deep its answer is.
+  // No recursion: another service decides how deeply its answer is nested.
   const remainingValues: unknown[] = [answer?.body];
   for (let value = remainingValues.pop(); value !== undefined; value = remainingValues.pop()) {
     if (typeof value !== "object" || value === null) continue;

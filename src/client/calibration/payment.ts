@@ -20,9 +20,9 @@ import {
 } from "./calibrate.ts";
 import type { CalibrationReceiver } from "./receiver.ts";
 
-/** Time for the payment, in milliseconds. */
+/** Maximum time until the payment, in milliseconds. */
 const PAYMENT_MS = 15 * 60_000;
-/** Time after the payment for the last events, the second attempt and the payer's return, in milliseconds. */
+/** Maximum time from the payment to the last events, the second attempt and the payer's return, in milliseconds. */
 const AFTER_PAYMENT_MS = 60_000;
 const PAUSE_MS = 500;
 /** Maximum number of retrieves of the order: after new events and the payer's return, and once at the end. */
@@ -50,7 +50,7 @@ export async function awaitPayment(
     retrieves += 1;
     const request = { method: "GET", path: retrievePath(id) } as const;
     retrieveAnswer = (await sendProbe(world, target, { ...options, pace, request })) ?? retrieveAnswer;
-    // Nothing more is sent to a service with real money.
+    // After an answer with `livemode: true`, nothing more is sent.
     if (isEnded(retrieveAnswer) || isLiveAnswer(retrieveAnswer)) endedAt ??= world.monotonic();
   };
   const look = async (): Promise<void> => {

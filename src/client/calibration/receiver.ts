@@ -19,7 +19,7 @@ export function createCalibrationReceiver(
   const answer = (request: HttpRequest): HttpResponse => {
     const { method, target, rawHeaders, body } = request;
     if (!checkHost(headerValues(rawHeaders, "host"), hosts).ok) return plainAnswer(403, "not allowed here");
-    // A browser never sends an event.
+    // A request with an Origin comes from a browser; the service never sends that header.
     if (method === "POST" && headerValues(rawHeaders, "origin").length > 0)
       return plainAnswer(403, "not allowed here");
     const path = target.split("?")[0];

@@ -25,15 +25,15 @@ export type ControlTarget = {
   readonly token: string;
   /** The version of the calling program (decision 65). */
   readonly version: string;
-  /** Called with the version of a sandbox whose version differs; undefined if it is too old to report its version. */
+  /** Called with the sandbox's version if it differs; with undefined if the sandbox is too old to report it. */
   readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
-  /** Called with the instance id of the sandbox, for each answer that contains it (decision 96). */
+  /** Called with the sandbox's instance id, at each answer that contains it (decision 96). */
   readonly onInstance?: (instance: string) => void;
   /** Sends the requests. Default: over the network. */
   readonly send?: World["send"];
   /** The store of the calls. Default: the sandbox's first store. */
   readonly storeId?: string | undefined;
-  /** The lease of the calls: they are refused when it has ended. Default: none. */
+  /** The lease of the calls, which are refused once it has ended. Default: none. */
   readonly leaseId?: string;
   /** Timeout in milliseconds. Default: 30 s. A call's `waitMs` is added. */
   readonly timeoutMs?: number | undefined;
@@ -43,7 +43,7 @@ export type ControlTarget = {
 export type ControlResult<Value> =
   | { readonly end: "success"; readonly value: Value }
   | { readonly end: "refusal"; readonly status: number; readonly error: ErrorResponse["error"] }
-  /** The sandbox has another version, which lacks this operation or answers it differently. */
+  /** The sandbox has another version, which does not know this operation or answers it in another form. */
   | { readonly end: "other_version"; readonly sandboxVersion: string; readonly neededVersion: string }
   | { readonly end: "unreachable"; readonly message: string }
   | { readonly end: "interrupted" };
@@ -55,7 +55,7 @@ export function wrapAnswer<Value>(value: Value): ControlResult<Value> {
 type ReceivedAnswer = Extract<OutboundResult, { ok: true }>;
 
 const TIMEOUT_MS = 30_000;
-/** Operations that may take long: moving a clock delivers events to slow receivers, and a store may have many rows. */
+/** Timeout of operations that may take long, in milliseconds: a clock move waits for receivers, and a store may be large. */
 const LONG_TIMEOUT_MS = 600_000;
 const LONG_OPERATIONS: ReadonlySet<OperationName> = new Set(["moveClock", "reset", "deleteStore"]);
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
@@ -106,7 +106,7 @@ export function buildControlRequest<Name extends OperationName>(
   };
 }
 
-/** The timeout is fixed for long operations, because the sandbox continues them after a timeout. */
+/** Long operations have a fixed timeout, because the sandbox continues them when the client stops waiting. */
 function timeoutOf<Name extends OperationName>(
   name: Name,
   body: RequestOf<Name>,
@@ -138,7 +138,7 @@ function readAnswer<Name extends OperationName>(
     isSameVersion: status === 200 && sandboxVersion === version,
   });
   const outcome = errorResponse.safeParse(answer).data;
-  // A refused caller does not learn the version.
+  // A refused request gets no version header, so its absence shows nothing.
   if (sandboxVersion === undefined ? value !== undefined : sandboxVersion !== version)
     onOtherVersion?.(sandboxVersion);
   const instance = headers[INSTANCE_HEADER.toLowerCase()];

@@ -11,7 +11,7 @@ import {
 
 export type HeldLease = AnswerOf<"openLease">;
 
-/** The drill of a lease, the lease's timeout, and the signal that interrupts its opening. */
+/** The drill of a lease, the timeout of the lease, and the signal that interrupts its opening. */
 export type LeaseRequest = RequestOf<"openLease"> & { readonly signal?: AbortSignal };
 
 type LeaseWorld = Pick<World, "send" | "after">;
@@ -19,7 +19,7 @@ type LeaseWorld = Pick<World, "send" | "after">;
 /** Timeout for opening a lease, in milliseconds. */
 const OPEN_TIMEOUT_MS = 30_000;
 
-/** A result counts only if the lease was held to the end. The lease also ends with this process (decision 66). */
+/** Runs work under a lease, which also ends with this process (decision 66). The result counts only if it lasted to the end. */
 export async function withLease<Value>(
   world: LeaseWorld,
   target: ControlTarget,
@@ -43,7 +43,7 @@ export async function withLease<Value>(
   return result.end === "success" && endAnswer.end !== "success" ? endAnswer : result;
 }
 
-/** Returns when the lease is held; the answer that holds it stays open until the lease ends. */
+/** Opens a lease, and returns when it is held; the answer's connection stays open until the lease ends. */
 async function open(
   world: LeaseWorld,
   target: ControlTarget,

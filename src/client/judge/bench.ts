@@ -34,29 +34,29 @@ export type ShopCreate =
   | { readonly buy: () => Promise<CreateRun> }
   | { readonly url: string; readonly form: Readonly<Record<string, string>> };
 
-/** The parts of a shop that a run uses; parts that the shop does not have are left out. */
+/** The parts of a shop that a run uses. */
 export type JudgedShop = {
   readonly create?: ShopCreate | undefined;
-  /** Takes an unpaid checkout of the shop, or for a shop without `create`, a checkout that the run creates through v1. */
+  /** Takes an unpaid checkout of the shop or, for a shop without `create`, a checkout that the run creates through v1. */
   readonly takeOrder?:
     | ((cartId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>)
     | undefined;
   /** Set if the run chooses the order_ids. */
   readonly names?: true | undefined;
   readonly commandTimeoutMs?: number | undefined;
-  /** The kinds of the orders that the run creates. */
+  /** The kinds of checkouts that the run creates. */
   readonly kinds?: readonly CheckoutObject[] | undefined;
-  /** Without a view, only the orders are judged. */
+  /** Default: none; then only the created orders are judged. */
   readonly view?: OrderViewSource | undefined;
   /** The `Cookie` header of a signed-in customer. */
   readonly cookie?: string | undefined;
   readonly returnUrl?: string | undefined;
-  /** Returns as a customer, instead of opening a page. */
+  /** Acts as the customer who returns, in place of a request to `returnUrl`. */
   readonly returns?: ((checkout: ViewedCheckout) => Promise<unknown>) | undefined;
-  /** Kills the shop's processes that create orders, besides a command that is running; a served shop is restarted. */
+  /** Kills the shop's processes that create orders, except the running command; a served shop is restarted. */
   readonly kill?: (() => Promise<void>) | undefined;
   readonly restart?: ((mode?: "stop") => Promise<void>) | undefined;
-  /** A shop that the run serves: its unexpected ends, and the function that starts it again afterwards. */
+  /** A shop that the run serves: its unexpected ends, and the function that restarts it after an end. */
   readonly served?: Pick<ServedShop, "endings" | "revive" | "isDown"> | undefined;
   readonly orderIdOf?: RegExp | undefined;
   readonly settleMs?: number | undefined;
@@ -71,55 +71,55 @@ export type Bench = {
   readonly call: CallOperation;
   readonly leaseId: string;
   readonly shop: JudgedShop;
-  /** Draws an order_id in the form of the merchant's own. */
+  /** Draws an order_id in the form of the merchant's order_ids. */
   readonly newId: () => string;
   readonly signal: AbortSignal;
-  /** The results of the plain purchase. */
+  /** The measurements of the plain purchase. */
   readonly recording: Recording;
-  /** Runs work after earlier work: creates whose checkouts are found by comparing lists must not overlap. */
+  /** Runs work after all earlier work: creates whose checkouts are found by comparing lists must not overlap. */
   readonly runAlone: <Value>(work: () => Promise<Value>) => Promise<Value>;
   readonly noted: {
     /** The endpoints to which the run delivers, read at its first delivery. */
     endpoints?: readonly JudgedEndpoint[];
-    /** The events that the run has delivered: a stored event never changes. */
+    /** The events that the run has delivered, kept because a stored event never changes. */
     readonly events: Map<string, Promise<EventEntry>>;
-    /** Places where a secret was seen. `viewError`: why the view could not be read. */
+    /** Places where a secret was seen. */
     readonly secrets: Set<SecretPlace>;
     /** The cart of each checkout. */
     readonly carts: Map<string, string>;
     viewError?: unknown;
-    /** Whether the shop once refused another attempt after an order ended, and has started none since. */
+    /** Whether the shop led a customer back to an ended checkout, and has created no second checkout for any order since. */
     sellsOnce?: boolean;
   };
   /** Resolves when the other histories have ended. */
   readonly othersDone?: Promise<unknown>;
-  /** Waits while the next history that needs the whole shop runs. */
+  /** Pauses, and lets the next history that needs the whole shop run during the pause. */
   readonly stepAside?: Aside;
-  /** Set in a run of a search: the store's clock is moved, so that nothing is waited for. */
+  /** Set in a run of a search, which moves the store's clock instead of waiting. */
   readonly search?: SearchedStore;
   /** The names in which the store's events are sent. Default: ours. */
   readonly dialect?: Dialect | undefined;
 };
 
-/** The fact with the names of the store's dialect, for the texts of causes. */
+/** The observation with the names of the store's dialect, for the texts of causes; none without a dialect. */
 export function dialectFact({ dialect }: Pick<Bench, "dialect">, isPlain: boolean): readonly Observation[] {
   if (dialect === undefined) return [];
   return [{ kind: "dialect", names: deliveryDifferences(dialect).join(", "), isPlain }];
 }
 
-/** The store of a search: its own store, or the store of a running shop, in which it uses only one order and endpoint. */
+/** The store of a search: its own store, or the store of a running shop, of which it uses one order and one endpoint. */
 export type SearchedStore = { readonly isOwn: boolean; readonly endpointId?: string };
 
-/** The facts about a shop that the plain purchase has shown. */
+/** The results of the plain purchase: how this shop behaves, and how fast. */
 export type Recording = {
-  /** Whether the shop uses the purchase's order_id. If not, new checkouts in the store count as the shop's. */
+  /** Whether the shop uses the given order_id. If not, all new checkouts in the store count as the shop's. */
   readonly hasSameId: boolean;
-  /** The end of the order_id after the purchase's id, such as `-1`. */
+  /** The text that the shop appends to the given order_id, such as `-1`. */
   readonly suffix: string;
   readonly kind: CheckoutObject;
-  /** Time until a payment was shown and booked, in milliseconds. */
+  /** Time until a payment was shown and booked, in milliseconds; later waits follow from it. */
   readonly slowestMs: number;
-  /** Whether the output of a create has the checkout's id, as its checkout_url does. */
+  /** Whether the shop's answer to a create contains the checkout's id, for example in its checkout_url. */
   readonly namesCheckout: boolean;
   /** The slowest answer to an event, in milliseconds. */
   readonly answerMs: number;
@@ -129,7 +129,7 @@ export type Recording = {
   readonly refusesAgain?: boolean;
 };
 
-/** The recording before the plain purchase. */
+/** The recording that is used before the plain purchase. */
 export const NOTHING_KNOWN: Recording = {
   hasSameId: false,
   suffix: "",
@@ -160,11 +160,11 @@ export type Purchase = {
   foreign: ReadonlySet<string>;
   paid: ListedCheckout | undefined;
   isTold: boolean;
-  /** Whether the shop returned the checkout of another purchase. */
+  /** Whether the shop answered with the checkout of another purchase. */
   isShared?: boolean;
-  /** Whether the customer has not got the address of the payment page. */
+  /** Whether the customer did not get the address of the payment page. */
   isUnknown?: boolean;
-  /** The service's own deliveries, set when none is due any more. */
+  /** The service's own deliveries; set once none of them is due. */
   deliveries?: readonly ObservedDelivery[];
   createCount: number;
   /** Events without a 2xx answer so far. */
@@ -193,7 +193,7 @@ export type CreateRun = {
   readonly isDone: boolean;
   readonly got: SaidValue;
   readonly text: string;
-  /** Whether the output names an order that does not exist, or another payment page. */
+  /** Whether the answer names an order that does not exist, or another payment page. */
   readonly isWrong?: boolean;
 };
 
@@ -225,7 +225,7 @@ export function lastCheckout({ checkouts }: Purchase): ListedCheckout {
   return checkout;
 }
 
-/** The checkout whose order the view shows: the paid one, otherwise the last one of the shop. */
+/** The checkout whose order is looked up in the view: the paid checkout, otherwise the shop's last checkout. */
 export function viewedCheckout(
   purchase: Purchase,
   { hasSameId }: Partial<Pick<Bench["recording"], "hasSameId">> = {},
@@ -247,7 +247,7 @@ export class NoOrder extends Error {
   }
 }
 
-/** Lets the shop create an order, `times` times at once, and finds the new checkouts. */
+/** Lets the shop create an order, `times` times at the same moment, and finds the new checkouts. */
 export async function createOrders(
   bench: Bench,
   purchase: Purchase,
@@ -280,7 +280,7 @@ export async function createOrders(
   const isOfOther = (id: string): boolean => (noted.carts.get(id) ?? cartId) !== cartId;
   const add = (checkouts: readonly ListedCheckout[], createRuns: readonly CreateRun[]): void => {
     purchase.checkouts = mergeLists(purchase.checkouts, checkouts);
-    // A page that also lists other orders proves nothing.
+    // An answer that also contains ids of other orders proves nothing.
     const namedIds = new Set(createRuns.filter(({ isDone }) => isDone).flatMap(idsIn));
     const onlyIds = namedIds.size === 1 ? [...namedIds] : [];
     const shownIds = purchase.checkouts.length > 0 ? checkouts.map(({ id }) => id) : onlyIds;
@@ -304,7 +304,7 @@ export async function createOrders(
     const namedOrder = newRuns.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
     const checkouts = await listOrders(call, namedOrder === undefined ? {} : { orderId: namedOrder });
     const oldIds = new Set(purchase.checkouts.map(({ id }) => id));
-    // In a separate store, an order of a killed run may be stored late.
+    // In a search's own store, every checkout is the shop's, even a checkout that a killed run created late.
     const isOwn = namedOrder !== undefined || search?.isOwn === true;
     add(
       checkouts.filter(({ id }) => isOwn || oldIds.has(id) || !knownIds.has(id)),
@@ -344,7 +344,7 @@ function mergeLists(
   return [...byId.values()];
 }
 
-/** The checkouts that can still be paid or are paid, except checkouts of another system. */
+/** The shop's checkouts that can still be paid or are paid. */
 export function liveCheckouts(purchase: Purchase): readonly ListedCheckout[] {
   return ownCheckouts(purchase).filter(({ status }) => status === "succeeded" || !isFinal(status));
 }

@@ -1,4 +1,4 @@
-// Lets the shop create orders in a history, and reads what the service has logged of them.
+// Lets the shop create orders in a history, and reads the service's log of these creates.
 import {
   hasArrived,
   isHasty,
@@ -25,20 +25,20 @@ import {
 import { lookAgain, patienceMs } from "./looks.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 
-/** Timeout of a create that is refused for good, in milliseconds. */
+/** Timeout of a create to which the service always answers with a refusal, in milliseconds. */
 const REFUSED_TIMEOUT_MS = 20_000;
 /** Maximum number of times that a customer makes a purchase whose answer has not arrived. */
 const MAX_RUNS = 4;
 const SEARCH_RUNS = 2;
-/** Pause in milliseconds, after which a key that is derived from the time in seconds, or kept for two seconds, differs. */
+/** A pause in milliseconds, after which a key that is derived from the current second, or kept for two seconds, has changed. */
 const REPEAT_PAUSE_MS = 2500;
-/** The same pause after a kill: a key may also be derived from the time in units of ten seconds. */
+/** The pause after a kill: a key that is derived from the current ten seconds has changed as well. */
 const PAUSE_AFTER_KILL_MS = 10_500;
-/** Time after a rate-limited create, in milliseconds, within which another one ignores its `Retry-After`. */
+/** A create that follows a rate-limited create within this time, in milliseconds, ignores `Retry-After`. */
 const EARLY_MS = 500;
-/** Faults after which a client has seen the status of its answer. */
+/** Faults after which the client has received the status of the answer. */
 const CUT_ACTIONS: ReadonlySet<string> = new Set(["truncate", "empty"]);
-/** In a search, also faults after which the client may have stopped waiting. */
+/** The same faults, with those after which, in a search, the client may have stopped waiting. */
 const CUT_OR_LATE_ACTIONS: ReadonlySet<string> = new Set([...CUT_ACTIONS, "latency", "slow_body"]);
 const MAX_LOGGED = 1000;
 const MAX_ANSWER_BYTES = 10_000;
@@ -46,12 +46,12 @@ const CREATE_TIMEOUT_MS = 120_000;
 
 type CreateStep = Extract<Step, { act: "create" }>;
 
-/** Creates an order; returns false if the rest of the history cannot follow. */
+/** Lets the shop create an order; returns false if the rest of the history cannot be played. */
 export function buy(play: Play, step: CreateStep): Promise<boolean> {
   return step.expects === "answer" ? buyUntilAnswered(play, step) : buyOnce(play, step);
 }
 
-/** `isLater`: a second time, because a shop may learn of an end later than of a payment. */
+/** `isLater`: the second try, after a wait: a shop may learn that a checkout has ended later than it learns of a payment. */
 async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<boolean> {
   const { of, times = 1, expects, isEarly = false } = step;
   const { bench, history } = play;
@@ -71,7 +71,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const isNew = purchase.checkouts.length > checkoutCount;
   const isDead =
     checkoutCount > 0 && isAgain && !isRefused && purchase.paid === undefined && !isNew && liveCount === 0;
-  // The customer still has an order to pay, and no way to its page.
+  // The order can still be paid, but the customer does not get to its page.
   const isLocked =
     isAgain && !isNew && play.faults.length === 0 && isOpen(purchase) && !isSentToPage(purchase, runs);
   const deadEnd =
@@ -101,7 +101,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   else if (!isRefused && purchase.checkouts.length === 0) {
     const viewLook = bench.shop.view === undefined ? undefined : await lookAgain(bench, of, purchase);
     if (viewLook?.view?.paid === true) {
-      // Without an order nobody has paid.
+      // The view shows a payment, although no order exists.
       play.facts.push(viewLook);
       return false;
     }
@@ -114,15 +114,15 @@ function isOpen(purchase: Purchase): boolean {
   return purchase.paid === undefined && ownCheckouts(purchase).at(-1)?.status === "created";
 }
 
-/** Whether the customer is sent to the open checkout, if only by a link in a refusal; the API's message has a bare id. */
+/** Whether the customer is sent to the open checkout, if only by a link in a refusal; an id in an API error is not a link. */
 function isSentToPage(purchase: Purchase, runs: readonly CreateRun[]): boolean {
   const { id } = lastCheckout(purchase);
   return runs.some(({ isDone, text }) => isDone || text.includes(`/${id}`) || text.includes(`=${id}`));
 }
 
 /**
- * Whether a customer who buys again cannot pay: at an ended page, after a create with an old key or no create, or at a
- * refusal that the shop has caused. `sentCount`: how many creates the service had received before.
+ * Why a customer who buys again cannot pay: the service refused the shop's create, or the shop shows the ended
+ * checkout. `sentCount`: number of creates that the service had received before.
  */
 async function deadEndOf(
   bench: Bench,
@@ -153,7 +153,7 @@ export function hasOtherId({ recording, search }: Bench, { cartId, checkouts }: 
   return hasSameId && checkouts.some(({ orderId }) => orderId !== `${cartId}${suffix}`);
 }
 
-/** Makes a purchase until its answer has arrived, as a customer tries again, and judges it by the service's log. */
+/** Repeats a purchase, as a customer does, until its answer has arrived, and judges it by the service's log. */
 async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean> {
   const { bench, facts } = play;
   const { search } = bench;
@@ -198,14 +198,14 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   return purchase.checkouts.length > 0;
 }
 
-/** Prepares a purchase that is made again: a search removes the faults of its requests, any other run waits. */
+/** Before a purchase is repeated, a search removes the faults of its requests; any other run pauses. */
 async function prepareRepeat(play: Play, purchase: Purchase, lastRun: WatchedRun | undefined): Promise<void> {
   const { bench } = play;
   const { world, signal, search, stepAside } = bench;
   if (search !== undefined) return removeFaults(play, "requests");
   const pause = (): Promise<void> =>
     world.sleep(lastRun?.isKilled === true ? PAUSE_AFTER_KILL_MS : REPEAT_PAUSE_MS, signal);
-  // Faults of an order whose order_id is unknown apply to all.
+  // While the order_id is unknown, the faults apply to all orders, so no other history may run.
   await (stepAside === undefined || expectedOrderId(bench, purchase) === undefined
     ? pause()
     : stepAside(pause));
@@ -244,7 +244,7 @@ type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 
 /** Creates a checkout with the shop's own key, with the terms of `like` or different ones. False if none was created. */
 export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
-  // Alone, because the checkouts of a shop that chooses its order_ids are found by comparing lists.
+  // Runs alone, because the checkouts of a shop that chooses its order_ids are found by comparing lists.
   return play.bench.runAlone(() => createNow(play, step));
 }
 

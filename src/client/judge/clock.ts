@@ -7,7 +7,7 @@ import { refresh, type Bench, type Purchase } from "./bench.ts";
 import { hasOtherId } from "./buy.ts";
 import type { Play } from "./faults.ts";
 
-/** Span within which an order expires and its deliveries use all their attempts, in milliseconds. */
+/** Within this time an order expires and its deliveries use all their attempts, in milliseconds. */
 const SPAN_MS = 72 * 3_600_000;
 /** Maximum number of such spans, for longer delivery schedules. */
 const MAX_SPANS = 5;
@@ -18,7 +18,7 @@ export async function advance({ call }: Pick<Bench, "call">, spanMs: number): Pr
   await call({ name: "moveClock", body: { action: "advance", byMs: spanMs } });
 }
 
-/** Lets the service deliver until nothing is due; then the final state of the order is known. */
+/** Moves the clock until no delivery is due; then the final state of the order is known. */
 export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Promise<void> {
   for (let span = 1; span <= MAX_SPANS; span += 1) {
     await advance(bench, SPAN_MS);

@@ -1,4 +1,4 @@
-/** The cookies of one browser. Cookies belong to a host, whatever the port. */
+/** The cookies of one browser. A cookie belongs to a host name, and is sent to all its ports. */
 export type CookieJar = {
   /** The `Cookie` header for an address, with the cookies of `givenCookie` first; no header if there are no cookies. */
   readonly of: (url: string, givenCookie?: string) => Readonly<Record<string, string>>;
@@ -6,10 +6,10 @@ export type CookieJar = {
   readonly keep: (url: string, lines: string | undefined) => void;
 };
 
-/** Maximum number of cookies kept for a host: more than a shop's session needs. */
+/** Maximum number of cookies kept for a host: no shop's session needs more. */
 const MAX_COOKIES = 50;
 
-/** A drill visits one page, and takes a minute: ignores paths and dates. `Max-Age=0` or no value deletes a cookie. */
+/** Ignores paths and dates, because a drill visits one page for a minute. `Max-Age=0` or an empty value deletes a cookie. */
 export function createCookieJar(): CookieJar {
   const hosts = new Map<string, Map<string, string>>();
   return {

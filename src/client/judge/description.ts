@@ -3,19 +3,19 @@ import type { ShopSection } from "../../core/judge/shop.ts";
 import type { JudgedShop, ShopCreate } from "./bench.ts";
 import type { EnvironmentVariables, ViewPlace } from "./view.ts";
 
-/** A shop as options and the section describe it. */
+/** A shop as described by the options and the section `shop`. */
 export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cookie"> & {
   readonly paidWhen?: RegExp | undefined;
   readonly orderIdOf?: RegExp | undefined;
   readonly cookie?: string | undefined;
 };
 
-/** The page without the fields that the service itself adds to its query. */
+/** The address of the return page without the two fields that the service appends to its query. */
 function returnPage(page: string): string {
   return page.replaceAll(/(?:order_id=\{order_id\}|session_id=\{session_id\})&?/g, "").replace(/[?&]$/, "");
 }
 
-/** A described shop whose commands have this environment; `addressOf` completes the text of an option. */
+/** Makes the shop of a description. Its commands have the environment `env`; `addressOf` completes an address. */
 export function shopOf(
   shop: ShopDescription,
   env: EnvironmentVariables,

@@ -24,9 +24,9 @@ import type { CallOperation } from "../control/control.ts";
 export type JudgedEndpoint = Pick<EndpointEntry, "id" | "url" | "eventTypes"> &
   Pick<AnswerOf<"showSecret">, "inForce">;
 
-/** How an event is sent: its differences from a delivery. */
+/** How an event that is sent differs from a delivery of the service. */
 export type EventVariant = Mutations & {
-  /** The event's text in a story; `{type}` is the event's type. */
+  /** Describes the event in a story; `{type}` stands for the event's type. */
   readonly text: string;
   /** The id of a new event. Default: drawn. */
   readonly ownId?: string;
@@ -34,13 +34,13 @@ export type EventVariant = Mutations & {
 
 export const AS_DELIVERED: EventVariant = { text: "{type}" };
 
-/** Rare currencies, missing in most tables of rates; an order has at most one of them. */
+/** Rare currencies, which most tables of rates lack; an order has at most one of them. */
 const RARE_CURRENCIES = ["ISK", "XPF"];
-/** A status that this version does not have. */
+/** A status that v1 does not have. */
 const UNKNOWN_STATUS = "disputed";
 const SCHEDULE_MS = DEFAULT_DELIVERY_SCHEDULE.reduce((sum, delayMs) => sum + delayMs, 0);
 
-/** How the events of a step are sent; no other event has the `id`. */
+/** How the events of a step are sent. `id`: a new event id, for variants that need one. */
 export function eventVariant(
   variant: Extract<Step, { act: "tell" }>["how"],
   {
@@ -60,7 +60,7 @@ export function eventVariant(
     case "forged":
       return { ...DRILL_CASES.payment_bad_signature, text: "a payment with a wrong signature" };
     case "other_id": {
-      // If the body has no id, another id in the header makes another event.
+      // If the dialect's body has no event id, an id in the header alone makes it another event.
       const text = "{type}, with another id in its header";
       return { text, ...(isSent(dialect, "event_id") && { otherEventId: true }) };
     }
@@ -85,7 +85,7 @@ export function eventVariant(
   }
 }
 
-/** The payment of another checkout with the order_id of the event. */
+/** A payment event of another checkout with the same order_id. */
 function foreignVariant(id: string, amount: number, currency: string): EventVariant {
   const signed = claim(({ data }) => ({
     sequence: 3,
@@ -95,7 +95,7 @@ function foreignVariant(id: string, amount: number, currency: string): EventVari
   return { event: "payment", text, signed };
 }
 
-/** An event whose id begins or ends like the id of another event. */
+/** A copy of an event whose id begins or ends like the id of another event. */
 export function similarVariant(eventId: string, samePart: SamePart): EventVariant {
   const id = eventIdLike(eventId, samePart);
   const text = "{type}, with an id that resembles another one";
@@ -107,7 +107,7 @@ export function isJudged({ state, pausedBy }: Pick<EndpointEntry, "state" | "pau
   return state === "enabled" || pausedBy === "drill";
 }
 
-/** The enabled endpoints with an address. */
+/** The enabled endpoints that have an address. */
 export async function findEndpoints(call: CallOperation): Promise<readonly JudgedEndpoint[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const enabledEndpoints = endpoints.filter((endpoint) => endpoint.kind === "url" && isJudged(endpoint));
@@ -119,7 +119,7 @@ export async function findEndpoints(call: CallOperation): Promise<readonly Judge
   );
 }
 
-/** The requests of an event, one to each endpoint that subscribes to its type. */
+/** The requests that deliver an event, one to each endpoint that subscribes to its type. */
 export function requestsOf(
   world: Pick<World, "now" | "uuid">,
   { eventId, type, body, createdAt }: EventEntry,
@@ -135,7 +135,7 @@ export function requestsOf(
 ): readonly (readonly [endpointId: string, request: DrillRequest])[] {
   const order = { id: eventId, body };
   const sentType = variant.event === "payment" ? paymentType(order) : type;
-  // The forged copy of a payment has its event_id.
+  // The forged copy of a payment event keeps the event_id.
   const isCopy = variant.signed === undefined && type.endsWith(".succeeded");
   const ownEvent = { id: variant.ownId ?? (isCopy ? eventId : world.uuid()), storeId: "", createdAt };
   const keys = { secret: "", retiredSecret: undefined, realNow: world.now(), dialect };

@@ -1,4 +1,4 @@
-// The faults of a history: they apply to v1 requests about one order, until the next such step or the end of the history.
+// The faults of a history: they apply to one order, or to all, until the next step that sets faults or the end.
 import { type Observation } from "../../core/judge/observation.ts";
 import type { History, OrderName, Step } from "../../core/judge/step.ts";
 import { faultAt, isKill, type ScheduledFault } from "../../core/judge/schedule.ts";
@@ -13,7 +13,7 @@ export type Play = {
   readonly facts: Observation[];
   faults: readonly AddedFault[];
   killController: AbortController;
-  /** Watches for the requests at which a kill is scheduled. */
+  /** The watch for requests at which a kill is scheduled. */
   kills: { readonly end: () => Promise<void> } | undefined;
   /** Whether the API failed for all orders. */
   isAfterOutage: boolean;
@@ -23,9 +23,9 @@ export type Play = {
 
 type AddedFault = { readonly id: string; readonly isOfRequest: boolean };
 
-/** How long an answer is delayed while the command that waits for it is killed, in milliseconds. */
+/** How long the answer to a command is delayed so that the command can be killed first, in milliseconds. */
 const KILL_DELAY_MS = 10_000;
-/** Time for the request of a killed command to be processed after its fault was applied, in milliseconds. */
+/** Time that the service gets to process the request of a killed command, in milliseconds. */
 const PROCESSING_MS = 50;
 const LOOK_MS = 10;
 
@@ -35,7 +35,7 @@ export function purchaseOf({ orders }: Pick<Play, "orders">, name: OrderName): P
   return purchase;
 }
 
-/** The order_id that the shop gives a purchase; undefined if the shop draws its own and has created none yet. */
+/** The order_id that the shop gives a purchase; undefined if the shop generates its own and has created no order yet. */
 export function expectedOrderId(
   { recording: { hasSameId, suffix } }: Pick<Bench, "recording">,
   { cartId, checkouts }: Purchase,
@@ -43,7 +43,7 @@ export function expectedOrderId(
   return checkouts.at(-1)?.orderId ?? (hasSameId ? `${cartId}${suffix}` : undefined);
 }
 
-/** Replaces the faults of the history. A kill ends the running command and the shop. */
+/** Replaces the faults of the history. A scheduled kill ends the running command and the shop. */
 export async function setFaults(play: Play, { of, faults }: Extract<Step, { act: "faults" }>): Promise<void> {
   await removeFaults(play);
   const { bench } = play;
@@ -83,7 +83,7 @@ async function removeAddedFaults(play: Play, scope: "requests" | undefined): Pro
   const { call, search } = play.bench;
   for (const id of await remainingFaults(call, ids)) {
     const removal = call({ name: "removeFault", id, body: undefined });
-    // In a search the fault may have been applied, and so removed, between the two calls.
+    // In a search, the fault may have been applied, and thereby removed, between the two calls.
     await (search === undefined ? removal : removal.catch(() => undefined));
   }
 }
@@ -95,7 +95,7 @@ export async function endKills(play: Play): Promise<void> {
   await kills?.end();
 }
 
-/** The fault that carries out a scheduled fault; a kill delays the answer, so that the killed process gets none. */
+/** The body that adds a scheduled fault; a kill becomes a delayed answer, which the killed process does not get. */
 function faultBody(fault: ScheduledFault, ownMatch: NonNullable<ScheduledFault["match"]>) {
   const { action, match, ...parameters } = isKill(fault.action)
     ? { ...faultAt(fault.match ?? {}, "latency"), latencyMs: KILL_DELAY_MS }
@@ -104,7 +104,7 @@ function faultBody(fault: ScheduledFault, ownMatch: NonNullable<ScheduledFault["
   return { ...parameters, action, match: { ...match, ...ownMatch } };
 }
 
-/** The faults that still apply; a fault that was applied as often as requested is gone. */
+/** The faults that still exist; a fault that was applied as often as requested is removed by the sandbox. */
 async function remainingFaults(call: CallOperation, ids: ReadonlySet<string>): Promise<readonly string[]> {
   if (ids.size === 0) return [];
   const { faults } = await call({ name: "listFaults", body: undefined });

@@ -1,4 +1,4 @@
-// Reads the view of an order, together with the truth about the order at that moment.
+// Reads the view of an order, and adds the facts about the order that the service knows at that moment.
 import { lateAfterMs } from "../../core/judge/judge.ts";
 import { type LookFact, type Truth } from "../../core/judge/observation.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
@@ -9,12 +9,12 @@ import { viewedCheckout, type Bench, type Purchase } from "./bench.ts";
 import { readView, type ViewReading } from "./view.ts";
 
 const LOOK_AGAIN_MS = 150;
-/** Time for the shop to know a new order, in milliseconds. */
+/** Maximum time until the shop knows a new order, in milliseconds. */
 const NEW_ORDER_MS = 1500;
-/** The shortest wait before a reading of a value that should not change, in milliseconds. */
+/** Minimum wait before the reading of a value that should not change, in milliseconds. */
 export const LEAST_QUIET_MS = 500;
 
-/** How long a search waits for a booking after all deliveries, and its pause between two readings, in milliseconds. */
+/** How long a search waits for a booking after all deliveries, and its pause between readings, in milliseconds. */
 const SEARCH_PATIENCE_MS = 3000;
 const SEARCH_PAUSE_MS = 25;
 
@@ -29,7 +29,7 @@ async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   return pageReading;
 }
 
-/** Reads the view until a reading is enough. */
+/** Reads the view until `isEnough` accepts a reading, or `waitMs` is over. */
 export function awaitReading(
   bench: Bench,
   purchase: Purchase,
@@ -40,7 +40,7 @@ export function awaitReading(
   return poll(world, () => read(bench, purchase), { ...goal, firstPauseMs, signal });
 }
 
-/** Waits until the shop knows a new order. */
+/** Waits until the view shows a new order. */
 export function awaitKnown(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const hasOrder = purchase.checkouts.length > 0;
   const isEnough = ({ isMissing, order }: ViewReading): boolean => order !== null && !(isMissing && hasOrder);
@@ -74,12 +74,12 @@ export async function lookAt(
   waitMs = quietMs(bench),
 ): Promise<LookFact> {
   const { world, signal, search } = bench;
-  // After all deliveries of a search, a shop that has accepted no event may still ask the API.
+  // After all deliveries of a search, a shop that accepted no event may still ask the API.
   const mayAsk = search !== undefined && purchase.deliveries !== undefined;
   const isExpected = purchase.paid !== undefined && (purchase.isTold || mayAsk);
   const startedAt = world.monotonic();
   let waitedMs = 0;
-  // After all deliveries of a search, a view that cannot be read may only be busy.
+  // After all deliveries of a search, a shop whose view cannot be read may only be busy.
   if (isExpected || purchase.deliveries !== undefined) {
     const isEnough = isExpected ? isBooked : ({ order }: ViewReading): boolean => order !== null;
     const lastReading = await awaitReading(bench, purchase, { isEnough, waitMs: patienceMs(bench) });
@@ -101,7 +101,7 @@ export function isBooked({ order }: ViewReading): boolean {
   return order !== null && order.paid && order.times !== 0;
 }
 
-/** A reading of an order's view, with the truth about the order. */
+/** A reading of an order's view, with the facts about the order that the service knows. */
 export async function lookFact(
   bench: Bench,
   {
@@ -122,7 +122,7 @@ async function truthOf(
   const terms = { amountMinor: shownCheckout?.amountMinor ?? 0, status: shownCheckout?.status };
   if (paid === undefined) return { ...terms, paid: false, told: false, asked: false };
   if (isTold) return { ...terms, paid: true, told: true, asked: true };
-  // A search does not record the retrieves of a shop.
+  // A search does not record the shop's retrieves, so the shop counts as having asked.
   if (search !== undefined) return { ...terms, paid: true, told: false, asked: true };
   const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
   return { ...terms, paid: true, told: false, asked: paidCheckouts.includes(paid.id) };

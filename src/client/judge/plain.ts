@@ -37,23 +37,23 @@ export type PlainPurchase = {
 /** Time for the service to deliver the events of an order, in milliseconds. */
 const DELIVERY_TIMEOUT_MS = 10_000;
 const LOOK_AGAIN_MS = 150;
-/** Time after which a payment that is not shown is slow, in milliseconds: by then, its event has been delivered twice. */
+/** A payment that is not shown after this time, in milliseconds, is slow: its event has been delivered twice by then. */
 const SLOW_MS = 8000;
-/** Statuses that ask for a later attempt, and the pause before it, in milliseconds: most limits are for a second. */
+/** Statuses that ask for a later attempt, and the pause before it, in milliseconds: most limits are per second. */
 const BUSY_STATUSES = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
-/** How long the plain purchase is watched after its booking, in milliseconds: nothing is known of the shop yet. */
+/** How long the plain purchase is watched after its booking, in milliseconds, because the shop's speed is not known yet. */
 const PLAIN_QUIET_MS = 2500;
 const CAUSES = { causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" } } as const;
 
-/** A payment that is shown later than this, in milliseconds, is not late because of earlier work of the shop. */
+/** A payment that takes longer than this to be shown, in milliseconds, is not late because of earlier work of the shop. */
 const EARLIER_WORK_MS = 15_000;
 
-/** The service delivers all events in order. The measured times set every later wait. The bench has no lease yet. */
+/** Makes the first purchase, whose times set all later waits. The service delivers all events; the bench has no lease yet. */
 export async function purchasePlainly(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
   const firstPurchase = await purchaseOnce(bench, onSlow);
   const isBusy = isLate(firstPurchase.verdict) && firstPurchase.recording.slowestMs < EARLIER_WORK_MS;
-  // Named orders are few, and each can be bought once.
+  // Named orders are few, and each can be bought only once.
   return isBusy && bench.shop.takeOrder === undefined ? purchaseOnce(bench, onSlow) : firstPurchase;
 }
 
@@ -116,7 +116,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   return finish(measuredRecording, paidAt);
 }
 
-/** The verdict without an order: nothing is judged, unless the service refused the purchase's key. */
+/** The verdict if the shop created no order: not judged, unless the service refused the purchase's key. */
 async function whyNoOrder(
   bench: Bench,
   { cartId }: Purchase,
@@ -134,7 +134,7 @@ async function whyNoOrder(
     : notJudged(factOf("no_order", runs[0]?.got ?? ""), "create");
 }
 
-/** Waits until the payment is shown, longer than `SLOW_MS` only if the shop has accepted its event. */
+/** Waits until the payment is shown, and longer than `SLOW_MS` only if the shop has accepted the payment's event. */
 async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void): Promise<ViewReading> {
   const lastReading = await awaitReading(bench, purchase, { isEnough: isBooked, waitMs: SLOW_MS });
   if (isBooked(lastReading)) return lastReading;
@@ -145,7 +145,7 @@ async function awaitPayment(bench: Bench, purchase: Purchase, onSlow: () => void
   return awaitReading(bench, purchase, { ...options, waitMs: MAX_SETTLE_MS - SLOW_MS });
 }
 
-/** Opens the payment page and pays. Returns the time of the payment. */
+/** Opens the payment page, and pays through the control API. Returns the time of the payment. */
 async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Promise<number> {
   const checkout = lastCheckout(purchase);
   const { checkoutUrl } = await call({ name: "inspectCheckout", id: checkout.id, body: undefined });
@@ -165,7 +165,7 @@ async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Pr
 
 type Deliveries = AnswerOf<"listDeliveries">["deliveries"];
 
-/** Waits until the service has delivered the events of a checkout; a busy shop gets them again. */
+/** Waits until the service has delivered the events of a checkout; a shop that answered that it is busy gets them again. */
 async function awaitDeliveries(
   { world, call, signal }: Pick<Bench, "world" | "call" | "signal">,
   { id: checkoutId, orderId }: { readonly id: string; readonly orderId: string },
@@ -193,7 +193,7 @@ function isAccepted(deliveries: Deliveries): boolean {
   return deliveries.some(({ type, state }) => type.endsWith(".succeeded") && state === "succeeded");
 }
 
-/** A fact for each event without a 2xx. */
+/** One fact for each event that got no 2xx. */
 function refusedFacts(deliveries: Deliveries): readonly Observation[] {
   return deliveries.toReversed().flatMap(({ type, state, attempts }): readonly Observation[] => {
     const attempt = attempts.at(-1);

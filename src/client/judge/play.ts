@@ -40,14 +40,14 @@ import {
   type Answers,
 } from "./tell.ts";
 
-/** How long a restarted shop may need until its view answers, and then until it accepts an event, in milliseconds. */
+/** How long a restarted shop may take until its view answers, and then until it accepts an event, in milliseconds. */
 const RESTART_TIMEOUT_MS = { view: 15_000, event: 10_000 };
 /** The pause before a refused event is sent to a restarted shop again, in milliseconds. */
 const REFUSED_PAUSE_MS = 500;
-/** How long a shop may need until it sends its create, or asks about an open order by itself, in milliseconds. */
+/** How long a shop may take until it sends its create, or asks about an open order by itself, in milliseconds. */
 const AWAIT_TIMEOUT_MS = { create: 10_000, question: 6000 };
 const AWAIT_PAUSE_MS = 50;
-/** Plays all steps of a history. Throws NoOrder if the shop created no order, and removes its faults in any case. */
+/** Plays all steps of a history, and removes its faults in any case. Throws NoOrder if the shop created no order. */
 export async function playHistory(
   bench: Bench,
   history: History,
@@ -96,7 +96,7 @@ function nameOrders({ bench, history: { neighbours }, orders }: Play, kind: Chec
   ORDER_NAMES.forEach((name, index) => orders.set(name, newPurchase(ids[index] ?? bench.newId(), kind)));
 }
 
-/** Plays a step; returns false if the rest of the history cannot follow. */
+/** Plays a step; returns false if the rest of the history cannot be played. */
 async function playStep(play: Play, step: Step, isLast = false): Promise<boolean> {
   switch (step.act) {
     case "look":
@@ -104,7 +104,7 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
     case "create":
       return buy(play, step);
     case "create_elsewhere":
-      // The shop learns of its own order first, even if it was busy.
+      // The shop first gets the events of its own order that it has not accepted yet.
       await deliverOpen(play, step.of);
       return createElsewhere(play, step);
     case "pay":
@@ -138,8 +138,8 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
 }
 
 /**
- * A broken rule ends the history, because later steps would hide it: another delivery hides that a payment was lost. A
- * search continues, to find every broken rule.
+ * Reads the views of all orders of a history. A broken rule ends the history, because later steps would hide it:
+ * another delivery hides that a payment was lost. A search continues, to find every broken rule.
  */
 async function look(play: Play, orderName: OrderName, isLast: boolean): Promise<boolean> {
   for (const name of play.orders.keys()) await deliverOpen(play, name);
@@ -155,7 +155,7 @@ async function look(play: Play, orderName: OrderName, isLast: boolean): Promise<
 async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pay" }>): Promise<boolean> {
   const { bench } = play;
   const purchase = purchaseOf(play, of);
-  // Without the address of the payment page, nobody can pay.
+  // Nobody can pay without the address of the payment page.
   if (purchase.isUnknown === true) return true;
   const { id, status } = lastCheckout(purchase);
   if (isFinal(status) && isLate !== true) return bench.search !== undefined;
@@ -196,7 +196,7 @@ async function awaitService(
   return true;
 }
 
-/** Starts all acts of a moment together, each after its delay. */
+/** Starts all concurrent acts together, each after its delay. */
 async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void> {
   const { bench } = play;
   const { world, signal } = bench;
@@ -224,7 +224,7 @@ async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void
       together: otherIds,
     });
     for (const { purchase, event } of [firstPayment, ...otherPayments])
-      // One accepted copy is enough: a receiver may answer 409 or 503 to another at the same moment.
+      // One accepted copy is enough: a receiver may answer a simultaneous copy with 409 or 503.
       noteAnswers(purchase, event, acceptedOf(answers, event.eventId));
   };
   const visits = acts.flatMap((act) => ("visit" in act ? [act] : []));
@@ -245,7 +245,7 @@ async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void
   ]);
 }
 
-/** Waits for all, and only then throws the first error: no work continues after a failed history. */
+/** Waits until all have ended, and then throws the first error, so that no work continues after a failed history. */
 async function allEnded(promises: readonly Promise<void>[]): Promise<void> {
   const failure = (await Promise.allSettled(promises)).find(({ status }) => status === "rejected");
   if (failure?.status === "rejected") throw failure.reason;
@@ -259,7 +259,7 @@ async function visit(
   const { bench, facts } = play;
   const { shop } = bench;
   const purchase = purchaseOf(play, orderName);
-  // A failed function proves nothing; the view shows its effect.
+  // An error of the function proves nothing; the view shows the effect of the return.
   if (shop.returns !== undefined)
     return void (await shop.returns(lastCheckout(purchase)).catch(() => undefined));
   if (shop.returnUrl === undefined) throw new Error("a history of returns needs a return_url");
@@ -283,8 +283,8 @@ function sessionOf(play: Play, purchase: Purchase, session: OrderName | "first" 
 }
 
 /**
- * Restarts the shop, possibly while it handles a payment event, and waits until its view answers and it accepts an event
- * that it accepted before. Returns false if it refuses the event: nothing more can be judged then.
+ * Restarts the shop, possibly while it handles a payment event, and waits until its view answers and it accepts an
+ * event that it accepted before. Returns false if the shop refuses the event, because nothing more can be judged then.
  */
 async function restart(
   play: Play,

@@ -15,15 +15,15 @@ type ReturnVisit = {
   readonly page: string;
   readonly checkout: ViewedCheckout;
   readonly form?: Omit<ReturnForm, "session">;
-  /** The session in the address; null: none. */
+  /** The session_id in the address; null for an address without one. */
   readonly session: string | null;
-  /** The first status that shows no arrival: a shop may refuse another's session, and fail while the API does. Default: 300. */
+  /** The lowest status that is not an arrival: a shop may refuse other sessions, and fail while the API fails. Default: 300. */
   readonly failsFrom?: 300 | 500 | 600;
-  /** The cookies of the customer's browser, kept for all visits, so that the shop recognises its session. */
+  /** The cookies of the customer's browser, kept for all visits, so that the shop recognises the customer's session. */
   readonly cookies: CookieJar;
 };
 
-/** Maximum number of redirects to follow, as in a browser. */
+/** Maximum number of redirects to follow, in place of a browser's limit. */
 const MAX_REDIRECTS = 5;
 /** Opens the return page as a customer's browser does, and follows its redirects. */
 export async function openReturnPage(
@@ -58,7 +58,7 @@ export async function openReturnPage(
   return { hasArrived: false, got: factOf("many_redirects", String(MAX_REDIRECTS)) };
 }
 
-/** A visit arrives at the return page or at a page of the order, but not at another page, such as a sign-in. */
+/** A visit arrives if it ends at the return page or a page of the order, but not at another page, such as a sign-in. */
 function visitTo(
   { pathname }: URL,
   {

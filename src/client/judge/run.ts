@@ -1,5 +1,5 @@
-// Runs the histories of a shop: first the plain purchase, which measures how long a payment takes, then the restarts, then
-// the others: in parallel, or alone if they need the whole shop.
+// Runs the histories of a shop: first the plain purchase, which measures how long a payment takes, then the restarts,
+// then the others, in parallel or, if they need the whole shop, alone.
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { entryLine } from "../../core/explain/span.ts";
 import {
@@ -38,7 +38,7 @@ export type JudgedHistory = {
   readonly reference: string | null;
   /** The timeline of that checkout's order, for a broken history. */
   readonly story: readonly string[];
-  /** The facts and orders of the play, and its time by the monotonic clock, for a later look. */
+  /** The facts and orders of the played history, and its time by the monotonic clock, for a later reading. */
   readonly seen?: {
     readonly facts: readonly Observation[];
     readonly orders: Purchases;
@@ -58,7 +58,7 @@ type RunPlan = {
   readonly onJudged: (judged: JudgedHistory) => void;
 };
 
-/** Number of histories at a time; they mostly wait, and longer for a slow shop. */
+/** Number of histories that run in parallel; they mostly wait, and longer for a slow shop. */
 const WIDTH = 6;
 const SLOW_SHOP_WIDTH = 10;
 const SLOW_MS = 800;
@@ -88,7 +88,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     try {
       await work();
     } catch (error) {
-      // Without its lease, for example, nothing more may be done to the shop.
+      // After an error, such as the end of the lease, nothing more may be done to the shop.
       failureSignal.abort(error);
       othersDone.resolve();
     }
@@ -125,7 +125,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
 
 type SkipReason = "budget" | "stuck" | "interrupted";
 
-/** Why no new history may start. */
+/** Why no new history may start; undefined if one may. */
 export function whyOver(
   { world, signal }: Pick<Bench, "world" | "signal">,
   { until }: Pick<RunPlan, "until">,
@@ -134,7 +134,7 @@ export function whyOver(
   return world.monotonic() >= until ? "budget" : undefined;
 }
 
-/** The result of work; undefined if it was interrupted, because an interrupted result proves nothing. */
+/** The result of work; undefined if the run was interrupted meanwhile, because the result then proves nothing. */
 export async function uninterrupted<Value>(
   signal: AbortSignal,
   work: Promise<Value>,
@@ -146,7 +146,7 @@ export async function uninterrupted<Value>(
   return signal.aborted ? undefined : value;
 }
 
-/** Whether a history was not run: the budget was spent, the run interrupted, or the shop stuck before it began. */
+/** Whether a history was skipped because the budget was spent, the run was interrupted, or the shop was stuck. */
 export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return (
     verdict.state === "not_judged" &&
@@ -157,15 +157,15 @@ export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean 
 
 const SKIP_REASONS: ReadonlySet<string> = new Set<SkipReason>(["budget", "stuck", "interrupted"]);
 
-/** Whether the shop takes no more events, so that no other history can show anything. */
+/** Whether the shop accepts no more events, so that no other history can show anything. */
 export function isStuck({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return verdict.state === "broken" && verdict.cause === "refuses_since_restart";
 }
 
-/** Alone; beside others; or started with the first batch beside others, and awaited in its own turn. */
+/** How a history runs: alone, beside others, or long: started with the first batch beside others, and awaited later. */
 type Pace = "alone" | "beside" | "lasting";
 
-/** The histories that can run, in their order; neighbours with the same pace form one batch. */
+/** The histories that can run, in order; consecutive histories with the same pace form a batch. */
 function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace, readonly Turn[]])[] {
   const batches: [Pace, Turn[]][] = [];
   for (const name of HISTORY_NAMES) {
@@ -181,12 +181,10 @@ function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace
   return batches;
 }
 
-/** If one broken rule has this many different likely causes, none of them explains all breaks. */
+/** If a broken rule has this many different likely causes, none of them explains all breaks. */
 const MANY_CAUSES = 4;
 
-/**
- * If many histories break one rule, their likely causes are dropped, and only a cause that an answer proves is reported.
- */
+/** If a broken rule has many likely causes, they are dropped, and only a cause that an answer proves is reported. */
 function withShownCauses(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const likelyCauses = new Map<JudgedInvariant, Set<Cause>>();
   for (const { name, verdict } of histories) {
@@ -212,7 +210,7 @@ function likelyCause(name: string, invariant: JudgedInvariant): Cause | undefine
   return causes?.[invariant];
 }
 
-/** Each history once, in order; of several runs the one with the worst verdict. */
+/** Each history once, in order; of several runs of a history, the run with the worst verdict. */
 export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const names = [PLAIN_PURCHASE, ...HISTORY_NAMES];
   const mergedHistories = names.flatMap((name) => {
@@ -227,12 +225,12 @@ export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedH
 
 type Turn = readonly [name: HistoryName, kind: CheckoutObject];
 
-/** Time after which a payment that is not shown is lost, in milliseconds. */
+/** A payment that is not shown after this time, in milliseconds, is lost. */
 const LOST_MS = 20_000;
 
 /**
- * Judges the histories again when each payment that was not shown has had its time, and not before `notBefore` (monotonic
- * clock): a shop may book late, or a second time.
+ * Judges the histories again once each payment that was not shown has had its time, and not before `notBefore`
+ * (monotonic clock), because a shop may book late, or a second time.
  */
 export async function judgeAgain(
   bench: Bench,
@@ -303,7 +301,7 @@ function canRun({ needs: historyNeeds = [], steps }: History, shop: Bench["shop"
   return isSeen && historyNeeds.every((need: Need) => shop[need] !== undefined);
 }
 
-/** Whether a busy machine or another history may have caused the verdict: the history is then played again, alone. */
+/** Whether a busy machine or another history may have caused the verdict; the history is then played again, alone. */
 function mayBeChance({ verdict, facts }: PlayResult): boolean {
   if (isLate(verdict)) return true;
   if (verdict.state !== "broken" || isStuck({ verdict })) return false;
@@ -362,7 +360,7 @@ async function confirm(
   return unplayed(turn, factOf(skipReason() ?? "not_again"), firstVerdict.got);
 }
 
-/** Plays and judges a history. A served shop that has ended meanwhile is started again. */
+/** Plays and judges a history. A served shop that ended meanwhile is restarted. */
 async function playOnce(bench: Bench, [name, kind]: Turn): Promise<PlayResult> {
   const { world, shop } = bench;
   const history = HISTORIES[name];
@@ -378,7 +376,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<PlayResult> {
   );
   const serverEnding = shop.served?.endings.slice(endingCount)[0];
   if (serverEnding !== undefined) {
-    // First, because an end explains later losses.
+    // This becomes the first fact, because the end of the shop explains later losses.
     facts.unshift({ kind: "end", got: serverEnding });
     await bench.runAlone(async () => shop.served?.revive());
   }
@@ -412,7 +410,7 @@ export async function storyOf(
   return lines.slice(-MAX_STORY_LINES).map(entryLine);
 }
 
-/** `plain`: undefined if the plain purchase was interrupted. */
+/** The plain purchase as a judged history. `plain`: undefined if it was interrupted. */
 export async function plainHistory(bench: Bench, plain: PlainPurchase | undefined): Promise<JudgedHistory> {
   const name = PLAIN_PURCHASE;
   if (plain === undefined)

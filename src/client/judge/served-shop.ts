@@ -13,15 +13,15 @@ type ShopCommand = { readonly commandLine: string; readonly receiverPath: string
 
 export type ServedShop = {
   readonly port: number;
-  /** The address for webhooks: the shop's own, or, if a delivery is to kill the shop, the address of a forwarding gate. */
+  /** The address for webhooks: the shop's own or, if a delivery is to kill the shop, the address of a forwarding gate. */
   readonly receiverUrl: string;
-  /** Kills all processes of the shop, or asks them to stop, and restarts it. */
+  /** Kills all processes of the shop, or asks them to stop, and starts the shop again. */
   readonly restart: (mode?: "stop") => Promise<void>;
-  /** Whether the shop failed to listen again after it was killed. */
+  /** Whether the shop did not listen again after it was killed. */
   readonly isDown: () => boolean;
   /** The unexpected ends of the shop. */
   readonly endings: readonly SaidValue[];
-  /** Restarts the shop if it has ended unexpectedly. */
+  /** Starts the shop again if it has ended unexpectedly. */
   readonly revive: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };
@@ -78,7 +78,7 @@ export async function startShop(
     return start(port);
   });
   let isStopped = false;
-  // Two kills at once would start the shop twice on one port.
+  // Two kills at the same time would start the shop twice on one port.
   const inTurn = oneAtATime();
   const startAgain = async (mode?: "stop"): Promise<void> => {
     if (isStopped) return;
@@ -182,7 +182,7 @@ async function isServed({ send }: Pick<World, "send">, port: number): Promise<bo
   return answer.ok || answer.failure !== "unreachable";
 }
 
-/** Forwards deliveries to the shop, and kills the shop at the deliveries that a kill matches. */
+/** Forwards deliveries to the shop, and kills the shop at each delivery that a scheduled kill matches. */
 async function openGate(
   world: Pick<World, "listen" | "send" | "sleep">,
   {

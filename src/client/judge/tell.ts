@@ -1,4 +1,4 @@
-// Deliveries to the shop in a history: events in any form, repeated until the shop accepts them.
+// Delivers events to the shop in a history, as the service does or with a difference, until the shop accepts them.
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { type Observation } from "../../core/judge/observation.ts";
 import type { OrderName, Step } from "../../core/judge/step.ts";
@@ -17,9 +17,9 @@ import {
 } from "./events.ts";
 import { purchaseOf, type Play } from "./faults.ts";
 
-/** Pauses before an event without a 2xx is delivered again, in milliseconds, as a service makes them. */
+/** Pauses before an event without a 2xx is delivered again, in milliseconds. */
 const REPEAT_PAUSES_MS = [200, 500, 1100, 2500, 5000];
-/** Timeout of sending events to all endpoints, in milliseconds: receivers may be slow. */
+/** Timeout of a delivery to all endpoints, in milliseconds: receivers may be slow. */
 const DELIVER_TIMEOUT_MS = 120_000;
 
 type EventRef = {
@@ -66,7 +66,7 @@ export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Pr
       noteAnswers(purchase, { ...event, variant }, answers);
     if (how === "forged") play.facts.push(...forgedFacts(answers));
   }
-  // A shop without an endpoint asks the API for the payment.
+  // A shop without an endpoint learns of the payment from the API.
   const isAsked = bench.recording.isWithoutEvents === true;
   if (isAsked && requestedEvents.some(({ type, checkoutId }) => isPayment(type, checkoutId, purchase)))
     purchase.isTold = true;
@@ -101,7 +101,7 @@ function eventOf(
   return event;
 }
 
-/** Delivers an event of a purchase, with the events `together` at the same moment, and notes the delivery for the story. */
+/** Delivers an event of a purchase, at the same moment as the events `together`, and notes the delivery for the story. */
 export async function deliver(
   bench: Bench,
   purchase: Pick<Purchase, "ownDeliveries">,
@@ -125,7 +125,7 @@ export async function deliver(
       post: postOf(id, request, connection),
     })),
   );
-  // One request after the other, so that a run has few in flight, unless they belong to one moment.
+  // One request at a time, so that a run has few in flight; requests that belong to one moment are sent together.
   const rounds = together === undefined ? requests.map((request) => [request]) : [requests];
   const answers: Answers[number][] = [];
   for (const round of rounds.filter(({ length }) => length > 0)) {
@@ -173,13 +173,13 @@ export function firstRefusal(answers: Answers): Answers[number] | undefined {
   return answers.find((answer) => !isAccepted(answer));
 }
 
-/** Whether the shop refuses an event that it has accepted before, so that a restart cannot be the cause. */
+/** Whether the shop refuses an event that it has accepted before, even without a restart. */
 export async function refusesAgain(bench: Bench, purchase: Purchase): Promise<boolean> {
   const [firstEvent] = await eventsOf(bench, lastCheckout(purchase).id);
   return firstEvent !== undefined && firstRefusal(await deliver(bench, purchase, firstEvent)) !== undefined;
 }
 
-/** Repeats the deliveries of an order's open events several times; an event that is never accepted becomes a fact. */
+/** Delivers an order's open events again, several times; an event that is never accepted becomes a fact. */
 export async function deliverOpen(play: Play, orderName: OrderName): Promise<void> {
   const { bench, facts, isAfterOutage } = play;
   const purchase = purchaseOf(play, orderName);
@@ -195,7 +195,7 @@ export async function deliverOpen(play: Play, orderName: OrderName): Promise<voi
   purchase.openEvents = [];
 }
 
-/** The accepted answers to an event, or all answers if none is accepted. */
+/** The 2xx answers to an event; all its answers if there is no 2xx. */
 export function acceptedOf(answers: Answers, eventId: string): Answers {
   const ownAnswers = answers.filter((answer) => answer.eventId === eventId);
   const acceptedAnswers = ownAnswers.filter(isAccepted);

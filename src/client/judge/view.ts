@@ -23,7 +23,7 @@ export type OrderViewSource = ViewPatterns & { readonly from: ViewPlace };
 
 export type ViewedCheckout = Pick<Checkout, "id" | "orderId">;
 
-/** A reading of the view; if it failed, `order` is null and `got` has the reason. */
+/** A reading of the view. If it failed, `order` is null and `got` is the reason. */
 export type ViewReading = {
   readonly order: ShownOrder | null;
   readonly got: SaidValue;
@@ -48,7 +48,7 @@ type ViewRequest = {
 /** Timeout of each request and each run of the command, in milliseconds. */
 const VIEW_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Pause before a request that was answered with 429 is sent again, in milliseconds. */
+/** Pause before a request that got a 429 is sent again, in milliseconds. */
 const LIMITED_PAUSE_MS = 1100;
 const MAX_LIMITED_ATTEMPTS = 5;
 
@@ -94,7 +94,7 @@ async function askFunction(
   }
 }
 
-/** Reads a page. A 404 is an answer: an order that the merchant does not know is not paid. */
+/** Reads a page. A 404 counts as an answer: an order that the merchant does not know is not paid. */
 async function askPage(
   world: Pick<World, "send" | "sleep">,
   { target, view, cookie, signal }: ViewRequest,
@@ -130,7 +130,7 @@ async function askCommand(
   );
 }
 
-/** Why there was no answer, with the failure's own text. */
+/** The reason why there was no answer, with the text of the failure. */
 export function noAnswer(failure: FailureCode, message: string): SaidValue {
   return factOf(`no_answer:${failure}`, excerpt(message));
 }
@@ -143,7 +143,7 @@ function readText(text: string, view: OrderViewSource): ViewReading {
   return { order: parseView(text, view) ?? null, got: viewExcerpt(text, view), text, isMissing: false };
 }
 
-/** Sends a request again after a pause if the shop answers 429, as a customer reloads a page. */
+/** Sends a request, and again after a pause if the shop answers 429, as a customer reloads a page. */
 export async function sendPatiently(
   world: Pick<World, "send" | "sleep">,
   target: Pick<ControlTarget, "origin">,
@@ -157,7 +157,7 @@ export async function sendPatiently(
   }
 }
 
-/** Sends a request to this machine, GET by default. Other addresses count as unreachable. */
+/** Sends a request (default: GET) to this machine. A request to another address counts as unreachable. */
 export async function sendLocally(
   world: Pick<World, "send">,
   target: Pick<ControlTarget, "origin">,
@@ -183,15 +183,15 @@ export async function sendLocally(
     ...(addresses === null ? {} : { addresses }),
     signal,
   };
-  // A POST creates a checkout: it is sent once, over a new connection, so that a lost answer is the shop's fault.
+  // A POST creates a checkout: it is sent once, over a new connection, so that no stale connection can lose the answer.
   if (method === "POST") return world.send(request);
   const answer = await world.send({ ...request, connection: "kept" });
-  // The shop may have ended, or closed the connection, since its previous answer.
+  // The shop may have ended, or closed the kept connection, since its last answer.
   const isStale = !answer.ok && answer.onKept === true && answer.failure === "connection_lost";
   return isStale ? world.send({ ...request, connection: "fresh" }) : answer;
 }
 
-/** Headers with which a customer's browser opens a page. */
+/** Headers that a customer's browser sends when it opens a page. */
 export const BROWSER_HEADERS = {
   "Upgrade-Insecure-Requests": "1",
   "User-Agent":

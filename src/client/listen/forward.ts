@@ -20,7 +20,7 @@ export type ForwardResult =
       readonly kind: "answered";
       readonly url: string;
       readonly status: number;
-      /** At most 64 KiB. */
+      /** The beginning of the answer's body, at most 64 KiB. */
       readonly answer: string;
       readonly facts: AttemptFacts;
       readonly retryAfter: string | undefined;
@@ -39,7 +39,7 @@ type Failure = Extract<OutboundResult, { ok: false }>["failure"] | "forbidden";
 /** Maximum size of a target's answer that is read, in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** Sends the same bytes, signature headers and content type, to permitted addresses only, without redirects or retries. */
+/** Sends the same bytes, signature headers and content type, only to permitted addresses, without redirects or retries. */
 export async function forwardDelivery(
   world: Pick<World, "send" | "resolve">,
   delivery: { readonly request: HttpRequest; readonly headerNames: HeaderNames; readonly url: string },
@@ -65,7 +65,7 @@ export async function forwardDelivery(
     return { kind: "unanswered", url, failure, message, facts };
   }
   const { status, body: answer, headers } = result;
-  // Other numbers are not valid statuses for the answer to the sender.
+  // Any other status would be an invalid answer to the sender.
   if (status >= 200 && status <= 599)
     return {
       kind: "answered",

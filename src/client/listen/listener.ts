@@ -22,9 +22,9 @@ import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 export type ListenerSecrets = {
   readonly inForce: readonly string[];
   readonly retired: readonly string[];
-  /** The sender's time; null if it is real time or unknown. */
+  /** The time of the sending store; null if it is real time or unknown. */
   readonly storeTime: number | null;
-  /** The sender's names; undefined if they are ours. */
+  /** The names that the sender uses; undefined for ours. */
   readonly dialect?: Dialect | undefined;
 };
 
@@ -41,9 +41,9 @@ export type NextAttempt = { readonly at: number | null; readonly waitMs: number 
 
 export type DeliverySource = {
   readonly secrets: () => Promise<ListenerSecrets>;
-  /** The instance id of the sender at the last request; null if there is none or it is unknown. */
+  /** The sandbox's instance id at the last request; null if unknown. */
   readonly instance: () => string | null;
-  /** The attempt to deliver an event to this listener that is in flight; undefined if unknown. */
+  /** The attempt that is in flight to this listener with an event; undefined if unknown. */
   readonly underway: (eventId: string) => Promise<AttemptInFlight | undefined>;
   /** The attempt after an answered attempt; undefined if unknown. */
   readonly nextAttempt: (attempt: AttemptInFlight) => Promise<NextAttempt | undefined>;
@@ -53,18 +53,18 @@ export type DeliverySource = {
 export type ListenerResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
-  /** `again`: a replay of an event that a target accepted before. */
+  /** `again`: this is a replay of an event that a target accepted before. */
   | (ForwardResult & { readonly again: boolean });
 
 export type HandledDelivery = {
   /** The time of arrival by the real clock, in milliseconds. */
   readonly at: number;
-  /** The time by the clock of the sending store, in milliseconds; null if that is the real time. */
+  /** The time by the sending store's clock, in milliseconds; null for real time. */
   readonly storeAt: number | null;
   readonly request: HttpRequest;
   readonly claims: Claims;
   readonly verified: boolean;
-  /** Why the delivery is not verified, or why the event of a verified delivery is invalid. */
+  /** Why the delivery is not verified, or why the event in a verified delivery is invalid. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
   readonly injected: AppliedFault | undefined;
   readonly result: ListenerResult;
@@ -82,20 +82,20 @@ type ListenerOptions = {
   readonly hosts: AllowedHosts;
   readonly paths: readonly string[];
   readonly onHandled: (delivery: HandledDelivery) => void;
-  /** Called for requests that are not deliveries, with the reason. */
+  /** Called with the reason for each request that is not a delivery. */
   readonly onStray: (reason: string) => void;
   readonly report: (error: unknown) => void;
 };
 
 export type WebhookListener = {
   readonly service: Service;
-  /** Stops searching for causes, and resolves after all answered requests have been reported. */
+  /** Stops the search for causes, and resolves when all answered requests have been reported. */
   readonly settled: () => Promise<void>;
 };
 
 /** Maximum number of concurrent deliveries, whose bodies are in memory. */
 const MAX_IN_FLIGHT = 32;
-/** Limit for look-ups and reports about unsigned requests, because the port may be open to the internet. */
+/** Limit of look-ups and reports for requests without a valid signature, because the port may be open to the internet. */
 const STRAY_LIMIT = { perSecond: 1, burst: 60 };
 
 /** Maximum size of an unverified body that is parsed for the report, in bytes: events are small. */
@@ -105,7 +105,7 @@ const NO_BODY = new Uint8Array();
 type Context = ListenerOptions & {
   readonly world: Pick<World, "now" | "monotonic" | "send" | "resolve" | "soon">;
   readonly search: CauseSearch;
-  /** Whether the limit allows a look-up and a report about an unsigned request. */
+  /** Whether the limit allows a look-up and a report for a request without a valid signature. */
   readonly mayReportStray: () => boolean;
   /** Runs the deliveries of one event in sequence: a retry that overtakes the first attempt counts as a duplicate. */
   readonly inTurn: Mutex;
@@ -113,7 +113,7 @@ type Context = ListenerOptions & {
   readonly runLater: (work: Promise<void>) => void;
 };
 
-/** Verifies raw bytes: unverified requests never reach a target. Returns the target's answer to the sender. */
+/** Verifies raw bytes, so that unverified requests never reach a target. Returns the target's answer to the sender. */
 export function createWebhookListener(world: Context["world"], options: ListenerOptions): WebhookListener {
   const pendingWork = new Set<Promise<void>>();
   let bucket: Bucket | undefined;
@@ -133,7 +133,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
       pendingWork.add(trackedWork);
     },
   };
-  // The answer reveals nothing about this listener's paths and targets, because anybody can get it.
+  // Anyone can get this answer, so it reveals nothing about the listener's paths and targets.
   const refuse = (status: keyof typeof STRAY_ANSWERS, reason: string): HttpResponse => {
     if (context.mayReportStray()) options.onStray(`${reason}; answered ${status}`);
     return STRAY_ANSWERS[status];
@@ -234,7 +234,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   return eventId === undefined ? work() : context.inTurn(eventId, work);
 }
 
-/** Answers an unsigned request immediately; its cause is searched for and reported afterwards. */
+/** Answers an unverified request immediately; its cause is searched for and reported afterwards. */
 async function refuseUnverified(
   { world, source, search, runLater, onHandled, mayReportStray }: Context,
   arrival: Omit<ReceivedDelivery, "claims">,
@@ -247,7 +247,7 @@ async function refuseUnverified(
   const response = answerOf({ kind: "not_verified", causes: [] });
   const milliseconds = Math.round(world.monotonic() - arrivedAt);
   const report = async (): Promise<void> => {
-    // Continues after the answer, and after requests that arrived meanwhile.
+    // The search waits until the answer and the requests that arrived meanwhile have been handled.
     await new Promise<void>((resolve) => world.soon(resolve));
     const [causes, next] = await Promise.all([
       search.causesOf(verification),
@@ -268,18 +268,18 @@ async function handle(context: Context, delivery: ReceivedDelivery): Promise<Lis
   const target = targetFor(plan, delivery.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
   const eventId = eventIdOf(delivery);
-  // The secrets were requested for this delivery, so the instance id is the id of its sender.
+  // The secrets were fetched for this delivery, so the known instance id is the sender's.
   const event = eventId === undefined ? undefined : { eventId, instance: source.instance() };
   const isRepeated = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.
   if (isRepeated && (await source.underway(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
   const result = await forwardDelivery(world, { ...delivery, url: target.url }, forwarding);
-  // Recorded only after acceptance, because an event that no target accepted must be delivered again.
+  // Recorded only once a target has accepted it: any other event must be delivered again.
   if (event !== undefined && isAccepted(result)) seen.add(event, world.now());
   return { ...result, again: isRepeated };
 }
 
-/** Reports at once or, if another attempt follows, after asking the sender for its time. */
+/** Reports a delivery immediately or, if another attempt follows, after asking the sandbox for the time of that attempt. */
 async function answerAndReport(
   context: Context,
   receivedDelivery: ReceivedDelivery,

@@ -8,18 +8,18 @@ export type ConnectionChange =
   | { readonly kind: "unchanged" | "lost" | "back" | "taken_over" }
   /** The sandbox no longer delivers here; `reason` says why. */
   | { readonly kind: "off"; readonly reason: string }
-  /** The token of a store was revoked or has expired. */
+  /** The store's token was revoked or has expired. */
   | { readonly kind: "refused"; readonly answer: ControlResult<unknown> };
 
-/** A listener's registration with a sandbox. The endpoint stays the same even if addresses change. */
+/** A listener's registration with a sandbox. The endpoint stays the same even if the addresses change. */
 export type ListenerRegistration = DeliverySource & {
   /** Registers the listener's address and starts deliveries. */
   readonly register: (since?: Since) => Answer<"registerListener">;
   /** Checks whether the sandbox is running and still delivers here; registers again if necessary. */
   readonly check: () => Promise<ConnectionChange>;
-  /** Requests an event again, for this listener only. */
+  /** Replays an event to this listener only. */
   readonly replay: (eventId: string) => Answer<"replayEvent">;
-  /** Waits for requests to this listener that have no answer yet, except the known ones. */
+  /** Waits for unanswered requests to this listener, except the known requests. */
   readonly fetch: (knownIds: readonly string[], signal: AbortSignal) => Answer<"fetchDeliveries">;
   readonly answer: (id: string, answer: RequestOf<"answerDelivery">) => Answer<"answerDelivery">;
   /** The store's time; null for real time, undefined if the sandbox does not answer and its clock was moved before. */
@@ -28,11 +28,11 @@ export type ListenerRegistration = DeliverySource & {
   readonly leave: () => Promise<void>;
 };
 
-/** Timeout of a request: a sandbox that hangs counts as disconnected. */
+/** Timeout of a request in milliseconds: a sandbox that hangs counts as disconnected. */
 const TIMEOUT_MS = 5000;
 /** How long the sandbox holds a check while nothing changes, in milliseconds. */
 const HOLD_MS = 10_000;
-/** An attempt's result is on disk shortly after the answer. Each delay is twice as long as the previous one. */
+/** Number of reads of an attempt's result, which is on disk shortly after the answer. The pause doubles each time. */
 const MAX_READS = 8;
 const FIRST_WAIT_MS = 10;
 
@@ -54,7 +54,7 @@ type RegistrationState = RegistrationOptions & {
   instance: string | null;
   secrets: ListenerSecrets;
   state: "connected" | "lost" | "off" | "left";
-  /** Ends the check that the sandbox is holding. */
+  /** Ends the request with which a check waits at the sandbox. */
   readonly leaveController: AbortController;
 };
 
@@ -125,7 +125,7 @@ async function registerNow(
   return outcome;
 }
 
-/** Asked for each delivery, so that a secret that has just been retired is no longer accepted. */
+/** The secrets are fetched for each delivery, so that a secret that has just been retired is not accepted. */
 async function secretsOf(registration: RegistrationState): Promise<ListenerSecrets> {
   // Waits, because a delivery can arrive before the answer to the registration.
   await registration.firstRegistration.promise;
@@ -198,7 +198,7 @@ async function check(registration: RegistrationState): Promise<ConnectionChange>
     signal: leaveController.signal,
   });
   if (registration.state === "left") return NO_CHANGE;
-  // The sandbox now has another database, which does not know this endpoint.
+  // The sandbox has another database now, which does not have this endpoint.
   if (endpoint.end === "refusal" && endpoint.error.code === "not_found") return reconnect(registration);
   if (endpoint.end === "refusal" && endpoint.status === 401 && isPolledAddress(url))
     return { kind: "refused", answer: endpoint };

@@ -5,21 +5,21 @@ import { diagnoseInSteps, type DiagnoseOptions } from "../../core/webhook/diagno
 import type { World } from "../../world.ts";
 
 export type CauseSearch = {
-  /** Returns the causes of a request; none if too many requests are waiting or the budget is spent. */
+  /** The causes of a request that is not verified; empty if too many requests are waiting or the budget is spent. */
   readonly causesOf: (request: DiagnoseOptions) => Promise<readonly Diagnosis[]>;
   /** Stops the current search and drops the waiting requests. */
   readonly stop: () => void;
 };
 
 const MIB = 1024 * 1024;
-/** The budget for searches, in hashed bytes: a few seconds of work after an idle period, then a small share of one core. */
+/** The budget for searches, in hashed bytes: several seconds of work after idle time, then a small share of one core. */
 const BUDGET: RateLimit = { perSecond: 64 * MIB, burst: 1024 * MIB };
-/** Number of bytes that a search hashes before it yields to other work; they take a few milliseconds. */
+/** Number of bytes that a search hashes before it yields to other work: a few milliseconds of work. */
 const SLICE_BYTES = MIB;
 /** Maximum number of waiting requests, whose bodies are in memory. */
 const MAX_WAITING = 16;
 
-/** Searches in slices between deliveries, within a budget of hashed bytes: anyone can send unsigned requests. */
+/** Creates a search that works between deliveries, within a budget of hashed bytes: anyone can send unsigned requests. */
 export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET): CauseSearch {
   const inTurn = createMutex();
   let bucket: Bucket | undefined;

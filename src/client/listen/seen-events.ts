@@ -1,6 +1,6 @@
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 
-/** Maximum number of events in memory if there is no disk or the disk fails; the oldest are dropped first. */
+/** Maximum number of events kept in memory if there is no disk or the disk fails; the oldest are dropped first. */
 const MAX_EVENTS = 100_000;
 
 export function seenEventsInMemory(): SeenEvents {

@@ -8,7 +8,7 @@ import {
 import { printable } from "../../core/text.ts";
 import type { ChangeEntry } from "../../core/config/shapes.ts";
 
-/** The changes in one line; empty if there are none. */
+/** The numbers of added, changed and removed items in one line; empty if nothing changes. */
 export function summarizeChanges(changes: readonly Pick<ChangeEntry, "action">[]): string {
   const words = { add: "added", change: "changed", remove: "removed" } as const;
   return (["add", "change", "remove"] as const)

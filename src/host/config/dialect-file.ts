@@ -5,7 +5,7 @@ import type { World } from "../../world.ts";
 import { usageFailure, type HostFailure } from "../failure.ts";
 import { readNamedText } from "../named-file.ts";
 
-/** The dialect in a file, which `calibrate --write-dialect` or a person wrote. */
+/** Reads the dialect in a file, which `calibrate --write-dialect` or a person wrote. */
 export async function readDialectFile(
   world: Pick<World, "cwd" | "files">,
   file: string,

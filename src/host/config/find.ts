@@ -17,7 +17,7 @@ export function findNearestConfig({ cwd, files }: Pick<World, "cwd" | "files">):
 
 export const CONFIG_VARIABLE = "CHECKOUT_SANDBOX_CONFIG";
 
-/** The path of the configuration for a command without the option, and the source of the path. */
+/** The path of the configuration for a command whose options name none, and the source of that path. */
 export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
   readonly value: string | null;
   readonly source: string;
@@ -32,7 +32,7 @@ export function locateConfig(world: Pick<World, "cwd" | "files" | "env">): {
   };
 }
 
-/** Refuses another user's file if it was not named: it determines where keys and events are sent. */
+/** Refuses another user's file unless it was named, because the file determines where keys and events are sent. */
 export function findConfig(
   world: Pick<World, "cwd" | "files" | "env">,
   { config, trustFolder }: ConfigOptions,
@@ -56,7 +56,7 @@ export function findConfig(
   });
 }
 
-/** Whether this user owns the file or, if it is a link, the link. */
+/** Whether this user owns a file; for a link, whether this user owns the link. */
 function isOwn({ files }: Pick<World, "files">, path: string): boolean {
   const fileFacts = files.look(path);
   return fileFacts === undefined || fileFacts.isOwn;

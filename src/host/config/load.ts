@@ -14,20 +14,20 @@ import { usageFailure, type HostFailure } from "../failure.ts";
 export type LoadedConfig = {
   readonly path: string;
   readonly config: ConfigFile;
-  /** The stores with their secrets; refuses missing variables. */
+  /** The stores with their secrets from the environment; refuses if a variable is missing. */
   readonly stores: () => Promise<Outcome<readonly RequestedStore[], HostFailure>>;
-  /** The failure for a fault of a field, with its position in the file. */
+  /** Makes the failure for a fault of a field, with the field's position in the file. */
   readonly problem: (fault: FieldFault) => HostFailure;
-  /** The failure for a refusal of the sandbox, with the position of its field. */
+  /** Makes the failure for a refusal of the sandbox, with the position of the refused field. */
   readonly refused: (refusal: Refusal) => HostFailure;
 };
 
-/** The largest configuration file, in bytes; a sandbox does not accept larger ones either. */
+/** Maximum size of a configuration file, in bytes; the sandbox accepts no larger file either. */
 const LARGEST_CONFIG_BYTES = 2 * 1024 * 1024;
 /** Maximum number of faults listed in addition to the first. */
 const MAX_FURTHER_FAULTS = 9;
 
-/** Loads the configuration of a command; undefined if there is none. Refuses with every fault and its position. */
+/** Loads the configuration of a command; undefined if there is none. A refusal lists the faults with their positions. */
 export async function loadConfig(
   world: Pick<World, "cwd" | "files" | "env">,
   options: ConfigOptions,
@@ -50,7 +50,7 @@ export async function loadConfigText(
   path: string,
   text: string,
 ): Promise<Outcome<LoadedConfig, HostFailure>> {
-  // The parser and the schema are loaded only if there is a text.
+  // Most commands have no configuration, so the parser and the schema are loaded only if there is one.
   const { parseConfig } = await import("../../core/config/read.ts");
   const parsedConfig = parseConfig(text);
   if (!parsedConfig.ok) return refuseConfig(faultsFailure(shortPath(world, path), parsedConfig.refusal));
@@ -88,7 +88,7 @@ function refuseConfig(failure: HostFailure): Outcome<never, HostFailure> {
   return { ok: false, refusal: failure };
 }
 
-/** The first fault as the message, with the others listed below. */
+/** A failure with the first fault as its message; the other faults are listed below. */
 function faultsFailure(file: string, faults: readonly ConfigFault[]): HostFailure {
   const [firstFault, ...otherFaults] = faults;
   if (firstFault === undefined) throw new Error("a refusal of a configuration names a fault");

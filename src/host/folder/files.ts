@@ -28,7 +28,7 @@ export const IGNORE_FILE = ".gitignore";
 
 export const IGNORE_ALL = "*\n";
 
-/** Names that systems create. `.cache` is for a folder that is also a home, as in the container image. */
+/** Names of files that systems create. `.cache` is in a folder that is also a home folder, as in the container image. */
 const SYSTEM_FILES =
   /^(\.cache|\.DS_Store|\._.*|\.localized|\.directory|lost\+found|Thumbs\.db|desktop\.ini)$/i;
 
@@ -36,7 +36,7 @@ export function stateFile(folder: string, file: keyof typeof FILES): string {
   return join(folder, FILES[file]);
 }
 
-/** The program whose file has this name. A name with a suffix of SQLite or of checkout also belongs to checkout. */
+/** The program that uses a file name. Our names with a suffix of SQLite, or of an unfinished file, are ours too. */
 export function ownerOfName(name: string): "checkout" | "system" | "other" {
   if (SYSTEM_FILES.test(name)) return "system";
   const isOurs = [IGNORE_FILE, ...Object.values(FILES)].some(
@@ -49,7 +49,7 @@ export function isOwnFolder(name: string): boolean {
   return name === SNAPSHOTS_FOLDER || name === FILES.objects || isUnfinished(name);
 }
 
-/** Whether the name is for unfinished work of a process; the store also creates folders with such names. */
+/** Whether a file name marks a process's unfinished work; folders of the store can have such names too. */
 function isUnfinished(name: string): boolean {
   return /\.\d+\.new-\w+(?:-journal)?$/.test(name);
 }

@@ -14,7 +14,7 @@ type HoldWorld = Pick<World, "files" | "pid" | "processStartTime" | "lockFile" |
 /** A folder that this process holds until `release` is called. */
 type Hold = { readonly run: RunRecord; readonly release: () => void };
 
-/** Holds a folder; refuses while another process holds it. */
+/** Holds a folder until `release` is called; refuses if another process holds it. */
 export async function holdFolder(
   world: HoldWorld,
   folder: string,
@@ -42,7 +42,7 @@ export async function holdFolder(
   return accept({ run, release: releaseHold });
 }
 
-/** Claims a folder. Calls `unlock` if the claim fails, because this process would otherwise refuse its own next attempt. */
+/** Claims a folder. Unlocks it if the claim fails, because this process would otherwise refuse its own next attempt. */
 function claimOrUnlock(
   unlock: () => void,
   claim: () => Outcome<RunRecord, HostFailure>,
@@ -57,7 +57,7 @@ function claimOrUnlock(
   }
 }
 
-/** The process that holds a folder, in words, if it cannot be seen from here; undefined if there is none. */
+/** Describes the process that holds a folder and cannot be seen from here; undefined if there is none. */
 export async function unseenHolder(
   world: Pick<World, "files" | "processStartTime" | "isFileLocked">,
   folder: string,
@@ -67,14 +67,14 @@ export async function unseenHolder(
   return (await world.isFileLocked?.(stateFile(folder, "lock"))) === true ? unseenProcess(run) : undefined;
 }
 
-/** The process in `run.json`, if it does not run here: it runs in another PID namespace, or has ended. */
+/** The record in `run.json`, if its process does not run here: the process runs in another PID namespace, or has ended. */
 function unseenRun(world: Pick<World, "files" | "processStartTime">, folder: string): RunRecord | undefined {
   const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
   if (run === undefined || isRunningOwner(world, run, world.files.look(folder)?.id)) return undefined;
   return run;
 }
 
-/** States only the known facts about the lock's holder: `run.json` may be an older process's. */
+/** Says only what is certain about the lock's holder, because `run.json` may be from an earlier process. */
 function unseenProcess({ pid, host }: RunRecord): string {
   const hostText = host === undefined ? "" : ` on ${printable(host)}`;
   return `a process that cannot be seen from here (run.json names process ${pid}${hostText})`;

@@ -6,7 +6,7 @@ import { readCredentials, writeCredentials } from "./state-folder.ts";
 
 type Stores = Credentials["stores"];
 
-/** Writes keys to `credentials.json`; without a folder, nothing. `ready` is false until `sandbox.db` has the first store. */
+/** Writes keys to `credentials.json`, if there is a folder. `ready` is false until `sandbox.db` contains the first store. */
 export function createKeyWriter(
   world: Pick<World, "files" | "soon">,
   folder: string | undefined,
@@ -15,7 +15,7 @@ export function createKeyWriter(
     return { keepKey: () => undefined, keepKeySoon: () => Promise.resolve(), keepName: () => undefined };
   const read = (): Credentials => {
     const keptCredentials = readCredentials(world, folder);
-    // The transaction fails then, so that the keys of other stores in the unreadable file are not lost.
+    // The throw ends the transaction: a new file would lose the keys of other stores in the unreadable file.
     if (!keptCredentials.ok) throw new Error(keptCredentials.refusal.message);
     return keptCredentials.value ?? { stores: {} };
   };
@@ -23,7 +23,7 @@ export function createKeyWriter(
     writeCredentials(world, folder, { ...credentials, stores: { ...credentials.stores, ...addedStores } });
   return {
     keepKey: ({ id, name, apiKey }, isFirst) => {
-      // Keys from before a first store belong to no store: the start that wrote them was never ready.
+      // Earlier keys are dropped: the start that wrote them was never ready, so their stores do not exist.
       write(isFirst ? { ready: false, stores: {} } : read(), { [id]: { name, api_key: apiKey } });
     },
     keepKeySoon: batchWrites(world, (addedStores) => write(read(), addedStores)),
@@ -35,7 +35,7 @@ export function createKeyWriter(
   };
 }
 
-/** Combines writes, because each flushes a file, which takes longer than creating a store. */
+/** Combines several keys into one write, because flushing a file takes longer than creating a store. */
 function batchWrites(
   { soon }: Pick<World, "soon">,
   write: (addedStores: Stores) => void,

@@ -2,7 +2,7 @@ import { printable } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import type { HostFailure } from "../failure.ts";
 
-/** `failure` resolves within seconds (decision 63); `start` is the command that starts the server again. */
+/** `failure` resolves within seconds after a loss (decision 63). `start`: the command that starts the server again. */
 export function watchForLoss(
   world: Pick<World, "onFileLost">,
   paths: readonly string[],

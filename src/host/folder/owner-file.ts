@@ -1,12 +1,12 @@
 import { parseRunRecord, parseRunOwner } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 
-/** A process with its start time, because ids are reused, and the folder of the file, which may be copied. */
+/** A process, with its start time because process ids are reused, and the folder of the file, which may be a copy. */
 type Owner = { readonly pid: number; readonly started: string; readonly folder?: string | undefined };
 
 /**
  * Claims a file that names its owner: creates it, or replaces it if no running process owns it. Returns the running
- * owner; undefined if the file was claimed. Of two concurrent claims, the lock of the folder admits only one.
+ * owner, or undefined once the file is claimed. The lock of the folder prevents concurrent claims.
  */
 export function claimFile(
   { files, ...world }: Pick<World, "files" | "processStartTime">,
@@ -15,14 +15,14 @@ export function claimFile(
 ): Owner | undefined {
   if (files.createNew(path, text, { endsWithProcess: true })) return undefined;
   const oldText = files.read(path) ?? "";
-  // A torn file, which a crash can leave, has no owner (decision 62).
+  // A file that a crash left incomplete has no owner (decision 62).
   const owner = parseRunRecord(oldText) ?? parseRunOwner(oldText);
   if (owner !== undefined && isRunningOwner(world, owner, folder)) return owner;
   files.write(path, text, { endsWithProcess: true });
   return undefined;
 }
 
-/** Whether the owner named in a file is still running and owns this file, not the file that it was copied from. */
+/** Whether the owner named in a file is running and owns this file, not another file of which this file is a copy. */
 export function isRunningOwner(
   { processStartTime }: Pick<World, "processStartTime">,
   { pid, started, folder }: Owner,

@@ -5,7 +5,7 @@ import { stateFile } from "./files.ts";
 import * as state from "./state-folder.ts";
 import type { HeldFolder, Host } from "../hosting.ts";
 
-/** `renew` rewrites the file after a reset or restore, which is already complete, so a failure is only reported. */
+/** `renew` writes the file again after a reset or restore; a failure is only reported, because that work is complete. */
 export function createRunFile(
   { world, version }: Pick<Host, "world" | "version">,
   heldFolder: HeldFolder,
@@ -20,7 +20,7 @@ export function createRunFile(
   };
   return {
     write: (port: number): void => {
-      // Null without a socket, because no other process can reach it.
+      // Null for a sandbox without a socket, which no other process can reach.
       portField = { port: port === 0 ? null : port };
       write();
     },

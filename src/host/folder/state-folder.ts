@@ -23,12 +23,12 @@ import { stateFailure, usageFailure, type HostFailure } from "../failure.ts";
 
 type FolderOptions = TrustOptions & { readonly dir?: string };
 
-/** A path for display: relative if it is below the current folder. */
+/** A path for display: relative to the current folder if it is below it. */
 export function shortPath({ cwd }: Pick<World, "cwd">, path: string): string {
   return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
 }
 
-/** A hint that names the state folder inside a folder that the user named; empty if there is none. */
+/** A hint, for a folder that the user named, that its subfolder is the state folder; empty if there is none. */
 export function stateFolderHint({ files }: Pick<World, "files">, folder: string): string {
   const innerFolder = join(folder, FOLDER_NAME);
   return files.exists(innerFolder) ? `; the state folder is ${innerFolder}: name this path with --dir` : "";
@@ -43,7 +43,7 @@ export function findStateFolder(
   return mapValue(checkFolderTrust(world, folder, options), () => folder);
 }
 
-/** Creates a state folder that git ignores. Refuses a folder that another user could have filled, or with other content. */
+/** Creates a state folder that git ignores. Refuses a folder that has other content, or that another user could have filled. */
 export function makeStateFolder(
   world: Pick<World, "files">,
   folder: string,
@@ -60,7 +60,7 @@ export function makeStateFolder(
   }
   files.removeUnfinished(folder);
   files.createNew(join(folder, IGNORE_FILE), IGNORE_ALL);
-  // Checked again now that the folder has content, because some file systems store no modes.
+  // Checked again with content in the folder, because some file systems do not store modes.
   return mapValue(trust.value === "used" ? trust : checkFolderTrust(world, folder, options), () => undefined);
 }
 
@@ -72,7 +72,7 @@ export function readCredentials(
   return readWith(world, stateFile(folder, "credentials"), parseCredentials);
 }
 
-/** Stores the merchant's copy, replacing an older one atomically. */
+/** Writes the merchant's copy of these values, atomically. */
 export function writeCredentials(
   world: Pick<World, "files">,
   folder: string,
@@ -81,7 +81,7 @@ export function writeCredentials(
   world.files.write(stateFile(folder, "credentials"), `${JSON.stringify(credentials, null, 2)}\n`);
 }
 
-/** The default store of a folder, set by `checkout stores use`; undefined if none is set. */
+/** The folder's default store, set by `checkout stores use`; undefined if none is set. */
 export function readChosenStore(
   world: Pick<World, "files">,
   folder: string,
@@ -92,12 +92,12 @@ export function readChosenStore(
   );
 }
 
-/** Writes a separate file, because the sandbox writes credentials.json, and two writers would lose a key. */
+/** Writes a file of its own: the sandbox writes credentials.json, and a second writer could lose a key. */
 export function writeChosenStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   world.files.write(stateFile(folder, "store"), `${JSON.stringify({ store_id: storeId }, null, 2)}\n`);
 }
 
-/** Removes a store's key, and the default store of the folder if it is this store. Unreadable files stay unchanged. */
+/** Removes a store's key, and the folder's default store if it is this store. Unreadable files are left unchanged. */
 export function dropStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   const chosenStore = readChosenStore(world, folder);
   if (chosenStore.ok && chosenStore.value === storeId) world.files.remove(stateFile(folder, "store"));
@@ -120,7 +120,7 @@ export function requireStoreInFolder(
   return stateFailure({ code: "state_file_missing", message, next });
 }
 
-/** The master key, next to the database and never in it (decision 16). Generated only for an empty database. */
+/** Reads the master key, which is next to the database and never in it (decision 16); generates it for an empty database. */
 export function readOrCreateMasterKey(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
@@ -136,12 +136,12 @@ export function readOrCreateMasterKey(
   return refuseContent(path, "64 hexadecimal digits");
 }
 
-/** The command that serves the folder's state, if it is not a sandbox's; undefined for other folders. */
+/** The command that serves the folder, if another command than `sandbox start` does; undefined otherwise. */
 export function otherStart({ files }: Pick<World, "files">, folder: string): string | undefined {
   return files.exists(stateFile(folder, "objects")) ? "checkout hosted dev" : undefined;
 }
 
-/** Refuses a missing database if files that are created after it exist, and the state of another kind of service. */
+/** Refuses a folder that lacks its database but has files that are created later, and the state of a hosted service. */
 export function checkDatabaseIsThere(
   world: Pick<World, "files">,
   folder: string,
@@ -169,7 +169,7 @@ export function readAdminToken(
   return mapValue(readWith(world, stateFile(folder, "admin"), parseAdmin), (record) => record?.admin_token);
 }
 
-/** Reads the admin token of a folder; on first use it is created, or taken from the environment. Restarts keep it. */
+/** Reads the folder's admin token, which restarts keep. On first use it is taken from the environment, or generated. */
 export function readOrCreateAdminToken(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
@@ -183,7 +183,7 @@ export function readOrCreateAdminToken(
   return keptToken.value === undefined ? refuseContent(path, STATE_DATA) : accept(keptToken.value);
 }
 
-/** Writes a new file, which gets its name only when it is complete, even on file systems without links (decision 62). */
+/** Writes a missing file, which gets its name when it is complete, even on file systems without links (decision 62). */
 function writeOnce({ files }: Pick<World, "files">, path: string, content: string): void {
   if (files.look(path) === undefined) files.write(path, content);
 }
@@ -192,7 +192,7 @@ export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: Cont
   return TOKEN_PREFIXES[role] + Buffer.from(randomBytes(CONTROL_TOKEN_BYTES)).toString("base64url");
 }
 
-/** The run.json of a running process; undefined also if this folder is a copy. Refuses an unreadable run.json. */
+/** The run.json of a running process of this folder; undefined if the folder is a copy. Refuses an unreadable run.json. */
 export function findRunRecord(
   world: Pick<World, "files" | "processStartTime">,
   folder: string,
@@ -205,7 +205,7 @@ export function findRunRecord(
     const isRunning = owner !== undefined && isRunningOwner(world, owner, idOf(world, folder));
     return isRunning ? refuseOtherVersion(path, owner) : accept(undefined);
   }
-  // A run.json without a folder is from an older version: its process may be running, but the file may be a copy.
+  // A run.json without a folder is from an older version, so it may be a copy although its process is running.
   const isOfFolder = run.folder === idOf(world, folder) && isRunningOwner(world, run, run.folder);
   return accept(isOfFolder ? run : undefined);
 }
@@ -214,7 +214,7 @@ function idOf({ files }: Pick<World, "files">, folder: string): string {
   return files.look(folder)?.id ?? "";
 }
 
-/** Claims a folder by its run.json. The claim is a convenience: the database stays correct without it. */
+/** Claims a folder by writing its run.json. The database stays correct without this claim. */
 export function claimFolder(
   world: Pick<World, "files" | "pid" | "processStartTime">,
   folder: string,
@@ -228,7 +228,7 @@ export function claimFolder(
   return owner === undefined ? accept(run) : alreadyServed(world, folder, owner.pid);
 }
 
-/** Refuses a folder that another process holds; the pid is unknown until that process has written run.json. */
+/** The refusal for a folder that another process holds; its pid is unknown until it has written run.json. */
 export function alreadyServed(
   { files }: Pick<World, "files">,
   folder: string,
@@ -247,7 +247,7 @@ export function alreadyServed(
   });
 }
 
-/** The base URL, always on this machine, whatever the file says; undefined while the sandbox is starting. */
+/** The base URL of a running sandbox, always on this machine, whatever run.json says; undefined during its start. */
 export function baseUrlOf({ port }: RunRecord): string | undefined {
   return port === null ? undefined : `${localOrigin(port)}/v1`;
 }
@@ -266,7 +266,7 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, ownRu
     world.files.remove(path);
 }
 
-/** Undefined for a missing file. Any other file must be valid, because no crash leaves an empty file. */
+/** Reads and parses a file; undefined if it is missing. An empty file is refused as well, because no crash leaves one. */
 function readWith<Value>(
   world: Pick<World, "files">,
   path: string,
@@ -288,7 +288,7 @@ function refuseMissing(path: string, reason: string): Outcome<never, HostFailure
   });
 }
 
-/** Refuses a run.json of another version. The file is valid: without it, its running sandbox would go unnoticed. */
+/** Refuses a run.json that only another version can read, because otherwise its running sandbox would go unnoticed. */
 function refuseOtherVersion(path: string, { pid }: RunOwner): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_file_unreadable",

@@ -1,5 +1,5 @@
-// Decides whether a state folder is trusted, and why it is refused. Checks for missing files:
-// host/folder/state-folder.ts; for the database: store/connection/database.ts; for the database's log:
+// Decides whether a state folder is trusted, and gives the reason if not. Checks for missing files are in
+// host/folder/state-folder.ts; checks of the database in store/connection/database.ts, of its log in
 // store/connection/opening.ts.
 import { join } from "node:path";
 import { accept, type Outcome } from "../../core/outcome.ts";
@@ -30,7 +30,7 @@ export function checkFolderTrust(
   const names = files.list(folder).filter((name) => ownerOfName(name) === "checkout");
   const isVacant = names.length === 0;
   const exposure = exposureOf(fileFacts);
-  // An empty folder needs no trust, unless others could write into it.
+  // An empty folder need not be trusted, unless other users could write into it.
   if (exposure !== undefined && !(isVacant && exposure === "readable") && options.trustFolder !== true)
     return refuseOpen(folder, folder, OPEN_TEXTS[exposure]);
   for (const name of names) {
@@ -46,7 +46,7 @@ export function checkFolderTrust(
   return accept(isVacant ? "vacant" : "used");
 }
 
-/** Refuses a folder with other files, so that `--dir .` does not turn a project into a state folder. */
+/** Refuses a folder that contains other files, so that `--dir .` does not turn a project into a state folder. */
 export function checkContents({ files }: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const names = files.list(folder);
   if (names.includes(DEVELOPMENT_FILE)) return refuseDevelopmentFolder(folder);
@@ -56,7 +56,7 @@ export function checkContents({ files }: Pick<World, "files">, folder: string): 
   return refuseFolder(`${folder} contains other files, such as ${join(folder, otherName)}`);
 }
 
-/** Why a path is not a file or folder of this user; others may have access. Undefined if it is, or if it is missing. */
+/** Why a path is not a file or folder that this user owns, whoever else has access; undefined if it is, or is missing. */
 export function whyNotOurs(files: World["files"], path: string, kind: "file" | "folder"): string | undefined {
   const fileFacts = files.look(path);
   if (fileFacts === undefined) return undefined;
@@ -64,7 +64,7 @@ export function whyNotOurs(files: World["files"], path: string, kind: "file" | "
   return fileFacts.isOwn ? undefined : OPEN_TEXTS.foreign;
 }
 
-/** Why a path is not a file or folder of this user alone. Undefined if it is, or if it is missing. */
+/** Why a path is not a file or folder to which only this user has access; undefined if it is, or is missing. */
 export function whyUntrusted(
   { files }: Pick<World, "files">,
   path: string,
@@ -84,7 +84,7 @@ const NOUNS: Readonly<Record<PathFacts["kind"], string>> = {
   other: "neither a file nor a folder",
 };
 
-/** How a path is open to other users. */
+/** Descriptions of a path to which other users have access. */
 const OPEN_TEXTS = {
   foreign: "belongs to another user",
   writable: "can be written by other users",
@@ -115,7 +115,7 @@ export function refuseFolder(
   });
 }
 
-/** The same refusal as for the folder's database, which is checked later. */
+/** The same refusal as for a database of a development version, which is checked later. */
 function refuseDevelopmentFolder(folder: string): Outcome<never, HostFailure> {
   return stateFailure({
     code: "state_folder_development_version",

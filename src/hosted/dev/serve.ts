@@ -47,7 +47,7 @@ export type HostedOptions = {
   readonly allowTarget?: readonly string[];
 };
 
-/** The hosts of `--allow-target` and this machine, with their permitted addresses. */
+/** The hosts of `--allow-target` and of this machine, and the addresses that may be connected to. */
 type AllowedNetwork = { readonly hosts: readonly string[]; readonly addresses: readonly string[] };
 
 type RunningService = {
@@ -62,20 +62,20 @@ type RunningService = {
 /** The folder of a hosted service, and the functions that run while it is served. */
 type Purpose<Value> = {
   readonly folder: string;
-  /** Aborted when the command is stopped, even while workerd is still being fetched. */
+  /** Aborted when the command is stopped, even while npx is still downloading workerd. */
   readonly stopping: AbortSignal;
   readonly announce: (ready: ReadyMessage) => Promise<void>;
   readonly use: (running: RunningService) => Promise<Value>;
 };
 
-/** Timeout of a start, in milliseconds: at the first start npx fetches workerd. */
+/** Timeout of a start, in milliseconds: the first start lets npx download workerd. */
 const MAX_START_MS = 180_000;
-/** Maximum number of choices of a port, if other processes take each first. */
+/** Maximum number of ports that are chosen, if other processes take each port first. */
 const MAX_DRAWS = 10;
 const CALL_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Serves while `use` runs. Writes are on disk before they are answered. "stopped": stopped before it was ready. */
+/** Serves while `use` runs. Each write is on disk before its answer is sent. "stopped": stopped before it was ready. */
 export async function serveHosted<Value>(
   context: HostedHost,
   options: HostedOptions,
@@ -115,7 +115,7 @@ export async function serveHosted<Value>(
       if (!port.ok) return port;
       const portService = { ...service, port: port.value, run: hold.value.run };
       const outcome = await serveAt(context, { service: portService, purpose });
-      // Another process has taken the port since it was chosen. The next choice refuses a port of `--port`.
+      // Another process took the port after it was chosen. If `--port` named the port, choosePort refuses it now.
       if (outcome !== "port_taken") return outcome;
       if (draws === MAX_DRAWS) return refuseWithoutPort();
     }
@@ -148,7 +148,7 @@ async function serveAt<Value>(
   });
   try {
     const timeout = world.sleep(MAX_START_MS, AbortSignal.any([stopping, ending.signal]));
-    // Nothing is sent before workerd listens, because another program on the port would receive the token.
+    // Nothing is sent before workerd listens: another program on the port would receive the token.
     const startResult = await Promise.race([listening, result, timeout]);
     if (stopping.aborted) return accept("stopped");
     if (startResult !== "listening") {
@@ -170,7 +170,7 @@ async function serveAt<Value>(
   }
 }
 
-/** The failure of a start, or of the full disk that caused it: the runtime does not report failed writes. */
+/** Replaces the failure of a start if a full disk caused it, because the runtime does not report failed writes. */
 function explainFullDisk<Failed extends Outcome<never, HostFailure>>(
   { files }: Pick<World, "files">,
   folder: string,
@@ -181,10 +181,10 @@ function explainFullDisk<Failed extends Outcome<never, HostFailure>>(
   return stateFailure({ code, message: `the service could not start in ${folder}: ${sentence}`, next });
 }
 
-/** Free space that is too small for the databases of a first start, in bytes. */
+/** With less free space than this, in bytes, the databases of a first start do not fit. */
 const FIRST_FILES_BYTES = 2 ** 18;
 
-/** The keys of a service. The key of a new first store is on disk before any object can create the store. */
+/** The keys of a service. The key of a new first store is on disk before an object can create that store. */
 function readKeys(
   { world }: Host,
   folder: string,
@@ -199,7 +199,7 @@ function readKeys(
   return accept({ adminToken: adminToken.value, masterKey: masterKey.value, firstStore });
 }
 
-/** A free port: the given port; otherwise the default port, or any free port if the default port is taken. */
+/** Chooses a free port: the named port, otherwise the default port, or any free port if the default port is taken. */
 async function choosePort(
   { world, printer }: Host,
   namedPort: number | undefined,
@@ -299,7 +299,7 @@ async function readReady(
   );
 }
 
-/** Calls an operation of the service. A refusal of the service is a failure of the start, not of this program. */
+/** Calls an operation of the service. If the service refuses it, the start fails, and this program is not at fault. */
 async function call(
   { world }: Host,
   { port, controlToken }: Service,

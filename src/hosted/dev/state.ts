@@ -31,9 +31,9 @@ import { refuseFolder, whyNotOurs } from "../../host/folder/trust.ts";
 type StateWorld = Pick<World, "files" | "sqliteAddon" | "now" | "randomBytes">;
 
 export type HostedState = {
-  /** `new`: nothing is there. `unready`: a first start was never ready. `filled`: a start was ready. */
+  /** `new`: there are no files. `unready`: a first start ended before it was ready. `filled`: a start was ready. */
   readonly stage: "new" | "unready" | "filled";
-  /** Whether there is a database whose deliveries the service could send. */
+  /** Whether there is a database, with deliveries that the service could send. */
   readonly hasDatabases: boolean;
   /** The folder to which the state belongs; undefined if none is recorded. */
   readonly home: string | undefined;
@@ -44,7 +44,7 @@ const ALARM_FILE = "metadata.sqlite";
 
 export const START = "checkout hosted dev";
 
-/** Refuses a lost or damaged part, and names its file: the runtime would create it again, empty. */
+/** Reads the state. Refuses a lost or damaged part, and names its file: the runtime would create it again, empty. */
 export function readHostedState(world: StateWorld, folder: string): Outcome<HostedState, HostFailure> {
   const trust = checkObjectFiles(world, folder);
   if (!trust.ok) return trust;
@@ -64,7 +64,7 @@ export function readHostedState(world: StateWorld, folder: string): Outcome<Host
   return accept({ stage, hasDatabases, home: index.value?.home, credentials: knownCredentials });
 }
 
-/** Why nothing is delivered from a state: it was copied, moved, or came from another user (decision 71). */
+/** Why nothing is delivered from a state: it was copied or moved, or another user made it (decision 71). */
 export function holdOfState(
   { hasDatabases, home }: HostedState,
   { path, adopt }: { readonly path: string; readonly adopt: boolean },
@@ -75,7 +75,7 @@ export function holdOfState(
     : (holdElsewhere(home, path, START) ?? null);
 }
 
-/** Writes the first store's key before the store is created: after a kill, the next start uses the same id and key. */
+/** Writes the first store's id and key before the store is created, so that after a kill the next start uses them again. */
 export function keepFirstStore(
   world: StateWorld,
   folder: string,
@@ -92,7 +92,7 @@ export function keepFirstStore(
   return { id, apiKey };
 }
 
-/** Records that the first store exists: from now on, a state without it is refused. */
+/** Records that the first store exists; a state without it is refused from then on. */
 export function confirmFirstStore(
   world: StateWorld,
   folder: string,
@@ -105,12 +105,12 @@ export function confirmFirstStore(
 
 type StateFiles = {
   readonly credentials: Credentials | undefined;
-  /** Undefined if there is no index, or an index without tables. */
+  /** Undefined if there is no index database, or if it has no tables. */
   readonly index: IndexRecord | undefined;
   readonly stores: readonly string[];
 };
 
-/** Filled if `credentials.json` records a completed start, or, without that file, if any store exists. */
+/** Filled if `credentials.json` records a completed start or, without that file, if any store exists. */
 function stageOf({ credentials, index, stores }: StateFiles): HostedState["stage"] {
   if (credentials !== undefined) return credentials.ready === false ? "unready" : "filled";
   return stores.length > 0 || (index?.storeIds.length ?? 0) > 0 ? "filled" : "new";
@@ -131,12 +131,12 @@ function readIndex(
   if (!world.files.exists(path)) return accept(undefined);
   const indexResult = readIndexFile(path, optionsOf(world));
   const wasReady = credentials !== undefined && credentials.ready !== false;
-  // A first start that is killed can leave an empty file.
+  // A first start that was killed can leave an empty file.
   if (!indexResult.ok && indexResult.refusal.reason === "zero_bytes" && !wasReady) return accept(undefined);
   return fromFile(path, indexResult);
 }
 
-/** Refuses a state that lacks a store which it names, or the alarms of its stores. */
+/** Refuses a state that lacks its index, a store that the index names, or the alarms of its objects. */
 function findLostPart(
   world: StateWorld,
   folder: string,
@@ -169,7 +169,7 @@ function findLostPart(
   return accept(undefined);
 }
 
-/** Reads a database that has to be there; false if it is missing. */
+/** Reads a database that must exist; false if it is missing. */
 function readPart(
   { files }: Pick<StateWorld, "files">,
   path: string,
@@ -204,12 +204,12 @@ function optionsOf({ sqliteAddon }: Pick<StateWorld, "sqliteAddon">) {
   return { nativeBinding: sqliteAddon() };
 }
 
-/** The database of a hosted service that lists its stores. */
+/** The path of the database that lists the stores of a hosted service. */
 export function indexPath(folder: string): string {
   return join(stateFile(folder, "objects"), OBJECT_CLASSES.index, objectFileName("index", INDEX_NAME));
 }
 
-/** The database of a store. An id without a mark belongs to no object; its path names no file. */
+/** The path of a store's database. An id without a mark belongs to no object, so its path names no file. */
 function storePath(folder: string, id: string): string {
   const name = objectName(shardOfId(id) ?? MARK_COUNT);
   return join(stateFile(folder, "objects"), OBJECT_CLASSES.stores, objectFileName("stores", name));

@@ -25,7 +25,7 @@ type WorkerdOptions = {
   readonly allowAddresses: readonly string[];
 };
 
-/** workerd checks each connection after the look-up. Of two blocks with an address, the smaller one decides. */
+/** workerd checks the address of each connection after the look-up; of two blocks with that address, the smaller one counts. */
 export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOptions): string {
   const allowList = ["public", ...allowAddresses.map(blockOf)].map(quoteText).join(", ");
   const denyList = deniedBlocks().map(quoteText).join(", ");

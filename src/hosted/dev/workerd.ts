@@ -11,13 +11,13 @@ export type ServiceSecrets = {
   readonly controlToken: string;
   readonly adminToken: string;
   readonly masterKey: Uint8Array;
-  /** The first store, until it was ready once; undefined afterwards. */
+  /** The first store, until it has been ready once; undefined afterwards. */
   readonly firstStore: FirstStore | undefined;
 };
 
 type ProgramWorld = Pick<World, "files" | "cwd" | "packageFolder">;
 
-/** The longest timeout of a Node timer: only the user ends a service. */
+/** The longest timeout of a Node timer, in milliseconds, because only the user ends a service. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const KEPT_OUTPUT_BYTES = 4096;
 /** The control message of workerd when a socket is open. */
@@ -26,14 +26,14 @@ const LISTENING_MESSAGE = '{"event":"listen"';
 const SOCKET_FAILURE = 'Socket "http":';
 
 type Workerd = {
-  /** Resolves when this workerd, and no other program, has opened the port of its configuration. */
+  /** Resolves when this workerd has opened the configured port, and not when another program has. */
   readonly listening: Promise<"listening">;
   readonly result: Promise<ShellResult>;
-  /** Whether workerd ended because another program has the port. */
+  /** Whether workerd ended because another program uses the port. */
   readonly sawTakenPort: () => boolean;
 };
 
-/** Runs workerd until the signal, or until it ends by itself. Its stderr is appended to the log of the folder. */
+/** Runs workerd until the signal, or until it ends by itself. Appends its stderr to the log of the folder. */
 export function runWorkerd(
   world: ProgramWorld & Pick<World, "run">,
   {
@@ -70,7 +70,7 @@ export function runWorkerd(
   return { listening: listening.promise, result: command, sawTakenPort };
 }
 
-/** Finds workerd, which gets tokens, in this program's packages, or in the project's if only this user can change them. */
+/** Finds workerd in this program's packages, or in the project's if only this user can change them: workerd gets tokens. */
 function findWorkerd(world: ProgramWorld): string | undefined {
   const { files } = world;
   const folder = world.packageFolder();
@@ -93,7 +93,7 @@ export function whyProjectUntrusted(world: ProgramWorld): string | undefined {
   return isInstalled ? untrustedPath(world.files, project) : undefined;
 }
 
-/** The nearest folder upwards that has a package.json; undefined if there is none. */
+/** The nearest folder, here or above, that has a package.json; undefined if there is none. */
 function projectOf({ files, cwd }: ProgramWorld): string | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
     if (files.exists(join(folder, "package.json"))) return folder;
@@ -101,7 +101,7 @@ function projectOf({ files, cwd }: ProgramWorld): string | undefined {
   }
 }
 
-/** The program in a folder of packages, if it is the pinned version. */
+/** The path of workerd in a folder of packages, if it has the pinned version. */
 function workerdIn(files: World["files"], modules: string): string | undefined {
   const packageJson = parseJson(files.read(join(modules, "workerd/package.json")) ?? "");
   if (!isRecord(packageJson) || packageJson["version"] !== WORKERD_VERSION) return undefined;
@@ -111,7 +111,7 @@ function workerdIn(files: World["files"], modules: string): string | undefined {
   return platformName && quote(join(platforms, platformName, "bin/workerd"));
 }
 
-/** Why another user could change a path to the program in a project; undefined if none could. */
+/** The reason why another user could change workerd in a project's packages; undefined if none could. */
 function untrustedPath(files: World["files"], project: string): string | undefined {
   const modules = join(project, "node_modules");
   const platforms = join(modules, "@cloudflare");
@@ -130,7 +130,7 @@ function untrustedPath(files: World["files"], project: string): string | undefin
   return undefined;
 }
 
-/** The command to run workerd from the state folder, which is closed to others, without scripts of packages. */
+/** The command that runs workerd from the state folder, which other users cannot enter, without scripts of packages. */
 function npxCommand(folder: string): string {
   return `npx --yes --ignore-scripts --prefix ${quote(folder)} workerd@${WORKERD_VERSION}`;
 }

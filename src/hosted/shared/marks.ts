@@ -5,15 +5,15 @@ import { API_KEY_RANDOM_BYTES, storeTokenBits, testKeyBits } from "../../core/cr
 import { isUuid } from "../../core/text.ts";
 
 /**
- * The mark of a store: 26 bits that every id and API key of its object contains, and that name the object. So routing a
- * request to a store needs no lookup, and deleting a store leaves nothing behind. A mark grants no access: the store
- * itself decides whether it knows an id or a key.
+ * The mark of a store: 26 bits that name its object, and that every id and API key of the store contains. So routing a
+ * request needs no lookup, and deleting a store leaves nothing behind. A mark grants no access: the store itself
+ * decides whether it knows an id or a key.
  */
 export type Mark = number;
 
 export const MARK_COUNT = 2 ** 26;
 
-/** The other bits stay random: 48 of an id, 134 of a key. */
+/** The remaining bits are random: 48 of an id, 134 of a key. */
 const [KEY_BITS, MARK_BITS] = [API_KEY_RANDOM_BYTES * 8, 26];
 
 export function objectName(mark: Mark): string {
@@ -54,7 +54,7 @@ export const OBJECT_CLASSES = { stores: "stores", index: "index" } as const;
 
 export const INDEX_NAME = "index";
 
-/** The file name that the runtime derives from class and name, so that the host finds the database of a store. */
+/** The file name that the runtime derives from class and name; with it, the host finds the database of a store. */
 export function objectFileName(objectClass: keyof typeof OBJECT_CLASSES, name: string): string {
   const key = createHash("sha256").update(OBJECT_CLASSES[objectClass]).digest();
   const halfDigest = (text: string | Buffer): Buffer =>

@@ -12,11 +12,11 @@ export type HostedSettings = {
   readonly allowTargets: readonly string[];
   /** The folder of the state; null on a platform. */
   readonly dataDir: string | null;
-  /** The real path of the folder, to which the state belongs (decision 71); null on a platform. */
+  /** The real path of the folder to which the state belongs (decision 71); null on a platform. */
   readonly home: string | null;
   /** Why nothing is delivered from the state; null if events are delivered. */
   readonly folderHold: Hold | null;
-  /** The log of the runtime; null on a platform, which keeps its own log. */
+  /** The path of the runtime's log; null on a platform, which keeps its own log. */
   readonly logFile: string | null;
   /** The id of the process that runs the service; 0 on a platform. */
   readonly pid: number;

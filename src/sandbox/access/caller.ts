@@ -1,4 +1,4 @@
-// The role of a request, from its token or portal session, and what it permits. The rights: core/control/rights.ts.
+// The role of a request, from its token or portal session, and the rights of this role. The rights: core/control/rights.ts.
 import { isPermitted, type LeastRole } from "../../core/control/rights.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { partOf } from "../../core/fact.ts";
@@ -11,8 +11,8 @@ import { refuseUnknownStore } from "../at-store.ts";
 export type LimitedCaller = Pick<TokenEntry, "role" | "storeId" | "tokenId" | "expiresAt">;
 
 /**
- * The caller of an operation: `owner` runs the sandbox, `administrator` acts as the service's administrator. Null: all
- * stores, no token, and no expiry.
+ * The caller of an operation: `owner` runs the sandbox, `administrator` acts as the service's administrator. A field is
+ * null if the caller reaches all stores, has no token, or has no expiry.
  */
 export type Caller = (typeof UNLIMITED & { readonly role: "owner" | "administrator" }) | LimitedCaller;
 
@@ -20,7 +20,7 @@ const UNLIMITED = { storeId: null, tokenId: null, expiresAt: null } as const;
 export const OWNER: Caller = { role: "owner", ...UNLIMITED };
 export const ADMINISTRATOR: Caller = { role: "administrator", ...UNLIMITED };
 
-/** The caller of a page without a session, which runs no operation of an owner. */
+/** The caller of a page without a session, who reaches no store. */
 const NOBODY: Caller = { role: "viewer", storeId: "", tokenId: "", expiresAt: 0 };
 
 export function callerOfSession(
@@ -47,7 +47,7 @@ export function permitStore(caller: Caller, storeId: string | undefined): Outcom
   return isOwn ? accept(undefined) : refuseUnknownStore(storeId);
 }
 
-/** Whether a caller may use the data of a store; null: the data of all stores. */
+/** Whether a caller may use the data of a store; with null, the data of all stores. */
 export function reaches(caller: Caller, storeId: string | null): boolean {
   return caller.storeId === null || storeId === caller.storeId;
 }

@@ -2,8 +2,8 @@ import { redactSecrets, redactValues } from "../../core/text.ts";
 import { html } from "../../web/html.ts";
 
 /**
- * Redacts the secrets in a text for a viewer or a file: a receiver's answer may contain any secret. The given secrets
- * are redacted by their value, also as escaped in HTML and JSON, and all others by their form.
+ * Redacts the secrets in a text for a viewer or a file, because a receiver's answer may contain any secret. Redacts the
+ * given secrets by their value, also escaped as in HTML and JSON, and all other secrets by their form.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   const writtenForms = secrets.flatMap((secret) => [

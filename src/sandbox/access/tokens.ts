@@ -11,19 +11,19 @@ import type { World } from "../../world.ts";
 import { atStore } from "../at-store.ts";
 import type { Caller, LimitedCaller } from "./caller.ts";
 
-/** Default: the role `store`, for 7 days. */
+/** The rights of a token. Default: the role `store`, for 7 days. */
 type Rights = RequestOf<"createToken"> & { readonly storeId: string };
 
 export type Tokens = Readonly<ReturnType<typeof createTokens>>;
 
-/** How long a link can be used. */
+/** How long a link can be used, in milliseconds. */
 const LINK_MS = 24 * 3_600_000;
-/** Minimum time between two recorded uses of a token, so that reading requests seldom write. */
+/** Minimum time between two recorded uses of a token, in milliseconds, so that reads seldom write. */
 const USE_INTERVAL_MS = 60_000;
 
 type TokensWorld = Pick<World, "now" | "uuid" | "freshId" | "randomBytes">;
 
-/** `report` is called if a use cannot be recorded; the request continues. */
+/** `report` is called if the use of a token cannot be recorded; the request continues. */
 export function createTokens(world: TokensWorld, store: Store, report: (error: unknown) => void) {
   const { tokens } = store;
   const noteUse = createUseRecorder(store, report);
@@ -37,7 +37,7 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
     /** Issues a token for programs, or the code of a link whose session has these rights. Refuses an unknown store. */
     issue: (kind: "token" | "link", { storeId, role = "store", validMs = VALIDITY_MS.default }: Rights) => {
       const isLink = kind === "link";
-      // In a hosted service the random bytes of API keys and of tokens name the store's object.
+      // In a hosted service, the random bytes of API keys and tokens contain the mark of the store's object.
       const token = isLink
         ? newCode(world)
         : formatStoreToken(world.randomBytes(API_KEY_RANDOM_BYTES, "api key"));
@@ -59,7 +59,7 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
         return insert({ ...tokenFields, expiresAt: now + (sessionMs ?? 0) }, secret);
       });
     },
-    /** The caller of a valid token or session; undefined for every other secret. Records the use. */
+    /** The caller with a valid token or session; undefined for every other secret. Records the use. */
     identify: (kind: "token" | "session", secret: string): LimitedCaller | undefined => {
       const [entry, now] = [tokens.byHash(hashKey(secret)), world.now()];
       if (entry?.kind !== kind || !isActive(entry, now)) return undefined;

@@ -7,10 +7,10 @@ import type { Tokens } from "./tokens.ts";
 
 type ValidityContext = { readonly tokens: Pick<Tokens, "isValid">; readonly world: Pick<World, "after"> };
 
-/** Interval between two checks of a waiting request's token, in milliseconds. */
+/** Interval at which the token of a waiting request is checked, in milliseconds. */
 const CHECK_INTERVAL_MS = 1000;
 
-/** The outcome of a waiting request, or a refusal as soon as the request's token is revoked or has expired. */
+/** The outcome of a waiting request, or a refusal once the request's token is revoked or has expired. */
 export async function waitWhileValid<Value>(
   { tokens, world }: ValidityContext,
   caller: Caller,

@@ -11,7 +11,7 @@ import type { Store } from "../../store/store.ts";
 import { headerLines } from "../../web/http.ts";
 import type { HttpRequest } from "../../world.ts";
 
-/** The caller, even of a request that will be refused; undefined if the key is missing or unknown. */
+/** The credential of a request, even if the request will be refused; undefined if its key is missing or unknown. */
 export function callerOf(
   store: Pick<Store, "credentials">,
   request: Pick<HttpRequest, "rawHeaders">,
@@ -21,7 +21,7 @@ export function callerOf(
   return store.credentials.byApiKey(credentials.value.apiKey);
 }
 
-/** The dialect of the request's store; without a known API key the dialect of the first store. */
+/** The dialect of a request's store; if its API key is unknown, the dialect of the first store. */
 export function dialectFor(
   store: Pick<Store, "credentials" | "stores">,
   request: Pick<HttpRequest, "rawHeaders">,
@@ -29,7 +29,7 @@ export function dialectFor(
   return store.stores.dialect(callerOf(store, request)?.storeId);
 }
 
-/** The owner of a request's key, even if revoked; undefined if it is missing or unknown. Slower than `callerOf`. */
+/** The store and clock of a request's key, even if the key is revoked; undefined if it is unknown. Slower than `callerOf`. */
 export function formerOwner(
   store: Pick<Store, "credentials" | "stores">,
   { rawHeaders = [] }: Partial<Pick<HttpRequest, "rawHeaders">>,
@@ -54,8 +54,8 @@ export function isDrillRequest(request: Pick<HttpRequest, "rawHeaders">): boolea
 export type RateLimiter = { readonly take: (caller: CredentialInStore, realNow: number) => Outcome<void> };
 
 /**
- * Buckets are in memory, and full after a restart. A bucket refills by the store's clock, or by real time while that clock
- * is frozen.
+ * Buckets are in memory, and full after a restart. A bucket refills by the store's clock, or by real time while that
+ * clock is frozen.
  */
 export function createRateLimiter(limit: RateLimit | "off"): RateLimiter {
   const buckets = new Map<string, Bucket>();

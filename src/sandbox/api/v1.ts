@@ -36,12 +36,12 @@ export type ApiContext = ServiceContext &
   ApiFaultContext & {
     readonly rateLimiter: RateLimiter;
     readonly leases: Pick<Leases, "noteRetrieve">;
-    /** The tokens of this sandbox, to recognise them in a create: a token from the environment can have any form. */
+    /** The sandbox's tokens, to recognise them in a create: a token from the environment can have any form. */
     readonly controlToken: string;
     readonly adminToken: string;
   };
 
-/** Routes check in the order of decision 3; the verbs check the rest in their transaction (interface 14 to 16). */
+/** Routes check in the order of decision 3; the rest is checked in a transaction (interface 14 to 16). */
 const ROUTES: readonly AreaRoute<ApiContext>[] = [
   createRoute(CREATE_PATHS.order, "order", "orders:write"),
   createRoute(CREATE_PATHS.checkout_session, "checkout_session", "checkout_sessions:write"),
@@ -136,7 +136,7 @@ async function create(
       requestId: ownRequestId,
       at: storeNow(clock, context.world.now()),
     });
-  // A replay has the request_id of its first answer, in the header and in the body (decision 5).
+  // A replay has the request_id of the first answer, in the header and in the body (decision 5).
   const { requestId, body, replayed } = outcome.value;
   const headers = jsonHeaders(requestId);
   const orderId = content.value.request.order_id;
@@ -191,14 +191,14 @@ function authorize(context: ApiContext, request: HttpRequest, scope: Scope): Out
   return mapValue(requireScope(credential, scope), () => credential);
 }
 
-/** Refuses a live key, even after an approval. A live key belongs to no store: the answer depends on the first store. */
+/** Refuses a live key, even after an approval. It belongs to no store, so the first store decides which refusal it gets. */
 function refuseLive({ store }: ApiContext): Outcome<never> {
   const firstStore = store.stores.first();
   const isOpen = firstStore !== undefined && isApproved(productionOf(store.adminActions.of(firstStore.id)));
   return refuseFact(isOpen ? "environment_not_allowed" : "production_approval_missing", {});
 }
 
-/** Parses content type, JSON, Idempotency-Key and body (decision 3). The dialect is read only for a refused body. */
+/** Parses content type, JSON, Idempotency-Key and body (decision 3). Reads the dialect only if the body is refused. */
 function readCreate(
   call: AreaRequest,
   dialect: () => Dialect | undefined,
@@ -224,7 +224,7 @@ function parseBody(value: unknown, dialect: () => Dialect | undefined): Outcome<
   return singleFormBody === undefined ? body : parseCreateRequest(singleFormBody);
 }
 
-/** Parsers refuse tokens by their form, but a token from the environment can have any form. */
+/** Refuses the sandbox's own tokens: one from the environment can have any form, so the parsers may not recognise it. */
 function refuseTokens(
   { controlToken, adminToken }: ApiContext,
   { idempotencyKey, request }: { readonly idempotencyKey: string; readonly request: CreateRequest },
@@ -236,7 +236,7 @@ function refuseTokens(
   return refuseFact("field_with_token", { field: tokenField[0] });
 }
 
-/** Refuses a query: v1 has no query parameters, and unknown input is not silently ignored. */
+/** Refuses a query, because v1 has no query parameters, and unknown input is never ignored. */
 function refuseQuery({ query }: AreaRequest): Outcome<void> {
   if (query === "") return accept(undefined);
   return refuseFact("query", { received: printableLiteral(query) });

@@ -31,10 +31,10 @@ type CreateCommand = {
   readonly isOwnCommand: () => boolean;
 };
 
-/** The response bytes, and whether they are a replay. */
+/** The bytes of the response, and whether they replay an earlier response. */
 type CreatedCheckout = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
 
-/** Creates a checkout in one transaction, or replays an answer (decision 5). Refuses in the order of decision 3. */
+/** Creates a checkout in one transaction, or replays an earlier answer (decision 5). Refuses in the order of decision 3. */
 export function createCheckout(
   context: ServiceContext,
   command: CreateCommand,
@@ -101,7 +101,7 @@ export async function retrieveCheckout(
   return accept(await currentCheckout(context, checkout, now));
 }
 
-/** Schedules the settlement of a checkout with a reserved order_id (decision 37), and the timer for the next change. */
+/** Schedules the settlement of a checkout with a reserved order_id (decision 37), and sets the timer for its next change. */
 function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock): void {
   const { id: checkoutId, storeId, expiresAt } = checkout;
   const settlement = settlementOf(checkout);
@@ -110,7 +110,7 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
   if (realTime !== undefined) context.expectDue(storeId, realTime);
 }
 
-/** Replays the answer of a used key, and logs the use. A refusal is returned, not thrown, so that the row is kept. */
+/** Replays the answer of a used key, and logs the use. Returns a refusal, because a throw would roll back the log's row. */
 function answerUsed(
   { store }: ServiceContext,
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,
@@ -127,7 +127,7 @@ function answerUsed(
   return accept({ requestId: firstRequestId, body, replayed: true });
 }
 
-/** The amount, currency and payment method of a create. Refuses an unknown price with 400. */
+/** The amount, currency and payment method of a create. Refuses an unknown price with `invalid_parameter`. */
 function resolveTerms(store: Store, storeId: string, request: CreateRequest): Outcome<PurchaseTerms> {
   if (!("price_id" in request)) return accept(purchaseTerms(request, undefined));
   return mapValue(priceForCheckout(request.price_id, store.prices.find(storeId, request.price_id)), (price) =>

@@ -22,7 +22,7 @@ type CheckoutPage = {
   readonly checkouts: readonly (Checkout & { readonly last: LastChange })[];
   /** The store's time. */
   readonly now: number;
-  /** Null on the last page. A next page can exist even if this page is not full. */
+  /** The id before which the next page begins; null on the last page. A page that is not full can have a next page. */
   readonly nextBefore: string | null;
   /** The number of checkouts searched, newest first; null if an index was used. */
   readonly searched: number | null;
@@ -42,18 +42,18 @@ type SearchPart = {
 };
 
 const DEFAULT_PAGE = 50;
-/** Maximum number of checkouts from an unsorted index that are sorted to select the newest. */
+/** Maximum number of checkouts from an unsorted index that are sorted to find the newest. */
 const MAX_PICKED = 500;
 
-/** Maximum number of `older` checkouts of an order_id on a page. */
+/** Maximum number of `olderPositions` on a page. */
 const MAX_OLDER = 5;
 
 const END_OF_ID = /^[0-9a-f]{8}$/i;
 
 /**
- * Lists the checkouts of a store, newest first, as of its clock's time. `q` is an id, the last 8 characters of an id,
- * or a part of an order_id or description (decision 92). Refuses with `session_not_found` if `before` is not a checkout
- * of the store.
+ * Lists the checkouts of a store, newest first, with their state at the store's current time. `q` is an id, the last 8
+ * characters of an id, or a part of an order_id or description (decision 92). Refuses with `session_not_found` if
+ * `before` is not a checkout of the store.
  */
 export async function listCheckouts(
   context: ServiceContext,
@@ -86,7 +86,7 @@ export function lastChangeOf({ attempts, events }: Store, checkout: Checkout): L
   });
 }
 
-/** Applies due settlements and expiries, so that no listed status is out of date. */
+/** Applies due settlements and expiries, so that every listed status is current. */
 async function applyDueChanges(context: ServiceContext, storeId: string): Promise<void> {
   const now = storeTime(context, storeId);
   for (let hasMore = true; hasMore;) {
@@ -109,7 +109,7 @@ function find(
   const { positions, ...search } = lists.search(filter, text ?? null, range);
   if (text === undefined || search.last === undefined) return { positions, search };
   if (range.before !== AFTER_ALL) return { positions, search };
-  // A complete order_id is found by an index however old its checkouts are; they are on the first page.
+  // An index finds a complete order_id, however old its checkouts are. Its checkouts are on the first page.
   const orderPositions = findByOrder(lists, storeId, text) ?? [];
   const olderPositions = lists.pick(orderPositions, filter, {
     before: search.last,
@@ -118,7 +118,7 @@ function find(
   return { positions, search, olderPositions };
 }
 
-/** The checkouts with this id, or whose id ends with these 8 characters; undefined if the text is neither. */
+/** The checkouts with this id, or with these last 8 characters of their ids; undefined if there are none. */
 function findById(lists: Lists, storeId: string, text: string): readonly CheckoutPosition[] | undefined {
   const id = text.toLowerCase();
   if (isUuid(text)) {

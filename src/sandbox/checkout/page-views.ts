@@ -11,7 +11,7 @@ export type PageViews = ReturnType<typeof createPageViews>;
 /** Maximum number of views in memory; a view that is in memory is not written again within a minute. */
 const MAX_REMEMBERED = 1000;
 
-/** Creates a recorder that commits views separately, after the answer: a crash in between loses a view. */
+/** Creates a recorder that commits views separately, after the answer, so a crash in between can lose a view. */
 export function createPageViews(
   context: Pick<ServiceContext, "store"> & {
     readonly world: Pick<ServiceContext["world"], "now">;
@@ -30,7 +30,7 @@ export function createPageViews(
     });
 
   return {
-    /** Records a view: a look-up in memory, and a write for the first view of each minute. Never fails or blocks. */
+    /** Records a view: looks it up in memory, and writes the first view of each minute. Never fails or blocks. */
     note: (checkoutId: string, view: Omit<PageView, "at">): void => {
       const viewKey = `${view.kind} ${checkoutId}`;
       const now = context.world.now();
@@ -42,7 +42,7 @@ export function createPageViews(
       const writing = keep(checkoutId, view).catch(report);
       lastWrite = Promise.all([previousWrite, writing]).then(() => undefined);
     },
-    /** Resolves when all recorded views are on disk, or failed to be written. */
+    /** Resolves when all recorded views are on disk, or could not be written. */
     idle: (): Promise<void> => lastWrite,
   };
 }

@@ -23,14 +23,14 @@ import { atCheckout, type CheckoutRef } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 
-/** The result of a change: the checkout, its status changes, and whether a result came too late to be applied. */
+/** The result of a change: the checkout, its status changes, and whether a payment came too late to be applied. */
 type Change = {
   readonly checkout: Checkout;
   readonly changes: readonly StatusChangeEntry[];
   readonly late: boolean;
 };
 
-/** Maximum number of due items in one transaction, because other requests wait for it. */
+/** Maximum number of due items that are applied in one transaction, because other requests wait for it. */
 export const MAX_DUE_AT_ONCE = 100;
 
 /** An action of a payer on the hosted pages; `attempt` is the attempt shown on the page. */
@@ -39,7 +39,7 @@ export type PayerAction =
   /** `attempt`: the attempt in whose wallet the payer cancelled; null if the payer cancelled on the checkout page. */
   | { readonly kind: "cancel"; readonly attempt: number | null }
   | { readonly kind: "finish"; readonly attempt: number; readonly result: AttemptResult }
-  /** Confirms after the checkout has expired: recorded as a late result (decision 10). */
+  /** Confirms a payment after the checkout has expired; it is recorded as a late result (decision 10). */
   | { readonly kind: "finish_late"; readonly attempt: number };
 
 /** Applies an action of a payer. Refuses with `session_not_found` or `state_conflict`. */
@@ -76,7 +76,7 @@ export function simulatePayment(
   );
 }
 
-/** Applies everything that is due for a checkout, and then runs a change of the checkout. */
+/** Applies everything that is due for a checkout, and then a change of the checkout. */
 function onCheckout(
   context: ServiceContext,
   ref: CheckoutRef,
@@ -95,7 +95,7 @@ export function scheduledSettlement({ store }: ServiceContext, checkout: Checkou
   return store.settlements.of(checkout.id);
 }
 
-/** The current state of a checkout, after applying a due settlement or expiry. Writes only if something is due. */
+/** The current state of a checkout, after a due settlement or expiry is applied. Writes only if something is due. */
 export function currentCheckout(
   context: ServiceContext,
   checkout: Checkout,
@@ -146,7 +146,7 @@ function settleItem(
     outcome === null
       ? apply(context, { checkout, command: { kind: "expire" } }, dueAt)
       : settle(context, { checkout, outcome }, dueAt);
-  // In a row from another sandbox's snapshot, the outcome can be impossible.
+  // A row from another sandbox's snapshot can have an outcome that is impossible.
   return changeOutcome.ok ? changeOutcome.value.changes : [];
 }
 

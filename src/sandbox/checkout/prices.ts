@@ -9,7 +9,7 @@ import type { Price } from "../../core/checkout/shapes.ts";
 
 type AddedPrice = Price & {
   readonly added: boolean;
-  /** The missing capabilities, without which checkouts with this price are refused. */
+  /** The capabilities that the store lacks for this price; checkouts with the price are refused. */
   readonly missingCapabilities: readonly string[];
 };
 
@@ -48,7 +48,7 @@ export function retirePrice(
   });
 }
 
-/** Records an approval for which the administrator did not act. */
+/** Records an approval, or its withdrawal, that came with an added or configured price instead of from the administrator. */
 export function recordApproval(
   { adminActions }: Pick<Store, "adminActions">,
   approval: { readonly storeId: string; readonly price: Price; readonly note: string; readonly at: number },

@@ -5,7 +5,7 @@ import { atStore } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 type OriginOfStore = { readonly storeId: string; readonly origin: string };
-/** An origin with a path from `parseReturnPath`. Default: the origin's current path, or `/` for a new origin. */
+/** An origin, and a path that `parseReturnPath` accepted. Default path: the origin's current path, or `/` if it is new. */
 type OriginToAdd = OriginOfStore & { readonly path?: string | undefined };
 
 /** Maximum number of return origins of one store. */
@@ -16,7 +16,7 @@ export function listReturnOrigins({ store }: ServiceContext, storeId: string): R
   return store.returnOrigins.list(storeId);
 }
 
-/** An existing return origin keeps its position. Refuses with `not_found`, and with `state_conflict` above 20. */
+/** Adds a return origin; an existing one keeps its position. Refuses with `not_found`, and above 20 with `state_conflict`. */
 export function addReturnOrigin(
   context: ServiceContext,
   { storeId, origin, path }: OriginToAdd,

@@ -13,8 +13,8 @@ const AMOUNT_MINOR = 1000;
 type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
 
 /**
- * Creates an order for a user without an application. Refuses with `state_conflict` without an active payment method or
- * currency, and, as v1 does, an unknown price, or an amount together with a price.
+ * Creates an order for a user who has no application. Refuses with `state_conflict` if no payment method or no currency
+ * is active, and like v1 an unknown price, or an amount together with a price.
  */
 export async function createTestOrder(
   context: ServiceContext,
@@ -52,7 +52,7 @@ export async function createTestOrder(
   return accept({ id: checkout.id, orderId, status: checkout.status });
 }
 
-/** The terms of an order without a price; undefined without an active payment method or currency. */
+/** The terms of an order without a price; undefined if no payment method or no currency is active. */
 function defaultTerms({ store }: ServiceContext, storeId: string): object | undefined {
   const activeCapabilities = store.capabilities.of(storeId).filter((capability) => capability.active);
   const method = activeCapabilities.find(({ kind }) => kind === "payment_method")?.name;

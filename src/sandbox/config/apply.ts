@@ -14,12 +14,12 @@ import { configState } from "./state.ts";
 /** The state to which a configuration is applied, and the addresses that its endpoints may have. */
 export type ConfigContext = StoreMaker & { readonly store: Store; readonly targets: TargetPolicy };
 
-/** `prune` removes list entries of these stores that the configuration does not contain. */
+/** `prune`: whether to remove the list entries of these stores that the configuration does not contain. */
 type ConfigInput = { readonly stores: readonly RequestedStore[]; readonly prune: boolean };
 
 type ApplyResult = { readonly changes: readonly PlannedChange[]; readonly made: readonly NewStore[] };
 
-/** Plans the changes of a configuration without changing anything. */
+/** Plans the changes of a configuration; changes nothing. */
 export function planConfig(
   context: Pick<ConfigContext, "store" | "masterKey" | "targets">,
   { stores, prune }: ConfigInput,
@@ -34,7 +34,7 @@ export function applyConfig(context: ConfigContext, configInput: ConfigInput): O
   if (!plan.ok) return plan;
   const newStores = new Map<string, NewStore>();
   for (const change of plan.value) {
-    // A new store gets its capabilities and prices when it is created.
+    // The creation of a store includes its capabilities and prices.
     const isNew = newStores.has(change.storeId);
     const store = applyChange(context, change, isNew);
     if (store !== undefined) newStores.set(store.id, store);
@@ -57,7 +57,7 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
       changeMerchant(store, change);
       return undefined;
     case "api_key":
-      // A new store was created together with its first key.
+      // A new store already has its first key.
       if (store.credentials.ownerOf(hashKey(change.apiKey)) === undefined)
         createKey({ store, world }, { storeId, apiKey: change.apiKey });
       return undefined;
@@ -105,7 +105,7 @@ function changeMerchant({ stores }: Store, { name, differences }: PlannedChange)
   if (typeof to === "string") stores.renameMerchant(name, to);
 }
 
-/** Changes a capability, and records the change like an action of the administrator in the audit log (decision 84). */
+/** Changes a capability, with an entry in the audit log like an action of the administrator (decision 84). */
 function changeCapability(
   { store }: ConfigContext,
   { kind, action, storeId, name: subject, differences }: PlannedChange,
@@ -126,7 +126,7 @@ function changeCapability(
   });
 }
 
-/** Changes a price. The audit log gets each approval, also of changed terms, and each withdrawn approval. */
+/** Changes a price. The audit log records each approval, also of changed terms, and each withdrawn approval. */
 function changePrice(
   { store }: ConfigContext,
   { action, storeId, name, differences, wanted }: Extract<PlannedChange, { kind: "price" }>,

@@ -21,7 +21,7 @@ export const checkoutHandlers = {
     const actingContext = isDrill ? withoutAssumptionLog(context) : context;
     const payment = await simulatePayment(actingContext, { storeId, checkoutId: id }, outcome);
     if (!payment.ok) return payment;
-    // Paying with this operation skips the steps of a payer on the pages.
+    // This operation takes the place of the payer on the pages, which is an assumption.
     actingContext.assumptions.note(PAYER_DECISIONS, { storeId, requestId, at: storeTime(context, storeId) });
     const { checkout, late, changes: moves } = payment.value;
     return accept({ ...checkout, late, moves });
@@ -63,7 +63,7 @@ export const checkoutHandlers = {
   },
 } satisfies HandlersOf<"checkouts">;
 
-/** A context that records no assumptions, for calls of a drill: the merchant's integration does not rely on them. */
+/** A context that records no assumptions, for calls of a drill, on which the merchant's integration does not rely. */
 function withoutAssumptionLog(context: OperationContext): OperationContext {
   return { ...context, assumptions: { ...context.assumptions, note: () => undefined } };
 }

@@ -65,16 +65,16 @@ export const CONTROL_AREA: Area<ControlContext, Caller> = {
   },
   refuse: (context, { requestId }, refusal) => {
     const answer = answerRefusal(requestId, refusal);
-    // The router refuses only callers with a valid token, who may learn the version.
+    // The router refuses only requests with a valid token, whose callers may learn the version.
     return ROUTING_CODES.has(refusal.code) ? withHeaders(answer, ownHeaders(context)) : answer;
   },
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-/** The codes of the router's own refusals; refusals of operations do not pass through `refuse`. */
+/** The codes of the router's refusals; refusals of operations do not pass through `refuse`. */
 const ROUTING_CODES: ReadonlySet<ErrorCode> = new Set(["not_found", "method_not_allowed"]);
 
-/** The route of an operation. A header with its name distinguishes a missing object from an unknown operation. */
+/** The route of an operation. A header with the operation's name distinguishes a missing object from an unknown operation. */
 function routeOf(name: OperationName): ControlRoute {
   const { method, path, entersStore } = CONTROL_OPERATIONS[name];
   const role = folderTokenFor(name);
@@ -107,7 +107,7 @@ async function answerAs(
   const [leaseId] = headerLines(request, LEASE_HEADER.toLowerCase());
   const call = { storeId: storeId.value, id, requestId, leaseId, caller, body: givenBody };
   const work = run(context, name, call);
-  // Only a GET waits for something; the answer of a write must not be replaced by a refusal.
+  // Only a GET waits for something. The answer to a write must not be replaced by a refusal.
   const isWait = CONTROL_OPERATIONS[name].method === "GET";
   const answer = await (isWait ? waitWhileValid(context, caller, work) : work);
   if (!answer.ok) return answer;
@@ -121,7 +121,7 @@ async function answerAs(
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }
 
-/** Encodes in slices: a clock move can list thousands of checkouts, and other requests must not wait for all of them. */
+/** Encodes an answer in slices, so that other requests do not wait for the thousands of checkouts of a clock move. */
 async function encodeAnswer(
   { world }: ControlContext,
   name: OperationName,
@@ -150,7 +150,7 @@ async function run<Name extends OperationName>(
 ): Promise<Outcome<AnswerOf<Name>>> {
   const body = decodeRequest(name, call.body);
   if (!body.ok) return body;
-  // Nothing is awaited between this check and the operation's write, so a lease that ends later also undoes this write.
+  // Nothing is awaited between this check and the operation's write, so a lease that ends later undoes this write too.
   const { leaseId } = call;
   const leaseCheck: Outcome<void> =
     leaseId === undefined ? accept(undefined) : context.leases.check({ storeId: call.storeId, id: leaseId });
@@ -158,8 +158,8 @@ async function run<Name extends OperationName>(
 }
 
 /**
- * The store in a path; empty for an operation without a store. A limited caller has only its own store, which is also
- * its default. Refuses with `not_found`.
+ * The store in a path; empty for an operation without a store. A limited caller reaches only its own store, which is
+ * also its default. Refuses with `not_found`.
  */
 function findStore({ store }: ControlContext, caller: Caller, storeId: string): Outcome<string> {
   if (storeId === "") return accept(storeId);
@@ -168,7 +168,7 @@ function findStore({ store }: ControlContext, caller: Caller, storeId: string): 
   return knowsStore(store, caller, id) ? accept(id) : refuseUnknownStore(id);
 }
 
-/** The fields of a query, each at most once. Refuses with `invalid_parameter`. */
+/** Parses a query. Refuses a repeated field with `invalid_parameter`. */
 function readQuery(query: string): Outcome<Readonly<Record<string, string>>> {
   const fields = [...new URLSearchParams(query)];
   const field = fields.find(

@@ -6,7 +6,7 @@ import { openLease } from "../readiness/open-lease.ts";
 import { postToEndpoint, recordDrill } from "../readiness/drills.ts";
 import type { HandlersOf } from "./handler.ts";
 
-/** A drill as the API shows it. */
+/** A drill in the form of the API, with English texts. */
 function drillInEnglish(drill: RecordedDrill): AnswerOf<"recordDrill"> {
   return { ...drill, steps: drill.steps.map(inEnglish) };
 }
@@ -16,7 +16,7 @@ const DEFAULT_PAGE = 100;
 export const drillHandlers = {
   listDrills: async ({ store }, { storeId, body: { kind = null, limit = DEFAULT_PAGE } }) =>
     accept({ drills: store.drills.list({ storeId, kind, limit }).map(drillInEnglish) }),
-  // The id of the lease is the id of the request that opens and holds it.
+  // The id of a lease is the id of the request that opens the lease and keeps it open.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {
     const lease = await openLease(context, { storeId, id, drill }, timeoutMs);
     return mapValue(lease, (leaseFields) => ({ id, storeId, ...leaseFields }));

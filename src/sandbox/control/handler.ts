@@ -26,16 +26,16 @@ export type OperationContext = ClockContext &
   ErasureContext &
   NamedSnapshotsContext & {
     readonly writeSignals: WriteSignals;
-    /** The forwarding address of each store's listener, as reported in this run. */
+    /** The address to which each store's listener forwards, as reported since the start. */
     readonly listenerTargets: Map<string, string>;
     readonly requests: Omit<RequestLog, "note" | "close">;
     readonly world: Pick<World, "sleep" | "monotonic" | "soon" | "after">;
-    /** Why the whole folder delivers nothing (decision 71); undefined if it delivers. */
+    /** Why nothing is delivered from the whole folder (decision 71); undefined if events are delivered. */
     readonly folderHold: Hold | undefined;
     readonly description: ProcessDescription;
-    /** The page of a checkout as one HTML file. Refuses with `not_found`. */
+    /** Renders the page of a checkout as one HTML file. Refuses with `not_found`. */
     readonly saveStory: (page: SavedStory) => Promise<Outcome<string>>;
-    /** The secrets of this sandbox that may have any form, to be redacted by their value. */
+    /** The secrets of this sandbox that can have any form, so they are redacted by their value. */
     readonly secrets: readonly string[];
     /** The sessions and sign-in codes of the portal. */
     readonly portal: PortalAccess;
@@ -56,14 +56,14 @@ export type OperationCall<Name extends OperationName> = {
   /** The id in the path; empty if the path has no id. */
   readonly id: string;
   readonly requestId: string;
-  /** The caller: a limited caller reaches only `storeId`, even if the operation is about all stores. */
+  /** The caller. A limited caller reaches only its own store, even with an operation on all stores. */
   readonly caller: Caller;
   /** The lease under which the call is made. */
   readonly leaseId?: string | undefined;
   readonly body: RequestOf<Name>;
 };
 
-/** The handler of each operation: domain values in, domain values out. */
+/** The handler of each operation. Requests and answers have domain values. */
 export type Handlers = {
   readonly [Name in OperationName]: (
     context: OperationContext,

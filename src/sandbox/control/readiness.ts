@@ -63,7 +63,7 @@ export const readinessHandlers = {
   adminLog: async ({ store }, { storeId }) => accept({ storeId, acts: store.adminActions.of(storeId) }),
 } satisfies HandlersOf<"readiness">;
 
-/** Redacts keys and secrets in a note, because the rows of the audit log never change. */
+/** Redacts keys and secrets in a note, because rows of the audit log are never changed. */
 function redactNote(note: string | undefined): string | null {
   return note === undefined ? null : redactStored(note);
 }

@@ -35,7 +35,7 @@ export const requestHandlers = {
   },
 } satisfies HandlersOf<"requests">;
 
-/** Lists requests, oldest first. A waiting call is answered as soon as there is a request, or at its timeout. */
+/** Lists requests, oldest first. A waiting call is answered when there is a request, or at the end of its wait. */
 async function awaitRequests(
   context: OperationContext,
   storeId: string,

@@ -44,7 +44,7 @@ export const storesHandlers = {
     return accept({ storeId, merchantId, name, signingSecret, ownSecrets });
   },
   reset: async (context, { body: { store: namedStore }, caller }) => {
-    // A limited caller resets only its own store, by id. Every other name is unknown.
+    // A limited caller resets its own store by id. To this caller, all other stores are unknown.
     if (namedStore === undefined && !reaches(caller, null)) return refuseFact("store_id_missing", {});
     const permission = permitStore(caller, namedStore);
     if (!permission.ok) return permission;
@@ -87,7 +87,7 @@ export const storesHandlers = {
   },
 } satisfies HandlersOf<"stores">;
 
-/** The snapshots that a caller may use: for a limited caller, those that contain only its own store. */
+/** The snapshots that a caller may use; a limited caller, only snapshots of its own store alone. */
 function snapshotsOf(context: OperationContext, caller: Caller): readonly NamedSnapshot[] {
   return listSnapshots(context, context.snapshotStorage).filter(({ storeId }) => reaches(caller, storeId));
 }
@@ -98,7 +98,7 @@ function requireOwnSnapshot(context: OperationContext, caller: Caller, name: str
   return isOwn ? accept(undefined) : refuseUnknownSnapshot(name);
 }
 
-/** Ends the leases of deleted stores: this undoes the effects of their drills and notifies the drills' commands. */
+/** Ends the leases of deleted stores: undoes the effects of their drills, and notifies the drills' commands. */
 async function endLeasesOfDeleted(
   { store, leases }: Pick<OperationContext, "store" | "leases">,
   storeIds: readonly string[],

@@ -36,10 +36,10 @@ import type { DeliveryEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
 const DEFAULT_PAGE = 100;
 
-/** The state of an endpoint after each action except a removal. */
+/** The state of an endpoint after each action; a removed endpoint has none. */
 const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused", leave: "paused" } as const;
 
-/** Adds the hold of the store's deliveries to an endpoint, as its reason; causes other than a manual pause stay. */
+/** Makes the hold of the store's deliveries the reason of an endpoint, unless it has a cause other than a manual pause. */
 function addHold(
   { heldBack }: Pick<OperationContext, "heldBack">,
   endpoint: EffectiveEndpoint,
@@ -172,17 +172,17 @@ function currentEndpoint({ leases }: OperationContext, endpoint: Endpoint): Effe
   return effectiveEndpoint(endpoint, leases.webhooksHeldBy(endpoint.storeId));
 }
 
-/** The time of a store's clock if it differs from real time, otherwise null. */
+/** The time of a store's clock; null if it is the real time. */
 function storeTimeIfMoved({ store, world }: OperationContext, storeId: string): number | null {
   const clock = store.clocks.of(storeId) ?? REAL_CLOCK;
   const isReal = clock.frozenAt === null && clock.offsetMs === 0;
   return isReal ? null : storeNow(clock, world.now());
 }
 
-/** Maximum pause between two reads of an endpoint, in milliseconds: changes of endpoints send no notification. */
+/** Maximum pause between two reads of an endpoint, in milliseconds, because not every change sends a notification. */
 const CHECK_INTERVAL_MS = 1000;
 
-/** Resolves when an endpoint is disabled, paused, removed or not at `url`, or at the timeout; without `url`, at once. */
+/** Waits until an endpoint is disabled, paused, removed or not at `url`, or for `waitMs`. Without `url`, does not wait. */
 function awaitEndpointChange(
   context: OperationContext,
   { storeId, id: endpointId }: { readonly storeId: string; readonly id: string },
@@ -203,7 +203,7 @@ function awaitEndpointChange(
   );
 }
 
-/** Refuses `before` together with a parameter that asks for newer entries, with `invalid_parameter`. */
+/** Refuses `before` together with a parameter for newer entries, with `invalid_parameter`. */
 function checkPage(query: {
   readonly before?: string | undefined;
   readonly since?: number | undefined;
@@ -215,7 +215,7 @@ function checkPage(query: {
   return refuseFact("before_and_newer", { newer: newerField });
 }
 
-/** Lists events; without `since`, the newest. Each read continues after the previous read. */
+/** Lists events; without `since`, the newest. Each read continues where the previous read ended. */
 function awaitEvents(
   context: OperationContext,
   storeId: string,
@@ -236,7 +236,7 @@ function awaitEvents(
   });
 }
 
-/** Waits until `read` finds something. Returns an empty list at the timeout, or if the store is being erased. */
+/** Waits until `read` finds something. Returns an empty list after the wait, or when the store is being erased. */
 function awaitFound<Found>(
   context: OperationContext,
   { storeId, waitMs }: { readonly storeId: string; readonly waitMs: number | undefined },

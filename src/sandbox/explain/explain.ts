@@ -32,7 +32,7 @@ import { storeTime } from "../at-store.ts";
 import { scheduledSettlement } from "../checkout/payments.ts";
 import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 
-/** The state and the request log from which explanations are built. */
+/** The state and the request log on which explanations are based. */
 type ExplainContext = ServiceContext & {
   readonly requests: Pick<RequestLog, "failure" | "find" | "list">;
   readonly listenerTargets: ReadonlyMap<string, string>;
@@ -56,7 +56,7 @@ type ExplainQuery = { readonly context: ExplainContext; readonly storeId: string
 
 type Subject = { readonly id: string; readonly as?: ExplainableKind | undefined };
 
-/** The explanation of each kind of object, in the order of a search; undefined if the store has no such object. */
+/** Explains each kind of object, in the order of a search; undefined if the store has no such object. */
 const KINDS = {
   request: explainRequestById,
   checkout: explainCheckoutById,
@@ -93,7 +93,7 @@ export async function explain(
     : refuseFact("nothing_to_explain_in_log", { ...values, failure });
 }
 
-/** The id of the checkout whose story has an object, by the kind of the object; undefined if there is none. */
+/** The id of the checkout whose story contains an object, for each kind of object; undefined if there is none. */
 const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (query: ExplainQuery) => string | undefined>> = {
   request: checkoutOfRequest,
   checkout: ({ context, storeId, id }) => context.store.checkouts.find(storeId, id)?.id,
@@ -105,8 +105,8 @@ const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (query: ExplainQuery) =
 };
 
 /**
- * The id of the checkout whose story has an object, named as in `explain`; of an order, its newest checkout. Refuses
- * with `not_found`.
+ * The id of the checkout whose story contains an object, which is named as in `explain`; for an order, its newest
+ * checkout. Refuses with `not_found`.
  */
 export function checkoutOfStory(context: ExplainContext, storeId: string, subject: Subject): Outcome<string> {
   for (const [kind, query] of lookups(subject, { context, storeId })) {
@@ -119,7 +119,7 @@ export function checkoutOfStory(context: ExplainContext, storeId: string, subjec
     : refuseFact("no_checkout_of", { what: subject.as, received: receivedText });
 }
 
-/** The checkout that a request created, otherwise the conflicting checkout, or the newest checkout of its order. */
+/** The checkout that a request created, otherwise the checkout that it conflicts with, or the newest checkout of its order. */
 function checkoutOfRequest({ context, storeId, id }: ExplainQuery): string | undefined {
   const request = context.requests.find(storeId, id);
   if (request === undefined) return undefined;
@@ -152,7 +152,7 @@ type ReadRequest = {
   readonly conflict: ConflictingCheckout | undefined;
 };
 
-/** Reads a logged request and the state that belongs to it. Refuses with `not_found`. */
+/** Reads a logged request and the state to which it refers. Refuses with `not_found`. */
 export function readLoggedRequest(
   context: ExplainContext,
   storeId: string,
@@ -178,7 +178,7 @@ export function refuseUnknownRequest(log: Pick<RequestLog, "failure">, id: strin
     : refuseFact("request_log_failed", { request: id, failure });
 }
 
-/** `keys` are the idempotency keys of the checkouts that the request may have created. */
+/** `keys`: the idempotency keys of the checkouts that the request may have created. */
 function readStoryRequest(
   request: LoggedRequest,
   checkout: ExistingCheckout | undefined,
@@ -209,8 +209,8 @@ function conflictOf(
 }
 
 /**
- * The checkout that a refusal names. For older rows, which do not name it: the checkout of the request's key, otherwise
- * the open or paid checkout of its order. For an accepted request, the newest checkout of its order.
+ * The checkout that a refusal names. An older row names none: then the checkout of the request's key, otherwise the
+ * open or paid checkout of its order. For an accepted request, the newest checkout of its order.
  */
 function conflictingCheckout(
   store: Store,
@@ -238,7 +238,7 @@ async function explainCheckoutById({ context, storeId, id }: ExplainQuery): Prom
 
 type CheckoutFacts = Pick<CheckoutView, "checkout" | "attempts" | "lateResults" | "now">;
 
-/** A checkout's story, with the order's requests until the next checkout; the first also has the earlier requests. */
+/** A checkout's story, with the order's requests until the next checkout; a first checkout also has the earlier requests. */
 export function readStory(
   context: ExplainContext,
   facts: CheckoutFacts,
@@ -254,7 +254,7 @@ export function readStory(
   const index = siblings.findIndex((item) => item.id === id);
   const start = index === siblings.length - 1 ? 0 : checkout.createdAt;
   const nextStart = siblings[index - 1]?.createdAt;
-  // A request that created a checkout began before the checkout was created, and ended after that.
+  // A request that created a checkout began before its creation, and ended after it.
   const requests = allRequests.filter(({ path, storeAt, durationMs }) => {
     const endedAt = storeAt + Math.ceil(durationMs);
     return (endedAt >= start && (nextStart === undefined || endedAt < nextStart)) || path.endsWith(id);

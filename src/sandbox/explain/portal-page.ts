@@ -11,7 +11,7 @@ type FindContext = {
   readonly requests: Pick<RequestLog, "search" | "find">;
 };
 
-/** Number of newest objects of each kind that are searched for the end of an id, as in the commands. */
+/** Number of newest objects of each kind that are searched for the end of an id, the same number as in the commands. */
 const MAX_SEARCHED = 1000;
 /** Maximum number of stores to search for a request or an order if no store is named. */
 const MAX_STORES = 100;
@@ -41,7 +41,7 @@ export function findPageInAnyStore(context: FindContext, text: string): string |
   return undefined;
 }
 
-/** Refuses a search address with `not_found` if it searches for a UUID that no object has. */
+/** Refuses a search address with `not_found` if its text is a UUID that no object has. */
 export function requireSearchTarget(context: FindContext, address: string): Outcome<void> {
   const { stores } = context.store;
   const [, storeId, query = ""] = SEARCH_ADDRESS.exec(address) ?? [];
@@ -80,7 +80,7 @@ function pathOfId({ store, requests }: FindContext, storeId: string, id: string)
   return requests.find(storeId, id) === undefined ? undefined : `/requests/${id}`;
 }
 
-/** The page for a short id as shown in terminal tables; undefined if several of the newest objects have the same end. */
+/** The page for a short id, as tables in the terminal show it; undefined if several of the newest objects have that end. */
 function pathOfEnding(context: FindContext, storeId: string, ending: string): string | undefined {
   const { store, requests } = context;
   const noFilter = { checkoutId: null, limit: MAX_SEARCHED };

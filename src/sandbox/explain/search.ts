@@ -28,7 +28,7 @@ const MAX_CHECKOUTS = 20;
 /** Maximum number of refused orders in a result. */
 const MAX_REFUSED = 20;
 
-/** Searches the newest 20,000 checkouts, and 1,000 refused among the newest 20,000 requests. Ignores ASCII case. */
+/** Searches the newest 20,000 checkouts, and 1,000 refused requests among the newest 20,000 requests. Ignores ASCII case. */
 export async function searchStore(
   context: SearchContext,
   storeId: string,
@@ -52,7 +52,7 @@ export async function searchStore(
 
 const NO_LIST = { checkouts: [], nextBefore: null, searched: null, searchedBackTo: null } as const;
 
-/** Matching order_ids whose creates were all refused. An order_id with a checkout is found through its checkout. */
+/** The matching order_ids whose creates were all refused. An order_id with a checkout is found by its checkout. */
 export function findRefusedOrders(
   { store, requests }: SearchContext,
   storeId: string,

@@ -23,7 +23,7 @@ import type { AreaRequest } from "../area.ts";
 import type { ServiceContext } from "../context.ts";
 import { takeFault } from "./take.ts";
 
-/** The context of faults of v1; `pause` ends early when the sandbox stops. */
+/** The context of v1's faults; `pause` ends early when the sandbox stops. */
 export type ApiFaultContext = ServiceContext & {
   readonly world: Pick<World, "now">;
   readonly pause: (milliseconds: number) => Promise<void>;
@@ -37,7 +37,7 @@ type FaultableCall = {
   readonly refuse: (refusal: Refusal) => Answer;
 };
 
-/** Answers a request, and applies a fault of its store. A store without faults costs one check (decision 94). */
+/** Answers a request, with a fault of its store if one applies. A store without faults costs one check (decision 94). */
 export function answerWithFaults(
   context: ApiFaultContext,
   faultableCall: FaultableCall,
@@ -72,7 +72,7 @@ async function applyFault(context: ApiFaultContext, faultableCall: FaultableCall
   return accept(ANSWER_EFFECTS[action](answer, fault, context));
 }
 
-/** The answer of a fault that prevents the request from being handled. */
+/** The answers of faults that keep a request from being processed. */
 const SUBSTITUTE_ANSWERS = {
   status: statusAnswer,
   rate_limit: ({ retryAfterS }, requestId) => {
@@ -92,7 +92,7 @@ function isSubstituteAction(action: ApiAction): action is SubstituteAction {
   return action in SUBSTITUTE_ANSWERS;
 }
 
-/** The effect of each other fault on the answer of a handled request. */
+/** The effects of all other faults on the answer to a processed request. */
 const ANSWER_EFFECTS: Readonly<
   Record<
     Exclude<ApiAction, SubstituteAction>,
@@ -123,7 +123,7 @@ function addFaultName(answer: Answer, fault: ApiFault): Answer {
   };
 }
 
-/** The error code for a status. Any other status is answered as a proxy in front of the service would answer. */
+/** The error code of each status. Any other status gets the plain answer of a proxy in front of the service. */
 const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = Object.fromEntries(
   (
     [
@@ -149,12 +149,12 @@ function statusAnswer(fault: ApiFault, requestId: string): Answer {
   return { status, headers, body: `${status}: ${message}\n` };
 }
 
-/** An answer that is not sent; the log shows the status 0. */
+/** An answer that is never sent; the log shows the status 0. */
 function createUnsentAnswer(requestId: string): Answer {
   return { status: 0, headers: { "X-Request-Id": requestId }, body: "", dropped: true };
 }
 
-/** An answer whose body is sent in parts, with the length of the complete body. */
+/** An answer whose body is sent in parts, with the Content-Length of the whole body. */
 function streamAnswer(answer: Answer, partsOf: (body: Uint8Array) => AsyncIterable<Uint8Array>): Answer {
   const { body } = answer;
   if (!isWholeBody(body)) return answer;
@@ -165,7 +165,7 @@ function streamAnswer(answer: Answer, partsOf: (body: Uint8Array) => AsyncIterab
 
 async function* yieldFirstHalf(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes.subarray(0, Math.floor(bytes.length / 2));
-  // The server closes the connection when a body fails.
+  // A body that throws makes the server close the connection.
   throw new Error("a fault truncates this body");
 }
 

@@ -5,7 +5,7 @@ import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
 import { takeFault } from "./take.ts";
 
-/** Takes the fault for a delivery, which counts once (decision 45); undefined if there is none. Runs inside a write. */
+/** Takes the fault that applies to a delivery, once (decision 45); undefined if there is none. Runs inside a write. */
 export function takeDeliveryFault(
   context: Pick<ServiceContext, "store">,
   { delivery, event }: { readonly delivery: Delivery; readonly event: StoredEvent },
@@ -13,7 +13,7 @@ export function takeDeliveryFault(
 ): DeliveryFault | undefined {
   const { store } = context;
   const { storeId } = delivery;
-  // No fault applies to a delivery that a fault created.
+  // No fault applies to a delivery that a fault has created.
   if (delivery.cause === "duplicate" || !store.faults.of(storeId).some(isDeliveryFault)) return undefined;
   const matches = (fault: Fault): fault is DeliveryFault =>
     isDeliveryFault(fault) &&
@@ -25,7 +25,7 @@ export function takeDeliveryFault(
   return takeFault(context, storeId, { now, matches });
 }
 
-/** Whether a fault delays a delivery. A delayed delivery is not delayed again: otherwise it might never be sent. */
+/** Whether a fault delays a delivery. A delivery is delayed only once: otherwise it might never be sent. */
 function holdsBack({ action }: DeliveryFault): boolean {
   return action === "delay" || action === "reorder";
 }

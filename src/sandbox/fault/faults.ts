@@ -15,7 +15,7 @@ type FaultsContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes">;
 };
 
-/** Maximum number of faults in a store, because every request checks all of them. */
+/** Maximum number of faults in a store, because every request checks all faults. */
 const MAX_FAULTS = 100;
 const SEED_BYTES = 8;
 

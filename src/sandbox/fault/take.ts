@@ -2,7 +2,7 @@ import { countMatch, type Fault } from "../../core/fault/fault.ts";
 import type { ServiceContext } from "../context.ts";
 import { removeEndedFaults } from "./active.ts";
 
-/** Takes the first matching fault that applies. Each fault counts all of its matches. Runs inside a write. */
+/** Takes the first matching fault that applies. Every fault counts its matches, even if another fault is taken. */
 export function takeFault<WantedFault extends Fault>(
   context: Pick<ServiceContext, "store">,
   storeId: string,

@@ -3,7 +3,7 @@ import type { AssumptionUse } from "../../store/readiness/assumption-uses.ts";
 import type { Store } from "../../store/store.ts";
 import { createWorkers } from "../runtime/workers.ts";
 
-/** A use of decisions. The time is in milliseconds by the store's clock. */
+/** The use of decisions by a request. Its time is in milliseconds by the store's clock. */
 type Reliance = {
   readonly storeId: string;
   /** The id of the request; if there is none, the id of the event or checkout. */
@@ -15,7 +15,7 @@ export type AssumptionLog = ReturnType<typeof createAssumptionLog>;
 
 const WORK = "assumptions";
 
-/** Known uses are in memory. A use is committed after its request: if a crash loses a use, the next use is recorded. */
+/** Known uses are kept in memory. A use is committed after its request; if a crash loses it, the next use is recorded. */
 export function createAssumptionLog(
   store: Pick<Store, "assumptionUses" | "write">,
   report: (error: unknown) => void,
@@ -35,7 +35,7 @@ export function createAssumptionLog(
   async function writeDown(): Promise<void> {
     const writtenUses = new Set(queue);
     if (writtenUses.size === 0) return;
-    // Uses that `forget` removed in the meantime are not written.
+    // A use that `forget` removed meanwhile is not written.
     await store.write(() => queue.filter((use) => writtenUses.has(use)).forEach(store.assumptionUses.note));
     queue = queue.filter((use) => !writtenUses.has(use));
   }
@@ -46,7 +46,7 @@ export function createAssumptionLog(
   };
 
   return {
-    /** Records decisions: a look-up in memory, and a write for the first use of a decision in a store. */
+    /** Records decisions: looks them up in memory, and writes the first use of each decision in a store. */
     note: (reliedDecisions: DecisionNumbers, { storeId, requestId, at }: Reliance): void => {
       for (const decision of reliedDecisions) {
         const decisions = decisionsOf(storeId);
@@ -56,7 +56,7 @@ export function createAssumptionLog(
         workers.wake(WORK);
       }
     },
-    /** The decisions that a store's integration relied on, including every earlier `note`. */
+    /** The decisions on which a store's integrations rely, including all earlier calls of `note`. */
     of: async (storeId: string): Promise<readonly AssumptionUse[]> => {
       await settle();
       return store.assumptionUses.of(storeId);
@@ -66,7 +66,7 @@ export function createAssumptionLog(
       knownUses.delete(storeId);
       queue = queue.filter((use) => use.storeId !== storeId);
     },
-    /** Resolves when all records are on disk, or failed to be written. */
+    /** Resolves when all recorded uses are on disk, or could not be written. */
     idle: settle,
   };
 }

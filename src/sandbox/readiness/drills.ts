@@ -67,7 +67,7 @@ function endpointToDrill(
     return refuseFact("endpoint_not_enabled", { endpoint: endpointId, state: endpoint.state });
   if (endpoint.kind === "url") return accept(endpoint);
   const url = context.listenerTargets.get(storeId);
-  // The forwarding address of a polled listener is valid only on the listener's machine.
+  // A polled listener's forwarding address is valid only on the listener's machine.
   if (url !== undefined && !isPolledAddress(endpoint.url)) return accept({ ...endpoint, url });
   return refuseFact("endpoint_of_listener", { endpoint: endpointId });
 }
@@ -79,7 +79,7 @@ function refuseHold({ heldBack }: Pick<DrillsContext, "heldBack">, storeId: stri
 
 type Post = Parameters<typeof postToReceiver>[1];
 
-/** Sends a request, once more over a new connection if the receiver has closed the kept connection. */
+/** Sends a request, and again over a new connection if the receiver had closed the kept connection. */
 async function postWithRetry(context: DrillsContext, post: Post): Promise<PostResult> {
   const answer = await postToReceiver(context, post);
   const { result } = answer;
@@ -88,7 +88,7 @@ async function postWithRetry(context: DrillsContext, post: Post): Promise<PostRe
   return isStale ? postToReceiver(context, { ...post, connection: "fresh" }) : answer;
 }
 
-/** Sends requests at the same moment. Refuses an ended lease, and endpoints as `endpointToDrill` does. */
+/** Sends requests at the same moment. Refuses if the lease has ended, and refuses endpoints as `endpointToDrill` does. */
 export async function postToEndpoint(
   context: DrillsContext,
   storeId: string,
@@ -121,7 +121,7 @@ export async function postToEndpoint(
   return accept({ answers: await Promise.all(requestsToSend.map((send) => send())) });
 }
 
-/** Pause between two parts of a request, in milliseconds: longer than a receiver needs to read a part. */
+/** Pause between the parts of a request, in milliseconds, in which a receiver reads each part separately. */
 const PARTS_PAUSE_MS = 50;
 
 function withSuffix(address: string, suffix: RequestOf<"postToEndpoint">["posts"][number]["suffix"]): string {

@@ -11,28 +11,28 @@ export type LeaseRef = { readonly storeId: string; readonly id: string };
 /** A drill's hold on a store. The hold lasts as long as the drill's command. */
 type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
-/** Undoes the effects of a lease. Called once, when the lease ends for any reason. */
+/** Undoes the effects of a lease. Called once, whatever ends the lease. */
 type Undo = () => Promise<void>;
 
 type OpenLease = {
   readonly lease: Lease;
   readonly undo: Undo;
   readonly retrievedIds: string[];
-  /** Called at the end of the lease, to wake the response that waits for the next beat. */
+  /** Called when the lease ends, to wake the response that waits for its next beat. */
   announce: () => void;
 };
 
 export type Leases = ReturnType<typeof createLeases>;
 
 /**
- * Keeps leases in memory, as long as their connections: no effect of a drill outlives its command (decision 66). A
- * failure of `undo` is reported, and the lease ends anyway. `changed` is called when the leases of a store have changed.
+ * Leases are in memory, and last as long as their connections: no effect of a drill outlives its command (decision 66).
+ * An error of `undo` is reported, and the lease ends anyway. `changed` is called when a store's leases have changed.
  */
 export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallbacks) {
   const { changed } = callbacks;
   const leases = new Map<string, OpenLease>();
   const finish = (id: string): Promise<void> => finishLease(leases, id, callbacks);
-  /** Refuses with `not_found` if a lease has ended, or belongs to another store or drill. */
+  /** Refuses with `not_found` a lease that has ended, or that belongs to another store or drill. */
   const check = ({ storeId, id }: LeaseRef, drill?: LeaseKind): Outcome<void> => {
     const lease = leases.get(id)?.lease;
     const isValid = lease?.storeId === storeId && (drill === undefined || drill === lease.drill);
@@ -47,12 +47,12 @@ export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallba
     open: (lease: Lease, { timeoutMs, undo }: { readonly timeoutMs: number; readonly undo: Undo }): void => {
       leases.set(lease.id, { lease, undo, retrievedIds: [], announce: () => undefined });
       changed(lease.storeId);
-      // For a command that is connected but hangs, such as a command that was stopped in its shell.
+      // Ends the lease of a command that is connected but hangs, for example after Ctrl-Z.
       world.after(timeoutMs, () => void finish(lease.id));
     },
     /**
      * The body of the response that holds a lease: the text, then a line break each second. The lease ends when the
-     * client disconnects, or `isAllowed` returns false.
+     * client disconnects, or when `isAllowed` returns false.
      */
     hold: (id: string, text: string, isAllowed: () => boolean): AsyncIterable<Uint8Array> =>
       createHeldBody(text, {
@@ -67,7 +67,7 @@ export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallba
     /** The name of the drill that holds the webhooks of a store; undefined if none does. */
     webhooksHeldBy: (storeId: string): string | undefined =>
       leasesOf(storeId).some(({ drill }) => drill === "duplicates") ? DRILL_NAMES.duplicates : undefined,
-    /** Records a retrieve of a paid checkout from v1 under the leases of its store, except by this program's commands. */
+    /** Records a v1 retrieve of a paid checkout under each lease of its store, except a retrieve by this program's commands. */
     noteRetrieve: (
       request: Pick<HttpRequest, "rawHeaders">,
       { id, storeId, status }: Pick<Checkout, "id" | "storeId" | "status">,
@@ -76,7 +76,7 @@ export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallba
       for (const { lease, retrievedIds } of leases.values())
         if (lease.storeId === storeId && retrievedIds.length < MAX_RETRIEVED) retrievedIds.push(id);
     },
-    /** The paid checkouts that were retrieved since a lease began, one entry for each retrieve. */
+    /** The paid checkouts that were retrieved during a lease, one entry for each retrieve. */
     retrievesOf: ({ id }: LeaseRef): readonly string[] => [...(leases.get(id)?.retrievedIds ?? [])],
     /** Ends a lease, and returns after its effects are undone. Refuses as `check` does. */
     end: async (ref: LeaseRef): Promise<Outcome<void>> => {
@@ -84,7 +84,7 @@ export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallba
       if (leaseCheck.ok) await finish(ref.id);
       return leaseCheck;
     },
-    /** Ends every lease and its open response, for which a stopping server would otherwise wait. */
+    /** Ends every lease and its open response, because a server that stops would wait for the responses. */
     endAll: async (): Promise<void> => {
       await Promise.all([...leases.keys()].map(finish));
     },
@@ -114,7 +114,7 @@ async function finishLease(
   }
 }
 
-/** Maximum number of recorded retrieves of a lease, so that a busy store does not fill the memory. */
+/** Maximum number of retrieves recorded for a lease, so that a busy store does not fill the memory. */
 const MAX_RETRIEVED = 10_000;
 
 /** Waits for the next beat of a lease, or for its end; returns whether it has ended. */
@@ -126,7 +126,7 @@ function awaitBeat(world: Pick<World, "after">, lease: OpenLease | undefined): P
   });
 }
 
-/** Interval of the bytes sent to the command, in milliseconds: without them a Worker notices no closed connection. */
+/** Interval of the bytes sent to the command, in milliseconds: without bytes, a Worker notices no closed connection. */
 const BEAT_MS = 1000;
 
 /** Yields the text, then line breaks until the lease has ended; the lease ends when the client disconnects. */

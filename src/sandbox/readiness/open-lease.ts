@@ -1,4 +1,4 @@
-// Opens a lease on a store, and undoes the changes of the lease at its end (decision 66).
+// Opens a lease on a store, and at its end undoes the changes made under the lease (decision 66).
 import { REAL_CLOCK } from "../../core/clock.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import type { LeaseKind } from "../../core/readiness/names.ts";
@@ -19,7 +19,7 @@ export type LeaseContext = UndoContext &
     readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
   };
 
-/** The key for the holder of a lease, and the work at its end, before the effects on disk are undone. */
+/** The key for the command that holds the lease, and the work at its end, before the stored effects are undone. */
 type LeaseStart = { readonly apiKey?: string; readonly end?: () => void | Promise<void> };
 
 const LEASE_STARTS: Readonly<
@@ -30,7 +30,7 @@ const LEASE_STARTS: Readonly<
   key: beginKey,
 };
 
-/** Opens a lease. Its end undoes its faults and the changes of its kind, and sends the webhooks that it held. */
+/** Opens a lease. Its end undoes its faults and the changes of its kind, and sends the webhooks that were held. */
 export function openLease(
   context: LeaseContext,
   { drill, ...ref }: LeaseRef & { readonly drill: LeaseKind },
@@ -52,7 +52,7 @@ export function openLease(
   );
 }
 
-/** Creates a key that no list or snapshot contains, unlike the merchant's keys; the start after a kill revokes it. */
+/** Creates a key that, unlike the merchant's keys, is in no list and no snapshot. The start after a kill revokes it. */
 function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<LeaseStart> {
   const { store, world } = context;
   const { id, apiKey } = createKey(context, { storeId, forDrill: true });
@@ -60,9 +60,8 @@ function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<LeaseSt
 }
 
 /**
- * The lease of `checkout explore --receiver`, at whose end the store's clock is set to real time and all its faults are
- * removed. Refuses with `state_conflict` a store with a moved clock, faults or another lease, because the end of this
- * lease would undo all of these.
+ * The lease of `checkout explore --receiver`. Its end sets the store's clock to real time and removes all faults of the
+ * store. So a store with a moved clock, with faults or with another lease is refused with `state_conflict`.
  */
 function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef): Outcome<LeaseStart> {
   const { clocks, leaseEffects } = context.store;
@@ -76,8 +75,8 @@ function beginExplore(context: LeaseContext, { storeId, id: leaseId }: LeaseRef)
 }
 
 /**
- * Undoes the effects of a lease, or of all leases that a killed sandbox had. Must run before due work, because moved
- * clocks make more work due.
+ * Undoes the effects of a lease, or of all leases that a killed sandbox had. Must run before due work, because a moved
+ * clock makes more work due.
  */
 export async function undoEffects(context: UndoContext, onlyLeaseId?: string): Promise<void> {
   const { leaseEffects, faults, write } = context.store;
@@ -86,7 +85,7 @@ export async function undoEffects(context: UndoContext, onlyLeaseId?: string): P
     .filter(({ leaseId }) => onlyLeaseId === undefined || leaseId === onlyLeaseId);
   const remainingIds = new Set(faults.all().map(({ id }) => id));
   for (const { storeId, faultId } of effects) {
-    // A fault that was applied its number of times is already removed, and a deleted store has no faults.
+    // A fault that was applied as often as requested no longer exists, and neither do the faults of a deleted store.
     if (remainingIds.has(faultId)) await removeFault(context, storeId, faultId);
     if (faultId !== "") continue;
     await clearFaults(context, storeId);

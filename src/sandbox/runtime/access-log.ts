@@ -5,7 +5,7 @@ import { cutText, jsonLine, printable, redactSecrets } from "../../core/text.ts"
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { World } from "../../world.ts";
 
-/** An answered request, without its credential, and with only the order_id of its body. */
+/** An answered request, without its credential; of its body, only the order_id. */
 export type AccessEntry = {
   readonly at: number;
   readonly method: string;
@@ -13,7 +13,7 @@ export type AccessEntry = {
   readonly status: number;
   readonly milliseconds: number;
   readonly requestId: string;
-  /** The error code; for a create the order_id and whether it was a replay; for a retrieve the status. */
+  /** The error code; for a create, the order_id and whether it was a replay; for a retrieve, the status. */
   readonly note: string;
 };
 
@@ -33,7 +33,7 @@ export type DeliveryAttemptEntry = {
 
 export type LogFormat = "text" | "json";
 
-/** A stream to which log text is written, such as stderr or a file. */
+/** The stream to which the log is written, such as stderr or a file. */
 export type LogStream = Pick<World["stderr"], "writableNeedDrain"> & {
   readonly write: (text: string) => unknown;
 };
@@ -44,18 +44,18 @@ export type AccessLog = {
   readonly flush: () => void;
 };
 
-/** Delay of a write, in milliseconds: a write for each request can halve the throughput. */
+/** Delay of a write, in milliseconds, because a write for each request can halve the throughput. */
 const FLUSH_AFTER_MS = 50;
 const FLUSH_AT_LINES = 500;
 const MAX_TARGET_CODE_POINTS = 200;
 
-/** Writes with a short delay; `flush` writes the rest. If the stream is blocked, lines are dropped and counted. */
+/** Writes lines with a short delay; `flush` writes the rest. While the stream is blocked, lines are dropped and counted. */
 export function createAccessLog(
   world: Pick<World, "after">,
   options: {
     readonly format: LogFormat;
     readonly stream: LogStream;
-    /** Formats the id of a request in a line of text. Default: the whole id. */
+    /** Formats a request's id in a line of text. Default: the whole id. */
     readonly shownId?: (id: string) => string;
   },
 ): AccessLog {

@@ -1,14 +1,14 @@
 import type { World } from "../../world.ts";
 
-/** Maximum delay of a timer, in milliseconds: timers are late after a laptop slept or a clock was set. */
+/** Maximum delay of a timer, in milliseconds: a longer timer would be late after a laptop slept or the clock was set. */
 const MAX_WAIT_MS = 60_000;
 
-/** Delay before the next attempt after a failure, such as a locked database, in milliseconds. */
+/** Delay after a failure before the work is repeated, in milliseconds; a failure is, for example, a locked database. */
 const RETRY_MS = 1000;
 
 /**
- * A timer for many keys that runs the work of each due key, and repeats it after a failure. At most one timer runs, and
- * none while nothing is expected.
+ * A timer for many keys. Runs the work of each due key, and repeats it after a failure. At most one timer runs, and
+ * none while no work is expected.
  */
 export function createAlarm(
   world: Pick<World, "now" | "after">,
@@ -21,7 +21,7 @@ export function createAlarm(
   let nextRingAt = Number.POSITIVE_INFINITY;
   let isStopped = false;
 
-  /** Sets the real time at which the work of a key is due; the earliest time counts. */
+  /** Sets the real time at which the work of a key is due; of several times, the earliest counts. */
   const expect = (key: string, realTime: number): void => {
     dueTimes.set(key, Math.min(realTime, dueTimes.get(key) ?? realTime));
     arm(realTime);
@@ -32,7 +32,7 @@ export function createAlarm(
     if (at >= nextRingAt || isStopped) return;
     nextRingAt = at;
     world.after(Math.max(0, at - world.now()), () => {
-      // A timer for an earlier time has replaced this one.
+      // Otherwise a timer for an earlier time has replaced this timer.
       if (nextRingAt === at && !isStopped) ring();
     });
   };

@@ -13,17 +13,17 @@ import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 
 type ClockAction = RequestOf<"moveClock">;
-/** The new time, with the changes of status and the delivery attempts during the move, in order. */
+/** The store's new time, with the status changes and delivery attempts during the move, in order. */
 type ClockState = AnswerOf<"moveClock">;
 
-/** Maximum time for which a move waits for receivers, in real milliseconds; slow deliveries continue afterwards. */
+/** Maximum time that a move waits for receivers, in real milliseconds; slow deliveries continue afterwards. */
 const DRAIN_BUDGET_MS = 20_000;
 
 /** The context of moving a clock, which also sends due deliveries. */
 export type ClockContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "monotonic">;
   readonly dispatcher: Pick<Dispatcher, "drain">;
-  /** Runs the moves of a store one after the other: of two moves that start from the same time, one would be lost. */
+  /** Runs a store's clock moves one after the other: of two moves that start from the same time, one would be lost. */
   readonly clockMutex: Mutex;
   readonly clockMoves: ClockMoves;
 };
@@ -37,9 +37,9 @@ export function showClock({ store, world }: ClockContext, storeId: string): Outc
 }
 
 /**
- * Moves a store's clock. A move forward processes everything that becomes due, each item at its own time, and sends due
- * deliveries before it returns. A move back undoes nothing. Refuses with `not_found` if there is no such store, and a
- * time outside the years 0 to 9999 with `invalid_parameter`.
+ * Moves a store's clock. A move forward processes everything that falls due, each item at its own time, and sends due
+ * deliveries before it returns. A move back undoes nothing. Refuses with `not_found` an unknown store, and with
+ * `invalid_parameter` a time outside the years 0 to 9999.
  */
 export function moveClock(
   context: ClockContext,
@@ -73,7 +73,7 @@ async function move(
     progress.deliver(attempts);
   };
   await drain();
-  // Read after sending, because sending takes real time.
+  // Read after the deliveries, because sending them takes real time.
   const realNow = world.now();
   const oldClock = store.clocks.of(storeId) ?? REAL_CLOCK;
   const newClock = moveStoreClock(oldClock, change, realNow);
@@ -82,10 +82,10 @@ async function move(
   const statusChanges: StatusChangeEntry[] = [];
   const clockAt = (at: number): StoreClock => setClock(oldClock, at, realNow);
   for (let [reachedTime, isOver] = [storeNow(oldClock, realNow), false]; !isOver;) {
-    // The clock stops at each time at which something is sent, because the delay of a retry counts from that time.
+    // The clock stops at each time at which a delivery is sent, because the delay of its retry counts from that time.
     const stop = nextStop(context, storeId, reachedTime);
     const isLast = stop >= now || world.monotonic() >= deadline;
-    // The clock moves in the same write: even after a crash, nothing has happened later than the store's time.
+    // The same write moves the clock, so that even after a crash nothing has happened later than the store's time.
     const { changes, hasMore } = await store.write(() => {
       const dueWork = applyDueItems(context, storeId, { until: isLast ? now : stop });
       const at = dueWork.hasMore ? dueWork.changes.at(-1)?.at : stop;

@@ -11,13 +11,13 @@ import type { ServiceContext } from "../context.ts";
 import type { StoreGate } from "./store-gate.ts";
 import type { ErasedStore } from "../../core/store/shapes.ts";
 
-/** The context of an erasure: the tables, and everything else that keeps a store's data. */
+/** The context of an erasure: the tables, and all other places with a store's data. */
 export type ErasureContext = {
   readonly store: Pick<Store, "write" | "erasures" | "stores" | "clocks" | "instance">;
   readonly world: Pick<World, "freshId">;
   readonly storeGate: Pick<StoreGate, "alone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
-  /** Deletes a store's data in other places; runs again at the next start if it was interrupted. */
+  /** Deletes the data that a store has elsewhere; repeated by the next start if it was interrupted. */
   readonly forgetStore: (erasure: Erasure) => void | Promise<void>;
   /** Called after each commit that gives the sandbox a new instance id (decision 96). */
   readonly instanceChanged: () => void;
@@ -26,9 +26,9 @@ export type ErasureContext = {
 };
 
 /**
- * Deletes the history of a store, named by its id or its name, or of all stores; their settings are kept. Requests to
+ * Deletes the history of a store, which is named by its id or name, or of all stores; keeps their settings. Requests to
  * these stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` if several stores have the name, or
- * if requests to a store stay open.
+ * if requests to a store do not end.
  */
 export async function resetStores(
   context: ErasureContext,
@@ -40,14 +40,14 @@ export async function resetStores(
   const ids = chosenStores.value.map(({ storeId }) => storeId);
   return storeGate.alone(ids, async () => {
     await store.write(() => {
-      // Stores may have been deleted while this reset waited.
+      // A store may have been deleted while this reset waited.
       for (const storeId of ids)
         if (store.stores.details(storeId) !== undefined) store.erasures.begin({ storeId, kind: "reset" });
       store.instance.renew(world.freshId());
     });
     context.instanceChanged();
     await finishErasures(context, ids);
-    // A store whose interrupted deletion was completed no longer exists.
+    // An interrupted deletion that was completed here has removed its store.
     const stores = chosenStores.value.filter(({ storeId }) => store.stores.details(storeId) !== undefined);
     return stores.length === 0 && wantedStore !== undefined
       ? refuseUnknownStore(wantedStore)
@@ -56,9 +56,9 @@ export async function resetStores(
 }
 
 /**
- * Deletes a store with all of its data, and its merchant if the merchant has no other store. Requests to the store wait
- * meanwhile, and are then refused because there is no such store. Refuses with `not_found`, and with `state_conflict`
- * for the first store, or if requests to the store stay open.
+ * Deletes a store with all its data, and its merchant if the merchant has no other store. Requests to the store wait
+ * meanwhile, and are then refused as for an unknown store. Refuses with `not_found`, and with `state_conflict` the
+ * first store, or a store to which requests do not end.
  */
 export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
   const { store, storeGate } = context;
@@ -75,7 +75,7 @@ export function deleteStore(context: ErasureContext, storeId: string): Promise<O
   });
 }
 
-/** Erases in several transactions, so that other stores are answered. Default: all interrupted erasures, at a start. */
+/** Erases stores in several transactions, so that other stores are answered. Default: all interrupted erasures, at a start. */
 export async function finishErasures(
   { store, assumptions, forgetStore, startClock }: FinishingContext,
   storeIds?: readonly string[],

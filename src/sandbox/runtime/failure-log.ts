@@ -7,7 +7,7 @@ import type { LogFormat, LogStream } from "./access-log.ts";
 import { isError } from "../../core/outcome.ts";
 import { SecretUnreadable } from "../webhook/signing-secret.ts";
 
-/** Interval of count lines, in milliseconds. After an interval without a failure, the next failure is written in full. */
+/** Interval of lines with counts, in milliseconds. A failure after an interval without failures is written in full. */
 const COUNT_INTERVAL_MS = 10_000;
 
 type Failure = {
@@ -18,7 +18,7 @@ type Failure = {
   readonly stack: string | undefined;
 };
 
-/** A recent kind of failure: the first failure, and the number of failures since the last line about the kind. */
+/** A kind of failure that occurs repeatedly: its first failure, and the number of failures since its last line. */
 type Streak = { readonly id: string; readonly failure: Failure; since: number; count: number };
 
 /**

@@ -25,9 +25,9 @@ type HoldContext = {
 };
 
 /**
- * Compares the folder of the state with the recorded folder (decision 71). Records the folder if none was recorded yet,
- * or if the state is adopted, which also adopts stores from another sandbox's snapshot. Returns why nothing may be
- * delivered: the state is a copy, was moved, or came from another user. Undefined if deliveries may be sent.
+ * Compares the state's folder with the recorded folder (decision 71). Records the folder if none was recorded, or if
+ * the state is adopted; this also adopts stores from other sandboxes' snapshots. Returns why nothing may be delivered:
+ * the state is a copy, was moved, or came from another user. Undefined if deliveries may be sent.
  */
 export async function recordHome(
   store: Pick<Store, "home" | "heldStores" | "write">,
@@ -42,7 +42,7 @@ export async function recordHome(
   return undefined;
 }
 
-/** Why nothing is delivered from a state that belongs to another folder than the folder in which it is started. */
+/** Why nothing is delivered from a state that belongs to another folder; undefined if it belongs to this folder. */
 export function holdElsewhere(knownPath: string, path: string, start: string): Hold | undefined {
   return knownPath === path ? undefined : partOf("other_folder", { folder: printable(knownPath), start });
 }

@@ -31,8 +31,7 @@ export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: KeyInput,
 ): NewKey {
-  // Stores that are created at the same time draw their ids before their transactions, so keys draw from another
-  // stream.
+  // The id is from a separate stream: simultaneous creates of stores draw all their ids before their transactions.
   const newKey = { id: world.uuid(`${storeId} credentials`), lastFour: apiKey.slice(-4), scopes };
   store.credentials.insert({
     ...newKey,
@@ -44,7 +43,7 @@ export function createKey(
   return { ...newKey, apiKey };
 }
 
-/** Revokes a key, and counts the active keys left. Refuses with `not_found`, also a key of another store or a drill. */
+/** Revokes a key, and counts the remaining active keys. Refuses with `not_found`, also a key of another store or of a drill. */
 export function revokeKey(
   context: KeyContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },

@@ -1,5 +1,5 @@
-// The sessions of the portal; cookie and pages: sandbox/pages/portal/sign-in/. Allowed pages: `refuseForeignPages` and
-// `requireOwnPage` in web/guard.ts; test/portal/access.test.ts reads the table of roles.
+// The sessions of the portal. Cookie and pages: sandbox/pages/portal/sign-in/. Allowed pages: `refuseForeignPages` and
+// `requireOwnPage` in web/guard.ts. test/portal/access.test.ts reads the table of roles.
 import { isSameSecret } from "../../core/credential.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -11,7 +11,7 @@ import { newCode, type Tokens } from "../access/tokens.ts";
 export type PortalRole = "merchant" | "administrator";
 
 type PortalPreferences = {
-  /** The primary tag of a language; undefined: the browser's language. */
+  /** The primary tag of a language; undefined for the browser's language. */
   readonly language: "en" | "zh" | undefined;
   /** Whether the portal has keyboard shortcuts (WCAG 2.1.4). */
   readonly hasKeys: boolean;
@@ -30,15 +30,15 @@ export type PortalSession = PortalPreferences & {
 type RedirectOutcome = Outcome<string>;
 
 type PortalAddress = {
-  /** Null if the portal is off, because it would share an origin with the payment pages. */
+  /** Null if the portal is off, because it would have the same origin as the payment pages. */
   readonly url: string | null;
-  /** The sandbox's port, which is part of the cookies' names, because cookies do not distinguish ports. */
+  /** The sandbox's port. It is part of the cookies' names, because browsers send a cookie to all ports of a host. */
   readonly port: number;
 };
 
 export type PortalAccess = Readonly<ReturnType<typeof createPortalAccess>>;
 
-/** The link that signs in one browser. The code follows the #, so that no request, log or Referer ever contains it. */
+/** The link that signs a browser in once. The code follows the #, so that no request, log or Referer contains it. */
 export function signInLink(
   { origin, path }: Pick<PortalAccess, "origin" | "path">,
   code: string,
@@ -53,8 +53,8 @@ const MAX_SESSIONS = 100;
 const MAX_KEPT_TEXTS = 100;
 const MAX_ACTIONS = 100;
 /**
- * Maximum number of wrong tokens in a minute. Wrong codes are not counted: a code has 122 random bits, and any page could
- * lock out the user.
+ * Maximum number of wrong admin tokens in a minute. Wrong codes are not counted: a code has 122 random bits, and any
+ * page could send wrong codes to lock out the user.
  */
 const MAX_GUESSES = 10;
 const GUESS_WINDOW_MS = 60_000;
@@ -73,14 +73,14 @@ export function createPortalAccess(
     ...sessions,
     ...createActions(),
     origin,
-    /** The secret path of the portal's public addresses; within the program the path is `/portal`. */
+    /** The secret path in the portal's public addresses; inside the program, the path is `/portal`. */
     path,
     port,
     isOff: url === null,
     issueCode: codes.issue,
     /**
-     * Signs in with a code, which can be used once. A browser that is signed in as the owner keeps its session; the
-     * link of a store always begins a session. Refuses with `credential_invalid`.
+     * Signs in with a code, which can be used once. A browser that is signed in as the owner keeps its session; a
+     * store's link always begins a new session. Refuses with `credential_invalid`.
      */
     signInByCode: async (
       code: string,
@@ -110,7 +110,7 @@ export function createPortalAccess(
   };
 }
 
-/** Creates codes, which never depend on a seed: a user who knows the seed could sign in. */
+/** Creates codes independently of the seed: whoever knows the seed could otherwise sign in. */
 function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   let codes: readonly { readonly code: string; readonly expiresAt: number }[] = [];
   return {
@@ -131,7 +131,7 @@ function createCodes({ now, freshId }: Pick<World, "now" | "freshId">) {
   };
 }
 
-/** Counts wrong tokens. Above the limit, no token is compared, so that a correct guess is not revealed either. */
+/** Counts wrong admin tokens. Above the limit no token is compared, so that even a correct guess is not revealed. */
 function createTokenChecker({ now }: Pick<World, "now">, adminToken: string) {
   let wrongGuesses: readonly number[] = [];
   return {
@@ -159,7 +159,7 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
   const add = (session: Pick<PortalSession, "id" | "role" | "limit">): PortalSession => {
     const newSession = { ...session, formToken: freshId(), language: undefined, hasKeys: true };
     sessions.set(session.id, newSession);
-    // A link's session is dropped first, because it is found again by its row.
+    // Dropped first, because a link's session can be restored from its row.
     const [firstSession] = sessions.values();
     const oldestSession = [...sessions.values()].find(({ limit }) => limit !== undefined) ?? firstSession;
     if (sessions.size > MAX_SESSIONS && oldestSession !== undefined) end(oldestSession);
@@ -171,7 +171,7 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
       const session = sessions.get(id);
       if (role === "administrator" || (session !== undefined && session.limit === undefined))
         return session?.role === role ? session : undefined;
-      // The session of a store's link is valid as long as its row says, even after a restart.
+      // The row decides how long the session of a store's link is valid, even after a restart.
       const limit = tokens.identify("session", id);
       if (limit !== undefined) return session ?? add({ id, role, limit });
       end({ id });
@@ -181,7 +181,7 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
       const session = sessions.get(id);
       if (session !== undefined) sessions.set(id, { ...session, ...preferences });
     },
-    /** Keeps a text that this session may read once. Returns the ticket for reading it. */
+    /** Keeps a text that this session may read once, and returns the ticket for reading it. */
     keepOnce: ({ id: owner }: PortalSession, text: string): string => {
       const ticket = freshId();
       keptTexts.set(ticket, { owner, text });
@@ -204,12 +204,12 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
   };
 }
 
-/** The last submitted forms, each with the address to which it redirects. */
+/** The last forms that were sent, each with the address to which it redirects. */
 function createActions() {
   const outcomes = new Map<string, Promise<RedirectOutcome>>();
   let pageCount = 0;
   return {
-    /** Returns a number for a shown page, so that a second submission of its form is recognised. */
+    /** Numbers a page when it is shown, so that a second submission of its form is recognised. */
     numberPage: (): string => String((pageCount += 1)),
     /** Runs an action, once for each page: a second submission is a double click, unless the first was refused. */
     actOnce: async (

@@ -20,13 +20,13 @@ import { createWriteSignals } from "./write-signals.ts";
 
 /** When a request was answered, by the real clock, and its duration. */
 type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
-  /** Secrets without a recognisable form: tokens from the environment. Default: none. */
+  /** Secrets that only their value identifies: tokens from the environment. Default: none. */
   readonly secrets?: readonly string[];
 };
 
 type ReceivedRequest = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
 
-/** A request until its batch is written. For a request that was not refused, only its row is kept. */
+/** A request that waits for its batch to be written. Of a request that was not refused, only the facts of its row are kept. */
 type PendingLogEntry = { readonly owner: Owner | undefined; readonly arrivedAt: number } & (
   | { readonly facts: Facts }
   | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
@@ -34,7 +34,7 @@ type PendingLogEntry = { readonly owner: Owner | undefined; readonly arrivedAt: 
 
 const NOTHING_FOUND: RequestSearchResult = { found: [], read: 0, next: null };
 
-/** A row without the columns that its batch adds. */
+/** The facts of a row, without the columns that its batch adds. */
 type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
 
 /** The log of v1 requests and their answers, with the newest requests of each store (decision 86). */
@@ -51,21 +51,21 @@ type RequestLogOptions = {
   readonly kept: number;
   /** The clock of new stores. If it is frozen, so are the times in the log. Default: the real clock. */
   readonly startClock?: StoreClock | undefined;
-  /** Called with an error, or with a sentence if the problem is not a bug. */
+  /** Called with an error, or with a sentence about a problem that is not a bug. */
   readonly report: (problem: unknown) => void;
 };
 
-/** Delay of a write, in milliseconds: a write for each request would slow a create by a tenth. */
+/** Delay of a write, in milliseconds, because a write for each request would slow creates by a tenth. */
 const WRITE_AFTER_MS = 100;
 const WRITE_AT_ENTRIES = 500;
-/** Maximum number of files with which work is attempted: a damaged file, and the new one. */
+/** Maximum number of files on which work is tried: the damaged file, and a new one. */
 const MAX_FILES = 2;
 /** The limits of a search for refused requests: requests searched, and results. */
 const [MAX_SEARCHED, MAX_FOUND] = [20_000, 200];
 const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
-/** Opens its file with the first request; an unusable file is not opened again. Errors never fail an answer. */
+/** The file is opened with the first request, and not again once it is unusable. Errors never fail an answer. */
 export function createRequestLog(world: Pick<World, "after" | "sleep">, options: RequestLogOptions) {
   const signals = createWriteSignals<readonly LoggedRequest[]>(world);
   const positions = createPositions();
@@ -88,28 +88,28 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     });
   };
 
-  /** Reads the file after writing all answered requests; undefined if it cannot be read. */
+  /** Writes all answered requests, and then reads the file; undefined if it cannot be read. */
   const readLog = <Value>(read: (requests: RequestFile) => Value): Value | undefined => {
     write();
     return file.using(read);
   };
 
   return {
-    /** Records a v1 request after its answer; other requests are not logged. Only appends to a list. */
+    /** Records a v1 request after its answer, by appending to a list. Other requests are not logged. */
     note: (request: ReceivedRequest, answer: Answer, times: Times): void => {
       if (options.kept === 0 || file.isUnusable() || !request.target.startsWith(V1)) return;
       pendingEntries.push(createLogEntry(request, answer, times));
       if (pendingEntries.length >= WRITE_AT_ENTRIES) write();
       else if (pendingEntries.length === 1) world.after(WRITE_AFTER_MS, write);
     },
-    /** The newest requests that match the filter; with the filter's `after`, the first after that position. Newest first. */
+    /** The newest matching requests or, with the filter's `after`, the first requests after that position. Newest first. */
     list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>
       readLog((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
     /** Searches the log backwards; finds nothing if the log cannot be read. */
     search: (storeId: string, search: RequestSearch): RequestSearchResult =>
       readLog((log) => log.search(storeId, lastForgotten(log, storeId, options), search)) ?? NOTHING_FOUND,
     find: (storeId: string, requestId: string) => readLog((log) => log.find(storeId, requestId)),
-    /** The newest refused requests whose order_id contains a text, newest first, within the limits of one search. */
+    /** The newest refused requests whose order_id contains a text, newest first, within the limits of a search. */
     refusedOf: (storeId: string, text: string): ReturnType<RequestFile["refusedOf"]> =>
       readLog((log) =>
         log.refusedOf(storeId, text, {
@@ -122,10 +122,10 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     /** The position of a store's newest answered request; 0 if it has none. */
     last: (storeId: string): number =>
       readLog((log) => positions.last(log, storeId)) ?? positions.last(undefined, storeId),
-    /** Signals of a store's logged requests; the list is undefined after the store's requests were deleted. */
+    /** Signals logged requests of a store; followers get the requests, or undefined after the store's requests were deleted. */
     next: signals.next,
     follow: signals.follow,
-    /** Deletes all requests of a store so far. Positions continue to grow. */
+    /** Deletes all logged requests of a store. Positions continue from there. */
     forget: (storeId: string): void => {
       readLog((log) => positions.forget(log, storeId));
       signals.notify(storeId);
@@ -157,7 +157,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     file = next;
     reportErrorsOf(options, () => oldFile !== undefined && oldFile !== "unusable" && oldFile.close());
   };
-  /** Closes the file after an error; returns whether the file was set aside, so that the next use creates a new file. */
+  /** Closes the file after an error. Returns whether the file was set aside; the next use then creates a new file. */
   const leaveAfter = (error: unknown): boolean => {
     const oldFile = file;
     file = undefined;
@@ -169,8 +169,8 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     return isNew;
   };
   /**
-   * Runs work on the file, and after damage once more on a new file. Undefined without a file, or after a failure, which
-   * is reported.
+   * Runs work on the file, and if the file is damaged, once more on a new file. Undefined if there is no usable file,
+   * or if the work failed, which is reported.
    */
   const useFile = <Value>(work: (requests: RequestFile) => Value): Value | undefined => {
     for (let fileCount = 0; fileCount < MAX_FILES; fileCount += 1) {
@@ -199,7 +199,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
   };
 }
 
-/** The newest position that is no longer shown. If new requests are not logged, all older requests are still shown. */
+/** The newest position that is no longer shown. Without logging of new requests, all logged requests are still shown. */
 function lastForgotten(
   requests: RequestFile,
   storeId: string,
@@ -208,10 +208,10 @@ function lastForgotten(
   return kept === 0 ? 0 : requests.last(storeId) - kept;
 }
 
-/** The positions of all stores only grow, even if the file has forgotten the requests, or was replaced. */
+/** Positions never go back, even if the file has forgotten requests, or was replaced. */
 function createPositions() {
   const highestPositions = new Map<string, number>();
-  /** The position of the last written request, possibly by another process. */
+  /** The position of the last request written, possibly by another process. */
   const lastPosition = (requests: RequestFile | undefined, storeId: string): number =>
     Math.max(highestPositions.get(storeId) ?? 0, requests?.last(storeId) ?? 0);
   return {
@@ -224,7 +224,7 @@ function createPositions() {
   };
 }
 
-/** The pending requests of each store, in order, numbered from the position after the last written request. */
+/** The pending requests of each store, in order, with the positions after the last written request. */
 function batchesOf(
   pendingEntries: readonly PendingLogEntry[],
   {
@@ -257,12 +257,12 @@ function batchesOf(
   });
 }
 
-/** The log entry of a request. In a successful create or retrieve, only the order_id can contain a secret. */
+/** The log entry of a request. A successful create or retrieve can contain a secret only in its order_id. */
 function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
   const { logged, status } = answer;
   const { storeId, clock } = logged ?? {};
   const owner = storeId === undefined ? undefined : { storeId, ...(clock === undefined ? {} : { clock }) };
-  // The time of arrival, so that a request precedes its checkout in a timeline.
+  // The time of arrival, so that a timeline shows a request before the checkout that it created.
   const arrivedAt = times.at - Math.ceil(times.milliseconds);
   if (
     logged === undefined ||
@@ -302,7 +302,7 @@ function reportErrorsOf({ report }: Pick<RequestLogOptions, "report">, work: () 
   }
 }
 
-/** The stored details of a request that was not a plain success, cut to their maximum lengths and without secrets. */
+/** The stored details of a request that was not a plain success, cut to their maximum length, without secrets. */
 function factsOf({
   request,
   answer,

@@ -31,13 +31,13 @@ const SEEDED_PRICES: readonly Price[] = [
   price("price_bento", "A bento box", { amountMinor: 1200, currency: "JPY", paymentMethod: "alipay_plus" }),
 ];
 
-/** Given secrets of a store; an undefined secret is generated. */
+/** The given secrets of a new store; undefined for a secret that is generated. */
 type GivenSecrets = {
   readonly apiKey: string | undefined;
   readonly signingSecret: string | undefined;
 };
 
-/** Why the first store is refused: an unreadable signing secret, or other secrets or another dialect than given. */
+/** Why the first store is refused: its signing secret cannot be read, or other secrets or another dialect were given. */
 export type SeedRefusal = "master_key" | "other_api_key" | "other_signing_secret" | "other_dialect";
 
 export type NewStore = StoreWithMerchant & {
@@ -46,10 +46,10 @@ export type NewStore = StoreWithMerchant & {
   readonly signingSecret: string;
 };
 
-/** The first store. `apiKey` is null unless the store is new or the key was given, because only the hash is stored. */
+/** The first store. `apiKey` is null for an existing store, unless the key was given: only its hash is stored. */
 type FirstStore = { readonly id: string; readonly apiKey: string | null };
 
-/** The given values of a new store; other values are generated or defaults. */
+/** The given values of a new store; other values are generated, or have defaults. */
 type GivenStore = {
   readonly id?: string;
   readonly name?: string;
@@ -68,9 +68,9 @@ export type StoreMaker = {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
   readonly given?: GivenSecrets;
-  /** Called with a new key before its hash is committed; `isFirst`: whether the sandbox has no other store. */
+  /** Called with a new key before its hash is committed. `isFirst`: whether the store is the sandbox's first. */
   readonly keepKey: (newStore: NewStore, isFirst: boolean) => void;
-  /** Called before the store is created; resolves when the key is stored, with other keys of the same moment. */
+  /** Called before a store is created; resolves when its key is stored, together with other new keys. */
   readonly keepKeySoon: (newStore: Pick<NewStore, "id" | "name" | "apiKey">) => Promise<void>;
   /** Called with the new name of a store before it is committed. */
   readonly keepName: (store: { readonly id: string; readonly name: string }) => void;
@@ -80,7 +80,7 @@ export type StoreMaker = {
   readonly dialect?: Dialect | undefined;
 };
 
-/** Runs in the transaction of `seed`, before a missing first store is created. The hook can create that store. */
+/** Runs in the transaction of `seed`, before a missing first store is created; may itself create that store. */
 export type SeedHook = () => Outcome<readonly NewStore[]>;
 
 /**
@@ -97,7 +97,7 @@ export async function seed(
   const findOrCreate = (): Outcome<FirstStore, SeedRefusal | Refusal> => {
     const refusal = refusalOfFirstStore(store, maker);
     if (refusal !== undefined) return { ok: false, refusal };
-    // A state that was started before keeps its instance id.
+    // A state that was started earlier keeps its instance id.
     if (store.instance.id() === undefined) store.instance.renew(maker.world.freshId());
     const setup = seedHook?.() ?? accept([]);
     if (!setup.ok) return setup;
@@ -107,7 +107,7 @@ export async function seed(
     return accept({ id: firstStore.id, apiKey: knownStore?.apiKey ?? null });
   };
   const isStarted = store.instance.id() !== undefined && store.stores.first() !== undefined;
-  // Without a write, so that a start whose port is refused changes no file.
+  // Writes nothing if the state exists: a start whose port is then refused must change no file.
   return isStarted && seedHook === undefined ? findOrCreate() : store.write(findOrCreate);
 }
 
@@ -132,9 +132,9 @@ export function refusalOfFirstStore(
 }
 
 /**
- * Creates a store for an existing merchant (by default the first store's) or for a new one. Its key is stored before
- * the transaction, so that stores created at the same time share one write of the key file. Refuses with `not_found` if
- * there is no such merchant.
+ * Creates a store for an existing merchant (default: the first store's) or for a new merchant. The key is stored before
+ * the transaction, so that simultaneous creates share one write of the key file. Refuses an unknown merchant with
+ * `not_found`.
  */
 export async function createStore(
   { store, ...maker }: StoreMaker & { readonly store: Store },

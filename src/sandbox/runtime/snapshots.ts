@@ -23,7 +23,7 @@ import { SecretUnreadable } from "../webhook/signing-secret.ts";
 import type { ErasureContext } from "./erase.ts";
 import type { RestoreSummary } from "../../core/snapshot/shapes.ts";
 
-/** The context of taking and restoring snapshots: the tables, the key of their secrets, and callbacks for new rows. */
+/** The context of taking and restoring snapshots: the tables, the key of the secrets, and callbacks after a restore. */
 export type SnapshotContext = Omit<ErasureContext, "store"> & {
   readonly store: Pick<
     Store,
@@ -33,7 +33,7 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   readonly masterKey: Uint8Array;
   /** Why nothing is delivered from a store; undefined if deliveries are sent. */
   readonly heldBack: (storeId: string) => Hold | undefined;
-  /** Processes everything due in these stores, and sends their due deliveries. */
+  /** Processes everything that is due in these stores, and sends their due deliveries. */
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
 };
 
@@ -42,15 +42,15 @@ type TakingContext = Pick<SnapshotContext, "store" | "masterKey"> & {
 };
 
 /**
- * The bytes of a snapshot of an existing store, or of the whole sandbox (decision 95): a file that any sandbox can
- * restore. The snapshot contains no master key, token or API key; its signing secrets are encrypted with a key in the
- * snapshot. Blocks all other work meanwhile. Throws `SecretUnreadable`.
+ * The bytes of a snapshot of one store or of the whole sandbox (decision 95), which any sandbox can restore. A snapshot
+ * contains no master key, token or API key; its signing secrets are encrypted with a key in the snapshot. Blocks all
+ * other work meanwhile. Throws `SecretUnreadable`.
  */
 export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint8Array {
   return context.store.snapshots.take(planOf(context, scope));
 }
 
-/** Writes a snapshot as of the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`. */
+/** Writes a snapshot of the state at the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`. */
 export async function writeSnapshot(
   context: TakingContext,
   scope: SnapshotScope,
@@ -117,7 +117,7 @@ export async function restoreSnapshot(
     const rules = { now: context.world.now(), isAdministrator };
     const problem = isOwn ? undefined : foreignFault(image.connection, rules);
     if (problem !== undefined) return refuseUnfit(problem);
-    // The stores of this sandbox's own snapshot are held back if they were held back at the time of the snapshot.
+    // Stores from this sandbox's own snapshot are held only if they were held when it was taken.
     const hold = adopt ? "release" : isOwn ? "as_taken" : "hold";
     return await replaceStores(context, image, { ...chosenStores.value, isOwn, hold });
   } finally {
@@ -125,7 +125,7 @@ export async function restoreSnapshot(
   }
 }
 
-/** Stores of a snapshot, and whether they replace the whole sandbox. */
+/** The stores to restore, and whether they replace the whole sandbox. */
 type StoreSelection = { readonly storeIds: readonly string[]; readonly isAll: boolean };
 
 function chooseStores(
@@ -189,7 +189,7 @@ async function replaceStores(
 
 const NO_HOLD = { heldBack: null, hold: null };
 
-/** Runs a write that is rolled back and refused if rows of a snapshot are invalid or conflict with existing rows. */
+/** Runs a write. If rows of the snapshot are invalid or conflict with existing rows, it is rolled back and refused. */
 async function refuseUnfitRows<Value>(write: () => Promise<Value>): Promise<Outcome<Value>> {
   try {
     return accept(await write());
@@ -204,7 +204,7 @@ function refuseUnfit(reason: string): Outcome<never> {
   return refuseFact("snapshot_unfit", { reason });
 }
 
-/** Creates a function that encrypts a secret with another key, or throws `failure` if it cannot be decrypted. */
+/** Returns a function that encrypts a secret with another key; it throws `failure` if the secret cannot be decrypted. */
 function createResealer(
   { randomBytes }: Pick<World, "randomBytes">,
   {

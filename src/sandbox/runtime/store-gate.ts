@@ -2,7 +2,7 @@ import type { Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 
-/** An open request: the id of its store, which is looked up only when a store is erased; undefined without a store. */
+/** An open request, as a function that returns its store's id, or undefined. It is called only when a store is erased. */
 export type OpenRequest = () => string | undefined;
 
 /** Prevents requests to a store from running during its erasure (decision 91). */
@@ -11,9 +11,9 @@ export type StoreGate = ReturnType<typeof createStoreGate>;
 /** Maximum time that an erasure waits for open requests to its stores, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
-/** `onClose` is called with each closed store, to wake the requests that wait for something in the store. */
+/** `onClose` is called with each store that is closed, and wakes the requests that wait for a change in that store. */
 export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: string) => void) {
-  /** Each with a function that is called when the request leaves. */
+  /** The open requests, each with a function that is called at its end. */
   const openRequests = new Map<OpenRequest, () => void>();
   /** The closed stores, each with a promise that resolves when the store reopens. */
   const closedStores = new Map<string, Promise<void>>();
@@ -48,10 +48,10 @@ export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: 
       openRequests.delete(request);
     },
 
-    /** Whether a store is closed. A request that waits for a change in the store then stops waiting. */
+    /** Whether a store is closed. A request that waits for a change in the store must then stop waiting. */
     isClosed: (storeId: string): boolean => closedStores.has(storeId),
 
-    /** Closes stores while work runs. Refuses with `state_conflict` if their open requests take too long. */
+    /** Closes stores while work runs. Refuses with `state_conflict` if open requests to the stores do not end in time. */
     alone: async <Value>(
       storeIds: readonly string[],
       work: () => Promise<Outcome<Value>>,

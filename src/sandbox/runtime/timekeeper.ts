@@ -4,12 +4,12 @@ import { createAlarm } from "./alarm.ts";
 import { MAX_DUE_AT_ONCE, applyDueItems } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
-/** Applies changes when they become due. Reads do not rely on the timekeeper, and check the time themselves. */
+/** Applies changes when they fall due. Reads do not rely on it: they check the time themselves. */
 export function createTimekeeper(
   world: Pick<World, "now" | "after">,
   options: { readonly context: () => ServiceContext; readonly report: (error: unknown) => void },
 ) {
-  /** Processes everything due in these stores and sets the next timer, at the start and after a clock moved. */
+  /** Processes everything that is due in these stores, and sets the next timer; called at the start and after a clock move. */
   const wake = async (storeIds: readonly string[]): Promise<void> => {
     const context = options.context();
     const times = await context.store.write(
@@ -26,8 +26,8 @@ export function createTimekeeper(
 }
 
 /**
- * Applies the due changes of a store, up to the limit of one write. Returns the real time of the next item; undefined if
- * there is none, or a frozen clock prevents it.
+ * Applies the due changes of a store, up to the limit of one write. Returns the real time of the next change; undefined
+ * if there is none, or if a frozen clock prevents it.
  */
 function catchUp(
   context: ServiceContext,

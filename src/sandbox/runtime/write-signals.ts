@@ -1,26 +1,25 @@
 import type { World } from "../../world.ts";
 import type { StoreGate } from "./store-gate.ts";
 
-/** A write of a store: an event, the end of a delivery's attempt, or another change. */
+/** A write in a store: an event, the end of a delivery attempt, or another change. */
 type WriteNotice = {
   /** The id of the checkout or other object; null if the write is about the store. */
   readonly checkoutId: string | null;
 };
 
-/** Signals of writes, by store: requests wait for them, and live pages follow them. */
+/** Signals of writes, by store. Requests wait for them, and open pages follow them. */
 export type WriteSignals<Notice = WriteNotice> = {
-  /** May be called inside the write: requests read later. Without `notice`, the store's data is being deleted. */
+  /** May be called inside the write, because readers read after it. Without `notice`, the store is being erased. */
   readonly notify: (storeId: string, notice?: Notice) => void;
-  /** Resolves when something in a store was written, or at the timeout. */
+  /** Resolves at the next write of a store, or after `waitMs`. */
   readonly next: (storeId: string, waitMs: number) => Promise<void>;
   /** Calls back with each write of a store, until the returned function is called. */
   readonly follow: (storeId: string, listener: (notice: Notice | undefined) => void) => () => void;
-  /** Wakes all waits for the last time, because the sandbox stops. */
+  /** Wakes all waiting requests for the last time, because the sandbox stops. */
   readonly end: () => void;
   readonly isOver: () => boolean;
 };
 
-/** Creates the signals of a sandbox, initially without listeners. */
 export function createWriteSignals<Notice = WriteNotice>({
   sleep,
 }: Pick<World, "sleep">): WriteSignals<Notice> {
@@ -55,13 +54,13 @@ type WaitOptions<Result> = {
   readonly read: () => Result;
   /** Whether a result ends the wait before the timeout. */
   readonly isEnough: (result: Result) => boolean;
-  /** Resolves when another read may find more, or after the remaining time. */
+  /** Resolves when another read may find more, or after `leftMs`. */
   readonly next: (leftMs: number) => Promise<void>;
-  /** Whether there is nothing left to wait for. Default: never. */
+  /** Whether further waiting is useless. Default: never. */
   readonly isOver?: () => boolean;
 };
 
-/** Reads until a result is enough. Returns the last result when the time is up or the store is being erased. */
+/** Reads until a result is enough. Returns the last result when the time is up, or when the store is being erased. */
 export async function pollUntil<Result>(
   {
     world,

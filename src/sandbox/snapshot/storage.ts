@@ -5,9 +5,9 @@ export type SnapshotStorage = {
   readonly size: (name: string) => number | undefined;
   /** The bytes of a snapshot; undefined if there is none. Throws if it is larger than `MAX_SNAPSHOT_BYTES`. */
   readonly read: (name: string) => Uint8Array | undefined;
-  /** Replaces a snapshot atomically: a reader gets either the whole old or the whole new snapshot. */
+  /** Writes a snapshot atomically: a reader gets the whole old or the whole new snapshot. */
   readonly write: (name: string, bytes: Uint8Array) => void;
-  /** `fill` writes to a path; the file is flushed without blocking. Undefined for a sandbox in memory. */
+  /** Lets `fill` write a file at a path, and flushes it without blocking. Undefined for a sandbox in memory. */
   readonly fill:
     | (<Value>(name: string, fill: (path: string) => Promise<Value>) => Promise<Value>)
     | undefined;

@@ -3,10 +3,10 @@ import { storeTime } from "../at-store.ts";
 import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
-/** Sends several deliveries at once to each endpoint, but one at a time for each checkout (decisions 13, 93). */
+/** Sends deliveries to each endpoint in parallel, but only one delivery of each checkout (decisions 13, 93). */
 export type Dispatcher = ReturnType<typeof createDispatcher>;
 
-/** Creates the dispatcher of a sandbox. Its queue consists of rows, so a crash loses nothing. */
+/** Creates the dispatcher of a sandbox. Its queues are rows, so that a crash loses nothing. */
 export function createDispatcher(context: DispatchContext, report: (error: unknown) => void) {
   const { store, world } = context;
   const listeners = new Set<(attempt: FinishedAttempt) => void>();
@@ -18,11 +18,11 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
     wakeStores: (storeIds: readonly string[]): void => {
       for (const storeId of storeIds) for (const { id } of store.endpoints.of(storeId)) wake(id);
     },
-    /** Sends due deliveries for at most `budgetMs`, and returns the attempts in the order of their starts. */
+    /** Sends due deliveries for at most `budgetMs`, and returns their attempts in the order in which they started. */
     drain: async (storeId: string, budgetMs: number): Promise<readonly FinishedAttemptEntry[]> => {
       const expectedCounts = countDue(context, storeId);
       if (expectedCounts.size === 0 || context.heldBack(storeId) !== undefined) return [];
-      // Deliveries that become due later must not extend the wait.
+      // The wait does not extend to deliveries that fall due later.
       const collection = collectAttempts(listeners, expectedCounts);
       for (const id of expectedCounts.keys()) wake(id);
       const timeout = new Promise<void>((resolve) => world.after(budgetMs, resolve));
@@ -47,7 +47,7 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
   return new Map(dueCounts.filter(([, count]) => count > 0));
 }
 
-/** Collects attempts. `complete` resolves once each endpoint has had its expected number of attempts. */
+/** Collects attempts. `complete` resolves when each endpoint has had the expected number of attempts. */
 function collectAttempts(
   listeners: Set<(attempt: FinishedAttempt) => void>,
   expectedCounts: ReadonlyMap<string, number>,
@@ -62,7 +62,7 @@ function collectAttempts(
     if (count === undefined) return;
     attempts.push(attempt);
     const { at, nextAt } = attempt.entry;
-    // A delivery whose attempt is repeated immediately is still due.
+    // A delivery whose attempt is repeated immediately is not finished.
     if (nextAt !== null && nextAt <= at) return;
     if (count === 1) remainingCounts.delete(endpointId);
     else remainingCounts.set(endpointId, count - 1);
@@ -79,8 +79,8 @@ function collectAttempts(
 }
 
 /**
- * Ends the attempts that the end of the last run interrupted, and makes their deliveries due again, although receivers
- * may have received them. Runs once, before the first delivery.
+ * Ends the attempts that were interrupted when the last run ended, and makes their deliveries due again, although
+ * receivers may have got them. Runs once, before the first delivery.
  */
 export function recoverDeliveries(context: ServiceContext): Promise<void> {
   const { store, world } = context;

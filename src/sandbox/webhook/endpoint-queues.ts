@@ -1,5 +1,5 @@
-// Limits the deliveries in flight to each endpoint, and picks the next deliveries. Each checkout has a queue to each
-// endpoint, whose head is a query: store/webhook/delivery-queues.ts. The connection: `findKeptRoute` in web/send.ts.
+// Limits the deliveries in flight to each endpoint, and selects the next. Each checkout has a queue to each endpoint,
+// whose head a query finds: store/webhook/delivery-queues.ts. Kept connections: `findKeptRoute` in web/send.ts.
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "../runtime/alarm.ts";
@@ -19,29 +19,29 @@ export type DispatchContext = TakeContext &
   SendContext &
   RecordContext & { readonly world: Pick<World, "sleep" | "after" | "soon"> };
 
-/** A recorded result, with the ordinal of its attempt among all started attempts. */
+/** A recorded result, with the number of its attempt among all attempts in the order of their starts. */
 export type FinishedAttempt = { readonly ordinal: number; readonly entry: FinishedAttemptEntry };
 
 type EndpointQueue = {
   readonly sends: Set<Promise<void>>;
-  /** Attempts that have ended but are not recorded yet. */
+  /** Attempts that have ended, but are not recorded yet. */
   readonly results: { readonly ordinal: number; readonly attempt: EndedAttempt }[];
-  /** The newest ordinal of each delivery: after a restore, the result of an older attempt must not be recorded. */
+  /** The ordinal of each delivery's newest attempt: after a restore, the result of an older attempt must not be recorded. */
   readonly ordinals: Map<string, number>;
-  /** Whether no attempt can start before another attempt ends. */
+  /** Whether an attempt must end before another can start. */
   isFull: boolean;
 };
 
-/** The recorded results, the number of attempts that had ended, and the next attempts to send. */
+/** The recorded results, the number of attempts that had ended, and the next attempts to be sent. */
 type Step = StartedAttempts & { readonly finished: readonly FinishedAttempt[]; readonly endedCount: number };
 
 /** Delay after a failure, such as a locked database, in milliseconds. */
 const RETRY_MS = 1000;
-/** Number of event loop iterations without the end of an attempt after which no end is expected soon: about 0.2 ms. */
+/** After this number of event loop iterations without an ended attempt, about 0.2 ms, no end is expected soon. */
 const QUIET_ITERATIONS = 50;
 
 /**
- * A queue of deliveries for each endpoint, which is woken separately and never delays another. Attempts in flight are
+ * A queue of deliveries for each endpoint, which wakes separately and delays no other queue. Attempts in flight are
  * rows; only their number, and the results that are not recorded yet, are in memory.
  */
 export function createEndpointQueues(
@@ -67,7 +67,7 @@ export function createEndpointQueues(
   };
   const alarm = createAlarm(world, { ring: async (endpointIds) => endpointIds.forEach(wake), report });
 
-  /** One step: the results of attempts and the starts of the next attempts share a transaction. */
+  /** One step. Recording the results of attempts and starting the next attempts share a transaction. */
   async function deliverDue(endpointId: string): Promise<void> {
     const queue = queues.get(endpointId) ?? newQueue();
     queues.set(endpointId, queue);
@@ -79,7 +79,7 @@ export function createEndpointQueues(
       isStopped: () => isStopped,
       report,
     });
-    // Attempts that ended meanwhile come after these in the list.
+    // Attempts that ended during the transaction are behind these in the list.
     forgetEnded(queue, endedCount);
     queue.isFull = isFull;
     for (const attempt of attempts) launch(queue, attempt);
@@ -87,7 +87,7 @@ export function createEndpointQueues(
     finished.forEach(onEnded);
   }
 
-  /** Sends an attempt in parallel with others. Its result is recorded together with all other available results. */
+  /** Sends an attempt in parallel with others. All results that are available are recorded together. */
   function launch(queue: EndpointQueue, attempt: StartedAttempt): void {
     const ordinal = (startCount += 1);
     queue.ordinals.set(attempt.delivery.id, ordinal);
@@ -114,7 +114,7 @@ export function createEndpointQueues(
   };
 }
 
-/** Waits for attempts that are about to end, so that one commit records them together: a commit takes longer. */
+/** Waits for attempts that are about to end, because recording them in one commit takes less time. */
 async function yieldToOthers(
   { soon }: Pick<World, "soon">,
   { sends, results }: EndpointQueue,
@@ -126,7 +126,7 @@ async function yieldToOthers(
   }
 }
 
-/** Whether a delivery to one of these endpoints was in flight; returns after the first attempt has ended. */
+/** Waits until one of the deliveries to these endpoints has ended; false if none was in flight. */
 async function isSending(
   queues: ReadonlyMap<string, EndpointQueue>,
   endpointIds: readonly string[] = [...queues.keys()],
@@ -146,7 +146,7 @@ function forgetEnded({ results, ordinals }: EndpointQueue, count: number): void 
     if (ordinals.get(attempt.delivery.id) === ordinal) ordinals.delete(attempt.delivery.id);
 }
 
-/** Records results. All attempts of a queue belong to one store, whose clock is read once. */
+/** Records results. All attempts of a queue belong to the same store, whose clock is read once. */
 function recordEnded(context: DispatchContext, { results, ordinals }: EndpointQueue): FinishedAttempt[] {
   const [firstResult] = results;
   const clock = firstResult && context.store.clocks.of(firstResult.attempt.delivery.storeId);
@@ -158,7 +158,7 @@ function recordEnded(context: DispatchContext, { results, ordinals }: EndpointQu
   });
 }
 
-/** Repeats the write while the database cannot be written, because a sent attempt must be recorded. */
+/** Repeats the write as long as the database cannot be written, because a sent attempt must be recorded. */
 async function recordAndTake(
   context: DispatchContext,
   queue: EndpointQueue,

@@ -9,7 +9,7 @@ export type SecretsContext = Pick<ServiceContext, "store"> & { readonly masterKe
 /** The signing secrets of an endpoint: the active secrets, newest first, and the retired secrets. */
 export type EndpointSecrets = { readonly inForce: readonly string[]; readonly retired: readonly string[] };
 
-/** An endpoint's own secrets, or its store's if it has none. `now` is the store's time. Throws `SecretUnreadable`. */
+/** An endpoint's own secrets or, if it has none, its store's. `now`: the store's time. Throws `SecretUnreadable`. */
 export function endpointSecrets(
   { store, masterKey }: SecretsContext,
   endpoint: Pick<Endpoint, "id" | "storeId">,
@@ -24,7 +24,7 @@ export function endpointSecrets(
 /** The secrets with which an endpoint signed at a past moment of its store's clock. */
 export type SecretsAtTime = EndpointSecrets & {
   readonly owner: "endpoint" | "store";
-  /** Whether a secret began or ended at exactly that moment, so that the active secrets cannot be determined. */
+  /** Whether a secret began or ended at exactly that moment, so that it is unknown which secrets signed. */
   readonly isUncertain: boolean;
 };
 

@@ -33,7 +33,7 @@ export type EndpointsContext = ServiceContext &
 
 type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 
-/** Values of a new endpoint that are checked. */
+/** The checked values of a new endpoint. */
 type EndpointForm = {
   readonly url: string;
   readonly eventTypes?: readonly string[] | undefined;
@@ -44,7 +44,7 @@ type EndpointForm = {
 /** Maximum number of endpoints of a store. */
 const MAX_ENDPOINTS = 20;
 
-/** Maximum number of events whose redelivery a listener can request. */
+/** Maximum number of events that are redelivered to a listener. */
 const MAX_REPLAYED = 100_000;
 
 /**
@@ -75,19 +75,19 @@ export function addEndpoint(
 }
 
 /**
- * Registers the address of a store's listener. An existing endpoint and its secret stay the same. The listener first
- * receives the events that `since` requests, then the events that waited. Refuses with `invalid_parameter`, with
- * `not_found` an unknown event, and with `state_conflict` too many events.
+ * Registers the address of a store's listener; an existing endpoint and its secret stay. The listener first receives
+ * the events that `since` selects, then the events that waited. Refuses with `invalid_parameter`, with `not_found` an
+ * unknown event, and with `state_conflict` too many events.
  */
 export function registerListener(
   context: EndpointsContext,
   storeId: string,
   listenerForm: Omit<EndpointForm, "ca"> & {
-    /** An event after which, or a time from which, all events are redelivered. */
+    /** The event after which, or the time from which, all events are redelivered. */
     readonly since?: { readonly eventId: string } | { readonly at: number } | undefined;
   },
 ): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
-  // Nothing connects to a listener that fetches its deliveries.
+  // The sandbox never connects to a listener that fetches its deliveries.
   const { targets } = context;
   const isPolled = isPolledAddress(listenerForm.url);
   const hosts = isPolled ? [...targets.allowedHosts, new URL(listenerForm.url).host] : targets.allowedHosts;
@@ -116,7 +116,7 @@ export function registerListener(
 
 /**
  * Enables, disables or pauses an endpoint; deliveries to a paused endpoint wait. Refuses with `not_found`, and with
- * `state_conflict` the disconnection of a listener if the endpoint has no listener.
+ * `state_conflict` to disconnect a listener from an endpoint without one.
  */
 export function setEndpointState(
   context: EndpointsContext,
@@ -135,7 +135,7 @@ export function setEndpointState(
   });
 }
 
-/** Removes an endpoint; its queued deliveries are dropped, but their audit is kept. Refuses with `not_found`. */
+/** Removes an endpoint. Its queued deliveries are dropped, and their audit is kept. Refuses with `not_found`. */
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
   return atEndpoint(context, ref, (endpoint, now) => {
     dropEndpoint(context.store, endpoint.id, now);
@@ -159,7 +159,7 @@ export function rotateSecret(
     const [currentSecret] = endpointSecrets(context, endpoint, now).inForce;
     const hasOwn = signingSecrets.ofEndpoint(endpoint.id).length > 0;
     const endTime = now + overlapMs;
-    // The store's secret stays valid for other endpoints: this endpoint gets a copy that expires.
+    // Other endpoints keep the store's secret: this endpoint gets a copy of it that expires.
     if (hasOwn) signingSecrets.retire(endpoint.id, endTime);
     else if (currentSecret !== undefined)
       keepSecret(context, endpoint, { secret: currentSecret, createdAt: now, retiredAt: endTime });
@@ -182,7 +182,7 @@ export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promi
   });
 }
 
-/** The events whose redelivery a listener requests: after an event, or from a time; none by default. */
+/** The events that `since` selects for a listener: after an event, or from a time. Default: none. */
 function eventsSince(
   { store }: EndpointsContext,
   storeId: string,
@@ -205,7 +205,7 @@ function eventsSince(
   return refuseFact("too_many_events", { most: MAX_REPLAYED });
 }
 
-/** Redelivers events in their order, before new events. Events that are already waiting are not sent twice. */
+/** Redelivers events in order, before new events. An event that is already waiting is not sent twice. */
 function replayAll(
   context: EndpointsContext,
   { endpoint, events }: { readonly endpoint: Endpoint; readonly events: readonly StoredEvent[] },
@@ -282,7 +282,7 @@ function checkForm(
   if (!target.ok) return target;
   const trustCheck = addField("ca", checkTrust(form.url, form.ca, targets));
   if (!trustCheck.ok) return trustCheck;
-  // Checked only for a new address: an endpoint of an older state keeps working.
+  // Checked only for new addresses: an endpoint from an older version keeps working.
   if (isSecretInAddress(form.url)) return refuseFact("field_with_token", { field: "url" });
   return mapValue(
     addField("event_types", parseEventTypes(form.eventTypes ?? [ALL_EVENTS])),

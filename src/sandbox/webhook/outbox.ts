@@ -4,7 +4,7 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { ServiceContext } from "../context.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
-/** Stores an event inside a write. A disabled endpoint misses the event, a paused endpoint receives it later. */
+/** Stores an event, inside a write. A disabled endpoint never gets the event, a paused endpoint gets it later. */
 export function emitEvent(context: ServiceContext, event: Omit<StoredEvent, "position">): void {
   const { store } = context;
   store.events.insert(event);
@@ -29,7 +29,7 @@ export function enqueueDelivery(
   now: number,
 ): string {
   const { event, endpoint, cause, dueAt = now } = outboxInput;
-  // A duplicate is created when its delivery is sent, so its id must not affect other ids of a seed.
+  // A duplicate is created when its delivery is sent, so its id must not change the other ids of a seed.
   const id = world.uuid(cause === "duplicate" ? `${event.id} ${endpoint.id}` : event.storeId);
   store.deliveries.insert({
     id,
@@ -43,7 +43,7 @@ export function enqueueDelivery(
     nextAt: dueAt,
     createdAt: now,
   });
-  // The dispatcher reads in a later write, when this write is on disk.
+  // The dispatcher reads the delivery in a later write, when this write is on disk.
   wakeDispatcher(endpoint.id);
   return id;
 }

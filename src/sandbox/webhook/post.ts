@@ -22,10 +22,10 @@ export type PostContext = {
   readonly heldBack: (storeId: string) => Hold | undefined;
 };
 
-/** The result and its duration. `forbidden`: nothing was sent, because the policy or a hold does not allow it. */
+/** The result of a request, and its duration. `forbidden`: nothing was sent, because the policy or a hold forbids it. */
 export type PostResult = { readonly result: OutboundResult | "forbidden"; readonly milliseconds: number };
 
-/** Sends a request to a receiver, outside any transaction, at an address that the policy allows now (decision 14). */
+/** Sends a request to a receiver, outside transactions, at an address that the policy allows now (decision 14). */
 export async function postToReceiver(
   { world, targets, relay, deliveryTimeoutMs, deliveryTls, heldBack }: PostContext,
   {
@@ -48,7 +48,7 @@ export async function postToReceiver(
   const startedAt = world.monotonic();
   let endedAt: number | undefined;
   const toPostResult = (result: PostResult["result"]): PostResult => ({
-    // Answers are stored, and receivers may echo the webhook or print their secrets.
+    // Answers are stored, and a receiver may echo the webhook or print its secrets.
     result:
       result !== "forbidden" && result.ok && result.body !== ""
         ? { ...result, body: redactStored(result.body, orderIdIn(String(requestFields.body))) }
@@ -80,7 +80,7 @@ export async function postToReceiver(
   return toPostResult(result);
 }
 
-/** Bytes read after the stored part, so that a secret or card number that begins in that part is recognised. */
+/** Number of bytes read beyond the stored part, to recognise a secret or card number that begins in the stored part. */
 const MAX_SECRET_BYTES = 256;
 
 export function deliveryErrorOf({

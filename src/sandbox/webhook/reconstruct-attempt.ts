@@ -7,16 +7,16 @@ import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import { endpointSecretsAt, type SecretsContext, type SecretsAtTime } from "./endpoint-secrets.ts";
 
 export type SentAttempt = {
-  /** Names and values, with the signature if it can be reconstructed. */
+  /** The headers by name, with the signature if it can be reconstructed. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes of the body; undefined if the audit shows that other bytes were sent. */
+  /** The body; undefined if the audit shows that the event's bytes were not sent. */
   readonly body: string | undefined;
   readonly signing: SigningSecrets;
 };
 
 /**
- * The signing secrets of an attempt, which the audit does not store. `rotated`: a secret changed at that moment. `unlike`:
- * the current event does not match the audit.
+ * The signing secrets of an attempt, which the audit does not store. `rotated`: a secret changed at the moment of the
+ * attempt. `unlike`: the event as stored does not match the audit.
  */
 export type SigningSecrets =
   | { readonly isKnown: false; readonly reason: "rotated" | "unlike" }
@@ -26,7 +26,7 @@ export type SigningSecrets =
       readonly secretCount: number;
       /** The fault that was applied to the attempt, which may have changed its signature or body. */
       readonly fault: FaultAction | null;
-      /** Whether the event has the bytes that were sent. */
+      /** Whether the sent body is the event's. */
       readonly isOfEvent: boolean;
       /** The verdict of a receiver with the secrets that were active at the time of sending. */
       readonly verdict: SignatureVerdict;
@@ -34,7 +34,7 @@ export type SigningSecrets =
       readonly sentAt: number;
     };
 
-/** Rebuilds an attempt with the function that sends attempts; without body and signature if that is not possible. */
+/** Rebuilds an attempt with the function that sends attempts; omits body and signature if they cannot be rebuilt. */
 export function reconstructAttempt(
   context: SecretsContext,
   { endpointId, storeId, eventId }: Pick<Delivery, "endpointId" | "storeId" | "eventId">,

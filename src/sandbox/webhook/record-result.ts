@@ -19,8 +19,8 @@ import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 export type RecordContext = ServiceContext & { readonly deliveryScheduleMs: DeliverySchedule };
 
 /**
- * Records the result of an attempt inside a write, with the clock of its store. Undefined if the attempt no longer
- * exists, because it was sent before a reset or a restore.
+ * Records the result of an attempt, inside a write, with the clock of its store. Undefined if the attempt does not
+ * exist, because it was sent before a reset or restore.
  */
 export function recordAttemptResult(
   context: RecordContext,
@@ -39,7 +39,7 @@ export function recordAttemptResult(
     endpoint.url === endedAttempt.endpoint.url &&
     "error" in outcome &&
     outcome.error === "unreachable";
-  // The attempt does not count, and is repeated immediately over a new connection.
+  // An uncounted attempt is repeated immediately, over a new connection.
   const isUncounted = mustPause || hasKeptConnectionFailed(result);
   const tries = isUncounted ? delivery.tries : delivery.tries + 1;
   const verdict = isUncounted
@@ -50,7 +50,7 @@ export function recordAttemptResult(
         jitter: isAcceptedResult(outcome) ? 0 : jitterOf(deliveryId, tries),
         now,
       });
-  // The delivery may have been dropped with its endpoint meanwhile.
+  // The delivery may have been dropped together with its endpoint meanwhile.
   const isDue = store.deliveries.stateOf(deliveryId) === "due";
   const nextAt = isDue && verdict.state === "due" ? verdict.nextAt : null;
   const status = "status" in outcome ? outcome.status : null;
@@ -89,7 +89,7 @@ export function recordAttemptResult(
   };
 }
 
-/** Settles earlier deliveries of the replayed event, so that later events no longer wait for them (decision 137). */
+/** Settles the earlier deliveries of a replayed event, so that later events do not wait for them (decision 137). */
 function settleByReplay(
   { store }: RecordContext,
   { replay, number }: { readonly replay: Delivery; readonly number: number },
@@ -120,7 +120,7 @@ function judgeEndpoint(
   else if (endpoint.failingSince === null) store.endpoints.setFailingSince(endpoint.id, since);
 }
 
-/** The receiver may have closed the connection before its reuse, or sent more than one answer on the connection. */
+/** Whether a kept connection failed: the receiver may have closed it before its reuse, or sent more than one answer. */
 function hasKeptConnectionFailed(result: EndedAttempt["result"]): boolean {
   if (result === "forbidden" || result.ok || result.onKept !== true) return false;
   return result.failure === "connection_lost" || result.failure === "bad_answer";

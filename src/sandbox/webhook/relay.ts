@@ -1,4 +1,4 @@
-// Deliveries to a listener on another machine that cannot be reached: the listener fetches and answers each request.
+// Deliveries to a listener on a machine that the sandbox cannot reach: the listener fetches and answers each request.
 import type { OutboundResult, World } from "../../world.ts";
 
 type RelayedRequest = {
@@ -13,15 +13,15 @@ export type Relay = Readonly<ReturnType<typeof createRelay>>;
 
 type HeldRequest = RelayedRequest & { readonly id: string; readonly end: (result: OutboundResult) => void };
 
-/** A listener that has not fetched for this time is disconnected, in milliseconds: a fetch waits 20 s at most. */
+/** A listener that has not fetched for this time, in milliseconds, is disconnected: a fetch waits at most 20 s. */
 const MAX_FETCH_GAP_MS = 25_000;
 const NO_FETCH = { ok: false, failure: "unreachable", message: "the listener fetches nothing" } as const;
 const NO_ANSWER = { ok: false, failure: "timeout", message: "the listener did not answer" } as const;
 const LOSS = { ok: false, failure: "connection_lost", message: "the listener went away" } as const;
 
 /**
- * Keeps requests in memory: an attempt that a restart of the sandbox interrupts is repeated. `notifyChange` is called
- * when a request may be fetched.
+ * Keeps requests in memory; an attempt that a stop of the sandbox interrupts is repeated after the next start.
+ * `notifyChange` is called when there may be a request to fetch.
  */
 export function createRelay(
   { after, freshId, monotonic }: Pick<World, "after" | "freshId" | "monotonic">,
@@ -31,8 +31,8 @@ export function createRelay(
   const fetchedUrls = new Map<string, { readonly url: string; readonly at: number }>();
   return {
     /**
-     * Holds a request until its listener has answered it; without an answer in time the result is `timeout`. Nothing is
-     * held for a listener that has stopped fetching, such as on a sleeping laptop: the result is `unreachable`.
+     * Holds a request until its listener has answered; without an answer in time the result is `timeout`. Holds nothing
+     * for a listener that has stopped fetching, such as on a sleeping laptop: the result is `unreachable`.
      */
     send: async (request: RelayedRequest, timeoutMs: number): Promise<OutboundResult> => {
       const entry = fetchedUrls.get(request.storeId);
@@ -44,19 +44,19 @@ export function createRelay(
       notifyChange(request.storeId);
       return promise.finally(() => requests.delete(id));
     },
-    /** The requests without an answer to the store's enabled listener, oldest first. */
+    /** The unanswered requests to the store's enabled listener, oldest first. */
     heldRequests: ({ storeId, url }: Pick<RelayedRequest, "storeId" | "url">) => {
       fetchedUrls.set(storeId, { url, at: monotonic() });
       return [...requests.values()].filter((item) => item.storeId === storeId && item.url === url);
     },
-    /** Passes an answer on. False if the store has no such request, or the request no longer waits. */
+    /** Passes an answer on. False if the store has no such request, or if that request has ended. */
     answer: ({ storeId, id }: Pick<HeldRequest, "storeId" | "id">, answer: OutboundResult): boolean => {
       const item = requests.get(id);
       if (item?.storeId !== storeId) return false;
       item.end(answer);
       return true;
     },
-    /** Ends the requests to a store's listener that has disconnected, or was replaced by the listener at `url`. */
+    /** Ends the requests to a listener of the store that has disconnected, or that the listener at `url` has replaced. */
     endOthers: (storeId: string, url?: string): void => {
       if (url === undefined) fetchedUrls.delete(storeId);
       else fetchedUrls.set(storeId, { url, at: monotonic() });

@@ -1,4 +1,4 @@
-// Deliveries that a person asks for: replays of events, and retries before their time. The attempts of the schedule:
+// Deliveries on request: replays of events, and retries before their time. The attempts of the schedule:
 // sandbox/webhook/take-due.ts.
 import type { Hold } from "../../core/webhook/hold.ts";
 import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
@@ -55,10 +55,10 @@ export function replayEvent(
 }
 
 /**
- * Repeats the deliveries that have failed since a moment, oldest first: each event whose last delivery to an endpoint
- * failed is delivered to that endpoint, unless it is disabled, and deliveries that wait after a failed attempt are sent
- * now, if the endpoint is enabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled
- * or nothing is delivered for the store.
+ * Repeats deliveries that have failed since a moment, oldest first: an event whose last delivery to an endpoint failed
+ * is delivered again, unless the endpoint is disabled, and a delivery that waits after a failed attempt is sent now, if
+ * the endpoint is enabled. Refuses with `not_found`, and with `state_conflict` if the named endpoint is disabled or the
+ * store's deliveries are held.
  */
 export function replayFailed(
   context: RetriesContext,
@@ -98,7 +98,7 @@ export function replayFailed(
   });
 }
 
-/** Retries deliveries in the order of events. Refuses with `not_found`, or `state_conflict` if nothing can be sent. */
+/** Retries deliveries in the order of events. Refuses with `not_found`, and with `state_conflict` if none can be sent. */
 export function retryDeliveries(
   context: RetriesContext,
   storeId: string,
@@ -139,7 +139,7 @@ function retryEndpoint(
   return { retried: retriedCount, more: store.deliveries.isWaiting(filter) };
 }
 
-/** If the listener has disconnected, enabling the endpoint would deliver to a closed port. */
+/** The refusal of a paused endpoint. If its listener has disconnected, enabling it would deliver to a closed port. */
 function refusePaused(endpoint: Endpoint): Outcome<never> {
   const { pausedBy, ...ownFields } = effectiveEndpoint(endpoint, undefined);
   const values = { endpoint: endpoint.id, why: reasonOf(ownFields) };
@@ -148,7 +148,7 @@ function refusePaused(endpoint: Endpoint): Outcome<never> {
     : refuseFact("endpoint_paused", values);
 }
 
-/** The refusal of deliveries that would be held (decisions 71, 95). */
+/** The refusal for deliveries that are held (decisions 71, 95). */
 function refuseHold(hold: Hold): Outcome<never> {
   return refuseFact("nothing_delivered", { hold });
 }

@@ -10,10 +10,10 @@ export type SendContext = PostContext & {
   readonly log: Pick<AccessLog, "addDelivery">;
 };
 
-/** An attempt that has ended, before its result is on disk. */
+/** An attempt that has ended, but whose result is not on disk yet. */
 export type EndedAttempt = StartedAttempt & PostResult;
 
-/** Runs outside any transaction. An internal error ends an attempt like a lost connection: it may have been sent. */
+/** Sends an attempt, outside transactions. An internal error counts as a lost connection: the attempt may have been sent. */
 export async function sendAttempt(
   context: SendContext,
   attempt: StartedAttempt,

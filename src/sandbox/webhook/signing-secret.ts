@@ -2,7 +2,7 @@ import type { Words } from "../../core/language.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { openSecret, type SealedSecret } from "../../core/webhook/sealed-secret.ts";
 
-/** Thrown if another program has changed the row or the key. The start checks only the first store's secret. */
+/** Thrown if another program has changed the secret's row or the key. A start checks only the first store's secret. */
 export class SecretUnreadable extends Error {
   override readonly name = "SecretUnreadable";
   /** The answer to the request that needed the secret. */
@@ -15,7 +15,7 @@ export class SecretUnreadable extends Error {
   }
 }
 
-/** Rows are cached briefly (store/webhook/signing-secrets.ts), and a row is decrypted once for all its deliveries. */
+/** The decrypted secrets of cached rows (store/webhook/signing-secrets.ts): a row is decrypted once for many deliveries. */
 const openedSecrets = new WeakMap<SealedSecret, string>();
 
 /** Decrypts a stored signing secret. Throws `SecretUnreadable`. */

@@ -22,7 +22,7 @@ export type TakeContext = ServiceContext &
     readonly deliveriesInFlight: number;
   };
 
-/** How an attempt is sent: over a kept connection, or a new connection. */
+/** How an attempt is sent: over a kept or a new connection. */
 type Route = Pick<OutboundRequest, "connection">;
 
 /** An attempt to send now; its row is on disk. */
@@ -35,26 +35,26 @@ export type StartedAttempt = {
   readonly route: Route;
 };
 
-/** Maximum number of searches for due deliveries in one write; each search holds or drops at most one. */
+/** Maximum number of searches for due deliveries in one write; each search delays or drops at most one delivery. */
 const MAX_SEARCHES = 100;
 
-/** The values shared by all deliveries that are taken together: one reading of the clock, and the decrypted secrets. */
+/** The values for all deliveries that are taken together: one reading of the clock, and the decrypted secrets. */
 type TakeOptions = {
   readonly endpoint: Endpoint;
   readonly clock: StoreClock;
   readonly now: number;
   readonly secrets: () => EndpointSecrets;
-  /** Called with the real time at which the endpoint next has something to send. */
+  /** Called with the real time at which the endpoint has something to send next. */
   readonly expect: (realTime: number) => void;
 };
 
-/** The attempts to send now, and whether the endpoint is full until one of its attempts ends. */
+/** The attempts to send now, and whether the endpoint is full until one of them ends. */
 export type StartedAttempts = { readonly attempts: readonly StartedAttempt[]; readonly isFull: boolean };
 
 /** The result if there is nothing to send. */
 export const NO_DELIVERIES: StartedAttempts = { attempts: [], isFull: false };
 
-/** Takes due deliveries, as many as may be in flight in addition to the current deliveries; runs inside a write. */
+/** Takes due deliveries, as many as the current deliveries in flight leave room for. Runs inside a write. */
 export function takeDueDeliveries(
   context: TakeContext,
   endpointId: string,
@@ -65,7 +65,7 @@ export function takeDueDeliveries(
   if (endpoint?.state !== "enabled") return NO_DELIVERIES;
   const clock = store.clocks.of(endpoint.storeId);
   if (clock === undefined) return NO_DELIVERIES;
-  // Deliveries that are held back stay due, without an attempt.
+  // Deliveries of a store that is held stay due, without an attempt.
   if (context.heldBack(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   // The end of the drill wakes the dispatcher.
   if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NO_DELIVERIES;
@@ -90,7 +90,7 @@ export function takeDueDeliveries(
   return { attempts, isFull: attempts.length >= freeSlots };
 }
 
-/** Takes deliveries of different checkouts. `shouldContinue`: a fault held back or dropped one delivery. */
+/** Takes deliveries of different checkouts. `shouldContinue`: a fault delayed or dropped a delivery. */
 function takeSome(
   context: TakeContext,
   { clock, expect, ...fields }: TakeOptions,
@@ -108,7 +108,7 @@ function takeSome(
     const event = store.events.find(delivery.eventId);
     if (event === undefined) throw new Error(`delivery ${delivery.id} has no event`);
     const fault = takeDeliveryFault(context, { delivery, event }, now);
-    // The fault may have changed which delivery is next.
+    // The fault may have made another delivery the next one.
     if (fault !== undefined && holdBack(context, { delivery, fault }, now))
       return { attempts: takenAttempts, shouldContinue: true };
     takenAttempts.push(startAttempt(context, { delivery, event, fault: fault ?? null }, fields));

@@ -29,7 +29,7 @@ CREATE TABLE late_results (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The migration with which an attempt writes one row: a trigger in place of an index refuses a second open attempt. */
+/** The migration after which an attempt writes only one row: a trigger, instead of an index, refuses a second open attempt. */
 export const OPEN_ATTEMPTS_DDL = `
 DROP INDEX open_attempt_of_checkout;
 CREATE TRIGGER attempts_are_one_at_a_time BEFORE INSERT ON attempts
@@ -65,7 +65,7 @@ export function attemptsTable(connection: Connection) {
     /** Writes a new attempt, or the result of an open one. */
     save: (checkoutId: string, attempt: Attempt): void => void upsert.run({ ...attempt, checkoutId }),
 
-    /** Records a late result, once. */
+    /** Records a late result; a repetition changes nothing. */
     recordLate: (row: LateResultRow): void => void insertLate.run(row),
 
     lateResults: (checkoutId: string): LateResultRow[] => selectLate.all(checkoutId),

@@ -1,4 +1,4 @@
-// The statements of lists, and the indexes that they use. See also sandbox/checkout/list.ts (the meaning of `q`),
+// The statements of lists, and their indexes. See also sandbox/checkout/list.ts (the meaning of `q`),
 // test/sandbox/lists.test.ts (the query plan of every statement), cli/target/ids.ts (short ids) and cli/table.ts (the
 // layout of printed tables).
 import { PAYMENT_METHODS, STATUSES, type Checkout, type Status } from "../../core/checkout/checkout.ts";
@@ -33,7 +33,7 @@ export const AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 const NEWEST_IDS = 1000;
 /** Maximum number of checkouts that one search reads. */
 const MAX_SEARCHED = 20_000;
-/** A range of fewer than `MAX_DENSITY * MAX_SEARCHED` positions is read without an index, in half the time. */
+/** Fewer positions than `MAX_DENSITY * MAX_SEARCHED` are read without an index, in half the time. */
 const MAX_DENSITY = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
@@ -46,7 +46,7 @@ export function checkoutLists(connection: Connection) {
     positionOf: (storeId: string, id: string): CheckoutPosition | undefined =>
       sql.positionOf.get({ storeId, id }),
 
-    /** The checkouts at these positions, newest first. One statement for all takes half as long as one for each. */
+    /** The checkouts at these positions, newest first. One statement for all takes half the time of one for each. */
     at: (positions: readonly CheckoutPosition[]): Checkout[] => sql.at.all(JSON.stringify(positions)),
 
     /** The newest checkouts that pass a filter, from an unordered list of positions. */
@@ -56,7 +56,7 @@ export function checkoutLists(connection: Connection) {
       range: ListRange,
     ): CheckoutPosition[] => sql.pick.all({ ...filter, ...range, positions: JSON.stringify(positions) }),
 
-    /** The positions of the newest checkouts of a kind; the filter's order_id is ignored. */
+    /** The positions of the newest matching checkouts; the filter's order_id is ignored. */
     newest: (filter: CheckoutFilter, { before, limit }: ListRange): CheckoutPosition[] => {
       const { storeId, status, object, paymentMethod } = filter;
       if (status === null && object === null && paymentMethod === null)
@@ -76,8 +76,8 @@ export function checkoutLists(connection: Connection) {
       sql.endingIn.all({ storeId, ending, maxSearched: NEWEST_IDS }),
 
     /**
-     * Searches the newest checkouts before a position for a text in their order_id or description, ignoring the case of
-     * ASCII letters; null matches all. `last` is the oldest checkout examined; `isWhole`: no other is older.
+     * Searches the newest checkouts before a position for a text in order_id or description, ignoring the case of ASCII
+     * letters; null matches all. `last`: the oldest checkout examined. `isWhole`: whether there is no older checkout.
      */
     search: (
       filter: CheckoutFilter,
@@ -188,7 +188,7 @@ type SearchQuery = CheckoutFilter & {
 
 /**
  * The statements of a search: its results, its end, and the number of rows read. LIKE takes a third longer with ESCAPE,
- * so `search` replaces each % of the text by _ in the pattern, and `instr` checks the rows that match.
+ * so `search` replaces each % of the text with _ in the pattern, and `instr` checks the rows that match.
  */
 function prepareSearch(connection: Connection) {
   const condition = `store_id = @storeId AND rowid BETWEEN @last AND @newest

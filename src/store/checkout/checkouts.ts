@@ -5,7 +5,7 @@ import type { Checkout, Status } from "../../core/checkout/checkout.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** Empty for the open or paid checkout of an order, otherwise the id: see `checkouts_of_order`. */
+/** Empty for the open or paid checkout of an order, otherwise the id; see the index `checkouts_of_order`. */
 const LIVE_OR_ID = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
 
 const TABLE = `
@@ -92,7 +92,7 @@ export function checkoutsTable(connection: Connection) {
 
     /** The checkouts of an order_id, newest first: at most one of them is open or paid. */
     ofOrder: (query: OrderQuery): Checkout[] => {
-      // The live checkout was created after all others had ended.
+      // The open or paid checkout is the newest: it was created after all others had ended.
       const liveCheckout = selectLive.get(query.storeId, query.orderId);
       return [...(liveCheckout === undefined ? [] : [liveCheckout]), ...selectEnded.all(query)].slice(
         0,

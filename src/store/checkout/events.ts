@@ -21,7 +21,7 @@ type EventFilter = {
   readonly orderId?: string | undefined;
   readonly limit: number;
 };
-/** Events after a position and, optionally, from a moment on. */
+/** The events after a position, optionally only from a time on. */
 type EventsAfter = EventFilter & { readonly after: number; readonly from?: number };
 
 export const EVENTS_DDL = `
@@ -49,8 +49,7 @@ const EVENT = columnsOf<StoredEvent>("events", EVENTS_DDL);
 /** The outbox: each event is written in the transaction of the change that it reports (decision 11). */
 export function eventsTable(connection: Connection) {
   const insert = connection.prepare<Omit<StoredEvent, "position">>(
-    // New positions are above every position ever used, so that a caller who continues from a position misses nothing
-    // after a reset.
+    // The position is above every earlier one, so that after a reset a caller who continues from a position misses nothing.
     `INSERT INTO events (position, id, store_id, checkout_id, type, sequence, body, created_at)
      VALUES ((SELECT position + 1 FROM event_floor
               WHERE position >= ifnull((SELECT max(position) FROM events), 0)), @id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,
@@ -113,7 +112,7 @@ function typesOf({ type }: EventFilter): readonly string[] {
   return type === null ? EVENT_TYPES : [type];
 }
 
-/** A statement names its index, or has a unary + before each column whose index must not be used. */
+/** Each statement names its index, or has a unary + before each column whose index must not be used. */
 function prepareLists(connection: Connection) {
   type TypeQuery = EventFilter & { readonly type: string };
   type LaterQuery = EventsAfter & { readonly from: number };
@@ -133,7 +132,7 @@ function prepareLists(connection: Connection) {
          ORDER BY position LIMIT @limit`,
       )
       .pluck(),
-    // Within a checkout, the order by sequence is the order by position.
+    // Within a checkout, the events have the same order by sequence and by position.
     selectLatestOf: connection.prepare<EventFilter & { readonly before: number }, StoredEvent>(
       `SELECT ${EVENT.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)

@@ -26,7 +26,7 @@ CREATE TRIGGER idempotency_keys_are_immutable BEFORE UPDATE ON idempotency_keys
 
 const BOUND_KEY = columnsOf<BoundKey>("idempotency_keys", IDEMPOTENCY_KEYS_DDL);
 
-/** The stored answers of keys (decision 5). */
+/** Idempotency keys, with the stored answers (decision 5). */
 export function idempotencyKeysTable(connection: Connection) {
   const insert = connection.prepare<BoundKey>(`INSERT INTO idempotency_keys ${BOUND_KEY.values}`);
   const select = connection.prepare<[string, string], BoundAnswer>(
@@ -44,7 +44,7 @@ export function idempotencyKeysTable(connection: Connection) {
   return {
     insert: (key: BoundKey): void => void insert.run(key),
 
-    /** The answer of a key; undefined if the key is unused. A key past its 30 days is deleted, and counts as unused. */
+    /** The answer of a key; undefined if the key is unused. A key older than 30 days is deleted, and counts as unused. */
     take: (storeId: string, key: string, now: number): StoredResponse | undefined => {
       const row = select.get(storeId, key);
       if (row === undefined || row.createdAt > now - IDEMPOTENCY_RETENTION_MS) return row;

@@ -2,7 +2,7 @@ import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Price } from "../../core/checkout/shapes.ts";
 
-/** A price as stored: booleans are numbers. */
+/** A price as stored: its booleans are 0 or 1. */
 type PriceRow = Omit<Price, "approved" | "retired"> & {
   readonly storeId: string;
   readonly approved: number;
@@ -49,7 +49,7 @@ export function pricesTable(connection: Connection) {
     /** Removes a price; its checkouts stay. */
     remove: (storeId: string, id: string): void => void remove.run(storeId, id),
 
-    /** The price with this id, in any state; undefined if the store does not have it. */
+    /** The price with this id, even if it is unapproved or retired; undefined if the store does not have it. */
     find: (storeId: string, id: string): Price | undefined => {
       const row = select.get(storeId, id);
       return row && priceOf(row);

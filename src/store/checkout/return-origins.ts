@@ -37,7 +37,7 @@ export function returnOriginsTable(connection: Connection) {
   const remove = connection.prepare<Pick<RegisteredOrigin, "storeId" | "origin">>(
     "DELETE FROM return_origins WHERE store_id = @storeId AND origin = @origin",
   );
-  // By rowid instead of time, because a store's clock can be set back.
+  // Ordered by rowid, because a store's clock can be set back.
   const select = connection.prepare<[string], ReturnOrigin>(
     "SELECT origin, path FROM return_origins WHERE store_id = ? ORDER BY rowid",
   );

@@ -25,7 +25,7 @@ CREATE INDEX due_settlements ON settlements (store_id, due_at, checkout_id);
 const SETTLEMENT = columnsOf<Settlement>("settlements", SETTLEMENTS_DDL);
 const DUE_COLUMNS = SETTLEMENT.some("checkoutId", "dueAt", "outcome");
 
-/** Checkouts that will settle automatically. The queue consists of rows, so that a crash loses nothing. */
+/** The table of automatic settlements. It is also the queue, so that a crash loses no settlement. */
 export function settlementsTable(connection: Connection) {
   const insert = connection.prepare<Settlement>(`INSERT INTO settlements ${SETTLEMENT.values}`);
   const remove = connection.prepare<[string]>("DELETE FROM settlements WHERE checkout_id = ?");
@@ -60,7 +60,7 @@ export function settlementsTable(connection: Connection) {
 
     next: (storeId: string): DueItem | undefined => selectDue(storeId, Number.MAX_SAFE_INTEGER, 1)[0],
 
-    /** The items of a store that are due by a moment, soonest first, at most `limit`. */
+    /** The items of a store that are due by a time, soonest first, at most `limit`. */
     until: selectDue,
   };
 }

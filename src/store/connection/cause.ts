@@ -22,20 +22,20 @@ import {
 
 type DatabaseFiles = {
   readonly path: string;
-  /** Whether this process has the database open; closing another descriptor would drop SQLite's locks. */
+  /** Whether this process has the database open: closing another descriptor of a file would then drop SQLite's locks. */
   readonly isOpen?: boolean | undefined;
-  /** The disk failure behind an error about damage, found by reading every page again; undefined for damage. */
+  /** Reads every page again, and returns the disk failure behind an error about damage; undefined for real damage. */
   readonly readAgain: (namedCause: Cause) => Cause | undefined;
 };
 
-/** The cause of an error; undefined if it is not a disk failure. Noted on the error for every later catch. */
+/** The cause of an error; undefined if it is not a disk failure. The cause is stored with the error for later catches. */
 export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined {
   const namedCause = causeOfError(error);
   if (namedCause === undefined || !isSqliteError(error) || hasCause(error)) return namedCause;
   return noteCause(error, explainError(files, error, namedCause) ?? namedCause);
 }
 
-/** Repeats the operation: SQLite does not say why it cannot open or extend a file, and reports EIO as damage. */
+/** Repeats an operation, because SQLite does not say why it cannot open or extend a file, and reports EIO as damage. */
 function explainError(
   { path, isOpen = false, readAgain }: DatabaseFiles,
   error: { readonly code: string },
@@ -62,8 +62,8 @@ export function causeOfMisread({ detail }: Pick<Cause, "detail">): Cause {
 const PART_BYTES = 1024 * 1024;
 
 /**
- * The disk failure when the files are read without SQLite, which reports a failed read of the schema as damage, even when
- * it is repeated. Descriptors of an open database stay open: closing one would drop SQLite's locks.
+ * The disk failure that occurs when the files are read without SQLite, which reports a failed read of the schema as
+ * damage, even when repeated. Descriptors of an open database stay open: closing one would drop SQLite's locks.
  */
 export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: boolean }): Cause | undefined {
   const part = Buffer.allocUnsafe(PART_BYTES);
@@ -84,15 +84,15 @@ export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: bool
 }
 
 const REPEATED_CODES: ReadonlySet<string> = new Set(["file_not_opened", "file_read_only", "disk_io_error"]);
-/** SQLite's errors about reads; all other I/O errors are about space or writes. */
+/** SQLite's errors of reads; all other I/O errors are about space or writes. */
 const READ_ERRORS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
-/** The database, its log and its index. */
+/** The endings of the paths of a database, its log and its index. */
 const ENDINGS = ["", "-wal", "-shm"] as const;
 
 /**
- * Opens the files that SQLite opens, all at the same time. Opens the folder in place of a missing file and of an open
- * database's files: closing a descriptor of such a file would drop SQLite's locks.
+ * Opens the files that SQLite opens, all at the same time. Opens the folder instead of a missing file, and instead of
+ * each file of an open database: closing a descriptor of such a file would drop SQLite's locks.
  */
 function openAll(path: string, { isOpen }: { readonly isOpen: boolean }): void {
   const openedFiles: number[] = [];
@@ -113,7 +113,7 @@ const INDEX_STEP_BYTES = 32 * 1024;
 /** Writes as many bytes as SQLite adds to its index, at the same position; the hole before them takes no space. */
 function checkFreeSpace(path: string): void {
   const end = Math.max(...ENDINGS.map((ending) => sizeOf(path + ending)));
-  // The folder's name has the pid 0: a later command may remove it.
+  // Created with the pid 0, so that any later command may remove it.
   inFolderBeside(path, {}, (room) => {
     truncateSync(room, end);
     appendFileSync(room, new Uint8Array(INDEX_STEP_BYTES), { flush: true });

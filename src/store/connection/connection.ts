@@ -23,9 +23,9 @@ export type Statement<Values extends unknown[] = unknown[], Row = unknown> = {
   get(...values: Values): Row | undefined;
   all(...values: Values): Row[];
   iterate(...values: Values): IterableIterator<Row>;
-  /** From now on, a row is the value of its first column. */
+  /** Makes each row the value of its first column. */
   pluck(): Statement<Values, Row>;
-  /** From now on, a row is an array of the values of its columns. */
+  /** Makes each row an array of the values of its columns. */
   raw(): Statement<Values, Row>;
 };
 

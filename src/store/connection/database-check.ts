@@ -20,9 +20,9 @@ import { judgeLog, LOG_HEADER_BYTES } from "./opening.ts";
 /** A usable database file: its size including its log. */
 type CheckedFile = {
   readonly bytes: number;
-  /** The schema version; null if only the header was checked, because the file is too large or is always being written. */
+  /** The schema version; null if only the header was checked: the file is too large, or is written all the time. */
   readonly format: number | null;
-  /** The number of unreadable lines, if the check counts them; otherwise 0. */
+  /** The number of unreadable lines if the check counts them, otherwise 0. */
   readonly unreadable: number;
 };
 
@@ -39,7 +39,7 @@ const MAX_COPY_BYTES = 128 * 1024 * 1024;
 /** Maximum number of copies of a file that another process is writing to. */
 const MAX_ATTEMPTS = 20;
 
-/** Checks a copy: even a read-only connection creates and changes files next to it. Undefined if there is no file. */
+/** Checks a copy, because even a read-only connection creates and changes files next to it. Undefined if there is no file. */
 export function checkDatabase(
   path: string,
   options: CheckOptions,
@@ -81,9 +81,9 @@ function checkCopy(path: string, copy: string, options: CheckOptions, bytes: num
 }
 
 /**
- * A copy of a database with its own log, at one moment. While the log keeps its header, it only grows, and contains
- * every page that may be copied into the file meanwhile. So a file that was copied before its log is complete together
- * with the log. Undefined if the log was restarted during every attempt.
+ * Copies a database and its log as of one moment. While the log keeps its header it only grows, and it contains each
+ * page that may be copied into the file meanwhile. So a file that was copied before its log is complete together with
+ * that log. Undefined if the log was restarted during every attempt.
  */
 function copyWhole(path: string, { scratch, kind }: CheckOptions): string | undefined {
   const copy = join(scratch, "copy.db");

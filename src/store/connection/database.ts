@@ -18,7 +18,7 @@ type Migration = string;
 
 export type FileConnection = Database.Database;
 
-/** A kind of database file: its mark in the header, and the history of its tables, which only grows. */
+/** A kind of database file: the mark in its header, and the migrations of its tables, to which new ones are only added. */
 export type FileKind = {
   readonly name: string;
   /** SQLite's `application_id`: a file with another id is not ours. */
@@ -26,9 +26,9 @@ export type FileKind = {
   /** The version after the first migration, stored as `user_version`; lower versions are development versions. */
   readonly firstVersion: number;
   readonly migrations: readonly Migration[];
-  /** All tables of a new file at this version, which is created faster than by the migrations; default: the migrations. */
+  /** All tables of a new file at this version, created faster than by the migrations. Default: the migrations run. */
   readonly tables?: { readonly version: number; readonly sql: string };
-  /** The files to move away, in words, so that a new file can be created: some are useless without the others. */
+  /** Names the files that must be moved away before a new file can be created; some are useless without the others. */
   readonly filesToMoveAway: string;
 };
 
@@ -50,11 +50,11 @@ export type OpenOptions = {
   readonly kind: FileKind;
   /** Path of the native addon; default: found by better-sqlite3. The single executable sets this option. */
   readonly nativeBinding?: string | undefined;
-  /** The pid of the opening process, for the names of its temporary files: a later process can then remove them. */
+  /** The pid of the opening process, for the names of its temporary files, so that a later process can remove them. */
   readonly pid?: number | undefined;
   /** Called after the migration of an older file. */
   readonly onMigrated?: ((file: MigratedFile) => void) | undefined;
-  /** Called with the new path of a log that was moved aside, because it belongs to another database. */
+  /** Called with the new path of a log that belonged to another database and was moved aside. */
   readonly movedAside?: ((log: string) => void) | undefined;
 };
 
@@ -89,7 +89,7 @@ export function withFileRefusal<Value>(
   }
 }
 
-/** Whether the log of a killed process was removed or emptied, so that commits may be lost. */
+/** Whether the log of a database is missing or empty: if its process was killed, commits may be lost. */
 export function hasLostLog(path: string): boolean {
   return existsSync(path) && sizeOf(`${path}-wal`) === 0;
 }
@@ -102,7 +102,7 @@ export function openingOfEmptyLog(path: string): string | undefined {
 /** Refuses a log without its database: the log contains acknowledged commits, and must not be used for a new file. */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   const log = `${path}-wal`;
-  // Another process that creates the file now gives it its name before it writes the log.
+  // The log is checked first, because a process that creates the file names the file before it writes the log.
   if (sizeOf(log) === 0 || existsSync(path)) return undefined;
   return {
     reason: "file_missing",
@@ -111,7 +111,7 @@ export function refuseOrphanedLog(path: string): FileRefusal | undefined {
   };
 }
 
-/** The refusal of a file that a disk failure makes unusable. */
+/** The refusal of a file that cannot be used because of a disk failure. */
 export function unusableFile(path: string, { failure, detail }: Cause): FileRefusal {
   const { code, sentence, next } = failure;
   return { reason: code, message: `${path} cannot be used: ${sentence} (${detail})`, remedy: next };
@@ -128,7 +128,7 @@ export function openConnection(
     connection = new Database(path, databaseOptions(options));
     compileOnce(connection);
     connection.pragma("foreign_keys = ON");
-    // Otherwise INSERT OR REPLACE deletes a row without running the triggers that forbid it.
+    // Otherwise INSERT OR REPLACE would delete a row without the triggers that forbid deletion.
     connection.pragma("recursive_triggers = ON");
     connection.pragma("trusted_schema = OFF");
     begin(connection);
@@ -140,7 +140,7 @@ export function openConnection(
   }
 }
 
-/** The cause of an error. Must be called before closing, which frees space and descriptors, and removes files. */
+/** The cause of an error. Must be called before the database is closed: a close frees space, and removes files. */
 export function findCause(
   path: string,
   { isOpen, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },
@@ -153,7 +153,7 @@ function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">):
   return { timeout: BUSY_TIMEOUT_MS, nativeBinding };
 }
 
-/** The disk failure behind an error about damage; undefined if SQLite finds the damage again. */
+/** Reads every page again: the disk failure behind an error about damage, or undefined if SQLite finds damage again. */
 function readAgain(
   path: string,
   options: Pick<OpenOptions, "nativeBinding">,
@@ -183,7 +183,7 @@ export function inspectFile(path: string, options: OpenOptions): FileRefusal | u
   return inspectHead(path, options.kind) ?? inspectPages(path, options);
 }
 
-/** Checks the content of a file whose head was checked; SQLite reads its log too. */
+/** Checks the content of a file after its head; SQLite also reads the log. */
 export function inspectPages(path: string, options: OpenOptions): FileRefusal | undefined {
   const open = (): FileConnection => openToRead(path, options);
   const isLarge = statSync(path).size > MAX_CHECKED_BYTES;
@@ -192,13 +192,13 @@ export function inspectPages(path: string, options: OpenOptions): FileRefusal | 
   );
 }
 
-/** Opens a file with its log, for reading only, unless a killed process has left a transaction that must be undone first. */
+/** Opens a file with its log for reading; for writing only if a killed process left a transaction that must be undone. */
 export function openToRead(path: string, options: Pick<OpenOptions, "nativeBinding">): FileConnection {
   const readonly = !existsSync(`${path}-journal`);
   return new Database(path, { ...databaseOptions(options), readonly, fileMustExist: true });
 }
 
-/** Checks a file as far as possible without SQLite: its kind, its schema version, and whether the log is its own. */
+/** Checks a file without SQLite: its kind, its schema version, and whether its log belongs to it. */
 export function inspectHead(path: string, kind: FileKind): FileRefusal | undefined {
   // Opening a pipe would block forever.
   const stats = statSync(path);
@@ -220,13 +220,13 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
       problem: `is a database of another program, not a ${kind.name}`,
     });
   }
-  // Checked before the log, because another version may write the log differently.
+  // The version is checked before the log, because another version may write the log differently.
   const fault = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
   if (fault !== undefined) return fault;
   return judgeLog(path, firstBoundVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
-/** Runs a check. SQLite also reports failed reads as damage, so the file is then read without SQLite and checked again. */
+/** Runs a check. SQLite reports failed reads as damage too, so the file is then read without SQLite, and checked again. */
 export function checkForDamage(
   path: string,
   kind: FileKind,
@@ -252,13 +252,13 @@ function refuseMalformed(
   }
 }
 
-/** Whether an error of a check is about the content of a file; SQLite has many codes for an invalid header. */
+/** Whether an error of a check is about the content of the file; SQLite has many codes for an invalid header. */
 export function isMalformed(error: unknown): boolean {
   const failure = causeByCode(error)?.failure;
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
-/** Opens a database, checks its schema version and optionally its pages, reads it optionally, and closes it. */
+/** Opens a database, checks its schema version and, on request, its pages, reads it on request, and closes it. */
 export function inspectContent(
   path: string,
   options: OpenOptions,
@@ -354,10 +354,10 @@ export function schemaVersion(connection: FileConnection): number {
 const PARAMETER = /(\bLIMIT )?\?/g;
 
 /**
- * Makes a connection compile each statement once. When SQLite plans a statement, it examines some parameter values: the
- * value of a LIMIT and, with ORDER BY, values that are compared with a column. It recompiles the statement when these
- * values change. better-sqlite3 clears all values after each run, so each run recompiled the statement, and took up to
- * nine times as long. SQLite does not examine values inside expressions.
+ * Makes a connection compile each statement once. SQLite plans a statement with some parameter values (of a LIMIT and,
+ * with ORDER BY, values that are compared with a column), and compiles it again when they change. better-sqlite3 clears
+ * all values after each run, so each run compiled the statement again, and took up to nine times as long. SQLite does
+ * not look at values inside expressions.
  */
 function compileOnce(connection: FileConnection): void {
   const prepare = connection.prepare.bind(connection);
@@ -372,7 +372,7 @@ function compileOnce(connection: FileConnection): void {
 
 const EXAMINERS = new WeakMap<FileConnection, (error: unknown) => void>();
 
-/** Examines each error of a statement where it is thrown, because the files may be closed where it is caught. */
+/** Examines each error of a statement where it is thrown, because the files may already be closed where it is caught. */
 export function examineErrors(connection: FileConnection, examine: (error: unknown) => void): void {
   EXAMINERS.set(connection, examine);
 }
@@ -406,7 +406,7 @@ function compileAtFirstUse({ make, valuesOf, examine }: StatementParts): LazySta
     if (compiled === undefined) {
       compiled = make();
       for (const change of changes) change(compiled);
-      // From now on, calls copy their values once instead of twice: a copy takes a fifth of an INSERT's time.
+      // Later calls go directly to the statement: one more copy of the values takes a fifth of the time of an INSERT.
       for (const name of ["run", "get", "all"] as const)
         Object.assign(self, { [name]: examineCall(compiled[name].bind(compiled)) });
     }

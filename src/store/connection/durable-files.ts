@@ -14,7 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { isError } from "../../core/outcome.ts";
 
-/** The process whose id is in the names of its unfinished files, so that a later process can remove them; default: 0. */
+/** The process whose id is in the names of its unfinished files, so that a later process can remove them. Default: 0. */
 type Owner = { readonly pid?: number | undefined };
 
 /** Replaces a small file atomically; the new file is on disk when the call returns. */
@@ -27,7 +27,7 @@ export function replaceFile(path: string, text: string, owner: Owner): void {
   });
 }
 
-/** Runs work with a path in a new folder next to a file, and removes the folder at the end. */
+/** Runs work with a path in a new folder next to a file, and removes the folder afterwards. */
 export function inFolderBeside<Value>(
   path: string,
   { pid = 0 }: Owner,
@@ -36,7 +36,7 @@ export function inFolderBeside<Value>(
   const folder = mkdtempSync(`${path}.${pid}.new-`);
   const temporaryPath = join(folder, "whole.db");
   try {
-    // SQLite would create the file with the umask of the process. Its log and index get the mode of the file.
+    // SQLite would use the umask of the process. The log and the index get the mode of this file.
     closeSync(openSync(temporaryPath, "wx", 0o600));
     return make(temporaryPath);
   } finally {
@@ -44,7 +44,7 @@ export function inFolderBeside<Value>(
   }
 }
 
-/** Removes a folder. Does not throw, which would hide an earlier error: a later command removes it by the pid in its name. */
+/** Removes a folder. Never throws, which would hide an earlier error: a later command removes it by the pid in its name. */
 function discard(folder: string): boolean {
   try {
     rmSync(folder, { recursive: true, force: true });
@@ -60,7 +60,7 @@ export function nameOnce(temporaryPath: string, path: string): void {
     linkSync(temporaryPath, path);
   } catch (error) {
     if (existsSync(path)) return;
-    // Some file systems have no hard links: there the last process wins.
+    // On file systems without hard links, the last process wins.
     if (!isError(error)) throw error;
     renameSync(temporaryPath, path);
   }

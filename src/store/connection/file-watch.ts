@@ -3,8 +3,8 @@ import { existsSync, statSync, type Stats } from "node:fs";
 export type FileWatch = ReturnType<typeof watchFiles>;
 
 /**
- * Watches the three files of a database by identity (device and inode) and size. None of them ever shrinks, because we
- * never truncate the log or vacuum. On file systems that do not support a log, there is only the database.
+ * Watches the three files of a database by identity (device and inode) and size. None of them shrinks: the log is never
+ * truncated, the database never vacuumed. On file systems that do not support a log, there is only the database.
  */
 export function watchFiles(path: string) {
   const names = ["", "-wal", "-shm"].map((ending) => path + ending).filter((name) => existsSync(name));
@@ -17,12 +17,12 @@ export function watchFiles(path: string) {
     return true;
   };
   return {
-    /** Whether each file is the opened one, and none is shorter. If not, a write would succeed but could not be read. */
+    /** Whether each file is the opened file, and is not shorter. If not, a write would succeed, but could not be read. */
     isIntact: (): boolean => names.every(isSame),
   };
 }
 
-/** The stats of a file; undefined if it is missing or cannot be read: then the next start cannot open it either. */
+/** The stats of a file; undefined if it is missing or cannot be read, because then the next start cannot open it either. */
 function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

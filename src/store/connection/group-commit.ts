@@ -32,7 +32,7 @@ type WriteOptions = { readonly isOftenIdle?: true };
 
 const MAX_BATCH = 256;
 const MAX_QUEUE = 10_000;
-/** Maximum time that all queued writes wait for another process's lock, in milliseconds. Reads continue meanwhile. */
+/** Maximum time that queued writes wait for another process's lock, in milliseconds; reads continue meanwhile. */
 const LOCK_WAIT_MS = 2000;
 /** Pause between two attempts to get the lock, in milliseconds. */
 export const LOCK_RETRY_MS = 5;
@@ -91,7 +91,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
         scheduler.after(LOCK_RETRY_MS, flush);
         return;
       }
-      // All waiting writes fail, because the writes behind the batch would otherwise wait as long again.
+      // All waiting writes fail: the writes behind the batch would otherwise wait as long again.
       batch = queue;
     }
     isWaitOver = undefined;
@@ -107,7 +107,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     ended?.(failure);
   }
 
-  /** Undefined if another process holds the lock. */
+  /** Commits a batch; undefined if another process holds the lock. */
   function commit(batch: readonly Job[]): Result[] | undefined {
     const isOftenIdle = batch.every((job) => job.isOftenIdle === true);
     try {
@@ -123,7 +123,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   }
 }
 
-/** Runs work in a transaction, which is on disk when the call returns. Waits for other processes' locks. */
+/** Runs work in a transaction that is on disk when the call returns. Waits for locks of other processes. */
 export function createTransactor({
   connection,
   ...files
@@ -137,8 +137,8 @@ export function createTransactor({
 }
 
 /**
- * Commits work, or returns undefined if another process holds the lock. Throws `StorageUnavailable` if a file was replaced
- * before, so that nothing is written to deleted files, or meanwhile, so that no such write is acknowledged.
+ * Commits work; returns undefined if another process holds the lock. Throws `StorageUnavailable` if a file was replaced
+ * before the commit, so that nothing is written to deleted files, or during it, so that no such write is acknowledged.
  */
 function createCommit(statements: Statements, connection: FileConnection, { watch, binding }: Files) {
   const transact: InTransaction = (work) =>
@@ -157,7 +157,7 @@ function createCommit(statements: Statements, connection: FileConnection, { watc
   };
 }
 
-/** Runs work before the log is bound, so that a start without work writes nothing. Runs it again if it changes something. */
+/** Runs work before the log is bound, so that a start without work writes nothing. Work that changes something runs again. */
 function runUnbound<Value>(
   statements: Statements,
   connection: FileConnection,
@@ -181,7 +181,7 @@ class UnboundChange extends Error {
   override readonly name = "UnboundChange";
 }
 
-/** The error for callers when the files of the database are no longer the opened files. */
+/** The error for callers if the files of the database are no longer the files that were opened. */
 export function filesLostError(): StorageUnavailable {
   return new StorageUnavailable(storageFailure("database_changed"));
 }
@@ -228,7 +228,7 @@ function inTransaction<Value>(
   }
 }
 
-/** Thrown if a job of a batch threw: that job must be rolled back without the others. */
+/** Thrown if a job of a batch threw, so that the job can be rolled back without the others. */
 class JobFailure extends Error {
   override readonly name = "JobFailure";
 }
@@ -248,7 +248,7 @@ function runInSavepoint(statements: Statements, connection: FileConnection, job:
     statements.release.run();
     return { ok: true, value };
   } catch (error) {
-    // A full disk ends the whole transaction: there is no savepoint to return to, and no job of the batch succeeds.
+    // A full disk ends the whole transaction, so there is no savepoint to return to, and no job of the batch succeeds.
     if (!connection.inTransaction) throw error;
     statements.undo.run();
     statements.release.run();

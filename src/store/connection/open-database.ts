@@ -41,7 +41,7 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<FileCo
   });
 }
 
-/** Checks a file, and moves a log that does not belong to it aside before SQLite can use it (decision 69). */
+/** Checks a file. Moves a log of another database aside before SQLite can use it (decision 69). */
 function inspectOwn(path: string, options: OpenOptions): FileRefusal | undefined {
   const refusal = inspectHead(path, options.kind);
   if (refusal !== undefined) return refusal;
@@ -56,9 +56,9 @@ function openWhole(path: string, options: OpenOptions): FileConnection {
   return openConnection(path, options, (connection) => {
     connection.pragma("journal_mode = WAL");
     makeDurable(connection);
-    // In pages. Each copy of the log into the database writes all changed pages, and waits for the disk twice.
+    // In pages. Each checkpoint of the log writes all changed pages, and waits for the disk twice.
     connection.pragma("wal_autocheckpoint = 4000");
-    // In KiB. A commit that moved rows between pages walks the whole cache.
+    // In KiB. A commit that moves rows between pages goes through the whole cache.
     connection.pragma("cache_size = -4000");
     migrate(connection, path, options);
   });

@@ -1,12 +1,12 @@
-// Which log belongs to a database (decision 69), without parsing the log. The crash points of `createLogBinding`, and what the
-// next start finds after each: test/real/log-ties.test.ts.
+// Decides which log belongs to a database (decision 69), without parsing the log. The crash points of
+// `createLogBinding`, and the next start after each of them: test/real/log-ties.test.ts.
 import type Database from "better-sqlite3";
 import { existsSync, readFileSync, renameSync } from "node:fs";
 import { readPart, replaceFile } from "./durable-files.ts";
 
 /**
- * The DDL of the row that identifies the last opening of a database: `opening` is random for each opening that writes,
- * and `before` is the `opening` of the previous one. Up to `LOG_OPENINGS_MIGRATION` every commit changed the row.
+ * The DDL of the row that identifies the last opening of a database: each opening that writes gets a random `opening`,
+ * and keeps the previous `opening` as `before`. Before `LOG_OPENINGS_MIGRATION`, every commit changed the row.
  */
 export const LOG_MARK_DDL = `
 CREATE TABLE log_mark (
@@ -19,14 +19,14 @@ INSERT INTO log_mark (id, opening, before, commits) VALUES (1, randomblob(16), z
 `;
 
 /**
- * The migration after which a log is used only if the file of openings beside it says so. It changes nothing: the file of
- * openings names the mark that the row has while a migration runs.
+ * The migration after which a log is used only if the file of openings beside it names the database. It must not change
+ * the row, whose mark the file of openings names while a migration runs.
  */
 export const LOG_OPENINGS_MIGRATION = `
 UPDATE log_mark SET commits = commits;
 `;
 
-/** Gives a new or copied database an id that no other file has. */
+/** Gives a new or copied database a mark that no other file has. */
 export function renewMark(connection: Database.Database): void {
   if (hasMark(connection))
     connection.exec("UPDATE log_mark SET opening = randomblob(16), before = zeroblob(16)");
@@ -40,9 +40,9 @@ export function hasMark(connection: Database.Database): boolean {
 type Openings = {
   readonly offset: number;
   readonly length: number;
-  /** Null before the log has its first frame. */
+  /** The salt of the log; null before the log has its first frame. */
   readonly salt: number | null;
-  /** Oldest first: `opening` and `before` of the row, in hex; `ANY` for every database. */
+  /** The marks, oldest first: `opening` and `before` of the row, in hex, or `ANY` for every database. */
   readonly marks: readonly string[];
 };
 
@@ -51,7 +51,7 @@ type Mark = Pick<Openings, "offset" | "length"> & Record<"present" | "next", str
 /** Stands for the unknown mark of a database from a version without the file of openings. */
 const ANY = "any";
 const OPENINGS_PATTERN = /^(\d+) (\d+) (\d+|-)((?: (?:any|[0-9a-f]{64}))+)\n$/;
-/** SQLite adds 1 to the salt whenever it restarts the log. The file of openings is at most this far behind. */
+/** SQLite adds 1 to the salt whenever it restarts the log. The salt in the file of openings is at most this far behind. */
 const MAX_RESTARTS = 4096;
 /** Number of commits after which a process records the salt again: each commit restarts the log at most once. */
 const COMMITS_PER_SALT = 1024;
@@ -62,7 +62,7 @@ export const LOG_HEADER_BYTES = 32;
 const [FRAME_HEADER_BYTES, SALT_OFFSET] = [24, 16];
 const SCHEMA_VERSION_OFFSET = 60;
 
-/** `own`: may be replayed; `other`: another database's log; `unknown`: the file of openings names another database. */
+/** `own`: the log may be replayed. `other`: it belongs to another database. `unknown`: its openings name another database. */
 type LogVerdict = "own" | "other" | "unknown";
 
 /**
@@ -97,7 +97,7 @@ function judgeOnce(path: string, firstVersion: number): LogVerdict {
   const page = readPart(path, offset, length).toString("hex");
   const frameEnd = LOG_HEADER_BYTES + FRAME_HEADER_BYTES + length;
   const log = readPart(`${path}-wal`, 0, frameEnd);
-  // Without a whole frame nothing is replayed.
+  // A log without a whole frame is never replayed.
   if (log.length < frameEnd) return "own";
   if (!marks.some((mark) => mark === ANY || page.includes(mark))) return "unknown";
   const isLater = salt !== null && (log.readUInt32BE(SALT_OFFSET) - salt) >>> 0 < MAX_RESTARTS;
@@ -109,8 +109,8 @@ function judgeOnce(path: string, firstVersion: number): LogVerdict {
 export type InTransaction = (work: () => void) => boolean;
 
 /**
- * Binds the log to the database before the first change, not at the start, because a refused start changes no file. Later
- * records the salt of a restarted log.
+ * Binds the log to the database before the first change, and not at the start, because a refused start changes no file.
+ * Later, records the salt of the log after every `COMMITS_PER_SALT` changes.
  */
 export function createLogBinding(
   connection: Database.Database,
@@ -127,7 +127,7 @@ export function createLogBinding(
   const write = ({ offset, length, salt, marks }: Openings): void =>
     replaceFile(`${path}-opening`, `${offset} ${length} ${salt ?? "-"} ${marks.join(" ")}\n`, options);
 
-  /** Changes the row. Before that, the file of openings names each mark that the database file may have from then on. */
+  /** Changes the row. The file of openings first names each mark that the database may have from then on. */
   const renew = (): void => {
     const row = select.get();
     if (row === undefined) throw new Error(`${path} has lost the row of log_mark`);

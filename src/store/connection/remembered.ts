@@ -2,15 +2,15 @@ import type { Scheduler } from "./group-commit.ts";
 
 /** A read whose results are cached briefly, by key. */
 type CachedRead<Value> = ((key: string) => Value) & {
-  /** Empties the cache; must be called after every change of the cached rows. */
+  /** Empties the cache. Must be called after each change of the cached rows. */
   readonly forget: () => void;
 };
 
-/** How long another process's change can go unnoticed, in milliseconds; our own changes are visible immediately. */
+/** How long a change by another process can go unnoticed, in milliseconds; our own changes are visible immediately. */
 const CACHE_MS = 50;
 
 /**
- * Caches the results of a read, because each read outside a transaction takes two locks, which was a twelfth of a create's
+ * Caches the results of a read: each read outside a transaction takes two locks, which was a twelfth of a create's
  * time. Only credentials, signing secrets, and the facts, names, holds, endpoints and faults of stores are cached;
  * idempotency keys, orders and their statuses are read in the transaction that changes them.
  */

@@ -18,7 +18,7 @@ import { createLogBinding } from "./opening.ts";
 export type WatchedDatabase = Files & {
   readonly connection: FileConnection;
   readonly close: () => void;
-  /** Closes the database and leaves the log of a killed process unchanged, for a start that is refused. */
+  /** Closes the database for a start that is refused: the log of a killed process stays as it is. */
   readonly leave: () => void;
 };
 
@@ -32,7 +32,7 @@ export function openWatchedDatabase(
   const connection = result.value;
   const close = (): void => void connection.close();
   if (path === IN_MEMORY) return accept({ connection, ...NO_FILES, close, leave: close });
-  // The cause is determined while the database is open, because the limit of open files is only exceeded then.
+  // The cause is determined while the database is open, because only then the limit of open files is exceeded.
   const outcome = withFileRefusal(path, options, () => {
     // SQLite opens the log at the first read.
     connection.pragma("user_version");
@@ -42,13 +42,13 @@ export function openWatchedDatabase(
   if (!outcome.ok) close();
   let isDamaged = false;
   examineErrors(connection, (error) => {
-    // A damaged database is not read again for each of its errors.
+    // A damaged database is not read again at each further error.
     isDamaged ||= findCause(path, { ...options, isOpen: true }, error)?.failure.code === "database_damaged";
   });
   return outcome;
 }
 
-/** Closes the connection before a reader: a last connection that can write would copy the log into the database. */
+/** Closes the connection while a reader is open: the last connection, if it can write, would copy the log into the database. */
 function leave(connection: FileConnection, path: string, options: OpenOptions): void {
   const reader = openToRead(path, options);
   reader.pragma("user_version");

@@ -31,7 +31,7 @@ export const JOURNAL_FILE: FileKind = {
   filesToMoveAway: "the file",
 };
 
-/** Opens the client's journal, creating it if it does not exist. Every change is on disk when its call returns. */
+/** Opens the client's journal, which is created if it is missing. Each change is on disk when its call returns. */
 export function openJournal(
   path: string,
   options: Omit<OpenOptions, "kind"> = {},
@@ -41,7 +41,7 @@ export function openJournal(
   );
 }
 
-/** Opens the seen events in the client's journal. Every change is on disk when its call returns. */
+/** Opens the seen events in the client's journal. Each change is on disk when its call returns. */
 export function openSeenEvents(
   path: string,
   { now, ...options }: Omit<OpenOptions, "kind"> & { readonly now: number },

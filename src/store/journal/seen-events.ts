@@ -15,7 +15,7 @@ export const SEEN_EVENTS_INSTANCE_MIGRATION = `
 ALTER TABLE seen_events ADD COLUMN instance TEXT;
 `;
 
-/** `octet_length` exists only since SQLite 3.43 (decision 60). ALTER TABLE would parse the old schema. */
+/** Drops `octet_length`, which needs SQLite 3.43 (decision 60), by a copy: ALTER TABLE would parse the old schema. */
 export const SEEN_EVENTS_CHECK_MIGRATION = `
 CREATE TABLE seen_events_before AS SELECT event_id, seen_at, instance FROM seen_events;
 DROP TABLE seen_events;
@@ -29,7 +29,7 @@ DROP TABLE seen_events_before;
 CREATE INDEX seen_events_by_age ON seen_events (seen_at);
 `;
 
-/** The events that were already forwarded; opening deletes events past their retention. */
+/** The events that were forwarded; opening the table deletes events past their retention. */
 export function seenEventsTable(database: WatchedDatabase, now: number): SeenEvents {
   const { connection, close } = database;
   const forget = connection.prepare<[number]>("DELETE FROM seen_events WHERE seen_at < ?");

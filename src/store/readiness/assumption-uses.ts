@@ -1,7 +1,7 @@
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** A use of an assumption, with the first request that relied on it. Times are by the store's clock. */
+/** The first use of an assumption, with the request that relied on it. Times are by the store's clock. */
 export type AssumptionUse = {
   readonly storeId: string;
   readonly decision: number;
@@ -30,7 +30,7 @@ export function assumptionUsesTable(connection: Connection) {
     `SELECT ${USE.select} FROM assumption_uses WHERE store_id = ? ORDER BY decision`,
   );
   return {
-    /** Records the first use; later uses change nothing. */
+    /** Records a use; only the first use of a decision is kept. */
     note: (use: AssumptionUse): void => {
       insert.run(use);
     },

@@ -54,7 +54,7 @@ export function drillsTable(connection: Connection) {
       return row && fromRow(row);
     },
 
-    /** The last webhook drill of an endpoint, regardless of the address and secret that it had then. */
+    /** The last webhook drill of an endpoint, whichever address and secret it had then. */
     latestOf: ({ id, storeId }: Pick<Endpoint, "id" | "storeId">): RecordedDrill | undefined => {
       const row = selectLatestOf.get({ id, storeId });
       return row && fromRow(row);

@@ -20,7 +20,7 @@ CREATE TABLE idempotency_uses (
 CREATE INDEX idempotency_uses_of_store ON idempotency_uses (store_id, kind, at);
 `;
 
-/** The service's own log of repeated keys: evidence of how a client uses its keys. */
+/** The service's log of repeated keys, which shows how a client uses its keys. */
 export function idempotencyUsesTable(connection: Connection) {
   const insert = connection.prepare<IdempotencyUse>(
     `INSERT INTO idempotency_uses (store_id, key, kind, request_id, at)

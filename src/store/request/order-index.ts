@@ -4,10 +4,10 @@ import type { Connection } from "../connection/connection.ts";
 /** Maximum number of requests in an indexed log; a larger log is searched instead. */
 const MAX_INDEXED = 50_000;
 
-/** The index of a store: the newest batch read, the number of entries, and the batches of each order. */
+/** The index of a store: the newest batch that was read, the number of entries, and the batches of each order. */
 type OrdersOfStore = { newestBatch: number; entryCount: number; readonly batches: Map<string, number[]> };
 
-/** An index in memory, because in the file it would need a row for each create. Built at a store's first query. */
+/** An index in memory, because in the file each create would write a row for it. Built at a store's first query. */
 export function createOrderIndex(
   connection: Connection,
   parse: (batch: string, text?: string) => readonly LoggedRequest[],
@@ -30,7 +30,7 @@ export function createOrderIndex(
     const { oldest, newest } = range.get(storeId) ?? {};
     if ((newest ?? 0) - (oldest ?? 0) > MAX_INDEXED) return undefined;
     const knownIndex = knownStores.get(storeId);
-    // Numbers of deleted batches accumulate in the index, and another process may have started a new log.
+    // The index is built anew if it keeps too many deleted batches, or if another process has started a new log.
     const isUsable =
       knownIndex !== undefined &&
       knownIndex.entryCount <= 2 * MAX_INDEXED &&
@@ -64,7 +64,7 @@ export function createOrderIndex(
   }
 
   return {
-    /** The order's requests, newest first, with others of their batches; undefined without an order, or if the log is too large. */
+    /** The requests in the order's batches, newest first; undefined without an order, or if the log is too large. */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
       if (orderId === null) return undefined;
       const orders = updateIndex(storeId);

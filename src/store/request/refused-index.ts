@@ -1,13 +1,13 @@
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** Only lines of refused requests contain this text: other codes are null, and quotes inside strings are escaped. */
+/** Only lines of refused requests contain this text: all other codes are null, and quotes inside strings are escaped. */
 const REFUSED_TEXT = '"code":"';
 
 /** A refused request in the result of a search. */
 type RefusedLine = Pick<LoggedRequest, "position" | "requestId" | "orderId" | "status" | "code" | "storeAt">;
 
-/** The newest batch of a store that was read, and the newest refused requests, newest first. */
+/** The number of the newest batch that was read, and the newest refused requests of a store, newest first. */
 type RefusedOfStore = { readonly newestBatch: number; readonly lines: readonly RefusedLine[] };
 
 /** Maximum number of refused requests of a store that are kept and searched. */
@@ -31,14 +31,14 @@ export function createRefusedIndex(
     )
     .pluck();
 
-  /** The newest refused requests in the batches after a position, newest first. */
+  /** The refused requests in batches after a position, newest first. */
   const readLater = (storeId: string, start: number): RefusedLine[] => {
     const lines: RefusedLine[] = [];
     for (const batch of laterLines.iterate(storeId, start)) {
       if (!batch.includes(REFUSED_TEXT)) continue;
       for (const line of batch.split("\n").toReversed()) {
         if (lines.length > MAX_SEARCHED) return lines;
-        // Most lines are about successful requests, and need not be parsed.
+        // Most lines are of successful requests, and need not be parsed.
         if (line.includes(REFUSED_TEXT)) lines.push(...parse(line).map(summaryOf));
       }
     }

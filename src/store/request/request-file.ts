@@ -28,17 +28,17 @@ export const REQUESTS_FILE: FileKind = {
 export type RequestFile = ReturnType<typeof requestsTable> & {
   /** Whether the file still has its name; writes to a deleted file are lost. */
   readonly isThere: () => boolean;
-  /** Closes the file after an error. True if the file is damaged or replaced: it was set aside, and the next is new. */
+  /** Closes the file after an error. True if it is damaged or replaced: then it was set aside, and the next file is new. */
   readonly closeAfter: (error: unknown) => boolean;
   readonly close: () => void;
 };
 
-/** `report` is called with a sentence if the file was set aside, or if lines were skipped. */
+/** `report` is called with a sentence if the file was set aside or lines were skipped. */
 type RequestFileOptions = Omit<OpenOptions, "kind"> & {
   readonly report?: (sentence: string) => void;
 };
 
-/** Reasons to set a file aside. After any other refusal it may be usable again, by another version or once the disk works. */
+/** Reasons to set a file aside. A file refused for any other reason may be usable later, or by another version. */
 const USELESS_REASONS: ReadonlySet<FileRefusal["reason"]> = new Set<FileRefusal["reason"]>([
   "zero_bytes",
   "foreign",
@@ -52,8 +52,8 @@ export function mustBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean
 }
 
 /**
- * Opens the request log, creating it if it does not exist; files left behind by a deleted log are deleted. A file that
- * is damaged or not a log is set aside, replacing the file set aside before, and a new log is started (decision 86). A
+ * Opens the request log, which is created if it is missing; files left behind by a deleted log are deleted. A file that
+ * is damaged or no log is set aside, in place of the file set aside before, and a new log is started (decision 86). A
  * power failure may lose the newest requests.
  */
 export function openRequestFile(
@@ -87,7 +87,7 @@ function openFile(path: string, options: RequestFileOptions): Outcome<RequestFil
 }
 
 function requestFile(path: string, connection: FileConnection, options: RequestFileOptions): RequestFile {
-  // The log contains nothing essential, and a flush would stop the service for several milliseconds.
+  // The log contains nothing essential, and waiting for the disk would stop the service for several milliseconds.
   connection.pragma("synchronous = OFF");
   connection.pragma("busy_timeout = 0");
   const inode = inodeOf(path);
@@ -130,7 +130,7 @@ function setAside(path: string, { report }: RequestFileOptions, reason: string):
   report?.(`the request log was set aside as ${path}${ASIDE_SUFFIX}, and a new log was started: ${reason}`);
 }
 
-/** Whether an error means that a log is damaged, truncated, replaced or has other tables; false for disk failures. */
+/** Whether an error shows that a log is damaged, truncated, replaced or has other tables; false for disk failures. */
 function isUseless(path: string, options: RequestFileOptions, error: unknown): error is Error {
   if (!isSqliteError(error) || path === IN_MEMORY) return false;
   // Another process has written a row with the same position.

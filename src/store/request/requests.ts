@@ -10,7 +10,7 @@ import type { Connection } from "../connection/connection.ts";
 import { createOrderIndex } from "./order-index.ts";
 import { createRefusedIndex } from "./refused-index.ts";
 
-/** A row for each batch, with a line of JSON for each request: a row for each request made a create a tenth slower. */
+/** One row for each batch, with a line of JSON for each request: a row for each request slowed creates by a tenth. */
 export const REQUESTS_DDL = `
 CREATE TABLE request_batches (
   store_id TEXT NOT NULL,
@@ -25,7 +25,7 @@ const SELECT_CONTAINING = `SELECT requests FROM request_batches
 
 /** A search of a store's requests, newest first. */
 export type RequestSearch = {
-  /** The position before which the search begins. Default: after the newest request. */
+  /** The position before which the search begins. Default: behind the newest request. */
   readonly before?: number | undefined;
   /** Maximum number of requests found. */
   readonly limit: number;
@@ -100,7 +100,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
     refusedOf: refusedIndex.find,
 
-    /** Newest first. If the filter has a position, the requests directly after the position, so that a caller misses none. */
+    /** Newest first. With a position in the filter, the requests directly after it, so that a caller misses none. */
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
       const matches: LoggedRequest[] = [];

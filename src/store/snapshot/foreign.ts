@@ -17,7 +17,7 @@ export function foreignFault(connection: Connection, rules: ForeignRules): strin
   return storeFault(connection, rules);
 }
 
-/** The first column of a table with a value that is no number, time or id of the program; undefined if there is none. */
+/** The first column with a value that is not a number, time or id of the program; undefined if there is none. */
 function columnFault(connection: Connection, { name, columns, integers }: CopiedTable): string | undefined {
   const rules = columns.flatMap((column): readonly ColumnRule[] => {
     if (TIME_COLUMN.test(column)) return [{ column, ...TIME }];

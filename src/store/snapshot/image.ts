@@ -26,7 +26,7 @@ import { applyMigrations, openDatabase } from "../connection/open-database.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import { hasReferencesAcrossStores, hasStrayDeliveries } from "./rows.ts";
 
-/** The kind of a snapshot: "ckSN" in its header. Tables and schema versions are the same as in `sandbox.db`. */
+/** The kind of a snapshot: "ckSN" in its header. Its tables and schema versions are those of `sandbox.db`. */
 export const SNAPSHOT_FILE: FileKind = {
   ...SANDBOX_FILE,
   name: "checkout snapshot",
@@ -40,7 +40,7 @@ export type SnapshotRefusal = {
   readonly message: string;
 };
 
-/** A checked snapshot with the schema version of this program: a database in memory. */
+/** A checked snapshot with this program's schema version, as a database in memory. */
 export type SnapshotImage = SnapshotFacts & {
   readonly connection: FileConnection;
   /** The key that encrypts the snapshot's signing secrets. */
@@ -56,7 +56,7 @@ const CHECKSUM_BYTES = 4;
 /** The offset of the proof by the sandbox that took the snapshot. */
 const ORIGIN_OFFSET = CHECKSUM_OFFSET + CHECKSUM_BYTES;
 const ORIGIN_END = ORIGIN_OFFSET + ORIGIN_PROOF_BYTES;
-/** The offset of the journal mode in the header. A database in memory has no log, so its mode must be 1: a rollback journal. */
+/** The offset of the journal mode in the header. A database in memory has no log: its mode must be 1, a rollback journal. */
 const WRITE_VERSION_OFFSET = 18;
 
 /** An empty snapshot of one schema version, and its schema. */
@@ -65,7 +65,7 @@ type Template = { readonly bytes: Buffer; readonly schema: string };
 /** Empty snapshots by kind and schema version: opening a copy takes a fraction of the time of the migrations. */
 const templates = new WeakMap<FileKind, Map<number, Template>>();
 
-/** Creates an empty snapshot in memory, with nothing random, so that equal rows give equal bytes. */
+/** Creates an empty snapshot in memory, with nothing random in it, so that equal rows give equal bytes. */
 export function createImage(options: ImageOptions): FileConnection {
   const connection = openBytes(templateOf(options, currentSchemaVersion(options.kind)).bytes, options);
   connection.pragma("journal_mode = OFF");
@@ -81,7 +81,7 @@ export function createImageFile(path: string, options: ImageOptions): FileConnec
   return connection;
 }
 
-/** The file counts only when it is sealed and flushed. SQLite's cache is written once at the end: 8 MB. */
+/** The file counts only when it is sealed and flushed. SQLite's cache, of 8 MB, is written only at the end. */
 const FILE_PRAGMAS = [
   "journal_mode = OFF",
   "synchronous = OFF",
@@ -132,17 +132,17 @@ export function writeOrigin(bytes: Buffer, origin: SnapshotOrigin): Buffer {
   return bytes;
 }
 
-/** Whether this sandbox took the snapshot, and no bit has changed since (decision 95). */
+/** Whether this sandbox took the snapshot, and no bit of it has changed since (decision 95). */
 export function hasOrigin(bytes: Uint8Array, origin: SnapshotOrigin): boolean {
   return isOriginProof(origin, partsToProve(bytes), bytes.subarray(ORIGIN_OFFSET, ORIGIN_END));
 }
 
-/** All bytes except the checksum and the proof. */
+/** The bytes that the proof covers: all except the checksum and the proof itself. */
 function partsToProve(bytes: Uint8Array): readonly Uint8Array[] {
   return [bytes.subarray(0, CHECKSUM_OFFSET), bytes.subarray(ORIGIN_END)];
 }
 
-/** Writes a checksum: SQLite files have none, so a changed digit would be restored. */
+/** Writes a checksum: SQLite files have none, and a changed digit would be restored unnoticed. */
 export function writeChecksum(bytes: Buffer): Buffer {
   bytes.writeUInt32BE(checksumOf(bytes), CHECKSUM_OFFSET);
   return bytes;
@@ -174,7 +174,7 @@ export function openImage(
     return check;
   } catch (error) {
     connection?.close();
-    // The bytes must be at fault: they are in memory, so no disk can have failed.
+    // The bytes are at fault: they are in memory, so no disk has failed.
     if (!isMalformed(error)) throw error;
     return refuseDamaged(isError(error) ? error.message : String(error));
   }
@@ -200,11 +200,10 @@ function checkImage(
     );
   if (checksumOf(bytes) !== bytes.readUInt32BE(CHECKSUM_OFFSET))
     return refuseDamaged("its bytes differ from the bytes that were written");
-  // Compared before any SQL: a check, a migration or a query would run the expressions and triggers of a foreign schema.
+  // Compared before any SQL runs: a check, a migration or a query would run the expressions and triggers of another schema.
   if (schemaOf(connection) !== templateOf(options, version).schema)
     return refuseDamaged("its tables are not a snapshot's tables");
-  // An index that does not match its table would hide a row from some queries. A snapshot of our own has no such index,
-  // so the check of the indexes is skipped.
+  // Only other sandboxes' snapshots get full checks: an index that does not match its table would hide a row from queries.
   const check = options.isOwn === true ? "quick_check(1)" : "integrity_check(1)";
   const verdict = String(connection.pragma(check, { simple: true }));
   if (verdict !== "ok") return refuseDamaged(verdict);
@@ -219,10 +218,10 @@ function checkImage(
   const isWhole = header?.storeId === null || (storeIds.length === 1 && storeIds[0] === header?.storeId);
   if (strayRows.length > 0 || header === undefined || !isWhole || storeIds.length === 0)
     return refuseDamaged("some of its rows are missing");
-  // With a single store, no row can refer to another store.
+  // In a snapshot of one store, no row can refer to another store.
   if (storeIds.length > 1 && hasReferencesAcrossStores(connection))
     return refuseDamaged("rows of one store refer to rows of another");
-  // A sandbox writes no such row, and its own snapshots are unchanged.
+  // No sandbox writes such a row, so its own unchanged snapshot has none.
   if (options.isOwn !== true && hasStrayDeliveries(connection))
     return refuseDamaged("deliveries differ from their events");
   return accept({ ...header, format: version, connection, storeIds });

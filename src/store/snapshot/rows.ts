@@ -6,7 +6,7 @@ export class SnapshotConflict extends Error {
   override readonly name = "SnapshotConflict";
 }
 
-/** Thrown if no sandbox can have written the rows: another program created or changed the snapshot. */
+/** Thrown if no sandbox can have written the rows, so that another program made or changed the snapshot. */
 export class SnapshotDamage extends Error {
   override readonly name = "SnapshotDamage";
 }
@@ -18,13 +18,13 @@ export type CopiedTable = {
   readonly integers: readonly string[];
   /** The columns of its primary key. */
   readonly key: readonly string[];
-  /** Whether the order of creation of its rows matters. */
+  /** Whether the order in which its rows were created matters. */
   readonly isOrdered: boolean;
   /** The index of the column that numbers the rows of all stores; undefined if there is none. */
   readonly position: number | undefined;
 };
 
-/** Evidence for the checklist, and the log of key uses: restored only from the sandbox's own snapshots. */
+/** Tables with evidence for the checklist, and the log of key uses: restored only from the sandbox's own snapshots. */
 export const EVIDENCE_TABLES: ReadonlySet<string> = new Set([
   "drills",
   "explorations",
@@ -148,8 +148,8 @@ export function hasReferencesAcrossStores(connection: Connection): boolean {
 }
 
 /**
- * Reads the rows of a table, in the order of creation if it matters. `NOT INDEXED`: an ordered table is read in its own
- * order. With an index, SQLite would sort all rows before it returns the first.
+ * Reads the rows of a table, in the order of their creation if it matters. `NOT INDEXED`: an ordered table is read in
+ * its own order, because with an index SQLite would sort all rows before it returns the first.
  */
 export function selectRows(
   connection: Connection,
@@ -192,7 +192,7 @@ export function* selectRowsInSteps(
   yield slice;
 }
 
-/** Inserts rows, with signing secrets encrypted anew; an existing merchant is skipped. */
+/** Inserts rows; signing secrets are encrypted anew, and an existing merchant is skipped. */
 export function insertRows(
   connection: Connection,
   table: CopiedTable,
@@ -207,7 +207,7 @@ export function insertRows(
   for (const row of rowsToInsert) statement.run(...row);
 }
 
-/** The statements of a connection, prepared once: preparing them would be half of the work for a small store. */
+/** The prepared statements of a connection: preparing them again would be half of the work for a small store. */
 const preparedStatements = new WeakMap<Connection, Map<string, RowStatement>>();
 
 type RowStatement = Statement<unknown[], Row>;

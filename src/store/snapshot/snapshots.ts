@@ -20,7 +20,7 @@ import {
 
 /** The stores that a snapshot replaces. `gone`: the existing stores that the snapshot does not contain. */
 type Replacement = {
-  /** Whether this sandbox took the snapshot: only then the evidence in it is restored. */
+  /** Whether this sandbox took the snapshot; only then its evidence is restored. */
   readonly isOwn: boolean;
   readonly rows: RowSelection;
   readonly storeIds: readonly string[];
@@ -41,7 +41,7 @@ type CopyContext = Options & {
   readonly tables: () => readonly CopiedTable[];
 };
 
-/** Takes and restores snapshots table by table, in one schema version: a new table is covered both ways (decision 95). */
+/** Takes and restores snapshots table by table, in one schema version, so that a new table needs no code here (decision 95). */
 export function snapshotsTable(connection: FileConnection, options: Options) {
   const settings = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
   return {
@@ -54,7 +54,7 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
     open: (bytes: Uint8Array, isOwn = false): Outcome<SnapshotImage, SnapshotRefusal> =>
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
-    /** Throws `SnapshotConflict` if an id or key is another store's, and `SnapshotDamage` for impossible rows. */
+    /** Throws `SnapshotConflict` if another store has an id or key of the image, `SnapshotDamage` for impossible rows. */
     restore: (image: SnapshotImage, replacement: Replacement): void => restore(settings, image, replacement),
 
     format: currentSchemaVersion(SNAPSHOT_FILE),
@@ -100,7 +100,7 @@ const DUPLICATE_ERRORS: ReadonlySet<string> = new Set([
 /** Maximum position in a snapshot: far above any real position, and far below the maximum number for later ones. */
 const MAX_POSITION = 2 ** 52;
 
-/** Keeps the rows' numbers unless one is taken: then all rows get numbers above every used number, in the same order. */
+/** Keeps the numbers of the rows unless one is taken: then all rows get numbers above all used numbers, in the same order. */
 function renumberRows(
   connection: Connection,
   { name, columns, position = 0 }: CopiedTable,

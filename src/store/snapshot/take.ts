@@ -12,7 +12,7 @@ import {
 } from "./image.ts";
 import { tablesToCopy, insertRows, selectRowsInSteps, type Resealer } from "./rows.ts";
 
-/** The facts about a snapshot to be taken, and the encryption of its secrets. */
+/** The facts about a snapshot that is to be taken, and the encryption of its secrets. */
 type SnapshotPlan = Omit<SnapshotFacts, "format"> & {
   readonly key: Uint8Array;
   readonly reseal: Resealer;
@@ -26,7 +26,6 @@ export type SnapshotSource = {
   readonly pause: () => Promise<void>;
 };
 
-/** Creates the functions that take snapshots. */
 export function createSnapshotTaker({ connection, nativeBinding, pause }: SnapshotSource) {
   const options = { kind: SNAPSHOT_FILE, nativeBinding };
   return {
@@ -34,7 +33,7 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
     take: (plan: SnapshotPlan): Uint8Array => {
       const image = createImage(options);
       try {
-        // In one transaction, because another process may write meanwhile.
+        // Copies in one transaction, because another process may write meanwhile.
         const steps = copyTables(connection, image, plan);
         connection.transaction(() => Array.from(steps))();
         return writeChecksum(writeOrigin(image.serialize(), plan.origin));
@@ -44,17 +43,17 @@ export function createSnapshotTaker({ connection, nativeBinding, pause }: Snapsh
     },
 
     /**
-     * Writes the rows as of the call, a few at a time, read by a transaction that sees the state at one moment.
-     * Rejects if the state is closed before the snapshot is complete.
+     * Writes the rows as they are at the call, a few at a time, in a transaction that sees one state. Rejects if the
+     * state is closed before the snapshot is complete.
      */
     write: async (plan: SnapshotPlan, path: string): Promise<void> => {
-      // Not read-only: if the state is closed meanwhile, this connection writes the log into the file.
+      // This connection can write: if the state is closed meanwhile, it copies the log into the file.
       const reader = new Database(connection.name, { timeout: 0, nativeBinding });
       let image: FileConnection | undefined;
       try {
         reader.exec("BEGIN");
         image = createImageFile(path, options);
-        // No pause before the first step: the moment of the snapshot is the moment of the call.
+        // No pause before the first step, so that the snapshot shows the state at the call.
         const steps = copyTables(reader, image, plan);
         while (steps.next().done !== true) {
           await pause();

@@ -15,7 +15,7 @@ import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 /** One event on its way to one endpoint. Times are milliseconds by the store's clock. */
 export type Delivery = Omit<DeliveryEntry, "type" | "orderId" | "url" | "nextAt" | "attempts"> & {
   readonly storeId: string;
-  /** The position of the event among the events of its checkout. */
+  /** The number of the event among the events of its checkout, from 1. */
   readonly sequence: number;
   /** Whether the delivery waits for the earlier events of its checkout (decision 13). */
   readonly inOrder: boolean;
@@ -42,7 +42,7 @@ export type DeliveryFilter = {
 /** A filter of the deliveries to an endpoint that wait for their next attempt; null matches everything. */
 export type WaitingFilter = Pick<Delivery, "endpointId"> & {
   readonly orderId: string | null;
-  /** Only deliveries that were created at or after this moment. */
+  /** Only deliveries that were created at this time or later. */
   readonly since: number;
   /** Only deliveries with at least this number of attempts. */
   readonly minTries: number;
@@ -56,7 +56,7 @@ type PageFilter = Omit<DeliveryFilter, "eventId" | "checkoutId" | "orderId"> & {
   readonly type: string | null;
 };
 type NewDelivery = Omit<Delivery, "state" | "tries" | "fault">;
-/** A delivery as stored: the fault is text, in the format of the fault header. */
+/** A delivery as stored: the fault is text, in the format of the header that names it. */
 type DeliveryRow = Omit<Delivery, "inOrder" | "fault"> & {
   readonly inOrder: number;
   readonly fault: string | null;
@@ -99,7 +99,7 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
 
 const DELIVERY = columnsOf<Delivery>("deliveries", DELIVERIES_DDL);
 
-/** The queue of deliveries. It consists of rows, so that a crash loses nothing. */
+/** The table of deliveries. It is also the queue, so that a crash loses no delivery. */
 export function deliveriesTable(connection: Connection) {
   const sql = prepare(connection);
   const queues = deliveryQueues(connection);
@@ -108,7 +108,7 @@ export function deliveriesTable(connection: Connection) {
     ...deliveryLists(connection),
     ...deliveryUpdates(sql),
 
-    /** Adds a delivery. If it waits for earlier events of its checkout, it becomes due no earlier than their deliveries. */
+    /** Adds a delivery. If it waits for earlier events of its checkout, it is due no earlier than their deliveries. */
     insert: (delivery: NewDelivery): void => {
       const { inOrder, checkoutId, sequence } = delivery;
       const mustWait = inOrder && checkoutId !== null && sequence > 1;
@@ -121,7 +121,7 @@ export function deliveriesTable(connection: Connection) {
 
     stateOf: (id: string): Delivery["state"] | undefined => sql.selectState.get(id),
 
-    /** The next deliveries to an endpoint, due or not: one for each checkout, and none in flight (decision 93). */
+    /** The next deliveries to an endpoint, due or not: one for each checkout, unless one is in flight (decision 93). */
     next: (endpointId: string, limit = 1): NextDelivery[] =>
       queues.heads(endpointId, limit).flatMap((position) => sql.selectNext.all(position).map(fromNextRow)),
 
@@ -132,7 +132,7 @@ export function deliveriesTable(connection: Connection) {
     waits: (endpointId: string, eventId: string): boolean =>
       sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 
-    /** The queued deliveries of an event to an endpoint that were created before a replay of it; none is in flight. */
+    /** The queued deliveries of an event to an endpoint that are older than a replay of the event; none is in flight. */
     waitingBefore: ({
       id,
       endpointId,
@@ -149,23 +149,23 @@ export function deliveriesTable(connection: Connection) {
 /** Changes to deliveries that are being sent. */
 function deliveryUpdates(sql: ReturnType<typeof prepare>) {
   return {
-    /** Writes the state after an attempt. */
+    /** Writes the state of a delivery after an attempt. */
     settle: ({ id }: Pick<Delivery, "id">, outcome: Pick<Delivery, "state" | "tries" | "nextAt">): void =>
       void sql.update.run({ ...outcome, id }),
 
     noteFault: (id: string, fault: AppliedFault): void =>
       void sql.noteFault.run({ id, fault: faultHeader(fault) }),
 
-    /** Postpones a delivery, and lets the later events of its checkout overtake it. */
+    /** Postpones a delivery; the later events of its checkout may overtake it. */
     postpone: ({ id }: Pick<Delivery, "id">, nextAt: number): void => void sql.postpone.run({ id, nextAt }),
 
-    /** Postpones the later events of a checkout until this delivery is due, because they cannot be sent before it. */
+    /** Postpones the later events of a checkout until this delivery is due, before which they cannot be sent. */
     holdFollowers: (position: SequencePosition, nextAt: number): void => {
       for (const follower of sql.selectFollowers.all(position))
         if (follower.nextAt < nextAt) sql.setNext.run({ id: follower.id, nextAt });
     },
 
-    /** Makes the later events of a checkout due, after this delivery was settled. */
+    /** Makes the later events of a checkout due, when this delivery is settled. */
     releaseFollowers: (position: SequencePosition, now: number): void => {
       for (const { id, tries, nextAt } of sql.selectFollowers.all(position))
         if (tries === 0 && nextAt > now) sql.setNext.run({ id, nextAt: now });
@@ -192,7 +192,7 @@ function deliveryLists(connection: Connection) {
     dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
       lists.selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
-    /** A page, newest first. With a type, at most 1000 deliveries are examined; `nextBefore` says where to continue. */
+    /** A page, newest first. With a type, at most 1000 deliveries are examined; `nextBefore` is where to continue. */
     page: (filter: PageFilter): DeliveryPage => pageOf(lists, filter),
 
     /** The newest matching deliveries, newest first. */
@@ -236,7 +236,7 @@ function prepare(connection: Connection) {
     postpone: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
       "UPDATE deliveries SET in_order = 0, next_at = @nextAt WHERE id = @id",
     ),
-    // Empty for an event without a checkout.
+    // No rows for an event without a checkout.
     selectFollowers: connection.prepare<SequencePosition, Pick<Delivery, "id" | "tries" | "nextAt">>(
       deliveriesInOrder("queued.id, tries, queued.next_at AS nextAt", ">"),
     ),
@@ -257,7 +257,7 @@ function prepare(connection: Connection) {
   };
 }
 
-/** SQL for the due deliveries of an endpoint that match a condition, soonest first. The columns include `nextAt`. */
+/** SQL for an endpoint's due deliveries that match a condition, soonest first. The columns must include `nextAt`. */
 function soonestOf(columns: string, condition: string): string {
   const parts = [0, 1].map(
     (isBehind) => `SELECT * FROM (SELECT ${columns} FROM deliveries INDEXED BY due_deliveries
@@ -301,7 +301,7 @@ const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 type ListQuery = Omit<DeliveryFilter, "before"> & { readonly before: number };
 type PositionQuery = Omit<ListQuery, "eventId" | "checkoutId" | "orderId">;
 
-/** The few deliveries of an event, a checkout or an order_id are read directly; all others by endpoint and state. */
+/** Reads the few deliveries of an event, a checkout or an order_id directly, and all others by endpoint and state. */
 function listDeliveries(lists: Lists, query: ListQuery): Delivery[] {
   const { eventId, checkoutId, orderId, limit } = query;
   if (orderId !== undefined) {

@@ -6,10 +6,10 @@ import type { Connection } from "../connection/connection.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
 
 type AttemptEntry = DeliveryEntry["attempts"][number];
-/** One attempt of a delivery, as audited. Times are milliseconds by the store's clock. */
+/** An attempt of a delivery in the audit. Times are milliseconds by the store's clock. */
 export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "answer" | "by"> & {
   readonly deliveryId: string;
-  /** The delivery that made the attempt, if it was another delivery. */
+  /** The delivery that made this attempt, if it was another delivery of the event. */
   readonly madeBy: AttemptEntry["by"];
   /** The sent headers, without the signature, as JSON. */
   readonly headers: string;
@@ -32,7 +32,7 @@ export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly state: DeliveryState;
 };
 
-/** The number of a checkout's newest deliveries that are searched for the last answers. */
+/** Number of a checkout's newest deliveries that are searched for last answers. */
 const NEWEST_DELIVERIES = 40;
 
 type NewAttempt = Pick<
@@ -84,7 +84,7 @@ export const ATTEMPT_FACTS_DDL = `
 ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
 `;
 
-/** SQL that creates a table of attempts without rowid, which refers to this table of deliveries. */
+/** SQL that creates a table of attempts without rowids, which refers to the table `deliveries`. */
 export function createAttempts(table: string, deliveries: string): string {
   return `
 CREATE TABLE ${table} (
@@ -110,7 +110,7 @@ CREATE TABLE ${table} (
 ) STRICT, WITHOUT ROWID;`;
 }
 
-/** SQL that moves all attempts to a table without rowid, which refers to this table of deliveries. */
+/** SQL that moves all attempts to a table without rowids, which refers to the table `deliveries`. */
 export function attemptsTableOf(deliveries: string): string {
   return `${createAttempts("attempts_by_delivery", deliveries)}
 INSERT INTO attempts_by_delivery SELECT delivery_id, number, started_at, url, headers, body_hash, fault, finished_at,
@@ -119,7 +119,7 @@ DROP TABLE delivery_attempts;
 ALTER TABLE attempts_by_delivery RENAME TO delivery_attempts;`;
 }
 
-/** The rules of audited attempts. */
+/** Triggers that keep audited attempts unchanged. */
 export const ATTEMPT_TRIGGERS = `
 CREATE TRIGGER finished_delivery_attempts_are_immutable BEFORE UPDATE ON delivery_attempts WHEN OLD.finished_at IS NOT NULL
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
@@ -128,7 +128,7 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
   BEGIN SELECT RAISE(ABORT, 'delivery attempts are audited'); END;
 `;
 
-/** An attempt writes one row: the table is its own index, and open attempts are found by their due deliveries. */
+/** The migration after which an attempt writes one row: the table is its own index, and due deliveries find open attempts. */
 export const ATTEMPT_ROWS_DDL = attemptsTableOf("deliveries") + ATTEMPT_TRIGGERS;
 
 const ATTEMPT = columnsOf<DeliveryAttempt>(
@@ -137,7 +137,7 @@ const ATTEMPT = columnsOf<DeliveryAttempt>(
 );
 const COPIED_COLUMNS = ATTEMPT.but("deliveryId", "number", "madeBy").join(", ");
 
-/** The attempts. A row is written before its attempt is sent, and never changes after the attempt has ended. */
+/** The attempts. A row is written before its attempt is sent, and does not change after the attempt has ended. */
 export function deliveryAttemptsTable(connection: Connection) {
   const insert = connection.prepare<NewAttempt>(
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
@@ -199,12 +199,12 @@ export function deliveryAttemptsTable(connection: Connection) {
       return answer && withFacts(answer);
     },
 
-    /** Attempts without a result; after a start, the attempts that were interrupted when the previous process ended. */
+    /** Attempts without a result; at a start, these were interrupted by the end of the previous process. */
     open: (): DeliveryAttempt[] => selectOpen.all().map(withFacts),
   };
 }
 
-/** Attempts without a result: of a delivery that is due, or was dropped meanwhile. */
+/** Attempts without a result, of deliveries that are due or were dropped meanwhile. */
 function prepareOpen(connection: Connection) {
   return connection.prepare<[], Stored<DeliveryAttempt>>(
     `SELECT ${ATTEMPT.select} FROM delivery_attempts
@@ -227,6 +227,6 @@ function withFacts<Attempt extends { readonly facts: string | null }>(
   attempt: Attempt,
 ): Omit<Attempt, "facts"> & { readonly facts: AttemptFacts | null } {
   const facts = attemptFacts().safeParse(parseJson(attempt.facts ?? "")).data;
-  // Another sandbox's snapshot can contain any text.
+  // A row from another sandbox's snapshot can have any text.
   return { ...attempt, facts: facts ?? (attempt.facts === null ? null : { message: attempt.facts }) };
 }

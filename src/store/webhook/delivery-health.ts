@@ -35,11 +35,11 @@ export function deliveryHealth(connection: Connection) {
     prepare(connection);
 
   return {
-    /** The ids of events that were not delivered, newest first. Only the newest 10,000 failed deliveries are examined. */
+    /** The ids of events that were not delivered, newest first, among the newest 10,000 failed deliveries. */
     failedSince: (filter: FailedDeliveryFilter): string[] =>
       selectFailed.all({ ...filter, maxRows: MAX_FAILED_EXAMINED }),
 
-    /** The health by the newest 100 attempted deliveries in each state; due deliveries are counted up to 100. */
+    /** The health, from the newest 100 attempted deliveries in each state; due deliveries are counted up to 100. */
     health: (endpointId: string, since: number): EndpointHealth => {
       const bindings = { endpointId, since, maxRows: MAX_HEALTH_EXAMINED };
       const answers = DELIVERY_STATES.flatMap((state) =>
@@ -94,7 +94,7 @@ function prepare(connection: Connection) {
            WHERE endpoint_id = @endpointId AND state = 'due' LIMIT @limit)`,
       )
       .pluck(),
-    // A later delivery of the same event supersedes the failure.
+    // A later delivery of the same event replaces a failed one.
     selectFailed: connection
       .prepare<FailedDeliveryFilter & { readonly maxRows: number }, string>(
         `SELECT failed_event FROM (

@@ -11,7 +11,7 @@ type DeliveryQueue = {
 const QUEUE = "coalesce(checkout_id, event_id)";
 const PLACE = "CASE in_order WHEN 1 THEN sequence ELSE next_at END";
 
-/** The migration that gave each queue a head; the head is a query since `DELIVERY_ROWS_DDL`. */
+/** The migration that gave each queue a head. Since `DELIVERY_ROWS_DDL`, the head is found by a query. */
 export const DELIVERY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_head INTEGER NOT NULL DEFAULT 0 CHECK (is_head IN (0, 1));
 DROP INDEX waiting_deliveries;
@@ -36,11 +36,11 @@ DROP INDEX head_deliveries;
 CREATE INDEX due_deliveries ON deliveries (endpoint_id, is_head, next_at) WHERE state = 'due';
 `;
 
-/** SQL for the first of an event's out-of-order deliveries to an endpoint; the trigger's row is `NEW`. */
+/** SQL for the first of an event's deliveries out of order to an endpoint; `NEW` is the trigger's row. */
 const FIRST_REPLAY = `(SELECT rowid FROM deliveries INDEXED BY replays_by_time
       WHERE event_id = NEW.event_id AND endpoint_id = NEW.endpoint_id AND state = 'due' AND in_order = 0
       ORDER BY next_at, rowid LIMIT 1)`;
-/** SQL that puts all but the first replay behind it, except a replay that is in flight. */
+/** SQL that puts all replays behind the first one, except a replay that is in flight. */
 const QUEUE_REPLAYS = `BEGIN
     UPDATE deliveries SET is_behind = 1 WHERE rowid <> ${FIRST_REPLAY} AND rowid IN (
       SELECT rowid FROM deliveries AS queued INDEXED BY replays_of_event
@@ -50,9 +50,9 @@ const QUEUE_REPLAYS = `BEGIN
   END`;
 
 /**
- * The migration after which the next delivery is found without reading a queue. An event has one delivery in order to an
- * endpoint, but any number out of order: replays and duplicates. Triggers keep all but the first of these behind it. An
- * order without replays writes no row for this.
+ * The migration after which the next delivery is found without reading a queue. An event has one delivery in order to
+ * an endpoint, and any number out of order: replays and duplicates. Triggers put later ones out of order behind the
+ * first. For an order without replays, no row is written.
  */
 export const REPLAY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_behind INTEGER NOT NULL DEFAULT 0 CHECK (is_behind IN (0, 1));
@@ -73,7 +73,7 @@ CREATE TRIGGER moved_replays_are_queued AFTER UPDATE OF state, next_at, in_order
   ${QUEUE_REPLAYS};
 `;
 
-/** Number of deliveries read first for each requested head: the three events of an order wait for each other. */
+/** Number of deliveries that are read first for each requested head: the three events of an order wait for each other. */
 const READS_PER_HEAD = 3;
 
 type QueuePosition = { readonly position: number; readonly nextAt: number };
@@ -138,17 +138,17 @@ function firstOf(queuedRows: readonly QueuedDelivery[]): QueuedDelivery | undefi
     .toSorted((left, right) => left.nextAt - right.nextAt || left.position - right.position)[0];
 }
 
-/** SQL for the events whose deliveries are read: the tables, of which the last is `queued`, and their condition. */
+/** SQL for the events whose deliveries are read: its tables, of which the last is `queued`, and its condition. */
 type Events = { readonly tables: string; readonly condition: string };
 
 export const ONE_EVENT: Events = { tables: "deliveries", condition: "event_id = @eventId" };
-/** Joined, because SQLite would copy the ids of a list `IN (SELECT …)` into a table at each run. */
+/** The events are joined, because SQLite would copy the ids of a list `IN (SELECT …)` into a table at each run. */
 const OF_CHECKOUT: Events = {
   tables: "events CROSS JOIN deliveries",
   condition: "events.checkout_id = @checkoutId AND event_id = events.id",
 };
 
-/** SQL for due deliveries to an endpoint: in order, and out of order: the first replay or duplicate of each event, or all. */
+/** SQL for due deliveries to an endpoint, in order and out of order: the first replay or duplicate of each event, or all. */
 export function dueOfEvents(
   columns: string,
   {
@@ -169,14 +169,14 @@ export function dueOfEvents(
     .join(" UNION ALL ");
 }
 
-/** SQL for the due deliveries in order of a checkout's events before (`<`) or after (`>`) a delivery's event. */
+/** SQL for a checkout's due deliveries in order whose events come before (`<`) or after (`>`) a delivery's event. */
 export function deliveriesInOrder(columns: string, comparison: "<" | ">"): string {
   return `SELECT ${columns} FROM ${OF_CHECKOUT.tables} AS queued INDEXED BY deliveries_of_event
     WHERE ${OF_CHECKOUT.condition} AND events.sequence ${comparison} @sequence
       AND endpoint_id = @endpointId AND state = 'due' AND in_order = 1`;
 }
 
-/** The SQL condition that the delivery with this alias has an attempt without a recorded result. */
+/** SQL for the condition that a delivery, named by its alias, has an attempt without a result. */
 export function hasOpenAttempt(delivery: string): string {
   return `EXISTS (SELECT 1 FROM delivery_attempts AS open WHERE open.delivery_id = ${delivery}.id AND open.finished_at IS NULL)`;
 }

@@ -30,9 +30,9 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
 `;
 
 /**
- * The migration with which a delivery writes fewer rows: the deliveries of a checkout and the order of a queue are found
- * by the events of the checkout, and the deliveries of a store by its endpoints. A delivery's event refers to the store
- * and the checkout.
+ * The migration after which a delivery writes fewer rows: the deliveries of a checkout, and the order of a queue, are
+ * found by the checkout's events, and the deliveries of a store by its endpoints. A delivery's event refers to store
+ * and checkout.
  */
 export const DELIVERY_ROWS_DDL = `${createDeliveries("deliveries_by_event")}
 INSERT INTO deliveries_by_event (rowid, id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order,

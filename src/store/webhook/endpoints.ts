@@ -9,10 +9,10 @@ type Row<Value> = Omit<Value, "eventTypes" | "inOrder"> & {
   readonly eventTypes: string;
   readonly inOrder: number;
 };
-/** The time when an endpoint was removed; null for an existing endpoint. */
+/** The time at which an endpoint was removed; null for an existing endpoint. */
 type Removal = { readonly removedAt: number | null };
 type EndpointRow = Row<Endpoint & Removal>;
-/** The settings of an endpoint that can be changed. */
+/** The settings of an endpoint that can change. */
 type EndpointSettings = Pick<Endpoint, "url" | "eventTypes" | "inOrder" | "ca">;
 
 export const ENDPOINTS_DDL = `
@@ -51,7 +51,7 @@ WHERE reason IS NOT NULL;
 
 const ENDPOINT = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL + ENDPOINT_CA_DDL);
 
-/** The endpoints of stores. The row of a removed endpoint is kept for the audit, but is no longer found. */
+/** The endpoints of stores. The row of a removed endpoint is kept for the audit, but is not found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<EndpointRow>(`INSERT INTO endpoints ${ENDPOINT.values}`);
   const select = connection.prepare<[string], EndpointRow>(

@@ -9,7 +9,7 @@ type SecretOwner = {
   readonly createdAt: number;
   /** Null for the secret of the store itself. */
   readonly endpointId: string | null;
-  /** The time at which the secret expires; null if no end is set. */
+  /** The time at which the secret expires; null if it does not. */
   readonly retiredAt: number | null;
 };
 
@@ -67,7 +67,7 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
     /** Empties the cache after the rows were changed elsewhere. */
     forget,
 
-    /** Retires all secrets of an endpoint at a moment, except secrets that retire earlier. */
+    /** Lets all secrets of an endpoint expire at a time, except secrets that expire earlier. */
     retire: (endpointId: string, at: number): void => {
       forget();
       retire.run({ endpointId, at });

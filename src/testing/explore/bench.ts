@@ -12,7 +12,7 @@ import type { ExploreOptions, View } from "./types.ts";
 /** Timeout of a purchase, including its retries and pauses, in milliseconds of real time. */
 const PURCHASE_TIMEOUT_MS = 20_000;
 
-/** Opens a bench for each schedule: the application's functions with a new store. */
+/** Opens a bench for each schedule, with a new store and the application's functions. */
 export function benchesOf(sandbox: Sandbox, options: ExploreOptions): () => Promise<SearchBench> {
   return async () => {
     const store = await sandbox.createStore(options.dialect && { dialect: options.dialect });
@@ -44,7 +44,7 @@ function benchOf(
   const call = callsOn(calls.control, store.id);
   const buy = async (): Promise<CreateRun> => {
     const run = await withTimeout(world, async () => {
-      // An untyped application can return anything, such as an incomplete answer.
+      // An application without types can return anything, such as an incomplete answer.
       const order: Partial<Awaited<ReturnType<typeof purchase>>> | undefined = await purchase(store);
       const { checkouts } = await call({ name: "listCheckouts", body: {} });
       const namedCheckout = checkouts.find(({ id }) => id === order?.id);

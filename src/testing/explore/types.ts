@@ -14,11 +14,11 @@ export type ExploreOptions = {
   readonly purchase: (store: Store) => Promise<Pick<Checkout, "id" | "checkout_url">>;
   /** Returns the state of an order in the application, for example from its database. */
   readonly view: (orderId: string, store: Store) => View | Promise<View>;
-  /** Returns how often an order was booked, instead of `times` in the view. */
+  /** Returns how often an order was booked. Replaces `times` of the view. */
   readonly bookings?: (orderId: string, store: Store) => number | Promise<number>;
   /**
-   * Opens the application's return page as its customer does, with an order that may be unpaid. Called before the payment,
-   * and twice while the webhooks are delivered.
+   * Opens the application's return page as a customer does, with an order that may be unpaid. Called once before the
+   * payment, and twice while the webhooks are delivered.
    */
   readonly returns?: (order: Pick<Checkout, "id" | "order_id">, store: Store) => unknown;
   /**
@@ -28,7 +28,7 @@ export type ExploreOptions = {
   readonly start?: (store: Store) => Promise<(() => unknown) | void>;
   /** Time after which no new schedule starts, in milliseconds of real time. Default: 60,000. */
   readonly budgetMs?: number;
-  /** Number of schedules after which no new schedule starts. Default: no limit. */
+  /** The number of schedules after which no further schedule starts. Default: no limit. */
   readonly maxSchedules?: number;
   /** Maximum number of faults in one schedule, from 1 to 4; the payer's outcome counts as one. Default: 2. */
   readonly depth?: number;
@@ -36,7 +36,7 @@ export type ExploreOptions = {
   readonly seed?: string;
   /** Runs only this schedule. The `rerun` of a broken invariant contains its schedule. */
   readonly only?: { readonly faults: readonly ExploreFault[]; readonly payer?: PayerOutcome };
-  /** The sandbox whose stores are used. Default: a separate sandbox in memory, on a free port, closed at the end. */
+  /** The sandbox whose stores are used. Default: a separate sandbox in memory, on a free port, which is closed at the end. */
   readonly sandbox?: Sandbox;
   /** The dialect of the explored stores. Default: the sandbox's dialect. */
   readonly dialect?: Dialect;
@@ -51,9 +51,9 @@ export type View =
   | "paid"
   | {
       readonly paid: boolean;
-      /** The number of bookings. Without it, `booked_once` is not judged. */
+      /** The number of bookings. If it is missing, `booked_once` is not judged. */
       readonly times?: number | undefined;
-      /** The booked amount. Without it, `right_amount` is not judged. */
+      /** The booked amount, in minor units. If it is missing, `right_amount` is not judged. */
       readonly amountMinor?: number | undefined;
     };
 

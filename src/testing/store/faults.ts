@@ -5,7 +5,6 @@ import { parseMomentOption } from "../options.ts";
 import { addedFault } from "../shapes.ts";
 import type { Fault, Faults } from "../fault-types.ts";
 
-/** The faults of a store, through the operations of the control API. */
 export function faultsOf(calls: Calls, storeId: string): Faults {
   return {
     add: async (faultRequest) => {

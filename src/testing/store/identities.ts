@@ -5,23 +5,22 @@ import type { Store } from "../types.ts";
 
 export type StoreIdentity = Pick<Store, "id" | "merchantId" | "name" | "apiKey" | "signingSecret">;
 
-/** The identities of all stores that a sandbox has or had, because a restore can bring a deleted store back. */
+/** The identities of all stores that a sandbox has or had: a restore can bring a deleted store back. */
 export type Identities = {
   readonly add: (identity: StoreIdentity) => void;
   /** The identity of a known store. */
   readonly of: (storeId: string) => StoreIdentity;
-  /** Reads the identities of restored stores: a snapshot from another sandbox has other secrets, and no API key. */
+  /** Reads the identities of restored stores, because a snapshot from another sandbox has other secrets, and no API key. */
   readonly renew: (storeIds: readonly string[]) => Promise<void>;
 };
 
-/** Creates the record of identities for the handles of stores. */
 export function createIdentities(sandbox: InProcessSandbox, calls: Calls): Identities {
   const identities = new Map<string, StoreIdentity>();
   const keyOf = async (storeId: string): Promise<string> => {
     const apiKey = identities.get(storeId)?.apiKey;
     refuseClosed(sandbox);
     const { ownerOf } = sandbox.context.store.credentials;
-    // A revoked key stays the key of the store.
+    // A store keeps its key here even after the key is revoked.
     if (apiKey !== undefined && ownerOf(hashKey(apiKey))?.storeId === storeId) return apiKey;
     return (await calls.control({ name: "createKey", storeId, body: {} })).apiKey;
   };

@@ -1,7 +1,7 @@
-/** Items that were read from a log, and the promise of the next items. */
+/** Items that were read from a log, and a promise of the items that follow. */
 export type LogUpdates<Item> = { readonly items: readonly Item[]; readonly next: Promise<LogUpdates<Item>> };
 
-/** Reads a log, and notifies readers of new writes. */
+/** The source of a log: reads the items, and notifies readers of writes. */
 export type LogUpdateSource<Item> = {
   /**
    * Opens a reader: its first call returns all items, each later call the items that are new or may have changed since.
@@ -18,11 +18,11 @@ type FollowedLog<Item> = {
 };
 
 /**
- * Follows a log for all waits together: after a write, the log is read once for all of them, and not at all without
- * a wait.
+ * Follows a log for all its waits together: after a write, the log is read once for all of them, and without a wait it
+ * is not read.
  */
 export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
-  /** Joins as a wait: receives all existing items, then new ones, until `leave` is called. */
+  /** Adds a wait, which receives all existing items and then new ones, until `leave` is called. */
   readonly join: () => { readonly all: Promise<LogUpdates<Item>>; readonly leave: () => void };
 } {
   let followedLog: FollowedLog<Item> | undefined;
@@ -35,7 +35,7 @@ export function createLogUpdates<Item>(source: LogUpdateSource<Item>): {
     join: () => {
       const log = followedLog ?? follow(source);
       const next = log.nextUpdates();
-      // The first reader gets all items anyway; a later reader also needs the items that were read before it joined.
+      // The first wait gets all items anyway; a later one also needs the items that were read before it joined.
       const allUpdates = followedLog === undefined ? next : readAll(next);
       followedLog = log;
       waitingCount += 1;
@@ -55,13 +55,13 @@ function follow<Item>({ open, follow: followWrites }: LogUpdateSource<Item>): Fo
   let nextWrite = Promise.withResolvers<void>();
   const readNext = (): Promise<LogUpdates<Item>> => {
     const update = nextWrite.promise.then(async () => {
-      // A write during this read causes another read.
+      // A write during this read causes one more read.
       nextWrite = Promise.withResolvers();
       const items = await read();
       nextUpdates = readNext();
       return { items, next: nextUpdates };
     });
-    // A wait receives the failure from its own await; without a wait, it must not become an unhandled rejection.
+    // A wait gets the error at its own await. Without a wait, the error must not become an unhandled rejection.
     update.catch(() => undefined);
     return update;
   };

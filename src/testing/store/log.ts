@@ -5,16 +5,16 @@ import { WaitError } from "../errors.ts";
 import type { Filter, Log } from "../types.ts";
 import { createLogUpdates, type LogUpdates, type LogUpdateSource } from "./log-updates.ts";
 
-/** The source of a log, and how its items are matched and shown. */
+/** The source of a log, and how its items are matched and printed. */
 export type LogSource<Item> = LogUpdateSource<Item> & {
   /** The default timeout of `waitFor`, in milliseconds. */
   readonly waitTimeoutMs: number;
-  /** The types of the items; a string must then be one of them, or an id. Default: any string can match. */
+  /** The types of the items. If they are given, a string must be one of them, or an id. Default: any string can match. */
   readonly types?: readonly string[];
   readonly world: Pick<GuestWorld, "sleep">;
-  /** The word for an item, in the singular. */
+  /** The noun for an item, in the singular. */
   readonly noun: string;
-  /** The word for an item that a text matches. Default: `noun`. */
+  /** The noun for an item that a string matches. Default: `noun`. */
   readonly matchedNoun?: string;
   readonly fields: Fields<Item>;
   readonly isClosed: () => boolean;
@@ -24,10 +24,10 @@ export type LogSource<Item> = LogUpdateSource<Item> & {
   readonly line: (item: Item) => string;
 };
 
-/** Maximum number of items in an error, which lists the newest items. */
+/** Maximum number of items that an error lists; it lists the newest. */
 const MAX_LINES = 20;
 
-/** A log that is read on demand. `waitFor` rereads it only after something was written. */
+/** A log that is read when it is needed. `waitFor` reads it again only after a write. */
 export function createLog<Item>(source: LogSource<Item>): Log<Item> {
   const { world, open, noun, isClosed, names, line } = source;
   const logUpdates = createLogUpdates(source);
@@ -56,7 +56,7 @@ export function createLog<Item>(source: LogSource<Item>): Log<Item> {
       checkOptions("waitFor", options);
       const { timeoutMs = source.waitTimeoutMs, count = 1 } = options;
       const matches = matcher(match);
-      // Updates contain only new items, so a `count` above 1 needs the whole log.
+      // Updates have only new items, so for a `count` above 1 the whole log is read.
       const find = async (items: readonly Item[]): Promise<Item | undefined> =>
         (count === 1 ? items : await open()()).filter(matches)[count - 1];
       const controller = new AbortController();

@@ -18,7 +18,7 @@ const PAGE_SIZE = 1000;
 
 type StoreLogContext = { readonly calls: Calls; readonly storeId: string };
 
-/** The fields of events. A filter by any other field would match nothing, and is refused. */
+/** The fields of events. A filter with another field is refused, because it would match nothing. */
 export const EVENT_FILTER_FIELDS = {
   ...fieldNames(CHECKS.envelope),
   ...fieldNames(CHECKS.change),
@@ -53,7 +53,7 @@ export function eventLog(
         for (let hasMore = true; hasMore;) {
           const body = { since: position, limit: PAGE_SIZE };
           const { events } = await calls.control({ name: "listEvents", storeId, body });
-          // The sandbox wrote these bodies, so each one is an event.
+          // The sandbox wrote these bodies, so each of them is an event.
           list.push(...events.map((event) => parseJson(event.body) as Event));
           position = events.at(-1)?.position ?? position;
           hasMore = events.length === PAGE_SIZE;
@@ -67,7 +67,7 @@ export function eventLog(
   });
 }
 
-/** The deliveries of a store. A string matches only a successful delivery. */
+/** The deliveries of a store. Only a successful delivery matches a string. */
 export function deliveryLog(
   sandbox: InProcessSandbox,
   { calls, storeId }: StoreLogContext,
@@ -102,14 +102,14 @@ export function requestLog(
     ...createWaiter(sandbox, storeId),
     noun: "request",
     fields: REQUEST_FIELDS,
-    // Notified when the log writes its collected requests, at most 0.1 s after a request.
+    // The log notifies when it writes its batch of requests, at most 0.1 s after a request.
     follow: (onWrite) => sandbox.context.requests.follow(storeId, onWrite),
     open: () => async () => {
       const { requests } = await calls.control({ name: "listRequests", storeId, body: { limit: PAGE_SIZE } });
       return requests.map((entry) => decodeWith(loggedRequest, entry));
     },
     names: ({ requestId, method, path, orderId }) => {
-      // `CHECKOUT_BASE_URL` has the prefix, so an application names its paths without it.
+      // An application names its paths without the prefix, which is in `CHECKOUT_BASE_URL`.
       const shortPath = path.replace(/^\/v1(?=\/)/, "");
       return [`${method} ${path}`, path, `${method} ${shortPath}`, shortPath, requestId, orderId];
     },
@@ -132,7 +132,7 @@ function deliveryOf({
 }: AnswerOf<"listDeliveries">["deliveries"][number]): Delivery {
   return decodeWith(delivery, {
     ...entry,
-    // The sandbox created the type, so it is one of the known types.
+    // The sandbox made this type, so it is a known type.
     type: type as EventType,
     attempts: attempts.map((item) => ({ ...item, message: item.facts?.message ?? null })),
   });

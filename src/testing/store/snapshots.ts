@@ -7,7 +7,7 @@ import type { Identities } from "./identities.ts";
 
 const NO_BYTES = refuseFact("snapshot_no_bytes", {});
 
-/** The options of every restore: a test passes the bytes itself and has all rights, so no consent is needed. */
+/** The options of every restore: a test passes the bytes itself and has all rights, so no consent is necessary. */
 const ALL_RIGHTS = { trust: true, adopt: true, isAdministrator: true };
 
 type Scope = Parameters<typeof takeSnapshot>[1];
@@ -19,8 +19,8 @@ export async function takeSnapshotOf(sandbox: InProcessSandbox, scope: Scope): P
 }
 
 /**
- * Restores a snapshot of a store, or of the whole sandbox, and returns the ids of its stores; `forget` clears the
- * received webhooks, and the log of requests is cleared too. Later ids come from another seed, because the snapshot may
+ * Restores a snapshot of a store, or of the whole sandbox, and returns the ids of its stores. `forget` clears the
+ * received webhooks; the log of requests is cleared too. Later ids come from another seed, because the snapshot may
  * contain ids of the current seed. Throws a CheckoutError.
  */
 export async function restoreInto(
@@ -33,7 +33,7 @@ export async function restoreInto(
   }: { readonly snapshot: Uint8Array; readonly forget: () => void; readonly identities: Identities },
 ): Promise<readonly string[]> {
   const outcome = await whileOpen(sandbox, async () =>
-    // A caller without types can pass anything. In jest, a Uint8Array may be from another realm.
+    // A caller without types can pass anything, and in jest a Uint8Array can be from another realm.
     ArrayBuffer.isView(snapshot) ? restoreSnapshot(sandbox.context, scope, snapshot, ALL_RIGHTS) : NO_BYTES,
   );
   if (!outcome.ok) throw new CheckoutError(answerOfRefusal(outcome.refusal));
@@ -41,7 +41,7 @@ export async function restoreInto(
   sandbox.renewSeed(sandbox.context.store.events.lastPosition());
   forget();
   const storeIds = outcome.value.stores.map(({ storeId }) => storeId);
-  // Outside the kit, the log of requests outlives a restore; a test waits only for later requests.
+  // Outside the kit, a restore keeps the log of requests; a test waits only for later requests.
   for (const storeId of storeIds) await sandbox.context.forgetStore({ storeId, kind: "reset" });
   await identities.renew(storeIds);
   return storeIds;

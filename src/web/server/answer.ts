@@ -60,13 +60,13 @@ async function send(
     return;
   }
   response.writeHead(status, headers);
-  // Sent at once, so that the client sees the answer before the first bytes of the body.
+  // Sent immediately, so that the client sees the answer before the first bytes of the body.
   response.flushHeaders();
   if (incoming.method === "HEAD") response.end();
   await sendStream(body, { response, socket: incoming.socket, silenceMs });
 }
 
-/** Node's response would close the connection immediately: arriving bytes would reset it, and the answer would be lost. */
+/** Writes without Node's response, which closes the connection immediately: arriving bytes reset it, and the answer is lost. */
 export function writeToSocket(
   socket: Socket,
   { status, headers, body }: HttpResponse,

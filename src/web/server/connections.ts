@@ -9,23 +9,23 @@ export type PendingRequest = {
   readonly incoming: IncomingMessage;
   readonly response: ServerResponse;
   isServed: boolean;
-  /** Whether the answer ends the connection; later requests are then dropped. */
+  /** Whether the connection ends after the answer, so that later requests are dropped. */
   isLast: boolean;
 };
 
-/** The unanswered requests of one connection; `waiting`: the requests that have not been started. */
+/** The unanswered requests of one connection. `waitingRequests`: the requests that were not started. */
 export type RequestQueue = {
   readonly pendingRequests: Set<PendingRequest>;
   readonly waitingRequests: PendingRequest[];
 };
 
-/** Tracks idle connections, which can be closed to make room. */
+/** Tracks the idle connections, of which some can be closed to make room for a new one. */
 export type IdleConnections = {
   /** Adds a new connection, which may close another connection. */
   readonly add: (socket: Socket) => void;
-  /** Called when all headers of a request have arrived, and no other request of the connection is in progress. */
+  /** Called when a request's headers are complete, while no other request of the connection is in progress. */
   readonly wake: (socket: Socket) => void;
-  /** Called when a complete request is in progress. */
+  /** Called when work on a complete request begins. */
   readonly serve: (socket: Socket) => void;
   /** Called when all requests of the connection are answered. */
   readonly rest: (socket: Socket) => void;
@@ -34,8 +34,8 @@ export type IdleConnections = {
 
 /**
  * Limits the number of connections. A connection above the limit closes the oldest connection on which no request has
- * finished its headers; otherwise the longest idle connection; otherwise the oldest connection with an incomplete body;
- * if all are busy, the new connection (decision 58).
+ * finished its headers, otherwise the longest idle connection, otherwise the oldest connection with an incomplete body;
+ * if all are busy, the new connection is closed (decision 58).
  */
 export function idleConnectionsOf(sockets: Set<Socket>, { connections }: ServerLimits): IdleConnections {
   const newSockets = new Set<Socket>();
@@ -68,13 +68,13 @@ export function idleConnectionsOf(sockets: Set<Socket>, { connections }: ServerL
   };
 }
 
-/** The member that was added first, if there is one. */
+/** The member that was added first, in an array; empty if there is none. */
 function firstMember<Member>(members: ReadonlySet<Member>): Member[] {
   for (const member of members) return [member];
   return [];
 }
 
-/** Sets up a new connection. `isOpen`: other machines may reach the server. */
+/** Sets up a new connection. `isOpen`: whether other machines can reach the server. */
 export function setUpConnection(
   socket: Socket,
   { idleConnections, isOpen }: { readonly idleConnections: IdleConnections; readonly isOpen: boolean },
@@ -82,7 +82,7 @@ export function setUpConnection(
   idleConnections.add(socket);
   if (isOpen && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE_SOCKETS.add(socket);
   socket.on("close", () => idleConnections.remove(socket));
-  // Node removes its own error listener when it hands a connection over (CONNECT), and a reset may come at any time.
+  // When Node hands a connection over (CONNECT), it removes its own error listener, and a reset may come at any time.
   socket.on("error", () => socket.destroy());
 }
 
@@ -99,12 +99,12 @@ export function isBusy({ pendingRequests }: RequestQueue): boolean {
   return false;
 }
 
-/** Processes requests in order. For a client that does not read its answers, little work is done and little memory used. */
+/** Processes requests in order. A client that does not read its answers causes little work, and uses little memory. */
 export function processInOrder(queue: RequestQueue, work: (entry: PendingRequest) => Promise<unknown>): void {
   const { pendingRequests, waitingRequests } = queue;
   while (waitingRequests.length > 0 && mayWork(queue)) {
     const next = waitingRequests.shift();
-    // The client has disconnected or can no longer be answered, and the request was not started.
+    // The request was not started, and its client has disconnected or can no longer be answered.
     if (next === undefined || !pendingRequests.has(next) || !next.incoming.socket.writable) continue;
     void work(next).then(() => processInOrder(queue, work));
   }
@@ -114,7 +114,7 @@ function mayWork({ pendingRequests, waitingRequests }: RequestQueue): boolean {
   // The usual case: a client that waits for each answer.
   if (pendingRequests.size === 1) return true;
   for (const { isLast } of pendingRequests) if (isLast) return false;
-  // The waiting requests are the last in `pending`.
+  // The waiting requests are the last of `pendingRequests`.
   const startedEntries = [...pendingRequests].slice(0, pendingRequests.size - waitingRequests.length);
   const unreadBytes = startedEntries.reduce((bytes, { response }) => bytes + response.writableLength, 0);
   const count = startedEntries.filter(({ response }) => !response.writableEnded).length;

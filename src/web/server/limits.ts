@@ -6,7 +6,7 @@ export const DEFAULT_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections:
 /** Limits of every server (decision 58). Sizes in bytes, times in milliseconds. */
 export const SERVER_LIMITS = {
   headBytes: 16 * 1024,
-  /** The parser accepts this multiple of the largest head, so that a refusal can depend on the path. */
+  /** The parser accepts heads of this many times the largest limit, so that the refusal can depend on the path. */
   readHeads: 4,
   headerLines: 100,
   headersMs: 5000,
@@ -18,8 +18,8 @@ export const SERVER_LIMITS = {
   pendingRequests: 128,
   /** Maximum number of concurrent requests of one connection; the others wait. */
   concurrentRequests: 8,
-  /** Bytes of unread answers above which a client's next requests wait. */
+  /** A client's next requests wait while this many bytes of answers are unread. */
   unreadBytes: 64 * 1024,
-  /** Time until a refused connection is closed: the client would lose the answer if it were closed immediately. */
+  /** Time after which a refused connection is closed; if it were closed immediately, the client would lose the answer. */
   lingerMs: 5000,
 } as const;

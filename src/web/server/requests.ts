@@ -6,7 +6,7 @@ import { toOriginForm } from "../http.ts";
 import { isFromOutside } from "./connections.ts";
 import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 
-/** Maximum number of bytes in the body of a request. */
+/** Maximum size of the body of a request, in bytes. */
 export function bodyLimit(
   target: string,
   { bodyBytes = DEFAULT_LIMITS.bodyBytes, larger = [] }: Partial<ServerLimits>,
@@ -21,7 +21,7 @@ export function requestOf(
   return toOriginForm({ method, target, rawHeaders, body, fromOutside: isFromOutside(socket) });
 }
 
-/** Reads the whole body; returns an error if the request is invalid, undefined if the client disconnected. */
+/** Reads the whole body. Returns a refusal of an invalid request, undefined if the client disconnected. */
 export function readBody(
   incoming: IncomingMessage,
   limits: ServerLimits,
@@ -32,7 +32,7 @@ export function readBody(
   );
 }
 
-/** Errors that Node's parser does not report: HTTP version, number of headers, transfer coding, declared size. */
+/** Errors that Node's parser does not report: in HTTP version, number of headers, transfer coding or declared size. */
 function readErrorOf(
   { httpVersion, headers, rawHeaders }: IncomingMessage,
   bodyBytes: number,
@@ -51,7 +51,7 @@ function readErrorOf(
   return length !== undefined && Number(length) > bodyBytes ? bodyTooLargeError(bodyBytes) : undefined;
 }
 
-/** The error for a head above its path's limit; Node's parser accepts larger heads. */
+/** The refusal of a head above the limit of its path, because Node's parser accepts larger heads. */
 function headErrorOf(
   { method = "", url = "", rawHeaders }: IncomingMessage,
   { largerHeads }: ServerLimits,
@@ -67,7 +67,7 @@ function headError(maximum: number): Refusal {
   return refuseFact("head_bytes", { most: maximum }).refusal;
 }
 
-/** The bytes of names and values, which Node decodes as Latin-1. */
+/** The size of names and values, in bytes: Node decodes each byte as one character (Latin-1). */
 function bytesOf(rawHeaders: readonly string[]): number {
   let bytes = 0;
   for (const text of rawHeaders) bytes += text.length;
@@ -80,7 +80,7 @@ export function bodyTooLargeError(maximum: number): Refusal {
   return refuseFact("body_too_large", { most: maximum }).refusal;
 }
 
-/** Receives the whole body; returns an error if it is above the limit, undefined if the client disconnected. */
+/** Receives the whole body. Returns a refusal if it is above the limit, undefined if the client disconnected. */
 function receiveBody(
   incoming: IncomingMessage,
   bodyBytes: number,

@@ -18,7 +18,7 @@ import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 import { NO_BODY, parserError, requestOf } from "./requests.ts";
 
 /**
- * Serves on 127.0.0.1 and ::1, of which the machine must have one, and on the addresses of the options. Port 0 selects
+ * Serves on 127.0.0.1 and ::1, of which the machine must have one, and on the addresses in the options. Port 0 selects
  * any free port. The service is created when the port is known, before the first request is read.
  */
 export async function serveHttp(
@@ -28,7 +28,7 @@ export async function serveHttp(
   const { after, addresses = [] } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   let binding = await bindAll(options, limits);
-  // A port that is free at one address may be used at the next.
+  // A port that is free at one address can be taken at the next.
   for (let draws = 1; draws < MAX_DRAWS && isTaken(binding) && options.port === 0; draws += 1)
     binding = await bindAll(options, limits);
   if (!binding.ok) return binding;
@@ -50,7 +50,7 @@ export async function serveHttp(
   });
 }
 
-/** Maximum number of free ports that are drawn. */
+/** Maximum number of times that a free port is drawn. */
 const MAX_DRAWS = 20;
 
 type BoundServers = {
@@ -105,11 +105,11 @@ function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
     requestTimeout: SERVER_LIMITS.requestMs,
     keepAliveTimeout: SERVER_LIMITS.keepAliveMs,
     connectionsCheckingInterval: SERVER_LIMITS.checkEveryMs,
-    // The guard refuses a missing Host, in our envelope.
+    // A missing Host is refused by the guard, in our envelope.
     requireHostHeader: false,
     noDelay: true,
   });
-  // 0 means no limit: Node would silently drop headers over its limit.
+  // No limit: above a limit, Node would silently drop headers.
   server.maxHeadersCount = 0;
   server.timeout = silenceMs;
   return server;
@@ -119,14 +119,14 @@ type Connections = {
   readonly service: Service;
   readonly idleConnections: IdleConnections;
   readonly limits: ServerLimits;
-  /** Whether other machines can reach the server; `fromOutside` of each request is then set. */
+  /** Whether other machines can reach the server, so that requests may have `fromOutside` set. */
   readonly isOpen: boolean;
 } & Pick<World, "after">;
 
-/** Passes every request to the service, whichever of Node's events reports it, and answers unreadable requests. */
+/** Passes every request to the service, whichever event of Node reports it, and answers unreadable requests. */
 function attach(server: Server, { service, idleConnections, after, limits, isOpen }: Connections): void {
   const queues = new WeakMap<Socket, RequestQueue>();
-  // A complete request is answered before anything after it on the connection, because its work may already be done.
+  // A complete request is answered before anything after it on its connection, because its work may be done already.
   const awaitPending = (socket: Socket): Promise<unknown> => {
     const requests = [...(queues.get(socket)?.pendingRequests ?? [])];
     const completeRequests = requests.filter(({ incoming }) => incoming.complete);
@@ -137,7 +137,7 @@ function attach(server: Server, { service, idleConnections, after, limits, isOpe
     incoming.resume();
     writeToSocket(incoming.socket, refusal, { after, isHead: incoming.method === "HEAD" });
   };
-  // A service must not throw. If it does, or its stream fails, only the connection ends, after the bytes already sent.
+  // A service must not throw. If it does, or if its stream fails, the connection ends after the bytes already sent.
   const work = (entry: PendingRequest): Promise<unknown> =>
     answerRequest(service, entry, { limits, refuseUnread, idleConnections }).catch(() =>
       entry.incoming.socket.destroySoon(),
@@ -162,12 +162,12 @@ function attach(server: Server, { service, idleConnections, after, limits, isOpe
   };
   server.on("connection", (socket: Socket) => setUpConnection(socket, { idleConnections, isOpen }));
   server.on("request", take);
-  // While the service is working, no timeout applies: a long request may take its time.
+  // No timeout applies while the service works on a request, which may take long.
   server.on("timeout", (socket: Socket) => {
     const isServed = [...(queues.get(socket)?.pendingRequests ?? [])].some((entry) => entry.isServed);
     if (!isServed) socket.destroy();
   });
-  // The guard checks Expect and CONNECT too, so that a forbidden client learns nothing from them.
+  // The guard also sees Expect and CONNECT, so that a client who is refused learns nothing from them.
   server.on("checkExpectation", (incoming: IncomingMessage) => {
     idleConnections.wake(incoming.socket);
     void service
@@ -184,7 +184,7 @@ function attach(server: Server, { service, idleConnections, after, limits, isOpe
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     void awaitPending(socket).then(async () => {
-      // The request was already refused; the rest of its bytes is ignored.
+      // The request was refused already; the rest of its bytes is ignored.
       if (socket.writableEnded && error.code !== "ECONNRESET") return;
       if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
       else
@@ -214,7 +214,7 @@ function reasonOf(error: NodeJS.ErrnoException): ListenFailure["reason"] {
   return error.code === "EACCES" ? "not_permitted" : "other";
 }
 
-/** Waits a while for requests in flight, then closes every connection. */
+/** Waits for requests in flight, at most `graceMs`, and then closes every connection. */
 async function close(
   servers: readonly Server[],
   sockets: ReadonlySet<Socket>,

@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /**
- * Sends a stream as the body of an answer whose head is written, and returns when the stream has ended or the reader
- * has disconnected. A reader that accepts nothing for `silenceMs` milliseconds loses its connection; a stream with
- * nothing to send may be silent. If the answer is already complete, as for HEAD, nothing is read from the stream.
- * Throws the errors of the stream.
+ * Sends a stream as the body of an answer whose head is written. Returns when the stream has ended, or its reader has
+ * disconnected. A reader that accepts nothing for `silenceMs` milliseconds loses the connection; a stream that has
+ * nothing to send may be silent. If the answer is already complete, as for HEAD, the stream is not read. Throws the
+ * errors of the stream.
  */
 export async function sendStream(
   body: AsyncIterable<Uint8Array>,
@@ -14,7 +14,7 @@ export async function sendStream(
   const { response, socket, silenceMs } = client;
   const closeEvent = new Promise<"gone">((resolve) => void response.once("close", () => resolve("gone")));
   const chunks = body[Symbol.asyncIterator]();
-  // A disconnection before this point emits no further event.
+  // If the reader disconnected before this point, no further event reports it.
   const isGone = (): boolean => response.closed || socket.destroyed;
   try {
     while (!isGone() && !response.writableEnded) {
@@ -29,7 +29,7 @@ export async function sendStream(
       if (!response.write(next.value)) await Promise.race([awaitDrain(response), closeEvent]);
     }
   } finally {
-    // Not awaited: `return` waits for the pending `next`. Errors no longer matter, because there is no reader.
+    // Not awaited, because `return` waits for the pending `next`. Without a reader, its errors do not matter.
     Promise.resolve(chunks.return?.()).catch(() => undefined);
   }
 }

@@ -43,10 +43,10 @@ export type FormReceiver = {
   readonly now: number;
 };
 
-/** An answer of a receiver, or why there is none. */
+/** An answer of a receiver, or the reason why there is none. */
 type PostedAnswer = AnswerOf<"postToEndpoint">["answers"][number];
 
-/** The functions for sending forms; `post` sends one request to the receiver. */
+/** The functions for sending forms. `post`: sends one request to the receiver. */
 export type FormsContext = {
   readonly world: Pick<World, "now" | "uuid" | "sleep">;
   readonly post: (request: DrillRequest, connection: "kept" | "fresh") => Promise<PostedAnswer>;
@@ -55,17 +55,17 @@ export type FormsContext = {
 
 /** Maximum number of requests in flight to an endpoint. */
 const MAX_IN_FLIGHT = 4;
-/** Response time from which a receiver gets one request at a time, in milliseconds. */
+/** A receiver with a longer response time gets one request at a time, in milliseconds. */
 const SLOW_MS = 2000;
-/** Maximum number of attempts of a request to a receiver that says that it is busy. */
+/** Maximum number of times that a request is sent to a receiver that answers that it is busy. */
 const MAX_ATTEMPTS = 6;
-/** The first pause after such an answer without `Retry-After`, in milliseconds; it doubles each time. */
+/** The first pause after a busy answer without `Retry-After`, in milliseconds; it doubles each time. */
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 30_000;
 /** Maximum total time of the pauses for one receiver, in milliseconds. */
 const ALL_PAUSES_MS = 60_000;
 
-/** Sends all forms, some in sequence and some in parallel, until too many have no answer or `isWanted` is false. */
+/** Sends all forms, some in sequence and some in parallel, until too many get no answer or `isWanted` returns false. */
 export async function sendForms(context: FormsContext, receiver: FormReceiver): Promise<DrillResults> {
   const { isWanted } = context;
   const names = casesOf(receiver);
@@ -95,7 +95,7 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   return { results: orderedResults, repeated: repeatedResults, names, usedRetired, probed: probedCause };
 }
 
-/** `isOpen`: the receiver was busy when the forms were no longer wanted, so the result proves nothing. */
+/** `isOpen`: the receiver was still busy when the forms were no longer wanted, so the answer proves nothing. */
 type PacedAnswer = PostedAnswer & { readonly limited: boolean; readonly isOpen?: true };
 type Sender = ReturnType<typeof createSender>;
 
@@ -105,7 +105,7 @@ function createSender({ world, post, isWanted }: FormsContext, receiver: FormRec
   const startedAt = world.now();
   let newestTime = now - 1;
   const createEvent = (): Required<DrillEvent> => {
-    // Each event has its own time, like the service's events.
+    // Each event has its own time, like events of the service.
     newestTime = Math.max(newestTime + 1, now + world.now() - startedAt);
     return { id: world.uuid(), storeId, createdAt: newestTime, sentAt: world.now() };
   };
@@ -136,7 +136,7 @@ function createSender({ world, post, isWanted }: FormsContext, receiver: FormRec
   };
 }
 
-/** Finds the signing mistake with which the receiver accepts a signature. */
+/** Finds the signing mistake of a receiver by the signature that it accepts. */
 async function probe(
   sender: Sender,
   { secret, olderSecrets, dialect }: FormReceiver,
@@ -155,12 +155,12 @@ async function probe(
   return foundCause;
 }
 
-/** Whether a receiver asks for a later attempt: a 503 without `Retry-After` may be a failure. */
+/** Whether a receiver asks for a later attempt. A 503 without `Retry-After` may be a failure. */
 function isBusy({ status, retryAfter }: PostedAnswer): boolean {
   return status === 429 || (status === 503 && retryAfter !== null);
 }
 
-/** Sends one request after the other once the receiver was busy. All share the pauses, whose total time is limited. */
+/** Once the receiver was busy, requests are sent one at a time and share the pauses, whose total time is limited. */
 function createPacedSend(world: Pick<World, "now" | "sleep">, isWanted: () => boolean) {
   let pausedMs = 0;
   let pausedUntil = 0;

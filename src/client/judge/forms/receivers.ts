@@ -10,12 +10,12 @@ export type FoundReceiver = FormReceiver & {
   readonly checkout: { readonly id: string; readonly orderId: string } | null;
 };
 
-/** Number of last accepted deliveries that are searched for an order's event: the newest may all be tests. */
+/** Number of the last accepted deliveries that are searched for an order's event: the newest may all be test events. */
 const SEARCHED_DELIVERIES = 500;
 
 /**
- * The named endpoint, or all enabled endpoints with an address, or else the listener: production has no listeners. Signs
- * only with the newest secret, so that the result stays true after the overlap of a rotation.
+ * The named endpoint, or all enabled endpoints with an address, or else the listener: production has no listeners.
+ * Forms are signed only with the newest secret, so that the result stays true after the overlap of a rotation.
  */
 export async function findReceivers(
   call: CallOperation,
@@ -59,8 +59,8 @@ export async function findReceivers(
 }
 
 /**
- * The newest checkout with an event that the endpoint accepted, and the newest accepted event of each other type, of this
- * checkout and of the newest one of the other kind; null if the last deliveries contain none.
+ * The newest event that the endpoint accepted, its checkout, and the newest accepted event of each other type, from
+ * this checkout and from the newest checkout of the other kind; null if the searched deliveries contain none.
  */
 async function acceptedOrder(
   call: CallOperation,

@@ -1,5 +1,5 @@
-// Applications in any language, as benches of a search: a command that makes one purchase, alone or with a shop that is
-// started for each schedule (client/judge/served-shop.ts), or with a running shop.
+// Makes benches of a search for applications in any language: a command that makes one purchase, alone, with a shop
+// that is started for each schedule (client/judge/served-shop.ts), or with a running shop.
 import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
 import type { Bench, JudgedShop } from "../bench.ts";
 import { shopOf, type ShopDescription } from "../description.ts";
@@ -10,17 +10,17 @@ import type { EnvironmentVariables } from "../view.ts";
 export type ExploredShop = Pick<Bench, "target" | "call" | "signal"> & {
   readonly world: ShopWorld["world"] & Bench["world"];
   readonly baseUrl: string;
-  /** The command of one purchase, and the described parts of the shop; with `serve` the endpoint is a path. */
+  /** The command of one purchase, and the described parts of the shop; with `serve`, the endpoint is a path. */
   readonly described: ShopDescription;
   /** Timeout of the command, in milliseconds. */
   readonly timeoutMs: number;
-  /** Returns an order_id that is not in the merchant's records, which outlive the store of a run. */
+  /** Returns an order_id that the merchant's records do not have; they outlive the store of a run. */
   readonly newOrderId: () => string;
 };
 
 type OpenBench = (schedule: Schedule) => Promise<SearchBench>;
 
-/** Variables of other sandboxes, which are removed for the merchant's command. */
+/** Variables of other sandboxes, which are removed from the environment of the merchant's command. */
 const REMOVED_VARIABLES = { CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
 
 /** Returns a function that opens a bench for each schedule, in a new store that is deleted afterwards. */
@@ -67,7 +67,7 @@ export function ownStoreBenches(explored: ExploredShop): OpenBench {
   };
 }
 
-/** Benches on a running shop. The faults are removed after each schedule; the store's clock is not moved back. */
+/** Opens benches on a running shop. The faults are removed after each schedule; the store's clock is not moved back. */
 export function runningShopBenches(
   exploredShop: ExploredShop,
   {
@@ -79,7 +79,7 @@ export function runningShopBenches(
   const shop = shopAt(exploredShop, env, new URL(url).origin);
   return async () => {
     const { state } = await call({ name: "showEndpoint", id: endpointId, body: {} });
-    // The failures of earlier schedules may have disabled the endpoint.
+    // Failures in earlier schedules may have disabled the endpoint.
     if (state !== "enabled")
       await call({ name: "setEndpointState", id: endpointId, body: { action: "enable" } });
     const bench = searchBench({ ...exploredShop, shop, newId, search: { isOwn: false, endpointId } });

@@ -1,4 +1,4 @@
-// Runs a schedule of a search: its history, played in a store whose clock is moved, and its requests in both
+// Runs one schedule of a search: plays its history in a store whose clock is moved, and lists its requests in both
 // directions. The benches: testing/explore/bench.ts (functions), client/judge/search/benches.ts (commands).
 import { isDroppedForGood } from "../../../core/judge/deliveries.ts";
 import { verdictsOn, type Broken } from "../../../core/judge/judge.ts";
@@ -29,7 +29,7 @@ export type SearchBench = { readonly bench: Bench; readonly close: () => Promise
 export type ExploreRun = {
   readonly schedule: Schedule;
   readonly trace: Trace;
-  /** The rules that the run has shown to hold or to be broken. */
+  /** The rules that this run has shown to hold or to be broken. */
   readonly shownInvariants: ReadonlySet<JudgedInvariant>;
   readonly broken: readonly Broken[];
   /** Whether the payment's event was lost permanently. */
@@ -56,7 +56,7 @@ export function callsOn(call: CallOperation, storeId: string): CallOperation {
   return ((request: Parameters<CallOperation>[0]) => call({ ...request, storeId })) as CallOperation;
 }
 
-/** Runs a schedule on a new bench. Real time passes only for the application; the store's clock is moved. */
+/** Runs a schedule on a new bench. Only the application takes real time; the store's clock is moved. */
 export async function runSchedule(
   openBench: (schedule: Schedule) => Promise<SearchBench>,
   schedule: Schedule,
@@ -88,7 +88,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   };
   const { shown, broken } = verdictsOn(
     facts.flatMap((fact) => {
-      // A shop that was not started again could not answer events.
+      // A shop that could not be restarted cannot answer events.
       if (isDown && fact.kind === "refused") return [];
       return fact.kind === "look" ? { ...fact, log } : fact;
     }),
@@ -99,7 +99,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
     schedule,
     trace,
     shownInvariants: shown,
-    // A rule that two readings show to be broken is reported once.
+    // A rule that two readings show as broken is reported once.
     broken: [...new Map(broken.toReversed().map((rule) => [rule.invariant, rule])).values()].toReversed(),
     isDropped: isPaymentHidden && isDroppedForGood(log.deliveries),
     purchases: purchasesIn(facts),

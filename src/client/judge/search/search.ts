@@ -1,5 +1,5 @@
 // Runs the search of `explore`, for the test kit (testing/explore/) and for commands (client/judge/search/benches.ts).
-// The schedules: core/judge/search.ts; a run and its judgement: client/judge/search/run-schedule.ts.
+// The schedules: core/judge/search.ts; a run and its verdicts: client/judge/search/run-schedule.ts.
 import { englishOf } from "../../../core/readiness/drills/said.ts";
 import { causeOf, type Broken } from "../../../core/judge/judge.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "../../../core/readiness/drills/judged-invariants.ts";
@@ -36,9 +36,9 @@ type Search = {
   readonly only: Schedule | undefined;
   /** Number of schedules that run in parallel. */
   readonly sideBySide: number;
-  /** Default: no process is killed. */
+  /** The kills at each place. Default: no process is killed. */
   readonly kills?: KillsByPlace;
-  /** Whether there is a view of the application's bookings. Without a view, faults are injected at requests alone. */
+  /** Whether a view shows the application's bookings. Without a view, faults are injected at requests only. */
   readonly hasView: boolean;
   readonly amountField: "amountMinor" | "amount_minor";
   readonly rerunOf: (schedule: Schedule) => string;
@@ -50,13 +50,13 @@ type Search = {
 type Finding = DomainOf<typeof finding> & Pick<Schedule, "faults">;
 
 export type ExplorationResult = DomainOf<typeof searchResult> & {
-  /** The schedules of the last size that were skipped because of the budget or the limit of schedules. */
+  /** The schedules of the last size that were skipped, because the budget or the limit of schedules was reached. */
   readonly notRun: readonly Schedule[];
   readonly broken: readonly Finding[];
   readonly advice: readonly (Pick<Schedule, "faults"> & { readonly text: string })[];
 };
 
-/** Why an application cannot be explored: it fails even without faults. */
+/** Why an application cannot be explored, for example because it fails even without faults. */
 type UselessSearch = { readonly why: string; readonly cause?: unknown };
 
 /** `budgetMs`: time after which no new schedule starts, in milliseconds; `depth`: maximum number of faults. */
@@ -65,7 +65,7 @@ const NO_KILLS: KillsByPlace = { request: [], delivery: [] };
 /** Number of further runs in which a schedule must break its rule again to be reported. */
 const CONFIRMATIONS = 3;
 
-/** Searches for schedules that break an invariant, and shrinks and confirms them. */
+/** Searches for schedules that break an invariant, then shrinks and confirms each of them. */
 export async function exploreAll(search: Search): Promise<ExplorationResult | UselessSearch> {
   const { only, seed } = search;
   const plainRun = await search.run(only ?? NO_FAULTS);
@@ -112,7 +112,7 @@ function uselessOf(
   return undefined;
 }
 
-/** Searches until depth, budget or schedules are exhausted. Returns the schedules of the last wave that were not run. */
+/** Searches until depth, budget or schedules are exhausted. Returns the schedules of the last size that were skipped. */
 async function runWaves(
   {
     run,
@@ -134,7 +134,7 @@ async function runWaves(
     schedule: searchRun.schedule,
     places: placesOf(searchRun.trace).filter(({ kind }) => hasView || kind === "request"),
     closeness: plainRun === undefined ? 0 : differenceScore(searchRun.trace, plainRun.trace),
-    // The consequences of an accepted forged event are a separate mistake.
+    // A schedule that only breaks `refuses_forged` is extended, because a larger schedule may show another mistake.
     isBroken: searchRun.broken.some(({ invariant }) => invariant !== "refuses_forged"),
   });
   for (let size = 1; size <= depth; size += 1) {
@@ -168,7 +168,7 @@ function sortBySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
   return runs.toSorted((left, right) => scheduleSize(left.schedule) - scheduleSize(right.schedule));
 }
 
-/** Shrinks and confirms the smallest schedule of each cause. Causes that are not confirmed are unsteady. */
+/** Shrinks and confirms the smallest schedule of each cause. A cause that is not confirmed counts as unsteady. */
 async function confirmAll(
   search: Search,
   runs: readonly ExploreRun[],
@@ -184,7 +184,7 @@ async function confirmAll(
   for (const item of results)
     if (typeof item === "object" && !confirmedFindings.some((finding) => isSame(item, finding)))
       confirmedFindings.push(item);
-  // A booking by a forged event proves more than the answer to the event.
+  // A broken `refuses_forged` comes last: a booking of a forged event proves more than the answer to it.
   const rank = ({ invariant }: Finding): number => Number(invariant === "refuses_forged");
   confirmedFindings.sort((left, right) => rank(left) - rank(right));
   return { confirmedFindings, unsteadyInvariants: results.filter((item) => typeof item === "string") };
@@ -227,7 +227,7 @@ async function confirm(
   return invariant;
 }
 
-/** The broken rule with its cause, or without a cause, with the expected and the received answer. */
+/** A text with the broken rule and its cause or, without a cause, the expected and the received answer. */
 function textOf(finding: Broken): string {
   const { invariant, cause, expected, got } = finding;
   const rule = english(JUDGED_INVARIANTS[invariant].rule);

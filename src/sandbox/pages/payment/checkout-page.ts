@@ -92,7 +92,7 @@ function payment(context: PageContext): Html {
   </section>`;
 }
 
-/** Asks for confirmation once, even without scripts. */
+/** The form that cancels, after one confirmation, which works without scripts. */
 function cancelStep(context: PageContext, action: string): Html {
   return html`<details class="ask">
     <summary>${PAYMENT_TEXTS.cancel}</summary>
@@ -114,7 +114,7 @@ function startStep(context: PageContext): Html {
     <p class="hint">${PAYMENT_TEXTS.startHint[paymentMethod]}</p>`;
 }
 
-/** Without scripts, the page does not update, and does not claim to. */
+/** The code to scan. Without scripts the page does not update, and does not say that it does. */
 function scanStep(context: PageContext, attempt: number): Html {
   const { view, origin } = context;
   const path = walletPath(view.checkout, attempt);
@@ -177,7 +177,7 @@ function returnLink(
   return html`<a class="${style}" href="${returnAddress(returnOrigin, checkout)}">${label}</a>`;
 }
 
-/** Redirects without a click, unless the customer stays or opens the page later, or scripts are off. */
+/** The element that redirects without a click; none if the customer stays, or opens the page later. Needs scripts. */
 function sendBack({ view, isStaying }: PageContext): Html {
   const { checkout, returnOrigin, names, now } = view;
   const time = paidAt(view);
@@ -190,7 +190,7 @@ function sendBack({ view, isStaying }: PageContext): Html {
   </send-back>`;
 }
 
-/** Details for the merchant's developer, collapsed. */
+/** The collapsed details for the merchant's developer. */
 function developerNotes({ view, token }: PageContext): Html {
   const { checkout, attempts, lateResults, returnOrigin } = view;
   const attemptTexts = attempts.map(

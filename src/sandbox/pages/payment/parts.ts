@@ -32,7 +32,7 @@ export function priceText({ view }: PageContext): (language: Language) => string
   return (language) => formatPrice(amountMinor, currency, tagOf(language));
 }
 
-/** The amount in markup: a line may break after a separator, and never inside a group of digits. */
+/** The amount as markup, in which a line may break after a separator, but never between digits of a group. */
 export function amount({ view }: PageContext): Html {
   const { amountMinor, currency } = view.checkout;
   return (language) => {
@@ -91,7 +91,7 @@ export function timeLeft({ view }: PageContext): string {
   return hours === 0 ? parts.join(":") : `${hours}:${parts.join(":")}`;
 }
 
-/** The mark of a payment method: its initial in its colour, so that no trademark is copied. */
+/** The mark of a payment method: its initial in its colour, instead of a trademark. */
 export function methodMark({ view }: PageContext): Html {
   const { paymentMethod } = view.checkout;
   return html`<span class="mark ${paymentMethod}" aria-hidden="true"
@@ -110,7 +110,7 @@ export function statusWords({ view }: PageContext): Words {
     : PAYMENT_TEXTS.declined(MAX_PAYMENT_ATTEMPTS - attempts.length);
 }
 
-/** Whether the customer paid after the checkout had ended, the only late result that matters to the customer. */
+/** Whether the customer paid after the checkout had ended; no other late result matters to the customer. */
 export function wasPaidLate({ lateResults }: CheckoutView): boolean {
   return lateResults.some(({ result }) => result === "succeeded");
 }

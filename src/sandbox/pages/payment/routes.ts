@@ -72,7 +72,7 @@ function page(path: string, show: PageRenderer): AreaRoute<PagesContext> {
 
 type ActionReader = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
-/** The answer redirects, so that reload and back never send the form again. A late or repeated form only redirects. */
+/** A route for a form. It redirects, so that reload and back never send the form again; so does a late or repeated form. */
 function form(path: string, readAction: ActionReader): AreaRoute<PagesContext> {
   return {
     methods: ["POST"],
@@ -119,7 +119,7 @@ function showCheckout(_context: PagesContext, pageContext: PageContext): Outcome
   return accept(checkoutPage(pageContext));
 }
 
-/** Records a view when the page's script reports it: a GET proves nothing, because any page may send one. */
+/** Records a view that the page's script reports. A GET would prove nothing, because any page can send one. */
 function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   const fields = readOwnForm(context, call);
   if (!fields.ok) return fields;
@@ -135,7 +135,7 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   return accept({ ...emptyResponse(call.requestId), unlogged: true });
 }
 
-/** Records the use of a return origin when a form is sent: only our own page can send a form, any site a GET. */
+/** Records the use of a return origin when a form is sent: only our own page can send a form, any site can send a GET. */
 function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId }: Checkout): void {
   const [offeredOrigin] = context.store.returnOrigins.list(storeId);
   if (offeredOrigin === undefined) return;
@@ -206,22 +206,22 @@ function attemptIn({ params }: AreaRequest): number | null {
   return params["attempt"] === undefined ? null : Number(params["attempt"]);
 }
 
-/** The origin for the QR code: the address that this browser used, so that the code also works through a tunnel. */
+/** The origin in the QR code: the address that this browser uses, so that the code also works through a tunnel. */
 function originOf(context: PagesContext, request: HttpRequest): string {
   const host = hostIn(request);
   const isPublic = host.startsWith("127.0.0.1") || usesPublicUrl(context, request);
   return isPublic ? context.checkoutOrigin : `http://${host}`;
 }
 
-/** A proxy may replace the browser's Host and forward the original in another header. */
+/** Whether a request uses the public URL. A proxy may replace the browser's Host, and forward it in another header. */
 function usesPublicUrl({ checkoutOrigin }: PagesContext, request: HttpRequest): boolean {
   const [forwardedHost = ""] = readForwardedHosts(request);
   return hostHeaders(checkoutOrigin).some((host) => host === hostIn(request) || host === forwardedHost);
 }
 
 /**
- * Redirects from a host name that belongs to the portal (decision 1). The target is on this machine, so that a proxy that
- * sends `localhost` as the host causes no loop.
+ * Redirects a request from a host name that belongs to the portal (decision 1) to an address of this machine, so that a
+ * proxy that sends `localhost` as the host causes no loop.
  */
 function leavePortalHost(context: PagesContext, { request, requestId }: AreaRequest): Answer | undefined {
   const isPortalHost = /^(localhost|\[::1\])(:|$)/.test(hostIn(request));

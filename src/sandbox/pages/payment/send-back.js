@@ -1,4 +1,4 @@
-/* Reports that the page was opened, or left for the shop. The portal shows both; nothing depends on them. */
+/* Reports that the page was opened, or left for the shop. The portal shows both; nothing else depends on them. */
 function tellView(kind) {
   const to = document.querySelector("page-views");
   if (to !== null)
@@ -19,7 +19,7 @@ addEventListener("click", ({ target }) => {
   if (link !== null && link.origin !== location.origin) tellView("returned");
 });
 
-/* Counts down, then opens the shop's page. It does not count down again for a customer who comes back to this page. */
+/* Counts down, then opens the shop's page. A customer who comes back to this page sees no second countdown. */
 customElements.define(
   "send-back",
   class extends HTMLElement {

@@ -40,7 +40,7 @@ export function walletPage(context: PageContext, attempt: Attempt): Html {
   return payerLayout({ title: html`${walletName(context)} · ${priceText(context)}`, main });
 }
 
-/** The page for a payer who has closed the wallet without acting; the wallet itself if the attempt is over. */
+/** The page for a payer who closed the wallet without acting; if the attempt is over, the wallet itself. */
 export function abandonedPage(context: PageContext, attempt: Attempt): Html {
   if (!isAttemptOpen(context, attempt)) return walletPage(context, attempt);
   const { view } = context;

@@ -13,7 +13,7 @@ import webhookStyle from "./webhook/webhook.css?raw";
 /** The portal's stylesheets in one file: the frame, then each kind of page. */
 const STYLES = [style, checkoutStyle, readinessStyle, requestStyle, storeStyle, webhookStyle, liveStyle];
 
-/** The brand's image is part of the stylesheet, so that a saved page needs no other file. */
+/** Contains the brand's image, so that a saved page needs no other file. */
 const STYLE = STYLES.join("\n").replace(
   '"icon.svg"',
   `"data:image/svg+xml,${encodeURIComponent(ICON.text)}"`,

@@ -11,8 +11,8 @@ import { copyableText } from "./parts.ts";
 import type { PortalContext } from "./view.ts";
 
 /**
- * Translates the secret path of a request to `/portal`, the path in all pages, and the answer back (decision 99). A
- * request without the secret path gets a page without information about the sandbox.
+ * Replaces the secret path of a request with `/portal`, the path in all pages, and translates the answer back (decision
+ * 99). A request without the secret path gets a page that says nothing about the sandbox.
  */
 export async function translatePortalPath(
   { portal, world }: Pick<PortalContext, "portal" | "world">,
@@ -42,7 +42,7 @@ function closedPage(refusal: RefusalContext): Answer {
   return { ...answer, unlogged: true };
 }
 
-/** Matches addresses in attributes of markup. A text of a user cannot match: its quotation marks are escaped. */
+/** Matches addresses in attributes of markup, but nothing in a user's text, whose quotation marks are escaped. */
 const MARKUP_ADDRESS = /(?<=\s(?:href|action|formaction|src|hx-[\w-]+)=")\/portal(?=[/?#"])/g;
 /** Match addresses in headers. A redirect from another name of this machine begins with an origin. */
 const HEADER_ADDRESSES = {

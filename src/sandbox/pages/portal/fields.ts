@@ -128,7 +128,7 @@ export function checkbox(
   </label>`;
 }
 
-/** The filled-in fields among these names; a form sends the other fields empty. */
+/** The values of the fields with these names that are filled in; a form sends other fields empty. */
 export function filledFields(
   fields: ReadonlyMap<string, string>,
   names: readonly string[],
@@ -141,7 +141,7 @@ export function filledFields(
   );
 }
 
-/** The field `amount_minor`. The refusal of an amount that is not in minor units names the likely value. */
+/** Parses the field `amount_minor`. The refusal of an amount that is not in minor units names the likely value. */
 export function parseAmount(fields: ReadonlyMap<string, string>, currency: string): Outcome<number> {
   const text = fields.get("amount_minor") ?? "";
   const expectedText = explainAmountFault(text, currency);

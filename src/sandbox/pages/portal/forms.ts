@@ -33,8 +33,8 @@ export type ActionForm = {
 };
 
 /**
- * A form with one button, which runs an action. Its other fields are given as markup, or as names and values. A saved
- * page has no forms, and nobody sees the form of an action that is not permitted.
+ * A form with one button, which runs an action. Further fields are given as markup, or as names and values. A saved
+ * page shows no forms, and no page shows the form of an action that is not permitted.
  */
 export function actionForm(
   view: Pick<PartView, "formToken" | "refusedForm" | "may">,
@@ -64,12 +64,12 @@ export function typedValues(
     : undefined;
 }
 
-/** The id of a form. It is the same after an update, which then keeps the form, its typed values, and its question. */
+/** The id of a form. It is the same after an update of the page, which then keeps the form with its typed values. */
 function idOf(action: string, fields: Readonly<Record<string, string>>): string {
   return ["do", ...action.split("/").slice(2), ...Object.values(fields)].join("-").replace(/[^\w-]+/g, "_");
 }
 
-/** The test-order button, shown on the empty lists that a test order would add to: checkouts, events, deliveries. */
+/** The button for a test order, on the empty lists of checkouts, events and deliveries. */
 export function testOrderForm(view: View): Html {
   return actionForm(view, {
     action: storePath(view, "/checkouts/test-orders"),
@@ -81,8 +81,8 @@ export function testOrderForm(view: View): Html {
 export type Confirmation = readonly [title: Text, question: Text, button: Text];
 
 /**
- * A form that is collapsed with a question about its effect, and open if it was refused. Works without JavaScript. The
- * button is red by default.
+ * A collapsed form with a question about its effect; open if the form was refused. Works without JavaScript. The button
+ * is red by default.
  */
 export function formWithConfirmation(
   view: Pick<View, "formToken" | "refusedForm" | "may">,

@@ -49,7 +49,7 @@ export function savedPage(store: string, { title, main }: PageContent): Html {
   });
 }
 
-/** The notice of the last action. It is outside the part of the page that updates, which would remove it. */
+/** The notice of the last action, outside the part of the page that updates, which would remove it. */
 function noticePart(context: PortalContext, { notice, storeId, language, refusedForm }: View): Html {
   if (notice === undefined) return html``;
   const now = storeTime(context, storeId);
@@ -75,7 +75,7 @@ export function signedOutPage(
   });
 }
 
-/** The hint about which store the page's commands use: the first store, or the folder's default store. */
+/** The hint, on pages of stores other than the first, that commands use the page's store after `stores use`. */
 function commandsHint({ store }: PortalContext, { storeId, call }: View): Html {
   if (storeId === "" || call.caller?.limit !== undefined || store.stores.first()?.id === storeId)
     return html``;
@@ -96,7 +96,7 @@ function portalPage(page: {
   readonly style: string;
   /** Whether the page has keyboard shortcuts. */
   readonly hasKeys: boolean;
-  /** Scripts after the scripts of every page. */
+  /** Scripts in addition to the scripts of every page. */
   readonly scripts?: readonly Asset[];
   readonly body: Html;
   readonly autoReload?: boolean;

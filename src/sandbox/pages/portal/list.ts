@@ -14,7 +14,7 @@ export const PAGE_ROWS = 50;
 /** A filter of a list. Its value is in the address, so that a filtered list can be shared. */
 type Filter = {
   readonly label: Text;
-  /** The values to choose from, each with its text; another value of the address is added. Default: any text. */
+  /** The choices, each with its text; another value in the address is added. Default: any text. */
   readonly options?: readonly (string | readonly [value: string, text: Text])[];
   readonly placeholder?: string;
   /** Whether a text field takes all the remaining space. */
@@ -23,7 +23,7 @@ type Filter = {
 
 type Filters = Readonly<Record<string, Filter>>;
 
-/** The filled-in filters of an address, and `before`, the position that all rows of this part of the list precede. */
+/** The filled-in filters in the address, and `before`, the position before which this part of the list begins. */
 type ListQuery = Readonly<Partial<Record<string, string>>>;
 
 /** A part of a list, newest first. */
@@ -33,7 +33,7 @@ type ListPart<Item> = {
   readonly next: string | number | null;
   /** The extent of the search that found the rows. Default: the rows are not from a search. */
   readonly extent?: Html;
-  /** The link to the next part, if a search stopped before this part was full. Default: the older rows. */
+  /** The link to the next part, if a search stopped before this part was full. Default: a link to older rows. */
   readonly nextSearch?: { readonly hint: Text; readonly label: Text } | undefined;
 };
 
@@ -47,20 +47,20 @@ type List<Item> = {
   readonly filters?: Filters;
   readonly columns: (item: Item) => TableRow;
   readonly read: (query: ListQuery) => Outcome<ListPart<Item>> | Promise<Outcome<ListPart<Item>>>;
-  /** The content of the whole list while it is empty. */
+  /** The content in place of a list without any rows. */
   readonly noRows: Html;
   /** A link to another search, if nothing matches. */
   readonly searchLink?: Html;
   /** The class of the table. Default: the name of the page. */
   readonly style?: string;
-  /** The position of a row in an open list; newer rows have higher positions. Default: new rows are not counted. */
+  /** The position of a row; newer rows have higher positions. Default: new rows of an open list are not counted. */
   readonly positionOf?: (item: Item) => number;
   /** The id of a row that can change. Default: rows do not change. */
   readonly rowId?: (item: Item) => string;
   readonly wrap?: (list: Html) => Html;
 };
 
-/** The page of a list with its filters, rows, and links to its other parts. Refuses what `read` refuses. */
+/** The page of a list with its filters, rows, and links to its other parts. Refused if `read` refuses the query. */
 export async function listPage<Item>(view: View, list: List<Item>): Promise<Outcome<PageContent>> {
   const { title, liveTopic, path, filters = {}, rowId, wrap = (content) => content } = list;
   const query = queryOf(view, [...Object.keys(filters), "before"]);
@@ -157,13 +157,13 @@ function updatesOf<Item>(
   if (positionOf === undefined) return undefined;
   const seenPosition = query.get(SEEN_PARAMETER);
   const [newestItem] = items;
-  // New rows are counted only for a poll, because the position of each row must be looked up.
+  // Counted only for a poll, because the position of each row must be looked up.
   const count =
     seenPosition === null ? 0 : items.filter((item) => positionOf(item) > Number(seenPosition)).length;
   return { newestPosition: newestItem === undefined ? 0 : positionOf(newestItem), count, rowIds: ids };
 }
 
-/** The position `before` of a list whose positions are numbers. Refuses another text with `invalid_parameter`. */
+/** Parses `before` for a list whose positions are numbers. Refuses any other text with `invalid_parameter`. */
 export function parsePosition({ before }: ListQuery): Outcome<number | undefined> {
   if (before === undefined) return accept(undefined);
   if (/^\d{1,15}$/.test(before)) return accept(Number(before));

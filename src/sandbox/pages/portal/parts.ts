@@ -20,13 +20,13 @@ export function momentWithDate(time: number): Html {
   return html`<time datetime="${isoText}" title="${isoText}" data-dated>${dayAndTimeIn(isoText)}</time>`;
 }
 
-/** A text in which times are formatted like all other times of the page. */
+/** A text in which times have the format of all other times on the page. */
 export function textWithMoments(text: string, showMoment: (at: number) => Html = momentWithDate): Html {
   const parts = text.split(MOMENT);
   return html`${parts.map((part, index) => (index % 2 === 1 ? showMoment(Date.parse(part)) : html`${part}`))}`;
 }
 
-/** Matches a moment in a text, as `toIso` writes it; the group keeps the moment when the text is split. */
+/** Matches a time in a text, in the format of `toIso`; the group keeps the time when the text is split. */
 const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
 
 function timeIn(isoText: string): string {
@@ -83,7 +83,7 @@ type Cell = readonly [column: Text, value: Text | readonly Html[], ...kinds: rea
 
 type CellKind =
   | "head"
-  /** The cell needs the name of its column, which is shown before the value if a narrow screen stacks the columns. */
+  /** The cell needs the name of its column, which is shown before the value when columns are stacked on a narrow screen. */
   | "named"
   /** The cell contains English text in every language. */
   | "english"
@@ -145,7 +145,7 @@ function tableCell([column, value, ...kinds]: Cell): Html {
     : html`<td ${attributes}>${shownValue}</td>`;
 }
 
-/** A value that needs its name, which is shown before the value if the columns are stacked. */
+/** A value with its name, which is shown before the value when columns are stacked. */
 export function labelledValue(name: Text, value: Text): Html {
   return html`<span data-name="${name}">${value}</span>`;
 }
@@ -198,7 +198,7 @@ export function factList(facts: Facts): Html {
   </dl>`;
 }
 
-/** A labelled text to copy, as sent, with control characters escaped; JSON is also shown formatted, first. */
+/** A labelled text that can be copied, as it was sent, with control characters escaped. JSON is first shown formatted. */
 export function sentText(label: Text, text: string): Html {
   const prettyText = prettyJson(text);
   if (prettyText === undefined || prettyText === text)
@@ -231,7 +231,7 @@ export function commandLine(label: Text, line: string, hint?: Text): Html {
   </figure>`;
 }
 
-/** Keeps line breaks, also when the text is copied. */
+/** A text that keeps its line breaks, even when it is copied. */
 export function keepLineBreaks(text: string): Html {
   return html`${text.split("\n").map((line, index) => (index === 0 ? html`${line}` : html`${LINE_BREAK}${line}`))}`;
 }
@@ -243,7 +243,7 @@ const LINE_BREAK = trustMarkup("\n");
 const MAX_PRETTY_DEPTH = 32;
 
 function prettyJson(text: string): string | undefined {
-  // A page with many texts that are not JSON would spend a tenth of its time on parsing errors.
+  // A page with many texts that are not JSON would otherwise spend a tenth of its time on parsing errors.
   if (!/^\s*[[{]/.test(text)) return undefined;
   const value = parseJson(text);
   const canFormat = typeof value === "object" && depthOf(value) <= MAX_PRETTY_DEPTH;
@@ -262,7 +262,7 @@ export function listTime(time: number, now: number): Html {
   return html`<time datetime="${isoText}" title="${isoText}" data-now="${today}">${shownTime}</time>`;
 }
 
-/** The age of a time, in its largest unit, with the exact time on hover. Both times are by the same clock. */
+/** The age of a time in its largest unit, with the exact time on hover. Both times must be by the same clock. */
 export function ageOf(at: number, now: number): Html {
   // Not a time element, because the script would replace the age with the moment.
   return html`<span class="ago" title="${toIso(at)}"

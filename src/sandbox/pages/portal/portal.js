@@ -1,7 +1,7 @@
 // The script of the portal's pages, which also work without it: sign-in by the link, times in the browser's zone, copy
 // buttons, the running clock of the store, and the keyboard shortcuts.
 
-// First, so that the code leaves the address as soon as possible.
+// Runs first, so that the code leaves the address as soon as possible.
 const code = new URLSearchParams(location.hash.slice(1)).get("t");
 const form = document.querySelector("#sign-in");
 if (code !== null && form !== null) {
@@ -111,7 +111,7 @@ function tickClock() {
 readClock();
 setInterval(tickClock, 1000);
 
-// After htmx has replaced a part of the page.
+// Applies this script to the part of the page that htmx has replaced.
 document.addEventListener("htmx:after:swap", () => {
   improve(document);
   readClock();
@@ -131,12 +131,12 @@ document.addEventListener("keydown", ({ key }) => {
   }
 });
 
-// Moving the clock may take a while: the page shows that at once, and disables the buttons against a second click.
+// Moving the clock may take a while: the page says so immediately, and disables the buttons to prevent a second click.
 document.addEventListener("submit", ({ target }) => {
   const ofClock = 'form.act[action$="/clock"]';
   if (!target.matches(ofClock)) return;
   document.querySelector("#moving").hidden = false;
-  // After the event, because a disabled button submits nothing.
+  // Runs after the event, because a disabled button submits nothing.
   setTimeout(() => {
     for (const button of document.querySelectorAll(`${ofClock} button`)) button.disabled = true;
   });
@@ -161,9 +161,9 @@ function moveTo(step) {
   (next.querySelector("a") ?? next).focus();
 }
 
-/** Clicks the button of an action of this page; if the action needs a confirmation, only opens it. */
+/** Clicks the button of an action on this page; if the action needs a confirmation, opens the confirmation instead. */
 function press(ending) {
-  // Not the button of an action on several objects.
+  // Excludes the buttons of actions on several objects.
   const acts = `main form.act[action$="${ending}"]:not([action$="s${ending}"])`;
   const buttons = document.querySelectorAll(`${acts} button`);
   // The primary button of the page, or else the last, which is the newest.

@@ -1,6 +1,6 @@
-// To add a page or an action: add its row (`pageRoute`, `actionRoute`) to the routes.ts of its
-// folder, and its file, texts and style to the folder. A page names its least role, an action its operation
-// (decision 99). Shared code: parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
+// To add a page or an action: add its row (`pageRoute`, `actionRoute`) to the routes.ts of its folder, and its file,
+// texts and style to the folder. A page names its least role, an action its operation (decision 99). Shared code:
+// parts.ts, forms.ts, fields.ts, sandbox/pages/portal/frame/.
 import { DEFAULT_STORE } from "../../../core/control/protocol.ts";
 import { hostHeaders } from "../../../core/network/public-url.ts";
 import { accept, attempt, type Outcome } from "../../../core/outcome.ts";
@@ -104,7 +104,7 @@ function guardRoute(route: PortalRoute): PortalRoute {
   };
 }
 
-/** The session of a request, and what it may use: a page shows no form and no link that would be refused. */
+/** The session of a request, and what it may open, so that a page shows no form and no link that would be refused. */
 function viewerOf(portal: PortalContext["portal"], request: HttpRequest): Viewer {
   const session = sessionOf(portal, request, roleOfPath(splitTarget(request.target).path));
   const mayOpen: PermissionCheck = (method, address) => {
@@ -126,7 +126,7 @@ function permitRoute(
   return permission.ok ? permitStore(caller, params["store_id"]) : permission;
 }
 
-/** No payment page may act on the portal (decision 1). A proxy may forward the browser's Host in another header. */
+/** Refuses a payment page, which must not act on the portal (decision 1). A proxy may forward the browser's Host. */
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
   if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host)) return refuseFact("portal_elsewhere", { origin });

@@ -41,7 +41,7 @@ export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
   readonly least: LeastRole | null;
   /** Whether the route waits while its store is being erased, as its operation does (decision 91). */
   readonly entersStore: boolean;
-  /** Whether only our own pages may request this route, such as a script. Default: links on other sites may lead here. */
+  /** Set if only our own pages may request this route, such as a script. Default: links on other sites may lead here. */
   readonly onlyOwnPages?: true;
 };
 
@@ -50,7 +50,7 @@ type PageRenderer = (context: PortalContext, view: View) => Promise<Outcome<Page
 
 type RouteRow = Pick<PortalRoute, "path" | "least"> & Partial<Pick<PortalRoute, "methods" | "entersStore">>;
 
-/** The least role of a route decides which session it needs. Default method: GET. */
+/** Makes a route; its least role decides which session it needs. Default method: GET. */
 export function portalRoute(row: RouteRow, answer: PortalRoute["answer"]): PortalRoute {
   const session = row.least === "administrator" ? "administrator" : "merchant";
   const role = row.least === null ? "anyone" : `portal ${session}`;
@@ -90,14 +90,14 @@ export async function answerWithPage(
   });
 }
 
-/** The answer to an open page that asks whether it has changed; undefined if the page itself is the answer. */
+/** The answer to an open page that asks for changes; undefined if the whole page is the answer. */
 function answerToPoll(changes: ReturnType<typeof changesOf>, view: View): Answer | undefined {
   const { call, query } = view;
   const [tag] = headerLines(call.request, "if-none-match");
   const changeKind = tag === undefined ? "something" : changes.changesSince(view, tag);
   const noChange = { ...emptyResponse(call.requestId), unlogged: true } as const;
   if (changeKind === "nothing") return { ...noChange, status: 304 };
-  // A list does not change its rows, so a list whose rows were deleted is loaded again.
+  // An open list does not update its rows, so a list whose rows were deleted is loaded again.
   const mustReload = changeKind === "erasure" && query.has(SEEN_PARAMETER);
   return mustReload ? { ...noChange, headers: { ...noChange.headers, "HX-Refresh": "true" } } : undefined;
 }
@@ -109,7 +109,7 @@ function removeEmptyFields({ call, query }: View): string | undefined {
   return parameters.length === 0 ? call.path : `${call.path}?${new URLSearchParams(parameters).toString()}`;
 }
 
-/** A page that shows the answer of a control API operation that takes no fields. */
+/** A page with the answer of an operation of the control API that takes no fields. */
 export function showOperation<Name extends OperationName>(
   operation: Name,
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => PageContent,
@@ -147,7 +147,7 @@ type Action<Name extends OperationName> = {
   ) => Outcome<unknown>;
   /** The address to show afterwards: a path of the portal. Default: the page above the action's path. */
   readonly nextAddress?: (view: View, answer: AnswerOf<Name>, context: PortalContext) => string;
-  /** The address to show after 2 s, while the action continues. Default: the browser waits until the action is done. */
+  /** The address to show after 2 s while the action continues. Default: the browser waits for the end of the action. */
   readonly waitingAddress?: (view: View, context: PortalContext) => string;
   /** A secret that the next page may show once, as `view.oneTimeValue`. Default: none. */
   readonly secretOf?: (answer: AnswerOf<Name>) => string;
@@ -172,9 +172,9 @@ type RefusedPage = {
   readonly page: PageRenderer;
   /** The page of the form. Default: the page above the action's path, in the action's store, without an id. */
   readonly pageOf?: (view: View, fields: Fields) => PageOfForm;
-  /** The field to blame for a refusal that names no field of the form. Default: the form as a whole. */
+  /** The field that is marked if the refusal names no field of the form. Default: none, so the whole form is refused. */
   readonly field?: string;
-  /** The form's names for the operation's fields, by their wire names. Default: the same names. */
+  /** The form's names for fields of the operation, by wire name. Default: the same names. */
   readonly names?: Readonly<Record<string, string>>;
 };
 
@@ -216,7 +216,7 @@ export function actionRoute<Name extends OperationName>(
     if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[result.refusal.code].status)) return result;
     const defaultFormPage = { path: storePath(view, `/${listPath}`), storeId: view.storeId, id: "" };
     const formPage = form.pageOf?.(view, fields.value) ?? defaultFormPage;
-    // The form's page field may name a page of another store.
+    // The field with the form's page may name a page of another store.
     const permission = permitStore(callerOfSession(call.caller), formPage.storeId);
     if (!permission.ok) return permission;
     const refusedForm = { form, formPage, fields: fields.value, refusal: result.refusal };
@@ -227,8 +227,8 @@ export function actionRoute<Name extends OperationName>(
 }
 
 /**
- * Whether the work outlasts the browser's request. The work enters the store separately, so that an erasure waits for
- * it (decision 91).
+ * Whether the work takes longer than the browser waits. The work enters the store separately, so that an erasure waits
+ * for the work too (decision 91).
  */
 async function shouldContinue(
   { storeGate, world, report }: PortalContext,
@@ -244,16 +244,16 @@ async function shouldContinue(
     () => storeGate.leave(visit),
   );
   const isDone = await resolvesWithin(world, PATIENCE_MS, endPromise);
-  // No caller waits for the action any more, so its failure is reported here.
+  // Nobody waits for the action now, so its failure is reported here.
   if (!isDone) work.catch((error: unknown) => report(call.requestId, error));
   return !isDone;
 }
 
 const CONFLICT = 409;
-/** The statuses of refusals about a form's values, not about its sender. */
+/** The statuses of refusals about the values in a form; other refusals are about its sender. */
 const FORM_REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 404, CONFLICT]);
 
-/** An address with tickets for values that the page shows once. */
+/** Adds tickets to an address, for values that the next page shows once. */
 function addTickets(
   { portal }: PortalContext,
   { caller }: AreaRequest<Viewer>,
@@ -271,7 +271,7 @@ function addTickets(
   return `${path}${path.includes("?") ? "&" : "?"}${query}${anchor === undefined ? "" : `#${anchor}`}`;
 }
 
-/** Reads in a store that the request has not entered, because its action is not about a single store (decision 91). */
+/** Reads in a store that the request did not enter, because its action is not about one store (decision 91). */
 async function readInStore<Value>(
   { storeGate }: PortalContext,
   storeId: string,
@@ -287,8 +287,8 @@ async function readInStore<Value>(
 }
 
 /**
- * Shows the page of a form again, filled in as before, with the reason for the refusal at its field. The page does not
- * update. A page that no longer contains the form, because the state has changed, shows the reason at its top.
+ * Shows the page of a refused form again, with the typed values, and with the reason at the refused field. The page
+ * does not update. If the state has changed so that the page no longer has the form, the reason is at the top.
  */
 async function refusedPage(
   context: PortalContext,
@@ -323,7 +323,7 @@ async function refusedPage(
   const { title, main } = content.value;
   const { status } = ERRORS[refusal.code];
   const hasForm = String(main(language)).includes(REFUSED_MARK);
-  // Only a conflict removes a form from its page; otherwise no page contains the form.
+  // Only a conflict removes a form from its page; after any other refusal, no page contains the form.
   if (!hasForm && status !== CONFLICT) return { ok: false, refusal };
   const notice: Notice = { words: wordsOf(refusal), tone: "bad" };
   const markup = framePage(context, hasForm ? formView : { ...formView, notice }, { title, main });
@@ -344,7 +344,7 @@ function fieldOf(
   return name !== "" && (fields.has(name) || wireName in names) ? name : fallback;
 }
 
-/** Runs an action once for each rendered page: a double click has no second effect. A program's form always runs. */
+/** Runs an action once for each shown page, so that a double click has no second effect. A program's form always runs. */
 function runOnce(
   { portal }: PortalContext,
   { caller, path }: AreaRequest<Viewer>,

@@ -33,7 +33,7 @@ export type View = {
   /** The id in the path; empty if the path has none. */
   readonly id: string;
   readonly query: URLSearchParams;
-  /** The token of this viewer's forms, with the page's number: a second form with the same number is a double click. */
+  /** The token of this viewer's forms, with the number of the page: a second form with that number is a double click. */
   readonly formToken: string;
   readonly may: PermissionCheck;
   /** A value from the last action that is shown once: a new key, or a revealed secret. It is gone after a reload. */
@@ -48,13 +48,13 @@ export type View = {
   readonly tag?: string | undefined;
 };
 
-/** The view of a part of a page that can also be saved as a file. */
+/** The view of a part of a page, which can also be saved as a file. */
 export type PartView = Pick<
   View,
   "storeId" | "id" | "language" | "formToken" | "refusedForm" | "isSaved" | "may"
 >;
 
-/** The result of an action, in words. Times in the words are in ISO 8601. */
+/** The result of an action, in words; times in the words are in ISO 8601. */
 export type Notice = { readonly words: Words; readonly tone: "good" | "bad" | "warn" | "" };
 
 export type RefusedForm = {
@@ -66,9 +66,7 @@ export type RefusedForm = {
   readonly words: Words;
 };
 
-/**
- * The scope of an open page: everything in its store, everything but requests, or the checkout or delivery of its id.
- */
+/** The subject of an open page: its whole store, its store without requests, or the checkout or delivery with its id. */
 export const LIVE_TOPICS = ["store", "writes", "checkout", "delivery"] as const;
 export type LiveTopic = (typeof LIVE_TOPICS)[number];
 
@@ -81,7 +79,7 @@ export type PageContent = {
   readonly listUpdates?: ListUpdates | undefined;
 };
 
-/** The updates of a list since it was last read, by the positions of its rows; newer rows have higher positions. */
+/** The updates of a list since the last read, by the positions of its rows; newer rows have higher positions. */
 export type ListUpdates = {
   /** The position of the newest row; 0 if the list is empty. */
   readonly newestPosition: number;

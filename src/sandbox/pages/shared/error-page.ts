@@ -12,7 +12,7 @@ import { SHARED_TEXTS } from "./texts.ts";
 /** A request that was refused, with the id of its answer. */
 export type RefusalContext = { readonly request: HttpRequest; readonly requestId: string };
 
-/** `returnPath`: the checkout's page. Screen readers announce the page, which may replace a self-updating page. */
+/** `returnPath`: the path of the checkout's page. A screen reader announces this page if it replaces a self-updating page. */
 export function refusalPage(refusalContext: RefusalContext, refusal: Refusal, returnPath?: string): Answer {
   return refusalAnswer(refusalContext, refusal, errorPage(refusal, returnPath));
 }
@@ -28,7 +28,7 @@ export function refusalAnswer(
   return { ...pageResponse({ markup, language, status, allow, retryAfterSeconds }, requestId), note: code };
 }
 
-/** The reason is in English if the refusal has no Chinese words. */
+/** The page of a refusal. The reason is in English if the refusal has no Chinese words. */
 function errorPage(refusal: Refusal, returnPath: string | undefined): Html {
   const titles: Readonly<Record<number, Words>> = SHARED_TEXTS.errorTitle;
   const title = titles[ERRORS[refusal.code].status] ?? SHARED_TEXTS.errorTitle[400];

@@ -5,8 +5,8 @@ import { HTMX_SCRIPT, SEND_BACK_SCRIPT, BASE_STYLE } from "./assets.ts";
 import { SHARED_TEXTS } from "./texts.ts";
 
 /**
- * htmx without its own stylesheet, which the content security policy would refuse. Answers 5xx and 403 leave the page
- * unchanged; a 404, from a sandbox that does not know the checkout, replaces it.
+ * Keeps htmx from adding its own stylesheet, which the content security policy would refuse. Answers with 5xx and 403
+ * leave the page unchanged; a 404, from a sandbox that does not know the checkout, replaces it.
  */
 const HTMX_CONFIG = JSON.stringify({
   includeIndicatorCSS: false,
@@ -34,10 +34,10 @@ export function wholePage(page: {
   });
 }
 
-/** The sources from which a browser may load parts of a page in a separate file: none. */
+/** The content security policy of a page in a separate file: a browser may load no other file. */
 const FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'";
 
-/** A whole page as a separate file, which a browser shows without any other file. */
+/** A whole page as a separate file, for which a browser needs no other file. */
 export function wholeFile(page: {
   readonly title: Text;
   readonly styles: readonly Asset[];
@@ -87,8 +87,8 @@ export function payerLayout({ title, main }: { readonly title: Text; readonly ma
 
 /**
  * A main part that updates itself: htmx polls, less often after the end, and changes only what differs. Only the status
- * is announced. The offline warning is a new element in every answer, which restarts its CSS animation: it appears if
- * no answers arrive.
+ * is announced. The offline warning is a new element in each answer, which restarts its CSS animation, so it is visible
+ * only when answers stop.
  */
 export function liveMain(
   { requestId }: { readonly requestId: string },

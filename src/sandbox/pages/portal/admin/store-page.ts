@@ -54,7 +54,7 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
   return accept({ title: displayStoreName(store.name), main, liveTopic: "store" });
 }
 
-/** Parses a form of the administrator; a currency may be in lower case. */
+/** Parses a form of the administrator. A currency may be typed in lower case. */
 export function parseActionForm(fields: ReadonlyMap<string, string>): unknown {
   const { subject, ...actionFields } = filledFields(fields, ["action", "subject", "note"]);
   if (subject === undefined) return actionFields;
@@ -91,7 +91,7 @@ const UNDOING_ACTIONS: ReadonlySet<AdministratorAction> = new Set([
   "close_gate",
 ]);
 
-/** The form of an action that grants something revocable, which needs no confirmation. */
+/** The form of an action that needs no confirmation, because it can be revoked. */
 function formWithoutQuestion(view: View, { action, subject = "" }: ActionQuestion): Html {
   const label = ADMIN_TEXTS.acts[action];
   return actionForm(view, { action: actionsPath(view), label, fields: { action, subject } });
@@ -152,7 +152,7 @@ function capabilities(view: View, { capabilities: capabilityRows }: Summary): Ht
 
 /** The prices; unapproved prices come first. */
 function prices(view: View, { prices: priceRows }: Summary): Html {
-  // The merchant adds prices: the button leads to the merchant's page, which may ask for the merchant's sign-in.
+  // Merchants add prices: the button leads to the merchant's page, which may require the merchant's sign-in.
   const sortedPrices = priceRows.toSorted((left, right) => Number(left.approved) - Number(right.approved));
   const list = table(
     ADMIN_TEXTS.catalog,

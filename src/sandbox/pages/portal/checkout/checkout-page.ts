@@ -99,7 +99,7 @@ function terms(
     price: priceId === null ? HIDDEN_FIELD : [COMMON_TEXTS.price, html`<code>${displayText(priceId)}</code>`],
     created: [COMMON_TEXTS.created, momentWithDate(createdAt)],
     expires: [CHECKOUTS_TEXTS.expires, momentWithDate(expiresAt)],
-    // Everyone who opens the payment page can pay.
+    // Hidden from viewers who may not pay, because everyone who opens the payment page can pay.
     checkout_url: view.may("POST", storePath(view, `/checkouts/${id}/pay`))
       ? [CHECKOUTS_TEXTS.paymentPage, paymentPage]
       : HIDDEN_FIELD,

@@ -207,7 +207,7 @@ function emphasizeLine({ text, parts = [text], what }: StoryEntry): Html {
   >`;
 }
 
-/** A payer's lines have no id. Replays have the request_id of the first answer, so their positions are added. */
+/** A payer's lines have no id. Replays have the first answer's request_id, so their addresses also have a position. */
 function anchorOf(
   { what, id, at, name = "" }: StoryEntry,
   { firstPositions }: StoryIndex,

@@ -1,9 +1,9 @@
-// Whether an open page has changed since it was read: the page asks each second with its tag (`pollAttributes` in
-// sandbox/pages/portal/live/parts.ts). Changes come from `notify` of sandbox/runtime/write-signals.ts, and from the log.
+// Whether an open page has changed since it was read: the page asks each second, with a tag (`pollAttributes` in
+// sandbox/pages/portal/live/parts.ts). Changes come from `notify` of sandbox/runtime/write-signals.ts and from the log.
 import { LIVE_TOPICS, type LiveTopic, type PortalContext, type View } from "../view.ts";
 
 type StoreChanges = {
-  /** Increases with each start and each erasure of the store. Counts of different epochs cannot be compared. */
+  /** Increases when counting starts, and with each erasure of the store. Counts of different epochs cannot be compared. */
   epoch: number;
   count: number;
   /** The count at the last change of each key of an open page. */
@@ -11,21 +11,21 @@ type StoreChanges = {
   readonly leave: () => void;
 };
 
-/** The changes of all stores with open pages (decision 101). Kept in memory, like the sessions. */
+/** The changes of all stores with open pages (decision 101), kept in memory like the sessions. */
 type LiveChanges = {
-  /** Called before a page is read. The returned function starts to record the page's changes, and returns its tag. */
+  /** Called before a page is read. The returned function starts to count changes of the page, and returns its tag. */
   readonly beginPage: (view: PageId) => (topic: LiveTopic) => string;
-  /** The changes since the state in a page's tag: none, some, or the store's erasure. */
+  /** What has happened since the tag of a page: nothing, a change, or an erasure of the store. */
   readonly changesSince: (view: PageId, tag: string) => "nothing" | "something" | "erasure";
 };
 
 type PageId = Pick<View, "storeId" | "id">;
 type ChangesContext = Pick<PortalContext, "writeSignals" | "requests" | "store" | "world">;
 
-/** Maximum numbers of stores, and of keys of a store. The oldest are dropped, and their pages are read again. */
+/** Maximum numbers of stores, and of keys in a store. The oldest are dropped; their pages are then read again. */
 const MAX_STORES = 100;
 const MAX_KEYS = 1000;
-/** Number of missed changes above which a page about the whole store is updated less often. */
+/** Number of missed changes above which a page about a whole store is updated less often. */
 const BUSY_ABOVE = 100;
 const BUSY_INTERVAL_MS = 5000;
 
@@ -36,7 +36,7 @@ const NO_CHECKOUT = "no checkout";
 
 const CHANGES = new WeakMap<object, LiveChanges>();
 
-/** The changes of a sandbox, counted from its first page, so that a start does not wait for the counting. */
+/** The changes of a sandbox, which are counted from its first page on. */
 export function changesOf(context: ChangesContext): LiveChanges {
   const changes = CHANGES.get(context.writeSignals) ?? createChanges(context);
   CHANGES.set(context.writeSignals, changes);
@@ -70,7 +70,7 @@ function createChanges(context: ChangesContext): LiveChanges {
 
   return {
     beginPage: (view) => {
-      // Requests answered until now are logged first, because the page shows them.
+      // Requests that were answered so far are logged first, because the page shows them.
       context.requests.last(view.storeId);
       const { epoch, count } = changesOfStore(view.storeId);
       const at = Math.trunc(world.monotonic());
@@ -98,7 +98,7 @@ function createChanges(context: ChangesContext): LiveChanges {
   };
 }
 
-/** Counts the changes of a store. Each write and each request is counted, so counting must stay cheap. */
+/** Counts the changes of a store, with little work, because each write and each request is counted. */
 function countChanges(
   { writeSignals, requests }: ChangesContext,
   storeId: string,
@@ -111,7 +111,7 @@ function countChanges(
   const cleanups = [
     writeSignals.follow(storeId, (notice) => {
       changes.count += 1;
-      // When the sandbox stops, no store is erased.
+      // Without a notice the store was erased, unless the sandbox is stopping.
       if (notice === undefined && !writeSignals.isOver()) changes.epoch = nextEpoch();
       touch(EVERY_WRITE);
       touch(notice?.checkoutId ?? NO_CHECKOUT);

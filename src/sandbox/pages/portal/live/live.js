@@ -1,10 +1,9 @@
-// Shows whether the page is live, and announces changes. The element that asks each second: `askingAttributes` in
-// parts.ts.
+// Shows whether the page is live, and announces changes. The element that asks each second: `pollAttributes` in parts.ts.
 const live = document.querySelector("#live");
 if (live !== null) {
   const changes = document.querySelector("#changes");
 
-  // Announces to a screen reader, at most every ten seconds, the parts that have changed since the last announcement.
+  // A screen reader is told, at most every ten seconds, which parts have changed since the last announcement.
   const TOLD_EVERY_MS = 10_000;
   const partsOf = () =>
     new Map(
@@ -35,7 +34,7 @@ if (live !== null) {
     live.classList.toggle("lost", state !== "live");
     for (const text of document.querySelectorAll("[data-when]")) text.hidden = text.dataset.when !== state;
   };
-  // Number of requests without an answer after which a bar over the page says so.
+  // Number of unanswered requests after which a bar over the page says that there is no answer.
   const MAX_MISSED = 3;
   let missed = 0;
   const miss = () => {
@@ -45,7 +44,7 @@ if (live !== null) {
   const ENDS = { 401: "signed_out", 404: "gone" };
   let isOver = false;
 
-  // A submitted form leads to the page with its result, so the page that it leaves asks nothing either.
+  // A submitted form leads to another page, so the page that it leaves stops asking.
   let isLeft = false;
   document.addEventListener("submit", ({ target }) => (isLeft = target.getAttribute("method") !== "dialog"));
   window.addEventListener("pageshow", () => (isLeft = false));
@@ -62,7 +61,7 @@ if (live !== null) {
       missed = 0;
       say("live");
     }
-    // The page stays as it is.
+    // An unchanged page (304), an error or an answer after leaving must not replace the page.
     if (isLeft || status === 304 || status >= 400) event.preventDefault();
   });
   document.addEventListener("htmx:error", miss);

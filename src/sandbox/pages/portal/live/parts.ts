@@ -2,7 +2,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { ListUpdates, View } from "../view.ts";
 import { LIVE_TEXTS } from "./texts.ts";
 
-/** The query parameter with the newest row that a list has shown. */
+/** The query parameter with the position of the newest row that a list has shown. */
 export const SEEN_PARAMETER = "seen";
 
 /** Attributes of `main#page`: a page without a list updates in place. */
@@ -10,7 +10,7 @@ export function liveAttributes(listUpdates: ListUpdates | undefined, view: View)
   return listUpdates === undefined ? pollAttributes(view, "page", view.call) : html``;
 }
 
-/** Polls each second, and when a hidden tab becomes visible. Also updates the element, which contains the page's tag. */
+/** Polls each second, and when a hidden tab becomes visible. A poll also replaces this element, which has the page's tag. */
 function pollAttributes(
   { call: { path }, tag }: View,
   id: string,

@@ -17,7 +17,7 @@ import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
 import { OVERVIEW_TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** Maximum number of rows in each part, and of requests read to find refused requests. */
+/** Maximum number of rows in each part, and of requests that are read to find refused ones. */
 const MAX_SHOWN = 5;
 const MAX_READ = 500;
 /** Maximum number of unpaid checkouts that are counted. */
@@ -120,7 +120,7 @@ function lastRefused(log: PortalContext["requests"], storeId: string): readonly 
   return log.search(storeId, { limit: MAX_SHOWN, maxRead: MAX_READ, isMatch }).found;
 }
 
-/** The next due items, with one row for all expiries. */
+/** The next due items; all expiries share one row. */
 function dueSection(context: PortalContext, view: View, now: number): Html {
   const { items, hasMore } = dueItemsUntil(context, view.storeId, { until: now + DAY_MS });
   const expiries = items.filter(({ kind }) => kind === "expiry");

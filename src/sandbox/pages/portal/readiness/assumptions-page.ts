@@ -11,7 +11,7 @@ import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { LAUNCH_TEXTS } from "./texts.ts";
 
-/** Shows the uses stored on disk: the operation would first write pending uses, but a GET of a page changes nothing. */
+/** Shows the uses that are on disk. The operation would first write pending uses, but a GET of a page changes nothing. */
 export async function assumptionsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const uses = new Map(
@@ -51,7 +51,7 @@ function inEffectCell(dialect: Dialect, decision: number): TableRow[number] {
   ];
 }
 
-/** The verdict on a decision, with its age by this machine's clock, which also dated the calibration. */
+/** The verdict on a decision, with its age by this machine's clock, by which the calibration was dated too. */
 function calibratedCell(record: Calibration, decision: number, now: number): TableRow[number] {
   const verdict = verdictOn(record, decision);
   const badge = html`<span class="badge ${TONES[verdict]}">${LAUNCH_TEXTS.verdicts[verdict]}</span>`;
@@ -66,7 +66,7 @@ export function calibrationNotice(record: Calibration | undefined, { world }: Po
   if (record === undefined) return html``;
   const { confirmed, contradicted, not_observed: unobservedRows } = verdictsOf(record);
   const counts = LAUNCH_TEXTS.verdictCounts([confirmed.length, contradicted.length, unobservedRows.length]);
-  // By this machine's clock, which also dated the calibration.
+  // The age is by this machine's clock, which also dated the calibration.
   return html`<p>
     ${LAUNCH_TEXTS.calibratedWith(record.service)} ${ageOf(Date.parse(record.at), world.now())} · ${counts}
   </p>`;

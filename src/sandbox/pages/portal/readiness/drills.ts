@@ -19,7 +19,7 @@ function titlesOf(kind: DrillKind): StepTitles {
   return kind === "webhook" ? WEBHOOK_STEPS : RUN_STEPS;
 }
 
-/** The last result of a kind of drill for each endpoint that has one, or for the shop. */
+/** The last result of a kind of drill: for each endpoint that has one, or for the shop. */
 function resultsOf(
   kind: DrillKind,
   { endpoints, duplicates, idempotency, browserReturn }: ReadinessFacts,
@@ -127,10 +127,10 @@ function drillResult({ drill, subject }: ReturnType<typeof resultsOf>[number], n
 
 type StepList = (steps: readonly DrillStep[], columns?: { readonly hasCause?: boolean }) => Html;
 
-/** Maximum number of failed steps of one cause that are shown in full; the others are named. */
+/** Maximum number of failed steps with the same cause that are shown in full; the others are only named. */
 const MAX_SHOWN_OF_CAUSE = 3;
 
-/** The failed steps: a shared cause is shown once, with its steps collapsed. */
+/** The failed steps. A cause that several steps share is shown once, with its steps collapsed. */
 function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], list: StepList): Html {
   const causes = [...Map.groupBy(failedList, ({ cause }) => JSON.stringify(cause)).values()];
   const singleSteps = causes.filter(({ length }) => length === 1).flat();

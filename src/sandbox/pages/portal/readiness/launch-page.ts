@@ -40,7 +40,7 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   return accept({ title: FRAME_TEXTS.launch, main, liveTopic: "store" });
 }
 
-/** The last exploration of the store, with the results at each place; empty if there was none. */
+/** The store's last exploration, with the results at each place; empty if there was none. */
 function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   if (exploration === null) return html``;
   const { schedules, broken, places, at } = exploration;
@@ -99,7 +99,7 @@ function itemOf(view: View, item: ChecklistItem, facts: ReadinessFacts): Html {
   </li>`;
 }
 
-/** The evidence that no drill shows. Ids are shown on hover; the evidence of a request links to its page. */
+/** The evidence that is not shown with a drill. Ids are shown on hover; evidence from a request links to its page. */
 function otherEvidence(view: View, { name, evidence }: ChecklistItem, facts: ReadinessFacts): Html {
   const drills = drillsIn(facts);
   const remainingEvidence = evidence.filter((item) => !drills.some((drill) => isShownBy(drill, item)));

@@ -10,7 +10,7 @@ import { sentText, commandLine, table } from "../parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
-/** The log stores headers and body only of refused requests; accepted requests show the values of `checkout`. */
+/** The bytes of a refused request; for any other, whose bytes are not logged, the values of `checkout`. */
 export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;
@@ -28,7 +28,7 @@ export function requestDetails(request: StoryRequest, checkout?: Checkout): Html
   </div>`;
 }
 
-/** The differences between a request and the checkout that it conflicts with, by field. */
+/** The differences, by field, between a request and the checkout with which it conflicts. */
 export function differencesTable(differences: readonly RequestDifference[]): Html {
   const cell = (value: string | null): Html =>
     value === null ? html`<span class="hint">${REQUEST_TEXTS.absent}</span>` : html`<code>${value}</code>`;
@@ -39,7 +39,7 @@ export function differencesTable(differences: readonly RequestDifference[]): Htm
   ]);
 }
 
-/** Headers as lines: names and values alternate. */
+/** Formats headers, in which names and values alternate, as lines. */
 function headerText(headers: readonly string[]): string {
   const lines = headers.flatMap((name, index) =>
     index % 2 === 0 ? [`${name}: ${headers[index + 1] ?? ""}`] : [],
@@ -54,7 +54,7 @@ type RequestParts = {
   readonly isRedacted?: boolean;
 };
 
-/** The parts of a repeated request. An accepted request has a reconstructed body; undefined if the body is unknown. */
+/** The request as it can be repeated. The body of an accepted request is reconstructed; undefined if it is unknown. */
 function partsOfRepetition(
   { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,
@@ -62,7 +62,7 @@ function partsOfRepetition(
   const credential = ["Authorization", ""];
   if (refused !== null) return { ...refused, isRedacted: refused.body.includes("…") };
   if (method !== "POST") return { headers: credential };
-  // If the answer is stored with the request's key, the request created this checkout.
+  // The request created this checkout if the answer is stored with the request's key.
   if (key === null || answer === null || checkout === undefined) return undefined;
   const headers = [...credential, "Content-Type", "application/json", "Idempotency-Key", key];
   const body = JSON.stringify(originalBody({ ...checkout, fingerprint }));
@@ -81,7 +81,7 @@ function curlPart({ method, path, refused }: StoryRequest, repetition: RequestPa
   );
 }
 
-/** The answer: as stored with the request's key, or reconstructed. */
+/** The answer, as it was stored with the request's key, or reconstructed. */
 function answerPart({ requestId, status, code, refused, answer }: StoryRequest): Html {
   if (status === 0) return html`<p class="hint">${REQUEST_TEXTS.notAnswered}</p>`;
   const body =

@@ -20,7 +20,7 @@ import { REQUEST_TEXTS } from "./texts.ts";
 
 /** The page of a request: why it was answered in this way, in the words of `checkout explain`, and its bytes. */
 export async function requestPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
-  // Read only once, because the log has no index of ids.
+  // The request is read only once, because the log has no index of ids.
   const loggedRequest = readLoggedRequest(context, view.storeId, view.id);
   if (!loggedRequest.ok) return loggedRequest;
   const { request, conflict, replays } = loggedRequest.value;
@@ -106,7 +106,7 @@ function ruleReference(number: Words, rule: RuleText | undefined): Html {
     >`;
 }
 
-/** The checks in their order: passed, failed, and not reached. */
+/** The checks in order: passed, failed and not reached. */
 function ladder(method: string, code: ErrorCode | null): Html {
   const check = code === null ? null : checkOfCode(code).name;
   const rungs = checksInOrder(method, check);
@@ -130,7 +130,7 @@ function differencePart({ differences }: Explanation): Html {
   return section(REQUEST_TEXTS.differences, differencesTable(differences));
 }
 
-/** A rule quoted in the interface's English words, or a decision in its own words. */
+/** The text of a rule, quoted from the interface in English, or of a decision. */
 type RuleText = {
   readonly title: string | Words;
   readonly words: string | Words;

@@ -65,7 +65,7 @@ function requestRow(context: PortalContext, view: View, request: LoggedRequest):
   const { requestId, at, storeAt, method, path, status, code, durationMs, orderId, fault, byDrill } = request;
   const now = storeTime(context, view.storeId);
   const arrivalLink = linkTo(storePath(view, `/requests/${requestId}`), listTime(storeAt, now));
-  // The time by the real clock, if the store's clock shows another time.
+  // The real time is also shown if the store's clock shows another time.
   const realTime =
     at === storeAt ? "" : html`<small class="real">${COMMON_TEXTS.realTime} ${listTime(at, now)}</small>`;
   const faultBadge =
@@ -82,7 +82,7 @@ function requestRow(context: PortalContext, view: View, request: LoggedRequest):
   ];
 }
 
-/** The link of an order: to its newest checkout, or to its requests if no request created a checkout. */
+/** The link of an order: to its newest checkout or, if it has none, to its requests. */
 function orderLink({ store }: PortalContext, view: View, orderId: string): Html {
   const [checkout] = store.checkouts.ofOrder({ storeId: view.storeId, orderId, limit: 1 });
   if (checkout !== undefined)

@@ -21,7 +21,7 @@ import { parsePortalPath, signInPage } from "./sign-in.ts";
 
 const STORE_ADDRESS = new RegExp(`^/portal/(${UUID_SOURCE})(?:/|$)`);
 
-/** The page of a refusal; without a session the sign-in form, and under another name of this machine a redirect. */
+/** The page of a refusal: without a session the sign-in form, under another name of this machine a redirect. */
 export function portalRefusalPage(
   context: PortalContext,
   { viewer, ...refusalContext }: RefusalContext & { readonly viewer: Viewer },
@@ -78,7 +78,7 @@ function isPageLoad(request: HttpRequest): boolean {
   return request.method === "GET" && (!hasFetchMode || isNavigation(request));
 }
 
-/** The page to show after signing in, which the form keeps when a code was wrong. */
+/** The page to show after the sign-in, which the form keeps if the code was wrong. */
 function readNextAddress(portal: PortalAccess, request: HttpRequest): string | undefined {
   const fields = parseForm(request);
   return fields.ok ? parsePortalPath(portal, fields.value.get("to")) : undefined;
@@ -113,7 +113,7 @@ function refusalLinks(portal: PortalAccess, view: View): Html {
   </p>`;
 }
 
-/** The store in a path, otherwise the caller's own or first store, so that the page has a menu. */
+/** The store in a path, otherwise the caller's own or the first store, so that the page has a menu. */
 function storeIn({ store }: PortalContext, caller: Caller, path: string): Readonly<Record<string, string>> {
   const [, storeId = ""] = STORE_ADDRESS.exec(path) ?? [];
   const shownStoreId = knowsStore(store, caller, storeId) ? storeId : defaultStoreOf(store, caller);

@@ -2,7 +2,7 @@ import { headerLines } from "../../../../web/http.ts";
 import type { HttpRequest } from "../../../../world.ts";
 import type { PortalAccess, PortalRole, PortalSession } from "../../../runtime/portal-access.ts";
 
-/** The path of the administrator's pages: they have a separate sign-in, whose cookie no merchant page receives. */
+/** The path of the administrator's pages, which have a sign-in of their own, with a cookie that no merchant page receives. */
 const ADMIN_HOME = "/portal/admin";
 
 export function roleOfPath(path: string): PortalRole {
@@ -25,7 +25,7 @@ export function sessionOf(
     const [key = "", value = ""] = pair.trim().split("=");
     return key === name ? [value] : [];
   });
-  // With two cookies of this name, another server on this host has set one of them.
+  // Of two cookies with this name, another server on this host has set one.
   return values.map((value) => portal.find(role, value)).find((session) => session !== undefined);
 }
 
@@ -37,7 +37,7 @@ export function sessionEndCookie(portal: PortalAccess, role: PortalRole): string
   return `${cookieName(portal, role)}=; ${attributes(portal, role)}; Max-Age=0`;
 }
 
-/** All ports share cookies: the name distinguishes the sandbox's cookie from the cookies of other servers. */
+/** The name of the cookie. It contains the port, because browsers send a cookie to all ports of a host. */
 function cookieName({ port }: PortalAccess, role: PortalRole): string {
   return `checkout_portal_${role === "administrator" ? "admin_" : ""}${port}`;
 }

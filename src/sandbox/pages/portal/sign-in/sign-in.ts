@@ -42,7 +42,7 @@ export const SIGN_IN_ROUTES: readonly PortalRoute[] = [
   preferencesRoute("administrator"),
 ];
 
-/** The sign-in page; also the answer without a session, and after a wrong code. */
+/** The sign-in page, which is also shown without a session and after a wrong code. */
 export function signInPage(
   role: PortalRole,
   {
@@ -158,7 +158,7 @@ function ownFormRoute(
 
 const PLACEHOLDER_ORIGIN = "http://portal.invalid";
 
-/** Parses an address in the portal; undefined for all other texts, to which users must not be redirected. */
+/** Parses an address in the portal; undefined for all other texts, to which no user must be redirected. */
 export function parsePortalPath(
   { path }: Pick<PortalAccess, "path">,
   text: string | null | undefined,

@@ -10,7 +10,7 @@ import type { PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 
-/** The address of the clock page, with the result of the last move. */
+/** The address of the clock page with the result of the last move. */
 export function movePath({ storeId }: View, _done: unknown, { clockMoves }: PortalContext): string {
   const move = clockMoves.last(storeId);
   return listUrl({ storeId }, "/clock", { [MOVE_KEY]: move === undefined ? null : String(move.number) });
@@ -22,7 +22,7 @@ export function isMoving({ clockMoves }: PortalContext, { storeId }: View): bool
   return clockMoves.last(storeId)?.isOver === false;
 }
 
-/** The progress of a move, or afterwards its result: changes, then deliveries, then deliveries in progress. */
+/** The progress of a move and, after its end, its result: changes, then deliveries, then deliveries in flight. */
 export function movePart(context: PortalContext, view: View, now: number): Html {
   const move = context.clockMoves.last(view.storeId);
   if (move === undefined || (move.isOver && view.query.get(MOVE_KEY) !== String(move.number))) return html``;
@@ -45,7 +45,7 @@ export function movePart(context: PortalContext, view: View, now: number): Html 
   </section>`;
 }
 
-/** The progress of a move: the clock shows the time of the last item processed. */
+/** The progress of a move: the clock shows the time of the last processed item. */
 function progress({ from, to }: ClockMove, now: number): Html {
   const [total, doneMs] = [Math.max(1, to - from), Math.min(Math.max(0, now - from), Math.max(1, to - from))];
   return html`<p>${TEXTS.movingTo} ${momentWithDate(to)} · ${TEXTS.isAt} ${momentWithDate(now)}</p>
@@ -92,7 +92,7 @@ function deliveriesPart({ store }: PortalContext, view: View, { attempts }: Cloc
   });
 }
 
-/** Due deliveries without an answer. */
+/** The number of due deliveries that are not answered yet. */
 function pendingPart(view: View, count: number): readonly Html[] {
   if (count === 0) return [];
   const address = listUrl(view, "/webhooks", { state: "due" });

@@ -43,14 +43,14 @@ export function parseClockForm(fields: ReadonlyMap<string, string>): Outcome<unk
   return mapValue(span, (ms) => ({ action, by_ms: ms }));
 }
 
-/** A moment as the user typed it. Also refuses a nonexistent day. */
+/** Parses a time as the user typed it; also refuses a day that does not exist. */
 function parseMoment(text: string): Outcome<string> {
   const hasMomentForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d)$/.test(text);
   if (hasMomentForm && decodeRequest("moveClock", { action: "set", to: text }).ok) return accept(text);
   return addField("to", refuseFact("moment_form", { received: printableLiteral(text) }));
 }
 
-/** The store's time, and whether a move is in progress, during which the clock cannot be moved. */
+/** The store's time, and whether a move is in progress, which makes another move impossible. */
 type ClockState = { readonly now: number; readonly isBusy: boolean };
 
 function clockPanel({ store, world }: PortalContext, view: View, { now, isBusy }: ClockState): Html {

@@ -1,7 +1,7 @@
 import type { DueItem } from "../../../../store/checkout/settlements.ts";
 import type { PortalContext } from "../view.ts";
 
-/** An item that happens when a store's clock reaches its time. */
+/** An item that becomes due when the store's clock reaches its time. */
 export type PendingItem = {
   /** Milliseconds by the store's clock. */
   readonly at: number;
@@ -14,7 +14,7 @@ export type PendingItem = {
   readonly path: string;
 };
 
-/** The items that are due by a time, soonest first. `hasMore`: whether there are more items than were read. */
+/** The items that are due by a time, soonest first. `hasMore`: whether some due items were not read. */
 export type PendingItems = { readonly items: readonly PendingItem[]; readonly hasMore: boolean };
 
 /** Maximum number of items read of each kind. */

@@ -129,7 +129,7 @@ function parameterFields(action: FaultAction, typedForm: TypedForm): readonly Ht
   ];
 }
 
-/** The fields that narrow the fault: the fields for its kind, and other fields in which a refused form has values. */
+/** The fields that limit the fault: the fields of its kind, and all fields that have a value in a refused form. */
 function matchFields(
   { store }: PortalContext,
   view: View,
@@ -178,7 +178,7 @@ function matchFields(
   return fields.flatMap(([isOwn, name, field]) => (isOwn || isTyped(typedForm, name) ? [field] : []));
 }
 
-/** Whether a field of a refused form has a value: it is then shown for every action. */
+/** Whether a field of a refused form has a value; the field is then shown for every action. */
 function isTyped(typedForm: TypedForm, name: string): boolean {
   return (typedForm?.fields.get(name) ?? "") !== "";
 }

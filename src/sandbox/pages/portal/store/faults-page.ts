@@ -39,7 +39,7 @@ export function faultsPage(
 const { status, latencyMs, retryAfterS } = FAULT_PARAMETERS;
 const NUMBER_FIELDS = [status.name, retryAfterS.name, "times"] as const;
 
-/** Parses the form of a new fault like the command's options; an end after 10m counts from the store's time. */
+/** Parses the form of a new fault as the command parses its options: an end such as `10m` counts from the store's time. */
 export function parseFaultForm(
   fields: ReadonlyMap<string, string>,
   { context, view }: { readonly context: PortalContext; readonly view: View },

@@ -10,7 +10,7 @@ export type FirstStep = (typeof FIRST_STEPS)[number];
 /** Number of newest deliveries that are searched for an answer from a receiver. */
 const MAX_DELIVERIES = 20;
 
-/** The finished first steps of a store. Each step is determined from the newest rows of an index. */
+/** Which of the first steps a store has done, each determined from the newest rows of an index. */
 export function finishedFirstSteps(
   { store }: Pick<PortalContext, "store">,
   storeId: string,
@@ -34,7 +34,7 @@ export function finishedFirstSteps(
   };
 }
 
-/** Whether a store has done all first steps: then its first page is the overview. */
+/** Whether a store has done all first steps, so that its first page is the overview. */
 export function hasFinishedFirstSteps(context: Pick<PortalContext, "store">, storeId: string): boolean {
   return Object.values(finishedFirstSteps(context, storeId)).every((isDone) => isDone);
 }

@@ -35,7 +35,7 @@ const CATALOG = showOperation("storeSummary", catalogPage);
 const KEYS = showOperation("listKeys", keysPage);
 const SETTINGS = showOperation("storeSummary", settingsPage);
 const FAULTS = showOperation("listFaults", faultsPage);
-/** The page of the stores, which contains forms that are sent to other addresses. */
+/** The page of the stores, whose forms are sent to other addresses. */
 const STORES_PAGE = {
   page: storesPage,
   pageOf: (view: View, fields: Fields) => {
@@ -108,7 +108,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     operation: "moveClock",
     parse: parseClockForm,
     nextAddress: movePath,
-    // A slow receiver delays only its own deliveries.
+    // The browser does not wait while slow receivers delay the move.
     waitingAddress: (view, context) => movePath(view, undefined, context),
     form: { page: clockPage, names: { by_ms: "by" } },
   }),
@@ -171,7 +171,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: snapshotNotice,
     form: STORES_PAGE,
   }),
-  // The path has no store, like that of `reset`: a restore waits until the requests of the replaced stores have ended.
+  // The path has no store, like the path of `reset`: a restore waits until the requests of the replaced stores have ended.
   actionRoute("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: (fields) => ({ name: fields.get("name"), ...(fields.has("trust") && { trust: true }) }),
@@ -215,7 +215,7 @@ function parseResetForm(
   { context, view }: { readonly context: PortalContext; readonly view: View },
 ): Outcome<unknown> {
   const storeId = fields.get("store") ?? "";
-  // Checked before the names are compared, because that refusal shows the right name.
+  // Checked first, because the refusal after the comparison of names shows the right name.
   const permission = permitStore(callerOfSession(view.call.caller), storeId);
   if (!permission.ok) return permission;
   return mapValue(parseStoreConfirmation(fields, { context, storeId }), (name) => ({ store: name }));

@@ -30,7 +30,7 @@ export const SNIPPETS: readonly Snippets[] = [
   { id: "php", name: "PHP", create: createPhp, verify: verifyPhp },
 ];
 
-/** The snippets of a tab; of the default tab if there is no such tab. */
+/** The snippets of a tab; the snippets of the default tab if there is no such tab. */
 export function snippetsOf(id: string | null): Snippets {
   return SNIPPETS.find((snippet) => snippet.id === id) ?? CLI;
 }

@@ -14,12 +14,12 @@ import { STORES_TEXTS as TEXTS } from "../store/texts.ts";
 
 type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
 
-/** Maximum total size of the snapshots that are read without a request: to describe a snapshot, its whole file is read. */
+/** Maximum total size of snapshots that are described without being asked: describing a snapshot reads its whole file. */
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 
 /** The snapshots, each with its kind and time; large snapshots are described only on request. */
 export async function snapshotSection(context: PortalContext, view: View): Promise<Outcome<Html>> {
-  // Only the contents of a snapshot tell whether it is of one store.
+  // Only the content of a snapshot shows which stores it contains.
   const isLimited = view.call.caller?.limit !== undefined;
   const isDetailed = isLimited || view.query.get("snapshots") === "details" || areSnapshotsSmall(context);
   const list = isDetailed

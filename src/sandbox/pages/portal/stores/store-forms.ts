@@ -41,7 +41,7 @@ export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {
 
 export function resetForm(view: View, { storeId, name: storedName }: StoreEntry): Html {
   const name = displayStoreName(storedName);
-  // The path has no store: a reset waits until the requests of its store have ended.
+  // No store in the path: this request must not enter the store, because a reset waits until all requests have left.
   return namedForm(view, name, {
     texts: [TEXTS.reset, TEXTS.resetQuestion(name), TEXTS.resetNow],
     action: "/portal/stores/reset",
@@ -71,7 +71,7 @@ export function pageField({ storeId }: View): Readonly<Record<string, string>> {
 
 const PAGE_FIELD = "page_of";
 
-/** The id of the store on whose page a refused form is shown again; empty if the form does not name it. */
+/** The id of the store whose page shows a refused form again; empty if the form does not name it. */
 export function storeOfFormPage(fields: ReadonlyMap<string, string>): string {
   return fields.get(PAGE_FIELD) ?? "";
 }

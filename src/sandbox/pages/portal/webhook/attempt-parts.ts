@@ -47,7 +47,7 @@ export function attemptDetails(
   </div>`;
 }
 
-/** The owner of the signing secret, and whether the signature is valid. The secret itself is not shown. */
+/** The owner of the signing secret, and whether the signature is valid, without the secret itself. */
 function signingWords(signing: SigningSecrets): Html {
   if (!signing.isKnown) return html`${WEBHOOK_TEXTS.signingUnknown[signing.reason]}`;
   const { owner, secretCount, fault, verdict } = signing;

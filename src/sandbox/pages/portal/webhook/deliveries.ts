@@ -32,7 +32,7 @@ export function deliveriesPage(
     caption: WEBHOOK_TEXTS.deliveries,
     style: "deliveries",
     filters: {
-      // A removed endpoint still has its deliveries.
+      // Includes removed endpoints, because their deliveries are kept.
       endpoint: { label: COMMON_TEXTS.endpoint, options: knownEndpoints },
       state: { label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
       type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES },
@@ -56,7 +56,7 @@ export function deliveriesPage(
   });
 }
 
-/** `hasOneEndpoint`: whether all deliveries go to one endpoint, which the page shows elsewhere. */
+/** `sameTarget`: whether all deliveries go to one endpoint, which the page shows elsewhere. */
 export function deliveryTable(
   context: ListContext,
   view: View,

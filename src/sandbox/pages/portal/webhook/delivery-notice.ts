@@ -7,7 +7,7 @@ import type { ActionContext } from "../route.ts";
 import type { PortalContext, Notice } from "../view.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
 
-/** Maximum wait, in real milliseconds; the page itself shows later answers. */
+/** Maximum wait for answers, in real milliseconds; later answers appear on the page itself. */
 const MAX_WAIT_MS = 2000;
 /** Maximum pause between two reads, in milliseconds. */
 const CHECK_INTERVAL_MS = 50;
@@ -16,7 +16,7 @@ type NewDelivery = { readonly id: string; readonly endpointId: string };
 
 type EndpointAction = "replayed" | "tested" | "added";
 
-/** The notice after an action that delivers: the receivers' answers, if they arrive within two seconds. */
+/** The notice after an action that delivers: the receivers' answers, as far as they arrive within two seconds. */
 export async function deliveryNotice(
   { context, view }: ActionContext,
   action: EndpointAction,
@@ -34,7 +34,7 @@ function isSentTo({ store }: PortalContext, endpointId: string): boolean {
   return store.endpoints.find(endpointId)?.state === "enabled";
 }
 
-/** Returns when all attempts have ended or the time is up; undefined for an attempt that has not ended. */
+/** The attempts, once all have ended or the time is up; undefined for an attempt that has not ended. */
 async function awaitAttempts(
   { store, world, writeSignals }: PortalContext,
   storeId: string,

@@ -69,7 +69,7 @@ function endpointLink({ store }: PortalContext, view: View, { endpointId }: Deli
   return html`${endpointId} <span class="hint">${WEBHOOK_TEXTS.removed}</span>`;
 }
 
-/** The time of the next attempt, and why it may wait; for a settled delivery, why there is no next attempt. */
+/** The time of the next attempt, and why it may be delayed; for a settled delivery, why there is no next attempt. */
 function nextWords({ store, leases }: PortalContext, delivery: Delivery): Html {
   if (delivery.state !== "due") return html`${WEBHOOK_TEXTS.nextOf[delivery.state]}`;
   const endpoint = store.endpoints.find(delivery.endpointId);
