@@ -9,7 +9,7 @@ const BUDGET = "20s";
 /** The number of commands that `checkout explore` runs side by side. */
 const SIDE_BY_SIDE = 4;
 
-/** Makes one purchase, repeats it at once until there is an order, and counts its runs in a file. */
+/** A client that makes one purchase, retries until the order is created, and appends one byte to a file in each run. */
 const CLIENT = `
 const { appendFileSync } = require("node:fs");
 const { CHECKOUT_BASE_URL: base, CHECKOUT_API_KEY: secret, CHECKOUT_ORDER_ID: order } = process.env;

@@ -41,7 +41,7 @@ const RECEIVE_BYTES = 16 * 1024;
 const MAX_SAMPLES = 1_000_000;
 const MAX_IDS = 2000;
 const SHOWN_CHARACTERS = 600;
-/** Maximum time until the last answers, before a run fails. */
+/** Maximum wait for the last answers before a run fails. */
 const GRACE_MS = 10_000;
 /** The first characters of every successful answer; HTTP/1.0 is not accepted. */
 const SUCCESS = "HTTP/1.1 2";

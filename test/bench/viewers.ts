@@ -41,7 +41,7 @@ export async function measureViewers(bench: Bench, rounds = ROUNDS): Promise<Fig
   return [...idle.flat(), ...(await measureCreates(bench, sandbox, rounds))];
 }
 
-/** The pages of the portal over 100,000 checkouts. */
+/** The times and sizes of portal pages in a store with 100,000 checkouts. */
 export async function measurePages(bench: Bench): Promise<Figure[]> {
   const { sandbox } = await openFilled(bench, CHECKOUTS, addDeliveries);
   await createOne(sandbox);
@@ -96,7 +96,7 @@ function shapeOf(address: string): string {
   return names.length === 0 ? bare : `${bare}?${names.join("&")}`;
 }
 
-/** Creates with all viewers, compared with creates without viewers, in turn. */
+/** Creates with all viewers, compared with creates without viewers, in alternate rounds. */
 async function measureCreates(bench: Bench, sandbox: Sandbox, count: number): Promise<Figure[]> {
   const load = bench.startLoad();
   const create = { kind: "create", apiKey: sandbox.apiKey } as const;

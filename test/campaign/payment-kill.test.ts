@@ -28,7 +28,7 @@ const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-S
 /** A promise that an answer made about a checkout, and that must hold after every later restart. */
 type Fact = { readonly id: string; readonly what: string; readonly holds: (row: PaymentRow) => boolean };
 
-/** The facts that are certain over all cycles. */
+/** Promises and observations of all cycles so far. */
 type Ledger = {
   readonly facts: Fact[];
   /** The ids of all events that answers named. */
@@ -304,7 +304,7 @@ function acknowledgeMoves(load: Load, moves: readonly Move[]): void {
   }
 }
 
-/** Records the status in an answer as a fact: later rows have this status or one that decision 10 lets follow. */
+/** Records an answered status as a fact: later rows have this status, or one that may follow it (decision 10). */
 function acknowledge({ ledger }: Load, id: string, told: Status): void {
   const holds = ({ status }: PaymentRow): boolean => {
     if (isEnd(told)) return status === told;

@@ -34,7 +34,7 @@ const STEPS = 60;
 const ORDERS = ["order-0", "order-1", "order-2", "order-3", ...PAY_OUTCOMES.map((one) => `order-4~${one}`)];
 const MAX_ADVANCE_MS = 3_500_000;
 const LOOKED_AT = 4;
-/** A step that never changes anything in this many tries is an error of this test. */
+/** If a kind of step never changes anything in this many attempts, this test is wrong. */
 const ENOUGH = 50;
 const RESULTS = ["succeeded", "declined", "failed"] as const satisfies readonly AttemptResult[];
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
@@ -132,7 +132,7 @@ test("two racing commands never both succeed", async ({ annotate }) => {
     if (id === undefined) throw new Error(`race-${round} was not created`);
     const run = Math.floor(round / RACES.length);
     const racers = run % 2 === 0 ? [left, right] : [right, left];
-    // In the first two runs each side starts first once; after that chance decides.
+    // In the first two runs each side starts first once; later, chance decides.
     const maxTurns = run < 2 ? 0 : 3;
     const answers = await Promise.all(racers.map((acts) => actInOrder(site, { id, acts, maxTurns })));
     const ended = paymentOf(paymentRows(site.service.rows, id).get(id));

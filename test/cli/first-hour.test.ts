@@ -784,7 +784,7 @@ test("this program accepts every whole line that it suggests", async () => {
     const { stderr } = await run(line.split(" ").map((word) => word.replaceAll("␣", " ")));
     const [, suggestedLine = ""] = /→ (checkout .*)$/m.exec(stderr) ?? [];
     const refused = await refusalOf(suggestedLine, realWorld());
-    // A sentence begins with a command, too.
+    // A suggestion can also be a sentence that begins with a command.
     if (
       refused !== undefined &&
       !/ (and|or|shows?|prints?|lists?|goes|adds|ends|creates?) /.test(suggestedLine)

@@ -12,7 +12,7 @@ type Said = {
   readonly replayed?: boolean;
   readonly error?: { readonly code: string };
 };
-/** The result of a request that reached the service: its answer, or the failure. */
+/** Turns the service's answer into the result that the client gets: the answer, or a failure. */
 type Damage = (answer: OutboundResult) => OutboundResult;
 
 const keeps: Damage = (answer) => answer;

@@ -69,7 +69,7 @@ test("a described shop is served on the port in PORT, sells through its page, an
   expect(report.histories).toBeGreaterThan(5);
   expect(shop.served.length).toBeGreaterThan(0);
   expect(harness.programOn(shop.served[0] ?? 0)).toBeUndefined();
-  // The run, its record and the story do not contain the cookie.
+  // The run, the checklist and the request log do not contain the cookie.
   const recorded = await harness.run(["checklist", "--json"]);
   const page = await harness.run(["requests", "list", "--json"]);
   expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);

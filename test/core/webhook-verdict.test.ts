@@ -40,7 +40,7 @@ function resultOf(name: CaseName, answer: Exclude<Answer, null>): CaseResult {
   return { ...result, answer: typeof answer === "number" ? { status: answer, body: "" } : answer };
 }
 
-/** The answers of a right receiver, with these differences. */
+/** The answers of a correct receiver, with these differences. */
 function drilled(answers: Answers, facts: Partial<DrillResults> = {}): DrillResults {
   const results = NAMES.flatMap((name) => {
     const { expected } = DRILL_CASES[name];

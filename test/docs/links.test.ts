@@ -7,7 +7,7 @@ const MAX_COLUMNS = 100;
 const MAX_README_BYTES = 8192;
 const MAX_DOCS_BYTES = 204_800;
 
-/** Every document: those at the top, the pages of docs/, and those for maintainers, which the package leaves out. */
+/** Every document: at the top level, in docs/, and in docs/internal/, which the package leaves out. */
 const DOCUMENTS = ["", "docs", "docs/internal"].flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith(".md"))

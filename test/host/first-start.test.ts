@@ -29,7 +29,7 @@ function fileOf(harness: Harness, name: string): string {
   return join(harness.cwd, ".checkout", name);
 }
 
-/** A harness on the folder that `kill -9` of a sandbox leaves at this moment. */
+/** A harness whose folder is a copy of the state that `kill -9` of the sandbox would leave at this moment. */
 function killed(harness: Harness): Harness {
   const other = createHarness();
   cpSync(join(harness.cwd, ".checkout"), join(other.cwd, ".checkout"), { recursive: true });

@@ -115,7 +115,7 @@ test("a checkout's page has the story of checkout explain, line for line", async
     expect(page.text).toContain(part);
 });
 
-/** The labels of the enabled buttons, and of the disabled ones. */
+/** The labels of the enabled and of the disabled buttons. */
 function buttonsOf({ html }: Page): { can: string[]; cannot: string[] } {
   const section = /<section class="acts">.*?<\/section>/s.exec(html)?.[0] ?? "";
   const labels = (which: RegExp): string[] =>
@@ -331,7 +331,7 @@ test("the list of checkouts creates a test order by price, amount and kind, and 
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(said)]);
     expect(refused.html).toMatch(/<details class="test-order" open/);
   }
-  // The log does not have it, because it is no request of the merchant's client.
+  // The log does not have the create, because it is not a request of the merchant's client.
   expect((await harness.run(["requests", "list"])).stdout).toBe("no matching requests\n");
   for (const name of ["alipay_plus", "wechat_pay"]) await harness.run(["admin", "disable-capability", name]);
   expect((await portal.post(`${portal.home}/checkouts/test-orders`)).status).toBe(409);

@@ -76,7 +76,7 @@ function englishIn(html: string, quoted: readonly string[]): readonly string[] {
   return [...(own.replaceAll(COMMAND, "").match(SENTENCE) ?? []), ...(own.match(HALF_WIDTH) ?? [])];
 }
 
-/** Names and descriptions of a first start, which belong to the merchant, and bytes from outside. */
+/** Names and descriptions that a first start gives the merchant, and bytes from outside. */
 const MERCHANT_TEXTS = [
   "A bento box",
   "A coffee",

@@ -70,7 +70,7 @@ async function openSite() {
 
 const ADDRESS = /\s(href|action|formaction|src|hx-get|hx-post)="([^"]*)"/g;
 
-/** The addresses in the markup of a page of the portal; fails if any address lacks its path. */
+/** The addresses in the markup of a page of the portal; fails if an address lacks the portal's path. */
 function addressesIn(html: string, path: string, from: string): string[] {
   // A value that a form returns to the program has the portal's path without its key.
   const rest = html.replaceAll(path, "").replaceAll(/\svalue="\/portal[^"]*"/g, "");
@@ -109,7 +109,7 @@ test("every address on a page, form or redirect of the portal has the portal's p
       address,
       true,
     ]);
-    // The page of a missing address has the portal's frame, and the page of a wrong path has not.
+    // A 404 below the portal's path has the portal's frame; a 404 below a wrong portal path has none.
     if (status === 404)
       expect([address, String(body).includes('<body class="portal')]).toEqual([address, true]);
     if (isAsset && /\.js/.test(address))

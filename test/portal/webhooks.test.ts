@@ -378,7 +378,7 @@ test("exactly the deliveries that failed since a time are sent again", async () 
     { order_id: "order-2" },
     { order_id: "order-3" },
   ]);
-  // The receiver accepted them: nothing is left to send again, and a reload shows no notice.
+  // The receiver accepted these events: nothing is left to send again, and a reload shows no notice.
   const none = await portal.act(`${webhooks}/deliveries/replay`, { since: moment });
   expect(none.text).toContain("No delivery has failed since then.");
   expect((await portal.get(webhooks)).text).not.toContain("No delivery has failed");

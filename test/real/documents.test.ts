@@ -41,7 +41,8 @@ test.for(TRANSCRIPTS)(
   "the transcripts on $name are what the program prints",
   async ({ name, text, steps }) => {
     const cwd = tempFolder();
-    // README is typed into a shell. Other pages run in this process, except for lines of a shell or in the background.
+    // Commands of README.md are typed into a shell. Commands of other pages run in this process, except shell lines and
+    // background commands.
     const isTyped = name === "README.md";
     const sandbox = await (isTyped ? startSandbox : startSandboxHere)({ cwd });
     const background = tempFolder();

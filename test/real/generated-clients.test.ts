@@ -44,7 +44,7 @@ export async function journey(fetch: typeof globalThis.fetch, baseUrl: string, a
   const read = await v1.retrieveCheckoutSession(id);
   const listed = await control.listEvents("default", { checkoutId: id, since: 0 });
   const events: control.Event[] = listed.status === 200 ? listed.data.data.events : [];
-  // @ts-expect-error: no payment ends so
+  // @ts-expect-error: not an outcome of a payment
   await control.pay("default", id, { outcome: "paid" });
   return {
     before,

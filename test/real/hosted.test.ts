@@ -83,7 +83,7 @@ test("an endpoint of a hosted service needs a public or allowed address", async 
     );
 });
 
-/** Requests that a Worker does not receive as they were sent: the runtime refuses, resolves or joins them. */
+/** Requests that a Worker does not receive as they were sent: the runtime refuses or rewrites them. */
 const SEEN_BY_THE_RUNTIME: ReadonlySet<string> = new Set(
   [
     // The Host becomes a part of the address of the request.

@@ -30,7 +30,7 @@ import { typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** The npm package, installed by npm in an empty project without a network; in a release the released tarball. */
+/** The npm package (in a release, the released tarball), installed by npm in an empty project without a network. */
 async function installedPackage(): Promise<Form> {
   const cwd = tempFolder();
   const npm = async (...words: readonly string[]) =>
@@ -45,7 +45,7 @@ async function installedPackage(): Promise<Form> {
   return programForm({ name: "npm package", command, half: 0, hosted: WITHOUT_NPX });
 }
 
-/** The executable, alone in a folder and without Node; in a release the released executable. */
+/** The executable, alone in a folder and without Node. In a release, the released executable is used. */
 async function loneExecutable(): Promise<Form> {
   const command = [join(tempFolder(), "checkout-on-its-own")];
   const released = process.env["RELEASED_EXECUTABLE"];

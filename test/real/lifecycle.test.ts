@@ -395,7 +395,7 @@ test("sandbox status shows whether and where a sandbox runs, and exits with 0 or
     7,
     { state: "not_responding", pid: ready.pid },
   ]);
-  // An unreported value is not shown as known.
+  // A value that was not reported is not shown.
   expect((await typed("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
 });
 

@@ -12,7 +12,6 @@ import { openShop, type Shop } from "../support/shop.ts";
 /** A browser's message about a form that was refused with 400; it is no error of the page. */
 const REFUSED = /^Failed to load resource: the server responded with a status of 400/;
 
-/** The result of a task. */
 type TaskResult = {
   readonly task: PortalTask;
   readonly clicks: number;

@@ -150,7 +150,7 @@ test("a database file that cannot be opened or extended is reported with its cau
     [["-shm"], "ftruncate", "EIO", "disk_io_error"],
   ] as const;
   for (const [endings, call, error, reason] of rows) {
-    // One process opens a database for each file for which the call fails.
+    // For each file, one process opens a copy of the database; the call fails for this file of the copy.
     const opened = endings.map((ending) => ({ ending, path: copyOf(killed) }));
     const failing = opened.flatMap(({ ending, path }) => ["-P", path + ending]);
     const paths = opened.map(({ path }) => path);

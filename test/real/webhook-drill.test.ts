@@ -134,7 +134,7 @@ test("an abandoned drill still reports the causes that it had found", () => {
     probed: undefined,
   });
   expect(causes.get("good_event")).toBe("parsed_body");
-  // The drill cannot find the cause if a receiver refuses everything; the digest that the receiver computes shows it.
+  // If a receiver refuses everything, the drill cannot find the cause; the digest that the receiver computes shows it.
   expect(englishOf(factOf("refuses_all", "the-endpoint"))).toMatch(/checkout webhooks verify .*--signature/);
 });
 

@@ -93,9 +93,9 @@ export async function suite(): Promise<Event | string> {
   await store.deliveries.waitFor({ state: "succeeded", attempts: [] });
   // @ts-expect-error: a misspelled field
   await store.events.waitFor({ typ: "order.created" });
-  // @ts-expect-error: no outcome of a payment
+  // @ts-expect-error: not an outcome of a payment
   await store.pay(order.id, "paid");
-  // @ts-expect-error: camelCase is not what v1 takes
+  // @ts-expect-error: v1 does not take camelCase names
   await store.orders.create({ orderId: "o", price_id: "p" });
   await sandbox.close();
   const found = await store.events.waitFor({ data: { order_id: "o" } });

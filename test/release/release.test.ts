@@ -83,7 +83,7 @@ test("the manifests have the address and hash of every file, and Homebrew has ma
   expect(whole).toContain("on_macos");
   // Every `do` and `class` has its end.
   expect(whole.match(/^\s*end$/gm)).toHaveLength(whole.match(/\bdo$|^class |^\s*def /gm)?.length ?? 0);
-  // Without a file for Windows its package managers get nothing.
+  // Without a file for Windows, the package managers of Windows get no manifest.
   expect([...manifestsOf({ ...RELEASE, files: DOWNLOADS.slice(0, 2) }).keys()]).toEqual([
     "homebrew/checkout.rb",
   ]);

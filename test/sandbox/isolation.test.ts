@@ -252,7 +252,8 @@ test("a request to one store finds, shows and changes nothing of another", async
     const schema = requestSchema(document, name);
     return fc.constantFrom(0, 1).chain((from) => {
       const theirs = sites[1 - from]?.ids ?? [];
-      // A text that a GET searches for may be an id. A text in a body may not, because its own store shows it again.
+      // A text that a GET searches for may be an id. A text in a body may not, because its own store would show it
+      // again.
       const texts = CONTROL_OPERATIONS[name].method === "GET" ? [...TEXTS, ...theirs] : TEXTS;
       const value =
         schema === undefined ? fc.constant(undefined) : arbitraryOf(schema, { ids: theirs, texts });

@@ -29,7 +29,7 @@ const KINDS = Object.keys(DRILLS) as readonly Kind[];
 type Site = Awaited<ReturnType<typeof openSite>>;
 type Faults = { readonly faults: readonly { readonly action: string }[] };
 
-/** A right shop, its client, and the requests to the shop. */
+/** A correct shop, its client, and the requests to the shop. */
 async function openSite(start = EPHEMERAL) {
   const site = await openWebhookSite(start);
   const { harness } = site;

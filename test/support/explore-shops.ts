@@ -27,7 +27,7 @@ type Hook = {
   readonly ask: () => Promise<string | undefined>;
 };
 
-/** The means of a shop's client to make its purchase. */
+/** The functions and settings with which a shop's client makes its purchase. */
 type Buyer = {
   readonly books: Books;
   /** Sends a create; undefined without a complete answer. Only a complete 201 has a checkout. */
@@ -80,7 +80,7 @@ function bookOnce({ id, status, books, book }: Hook): void {
   if (status === "succeeded") book();
 }
 
-/** Also books events of another status, which is no payment. */
+/** Also books events with another status, which are not payments. */
 const booksAlso =
   (also: string): NonNullable<ExploreShop["onHook"]> =>
   (hook) =>
@@ -229,7 +229,7 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
   },
 };
 
-/** The options of `explore` for a shop, which keeps its books in memory, one for each store. */
+/** The options of `explore` for a shop that keeps its books in memory, separately for each store. */
 export function optionsFor(shop: ExploreShop): Pick<ExploreOptions, "start" | "purchase" | "view"> {
   const all = new Map<string, Books>();
   const booksOf = ({ id }: Store): Books => {

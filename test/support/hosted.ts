@@ -241,7 +241,6 @@ export async function openHostedSite(service: HostedService): Promise<Site> {
   return site;
 }
 
-/** Creates a store of a hosted service. */
 export async function createHostedStore({ control }: HostedService, name = "A store"): Promise<HostedStore> {
   const made = await control("/stores", { name });
   return {

@@ -392,7 +392,7 @@ export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
   },
 };
 
-/** A status that a careless shop copies from any event. */
+/** The shop's status for each status of an event; a careless shop copies it from any event. */
 const STATUS_NAMES: Readonly<Record<string, string>> = {
   succeeded: "paid",
   created: "open",
