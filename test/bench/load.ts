@@ -165,7 +165,7 @@ function driveSocket(
   });
 }
 
-/** Whether the bytes are one whole answer. Throws if they are more, or have no Content-Length. */
+/** Whether the bytes are one complete answer. Throws if there are more bytes, or no Content-Length. */
 function isWhole(bytes: string): boolean {
   const headEnd = bytes.indexOf("\r\n\r\n");
   if (headEnd === -1) return false;

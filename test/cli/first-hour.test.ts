@@ -94,7 +94,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ],
   ["http 3000", 2, /'http'\n.*checkout listen --forward http:\/\/localhost:3000\/hooks$/m],
   ["http localhost:3000", 2, /'http'\n.*checkout listen --forward http:\/\/localhost:3000$/m],
-  // Nouns of this service and of others, which lead to the right command instead of a similarly spelt command.
+  // Nouns of this service and of other services, which lead to the right command instead of a similarly spelt command.
   ["checkouts list", 2, /\(Did you mean one of orders list, sessions list\?\)/],
   ["checkout list", 2, /\(Did you mean one of orders list, sessions list\?\)/],
   ["checkouts retrieve cs_123", 2, /→ checkout sessions get cs_123$/m],

@@ -167,7 +167,7 @@ function journalOf({ cwd }: Harness): Database.Database {
   return new Database(join(cwd, ".checkout/journal.db"), { readonly: true });
 }
 
-/** The journal's entry of a request's key, read by another process. */
+/** The journal's entry for the key of a request. */
 function rowOf(harness: Harness, { headers }: OutboundRequest): unknown {
   const journal = journalOf(harness);
   const row: unknown = journal

@@ -63,7 +63,7 @@ const OF_CODE = /<(pre|code|script|style)\b.*?<\/\1>|<(\w+)[^>]* lang="en"[^>]*>
 const COMMAND = /\bcheckout(?: [a-z-]+)+/g;
 const NAMED = /(?:title|aria-label|placeholder|alt|data-\w+)="([^"]*)"/g;
 
-/** Half-width punctuation beside a Chinese character. */
+/** Half-width punctuation next to a Chinese character. */
 const HALF_WIDTH =
   /.{0,12}(?:[\p{Script=Han}」】）](?: ?[,;:!()]|\?)|[,;:!()] ?[\p{Script=Han}「【（]).{0,12}/gu;
 

@@ -274,7 +274,7 @@ test("answers of hostile receivers are escaped", async () => {
     const { html, status } = await portal.get(`${webhooks}/deliveries/${id}`);
     expect(status).toBe(200);
     expect(html.length).toBeLessThan(60_000);
-    // The page has no such element besides our own scripts.
+    // Except for our own scripts, the page has none of these elements.
     expect(html.replaceAll(/<script src="\/[\w/.?=-]+" defer><\/script>/g, "")).not.toMatch(
       /<script|<img|<svg|<iframe|<base/i,
     );

@@ -222,7 +222,7 @@ const GIVEN = {
   CHECKOUT_SANDBOX_SIGNING_SECRET: formatSigningSecret(Buffer.alloc(SIGNING_SECRET_BYTES, 4)),
 };
 
-/** Fills in `${NAME:?…}` as compose does, and replaces ports and paths of the file by those in `places`. */
+/** Fills in `${NAME:?…}` as compose does, and replaces the file's ports and paths as in `places`. */
 function fillIn(
   values: Readonly<Record<string, string>>,
   places: Readonly<Record<string, string>>,

@@ -126,7 +126,7 @@ test("--ephemeral refuses --detach and --reuse, and says what to do instead", as
   }
 });
 
-/** Options of a start beside a running sandbox, and the field in which the sandbox differs, if any. */
+/** Options of a start while a sandbox is running, and the field in which the sandbox differs, if any. */
 const SETTINGS: readonly (readonly [given: string, differs?: string])[] = [
   ["--port 4300"],
   ["--port 0"],

@@ -94,7 +94,7 @@ const ENDINGS: readonly Ending[] = [
   },
 ];
 
-/** The ways to reach an ending. */
+/** Ways to reach an ending: with and without JavaScript, by each payment method. */
 const WAYS = [true, false].flatMap((hasScript) =>
   ["alipay_plus", "wechat_pay"].map((method) => ({ hasScript, method })),
 );

@@ -23,7 +23,7 @@ async function openSite() {
     const page = await context.newPage();
     page.on("pageerror", ({ message }) => complaints.push(message));
     page.on("console", (message) => {
-      // The browser's own console line for a page with status 401 or 404 is no complaint.
+      // The browser's own console line for a page with status 401 or 404 is not an error of the page.
       if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
         complaints.push(message.text());
     });

@@ -9,7 +9,7 @@ import { handOn } from "../support/portal-hand-in-browser.ts";
 import { PORTAL_TASKS, RECEIVERS, storeForTask, type PortalTask } from "../support/portal-tasks.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 
-/** A browser's message about a form that was refused with 400; it is no error of the page. */
+/** A browser's message about a form that was refused with 400; it is not an error of the page. */
 const REFUSED = /^Failed to load resource: the server responded with a status of 400/;
 
 type TaskResult = {

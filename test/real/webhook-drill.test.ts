@@ -377,7 +377,7 @@ test("a drill's request is like a delivery in headers, connection and sequence",
     ]),
   );
   const made = got.flatMap(({ rawBody }) => /"created_at":"[^"]*","api/.exec(String(rawBody))?.[0] ?? []);
-  // The times differ, except those of the first event, which comes again, and of the order's own events.
+  // All times differ, except for the first event, which is sent again, and for the order's own events.
   expect(new Set(made).size).toBeGreaterThan(90);
 });
 

@@ -53,7 +53,7 @@ export function handle(secrets: readonly string[]): WebhookEvent | WebhookCode {
 }
 `;
 
-/** Files of the package beside the program, for people and for tests in other languages. */
+/** Files of the package besides the program, for people and for tests in other languages. */
 const DOCUMENTS = [
   "ARCHITECTURE.md",
   "CHANGELOG.md",

@@ -187,7 +187,7 @@ test("the workflow passes actionlint, pins actions by digest and has only the pe
   expect(installs).toEqual(["npm ci --ignore-scripts"]);
   const asking = Object.entries(workflow.jobs).filter(([, job]) => job.permissions !== undefined);
   expect(asking.map(([name]) => name)).toEqual(["publish"]);
-  // Every program that a release needs beside Node is installed by its job.
+  // Every program that a release needs besides Node is installed by its job.
   for (const tool of ["mmdebstrap", "umoci", "xz-utils", "binutils-aarch64-linux-gnu"])
     expect(text).toContain(tool);
 });

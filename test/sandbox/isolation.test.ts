@@ -31,7 +31,7 @@ type Sent = { readonly path: string; readonly method?: string; readonly body?: s
 /** A row of the database, and the store that it names. */
 type Row = { readonly table: string; readonly of: string | undefined; readonly text: string };
 
-/** Tables without a store: the log is written later, and the others belong to the program or to the runtime. */
+/** Tables without a store: the log is written later; the other tables belong to the program or the runtime. */
 const OWN_TABLES = [
   "log_mark",
   "request_batches",

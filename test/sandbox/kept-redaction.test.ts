@@ -124,7 +124,7 @@ test("a text without a card number is stored byte for byte", () => {
     const text = oneOf(OTHERS)();
     expect([SEED, redactStored(text)]).toEqual([SEED, text]);
   }
-  // With a wrong check digit or length, a number is no card number.
+  // With a wrong check digit or length, a number is not a card number.
   for (const text of ["4111111111111112", "4111 1111 1111 1112", "411111111111", "41111111111111111111"])
     expect(redactStored(text)).toBe(text);
 });

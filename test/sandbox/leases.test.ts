@@ -336,7 +336,7 @@ test("deliveries that a drill holds are shown with the reason, and their endpoin
   expect(checklist).toContain('the webhook drill of "http://localhost:3000/hooks" was not run');
   expect(checklist).toContain(`http://localhost:3000/hooks is paused: ${held}`);
   expect(checklist).toContain("http://localhost:3001/hooks is paused: it was paused by request");
-  // Enabling the endpoint meanwhile does not spoil the drill.
+  // Enabling the endpoint during the drill does not end its pause.
   const enabled = await site.control<WireAnswerOf<"showEndpoint">>(`/endpoints/${site.endpointId}/state`, {
     action: "enable",
   });

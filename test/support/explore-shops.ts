@@ -40,7 +40,7 @@ type Buyer = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** The parts of a shop; omitted parts are those of a careful shop. */
+/** The parts of a shop; omitted parts are the parts of a careful shop. */
 export type ExploreShop = {
   /** Returns the status of the answer; default: 200. */
   readonly onHook?: (hook: Hook) => number | void | Promise<number | void>;

@@ -346,7 +346,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     programOn: (port: number): Service | undefined => ports.get(port),
     /** Sets the addresses of a host name. */
     name: (host: string, addresses: readonly string[]) => void names.set(host, addresses),
-    /** Lets the network misbehave from now on. */
+    /** Replaces the network's reaction to requests from now on. */
     setFault: (next: Fault) => void (fault = next),
     /** The addresses that the browser was asked to open, in order. */
     opened: opened as readonly string[],
@@ -358,7 +358,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     programs: programs as readonly ProgramCall[],
     /** Replaces the programs from now on. */
     setProgram: (next: World["runProgram"]) => void (runProgram = next),
-    /** Lets the browser misbehave from now on. */
+    /** Replaces the browser from now on. */
     setBrowser: (next: World["openBrowser"]) => void (browser = next),
   };
 }

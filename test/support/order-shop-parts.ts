@@ -5,7 +5,7 @@ export type OrderShopParts = {
   readonly isNew: (event: ShopEvent) => boolean | Promise<boolean>;
   /** The shop's action for a new payment. */
   readonly books: (event: ShopEvent) => void;
-  /** The shop's action for each event that is no payment. */
+  /** The shop's action for each event that is not a payment. */
   readonly others: (event: ShopEvent) => void;
   readonly answers: (isNew: boolean, event: ShopEvent) => number;
   /** The shop's answer to a wrong signature, and whether the shop acts on the refused event. */

@@ -100,7 +100,7 @@ export function createOrderBooks({ clock, statusOf }: ShopWorld) {
   };
   const act = async (plan: ShopPlan, event: HookEvent, count: number): Promise<number> => {
     const order = orderOf(event.data.order_id);
-    // Another system may use the order_id for another amount or currency, which is no payment of this order.
+    // Another system may use the order_id for another amount or currency, which is not a payment of this order.
     const paid = `${event.data.amount_minor} ${event.data.currency}`;
     const price = terms.get(event.data.order_id) ?? paid;
     if (price !== paid) return 200;

@@ -27,7 +27,7 @@ export type RunOptions = {
 export async function run(args: readonly string[], options: RunOptions): Promise<Finished> {
   const child = spawnProgram(args, options);
   const output = collect(child);
-  // A program that ends, or is killed, before it reads is no failure of the test.
+  // The program may end, or be killed, before it has read its input.
   child.stdin?.on("error", () => undefined).end(options.input ?? "");
   const timer =
     options.timeoutMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), options.timeoutMs);

@@ -658,7 +658,7 @@ export const WRONG_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[
   ],
   after: [["a new one", (_key, { random }) => random()]],
   tries: [],
-  // A client that sends once in each run never comes early.
+  // A client that sends once per run never retries too early.
   waits: [],
   afterwards: [["a second create", ({ post, random }) => post(random())]],
   // A third attempt would get the answer.
