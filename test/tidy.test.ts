@@ -80,7 +80,7 @@ const LAYERS: Readonly<
       "node:util",
     ],
   },
-  // Code that test suites import: the sandbox of the command line within their program.
+  // Code that test suites import: it runs the sandbox of the command line in their process.
   testing: {
     folders: ["host", "client", "sandbox", "web", "core", "world", "world.ts", "version.ts"],
     packages: [
@@ -638,7 +638,7 @@ function isAllowed(
   if (layer === "version.ts") return target === join("..", "package.json");
   // Topics of the help are pages of the documents.
   if (layer === "cli" && /^\.\.\/(?:README|docs\/[a-z]+)\.md\?raw$/.test(target)) return true;
-  // The pages show the rules in the words of their document.
+  // The pages show the rules in the words of INTERFACE.md.
   if (layer === "sandbox" && target === join("..", "INTERFACE.md?raw")) return true;
   const folder = folderOf(target);
   return folder === layer || rule.folders.includes(folder);
@@ -903,7 +903,7 @@ function documents(): string[] {
   );
 }
 
-/** The lines of a document that are neither of a table nor of a block of code. */
+/** The lines of a document that are not part of a table or of a code block. */
 function proseLines(document: string): { readonly number: number; readonly text: string }[] {
   let fenced = false;
   return document

@@ -6,7 +6,7 @@ import { PROGRAM, type Bench, type Sandbox } from "./processes.ts";
 
 /** Enough time for all single faults and pairs of a command with one request. */
 const BUDGET = "20s";
-/** The number of commands that `checkout explore` runs side by side. */
+/** The number of commands that `checkout explore` runs in parallel. */
 const SIDE_BY_SIDE = 4;
 
 /** A client that makes one purchase, retries until the order is created, and appends one byte to a file in each run. */

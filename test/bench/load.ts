@@ -32,7 +32,6 @@ export type LoadResult = {
   readonly ids: readonly string[];
 };
 
-/** The reply to a load order. */
 export type LoadReply =
   | { readonly ok: true; readonly result: LoadResult }
   | { readonly ok: false; readonly message: string };

@@ -29,7 +29,7 @@ const MIN_RATIO = 0.95;
 type Round = { readonly perSecond: number; readonly msEach: number };
 
 type Viewer = {
-  /** Sends no more requests, and waits for the open ones. */
+  /** Sends no more requests, and waits for the requests in flight. */
   readonly end: () => Promise<void>;
   readonly loads: () => number;
 };
@@ -139,7 +139,7 @@ function usedTicks({ pid }: Sandbox): number {
   return process.platform === "linux" ? processorTicks(pid) : Number.NaN;
 }
 
-/** The page of each kind of viewer; the address of a list has the position up to which it was seen. */
+/** The page of each kind of viewer; the address of a list contains the position that the viewer has seen. */
 const PAGES: Readonly<Record<string, string | undefined>> = {
   webhooks: "/webhooks",
   checkouts: "/checkouts?seen=0",

@@ -59,7 +59,7 @@ type Site = {
  *
  * The time begins with the `created_at` of the event, which its transaction reads before it commits, and ends
  * when the receiver has the whole request. `created_at` is whole milliseconds, rounded down, so figures are up to 1 ms
- * longer than the truth.
+ * longer than the actual times.
  */
 export async function measureWebhooks(bench: Bench): Promise<Figure[]> {
   const site = await openSite(bench);

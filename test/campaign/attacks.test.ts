@@ -222,7 +222,7 @@ type Row = {
   readonly events: number;
 };
 
-/** Every checkout with its key, and how many keys and events it has. */
+/** Every checkout with its key, its number of keys and its number of events. */
 function rowsOf(site: Site): ReadonlyMap<string, Row> {
   const sql = `SELECT c.id, c.order_id AS orderId, c.status, s.active, min(k.key) AS key, count(*) AS keys,
     (SELECT count(*) FROM events WHERE checkout_id = c.id) AS events

@@ -127,7 +127,6 @@ async function tryFault({ scenario, fault }: PlannedTrial): Promise<TrialResult>
   };
 }
 
-/** The result of one trial. */
 type TrialResult = {
   readonly wrong: string[];
   readonly hit: boolean;

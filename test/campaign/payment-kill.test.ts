@@ -368,7 +368,7 @@ function bearer(credential: string): Readonly<Record<string, string>> {
   return { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" };
 }
 
-/** Sends one request and records its result. Undefined if no whole answer came. */
+/** Sends one request and records its result. Undefined without a complete answer. */
 async function send(load: Load, kind: Kind, call: Call): Promise<Answer | undefined> {
   const wasKilled = load.isKilled;
   const answer = await exchange(load.service, call);

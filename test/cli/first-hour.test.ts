@@ -198,7 +198,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["compeltion bash", 2, /→ checkout completion bash$/m],
   ["delivery list", 2, /→ checkout deliveries list$/m],
   ["delivery list --order o-1", 2, /→ checkout deliveries list --order-id o-1$/m],
-  // A suggested line is corrected in turn, until this program would accept it.
+  // A suggested line is itself corrected until this program would accept it.
   ["get orders order-1001 -o json", 2, /→ checkout orders get order-1001 --json$/m],
   ["pay order-1002 --card 4242424242424242", 2, /→ checkout sandbox pay --help$/m],
   ["faults add latency 2000", 2, /→ checkout faults add latency --latency 2000ms$/m],

@@ -137,7 +137,7 @@ const wrong = fc.constantFrom(
   ...WRONG_PARTS.ends.map(([name, ends]) => ({ name: `ends: ${name}`, part: { ends, tries: 2 } })),
 );
 
-/** The values of the drawn parts. */
+/** The drawn parts without their names. */
 function partsOf({
   keyOf,
   after,

@@ -22,7 +22,7 @@ type Report = {
   readonly not_judged: readonly { readonly history: string | null; readonly reason: string; field: string }[];
 };
 
-/** Judges the part on events of a shop that a section or options describe. */
+/** Runs `checklist run duplicates` for a shop that a section or options describe. */
 async function judge({
   kind = {},
   section,

@@ -128,7 +128,7 @@ test("every event is verified and forwarded unchanged: bytes, headers and conten
 
 test("a terminal shows one line for each event, and words for every colour", async () => {
   const site = await openShop();
-  // The lines use this machine's clock, but the time of the next attempt is by the store's clock.
+  // The lines use this machine's clock, but the time of the next attempt uses the store's clock.
   await site.advance(26 * 3600 * SECOND);
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const id = await site.order("order-1001");

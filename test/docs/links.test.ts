@@ -16,7 +16,7 @@ const DOCUMENTS = ["", "docs", "docs/internal"].flatMap((folder) =>
 
 type Link = { readonly from: string; readonly file: string; readonly anchor: string };
 
-/** The links and pictures of a document that lead to a file of ours. */
+/** The links and pictures of a document that lead to a file of this repository. */
 function linksIn(name: string): readonly Link[] {
   const text = withoutCode(textOf(name));
   const targets = Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, target = ""]) => target);

@@ -12,7 +12,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const START = ["sandbox", "start", "--json", "--port", "0"];
 
-/** Losses of a killed sandbox's log, as by a system crash, a careless script or a copy. */
+/** Ways to lose the log of a killed sandbox, as by a system crash, a careless script or a copy. */
 const LOG_LOSSES: Readonly<Record<string, (database: string) => void>> = {
   "nothing is lost": () => undefined,
   "the log is removed": (database) => rmSync(`${database}-wal`),

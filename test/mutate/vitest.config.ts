@@ -16,7 +16,7 @@ export const TESTS = [
   "sandbox/routes",
 ];
 
-/** A run of such tests, with these variables. */
+/** The configuration of vitest that runs such tests, with these variables. */
 export function runOf(tests: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return defineConfig({
     test: {

@@ -303,7 +303,7 @@ test("the portal's path is in no log, argument or unrelated file or output", asy
   const where = `http://${portalHost(sandbox)}${path}`;
   for (const address of ["", "/sign-in", `/${ids.store_id}/checkouts`, "/no/page"])
     await ask(sandbox, path + address, { Cookie: merchant.cookie });
-  // Typed or forwarded by mistake: to another area, in another header, with one slash too many.
+  // The path is typed or forwarded by mistake: to another area, in another header, with one slash too many.
   const referred = {
     Referer: where,
     Cookie: `last=${path}`,

@@ -104,7 +104,7 @@ test("only the confirmation form of the refused action stays open", async () => 
     expect(refused.html.match(/<details class="asked" open/g)).toHaveLength(1);
     expect(refused.html.match(/value="Secnd"[^>]*autofocus/g)).toHaveLength(1);
     expect(refused.text).toContain('expected the name of the store, "Second"; got "Secnd"');
-    // The page is of the store from which the form was sent.
+    // The answer is the page of the store from which the form was sent.
     expect(refused.html).toContain(`action="${portal.home}/stores"`);
   }
   // A form without a page, as a program would send it.

@@ -43,7 +43,7 @@ test("an endpoint is added with its event types; its secret is shown once, and a
   const [secret = ""] = SECRET.exec(first.html) ?? [];
   expect(secret).not.toBe("");
   expect(first.text).toContain("order.succeeded, webhook.test");
-  // After a reload the secret is nowhere.
+  // After a reload, no page shows the secret.
   const again = await portal.get(added.location ?? "");
   expect(again.status).toBe(200);
   for (const path of [added.location ?? "", webhooks, `${webhooks}/events`])

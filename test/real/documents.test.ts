@@ -97,7 +97,7 @@ const SHELL_BLOCKS = [
   ["npm ci && npm test", "a clone"],
 ] as const;
 
-/** A shell block of a page by its beginning, running this program instead of the installed one. */
+/** The shell block with this beginning, with this program instead of the installed package. */
 function shellBlock(beginning: (typeof SHELL_BLOCKS)[number][0]): string {
   const shown =
     blocksIn("sh").find(({ code }) =>

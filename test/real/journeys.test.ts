@@ -103,14 +103,14 @@ test("the walk lists routes without a journey, and pages without their style", a
 });
 
 test("a Chromium signs in, follows the portal's links and pays without an error", async () => {
-  // A campaign follows all links in three forms; `npm test` follows the links of the menu in one.
+  // A campaign follows all links in three forms; `npm test` follows the links of the menu in one form.
   const others = FULL ? [CLONE, await installedPackage()] : [];
   for (const form of [await loneExecutable(), ...others]) {
     const { pages, wrong } = await walkInBrowser(form, FULL ? "every" : "menu");
     expect([form.name, wrong]).toEqual([form.name, []]);
     expect(pages).toBeGreaterThan(size(10, 40));
   }
-  // In npm test, test/portal/rights.test.ts walks every page of both roles in its process.
+  // In `npm test`, test/portal/rights.test.ts follows every link of both roles without a browser.
   for (const role of FULL ? (["viewer", "store"] as const) : []) {
     const { pages, wrong, forms } = await walkAsRole(SOURCE, role);
     expect([role, wrong, forms > 0]).toEqual([role, [], role === "store"]);

@@ -75,7 +75,7 @@ test(`every task of the portal works by clicks and meets no dead end (seed ${SEE
     (one, other) => Number(one.changesBrowser ?? false) - Number(other.changesBrowser ?? false),
   );
   for (const task of tasks) {
-    // An open page of the shared browser would be signed out, and would complain.
+    // An open page of the shared browser would be signed out, and would report an error.
     if (task.changesBrowser === true) await shared.close();
     const page = task.changesBrowser === true ? await signIn() : shared;
     results.push(await resultOf(shop, task, { page, receivers: `http://127.0.0.1:${port}` }));

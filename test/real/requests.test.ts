@@ -23,7 +23,7 @@ type Entry = Readonly<Record<string, unknown>> & { readonly request_id: string }
 
 const ORDERS = "/v1/orders";
 
-/** A filter for all requests, at most ten. */
+/** A filter that all requests match, with a limit of ten. */
 const ALL: RequestFilter = {
   ofMerchant: false,
   statuses: null,

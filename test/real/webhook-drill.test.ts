@@ -307,7 +307,7 @@ test("events of an order are sent only with consent, and only accepted events ar
   expect(orders.map((incoming) => right(incoming))).toEqual([204, ...orders.slice(1).map(() => 400)]);
   const bodies = orders.map(({ rawBody }) => String(rawBody));
   expect(bodies[0]).toBe(delivered);
-  // A body with a valid signature describes only a true state, although the timestamp may be wrong.
+  // Only the order's real event is sent with a valid signature, although some of its timestamps are wrong.
   const signed = orders.filter(
     ({ signature, over, rawBody, timestamp }) => timestamp > 0 && signature === over(rawBody),
   );

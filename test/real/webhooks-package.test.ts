@@ -47,7 +47,7 @@ export function handle(secrets: readonly string[]): WebhookEvent | WebhookCode {
   verifyWebhook({ rawBody: {}, headers, secrets });
   // @ts-expect-error: there is no verdict without a secret
   verifyWebhook({ rawBody, headers });
-  // @ts-expect-error: the event is there only where it was verified
+  // @ts-expect-error: only a verified request has an event
   verifyWebhook({ rawBody, headers, secrets }).event;
   return known > 0 && verdict.event.data.status === "succeeded" ? verdict.event : "event_invalid";
 }
@@ -127,7 +127,7 @@ async function installPackage(): Promise<{ readonly project: string; readonly fi
   for (const copied of ["docs", "fixtures/ci", "fixtures/pictures", "fixtures/shops", "skills"])
     cpSync(join(ROOT, copied), join(source, copied), { recursive: true });
   copyBuilt(join(source, "dist"));
-  // Files of an earlier build and of a build of the executable.
+  // Files of an earlier build and of a build of the executable, which must not be packed.
   mkdirSync(join(source, "dist/chunks-0"));
   for (const name of ["chunks-0/chunk.js", "checkout"]) writeFileSync(join(source, "dist", name), "");
   // The package is already built, so `npm pack` must not build it again.

@@ -9,7 +9,7 @@ const types = (got: readonly Received[]): string[] => got.map(({ event }) => eve
 
 type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 
-/** Lets real time pass until all begun work has ended. */
+/** Lets all begun work end, before and after this much real time. */
 async function pass({ harness }: Site, milliseconds: number): Promise<void> {
   await runOn();
   harness.clock.advance(milliseconds);

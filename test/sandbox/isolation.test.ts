@@ -111,7 +111,7 @@ async function openTwoStores() {
     const order = await send(apiKey, { path: "/v1/orders", body });
     texts.push(order.text);
     await call(`/endpoints/${endpoint}/test`, {});
-    // This fault hits nothing, because its event never comes.
+    // This fault hits nothing, because there is no thousandth event.
     await call("/faults", { action: "drop", match: { endpoint_id: endpoint, nth: 1000 } });
     await call("/leases", { drill: "duplicates", timeout_ms: 86_400_000 });
     await call("/clock", { action: "set", to: "2026-01-15T12:00:00Z" });

@@ -14,7 +14,7 @@ const oneOf = <Value>(values: readonly Value[]): Value => values[upTo(values.len
 const digits = (length: number): string => Array.from({ length }, () => upTo(10)).join("");
 const hex = (length: number): string => Array.from({ length }, () => upTo(16).toString(16)).join("");
 
-/** The first digits of an issuer's numbers. */
+/** The first digits of card numbers, by issuer. */
 const ISSUERS = [
   "4",
   "51",

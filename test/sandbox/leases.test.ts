@@ -161,7 +161,7 @@ function counted(): (request: OutboundRequest) => Point {
   };
 }
 
-/** A request of a drill, and whether the drill did nothing since the answer to the request before. */
+/** A request of a drill, and whether the drill did nothing since the answer to the previous request. */
 type Sent = Point & { readonly isNext: boolean };
 
 /** Every request of a whole drill. */

@@ -10,7 +10,6 @@ type Sold = { readonly id: string; readonly status: string; readonly checkout_ur
 
 /** A customer in a browser without JavaScript. */
 type Customer = {
-  /** Loads a page. */
   readonly open: (address: string) => Promise<void>;
   /** Clicks the first visible button whose text begins with a label, and follows its form. */
   readonly press: (label: string) => Promise<void>;

@@ -21,7 +21,7 @@ export type Edition = {
   ) => Running;
   /** Disks on which the service cannot start: without room for its first files, and without room for its databases. */
   readonly tooSmall: readonly string[];
-  /** The database with the rows of a store. */
+  /** The path of the database with the rows of a store. */
   readonly databaseOf: (folder: string, storeId: string) => string;
 };
 

@@ -20,7 +20,7 @@ type Hook = {
   readonly sequence: number;
   readonly session: string;
   readonly books: Books;
-  /** Whether the signature is right. */
+  /** Whether the signature is valid. */
   readonly verified: boolean;
   readonly book: () => void;
   /** Asks v1 for the status; undefined without a 200 answer. */

@@ -16,7 +16,7 @@ import {
 type GoodReceiver = {
   readonly name: string;
   readonly make: () => Receiver;
-  /** The drill's remarks about the receiver. */
+  /** The drill's notes about the receiver. */
   readonly notes?: readonly string[];
 };
 

@@ -329,9 +329,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     order,
     launch,
     start,
-    /** Reads a file of the state folder. */
     readState,
-    /** The administrator's token of the sandbox. */
     adminToken: (): string =>
       access["CHECKOUT_ADMIN_TOKEN"] ??
       (JSON.parse(readState("admin.json")) as { readonly admin_token: string }).admin_token,

@@ -30,7 +30,7 @@ export async function startHostedFolder(folder: string, args: readonly string[] 
   return { ...started, ready: readyOf(started) };
 }
 
-/** Waits for the ready line of a start; fails with its stderr if it ends before. */
+/** Waits for the ready line of a start; fails with its stderr if the start ends before. */
 export async function untilReady(running: Running): Promise<ReadyMessage> {
   await untilFirstLine(running);
   const ready = readyOf(running);

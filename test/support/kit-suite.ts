@@ -54,7 +54,7 @@ export function suiteOf(
   return `${start}\n${TESTS.replace("/* options */", options).replace("/* timeout */", after)}`;
 }
 
-/** The output that only the two failing tests may have. */
+/** Checks that the output has the histories of the two failing tests, and no others. */
 export function expectStories(output: string, runs = 1): void {
   expect(output.split("checkout: the history of this test's store").length - 1).toBe(2 * runs);
   for (const line of [

@@ -13,7 +13,7 @@ export type ShopEvent = {
   readonly type: string;
   readonly orderId: string;
   readonly amount: number;
-  /** The keys that the shop has recorded, over all its orders. */
+  /** The keys that the shop has recorded, for all its orders. */
   readonly life: Set<string>;
   readonly status: string;
   readonly sequence: number;
@@ -451,7 +451,7 @@ function keepsEach(): ShopPlan["onEvent"] {
   };
 }
 
-/** Handles marked events correctly, and books each delivery of all others. */
+/** Handles marked events correctly, and books each delivery of all other events. */
 function cheatsUnless(isMarked: (event: ShopEvent) => boolean): ShopPlan["onEvent"] {
   return (event) => {
     if (isMarked(event)) byEventId(event);

@@ -3,7 +3,6 @@ import type { AttemptResult } from "../../src/core/checkout/payment.ts";
 import type { PayOutcome } from "../../src/core/checkout/reserved-order-id.ts";
 import type { PaymentRow } from "./payment-invariants.ts";
 
-/** The state of a payment. */
 export type Payment = Pick<PaymentRow, "status" | "attempts" | "late" | "events">;
 
 /** An act of a payer on the pages, or of the control API on the payer's behalf. */

@@ -11,7 +11,7 @@ type Purchase = {
   readonly orderId: string;
   /** An attempt of a create; returns the status, or undefined if there was no answer. */
   readonly post: (key: string | readonly string[] | null, change?: Change) => Promise<number | undefined>;
-  /** The same with the store's own API key, as if the program reads it from a file. */
+  /** Like `post`, but with the store's own API key, as if the program reads it from a file. */
   readonly postAsStore: (key: string, change?: Change) => Promise<number | undefined>;
   /** Waits for some milliseconds. */
   readonly pause: (milliseconds: number) => Promise<void>;
@@ -645,7 +645,7 @@ export const RIGHT_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[
   ends: [["0 where it is made", (made) => Number(!made)]],
 };
 
-/** Parts that make any client wrong, by the reason. */
+/** Wrong parts, by the mistake; each of them makes any client wrong. */
 export const WRONG_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[Name]>[] } = {
   keyOf: [
     ["random in memory", ({ random }) => random()],

@@ -119,7 +119,6 @@ export async function openWebhookSite(args: readonly string[] = []) {
       site.sandbox = await harness.start(args);
     },
     stop: () => site.sandbox.stop(),
-    /** The running sandbox. */
     sandbox: () => site.sandbox,
     /** Creates an order, and returns its id. */
     order: async (orderId = `order-${(orders += 1)}`): Promise<string> => {
