@@ -258,7 +258,7 @@ async function sendForm(load: Load, id: string, act: FormAct): Promise<void> {
   facts.push({ id, what: `answered ${JSON.stringify(act)}`, holds: afterForm(act, lastSeen) });
 }
 
-/** The condition that holds after the form of an act is answered; `lastSeen` is the last attempt before the act. */
+/** The condition that holds after a form is answered; `lastSeen` is the last attempt before the form was sent. */
 function afterForm(act: FormAct, lastSeen: number): Fact["holds"] {
   switch (act.kind) {
     case "start":

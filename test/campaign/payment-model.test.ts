@@ -108,7 +108,7 @@ const START: Act = { kind: "start" };
 const CANCEL: Act = { kind: "cancel", attempt: null };
 const outcome = (one: (typeof PAY_OUTCOMES)[number]): Act => ({ kind: "pay", outcome: one });
 
-/** Races between two payers; each payer does the listed acts in order. */
+/** Races between two payers; each payer takes the listed actions in order. */
 const RACES: readonly (readonly [what: string, left: readonly Act[], right: readonly Act[]])[] = [
   ["success/expire", [outcome("succeeded")], [outcome("expired")]],
   ["success/cancel", [outcome("succeeded")], [outcome("cancelled")]],
@@ -225,7 +225,7 @@ async function createStep(site: Site, before: ReadonlyMap<string, PaymentRow>): 
   return { did: "create", allows: unchanged };
 }
 
-/** A random act, valid or too late: on the open attempt, on an old attempt, or on an attempt that never existed. */
+/** A random action, valid or too late: on the open attempt, on an old attempt, or on an attempt that never existed. */
 function randomAct(random: () => number, { attempts }: Payment): Act {
   const attempt =
     random() < 0.6 ? Math.max(1, attempts.length) : 1 + Math.floor(random() * (attempts.length + 1));
@@ -253,7 +253,7 @@ function nameOf(act: Act): string {
   return act.kind === "pay" ? `pay ${act.outcome}` : act.kind;
 }
 
-/** Does the acts in order, each up to `maxTurns` turns of the event loop after the previous act. */
+/** Takes the actions in order, each up to `maxTurns` turns of the event loop after the previous action. */
 async function actInOrder(
   site: Site,
   { id, acts, maxTurns }: { readonly id: string; readonly acts: readonly Act[]; readonly maxTurns: number },
@@ -267,7 +267,7 @@ async function actInOrder(
   return answers;
 }
 
-/** Does an act of a payer: with a form of the page, or over the control API. */
+/** Takes an action of a payer: with a form of the page, or over the control API. */
 async function perform(site: Site, id: string, act: Act): Promise<Answered> {
   if (act.kind === "pay") return control(site, `/checkouts/${id}/pay`, { outcome: act.outcome });
   if (act.kind === "walk_away") return visit(site, `/pay/${id}/wallet/${act.attempt}/closed`);

@@ -115,7 +115,7 @@ async function openShop() {
   return { harness, sandbox, portal, answer, messages, create, run };
 }
 
-/** Acts that are refused on a separate page, or in a rarely opened form. */
+/** Actions that are refused on a separate page, or in a rarely opened form. */
 function refusedActs({
   checkout,
   endpoint,

@@ -90,7 +90,7 @@ test("an endpoint's secret is rotated, and an endpoint is paused, disabled, enab
   const removed = await portal.act(`${at}/remove`);
   expect(removed.html).not.toContain(id);
   expect((await portal.get(at)).status).toBe(404);
-  // The page describes the effect of an act before the act.
+  // The page describes the effect of an action before the action.
   expect(paused.text).toContain("Its past deliveries stay listed.");
 });
 

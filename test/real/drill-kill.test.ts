@@ -141,7 +141,7 @@ const STEPS = [
   ["browser_return", "/orders", 1],
   ["browser_return", "/thanks", 1],
   ["browser_return", "/thanks", 3],
-  // The answers before this one are to the plain purchase, which runs without a lease.
+  // This answer comes after the plain purchase, which runs without a lease.
   ["browser_return", "/orders", 12],
   ["webhook", "/hooks", 1],
   ["webhook", "/hooks", 5],

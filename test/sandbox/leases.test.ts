@@ -107,7 +107,7 @@ async function openSite(start = EPHEMERAL) {
   };
 }
 
-/** Expects that nothing is armed, paused or left behind, and that the records are whole. */
+/** Expects that nothing is armed, paused or left behind, and that the records are complete. */
 async function expectNothingLeft(site: Site, label: string): Promise<void> {
   await eventually(`${label}: no drill runs`, async () =>
     expect((await site.checklist()).underway).toEqual([]),
@@ -127,7 +127,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
     expect([label, kind, steps.length, passed]).toEqual([label, kind, STEPS[kind], true]);
 }
 
-/** The number of steps of a whole drill of each kind. */
+/** The number of steps of a complete drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
   duplicates: 30,
   idempotency: 12,
@@ -164,7 +164,7 @@ function counted(): (request: OutboundRequest) => Point {
 /** A request of a drill, and whether the drill did nothing since the answer to the previous request. */
 type Sent = Point & { readonly isNext: boolean };
 
-/** Every request of a whole drill. */
+/** Every request of a complete drill. */
 async function requestsOf({ harness }: Site, kind: Kind): Promise<readonly Sent[]> {
   const count = counted();
   const points: Sent[] = [];

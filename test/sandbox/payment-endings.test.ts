@@ -60,7 +60,7 @@ async function start({ press, follow }: Customer): Promise<void> {
   await follow("Open the sandbox wallet here");
 }
 
-/** The customer's act in the wallet, and the final page and order. */
+/** The customer's action in the wallet, and the final page and order. */
 const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, status: string])[] = [
   ["pays", ({ press }) => press("Pay €"), english(PAYMENT_TEXTS.result.succeeded), "succeeded"],
   [

@@ -560,7 +560,7 @@ async function deliver(
   };
 }
 
-/** The whole body, also of a stream; undefined if its reader left before its end. */
+/** The complete body, also of a stream; undefined if its reader left before its end. */
 async function readWhole(
   body: HttpResponse["body"],
   {
@@ -585,7 +585,7 @@ async function readWhole(
   }
 }
 
-/** A whole body, or the first part of a stream, which is neither read further nor closed. */
+/** A complete body, or the first part of a stream, which is neither read further nor closed. */
 async function firstOf(body: HttpResponse["body"]): Promise<string | Uint8Array> {
   if (typeof body === "string" || body instanceof Uint8Array) return body;
   const first = await body[Symbol.asyncIterator]().next();
