@@ -230,7 +230,7 @@ test("a delivery with an injected fault says that its signature must be refused"
   expect(text).toContain(
     "An injected fault signed the delivery with a secret that never existed. The signature is not valid",
   );
-  // The receiver accepted it nevertheless, which the line of the delivery shows.
+  // The receiver accepted the delivery nevertheless, and the line of the delivery shows this.
   expect(html).toContain('<b class="s2xx">204</b> (fault bad_signature)');
 });
 

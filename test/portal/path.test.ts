@@ -239,7 +239,7 @@ test(`every guess of the portal's path gets the same page (seed ${SEED})`, async
     expect(await look(`/portal/${guess}${rest}`, headers, method)).toEqual(page);
   });
   await fc.assert(property, { seed: SEED, numRuns: size(200, 20_000) });
-  // A bookmark from before such a path existed, and paths that only begin alike.
+  // Bookmarks from before the portal had a secret path, and paths that only begin alike.
   for (const old of [`/${ids.store_id}/start`, "/sign-in", "/admin", "/", "/assets/portal.js", "s", ".html"])
     expect([old, await look(`/portal${old}`)]).toEqual([old, page]);
   const chinese = await look("/portal/x", { "Accept-Language": "zh-CN" });

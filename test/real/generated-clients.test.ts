@@ -67,7 +67,7 @@ function fetchFrom({ request, ready }: RunningSandbox): typeof fetch {
     const answer = await request({
       method: sent.method,
       path: `${pathname}${search}`,
-      // In title case, as the harness writes its own headers, so that these headers replace them.
+      // The names are in title case, like the names of the harness's headers, which these headers replace.
       headers: Object.fromEntries([...sent.headers].map(([name, value]) => [titleCase(name), value])),
       ...(body === "" ? {} : { body }),
     });
