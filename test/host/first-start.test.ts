@@ -69,7 +69,7 @@ test("a sandbox that is killed before its first change has no log to lose, and o
   expect(await startAfterLoss(killed(restarted))).not.toContain(LOST);
   expect((await restarted.run(CREATE)).code).toBe(0);
   expect(await startAfterLoss(killed(restarted))).toContain(LOST);
-  // The next sandbox finds the log of a killed one, and is killed before its own first change.
+  // The next sandbox finds the log of a killed sandbox, and is killed before its own first change.
   const next = killed(restarted);
   await next.start(["--port", "0"]);
   expect(await startAfterLoss(killed(next))).toContain(LOST);
