@@ -22,7 +22,7 @@ const MAX_PAGE_BYTES = 12_288;
 const MAX_CHANGELOG_BYTES = 8192;
 const MAX_DECISIONS_BYTES = 20_480;
 const MAX_INTERNAL_DECISIONS_BYTES = 61_440;
-/** The maximum number of lines at the head of a file, which name other places to change. */
+/** The maximum number of lines of the comment at the head of a file, which names other places to change. */
 const MAX_HEAD_LINES = 3;
 /** Packages with which tests start processes. */
 const PROCESS_PACKAGES = new Set(["node:child_process", "node:cluster", "playwright-core"]);
@@ -80,7 +80,7 @@ const LAYERS: Readonly<
       "node:util",
     ],
   },
-  // Code that test suites import: the sandbox of the command line within their program.
+  // Code that test suites import: it runs the sandbox of the command line in their process.
   testing: {
     folders: ["host", "client", "sandbox", "web", "core", "world", "world.ts", "version.ts"],
     packages: [
@@ -425,7 +425,7 @@ test("no function is over 70 lines", () => {
   expect(sources.flatMap(longFunctions)).toEqual([]);
 });
 
-/** A refusal that a function of the command line returns as a value, although it should throw it. */
+/** Patterns of functions of the command line that return a refusal as a value, although they should throw it. */
 const HANDED_ON = [
   /if \(!(\w+)\.ok\) return \1;/,
   /if \((\w+)\?\.ok === false\) return \1;/,
@@ -496,7 +496,7 @@ test("a test that inserts a row lists its columns", () => {
   const rows = testFiles.flatMap(({ name, text }) =>
     Array.from(text.matchAll(/INSERT INTO (\w+) (?:VALUES|SELECT)/g), ([, table = ""]) => [name, table]),
   );
-  // A schema of the test's own, to make a commit fail.
+  // real/store.test.ts has its own schema, to make a commit fail.
   const own = rows.filter(([name, table = ""]) => tables.has(table) && name !== "real/store.test.ts");
   expect(own).toEqual([]);
 });
@@ -638,7 +638,7 @@ function isAllowed(
   if (layer === "version.ts") return target === join("..", "package.json");
   // Topics of the help are pages of the documents.
   if (layer === "cli" && /^\.\.\/(?:README|docs\/[a-z]+)\.md\?raw$/.test(target)) return true;
-  // The pages show the rules in the words of their document.
+  // The pages show the rules in the words of INTERFACE.md.
   if (layer === "sandbox" && target === join("..", "INTERFACE.md?raw")) return true;
   const folder = folderOf(target);
   return folder === layer || rule.folders.includes(folder);
@@ -653,7 +653,7 @@ function folderOf(name: string): string {
   return name.split("/")[0] ?? name;
 }
 
-/** The files of each circle of imports: each file reaches all others. */
+/** The files of each import cycle: each file reaches all others. */
 function circles(all: readonly SourceFile[]): readonly (readonly string[])[] {
   const names = new Map(all.map(({ path, name }) => [path, name]));
   const imported = new Map(
@@ -682,7 +682,7 @@ function loadedBy({ path, text }: SourceFile): readonly string[] {
   ).flat();
 }
 
-/** The imports of a file, and their imports: the file itself only if it is in a circle. */
+/** The imports of a file, and their imports: the file itself only if it is in a cycle. */
 function reachedFrom(name: string, imported: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const found = new Set<string>();
   const next = [...(imported.get(name) ?? [])];
@@ -729,10 +729,7 @@ function importedOnDemand(node: Node): string[] {
   return called?.type === "StringLiteral" ? [called.value] : [];
 }
 
-/**
- * The names that a file imports, each after the path of its file. A file that is imported as a whole or on demand may
- * use any name.
- */
+/** The names that a file imports, as `path name`. A file that is imported as a whole or on demand may use any name. */
 function namesImported(file: SourceFile): string[] {
   const words = (): readonly string[] => [...new Set(file.text.match(/\w+/g))];
   const found: string[] = [];
@@ -768,7 +765,7 @@ function offences({ tree }: SourceFile): string[] {
     }
     if (node.type === "Identifier" && AMBIENT.has(node.name) && !labels.has(node)) say(node, node.name);
     if (node.type === "MemberExpression" && AMBIENT_MEMBERS.has(named(node))) say(node, named(node));
-    // Date may be made from a time and parsed, but not taken apart.
+    // A Date may be constructed or parsed, but not destructured.
     if (node.type === "VariableDeclarator" && node.init && named(node.init) === "Date") say(node, "Date");
   });
   return found;
@@ -805,7 +802,7 @@ function sentencesIn({ tree }: SourceFile): string[] {
 /** SQL, and commands. */
 const OTHER_TEXTS = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WITH)\b|ORDER BY|^(?:npx )?checkout /;
 
-/** The constants of a file that are texts, each after the path of the file. */
+/** The string constants of a file: for each, the path with the name, and the text. */
 function namedTexts({ path, tree }: SourceFile): (readonly [string, string])[] {
   const found: (readonly [string, string])[] = [];
   traverseFast(tree, (node) => {
@@ -906,7 +903,7 @@ function documents(): string[] {
   );
 }
 
-/** The lines of a document that are neither of a table nor of a block of code. */
+/** The lines of a document that are not part of a table or of a code block. */
 function proseLines(document: string): { readonly number: number; readonly text: string }[] {
   let fenced = false;
   return document

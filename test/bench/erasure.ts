@@ -26,7 +26,7 @@ type Subject = {
 
 /**
  * A reset of 2,000 rows, compared with a bare transaction that deletes the same rows without triggers and references,
- * on disk and in memory, alone and beside 100,000 rows of another store.
+ * on disk and in memory, alone and with 100,000 rows of another store.
  */
 export async function measureErasure(
   { newPath }: Pick<Bench, "newPath">,

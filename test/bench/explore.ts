@@ -6,10 +6,10 @@ import { PROGRAM, type Bench, type Sandbox } from "./processes.ts";
 
 /** Enough time for all single faults and pairs of a command with one request. */
 const BUDGET = "20s";
-/** The number of commands that `checkout explore` runs side by side. */
+/** The number of commands that `checkout explore` runs in parallel. */
 const SIDE_BY_SIDE = 4;
 
-/** Makes one purchase, repeats it at once until there is an order, and counts its runs in a file. */
+/** A client that makes one purchase, retries until the order is created, and appends one byte to a file in each run. */
 const CLIENT = `
 const { appendFileSync } = require("node:fs");
 const { CHECKOUT_BASE_URL: base, CHECKOUT_API_KEY: secret, CHECKOUT_ORDER_ID: order } = process.env;

@@ -3,7 +3,7 @@ export type Figure = {
   readonly name: string;
   readonly value: number;
   readonly unit: "/s" | "ms" | "KB" | "MB" | "ticks" | "rows" | "x";
-  /** The baseline by which `ratio` divides. */
+  /** The baseline that `ratio` is relative to. */
   readonly baseline?: string;
   readonly ratio?: number;
   /** Compared with the ratio if there is one, otherwise with the value. */

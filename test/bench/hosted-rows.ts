@@ -10,7 +10,7 @@ import type { Bench } from "./processes.ts";
 /** Rows and index entries of an order with one endpoint and three events: created, pending, succeeded. */
 const MAX_ROWS = 55;
 
-/** The rows that the runtime counts for a paid order, which is what a platform bills. */
+/** The number of rows that the runtime counts for a paid order, and that a platform would bill. */
 export async function measureRowsOfOrder(bench: Bench): Promise<Figure> {
   const worker = bench.newPath("counting-object.mjs");
   await bundleWorker("test/bench/baselines/counting-object.ts", "CountingService", worker);

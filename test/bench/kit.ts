@@ -11,7 +11,7 @@ const RESETS = 15;
 const ORDERS = 500;
 const SUITE = 200;
 const SUITE_ROUNDS = 3;
-/** Schedules of single faults and pairs, for a shop with a separate HTTP server for each store. */
+/** Number of schedules, with single faults and pairs, for a shop with a separate HTTP server for each store. */
 const SCHEDULES = 300;
 /** Rows of a new store: merchant, store, key, secret, capabilities and prices. */
 const STORE_ROWS = 14;

@@ -13,11 +13,11 @@ const SMALL = 200;
 const LIFETIME_MS = 3_600_000;
 /** Enough rounds that the one or two interrupted by the machine do not decide the 99th percentile. */
 const ROUNDS = 1000;
-/** Maximum ratio of a list's time to its time in a store of one page. */
+/** Maximum ratio of a list's time to the time of the same list in a store with one page of checkouts. */
 const MAX_GROWTH = 4;
 const MAX_LIST_MS = 5;
 const MAX_LOOK_MS = 10;
-/** The number of rare checkouts; it is the same in a small store, so that their pages have the same length. */
+/** The number of rare checkouts, equal in both stores, so that a page of rare checkouts has the same length in both. */
 const RARE_CHECKOUTS = 100;
 const RARE = { status: "failed", object: "checkout_session", payment_method: "wechat_pay" };
 
@@ -46,7 +46,7 @@ const LOOKS: Readonly<Record<string, Query>> = {
   "search, descriptions of a rare status": { q: "needle", status: "failed" },
 };
 
-/** Lists of a store of 100,000 checkouts beside another such store, compared with lists of a store of one page. */
+/** Times lists of a store with 100,000 checkouts, compared with lists of a store with one page of checkouts. */
 export async function measureLists(bench: Bench): Promise<Figure[]> {
   const [small, large] = [await openLists(bench, SMALL), await openLists(bench, CHECKOUTS)];
   const figures: Figure[] = [];
@@ -85,7 +85,7 @@ export async function openFilled(
   return { sandbox: await bench.startSandbox(first.folder), ids };
 }
 
-/** The milliseconds that a request takes once the program is warm. */
+/** The median and the 99th percentile of a request's time, in milliseconds, once the program is warm. */
 export async function timed(send: () => Promise<void>): Promise<{ p50: number; p99: number }> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -132,7 +132,7 @@ function asker({ port, folder, storeId }: Sandbox): (query: string) => Promise<v
 /** Writes checkouts of two stores in turn; returns the ids of the first store's checkouts, oldest first. */
 function fill(path: string, storeId: string, count: number): string[] {
   const database = new Database(path);
-  // Nothing reads this file before it is whole, so it need not survive a crash.
+  // Nothing reads this file before it is complete, so it need not survive a crash.
   database.pragma("synchronous = OFF");
   const random = seededRandom(SEED);
   const other = v7();

@@ -32,7 +32,6 @@ export type LoadResult = {
   readonly ids: readonly string[];
 };
 
-/** The reply to a load order. */
 export type LoadReply =
   | { readonly ok: true; readonly result: LoadResult }
   | { readonly ok: false; readonly message: string };
@@ -41,7 +40,7 @@ const RECEIVE_BYTES = 16 * 1024;
 const MAX_SAMPLES = 1_000_000;
 const MAX_IDS = 2000;
 const SHOWN_CHARACTERS = 600;
-/** Maximum time until the last answers, before a run fails. */
+/** Maximum wait for the last answers before a run fails. */
 const GRACE_MS = 10_000;
 /** The first characters of every successful answer; HTTP/1.0 is not accepted. */
 const SUCCESS = "HTTP/1.1 2";
@@ -165,7 +164,7 @@ function driveSocket(
   });
 }
 
-/** Whether the bytes are one whole answer. Throws if they are more, or have no Content-Length. */
+/** Whether the bytes are one complete answer. Throws if there are more bytes, or no Content-Length. */
 function isWhole(bytes: string): boolean {
   const headEnd = bytes.indexOf("\r\n\r\n");
   if (headEnd === -1) return false;

@@ -79,7 +79,7 @@ async function measureAll({ newPath, startSandbox }: Bench): Promise<Figure[]> {
   ];
 }
 
-/** The targets apply to a service without earlier load; the memory after a load is shown beside them. */
+/** The targets apply to a service without earlier load; the memory after a load is shown next to them. */
 function withoutTarget({ name, value, unit }: Figure): Figure {
   return { name, value, unit };
 }

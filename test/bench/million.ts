@@ -73,7 +73,7 @@ async function warm(
 /** Writes the rows of paid orders; returns a sample of their ids. */
 function fill(path: string, storeId: string, count: number): string[] {
   const database = new Database(path);
-  // Nothing reads this file before it is whole, so it need not survive a crash.
+  // Nothing reads this file before it is complete, so it need not survive a crash.
   for (const pragma of ["synchronous = OFF", "foreign_keys = OFF", "cache_size = -1000000"])
     database.pragma(pragma);
   const insert = prepareInserts(database, storeId);

@@ -29,7 +29,7 @@ const HOUR_MS = 3_600_000;
  */
 type Size = { readonly checkouts: number; readonly expiring: number; readonly queued: number };
 
-/** A sandbox with a full store, and a second store that answers requests meanwhile. */
+/** A sandbox with a full store, and a second store whose requests are timed. */
 type Site = {
   readonly sandbox: Sandbox;
   readonly endpointId: string;

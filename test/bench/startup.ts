@@ -2,7 +2,7 @@ import { median, type Figure } from "./figures.ts";
 import { PROGRAM, sandboxArgs, type Bench, type Sandbox } from "./processes.ts";
 import { rotate } from "./throughput.ts";
 
-/** A few more than the fifteen runs that a median needs. */
+/** Fifteen runs are enough for a median; the others are a margin. */
 const RUNS = 17;
 /** The first runs fill Node's compile cache and the system's page cache. */
 const WARM_UP_RUNS = 2;

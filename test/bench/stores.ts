@@ -63,7 +63,7 @@ async function makeStores(
   return times;
 }
 
-/** Creates in the last of a thousand stores, compared with creates in an only store, in the same run. */
+/** Creates in the last of a thousand stores, compared with creates in a sandbox with one store, in the same run. */
 async function createBeside(bench: Bench): Promise<Figure> {
   const [one, many] = [
     await bench.startSandbox(bench.newPath("one-store")),

@@ -112,7 +112,6 @@ async function startSubjects(
   return subjects;
 }
 
-/** The request target of a retrieve. */
 export function retrieveTarget(id: string): string {
   return `/v1/checkout-sessions/${id}`;
 }

@@ -29,7 +29,7 @@ const MIN_RATIO = 0.95;
 type Round = { readonly perSecond: number; readonly msEach: number };
 
 type Viewer = {
-  /** Sends no more requests, and waits for the open ones. */
+  /** Sends no more requests, and waits for the requests in flight. */
   readonly end: () => Promise<void>;
   readonly loads: () => number;
 };
@@ -41,7 +41,7 @@ export async function measureViewers(bench: Bench, rounds = ROUNDS): Promise<Fig
   return [...idle.flat(), ...(await measureCreates(bench, sandbox, rounds))];
 }
 
-/** The pages of the portal over 100,000 checkouts. */
+/** The times and sizes of portal pages in a store with 100,000 checkouts. */
 export async function measurePages(bench: Bench): Promise<Figure[]> {
   const { sandbox } = await openFilled(bench, CHECKOUTS, addDeliveries);
   await createOne(sandbox);
@@ -96,7 +96,7 @@ function shapeOf(address: string): string {
   return names.length === 0 ? bare : `${bare}?${names.join("&")}`;
 }
 
-/** Creates with all viewers, compared with creates without viewers, in turn. */
+/** Creates with all viewers, compared with creates without viewers, in alternate rounds. */
 async function measureCreates(bench: Bench, sandbox: Sandbox, count: number): Promise<Figure[]> {
   const load = bench.startLoad();
   const create = { kind: "create", apiKey: sandbox.apiKey } as const;
@@ -139,7 +139,7 @@ function usedTicks({ pid }: Sandbox): number {
   return process.platform === "linux" ? processorTicks(pid) : Number.NaN;
 }
 
-/** The page of each kind of viewer; the address of a list has the position up to which it was seen. */
+/** The page of each kind of viewer; the address of a list contains the position that the viewer has seen. */
 const PAGES: Readonly<Record<string, string | undefined>> = {
   webhooks: "/webhooks",
   checkouts: "/checkouts?seen=0",

@@ -29,7 +29,7 @@ const MAX_SLOW_RATIO = 1.35;
 const PAUSE_MS = 100;
 /**
  * Minimum ratio to the rate of a bare client with the same rows, requests in flight and kept-alive connections. The
- * bare client does not read the event, decrypt the secret, sign, keep the order, or judge answers.
+ * bare client does not read the event, decrypt the secret, sign, keep events in order, or judge answers.
  */
 const MIN_DRAIN_RATIO = 0.8;
 /** Maximum time to wait for events before the run fails. */
@@ -59,7 +59,7 @@ type Site = {
  *
  * The time begins with the `created_at` of the event, which its transaction reads before it commits, and ends
  * when the receiver has the whole request. `created_at` is whole milliseconds, rounded down, so figures are up to 1 ms
- * longer than the truth.
+ * longer than the actual times.
  */
 export async function measureWebhooks(bench: Bench): Promise<Figure[]> {
   const site = await openSite(bench);

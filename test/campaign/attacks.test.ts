@@ -222,7 +222,7 @@ type Row = {
   readonly events: number;
 };
 
-/** Every checkout with its key, and how many keys and events it has. */
+/** Every checkout with its key, its number of keys and its number of events. */
 function rowsOf(site: Site): ReadonlyMap<string, Row> {
   const sql = `SELECT c.id, c.order_id AS orderId, c.status, s.active, min(k.key) AS key, count(*) AS keys,
     (SELECT count(*) FROM events WHERE checkout_id = c.id) AS events
@@ -281,7 +281,7 @@ LOOPBACK.addAddress("::1", "ipv6");
 
 function isNoReceiver(address: string, port: number): boolean {
   const [plain = ""] = address.split("%");
-  // Node resolves a text that is no address as a name, which may lead anywhere.
+  // Node resolves a text that is not an address as a name, which may lead anywhere.
   if (isIP(plain) === 0) return true;
   const family = isIPv4(plain) ? "ipv4" : "ipv6";
   const isLoopback = LOOPBACK.check(plain, family);
@@ -322,7 +322,7 @@ function signedText(timestamp: string, body: Buffer): string {
   return `${timestamp}.${body.toString("latin1")}`;
 }
 
-/** Whether the header has one to three signatures, one of them over these bytes, as the interface says. */
+/** Whether the header has one to three signatures, one of them computed over these bytes as the interface says. */
 function isListWith(signature: string, timestamp: string, body: Buffer): boolean {
   const list = signature.split(",");
   const right = createHmac("sha256", SECRET).update(`${timestamp}.`).update(body).digest("hex");

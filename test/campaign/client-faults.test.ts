@@ -218,7 +218,7 @@ async function createWhileKilled(round: {
   return { made, sandbox: restarted };
 }
 
-/** Waits more precisely than a timer of Node, which counts whole milliseconds: a create takes only a few of them. */
+/** Waits more precisely than a timer of Node, which counts whole milliseconds: a create takes only a few. */
 async function waitExactly(milliseconds: number): Promise<void> {
   const end = REAL.monotonic() + milliseconds;
   while (REAL.monotonic() < end) await setImmediate();

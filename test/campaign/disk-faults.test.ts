@@ -20,7 +20,7 @@ const CREATES = 3;
 const PLAIN = ["--quiet", "--dir", "state"];
 const START = ["sandbox", "start", "--json", "--port", "0", ...PLAIN];
 
-/** The acknowledged work under a fault. */
+/** The creates and payments that were acknowledged. */
 type AcknowledgedWork = { readonly creates: ReadonlyMap<string, Answer>; readonly paid: readonly string[] };
 
 /** A run under strace; resolves with its end and the work that it acknowledged. */
@@ -127,7 +127,6 @@ async function tryFault({ scenario, fault }: PlannedTrial): Promise<TrialResult>
   };
 }
 
-/** The result of one trial. */
 type TrialResult = {
   readonly wrong: string[];
   readonly hit: boolean;
@@ -211,7 +210,7 @@ function migrate(template: string, seen: AcknowledgedWork): Scenario {
     }),
     verify: async (cwd, { code }) => {
       const path = join(cwd, "state", "sandbox.db");
-      // Every command begins with this.
+      // Every command first removes unfinished files.
       REAL.files.removeUnfinished(join(cwd, "state"));
       const found = schemaIn(path);
       const wrong = [

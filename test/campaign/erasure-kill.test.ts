@@ -11,7 +11,7 @@ import { manyOrders } from "../support/rows.ts";
 
 const ROUNDS = size(4, 60);
 const CHECKOUTS = size(2000, 10_000);
-/** Maximum time of an early kill: the erasure may not have begun yet. */
+/** Maximum time until an early kill: the erasure may not have begun yet. */
 const EARLY_MS = 20;
 const STORES = {
   erased: "00000000-0000-4000-8000-00000000000a",

@@ -26,7 +26,7 @@ const PAIRS = new Set(
   Object.entries(BROKEN.explore).flatMap(([name, { least }]) => (least.length === 2 ? [name] : [])),
 );
 
-/** Other tests explore four more broken shops and the careful shops, with the kit and the command. */
+/** test/kit/explore.test.ts also explores four of these shops. */
 test.each(part(Object.entries(BROKEN_SHOPS), 24))("explore finds: %s", async (name, shop) => {
   const isPair = PAIRS.has(name);
   // An endpoint for successful payments alone leaves fewer places for faults.

@@ -16,7 +16,7 @@ const REPEATED = 40;
 
 type EventRow = { readonly id: string; readonly place: string; readonly body: string };
 
-/** An acknowledged create, with its answer. */
+/** A create that was answered before the kill. */
 type AcknowledgedCreate = { readonly create: Create; readonly answer: Answer; readonly id: string };
 
 test("a backup taken under load restores everything up to its time after a kill", async ({ annotate }) => {

@@ -17,7 +17,7 @@ const KILL_WITHIN_MS = 12;
 const MOMENTS = ["sandbox.db", "master.key", "credentials.json", "ready"] as const;
 /** Maximum number of polls for a moment, with pauses of at least a millisecond. */
 const MAX_LOOKS = 60_000;
-/** Number of concurrent starts. */
+/** Three first starts run at a time. */
 const PLACES = [1, 2, 3] as const;
 const CREATE = ["orders", "create", "--order-id", "o-1", "--price-id", "price_coffee", "--json"];
 

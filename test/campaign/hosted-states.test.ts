@@ -160,7 +160,7 @@ function damageState(folder: string, { part: name, form, log }: Damage, random: 
   if (form === "foreign") writeFileSync(path, "no database ".repeat(1000));
 }
 
-/** The path of a part of a state. The databases of the stores are sorted by file name, which is arbitrary. */
+/** The path of a part of a state. The stores' databases are in the order of their file names, which is arbitrary. */
 function pathOf(folder: string, name: string): string {
   const databases = (kind: string): readonly string[] =>
     readdirSync(join(folder, "objects", kind))

@@ -28,7 +28,7 @@ const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-S
 /** A promise that an answer made about a checkout, and that must hold after every later restart. */
 type Fact = { readonly id: string; readonly what: string; readonly holds: (row: PaymentRow) => boolean };
 
-/** The facts that are certain over all cycles. */
+/** Promises and observations of all cycles so far. */
 type Ledger = {
   readonly facts: Fact[];
   /** The ids of all events that answers named. */
@@ -258,7 +258,7 @@ async function sendForm(load: Load, id: string, act: FormAct): Promise<void> {
   facts.push({ id, what: `answered ${JSON.stringify(act)}`, holds: afterForm(act, lastSeen) });
 }
 
-/** The condition that holds after the form of an act is answered; `lastSeen` is the last attempt before the act. */
+/** The condition that holds after a form is answered; `lastSeen` is the last attempt before the form was sent. */
 function afterForm(act: FormAct, lastSeen: number): Fact["holds"] {
   switch (act.kind) {
     case "start":
@@ -304,7 +304,7 @@ function acknowledgeMoves(load: Load, moves: readonly Move[]): void {
   }
 }
 
-/** Records the status in an answer as a fact: later rows have this status or one that decision 10 lets follow. */
+/** Records an answered status as a fact: later rows have this status, or one that may follow it (decision 10). */
 function acknowledge({ ledger }: Load, id: string, told: Status): void {
   const holds = ({ status }: PaymentRow): boolean => {
     if (isEnd(told)) return status === told;
@@ -368,7 +368,7 @@ function bearer(credential: string): Readonly<Record<string, string>> {
   return { Authorization: `Bearer ${credential}`, "Content-Type": "application/json" };
 }
 
-/** Sends one request and records its result. Undefined if no whole answer came. */
+/** Sends one request and records its result. Undefined without a complete answer. */
 async function send(load: Load, kind: Kind, call: Call): Promise<Answer | undefined> {
   const wasKilled = load.isKilled;
   const answer = await exchange(load.service, call);

@@ -34,7 +34,7 @@ const STEPS = 60;
 const ORDERS = ["order-0", "order-1", "order-2", "order-3", ...PAY_OUTCOMES.map((one) => `order-4~${one}`)];
 const MAX_ADVANCE_MS = 3_500_000;
 const LOOKED_AT = 4;
-/** A step that never changes anything in this many tries is an error of this test. */
+/** If a kind of step never changes anything in this many attempts, this test is wrong. */
 const ENOUGH = 50;
 const RESULTS = ["succeeded", "declined", "failed"] as const satisfies readonly AttemptResult[];
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
@@ -108,7 +108,7 @@ const START: Act = { kind: "start" };
 const CANCEL: Act = { kind: "cancel", attempt: null };
 const outcome = (one: (typeof PAY_OUTCOMES)[number]): Act => ({ kind: "pay", outcome: one });
 
-/** Races between two payers; each payer does the listed acts in order. */
+/** Races between two payers; each payer takes the listed actions in order. */
 const RACES: readonly (readonly [what: string, left: readonly Act[], right: readonly Act[]])[] = [
   ["success/expire", [outcome("succeeded")], [outcome("expired")]],
   ["success/cancel", [outcome("succeeded")], [outcome("cancelled")]],
@@ -132,7 +132,7 @@ test("two racing commands never both succeed", async ({ annotate }) => {
     if (id === undefined) throw new Error(`race-${round} was not created`);
     const run = Math.floor(round / RACES.length);
     const racers = run % 2 === 0 ? [left, right] : [right, left];
-    // In the first two runs each side starts first once; after that chance decides.
+    // In the first two runs each side starts first once; later, chance decides.
     const maxTurns = run < 2 ? 0 : 3;
     const answers = await Promise.all(racers.map((acts) => actInOrder(site, { id, acts, maxTurns })));
     const ended = paymentOf(paymentRows(site.service.rows, id).get(id));
@@ -225,7 +225,7 @@ async function createStep(site: Site, before: ReadonlyMap<string, PaymentRow>): 
   return { did: "create", allows: unchanged };
 }
 
-/** A random act, valid or too late: on the open attempt, on an old attempt, or on an attempt that never existed. */
+/** A random action, valid or too late: on the open attempt, on an old attempt, or on an attempt that never existed. */
 function randomAct(random: () => number, { attempts }: Payment): Act {
   const attempt =
     random() < 0.6 ? Math.max(1, attempts.length) : 1 + Math.floor(random() * (attempts.length + 1));
@@ -253,7 +253,7 @@ function nameOf(act: Act): string {
   return act.kind === "pay" ? `pay ${act.outcome}` : act.kind;
 }
 
-/** Does the acts in order, each up to `maxTurns` turns of the event loop after the previous act. */
+/** Takes the actions in order, each up to `maxTurns` turns of the event loop after the previous action. */
 async function actInOrder(
   site: Site,
   { id, acts, maxTurns }: { readonly id: string; readonly acts: readonly Act[]; readonly maxTurns: number },
@@ -267,7 +267,7 @@ async function actInOrder(
   return answers;
 }
 
-/** Does an act of a payer: with a form of the page, or over the control API. */
+/** Takes an action of a payer: with a form of the page, or over the control API. */
 async function perform(site: Site, id: string, act: Act): Promise<Answered> {
   if (act.kind === "pay") return control(site, `/checkouts/${id}/pay`, { outcome: act.outcome });
   if (act.kind === "walk_away") return visit(site, `/pay/${id}/wallet/${act.attempt}/closed`);

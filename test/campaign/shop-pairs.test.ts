@@ -29,7 +29,6 @@ import type { Checklist } from "../../src/core/readiness/shapes.ts";
 
 /** The printed checklist. */
 type Report = Pick<Checklist, "verdict" | "items">;
-/** A part with its name. */
 type Named<Value> = readonly [name: string, value: Value];
 /** A shop and its client, each part with its name. */
 type Shop = { readonly [Name in keyof DrawnParts]: Named<DrawnParts[Name]> } & {
@@ -159,7 +158,7 @@ const RIGHT: { readonly [Name in Slot]: () => Shop[Name] } = {
   client: () => (random() < 0.2 ? goodClient() : drawnClient()),
   plan: drawnPlan,
   page: inTurn(Object.entries(GOOD_PAGES)),
-  // Time passes for every drill while a slow receiver works, and other drills would outlast their leases.
+  // Slow receivers are left out: while they work, the clock also advances for other drills, which outlast their leases.
   receiver: receivers(GOOD_RECEIVERS.filter(({ name }) => !name.startsWith("slow: "))),
 };
 const WRONG: { readonly [Name in Slot]: () => Shop[Name] } = {
@@ -169,12 +168,12 @@ const WRONG: { readonly [Name in Slot]: () => Shop[Name] } = {
   receiver: receivers(BROKEN_RECEIVERS),
 };
 
-/** Opens a store that lacks only the drills, and a shop of right parts; `judge` drills the shop. */
+/** Opens a store that lacks only the drills, and a shop of correct parts; `judge` drills the shop. */
 async function openStore() {
   const site = await openWebhookSite(EPHEMERAL);
   const { harness } = site;
   const run = (line: string) => harness.run([...line.split(" "), "--json"]);
-  // Right clients of one store share a disk: a counter that restarted would use a key twice.
+  // Correct clients of one store share a disk, because a counter that restarts would reuse a key.
   const disk = new Map<string, string>();
   let secret = "";
   for (const line of BEFORE) {

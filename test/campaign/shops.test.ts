@@ -29,7 +29,7 @@ type Report = {
 };
 
 const MAKES: readonly Make[] = HAS_PYTHON ? ["express", "python"] : ["express"];
-/** Shops that are launched side by side, because each mostly waits. */
+/** Four shops are launched in parallel, because each mostly waits. */
 const PLACES = ["one", "two", "three", "four"];
 
 const STEPS: readonly (readonly string[])[] = launchSteps();
@@ -91,7 +91,7 @@ function causesIn(stdout: string): string[] {
   return [...new Set(failed.map(({ cause }) => cause ?? "no cause"))];
 }
 
-/** The error if a right shop did not become ready or did not sell. */
+/** The error if a correct shop did not become ready or did not sell. */
 async function launchFaults(make: Make): Promise<string[]> {
   const shop = await serveShop(make);
   const found = { launched: await launch(shop), sold: await buy(shop) };
@@ -128,7 +128,7 @@ function chooseBreakages(rows: readonly Breakage[]): Breakage[] {
 
 test("docs/launch.md leads two shops to ready, and broken shops to the cause", async ({ annotate }) => {
   if (!HAS_PYTHON) await annotate("python3 is not installed: only the shop with Express was launched");
-  // In `npm test` test/real/whole-shops.test.ts launches a right shop.
+  // In `npm test`, test/real/whole-shops.test.ts launches a correct shop.
   const right = FULL ? MAKES : [];
   const broken = chooseBreakages(BREAKAGES);
   const launches = [

@@ -41,7 +41,8 @@ test(`a snapshot or restore that is killed leaves the old or the new state, neve
   for (let round = 0; round < ROUNDS; round += 1) {
     const kind = KINDS[round % KINDS.length] ?? "restore";
     fill(database, storeId, `${round}`);
-    // The write of another program, `fill`, leaves the file without a mark, and a kill would make the log look foreign.
+    // `fill` writes as another program, without the log's mark. This write adds a mark, so that the log does not look
+    // foreign after the kill.
     expect(await post({ cwd, sandbox }, "clock", { action: "real" })).toBe(200);
     const [before, other] = [ordersIn(database), heldBy(cwd, "other")];
     const work = await startWork({ cwd, sandbox }, kind);

@@ -10,7 +10,7 @@ import { createHarness, type Harness } from "../support/harness.ts";
 const CALIBRATE = ["calibrate", "--base-url", "http://127.0.0.1:4242/v1", "--yes"];
 const CHECK = [...CALIBRATE, "--check", "--json"];
 
-/** Returns an answer in place of the service's, or undefined to let the request pass. */
+/** Returns an answer instead of the service's answer, or undefined to let the request pass. */
 type Refusal = (request: { readonly number: number; readonly now: number }) => OutboundResult | undefined;
 
 function refusal(status: number, headers: Readonly<Record<string, string>> = {}): OutboundResult {

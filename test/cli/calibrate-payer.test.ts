@@ -125,7 +125,7 @@ test("only a check with a payer compares the assumptions about payments", async 
 
 type Signing = { readonly secret: string; readonly body?: string; readonly lateBySeconds?: number };
 
-/** The delivery with another signature. */
+/** Returns the delivery, signed again with a given secret, body and timestamp. */
 function signAgain(request: OutboundRequest, { secret, body, lateBySeconds = 0 }: Signing): OutboundRequest {
   const rawBody = Buffer.from(body ?? request.body ?? "");
   const { event_id: eventId } = JSON.parse(rawBody.toString("utf8")) as { readonly event_id: string };

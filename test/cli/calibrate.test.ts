@@ -137,7 +137,7 @@ test("a service that differs in one point contradicts that decision, and --check
   }
 });
 
-/** Converts a drift of the table for the scenarios into a drift of this test's answers. */
+/** Converts a drift from the table of the scenarios into a drift of this file. */
 const asDrift =
   ({ answer: change }: (typeof DRIFTING)[string]): Drift =>
   (answer, { method, url }) => {

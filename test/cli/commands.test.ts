@@ -25,7 +25,7 @@ function mappedCommands(commands: readonly MappedCommand[]): readonly MappedComm
   return commands.flatMap((one) => [one, ...mappedCommands(one.commands)]);
 }
 
-/** Commands whose whole help is in the golden file: the program, a group, and commands with every part of a help. */
+/** Commands with their whole help in the golden file: the program, a group, and commands with all parts of a help. */
 const SHOWN = [
   "",
   "sandbox",

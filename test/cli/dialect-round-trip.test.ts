@@ -11,7 +11,7 @@ import { createHarness } from "../support/harness.ts";
 
 const RECEIVER = "http://127.0.0.1:4300";
 const SERVICE = ["--base-url", "http://127.0.0.1:4242/v1"];
-/** Starts a sandbox that speaks a dialect and has the receiver of calibrations. */
+/** Starts a sandbox that speaks a dialect and delivers to the receiver of calibrations. */
 async function speak(dialect: Dialect) {
   const harness = createHarness();
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(dialect));

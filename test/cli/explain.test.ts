@@ -756,7 +756,7 @@ function receiver(status: () => number): Service {
   return { answer, refuse: () => ({ status: 400, headers: {}, body: "" }) };
 }
 
-/** Starts a sandbox; returns functions that create with its key and that explain. */
+/** Starts a sandbox; returns functions that create orders with its key and that run `explain`. */
 async function open(harness: Harness = createHarness()) {
   const started = await harness.start();
   const { ready } = started;

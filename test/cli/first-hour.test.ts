@@ -94,7 +94,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ],
   ["http 3000", 2, /'http'\n.*checkout listen --forward http:\/\/localhost:3000\/hooks$/m],
   ["http localhost:3000", 2, /'http'\n.*checkout listen --forward http:\/\/localhost:3000$/m],
-  // Nouns of this service and of others, which lead to the right command instead of a similarly spelt command.
+  // Nouns of this service and of other services, which lead to the right command instead of a similarly spelt command.
   ["checkouts list", 2, /\(Did you mean one of orders list, sessions list\?\)/],
   ["checkout list", 2, /\(Did you mean one of orders list, sessions list\?\)/],
   ["checkouts retrieve cs_123", 2, /→ checkout sessions get cs_123$/m],
@@ -198,7 +198,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["compeltion bash", 2, /→ checkout completion bash$/m],
   ["delivery list", 2, /→ checkout deliveries list$/m],
   ["delivery list --order o-1", 2, /→ checkout deliveries list --order-id o-1$/m],
-  // A suggested line is corrected in turn, until this program would accept it.
+  // A suggested line is itself corrected until this program would accept it.
   ["get orders order-1001 -o json", 2, /→ checkout orders get order-1001 --json$/m],
   ["pay order-1002 --card 4242424242424242", 2, /→ checkout sandbox pay --help$/m],
   ["faults add latency 2000", 2, /→ checkout faults add latency --latency 2000ms$/m],
@@ -784,7 +784,7 @@ test("this program accepts every whole line that it suggests", async () => {
     const { stderr } = await run(line.split(" ").map((word) => word.replaceAll("␣", " ")));
     const [, suggestedLine = ""] = /→ (checkout .*)$/m.exec(stderr) ?? [];
     const refused = await refusalOf(suggestedLine, realWorld());
-    // A sentence begins with a command, too.
+    // A suggestion can also be a sentence that begins with a command.
     if (
       refused !== undefined &&
       !/ (and|or|shows?|prints?|lists?|goes|adds|ends|creates?) /.test(suggestedLine)

@@ -105,7 +105,7 @@ test("the map of one command has only that command, and the whole map has every 
     ...Array.from(text.matchAll(/findProxyVariable\(env, "(\w+)"/g), ([, name = ""]) => name),
   ];
   expect(read).toContain("XDG_CONFIG_HOME");
-  // HOME only shortens shown paths, two others are prefixes of variable names, and CHECKOUT_END is no variable.
+  // HOME only shortens shown paths, two others are prefixes of variable names, and CHECKOUT_END is not a variable.
   const others = new Set(["HOME", "CHECKOUT_SANDBOX", "CHECKOUT_LISTEN", "CHECKOUT_END"]);
   expect([...new Set(read)].filter((name) => !names.has(name) && !others.has(name))).toEqual([]);
 });

@@ -197,7 +197,7 @@ const ADMIN = new Set([
   "log",
 ]);
 
-/** The command line for a line of the list, in which `admin` is left out. */
+/** The complete command line for a line of the list, which leaves out `admin`. */
 function asTyped(line: string): string {
   const [first = ""] = line.split(" ");
   const isAct = ADMIN.has(first) || /^(en|dis)able-capability|^(approve|revoke)-price/.test(line);

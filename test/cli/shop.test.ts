@@ -180,7 +180,7 @@ const COMMANDS = {
   restart: "restart",
 };
 
-/** A site with a shop whose configuration has a section; `write` replaces the section. */
+/** A site with a configured shop; `write` replaces the section `shop` of the configuration. */
 async function openConfigured() {
   const opened = await openSite();
   const { site, harness } = opened;

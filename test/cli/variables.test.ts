@@ -68,7 +68,7 @@ test("only settings have a variable, and the sandbox and the client share no var
 test("docs/settings.md lists exactly the variables that exist", () => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/settings.md"), "utf8");
   const named = Array.from(page.matchAll(/^\| `(CHECKOUT_[A-Z_]+)`/gm), ([, name = ""]) => name);
-  // The page describes all _FILE variables in one row, and leaves out two variables that this program sets for others.
+  // The page describes all _FILE variables in one row, and leaves out two variables that this program sets itself.
   const secrets = [...OTHER_VARIABLES.keys()].filter(
     (name) => !/_FILE$|^CHECKOUT_(ORDER_ID|DETACHED_LOG)$/.test(name),
   );

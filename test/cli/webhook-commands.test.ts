@@ -442,7 +442,7 @@ test("trigger continues an existing order, and shows only the new events", async
   }
   const conflict = await shop.type("trigger checkout_session.created --order-id order-1 --json");
   expect([conflict.code, conflict.json.error?.code]).toEqual([5, "order_conflict"]);
-  // A create by the client is the same purchase.
+  // `orders create` with the same terms repeats the same purchase.
   const { replayed } = await shop.ask("orders create --order-id order-1 --price-id price_coffee");
   expect(replayed).toBe(true);
   expect(await shop.events()).toHaveLength(3);

@@ -12,7 +12,7 @@ type Said = {
   readonly replayed?: boolean;
   readonly error?: { readonly code: string };
 };
-/** The result of a request that reached the service: its answer, or the failure. */
+/** Turns the service's answer into the result that the client gets: the answer, or a failure. */
 type Damage = (answer: OutboundResult) => OutboundResult;
 
 const keeps: Damage = (answer) => answer;
@@ -167,7 +167,7 @@ function journalOf({ cwd }: Harness): Database.Database {
   return new Database(join(cwd, ".checkout/journal.db"), { readonly: true });
 }
 
-/** The journal's entry of a request's key, read by another process. */
+/** The journal's entry for the key of a request. */
 function rowOf(harness: Harness, { headers }: OutboundRequest): unknown {
   const journal = journalOf(harness);
   const row: unknown = journal

@@ -21,7 +21,7 @@ test("a served shop that survives every kill passes", async () => {
   expect(found.not_judged).toEqual([]);
   const rows = found.table.map(({ place, held, not_judged: open }) => [place, held.length, open]);
   expect(rows).toEqual([
-    // Each fault, a kill, and behind an event a kill after its answer.
+    // Each fault and a kill; for an event also a kill after its answer.
     ["POST /v1/orders 1", API_ACTIONS.length + 1, []],
     ["order.created 1", DELIVERY_ACTIONS.length + 2, []],
     ["order.pending 1", DELIVERY_ACTIONS.length + 2, []],
@@ -121,7 +121,7 @@ async function runningShop(name: string, events = "*") {
 }
 
 test("a running shop is explored in its store, one schedule at a time, and nothing is left behind", async () => {
-  // Only events of payments, which have fewer places.
+  // Only the event of a successful payment: this leaves fewer places for faults.
   const { harness, explore, left } = await runningShop(
     "books and knows in one transaction",
     "order.succeeded",

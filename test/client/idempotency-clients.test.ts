@@ -127,7 +127,7 @@ const wrong = fc.constantFrom(
   ...WRONG_PARTS.keyOf.map(([name, keyOf]) => ({ name: `keyOf: ${name}`, part: { keyOf } })),
   ...WRONG_PARTS.after.map(([name, after]) => ({
     name: `after: ${name}`,
-    // Without a second attempt there is no key after the first.
+    // Only a second attempt uses the key that this part chooses.
     part: { after, tries: 2 },
   })),
   ...WRONG_PARTS.afterwards.map(([name, afterwards]) => ({
@@ -137,7 +137,7 @@ const wrong = fc.constantFrom(
   ...WRONG_PARTS.ends.map(([name, ends]) => ({ name: `ends: ${name}`, part: { ends, tries: 2 } })),
 );
 
-/** The values of the drawn parts. */
+/** The drawn parts without their names. */
 function partsOf({
   keyOf,
   after,

@@ -22,7 +22,7 @@ type Report = {
   readonly not_judged: readonly { readonly history: string | null; readonly reason: string; field: string }[];
 };
 
-/** Judges the part on events of a shop that a section or options describe. */
+/** Runs `checklist run duplicates` for a shop that a section or options describe. */
 async function judge({
   kind = {},
   section,
@@ -69,7 +69,7 @@ test("a described shop is served on the port in PORT, sells through its page, an
   expect(report.histories).toBeGreaterThan(5);
   expect(shop.served.length).toBeGreaterThan(0);
   expect(harness.programOn(shop.served[0] ?? 0)).toBeUndefined();
-  // The run, its record and the story do not contain the cookie.
+  // The run, the checklist and the request log do not contain the cookie.
   const recorded = await harness.run(["checklist", "--json"]);
   const page = await harness.run(["requests", "list", "--json"]);
   expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);

@@ -42,7 +42,7 @@ const judgePage = (page: ReturnPage) =>
     (site) => openReturnShop(site, page),
   );
 
-/** Further broken shops that this judge cannot tell from right shops, each with the reason. */
+/** Further broken shops that this judge cannot tell from correct shops, each with the reason. */
 const UNFOUND: Readonly<Record<string, string>> = {
   "looks, books 50 ms later, and shows amounts with cents":
     "its view shows amounts in words, and no number of bookings",

@@ -5,7 +5,7 @@ import { openTeam } from "../support/team.ts";
 
 const HOOKS = "http://localhost:3000/hooks";
 
-/** A listener of a colleague who has the token of a store, with an application on its own machine. */
+/** A colleague's listener with the token of a store, and an application on the colleague's machine. */
 async function openListening(role = "store") {
   const team = await openTeam(role);
   const { colleague, env, run, store } = team;

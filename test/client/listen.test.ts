@@ -128,7 +128,7 @@ test("every event is verified and forwarded unchanged: bytes, headers and conten
 
 test("a terminal shows one line for each event, and words for every colour", async () => {
   const site = await openShop();
-  // The lines use this machine's clock, but the time of the next attempt is by the store's clock.
+  // The lines use this machine's clock, but the time of the next attempt uses the store's clock.
   await site.advance(26 * 3600 * SECOND);
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const id = await site.order("order-1001");
@@ -319,7 +319,7 @@ test("a rotated secret verifies at once, and the old secret during the overlap",
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
-  // A delivery in flight during the retirement of its secret is refused, and comes again with the new secret.
+  // A delivery that is in flight when its secret is retired is refused, and is sent again with the new secret.
   await site.order();
   await listening.heard(1);
   await site.control(`/endpoints/${endpoint}/secret`, { overlap_ms: 60_000 });
@@ -343,7 +343,7 @@ test("a duplicate is dropped and marked, also in the next run", async () => {
   expect(first.deliveries()[1]).toMatchObject({ verified: true, answered: 200, target: null });
   expect(site.shop.got.length).toBe(1);
 
-  // The target accepted it, but the sandbox did not learn that.
+  // The target accepted the event, but the sandbox did not get the answer.
   let lost = 0;
   site.harness.setFault(async (request, pass) => {
     const result = await pass();
@@ -404,7 +404,7 @@ test("a requested replay is forwarded, however it was requested", async () => {
   ]);
   expect(new Set(site.shop.got.map(({ body }) => body)).size).toBe(1);
   expect(site.shop.got.map(({ verdict }) => verdict)).toEqual(["ok", "ok", "ok"]);
-  // A failed replay comes again, still as a replay.
+  // A failed replay is sent again, still as a replay.
   site.shop.answers = (number) => (number === 4 ? 500 : 200);
   await site.harness.run(again);
   await listening.heard(4);
@@ -842,7 +842,7 @@ test("a target's Retry-After is passed back to the sender, and none is added", a
 
 test("an event is recognised by the id in its signed body, whatever the header says", async () => {
   const site = await openReceiver();
-  // An event of a later version, whose fields do not show that the header contradicts it.
+  // The type is of a later version, so no known field shows that the header contradicts the body.
   const { rawHeaders, body } = site.signed({ event_id: EVENT.event_id, type: "order.later" });
   const named = (eventId: string) => ({
     body,

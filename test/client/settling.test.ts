@@ -250,7 +250,7 @@ test("due work is done in order of time, whichever call notices it", async () =>
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   database.exec("UPDATE stores SET clock_frozen_at = clock_frozen_at + 7200000");
   database.close();
-  // The store's clock is remembered for 50 ms.
+  // The store's clock is cached for 50 ms.
   harness.clock.advance(50);
   expect(await statusOf(harness, read)).toBe("succeeded");
   expect(eventsOf(harness, created)).toHaveLength(1);

@@ -123,7 +123,7 @@ const comeBack = (more: Partial<DrillFact> = {}): DrillFact =>
   drill({ kind: "browser_return", subject: "http://localhost:3000/thanks", ...more });
 const twice = (more: Partial<DrillFact> = {}): DrillFact =>
   drill({ kind: "duplicates", subject: duplicatesSubject([endpoint()]), ...more });
-/** Facts with these endpoints, and a drill of duplicates with the enabled endpoints. */
+/** Facts with these endpoints, and a duplicates drill of the enabled endpoints. */
 const of = (...endpoints: EndpointFact[]): Partial<ReadinessFacts> => ({
   endpoints,
   duplicates: twice({
@@ -169,7 +169,7 @@ const ROWS: readonly Row[] = [
     "has revoked",
     "checkout admin approve-credential",
   ],
-  // The report asks for nothing that the administrator does anyway.
+  // An approval passes without a request.
   [
     "production_credential",
     { production: { ...READY.production, request: null } },
@@ -256,7 +256,7 @@ const ROWS: readonly Row[] = [
     "the endpoints changed after it",
     CHECK,
   ],
-  // A failure comes before an unknown, in any drill.
+  // A failure outweighs an unknown result, in any drill.
   [
     "webhook_verification",
     { ...drilled(null), duplicates: twice({ passed: false, steps: [FAILED_STEP] }) },
@@ -293,7 +293,7 @@ const ROWS: readonly Row[] = [
     "no endpoint is enabled",
     `checkout endpoints enable ${ENDPOINT}`,
   ],
-  // An endpoint that a drill holds at the moment counts.
+  // An endpoint counts while a drill holds it.
   [
     "webhook_verification",
     { endpoints: [endpoint({ state: "paused", pausedBy: "drill" })] },
@@ -336,7 +336,7 @@ const ROWS: readonly Row[] = [
     "the address or the secret",
     CHECK,
   ],
-  // A drill proves one endpoint, and a failure comes before an unknown.
+  // A drill proves one endpoint, and a failure outweighs an unknown result.
   ["webhook_verification", of(endpoint(), endpoint()), "pass", "each of 2 endpoints", CHECK],
   ["webhook_verification", of(endpoint(), endpoint({ drill: null })), "unknown", "was not run", CHECK],
   [
@@ -595,7 +595,7 @@ test("an item that passes with a risk makes the checklist ready with risks, and 
     [origins("https://localhost.example", "http://localhost"), "ready", 0],
     [origins("http://shop.example"), "ready_with_risks", 1],
     [{ ...origins("http://localhost:3000"), browserReturn: null }, "not_ready", 0],
-    // Receivers that a sandbox drills are on this machine.
+    // A drilled receiver on this machine is not a risk.
     [drilled(drill()), "ready", 0],
     // Events of orders were not sent, or not all of them.
     [drilled(drill({ steps: [] })), "ready_with_risks", 1],
@@ -650,7 +650,7 @@ test("an item that passes with a risk states the remedy", () => {
       CHECK,
       /^the webhook drill of .* sent webhook\.test only/,
     ],
-    // A waiver stays the risk, even if the drill that it replaces left one, too.
+    // The waiver is the stated risk, even if the drill that it replaces had left a risk too.
     [
       { ...drilled(drill({ steps: [], at: OLD })), ...waive("webhook") },
       "webhook_verification",

@@ -76,7 +76,7 @@ function shrunk(from: Schedule, isBroken: (one: Schedule) => boolean): readonly 
 test("shrinking keeps the violation, drops every needless step, and tries nothing twice", () => {
   fc.assert(
     fc.property(schedule, fc.nat(), (from, salt) => {
-      // Any predicate: a violation may also need a missing step.
+      // An arbitrary predicate: a violation may also depend on the absence of a step.
       const isBroken = (one: Schedule): boolean =>
         scheduleKey(one) === scheduleKey(from) || fractionOf(`${salt} ${scheduleKey(one)}`) < 0.4;
       const [least, tried] = shrunk(from, isBroken);

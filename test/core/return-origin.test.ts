@@ -287,7 +287,7 @@ test("every other return origin is refused with its own reason", () => {
     expect(message).toMatch(/^invalid_parameter: a return origin must .*; got ".*; write /);
     expect([text, message.split("; got ")[0]]).toEqual([text, expect.stringContaining(rule)]);
     expect(message).not.toContain("hunter2");
-    // One line of plain text, for every input.
+    // The message is one line of plain text for every input.
     expect(message).not.toMatch(/[\p{Cc}\u2028\u202e]/u);
     expect(message.length).toBeLessThan(400);
   }

@@ -48,7 +48,7 @@ const PARSED = JSON.parse(BODY) as Record<string, unknown>;
 const WESTERN = BODY.replace("咖啡", "café");
 
 type Arrived = Partial<DiagnoseOptions> & {
-  /** The inputs of the sender's signature that differ from the right inputs. */
+  /** The inputs of the sender's signature that differ from the correct inputs. */
   readonly signed?: {
     readonly key?: string | Uint8Array;
     readonly timestamp?: string;
@@ -56,7 +56,7 @@ type Arrived = Partial<DiagnoseOptions> & {
     readonly parts?: readonly (string | Uint8Array)[];
     readonly algorithm?: string;
   };
-  /** The header, made from the right digits. */
+  /** The header, made from the correct digits. */
   readonly header?: (hex: string) => string;
   readonly timestamp?: string;
   readonly headers?: WebhookHeaders;
@@ -347,7 +347,7 @@ test("the number of variants of a large body is limited", () => {
   const ofThree = (act: () => unknown): readonly number[] => [1, 2, 3].map(() => processorTime(act));
   const hashing = Math.max(...ofThree(() => createHmac("sha256", SECRET).update(quarter).digest()));
   for (const rawBody of bodies) {
-    // The least of three runs: a busy machine slows one of them, an endless search all.
+    // The fastest of three runs: a busy machine slows down only some runs, an endless search slows down all of them.
     const search = Math.min(
       ...ofThree(() => expect(diagnose(arrive({ rawBody })).at(-1)?.code).toBe("unexplained")),
     );
@@ -362,7 +362,7 @@ test("the number of variants of a large body is limited", () => {
 test("a timestamp is tried once, however close the searched times are", () => {
   const stepsAt = (now: number): number =>
     [...diagnoseInSteps(arrive({ header: () => "ab".repeat(32), now }))].length;
-  // Received and created an hour apart at most, all three times are in one range of about two hours.
+  // All three searched times are at most an hour apart, so their ranges form one range of about two hours.
   const oneRange = stepsAt(NOW);
   const hours = 3600;
   expect(oneRange).toBeGreaterThan(2 * hours);

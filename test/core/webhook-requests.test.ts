@@ -74,7 +74,7 @@ test("a forged event differs from the genuine event only in the part that its ca
   expect(JSON.parse(buildDrillRequest(DRILL_CASES.other_store, unnamed, KEYS).body)).toMatchObject({
     store_id: "a-stoerx",
   });
-  // An order gets the changed field, too, if it has the field at all.
+  // The field is also changed in the order of the event, if the order has the field.
   expect(changedBy("payment_live")).toMatchObject({
     livemode: true,
     type: "order.succeeded",

@@ -40,7 +40,7 @@ function resultOf(name: CaseName, answer: Exclude<Answer, null>): CaseResult {
   return { ...result, answer: typeof answer === "number" ? { status: answer, body: "" } : answer };
 }
 
-/** The answers of a right receiver, with these differences. */
+/** The answers of a correct receiver, with these differences. */
 function drilled(answers: Answers, facts: Partial<DrillResults> = {}): DrillResults {
   const results = NAMES.flatMap((name) => {
     const { expected } = DRILL_CASES[name];
@@ -911,7 +911,7 @@ test("a receiver that does not answer gets only the observed cause", () => {
     expect([fault, causeWith(error, fault)]).toEqual([fault, OBSERVED[fault] ?? `connection:${fault}`]);
   }
   expect(causeWith("unreachable", "elsewhere")).toBe("other_loopback");
-  // The network of a Worker gives no code.
+  // The network of a Worker gives no error code.
   expect(causeWith("unreachable", undefined)).toBe("connection:unreachable");
   expect(causeWith("connection_lost", undefined)).toBe("drops_connection");
 });

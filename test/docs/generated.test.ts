@@ -8,7 +8,7 @@ import { REAL } from "../support/real.ts";
 
 const REGISTRY = { world: REAL, version: "0.0.0", exit: () => undefined };
 
-/** Each page of docs/ that is made from the program's own values. `npm run docs` writes them, by updating these files. */
+/** The generated pages of docs/; `npm run docs` writes them by updating these file snapshots. */
 const MAKERS: Readonly<Record<string, () => string | Promise<string>>> = {
   "docs/settings.md": () => settingsPage(REGISTRY),
   "docs/errors.md": errorsPage,

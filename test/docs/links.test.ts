@@ -7,7 +7,7 @@ const MAX_COLUMNS = 100;
 const MAX_README_BYTES = 8192;
 const MAX_DOCS_BYTES = 204_800;
 
-/** Every document: those at the top, the pages of docs/, and those for maintainers, which the package leaves out. */
+/** Every document: at the top level, in docs/, and in docs/internal/, which the package leaves out. */
 const DOCUMENTS = ["", "docs", "docs/internal"].flatMap((folder) =>
   readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith(".md"))
@@ -16,7 +16,7 @@ const DOCUMENTS = ["", "docs", "docs/internal"].flatMap((folder) =>
 
 type Link = { readonly from: string; readonly file: string; readonly anchor: string };
 
-/** The links and pictures of a document that lead to a file of ours. */
+/** The links and pictures of a document that lead to a file of this repository. */
 function linksIn(name: string): readonly Link[] {
   const text = withoutCode(textOf(name));
   const targets = Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, target = ""]) => target);

@@ -12,7 +12,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const START = ["sandbox", "start", "--json", "--port", "0"];
 
-/** Losses of a killed sandbox's log, as by a system crash, a careless script or a copy. */
+/** Ways to lose the log of a killed sandbox, as by a system crash, a careless script or a copy. */
 const LOG_LOSSES: Readonly<Record<string, (database: string) => void>> = {
   "nothing is lost": () => undefined,
   "the log is removed": (database) => rmSync(`${database}-wal`),
@@ -29,7 +29,7 @@ function fileOf(harness: Harness, name: string): string {
   return join(harness.cwd, ".checkout", name);
 }
 
-/** A harness on the folder that `kill -9` of a sandbox leaves at this moment. */
+/** A harness whose folder is a copy of the state that `kill -9` of the sandbox would leave at this moment. */
 function killed(harness: Harness): Harness {
   const other = createHarness();
   cpSync(join(harness.cwd, ".checkout"), join(other.cwd, ".checkout"), { recursive: true });
@@ -69,7 +69,7 @@ test("a sandbox that is killed before its first change has no log to lose, and o
   expect(await startAfterLoss(killed(restarted))).not.toContain(LOST);
   expect((await restarted.run(CREATE)).code).toBe(0);
   expect(await startAfterLoss(killed(restarted))).toContain(LOST);
-  // The next sandbox finds the log of a killed one, and is killed before its own first change.
+  // The next sandbox finds the log of a killed sandbox, and is killed before its own first change.
   const next = killed(restarted);
   await next.start(["--port", "0"]);
   expect(await startAfterLoss(killed(next))).toContain(LOST);

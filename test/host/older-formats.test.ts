@@ -27,7 +27,7 @@ const OPENERS = [
 ];
 const OLDER = olderFiles();
 
-/** The older files of one name, or of all backups. */
+/** The older files whose names match. */
 function olderOf(name: RegExp): readonly OlderFile[] {
   return OLDER.filter((one) => name.test(one.name));
 }

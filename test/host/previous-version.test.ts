@@ -19,7 +19,7 @@ type Previous = {
 
 const PACKED = join(import.meta.dirname, "../../fixtures/previous-version.json.br");
 const PREVIOUS = JSON.parse(brotliDecompressSync(readFileSync(PACKED)).toString()) as Previous;
-/** Fields of an explanation with texts of this version, which the golden file has. */
+/** Fields of an explanation that are texts of this version; only the golden file compares them. */
 const TEXTS = new Set(["summary", "check", "expected", "text"]);
 /** The end of a section: rules and decisions, whose words may change. */
 const AFTER_PARTS = / (?:Rule|Decision|Help|接口规则|本沙箱约定|解决办法) .*$/s;

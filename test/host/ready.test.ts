@@ -12,7 +12,7 @@ const HEALTH = {
   body: Buffer.of(),
 };
 
-/** The steps of a start; the health is checked as soon as the sandbox listens. */
+/** Records the steps of a start in `seen`; the health is checked as soon as the sandbox listens. */
 function watched(): { readonly seen: unknown[]; readonly world: Partial<World> } {
   const seen: unknown[] = [];
   const { promise: isAnswered, resolve } = Promise.withResolvers<void>();

@@ -160,7 +160,7 @@ test.for(OPENED)(
     const sandbox = await harness.start(["--port", "0"], { env });
     expect((await harness.run(CREATE, { env })).code).toBe(0);
     await sandbox.stop();
-    // A person who shares a folder on purpose has set its modes.
+    // The modes are unchanged: a person who shares a folder on purpose has set them.
     expect(statSync(folder).mode).toBe(before[1]);
   },
 );

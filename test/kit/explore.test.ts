@@ -7,7 +7,7 @@ import { drawDialect } from "../support/drawn-dialect.ts";
 import { BROKEN_SHOPS, CAREFUL_SHOPS, optionsFor, type ExploreShop } from "../support/explore-shops.ts";
 import { differenceFrom } from "../support/explored.ts";
 
-/** An endpoint for payments only has fewer places, so that these explorations are small. */
+/** An endpoint for payments only leaves fewer places for faults, so that these explorations are small. */
 const SMALL = { events: ["order.succeeded"] } as const;
 const ORDER = {
   order_id: "order-1",

@@ -16,7 +16,7 @@ export const TESTS = [
   "sandbox/routes",
 ];
 
-/** A run of such tests, with these variables. */
+/** The vitest configuration that runs these tests with these environment variables. */
 export function runOf(tests: readonly string[], env: Readonly<Record<string, string>> = {}) {
   return defineConfig({
     test: {

@@ -161,7 +161,7 @@ test("a form that is submitted twice acts once, and both answers lead to the sam
     const done = stored();
     expect([to, await send(home + to, clicked)]).toEqual([to, first]);
     expect([to, stored() === done]).toEqual([to, true]);
-    // The same form of a page that was loaded later is another act.
+    // The same form of a page that is loaded again is another action.
     const meant = await send(home + to, { ...fields, token: await tokenOf(home + from) });
     expect([to, meant.slice(0, 3), stored() === done]).toEqual([to, "303", false]);
   }

@@ -24,7 +24,7 @@ async function openAdmin() {
     home,
     get,
     post,
-    /** Posts an act, and loads the page that follows. */
+    /** Posts an action, and loads the page that follows. */
     act: async (fields: Fields) => {
       const { location, status } = await post(`${home}/acts`, fields);
       expect([fields, status, location?.replace(/\?said=.*/, "")]).toEqual([fields, 303, home]);

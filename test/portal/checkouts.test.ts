@@ -109,13 +109,13 @@ test("a checkout's page has the story of checkout explain, line for line", async
     "browser returned to https://shop.example/thanks (proves nothing)",
     "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 2999",
   ]);
-  // Beside its title, the page adds only facts that neither badges nor other texts show.
+  // Besides its title, the page has only facts that neither badges nor other texts show.
   expect(page.html).not.toContain('<p class="hint">order');
   for (const part of ["€19.99 Alipay+", "paid", id, "checkout explain order-1001", "Open payment page"])
     expect(page.text).toContain(part);
 });
 
-/** The labels of the enabled buttons, and of the disabled ones. */
+/** The labels of the enabled and of the disabled buttons. */
 function buttonsOf({ html }: Page): { can: string[]; cannot: string[] } {
   const section = /<section class="acts">.*?<\/section>/s.exec(html)?.[0] ?? "";
   const labels = (which: RegExp): string[] =>
@@ -230,7 +230,7 @@ test("a delivery with an injected fault says that its signature must be refused"
   expect(text).toContain(
     "An injected fault signed the delivery with a secret that never existed. The signature is not valid",
   );
-  // The receiver accepted it nevertheless, which the line of the delivery shows.
+  // The receiver accepted the delivery nevertheless, and the line of the delivery shows this.
   expect(html).toContain('<b class="s2xx">204</b> (fault bad_signature)');
 });
 
@@ -331,7 +331,7 @@ test("the list of checkouts creates a test order by price, amount and kind, and 
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(said)]);
     expect(refused.html).toMatch(/<details class="test-order" open/);
   }
-  // The log does not have it, because it is no request of the merchant's client.
+  // The log does not have the create, because it is not a request of the merchant's client.
   expect((await harness.run(["requests", "list"])).stdout).toBe("no matching requests\n");
   for (const name of ["alipay_plus", "wechat_pay"]) await harness.run(["admin", "disable-capability", name]);
   expect((await portal.post(`${portal.home}/checkouts/test-orders`)).status).toBe(409);

@@ -63,7 +63,7 @@ const OF_CODE = /<(pre|code|script|style)\b.*?<\/\1>|<(\w+)[^>]* lang="en"[^>]*>
 const COMMAND = /\bcheckout(?: [a-z-]+)+/g;
 const NAMED = /(?:title|aria-label|placeholder|alt|data-\w+)="([^"]*)"/g;
 
-/** Half-width punctuation beside a Chinese character. */
+/** Half-width punctuation next to a Chinese character. */
 const HALF_WIDTH =
   /.{0,12}(?:[\p{Script=Han}」】）](?: ?[,;:!()]|\?)|[,;:!()] ?[\p{Script=Han}「【（]).{0,12}/gu;
 
@@ -76,7 +76,7 @@ function englishIn(html: string, quoted: readonly string[]): readonly string[] {
   return [...(own.replaceAll(COMMAND, "").match(SENTENCE) ?? []), ...(own.match(HALF_WIDTH) ?? [])];
 }
 
-/** Names and descriptions of a first start, which belong to the merchant, and bytes from outside. */
+/** Names and descriptions that a first start gives the merchant, and bytes from outside. */
 const MERCHANT_TEXTS = [
   "A bento box",
   "A coffee",
@@ -115,7 +115,7 @@ async function openShop() {
   return { harness, sandbox, portal, answer, messages, create, run };
 }
 
-/** Acts that are refused on a separate page, or in a rarely opened form. */
+/** Actions that are refused on a separate page, or in a rarely opened form. */
 function refusedActs({
   checkout,
   endpoint,

@@ -46,7 +46,7 @@ async function openStore() {
 
 type Opened = Awaited<ReturnType<typeof openStore>>;
 
-/** A step of an order or of the store. */
+/** Takes a step of an order or of the store. */
 async function happen(
   { harness, sandbox, portal, answers, create }: Opened,
   { id, orderId }: { readonly id: string; readonly orderId: string },

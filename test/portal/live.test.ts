@@ -143,7 +143,7 @@ test("a page that the server no longer remembers is sent whole, and remembered a
   const [first = "", second = ""] = ids;
   const [page, other] = [await open(`/checkouts/${first}`), await open(`/checkouts/${second}`)];
   expect([await page.ask(), await other.ask()]).toEqual([304, 304]);
-  // The page of a checkout has the keys of all acts, of its id, and of its order.
+  // Each checkout has two keys, its id and its order, so 500 checkouts fill the memory of 1,000 keys.
   for (let count = 0; count < 500; count += 1) {
     const { location = "" } = await portal.post(`${portal.home}/checkouts/test-orders`);
     await ask(location.replace(/\?.*/, ""));

@@ -70,7 +70,7 @@ async function openSite() {
 
 const ADDRESS = /\s(href|action|formaction|src|hx-get|hx-post)="([^"]*)"/g;
 
-/** The addresses in the markup of a page of the portal; fails if any address lacks its path. */
+/** The addresses in the markup of a page of the portal; fails if an address lacks the portal's path. */
 function addressesIn(html: string, path: string, from: string): string[] {
   // A value that a form returns to the program has the portal's path without its key.
   const rest = html.replaceAll(path, "").replaceAll(/\svalue="\/portal[^"]*"/g, "");
@@ -109,7 +109,7 @@ test("every address on a page, form or redirect of the portal has the portal's p
       address,
       true,
     ]);
-    // The page of a missing address has the portal's frame, and the page of a wrong path has not.
+    // A 404 below the portal's path has the portal's frame; a 404 below a wrong portal path has none.
     if (status === 404)
       expect([address, String(body).includes('<body class="portal')]).toEqual([address, true]);
     if (isAsset && /\.js/.test(address))
@@ -239,7 +239,7 @@ test(`every guess of the portal's path gets the same page (seed ${SEED})`, async
     expect(await look(`/portal/${guess}${rest}`, headers, method)).toEqual(page);
   });
   await fc.assert(property, { seed: SEED, numRuns: size(200, 20_000) });
-  // A bookmark from before such a path existed, and paths that only begin alike.
+  // Bookmarks from before the portal had a secret path, and paths that only begin alike.
   for (const old of [`/${ids.store_id}/start`, "/sign-in", "/admin", "/", "/assets/portal.js", "s", ".html"])
     expect([old, await look(`/portal${old}`)]).toEqual([old, page]);
   const chinese = await look("/portal/x", { "Accept-Language": "zh-CN" });
@@ -303,7 +303,7 @@ test("the portal's path is in no log, argument or unrelated file or output", asy
   const where = `http://${portalHost(sandbox)}${path}`;
   for (const address of ["", "/sign-in", `/${ids.store_id}/checkouts`, "/no/page"])
     await ask(sandbox, path + address, { Cookie: merchant.cookie });
-  // Typed or forwarded by mistake: to another area, in another header, with one slash too many.
+  // The path is typed or forwarded by mistake: to another area, in another header, with one slash too many.
   const referred = {
     Referer: where,
     Cookie: `last=${path}`,

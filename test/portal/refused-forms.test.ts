@@ -54,7 +54,7 @@ test.each(["en", "zh"])(
       const sentence = textOf(sentences[0]?.[2] ?? "");
       if (language === "en") expect([where, sentence]).toEqual([where, expect.stringMatching(said)]);
       else expect([where, sentence]).toEqual([where, expect.stringMatching(/\p{Script=Han}/u)]);
-      // The groups of boxes have no field of their own.
+      // A group of checkboxes has no text field.
       if (field !== "scopes" && field !== "types")
         expect([where, valueIn(refused, field)]).toEqual([where, fields[field]]);
       // The page does not update while the form is being corrected.
@@ -104,7 +104,7 @@ test("only the confirmation form of the refused action stays open", async () => 
     expect(refused.html.match(/<details class="asked" open/g)).toHaveLength(1);
     expect(refused.html.match(/value="Secnd"[^>]*autofocus/g)).toHaveLength(1);
     expect(refused.text).toContain('expected the name of the store, "Second"; got "Secnd"');
-    // In the store whose page had the form.
+    // The answer is the page of the store from which the form was sent.
     expect(refused.html).toContain(`action="${portal.home}/stores"`);
   }
   // A form without a page, as a program would send it.

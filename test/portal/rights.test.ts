@@ -83,7 +83,7 @@ test("a role is shown its own store only: no dead link, no form that would be re
     expect([role, own.length > 0]).toEqual([role, role === "store"]);
     for (const action of new Set(forms)) {
       const { status } = await postForm(sandbox, action.replaceAll("&amp;", "&"), {}, { Cookie: cookie });
-      // Without the token of the session, because the role is checked first.
+      // Sent without the session's token, so 403 means that the role, which is checked first, is permitted.
       const said = status === 403 ? "of no form" : status;
       expect([role, action, said]).toEqual([role, action, "of no form"]);
     }

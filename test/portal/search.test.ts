@@ -28,7 +28,7 @@ async function openShop() {
   await create({ ...terms, order_id: "Cart-9999-refused", currency: "XXX" });
   await create({ ...terms, order_id: "Cart-9999-refused", currency: "YYY" });
   await create({ ...terms, order_id: "lone-refused", currency: "XXX" });
-  // This order was refused, too, and has a checkout.
+  // One create of this order was refused too, but the order has a checkout.
   await create({ ...terms, order_id: "Cart-2202-black", amount_minor: 1 });
   for (const port of [3000, 3001])
     await harness.run(["endpoints", "add", `http://localhost:${port}/hooks-of-port-${port}`]);

@@ -418,7 +418,7 @@ test("a path without a store leads to that page in the first store, or searches 
   const leads = async (path: string) => (await load(sandbox, path, { Cookie: cookie })).headers["Location"];
   expect(await leads("/portal")).toBe(`${home}/start`);
   expect(await leads("/portal/clock?x=1")).toBe(`${home}/clock?x=1`);
-  // Paths of acts are below this path.
+  // The paths of some forms begin with this path.
   expect(await leads("/portal/stores")).toBe(`${home}/stores`);
   expect(await leads(home)).toBe(`${home}/start`);
   expect(await leads("/portal/order-1001~x%20y")).toBe(`${home}/find?q=order-1001~x%20y`);

@@ -403,7 +403,7 @@ test("a store is reset or deleted only after its name was typed", async () => {
   expect((await refused(`${other}/delete`, { name: "Sandbox Store" }))[0]).toBe(400);
   expect((await portal.act(`${other}/delete`, { name: "Tea Shop" })).text).toContain("Tea Shop was deleted.");
   expect((await portal.get(`${other}/connect`)).status).toBe(404);
-  // The first store stays.
+  // The first store cannot be deleted.
   expect((await refused("/delete", { name: "Sandbox Store" }))[0]).toBe(409);
 });
 

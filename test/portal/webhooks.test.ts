@@ -43,7 +43,7 @@ test("an endpoint is added with its event types; its secret is shown once, and a
   const [secret = ""] = SECRET.exec(first.html) ?? [];
   expect(secret).not.toBe("");
   expect(first.text).toContain("order.succeeded, webhook.test");
-  // After a reload the secret is nowhere.
+  // After a reload, no page shows the secret.
   const again = await portal.get(added.location ?? "");
   expect(again.status).toBe(200);
   for (const path of [added.location ?? "", webhooks, `${webhooks}/events`])
@@ -90,7 +90,7 @@ test("an endpoint's secret is rotated, and an endpoint is paused, disabled, enab
   const removed = await portal.act(`${at}/remove`);
   expect(removed.html).not.toContain(id);
   expect((await portal.get(at)).status).toBe(404);
-  // The page describes the effect of an act before the act.
+  // The page describes the effect of an action before the action.
   expect(paused.text).toContain("Its past deliveries stay listed.");
 });
 
@@ -274,7 +274,7 @@ test("answers of hostile receivers are escaped", async () => {
     const { html, status } = await portal.get(`${webhooks}/deliveries/${id}`);
     expect(status).toBe(200);
     expect(html.length).toBeLessThan(60_000);
-    // The page has no such element besides our own scripts.
+    // Except for our own scripts, the page has none of these elements.
     expect(html.replaceAll(/<script src="\/[\w/.?=-]+" defer><\/script>/g, "")).not.toMatch(
       /<script|<img|<svg|<iframe|<base/i,
     );
@@ -378,7 +378,7 @@ test("exactly the deliveries that failed since a time are sent again", async () 
     { order_id: "order-2" },
     { order_id: "order-3" },
   ]);
-  // The receiver accepted them: nothing is left to send again, and a reload shows no notice.
+  // The receiver accepted these events: nothing is left to send again, and a reload shows no notice.
   const none = await portal.act(`${webhooks}/deliveries/replay`, { since: moment });
   expect(none.text).toContain("No delivery has failed since then.");
   expect((await portal.get(webhooks)).text).not.toContain("No delivery has failed");

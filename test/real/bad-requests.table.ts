@@ -18,7 +18,7 @@ export type Change = {
   readonly line?: string;
   /** The lines of a header, in place of its valid line; an empty list leaves the header out. */
   readonly headers?: Readonly<Record<string, readonly string[]>>;
-  /** Further header lines, as they are. */
+  /** Further header lines, which are sent unchanged. */
   readonly lines?: readonly string[];
   /** Fields of the body that differ; undefined leaves the field out. */
   readonly fields?: Readonly<Record<string, unknown>>;

@@ -168,7 +168,7 @@ test("a build replaces only outdated files, and leaves the files of the other ki
   expect(read()).toEqual({ "checkout.js": "2", "chunks-1/a.js": "1", "chunks-2/a.js": "2", checkout: "1" });
   await build("executable");
   expect(read()).toMatchObject({ "checkout.js": "2", checkout: "2" });
-  // A build that was killed while it moved its files, or a concurrent build, may leave such a file.
+  // A build that was killed while it moved its files, or a concurrent build, may leave an older file.
   writeFileSync(join(out, "checkout.js"), "1");
   await build("package");
   expect(read()).toMatchObject({ "checkout.js": "2" });

@@ -193,7 +193,7 @@ function unpackImage(): string {
   return folder;
 }
 
-/** The container's command line, run here: without the init process, and with the paths of the unpacked image. */
+/** The container's command line for this machine: without the init process, and with paths of the unpacked image. */
 function commandHere(words: readonly string[], folder: string): string[] {
   const [first, second, third, ...rest] = words;
   expect([first, second, third]).toEqual(["tini", "--", "node"]);
@@ -202,7 +202,7 @@ function commandHere(words: readonly string[], folder: string): string[] {
 
 type Started = { readonly stop: () => Promise<number | null>; readonly said: () => string };
 
-/** Starts a process with the environment of its container; it ends with the test. */
+/** Starts a process with the environment of its container; the process ends with the test. */
 function start(words: readonly string[], env: Readonly<Record<string, string>>): Started {
   const child = spawn(process.execPath, words, { cwd: tempFolder(), env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
@@ -222,7 +222,7 @@ const GIVEN = {
   CHECKOUT_SANDBOX_SIGNING_SECRET: formatSigningSecret(Buffer.alloc(SIGNING_SECRET_BYTES, 4)),
 };
 
-/** Fills in `${NAME:?…}` as compose does, and replaces ports and paths of the file by those in `places`. */
+/** Fills in `${NAME:?…}` as compose does, and replaces the file's ports and paths as in `places`. */
 function fillIn(
   values: Readonly<Record<string, string>>,
   places: Readonly<Record<string, string>>,

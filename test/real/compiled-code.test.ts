@@ -22,7 +22,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const ADDON = Buffer.from("the bytes of an addon");
 const NAME = `${hash("sha256", ADDON, "hex")}.node`;
 const IS_UNIX = process.getuid !== undefined;
-/** The folder's owner is the user who runs the test, because only root could change the owner. */
+/** Only root could change the folder's owner, so the process pretends to be another user than the owner. */
 const OTHERS = "another user's, mode 700";
 const AS_ANOTHER = "const own = process.getuid(); process.getuid = () => own + 1;";
 

@@ -54,7 +54,7 @@ for (const shell of SHELLS)
     await startSandboxHere({ cwd });
     const lines = await ordersOf(cwd, [...HOSTILE, ...drawLines(size(0, 70))]);
     expect(lines.length).toBeGreaterThanOrEqual(size(6, 60));
-    // The sandbox of this process loads its list with the first request, which may take longer than a Tab waits.
+    // The first request makes the sandbox load code, which may take longer than a Tab waits.
     await runHere(["complete", "--", "sandbox", "pay", ""], { cwd });
     const reached = await typeInto(shell, cwd, lines);
     expect(reached).toEqual(lines.map(({ orderId }) => ["sandbox", "pay", orderId]));

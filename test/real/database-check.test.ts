@@ -96,7 +96,7 @@ const WRITER = `
   for (;;) transact(() => { insert.run(); insert.run(); remove.run(); });
 `;
 
-/** Number of checks beside a process that writes. */
+/** Number of checks while another process writes. */
 const LOOKS = size(40, 150);
 
 test("every check of a busy database finds it sound, or says that it is busy", async () => {

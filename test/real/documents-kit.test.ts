@@ -19,7 +19,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const TSC = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
 const run = promisify(execFile);
 
-/** The snippets of the pages, each by a text that only this snippet has. */
+/** The files of the snippets, each with a text that only its snippet contains. */
 const SNIPPETS = {
   "using.ts": "await using",
   "closing.ts": "sandbox.close()",

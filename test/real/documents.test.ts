@@ -41,7 +41,8 @@ test.for(TRANSCRIPTS)(
   "the transcripts on $name are what the program prints",
   async ({ name, text, steps }) => {
     const cwd = tempFolder();
-    // README is typed into a shell. Other pages run in this process, except for lines of a shell or in the background.
+    // Commands of README.md are typed into a shell. Commands of other pages run in this process, except shell lines and
+    // background commands.
     const isTyped = name === "README.md";
     const sandbox = await (isTyped ? startSandbox : startSandboxHere)({ cwd });
     const background = tempFolder();
@@ -96,7 +97,7 @@ const SHELL_BLOCKS = [
   ["npm ci && npm test", "a clone"],
 ] as const;
 
-/** A shell block of a page by its beginning, running this program instead of the installed one. */
+/** The shell block with this beginning, with this program instead of the installed package. */
 function shellBlock(beginning: (typeof SHELL_BLOCKS)[number][0]): string {
   const shown =
     blocksIn("sh").find(({ code }) =>

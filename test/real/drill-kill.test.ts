@@ -44,7 +44,7 @@ const CLIENT = `
 /** The fields of an order's event that the shop reads. */
 type EventFields = { readonly type: string; readonly data?: { readonly order_id?: string } };
 
-/** A right shop that records its requests, and holds the answer that `pauseAt` chooses. */
+/** A correct shop that records its requests, and holds the answer that `pauseAt` chooses. */
 async function openShop() {
   const asked: string[] = [];
   const pids = new Set<number>();
@@ -132,7 +132,7 @@ async function openLaboratory<Sandbox extends Pick<SandboxProcess, "ready" | "po
 
 /** The steps at which a drill is killed: the nth answer to a path, which the shop holds. */
 const STEPS = [
-  // After the plain purchase, which has no lease.
+  // The first answer is to the plain purchase, which runs without a lease.
   ["idempotency", "/step/begun", 2],
   ["idempotency", "/step/lost", 2],
   ["idempotency", "/step/replayed", 2],
@@ -141,7 +141,7 @@ const STEPS = [
   ["browser_return", "/orders", 1],
   ["browser_return", "/thanks", 1],
   ["browser_return", "/thanks", 3],
-  // After the plain purchase, which has no lease.
+  // This answer comes after the plain purchase, which runs without a lease.
   ["browser_return", "/orders", 12],
   ["webhook", "/hooks", 1],
   ["webhook", "/hooks", 5],
@@ -196,7 +196,7 @@ test("a sandbox that is killed during a drill releases the drill's held webhooks
   });
 });
 
-/** Whether a process is running: a killed process may wait for its parent to notice. */
+/** Whether a process is running; a killed process stays a zombie until its parent notices. */
 function isRunning(pid: number): boolean {
   try {
     const state = execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
@@ -208,7 +208,7 @@ function isRunning(pid: number): boolean {
 
 let creates = 0;
 
-/** The next create gets its answer, every endpoint gets its events, and no drill was kept. */
+/** Checks that the next create gets its answer, that every endpoint gets its events, and that no drill was recorded. */
 async function expectNothingLeft(site: {
   readonly label: string;
   readonly sandbox: Pick<SandboxProcess, "ready">;

@@ -120,7 +120,7 @@ test("a sandbox starts, stops and starts again without hard links, and one of tw
   await again.stop("SIGTERM");
 });
 
-/** A loss: of the folder with `git clean -ffdx`, or of the database alone, which may return. */
+/** Ways to lose the folder, as by `git clean -ffdx`, or only the database, which may come back. */
 const LOSSES: readonly (readonly [string, (folder: string) => void])[] = [
   ["the folder is deleted", (folder) => rmSync(folder, { recursive: true })],
   ["the folder is renamed", (folder) => renameSync(folder, `${folder}-away`)],

@@ -6,7 +6,7 @@ import { failingCall, HAS_STRACE } from "../support/disk-faults.ts";
 import { PROGRAM, run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** Time until a start is killed: a program that loops in a system call does not react to other signals. */
+/** Time until a start gets SIGKILL: a program that loops in a system call does not react to other signals. */
 const LIMIT_MS = 20_000;
 
 /** Starts a sandbox in a folder that must be created first; returns its exit code and output. */

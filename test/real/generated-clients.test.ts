@@ -44,7 +44,7 @@ export async function journey(fetch: typeof globalThis.fetch, baseUrl: string, a
   const read = await v1.retrieveCheckoutSession(id);
   const listed = await control.listEvents("default", { checkoutId: id, since: 0 });
   const events: control.Event[] = listed.status === 200 ? listed.data.data.events : [];
-  // @ts-expect-error: no payment ends so
+  // @ts-expect-error: not an outcome of a payment
   await control.pay("default", id, { outcome: "paid" });
   return {
     before,
@@ -67,7 +67,7 @@ function fetchFrom({ request, ready }: RunningSandbox): typeof fetch {
     const answer = await request({
       method: sent.method,
       path: `${pathname}${search}`,
-      // In title case, as the harness writes its own headers, so that these headers replace them.
+      // The names are in title case, like the names of the harness's headers, which these headers replace.
       headers: Object.fromEntries([...sent.headers].map(([name, value]) => [titleCase(name), value])),
       ...(body === "" ? {} : { body }),
     });

@@ -29,7 +29,6 @@ import type { World } from "../../src/world.ts";
 /** This repository, in which workerd is installed. */
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Starts `hosted dev` on a state folder. */
 async function startDev(folder: string, more: readonly string[] = []) {
   const args = ["hosted", "dev", "--port", "0", "--dir", folder, "--json", ...more];
   const started = await launch(args, { cwd: ROOT });
@@ -122,14 +121,12 @@ test("hosted dev serves the command line, keeps its state over restarts and kill
   expect(await restored.stop("SIGTERM")).toBe(0);
 });
 
-/** Creates an order in the service of a folder. */
 async function createOrder(orderId: string, folder: string): Promise<void> {
   const args = ["orders", "create", "--order-id", orderId, "--price-id", "price_coffee", "--json"];
   const { code, stderr } = await runHere([...args, "--dir", folder], { cwd: tempFolder() });
   expect([orderId, code, stderr]).toEqual([orderId, 0, ""]);
 }
 
-/** The orders of the service of a folder. */
 async function ordersOf(folder: string): Promise<readonly string[]> {
   const args = ["orders", "list", "--dir", folder, "--json"];
   const { code, stdout } = await runHere(args, { cwd: tempFolder() });

@@ -83,7 +83,7 @@ test("an endpoint of a hosted service needs a public or allowed address", async 
     );
 });
 
-/** Requests that a Worker does not receive as they were sent: the runtime refuses, resolves or joins them. */
+/** Requests that a Worker does not receive as they were sent: the runtime refuses or rewrites them. */
 const SEEN_BY_THE_RUNTIME: ReadonlySet<string> = new Set(
   [
     // The Host becomes a part of the address of the request.
@@ -138,7 +138,7 @@ test("a request with a malformed Host is refused in the service's error envelope
   expect(verdicts).toEqual(["400 invalid_request"]);
 });
 
-/** Requests to a service with the data of a store: its key, its id, and one of its checkouts. */
+/** A store of the service, with its key and the id of its only checkout. */
 type OwnedStore = HostedStore & { readonly checkoutId: string };
 
 async function storeWithCheckout(): Promise<OwnedStore> {

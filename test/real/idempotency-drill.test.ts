@@ -167,7 +167,7 @@ test("a killed client leaves no process, and a client that draws a key at each s
   const { commandOf, drill } = await laboratory();
   const random =
     "const answer = await retrying(() => keyed(randomUUID()));\nprocess.exitCode = Number(answer.status !== 201);";
-  // The customer waits between two purchases. Other histories: test/client/idempotency-clients.test.ts.
+  // test/client/idempotency-clients.test.ts runs the other histories of such a client.
   const { code, broken } = await drill(commandOf(random), FULL ? [] : ["--only", "client_killed"]);
   const found = broken.map(({ history, invariant }) => `${history}: ${invariant}`);
   expect([code, found]).toEqual([1, expect.arrayContaining(["client_killed: one_key"])]);

@@ -30,7 +30,7 @@ import { typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** The npm package, installed by npm in an empty project without a network; in a release the released tarball. */
+/** The npm package (in a release, the released tarball), installed by npm in an empty project without a network. */
 async function installedPackage(): Promise<Form> {
   const cwd = tempFolder();
   const npm = async (...words: readonly string[]) =>
@@ -45,7 +45,7 @@ async function installedPackage(): Promise<Form> {
   return programForm({ name: "npm package", command, half: 0, hosted: WITHOUT_NPX });
 }
 
-/** The executable, alone in a folder and without Node; in a release the released executable. */
+/** The executable, alone in a folder and without Node. In a release, the released executable is used. */
 async function loneExecutable(): Promise<Form> {
   const command = [join(tempFolder(), "checkout-on-its-own")];
   const released = process.env["RELEASED_EXECUTABLE"];
@@ -103,14 +103,14 @@ test("the walk lists routes without a journey, and pages without their style", a
 });
 
 test("a Chromium signs in, follows the portal's links and pays without an error", async () => {
-  // A campaign follows all links in three forms; `npm test` follows the links of the menu in one.
+  // A campaign follows all links in three forms; `npm test` follows the links of the menu in one form.
   const others = FULL ? [CLONE, await installedPackage()] : [];
   for (const form of [await loneExecutable(), ...others]) {
     const { pages, wrong } = await walkInBrowser(form, FULL ? "every" : "menu");
     expect([form.name, wrong]).toEqual([form.name, []]);
     expect(pages).toBeGreaterThan(size(10, 40));
   }
-  // In npm test, test/portal/rights.test.ts walks every page of both roles in its process.
+  // In `npm test`, test/portal/rights.test.ts follows every link of both roles without a browser.
   for (const role of FULL ? (["viewer", "store"] as const) : []) {
     const { pages, wrong, forms } = await walkAsRole(SOURCE, role);
     expect([role, wrong, forms > 0]).toEqual([role, [], role === "store"]);

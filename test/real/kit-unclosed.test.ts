@@ -7,7 +7,6 @@ import { projectOf } from "../support/kit-projects.ts";
 const WARNING =
   /^\(node:\d+\) Warning: a sandbox of hosted-checkout\/testing is still open at the end of this program; to close it: await sandbox\.close\(\), or declare it with await using\n/;
 
-/** Runs a merchant's script. */
 function runScript(script: string) {
   const cwd = projectOf({
     "script.mjs": `import { startSandbox } from "hosted-checkout/testing";\n${script}`,

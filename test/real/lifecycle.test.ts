@@ -126,7 +126,7 @@ test("--ephemeral refuses --detach and --reuse, and says what to do instead", as
   }
 });
 
-/** Options of a start beside a running sandbox, and the field in which the sandbox differs, if any. */
+/** Options of a start while a sandbox is running, and the field in which the sandbox differs, if any. */
 const SETTINGS: readonly (readonly [given: string, differs?: string])[] = [
   ["--port 4300"],
   ["--port 0"],
@@ -395,7 +395,7 @@ test("sandbox status shows whether and where a sandbox runs, and exits with 0 or
     7,
     { state: "not_responding", pid: ready.pid },
   ]);
-  // An unreported value is not shown as known.
+  // A value that was not reported is not shown.
   expect((await typed("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
 });
 

@@ -17,7 +17,7 @@ const TRIALS = size(3, 150);
 /** Number of successive kills in one folder. */
 const KILLS = 3;
 
-/** The schema version before the file of openings; it marked each commit. */
+/** The last schema version without sandbox.db-opening: each commit wrote a mark instead. */
 const OLDER: FileKind = { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 36 - 30 + 1) };
 
 /** Creates a database of the older version with one row, closed or as a killed process leaves it. */

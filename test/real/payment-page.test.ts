@@ -94,7 +94,7 @@ const ENDINGS: readonly Ending[] = [
   },
 ];
 
-/** The ways to reach an ending. */
+/** Ways to reach an ending: with and without JavaScript, by each payment method. */
 const WAYS = [true, false].flatMap((hasScript) =>
   ["alipay_plus", "wechat_pay"].map((method) => ({ hasScript, method })),
 );
@@ -409,7 +409,7 @@ test("hostile texts of a merchant are escaped on the payment page", async () => 
   expect(shop.complaints).toEqual([]);
 });
 
-/** The text in a page: a line break is a blank, and a family is one picture; the rest is as on a terminal. */
+/** Text as on a page: line breaks become blanks, the family emoji stays whole, and the rest is as on a terminal. */
 function inMarkup(text: string): string {
   const keepsJoiners = text.startsWith("😀");
   return keepsJoiners ? text : printable(displayText(text).replace(/\r\n|[\n\u2028\u2029]/g, " "));
@@ -563,7 +563,7 @@ const MORE_FAULTS = `(() => {
   return faults;
 })()`;
 
-/** The elements of a document and their attributes, without its texts, its addresses and its token. */
+/** Lists the elements of a document with the names of their attributes. */
 const SKELETON = `(shown) => [...shown.querySelectorAll("*")].map((one) => {
   const names = [...one.attributes].map(({ name }) => name).sort();
   return one.tagName + "[" + names.join(" ") + "]";

@@ -23,7 +23,7 @@ async function openSite() {
     const page = await context.newPage();
     page.on("pageerror", ({ message }) => complaints.push(message));
     page.on("console", (message) => {
-      // The browser's own console line for a page with status 401 or 404 is no complaint.
+      // The browser's own console line for a page with status 401 or 404 is not an error of the page.
       if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
         complaints.push(message.text());
     });
@@ -105,7 +105,8 @@ test("a signed-in browser sends no cookie or address of the portal to another po
     await page.waitForURL(origin + path);
     expect(got.at(-1)).toEqual({ path, cookie: "", referer: "" });
   }
-  // The page on the other port requests all other paths, because a browser sends a path's cookies from any page.
+  // The page on the other port fetches all other paths: a browser sends the cookies of a path whichever page requests
+  // it.
   got.length = 0;
   await page.evaluate(`Promise.all(${JSON.stringify(paths)}.map((path) => fetch(path)))`);
   expect(got.map(({ path, cookie }) => `${path} ${cookie}`).toSorted()).toEqual(

@@ -28,7 +28,6 @@ type ReceivedWebhook = {
 type Runner = {
   /** A language that the machine may not have. */
   readonly needs?: TestedLanguage;
-  /** Creates an order. */
   readonly create: (code: string, place: Place) => Promise<unknown>;
   /** Returns for each webhook whether it is genuine. */
   readonly verify: (

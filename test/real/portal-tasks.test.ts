@@ -9,10 +9,9 @@ import { handOn } from "../support/portal-hand-in-browser.ts";
 import { PORTAL_TASKS, RECEIVERS, storeForTask, type PortalTask } from "../support/portal-tasks.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 
-/** A browser's message about a form that was refused with 400; it is no error of the page. */
+/** A browser's message about a form that was refused with 400; it is not an error of the page. */
 const REFUSED = /^Failed to load resource: the server responded with a status of 400/;
 
-/** The result of a task. */
 type TaskResult = {
   readonly task: PortalTask;
   readonly clicks: number;
@@ -76,7 +75,7 @@ test(`every task of the portal works by clicks and meets no dead end (seed ${SEE
     (one, other) => Number(one.changesBrowser ?? false) - Number(other.changesBrowser ?? false),
   );
   for (const task of tasks) {
-    // An open page of the shared browser would be signed out, and would complain.
+    // An open page of the shared browser would be signed out, and would report an error.
     if (task.changesBrowser === true) await shared.close();
     const page = task.changesBrowser === true ? await signIn() : shared;
     results.push(await resultOf(shop, task, { page, receivers: `http://127.0.0.1:${port}` }));

@@ -23,7 +23,7 @@ type Entry = Readonly<Record<string, unknown>> & { readonly request_id: string }
 
 const ORDERS = "/v1/orders";
 
-/** A filter for all requests, at most ten. */
+/** A filter that all requests match, with a limit of ten. */
 const ALL: RequestFilter = {
   ofMerchant: false,
   statuses: null,
@@ -522,7 +522,7 @@ test("the requests of an order are found in every batch, also after the batch wa
   other.forget("a");
   append(other, [one(1, "order-1")]);
   expect(positions("order-1")).toEqual([1]);
-  // The log has more positions than the index remembers, and is searched without it.
+  // The log has more positions than the index remembers, so it is searched without the index.
   append(log, [one(90_000, "order-1")], "a", 100_000);
   expect([positions("order-1"), positions("order-2")]).toEqual([[90_000, 1], []]);
   log.close();

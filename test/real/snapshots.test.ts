@@ -59,7 +59,8 @@ function rowsOf(database: Database.Database, storeId: string, which: "own" | "ot
         const isOwn = own.has(row["store_id"] ?? row["checkout_id"] ?? row["delivery_id"] ?? row["id"]);
         return table === "merchants" || isOwn === (which === "own");
       });
-      // If another row took a position, a restore moves all rows of the store behind it; events have a floor instead.
+      // If the position of a row is taken, a restore gives all rows of the store later positions; events have a floor
+      // instead.
       const first = table === "events" || which === "others" ? 0 : Number(mine[0]?.["position"]);
       const shownAs = (name: string, value: unknown): unknown => {
         if (SEALED.has(name)) return 0;

@@ -150,7 +150,7 @@ test("a database file that cannot be opened or extended is reported with its cau
     [["-shm"], "ftruncate", "EIO", "disk_io_error"],
   ] as const;
   for (const [endings, call, error, reason] of rows) {
-    // One process opens a database for each file for which the call fails.
+    // One process opens a copy of the database for each file; in each copy, the call fails for another file.
     const opened = endings.map((ending) => ({ ending, path: copyOf(killed) }));
     const failing = opened.flatMap(({ ending, path }) => ["-P", path + ending]);
     const paths = opened.map(({ path }) => path);
@@ -306,7 +306,7 @@ test("a full disk is called full, whatever was being written", async ({ annotate
   if (!whole.ok) throw new Error(whole.refusal.message);
   whole.value.close();
   const needed = Math.ceil(statSync(open).size / 1024);
-  // Disks without room for the file, and then with room for the log and its index, page by page.
+  // Disks that are much too small, and disks of about the needed size, in steps of one page.
   const all = [8, 100, 200, ...Array.from({ length: 20 }, (_, pages) => needed + 4 * (pages - 2))];
   const disks = part(all, 4).map((size) => ({ size, disk: join(tempFolder(), `${size}`) }));
   for (const { disk } of disks) mkdirSync(disk);

@@ -383,7 +383,7 @@ test("permitted changes to the files of an open database lose nothing", async ()
   }
 });
 
-/** Copies the log into the database, so that the next commit restarts the log. */
+/** Checkpoints the log, so that the next commit restarts it. */
 function copyLog(path: string): void {
   const other = new Database(path);
   other.pragma("wal_checkpoint(RESTART)");

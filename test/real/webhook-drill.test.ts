@@ -134,7 +134,7 @@ test("an abandoned drill still reports the causes that it had found", () => {
     probed: undefined,
   });
   expect(causes.get("good_event")).toBe("parsed_body");
-  // The drill cannot find the cause if a receiver refuses everything; the digest that the receiver computes shows it.
+  // If a receiver refuses everything, the drill cannot find the cause; the digest that the receiver computes shows it.
   expect(englishOf(factOf("refuses_all", "the-endpoint"))).toMatch(/checkout webhooks verify .*--signature/);
 });
 
@@ -307,7 +307,7 @@ test("events of an order are sent only with consent, and only accepted events ar
   expect(orders.map((incoming) => right(incoming))).toEqual([204, ...orders.slice(1).map(() => 400)]);
   const bodies = orders.map(({ rawBody }) => String(rawBody));
   expect(bodies[0]).toBe(delivered);
-  // A body with a valid signature describes only a true state, although the timestamp may be wrong.
+  // Only the order's real event is sent with a valid signature, although some of its timestamps are wrong.
   const signed = orders.filter(
     ({ signature, over, rawBody, timestamp }) => timestamp > 0 && signature === over(rawBody),
   );
@@ -377,7 +377,7 @@ test("a drill's request is like a delivery in headers, connection and sequence",
     ]),
   );
   const made = got.flatMap(({ rawBody }) => /"created_at":"[^"]*","api/.exec(String(rawBody))?.[0] ?? []);
-  // The times differ, except those of the first event, which comes again, and of the order's own events.
+  // All times differ, except for the first event, which is sent again, and for the order's own events.
   expect(new Set(made).size).toBeGreaterThan(90);
 });
 

@@ -47,13 +47,13 @@ export function handle(secrets: readonly string[]): WebhookEvent | WebhookCode {
   verifyWebhook({ rawBody: {}, headers, secrets });
   // @ts-expect-error: there is no verdict without a secret
   verifyWebhook({ rawBody, headers });
-  // @ts-expect-error: the event is there only where it was verified
+  // @ts-expect-error: only a verified request has an event
   verifyWebhook({ rawBody, headers, secrets }).event;
   return known > 0 && verdict.event.data.status === "succeeded" ? verdict.event : "event_invalid";
 }
 `;
 
-/** Files of the package beside the program, for people and for tests in other languages. */
+/** Files of the package besides the program, for people and for tests in other languages. */
 const DOCUMENTS = [
   "ARCHITECTURE.md",
   "CHANGELOG.md",
@@ -93,9 +93,9 @@ export async function suite(): Promise<Event | string> {
   await store.deliveries.waitFor({ state: "succeeded", attempts: [] });
   // @ts-expect-error: a misspelled field
   await store.events.waitFor({ typ: "order.created" });
-  // @ts-expect-error: no outcome of a payment
+  // @ts-expect-error: not an outcome of a payment
   await store.pay(order.id, "paid");
-  // @ts-expect-error: camelCase is not what v1 takes
+  // @ts-expect-error: v1 does not take camelCase names
   await store.orders.create({ orderId: "o", price_id: "p" });
   await sandbox.close();
   const found = await store.events.waitFor({ data: { order_id: "o" } });
@@ -127,7 +127,7 @@ async function installPackage(): Promise<{ readonly project: string; readonly fi
   for (const copied of ["docs", "fixtures/ci", "fixtures/pictures", "fixtures/shops", "skills"])
     cpSync(join(ROOT, copied), join(source, copied), { recursive: true });
   copyBuilt(join(source, "dist"));
-  // Files of an earlier build and of a build of the executable.
+  // Files of an earlier build and of a build of the executable, which must not be packed.
   mkdirSync(join(source, "dist/chunks-0"));
   for (const name of ["chunks-0/chunk.js", "checkout"]) writeFileSync(join(source, "dist", name), "");
   // The package is already built, so `npm pack` must not build it again.

@@ -83,7 +83,7 @@ test("the manifests have the address and hash of every file, and Homebrew has ma
   expect(whole).toContain("on_macos");
   // Every `do` and `class` has its end.
   expect(whole.match(/^\s*end$/gm)).toHaveLength(whole.match(/\bdo$|^class |^\s*def /gm)?.length ?? 0);
-  // Without a file for Windows its package managers get nothing.
+  // Without a file for Windows, the package managers of Windows get no manifest.
   expect([...manifestsOf({ ...RELEASE, files: DOWNLOADS.slice(0, 2) }).keys()]).toEqual([
     "homebrew/checkout.rb",
   ]);
@@ -187,7 +187,7 @@ test("the workflow passes actionlint, pins actions by digest and has only the pe
   expect(installs).toEqual(["npm ci --ignore-scripts"]);
   const asking = Object.entries(workflow.jobs).filter(([, job]) => job.permissions !== undefined);
   expect(asking.map(([name]) => name)).toEqual(["publish"]);
-  // Every program that a release needs beside Node is installed by its job.
+  // Every program that a release needs besides Node is installed by its job.
   for (const tool of ["mmdebstrap", "umoci", "xz-utils", "binutils-aarch64-linux-gnu"])
     expect(text).toContain(tool);
 });

@@ -189,7 +189,7 @@ test("an idempotency key is kept for 30 days, and a refusal is never stored", as
   const forgotten = await post(sandbox, BODY, { key: "kept-key-1" });
   expect([forgotten.status, forgotten.headers["Idempotent-Replayed"]]).toEqual([201, undefined]);
   expect(forgotten.body).not.toBe(first.body);
-  // The key's age counts by the clock of its store, which is far ahead by now.
+  // A key's age is measured by the clock of its store, which is far ahead by now.
   expect((await post(sandbox, BODY, { key: "kept-key-1" })).body).toBe(forgotten.body);
 });
 

@@ -109,7 +109,7 @@ test("a checkout is shown with its whole story, after its due work is done", asy
     expect(described("inspectCheckout", 200, answer.body)).toBe("");
     return answer;
   };
-  // The description defines which fields there are.
+  // The description states all fields.
   const fresh = (await inspect()).body.data;
   expect(fresh).toMatchObject({
     id,

@@ -95,7 +95,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** The meaning of a parameter's text for readers of its schema. */
+/** Converts a parameter's text to the type that its schema states. */
 function valueOf(name: OperationName, field: string, text: string): unknown {
   const isNumber = schemaOf(name).properties?.[field]?.type === "integer";
   return isNumber && String(Number(text)) === text ? Number(text) : text;

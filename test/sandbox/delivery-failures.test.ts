@@ -9,7 +9,7 @@ const types = (got: readonly Received[]): string[] => got.map(({ event }) => eve
 
 type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 
-/** Lets real time pass until all begun work has ended. */
+/** Lets all begun work end, before and after this much real time. */
 async function pass({ harness }: Site, milliseconds: number): Promise<void> {
   await runOn();
   harness.clock.advance(milliseconds);
@@ -249,7 +249,7 @@ test("a delivery behind more dropped deliveries than one search reads is sent wi
   expect([first.length, new Set(first.map(({ fault }) => fault?.action))]).toEqual([100, new Set(["drop"])]);
   for (let turn = 0; turn < 5; turn += 1) await pass(site, 1);
   expect(shop.got.map(({ event }) => event.data.id)).toEqual(orders.slice(-1));
-  // An idle sandbox does not wait for work that is already due, which would be polled for ever.
+  // An idle sandbox sets no timer for work that is already due: such a timer would poll forever.
   const now = site.harness.clock.now();
   expect(site.harness.clock.pending().filter((at) => at <= now)).toEqual([]);
 });

@@ -95,7 +95,7 @@ test("a receiver with a rate limit gets each request again after a pause, and th
     expect(receiver.got[0]?.body).toContain(`"created_at":"${new Date(begun).toISOString()}"`);
     return receiver.got.map(({ at }) => (at - begun) / 1000);
   };
-  // The last time is that of the next request, after all attempts of the first request.
+  // The last time is the time of the next request, after all attempts of the first request.
   expect(await secondsOf(7, {})).toEqual([0, 1, 3, 7, 15, 31, 31]);
   expect(await secondsOf(4, { "retry-after": "45" })).toEqual([0, 30, 60, 60]);
   expect(await secondsOf(7, { "retry-after": "2" })).toEqual([0, 2, 4, 8, 16, 32, 32]);

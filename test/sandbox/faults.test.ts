@@ -125,7 +125,7 @@ test("a request that a fault withheld is logged without the sandbox's tokens", a
       body: JSON.stringify({ order_id: token, price_id: "price_coffee" }),
     });
   }
-  // The commands themselves hide their own token.
+  // The commands hide their own token, so the test reads the log itself.
   const headers = { Authorization: `Bearer ${token}` };
   const logged = String(
     (await sandbox.request({ path: "/__sandbox/stores/default/requests", headers })).body,

@@ -31,7 +31,7 @@ type Sent = { readonly path: string; readonly method?: string; readonly body?: s
 /** A row of the database, and the store that it names. */
 type Row = { readonly table: string; readonly of: string | undefined; readonly text: string };
 
-/** Tables without a store: the log is written later, and the others belong to the program or to the runtime. */
+/** Tables without a store: the log is written later; the other tables belong to the program or the runtime. */
 const OWN_TABLES = [
   "log_mark",
   "request_batches",
@@ -111,7 +111,7 @@ async function openTwoStores() {
     const order = await send(apiKey, { path: "/v1/orders", body });
     texts.push(order.text);
     await call(`/endpoints/${endpoint}/test`, {});
-    // This fault hits nothing, because its event never comes.
+    // This fault hits nothing, because there is no thousandth event.
     await call("/faults", { action: "drop", match: { endpoint_id: endpoint, nth: 1000 } });
     await call("/leases", { drill: "duplicates", timeout_ms: 86_400_000 });
     await call("/clock", { action: "set", to: "2026-01-15T12:00:00Z" });
@@ -252,7 +252,8 @@ test("a request to one store finds, shows and changes nothing of another", async
     const schema = requestSchema(document, name);
     return fc.constantFrom(0, 1).chain((from) => {
       const theirs = sites[1 - from]?.ids ?? [];
-      // A text that a GET searches for may be an id. A text in a body may not, because its own store shows it again.
+      // A text that a GET searches for may be an id. A text in a body may not, because its own store would show it
+      // again.
       const texts = CONTROL_OPERATIONS[name].method === "GET" ? [...TEXTS, ...theirs] : TEXTS;
       const value =
         schema === undefined ? fc.constant(undefined) : arbitraryOf(schema, { ids: theirs, texts });

@@ -14,7 +14,7 @@ const oneOf = <Value>(values: readonly Value[]): Value => values[upTo(values.len
 const digits = (length: number): string => Array.from({ length }, () => upTo(10)).join("");
 const hex = (length: number): string => Array.from({ length }, () => upTo(16).toString(16)).join("");
 
-/** The first digits of an issuer's numbers. */
+/** The first digits of card numbers, by issuer. */
 const ISSUERS = [
   "4",
   "51",
@@ -124,7 +124,7 @@ test("a text without a card number is stored byte for byte", () => {
     const text = oneOf(OTHERS)();
     expect([SEED, redactStored(text)]).toEqual([SEED, text]);
   }
-  // With a wrong check digit or length, a number is no card number.
+  // With a wrong check digit or length, a number is not a card number.
   for (const text of ["4111111111111112", "4111 1111 1111 1112", "411111111111", "41111111111111111111"])
     expect(redactStored(text)).toBe(text);
 });

@@ -29,7 +29,7 @@ const KINDS = Object.keys(DRILLS) as readonly Kind[];
 type Site = Awaited<ReturnType<typeof openSite>>;
 type Faults = { readonly faults: readonly { readonly action: string }[] };
 
-/** A right shop, its client, and the requests to the shop. */
+/** A correct shop, its client, and the requests to the shop. */
 async function openSite(start = EPHEMERAL) {
   const site = await openWebhookSite(start);
   const { harness } = site;
@@ -107,7 +107,7 @@ async function openSite(start = EPHEMERAL) {
   };
 }
 
-/** Expects that nothing is armed, paused or left behind, and that the records are whole. */
+/** Expects that nothing is armed, paused or left behind, and that the records are complete. */
 async function expectNothingLeft(site: Site, label: string): Promise<void> {
   await eventually(`${label}: no drill runs`, async () =>
     expect((await site.checklist()).underway).toEqual([]),
@@ -127,7 +127,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
     expect([label, kind, steps.length, passed]).toEqual([label, kind, STEPS[kind], true]);
 }
 
-/** The number of steps of a whole drill of each kind. */
+/** The number of steps of a complete drill of each kind. */
 const STEPS: Readonly<Record<DrillKind, number>> = {
   duplicates: 30,
   idempotency: 12,
@@ -161,10 +161,10 @@ function counted(): (request: OutboundRequest) => Point {
   };
 }
 
-/** A request of a drill, and whether the drill did nothing since the answer to the request before. */
+/** A request of a drill, and whether the drill did nothing since the answer to the previous request. */
 type Sent = Point & { readonly isNext: boolean };
 
-/** Every request of a whole drill. */
+/** Every request of a complete drill. */
 async function requestsOf({ harness }: Site, kind: Kind): Promise<readonly Sent[]> {
   const count = counted();
   const points: Sent[] = [];
@@ -336,7 +336,7 @@ test("deliveries that a drill holds are shown with the reason, and their endpoin
   expect(checklist).toContain('the webhook drill of "http://localhost:3000/hooks" was not run');
   expect(checklist).toContain(`http://localhost:3000/hooks is paused: ${held}`);
   expect(checklist).toContain("http://localhost:3001/hooks is paused: it was paused by request");
-  // Enabling the endpoint meanwhile does not spoil the drill.
+  // Enabling the endpoint during the drill does not end its pause.
   const enabled = await site.control<WireAnswerOf<"showEndpoint">>(`/endpoints/${site.endpointId}/state`, {
     action: "enable",
   });

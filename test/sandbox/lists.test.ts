@@ -411,7 +411,7 @@ test("an order_id lists the events and deliveries of all its checkouts in the st
     const { data } = (await ask(`${command} --order-id again ${price}`)) as { data: Entry };
     checkouts.push(data["id"]);
     await ask(`sandbox pay ${data["id"]} --outcome failed`);
-    // Other checkouts lie between.
+    // Other checkouts are created in between.
     await ask(`orders create --order-id again-${checkouts.length} ${price}`);
   }
   await ask(`orders create --order-id again ${price} --store Tea`);

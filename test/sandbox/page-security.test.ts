@@ -186,7 +186,7 @@ test("a wallet's form must be valid, and a form for an ended attempt leads to th
   expect((await wallet(2, "&outcome=succeeded")).headers["Location"]).toBe(`/pay/${id}/wallet/2`);
   expect((await post(`/pay/${id}/cancel`, `token=${token}`)).headers["Location"]).toBe(`/pay/${id}`);
   expect(await status()).toBe("succeeded");
-  // "Cancel" in a wallet applies to its attempt, too.
+  // "Cancel" in a wallet also applies only to the attempt of the wallet.
   const other = await openPage();
   const cancel = (attempt: number) =>
     other.post(`/pay/${other.id}/wallet/${attempt}`, `token=${other.token}&outcome=cancelled`);

@@ -10,7 +10,6 @@ type Sold = { readonly id: string; readonly status: string; readonly checkout_ur
 
 /** A customer in a browser without JavaScript. */
 type Customer = {
-  /** Loads a page. */
   readonly open: (address: string) => Promise<void>;
   /** Clicks the first visible button whose text begins with a label, and follows its form. */
   readonly press: (label: string) => Promise<void>;
@@ -61,7 +60,7 @@ async function start({ press, follow }: Customer): Promise<void> {
   await follow("Open the sandbox wallet here");
 }
 
-/** The customer's act in the wallet, and the final page and order. */
+/** The customer's action in the wallet, and the final page and order. */
 const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, status: string])[] = [
   ["pays", ({ press }) => press("Pay €"), english(PAYMENT_TEXTS.result.succeeded), "succeeded"],
   [

@@ -75,7 +75,7 @@ async function openSite(args: readonly string[] = []) {
       body: Buffer.from(body),
     });
   };
-  /** Waits for the writes after the answers. */
+  /** Waits until the writes that follow the answers are done. */
   const settle = async (): Promise<void> => {
     expect((await harness.run(["assumptions", "--json"])).code).toBe(0);
   };

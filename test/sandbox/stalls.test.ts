@@ -55,7 +55,7 @@ function fill(database: Database.Database, storeId: string, now: number, ids = "
     COMMIT;`);
 }
 
-/** Repeats an act until work has ended; returns the number of repetitions. */
+/** Repeats an action until work has ended; returns the number of repetitions. */
 async function during(work: Promise<unknown>, act: (round: number) => Promise<void>): Promise<number> {
   let isOver = false;
   const ended = work.finally(() => (isOver = true));

@@ -1,5 +1,5 @@
-// Attempts to use everything of one store against another store, and to do everything above a role. They are generated
-// from the program's own tables, and run in every runtime of the campaigns.
+// Attempts to use all credentials and ids of one store against another store, and all operations above a role. They are
+// generated from the program's own tables, and run in every runtime of the campaigns.
 import { expect, test } from "vitest";
 import {
   CONTROL_OPERATIONS,
@@ -187,7 +187,7 @@ test("no credential, id, cursor, mark or search term of one store reaches anothe
   expect(contentOf(pair)).toEqual(before);
 });
 
-/** Rows that a caller of another store could change: no request and no delivery writes them by itself. */
+/** Rows that a caller of another store could change; no request or delivery of the test changes them. */
 function contentOf({ stores, openDatabase }: StorePair): readonly string[] {
   return stores.flatMap(({ id }) => {
     const database = openDatabase(id);

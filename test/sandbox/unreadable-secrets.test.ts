@@ -15,8 +15,8 @@ async function askJson<Fields>(harness: Harness, command: string): Promise<Field
 }
 
 /**
- * A sandbox in which another program has changed all secrets of the second store, including that of an endpoint. The
- * start checks only the secret of the first store.
+ * A sandbox in which another program has changed all secrets of the second store, including the secret of an endpoint.
+ * The start checks only the secret of the first store.
  */
 async function withUnreadableSecrets() {
   const harness = createHarness();

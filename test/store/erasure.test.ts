@@ -298,7 +298,7 @@ test("every table with rows of a store has a statement that deletes them", () =>
   store.close();
 });
 
-/** Orders of a store, each with its key and its event. */
+/** Adds orders to a store, each with its key and its event. */
 function addOrders(raw: Database.Database, storeId: string, count: number): void {
   const id = `printf('${storeId.slice(0, 8)}-%04x-7000-9000-%012d', n >> 16, n)`;
   const named = { orderId: "'x' || n", key: "'more-000' || n" };
@@ -371,7 +371,7 @@ async function create(harness: Harness): Promise<string> {
   return (JSON.parse(made.stdout) as { readonly data: { readonly id: string } }).data.id;
 }
 
-/** A line of a stack trace, which only an error of our own prints. */
+/** A line of a stack trace, which only a bug prints. */
 const STACK = /^\s+at /m;
 
 const TEA = "00000000-0000-4000-8000-00000000000a";

@@ -33,7 +33,7 @@ function withNext(kind: FileKind, migration = "CREATE TABLE planted (x INTEGER) 
   return { ...kind, migrations: [...kind.migrations, migration] };
 }
 
-/** Returns a function that runs work in a transaction of its own. */
+/** Returns a function that runs work in its own transaction. */
 function inTransactionOf(connection: Database.Database) {
   return (work: () => void): boolean => {
     connection.transaction(work).immediate();

@@ -50,7 +50,7 @@ type Left = {
   readonly line: number;
 };
 
-/** A database that is written to as our stores write. */
+/** Opens a database, and returns a function that writes to it as the sandbox writes to its databases. */
 function openLine(path: string, kind = KIND) {
   const opened = openWatchedDatabase(path, { kind });
   if (!opened.ok) throw new Error(opened.refusal.message);

@@ -256,7 +256,7 @@ test("a released migration never changes: a schema changes by one more migration
     "e0e968addb2ddad6",
     // Deliveries without an index of their store, checkout and queue, and payers' attempts without an index.
     "6e386bc68b2c3a5a",
-    // Replays of one event are behind their first.
+    // Later replays of an event wait behind its first replay.
     "d4702bcc8c07a69e",
     // The dialect of a store.
     "9652c5ba361fd57a",

@@ -28,7 +28,7 @@ function comparing(...places: readonly (readonly [from: number, to?: number])[])
   });
 }
 
-/** Right, except for its tolerance; ages are in seconds, and negative for events from the future. */
+/** Correct except for its tolerance; ages are in seconds, and negative for events from the future. */
 function fresh(isFresh: (age: number) => boolean): Receiver {
   return handmade({ isFresh });
 }
@@ -86,7 +86,7 @@ const headerOf = ({ rawHeaders }: Incoming, name: string): string => headerLines
 
 const DIGITS = 64;
 
-/** Verifies with the secret that the body chooses; undefined: with the right secret. */
+/** Verifies with the secret that the body chooses; undefined: with the correct secret. */
 function chosenBy(secretFor: (event: Readonly<Record<string, unknown>>) => string | undefined): Receiver {
   return (incoming) => {
     const secret = secretFor(readOrNone(incoming));
@@ -103,7 +103,7 @@ function readOrNone(incoming: Incoming): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Compares with another signature of the right text. */
+/** Compares with another signature of the correct text. */
 function signing(by: (known: { readonly secret: string; readonly text: string }) => string): Receiver {
   return handmade({
     isSigned: ({ signature, secret, timestamp, rawBody }) =>

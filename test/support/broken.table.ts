@@ -7,7 +7,7 @@ import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.
 /** The invariant of each broken history of a client. */
 type ClientFaults = Readonly<Partial<Record<keyof typeof CLIENT_HISTORIES | "plain_purchase", string>>>;
 
-/** Histories in which the answer to a create is lost, in which it refuses for now, and all in which a create fails. */
+/** Histories that lose the answer to a create, histories that refuse a create for now, and all that fail a create. */
 const LOST = ["answer_lost", "answer_lost_twice", "answer_cut"] as const;
 const REFUSED = ["create_5xx", "create_429"] as const;
 const FAILED = [...LOST, "create_unsent", ...REFUSED] as const;

@@ -14,7 +14,7 @@ export function copyBuilt(to: string): void {
     cpSync(join(DIST, name), join(to, name));
 }
 
-/** Builds this platform's executable in a folder that is kept, because a build makes only outdated files. */
+/** Builds this platform's executable in a folder that is kept, because a build replaces only outdated files. */
 export async function builtExecutable(): Promise<{ readonly folder: string; readonly file: string }> {
   const folder = join(ROOT, "node_modules/.cache/executable");
   const words = [join(ROOT, "build.ts"), "--executable", "--out", folder];

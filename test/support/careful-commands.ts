@@ -27,8 +27,8 @@ type Result = { readonly schedules: number; readonly broken: readonly { readonly
 
 /**
  * Explores a careful shop as a user does, with one seed after the other, until at least this many schedules were run.
- * Returns their number and the invariants that were found broken and confirmed. `isBusy`: another process uses a core
- * all the while.
+ * Returns their number and the invariants that were found broken and confirmed. `isBusy`: another process keeps a core
+ * busy.
  */
 export async function exploreCareful(
   language: CarefulLanguage,

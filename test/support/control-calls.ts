@@ -243,7 +243,7 @@ function callsOf({ send: sendTo, tokens }: ControlledService) {
   return { send, call };
 }
 
-/** The id of the first request in a list of them. */
+/** The id of the first request in a list of requests. */
 function firstIdIn({ body: { data = {} } }: Answer): string {
   const [first] = data["requests"] as readonly { readonly request_id: string }[];
   return first?.request_id ?? "";

@@ -5,7 +5,7 @@ import type { AnswerOf, OperationName, RequestOf } from "../../src/core/control/
 import { sendHttp } from "../../src/web/send.ts";
 import type { World } from "../../src/world.ts";
 
-/** The network of this process; the real world would also change its umask and its exit code. */
+/** The network of this process; the real world would also change the umask and the exit code. */
 export const NETWORK: Pick<World, "send"> = {
   send: (request) => sendHttp(request, AbortSignal.timeout(request.timeoutMs)),
 };

@@ -121,7 +121,7 @@ function isOfOne(one: WebhookEvent, other: WebhookEvent): boolean {
   return checkoutOf(one) === checkoutOf(other);
 }
 
-/** The id of an event's checkout; of an event without a checkout its own id. */
+/** The id of an event's checkout, or the event's own id if the event has no checkout. */
 function checkoutOf(event: WebhookEvent): string {
   const { id = event.event_id } = (event.data ?? {}) as { readonly id?: string };
   return id;

@@ -30,8 +30,8 @@ const PAGE_HEAD = "<title>A shop that sells tea, coffee and cups</title>";
 const NOT_FOUND: HttpResponse = { status: 404, headers: {}, body: "" };
 
 /**
- * A right shop: a page to buy on, a command `create-order`, a receiver, a view of orders in JSON and a return page. The
- * command `serve` opens the shop on the port in PORT until it is ended; `open` opens the shop on port 3000.
+ * A correct shop: a page to buy on, a command `create-order`, a receiver, a view of orders in JSON and a return page.
+ * The command `serve` opens the shop on the port in PORT until it is ended; `open` opens the shop on port 3000.
  */
 export function describedShop(
   { harness, sandbox, told }: Pick<Site, "harness" | "sandbox" | "told">,

@@ -17,7 +17,6 @@ export const PAGES: readonly Page[] = ["README.md", ...pagesOfDocs()]
   .filter((name) => !GENERATED.includes(name))
   .map((name) => ({ name, text: readFileSync(join(ROOT, name), "utf8") }));
 
-/** The text of a page. */
 export function pageText(name: string): string {
   const page = PAGES.find((one) => one.name === name);
   if (page === undefined) throw new Error(`no page ${name}`);

@@ -41,7 +41,7 @@ type Drift = {
 const isCreate = ({ method, path, status }: Answer): boolean =>
   method === "POST" && path.startsWith("/v1/") && status === 201;
 
-/** For each workflow that creates something, its first step that does so. */
+/** The step of the first create in each workflow that has one. */
 const EVERY_CREATE: readonly string[] = [
   "lost-answer create",
   "unavailable create",

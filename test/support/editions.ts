@@ -13,7 +13,7 @@ import { tempFolder } from "./temp-folder.ts";
 /** One of the two ways to run the service from a state folder. */
 export type Edition = {
   readonly name: "sandbox start" | "hosted dev";
-  /** Starts the service, and does not wait. The service ends with the test. */
+  /** Starts the service without waiting until it is ready. The service ends with the test. */
   readonly begin: (
     folder: string,
     args?: readonly string[],
@@ -21,7 +21,7 @@ export type Edition = {
   ) => Running;
   /** Disks on which the service cannot start: without room for its first files, and without room for its databases. */
   readonly tooSmall: readonly string[];
-  /** The database with the rows of a store. */
+  /** The path of the database with the rows of a store. */
   readonly databaseOf: (folder: string, storeId: string) => string;
 };
 

@@ -12,7 +12,7 @@ const TURNS = 100;
 
 /**
  * Waits until a check throws nothing, and returns its result. After the timeout it fails with the awaited condition and
- * the last error. Only for conditions without a required speed, which the bench measures.
+ * the last error. Only for conditions without a required speed; the benches measure speed.
  */
 export async function eventually<Seen>(what: string, look: () => Seen | Promise<Seen>): Promise<Seen> {
   const since = performance.now();

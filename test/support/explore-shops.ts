@@ -20,14 +20,14 @@ type Hook = {
   readonly sequence: number;
   readonly session: string;
   readonly books: Books;
-  /** Whether the signature is right. */
+  /** Whether the signature is valid. */
   readonly verified: boolean;
   readonly book: () => void;
   /** Asks v1 for the status; undefined without a 200 answer. */
   readonly ask: () => Promise<string | undefined>;
 };
 
-/** The means of a shop's client to make its purchase. */
+/** The functions and settings with which a shop's client makes its purchase. */
 type Buyer = {
   readonly books: Books;
   /** Sends a create; undefined without a complete answer. Only a complete 201 has a checkout. */
@@ -40,7 +40,7 @@ type Buyer = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** The parts of a shop; omitted parts are those of a careful shop. */
+/** The parts of a shop; omitted parts are the parts of a careful shop. */
 export type ExploreShop = {
   /** Returns the status of the answer; default: 200. */
   readonly onHook?: (hook: Hook) => number | void | Promise<number | void>;
@@ -80,7 +80,7 @@ function bookOnce({ id, status, books, book }: Hook): void {
   if (status === "succeeded") book();
 }
 
-/** Also books events of another status, which is no payment. */
+/** Also books events with another status, which are not payments. */
 const booksAlso =
   (also: string): NonNullable<ExploreShop["onHook"]> =>
   (hook) =>
@@ -229,7 +229,7 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
   },
 };
 
-/** The options of `explore` for a shop, which keeps its books in memory, one for each store. */
+/** The options of `explore` for a shop that keeps its books in memory, separately for each store. */
 export function optionsFor(shop: ExploreShop): Pick<ExploreOptions, "start" | "purchase" | "view"> {
   const all = new Map<string, Books>();
   const booksOf = ({ id }: Store): Books => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { tempFolder } from "./temp-folder.ts";
 
 /**
- * The command that opens URLs on a desktop, replaced by a script that writes down its pid and its argument, and then
+ * The command that opens URLs on a desktop, replaced by a script that records its pid and its argument, and then
  * runs `more`.
  */
 export function fakeBrowser(more = "") {

@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 type Fault = {
   /** The number of bytes of the answer that pass before the connection ends. */
   readonly answerBytes?: number;
-  /** The end of the connection: closed in order, or reset. */
+  /** The end of the connection: closed cleanly, or reset. */
   readonly ending?: "close" | "reset";
   /** Called when the answer has arrived, before any of it is passed on. */
   readonly onAnswer?: () => void;
@@ -61,7 +61,7 @@ function pass(client: Socket, service: Socket, beginPassage: () => Passage): voi
   let passage: Passage | undefined;
   client.on("data", (chunk: Buffer) => {
     service.write(chunk);
-    // A request may arrive in pieces; a request after an answer is the next one.
+    // A request may arrive in pieces; bytes after an answer begin the next request.
     if (passage === undefined || passage.answerBytes > 0) passage = beginPassage();
   });
   service.on("data", (chunk: Buffer) => {

@@ -68,7 +68,7 @@ async function attack(attempts) {
         loads += 1;
         const text = frame.contentDocument?.body?.textContent ?? "";
         if (isTold(text)) note("frame", url, text);
-        // The first load is that of the empty frame, before the form's answer.
+        // The first load is the load of the empty frame, before the form's answer.
         if (loads >= (isForm ? 2 : 1)) end();
       });
       if (!isForm) frame.src = url;

@@ -299,7 +299,7 @@ function textsLike(
   { minLength, maxLength }: { readonly minLength: number; readonly maxLength: number },
 ): fc.Arbitrary<string> {
   const alike = patterns.map((one) => fc.stringMatching(new RegExp(one, "u")));
-  // Loading all graphemes takes a second, so only files that need them do.
+  // Loading all graphemes takes a second, so only files that need graphemes load them.
   if (alike.length === 0)
     alike.push(fc.string({ unit: "grapheme", minLength, maxLength: Math.min(maxLength, LONG) }));
   return fc.oneof(...alike, fc.constantFrom(...EDGE_TEXTS));

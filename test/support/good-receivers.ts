@@ -16,7 +16,7 @@ import {
 type GoodReceiver = {
   readonly name: string;
   readonly make: () => Receiver;
-  /** The drill's remarks about the receiver. */
+  /** The drill's notes about the receiver. */
   readonly notes?: readonly string[];
 };
 
@@ -106,7 +106,7 @@ const within =
 
 const isRoute = ({ target }: Incoming): boolean => /^\/hooks(?:\?|$)/.test(target);
 
-/** Frameworks as they are by default or as their guides show them, each with a right route. */
+/** Frameworks as they are by default or as their guides show them, each with a correct route. */
 const FRAMEWORKS: readonly GoodReceiver[] = (
   [
     [

@@ -329,9 +329,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     order,
     launch,
     start,
-    /** Reads a file of the state folder. */
     readState,
-    /** The administrator's token of the sandbox. */
     adminToken: (): string =>
       access["CHECKOUT_ADMIN_TOKEN"] ??
       (JSON.parse(readState("admin.json")) as { readonly admin_token: string }).admin_token,
@@ -346,7 +344,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     programOn: (port: number): Service | undefined => ports.get(port),
     /** Sets the addresses of a host name. */
     name: (host: string, addresses: readonly string[]) => void names.set(host, addresses),
-    /** Lets the network misbehave from now on. */
+    /** Replaces the network's reaction to requests from now on. */
     setFault: (next: Fault) => void (fault = next),
     /** The addresses that the browser was asked to open, in order. */
     opened: opened as readonly string[],
@@ -358,7 +356,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     programs: programs as readonly ProgramCall[],
     /** Replaces the programs from now on. */
     setProgram: (next: World["runProgram"]) => void (runProgram = next),
-    /** Lets the browser misbehave from now on. */
+    /** Replaces the browser from now on. */
     setBrowser: (next: World["openBrowser"]) => void (browser = next),
   };
 }
@@ -562,7 +560,7 @@ async function deliver(
   };
 }
 
-/** The whole body, also of a stream; undefined if its reader left before its end. */
+/** The complete body, also of a stream; undefined if its reader left before its end. */
 async function readWhole(
   body: HttpResponse["body"],
   {
@@ -587,7 +585,7 @@ async function readWhole(
   }
 }
 
-/** A whole body, or the first part of a stream, which is neither read further nor closed. */
+/** A complete body, or the first part of a stream, which is neither read further nor closed. */
 async function firstOf(body: HttpResponse["body"]): Promise<string | Uint8Array> {
   if (typeof body === "string" || body instanceof Uint8Array) return body;
   const first = await body[Symbol.asyncIterator]().next();

@@ -11,7 +11,7 @@ type HostedStart = Running & {
   readonly ready: ReadyMessage | undefined;
 };
 
-/** Starts `hosted dev` on a state folder, and does not wait. It ends with the test. */
+/** Starts `hosted dev` on a state folder without waiting until it is ready. The service ends with the test. */
 export function beginHostedFolder(
   folder: string,
   args: readonly string[] = [],
@@ -23,14 +23,14 @@ export function beginHostedFolder(
   });
 }
 
-/** Starts `hosted dev` on a state folder, and waits until it is ready or refused. It ends with the test. */
+/** Starts `hosted dev` on a state folder, and waits until it is ready or refused. The service ends with the test. */
 export async function startHostedFolder(folder: string, args: readonly string[] = []): Promise<HostedStart> {
   const started = beginHostedFolder(folder, args);
   await untilFirstLine(started);
   return { ...started, ready: readyOf(started) };
 }
 
-/** Waits for the ready line of a start; fails with its stderr if it ends before. */
+/** Waits for the ready line of a start; fails with its stderr if the start ends before. */
 export async function untilReady(running: Running): Promise<ReadyMessage> {
   await untilFirstLine(running);
   const ready = readyOf(running);

@@ -29,7 +29,6 @@ export type HostedService = {
   readonly control: (path: string, body?: unknown) => Promise<Readonly<Record<string, unknown>>>;
   /** The output of workerd. */
   readonly printed: () => string;
-  /** The id of the process. */
   readonly pid: () => number;
   /** Kills the process as SIGKILL does. */
   readonly kill: () => Promise<void>;
@@ -38,7 +37,6 @@ export type HostedService = {
   readonly end: () => Promise<void>;
 };
 
-/** A store of a hosted service. */
 export type HostedStore = { readonly storeId: string; readonly merchantId: string; readonly apiKey: string };
 
 /** Starts `workerd serve` with the built Worker, in a new folder, which is removed at the end. */
@@ -241,7 +239,6 @@ export async function openHostedSite(service: HostedService): Promise<Site> {
   return site;
 }
 
-/** Creates a store of a hosted service. */
 export async function createHostedStore({ control }: HostedService, name = "A store"): Promise<HostedStore> {
   const made = await control("/stores", { name });
   return {

@@ -29,7 +29,7 @@ export async function openHttpReceiver(answer: RequestListener, host = "127.0.0.
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/hooks`;
 }
 
-/** The whole body of a request; undefined if the sender left before its end. */
+/** The complete body of a request; undefined if the sender left before its end. */
 export async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   try {

@@ -2,7 +2,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** The output of `jq -r` for these values, for the filters in our documents: paths and `select`. */
 export function jqOutput(filter: string, values: readonly unknown[]): string {
-  // A bar within the parentheses of `select` ends no stage.
+  // A bar inside the parentheses of `select` does not end a stage.
   const stages = filter.match(/(?:[^|(]|\([^)]*\))+/g) ?? [];
   const found = stages.reduce<readonly unknown[]>((shown, stage) => applyStage(stage.trim(), shown), values);
   return found

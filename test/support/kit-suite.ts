@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 
-/** The tests for every runner: each needs a store of its own, and two fail, one of them by its timeout. */
+/** The tests for every runner: each needs its own store, and two fail, one of them by its timeout. */
 const TESTS = `
 const ORDER = { order_id: "order-1001", price_id: "price_coffee" };
 const seen = [];
@@ -35,7 +35,7 @@ test("takes too long", /* options */ async ({ store }) => {
 } /* timeout */);
 test("comes after that", async ({ sandbox, store }) => {
   const wanted = [sandbox.store.id, store.id].join();
-  // A runner may begin this test while the store of the one before is deleted.
+  // A runner may begin this test while the store of the previous test is being deleted.
   for (let left = 60; left > 0 && (await idsOf(sandbox)) !== wanted; left -= 1)
     await new Promise((resolve) => setTimeout(resolve, 50));
   mustBe(await idsOf(sandbox), wanted);
@@ -54,7 +54,7 @@ export function suiteOf(
   return `${start}\n${TESTS.replace("/* options */", options).replace("/* timeout */", after)}`;
 }
 
-/** The output that only the two failing tests may have. */
+/** Checks that the output has the histories of the two failing tests, and no others. */
 export function expectStories(output: string, runs = 1): void {
   expect(output.split("checkout: the history of this test's store").length - 1).toBe(2 * runs);
   for (const line of [

@@ -5,7 +5,7 @@ const FOLDER = "/dev/shm";
 /** Maximum size of the files of all concurrent tests, with a margin. */
 const ROOM_BYTES = 2 * 1024 ** 3;
 
-/** A folder in memory for the temporary files of tests, which then wait for no disk; undefined if there is none. */
+/** A folder in memory for the temporary files of tests, so that they never wait for a disk; undefined if none. */
 export function memoryFolder(): string | undefined {
   try {
     accessSync(FOLDER, constants.W_OK);

@@ -120,7 +120,7 @@ export function handmade(parts: {
   };
 }
 
-/** The event in a body; throws if the body is no JSON. */
+/** The event in a body; throws if the body is not JSON. */
 export function parse({ rawBody }: Pick<Incoming, "rawBody">): {
   readonly event_id: string;
   readonly type: string;
@@ -129,7 +129,7 @@ export function parse({ rawBody }: Pick<Incoming, "rawBody">): {
   return JSON.parse(rawBody.toString("utf8")) as ReturnType<typeof parse>;
 }
 
-/** A digest that is no signature. */
+/** A digest that is not a signature. */
 export function digest(text: string): string {
   return hash("sha256", text, "hex");
 }

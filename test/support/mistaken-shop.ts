@@ -761,8 +761,8 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
 };
 
 /**
- * Mistakes with events of one type, about any object. `of_a_payment`: right or impossible if the event is a payment of
- * the order.
+ * Mistakes with events of one type, about any object. With `mayBe: "of_a_payment"`, the shop's action is correct or
+ * impossible for events that are payments of the order.
  */
 export const EVENT_MISTAKES: Readonly<
   Record<

@@ -257,5 +257,5 @@ export const ODD_ENDPOINTS = [
 ];
 /** Causes that are known only after the timeout. */
 export const STILL = new Set(["silent", "slow_body", "tls_silent", "unfinished_head"]);
-/** Causes that need further knowledge. */
+/** Causes that only repeat the kind of status, or say that the cause is unknown. */
 export const UNNAMED = new Set(["4xx", "5xx", "other"]);

@@ -23,7 +23,8 @@ type Packed = { readonly file: string; readonly format: number } & {
 const PACKED = join(import.meta.dirname, "../../fixtures/older-formats.json.br");
 
 /**
- * A file of each schema version, written by the last program with its migrations; the log begins with a later commit.
+ * A file of each schema version, written by the last program with the migrations of that version; the log begins with a
+ * later commit.
  */
 export function olderFiles(): readonly OlderFile[] {
   const packed = JSON.parse(brotliDecompressSync(readFileSync(PACKED)).toString()) as readonly Packed[];
@@ -36,7 +37,8 @@ export function olderFiles(): readonly OlderFile[] {
 }
 
 /**
- * Writes a database as an earlier version of the program would have left it: with the tables and columns that it knew.
+ * Writes a database as an earlier version of the program would have left it: with the tables and columns of that
+ * version.
  */
 export function writeAsEarlier(path: string, earlier: FileKind): void {
   const opened = openDatabase(`${path}.earlier`, { kind: earlier });

@@ -1,12 +1,11 @@
 import type { ShopEvent, ShopPlan } from "./order-shops.ts";
 
-/** The parts of a shop. */
 export type OrderShopParts = {
   /** Whether an event is new; records a new event. */
   readonly isNew: (event: ShopEvent) => boolean | Promise<boolean>;
   /** The shop's action for a new payment. */
   readonly books: (event: ShopEvent) => void;
-  /** The shop's action for each event that is no payment. */
+  /** The shop's action for each event that is not a payment. */
   readonly others: (event: ShopEvent) => void;
   readonly answers: (isNew: boolean, event: ShopEvent) => number;
   /** The shop's answer to a wrong signature, and whether the shop acts on the refused event. */
@@ -14,11 +13,9 @@ export type OrderShopParts = {
   readonly shows: NonNullable<ShopPlan["show"]>;
 };
 
-/** A part with its name. */
 type Part<Value> = readonly [name: string, value: Value];
 type PartTable = { readonly [Name in keyof OrderShopParts]: readonly Part<OrderShopParts[Name]>[] };
 
-/** A shop made of these parts. */
 export function orderShopOf(parts: OrderShopParts): ShopPlan {
   const { isNew, books, others, answers, refuses, shows } = parts;
   const onEvent = async (event: ShopEvent): Promise<number> => {
@@ -30,14 +27,14 @@ export function orderShopOf(parts: OrderShopParts): ShopPlan {
   return { onEvent, ...refuses, show: shows };
 }
 
-/** Records a key among those of all orders; returns whether the key was new. */
+/** Records a key among the keys of all orders; returns whether the key was new. */
 function isNewKey({ life }: ShopEvent, key: string): boolean {
   const isNew = !life.has(key);
   life.add(key);
   return isNew;
 }
 
-/** Parts that make any shop right. */
+/** Correct parts; any combination of them makes a correct shop. */
 export const RIGHT_SHOP_PARTS: PartTable = {
   isNew: [
     ["by the event", (event) => isNewKey(event, event.id)],
@@ -88,7 +85,7 @@ const bookIf =
     if ((type === wanted || status === wanted) && !paid) book();
   };
 
-/** Parts that make any shop wrong. */
+/** Wrong parts; each of them makes any shop wrong. */
 export const WRONG_SHOP_PARTS: PartTable = {
   isNew: [
     ["all of them", () => true],

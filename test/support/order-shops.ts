@@ -13,7 +13,7 @@ export type ShopEvent = {
   readonly type: string;
   readonly orderId: string;
   readonly amount: number;
-  /** The keys that the shop has recorded, over all its orders. */
+  /** The keys that the shop has recorded, for all its orders. */
   readonly life: Set<string>;
   readonly status: string;
   readonly sequence: number;
@@ -100,7 +100,7 @@ export function createOrderBooks({ clock, statusOf }: ShopWorld) {
   };
   const act = async (plan: ShopPlan, event: HookEvent, count: number): Promise<number> => {
     const order = orderOf(event.data.order_id);
-    // Another system may use the order_id for another amount or currency, which is no payment of this order.
+    // Another system may use the order_id for another amount or currency, which is not a payment of this order.
     const paid = `${event.data.amount_minor} ${event.data.currency}`;
     const price = terms.get(event.data.order_id) ?? paid;
     if (price !== paid) return 200;
@@ -392,7 +392,7 @@ export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
   },
 };
 
-/** A status that a careless shop copies from any event. */
+/** The shop's status for each status of an event; a careless shop copies it from any event. */
 const STATUS_NAMES: Readonly<Record<string, string>> = {
   succeeded: "paid",
   created: "open",
@@ -451,7 +451,7 @@ function keepsEach(): ShopPlan["onEvent"] {
   };
 }
 
-/** Handles marked events correctly, and books each delivery of all others. */
+/** Handles marked events correctly, and books each delivery of all other events. */
 function cheatsUnless(isMarked: (event: ShopEvent) => boolean): ShopPlan["onEvent"] {
   return (event) => {
     if (isMarked(event)) byEventId(event);

@@ -3,10 +3,9 @@ import type { AttemptResult } from "../../src/core/checkout/payment.ts";
 import type { PayOutcome } from "../../src/core/checkout/reserved-order-id.ts";
 import type { PaymentRow } from "./payment-invariants.ts";
 
-/** The state of a payment. */
 export type Payment = Pick<PaymentRow, "status" | "attempts" | "late" | "events">;
 
-/** An act of a payer on the pages, or of the control API on the payer's behalf. */
+/** An action of a payer on the pages, or of the control API on the payer's behalf. */
 export type Act =
   | { readonly kind: "start" }
   /** On the checkout's page (null), or in the wallet of an attempt. */
@@ -17,7 +16,7 @@ export type Act =
   | { readonly kind: "walk_away"; readonly attempt: number }
   | { readonly kind: "pay"; readonly outcome: PayOutcome };
 
-/** An act with a form on a page. */
+/** An action with a form on a page. */
 export type FormAct = Exclude<Act, { readonly kind: "walk_away" | "pay" }>;
 
 const MAX_ATTEMPTS = 5;
@@ -27,7 +26,7 @@ export function isEnd(status: string): boolean {
   return ["succeeded", "failed", "cancelled", "expired"].includes(status);
 }
 
-/** The result of an act by decision 10, computed independently of the service: a forbidden act changes nothing. */
+/** The result of an action by decision 10, computed independently of the service: a forbidden action has no effect. */
 function next(payment: Payment, act: Act): Payment {
   switch (act.kind) {
     case "start":
@@ -52,7 +51,7 @@ function next(payment: Payment, act: Act): Payment {
   }
 }
 
-/** The possible results when several payers each do their acts in order, in any interleaving. */
+/** The possible results when several payers each take their actions in order, in any interleaving. */
 export function endsOf(payment: Payment, payers: readonly (readonly Act[])[]): Payment[] {
   const ends = payers.flatMap(([act, ...later], payer) =>
     act === undefined ? [] : endsOf(next(payment, act), payers.with(payer, later)),
@@ -66,7 +65,7 @@ export function agesOf(payment: Payment, settles: PayOutcome | null): Payment[] 
   return [payment, settled, end(settled, "expired")];
 }
 
-/** The path of an act's form, and its fields besides the token. */
+/** The path of an action's form, and its fields besides the token. */
 export function formOf(id: string, act: FormAct): { readonly path: string; readonly outcome?: string } {
   const wallet = (attempt: number): string => `/pay/${id}/wallet/${attempt}`;
   switch (act.kind) {

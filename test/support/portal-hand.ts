@@ -21,7 +21,6 @@ export type Hand = {
   readonly isRefused: (button: string, field: string) => Promise<void>;
   /** Clicks a link that opens a new tab; returns the hand in that tab, whose clicks count here. */
   readonly openTab: (text: string | RegExp) => Promise<Hand>;
-  /** Closes the tab. */
   readonly close: () => Promise<void>;
 };
 
@@ -37,7 +36,7 @@ export type HandCount = {
 /** Thrown if a page has no way forward: the task then ends. */
 export class DeadEnd extends Error {}
 
-/** The elements that lead to another page: no summary, no box, and no link within the page. */
+/** The elements that lead to another page: no summary, no checkbox, and no link within the page. */
 export const LEADS_ON = "a[href]:not([href^='#']), button:not([type=button])";
 
 /** Ends a task at its first dead end, which is recorded; all other errors are thrown. */

@@ -39,7 +39,6 @@ export async function askPortal(
   };
 }
 
-/** The code of a link to the portal. */
 export function codeOf(link: string | null): string {
   return new URL(link ?? "http://none").hash.replace("#t=", "");
 }

@@ -27,7 +27,7 @@ export type RunOptions = {
 export async function run(args: readonly string[], options: RunOptions): Promise<Finished> {
   const child = spawnProgram(args, options);
   const output = collect(child);
-  // A program that ends, or is killed, before it reads is no failure of the test.
+  // The program may end, or be killed, before it has read its input.
   child.stdin?.on("error", () => undefined).end(options.input ?? "");
   const timer =
     options.timeoutMs === undefined ? undefined : setTimeout(() => child.kill("SIGKILL"), options.timeoutMs);
@@ -73,7 +73,7 @@ export type SandboxHere = RunningHere & { readonly ready: ReadyMessage; readonly
 /** The standard input of a command line in this process (default: empty), and replaced parts of its world. */
 type Typed = { readonly stdin?: Readable; readonly world?: Partial<World> };
 
-/** Starts a command line in this process, from the sources, and does not wait. The command ends with the test. */
+/** Starts a command line in this process, from the sources, without waiting. The command ends with the test. */
 export function beginHere(
   args: readonly string[],
   { cwd, env, stdin, world: other }: Pick<RunOptions, "cwd" | "env"> & Typed,
@@ -175,7 +175,7 @@ export async function launch(args: readonly string[], options: RunOptions): Prom
   return running;
 }
 
-/** Starts the real binary, and does not wait. The process ends with the test. */
+/** Starts the real binary without waiting. The process ends with the test. */
 export function begin(args: readonly string[], options: RunOptions): Running {
   const child = spawnProgram(args, options);
   const output = collect(child);

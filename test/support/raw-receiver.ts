@@ -13,7 +13,7 @@ type RawReceiver = {
   readonly taken: () => number;
 };
 
-/** Opens a raw receiver, which acts at the first bytes of a request; with `onConnect` at the connection. */
+/** Opens a raw receiver, which acts at the first bytes of a request, or with `onConnect` when a connection opens. */
 export async function openRawReceiver(manner: Manner, { onConnect = false } = {}): Promise<RawReceiver> {
   const sockets: Socket[] = [];
   const requests: number[] = [];

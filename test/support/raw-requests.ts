@@ -95,7 +95,7 @@ async function awaitInactive(site: Site, apiKey: string): Promise<void> {
   }
 }
 
-/** Tables that only insert: they cache nothing, so no timer has to forget anything. */
+/** A scheduler that runs nothing, for tables that only insert: they have no cache that a timer would have to clear. */
 const NO_TURNS = { soon: () => undefined, after: () => undefined };
 
 /** Adds the second store to the database while the sandbox runs, because no request can create it. */
@@ -203,7 +203,7 @@ export function judge(site: Site, { status, headers, body }: Answer, method: str
   insist(UUID_V7.test(requestId), "an X-Request-Id that is a UUID v7");
   // The answer to OPTIONS is empty.
   const isAllowed = status === 200 && headers.has("allow") && body === "";
-  // The root answers a browser with a page, and a changed request can be one for the root.
+  // The root answers a browser with a page, and a changed request may be a request for the root.
   const isPage = status === 200 && headers.get("content-security-policy")?.startsWith("default-src 'none'");
   const type = isPage === true ? "text/html; charset=utf-8" : "application/json";
   insist(headers.get("content-type") === (isAllowed ? undefined : type), type);

@@ -22,7 +22,7 @@ export type PaymentService = {
 export type StorePair = {
   readonly stores: readonly [OwnedStore, OwnedStore];
   readonly tokens: Readonly<Record<"control" | "administrator", string>>;
-  /** Sends a request with these headers; of an answer that stays open returns the first part. */
+  /** Sends a request with these headers. If the answer stays open, returns its first part. */
   readonly send: (call: Omit<ApiCall, "fromOutside">) => Promise<Answered>;
   readonly host: string;
   /** The origin of a receiver that accepts everything. */

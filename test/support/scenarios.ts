@@ -41,7 +41,7 @@ export async function runScenarios({ baseUrl, controlOrigin, access }: Service):
   const args = ["respect", ...SCENARIOS, ...servers, "--json-output", output];
   const env = {
     ...process.env,
-    // Without this variable the runner asks for its own host name.
+    // The runner reads the inputs of the workflows from this variable.
     REDOCLY_CLI_RESPECT_INPUT: JSON.stringify({
       CHECKOUT_API_KEY: access.CHECKOUT_API_KEY,
       CHECKOUT_CONTROL_TOKEN: access.CHECKOUT_CONTROL_TOKEN,

@@ -2,7 +2,7 @@ import { request, type RequestOptions } from "node:http";
 import type { Answered } from "./harness.ts";
 
 /**
- * Sends a request with these headers, and reads the answer; of an answer that stays open reads the first part, up to a
+ * Sends a request with these headers, and reads the answer. If the answer stays open, reads its first part, up to a
  * line break. The connection stays open until the service ends.
  */
 export function sendRaw(options: RequestOptions, body: string | Uint8Array | undefined): Promise<Answered> {

@@ -6,12 +6,12 @@ import { parseCredentials } from "../../src/core/state-files.ts";
 import type { HttpRequest, HttpResponse, ShellResult, World } from "../../src/world.ts";
 import type { Harness } from "./harness.ts";
 
-/** The means of a merchant's program to buy one order. */
+/** The data and functions with which a merchant's program buys one order. */
 type Purchase = {
   readonly orderId: string;
   /** An attempt of a create; returns the status, or undefined if there was no answer. */
   readonly post: (key: string | readonly string[] | null, change?: Change) => Promise<number | undefined>;
-  /** The same with the store's own API key, as if the program reads it from a file. */
+  /** Like `post`, but with the store's own API key, as if the program reads it from a file. */
   readonly postAsStore: (key: string, change?: Change) => Promise<number | undefined>;
   /** Waits for some milliseconds. */
   readonly pause: (milliseconds: number) => Promise<void>;
@@ -32,7 +32,6 @@ type Purchase = {
  */
 export type Client = (purchase: Purchase) => Promise<number | "timeout">;
 
-/** A client and its name. */
 type NamedClient = { readonly name: string; readonly client: Client };
 
 const ORDER = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
@@ -59,7 +58,7 @@ function keyedBy(keyOf: (purchase: Purchase) => string): Client {
   };
 }
 
-/** The stored value of a name; where a name has none, the function stores this value and returns it. */
+/** Returns the stored value of a name. If a name has no value, stores this value and returns it. */
 function stored(disk: Map<string, string>, name: string, value: string): string {
   disk.set(name, disk.get(name) ?? value);
   return disk.get(name) ?? value;
@@ -620,10 +619,9 @@ export type Parts = {
   readonly ends: (made: boolean) => number;
 };
 
-/** A part and its name. */
 type Part<Value> = readonly [name: string, part: Value];
 
-/** Parts of right clients; any combination of them makes a right client. */
+/** Parts of correct clients; any combination of them makes a correct client. */
 export const RIGHT_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[Name]>[] } = {
   keyOf: [
     ["the order id", ({ orderId }) => `order:${orderId}`],
@@ -647,7 +645,7 @@ export const RIGHT_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[
   ends: [["0 where it is made", (made) => Number(!made)]],
 };
 
-/** Parts that make any client wrong, by the reason. */
+/** Wrong parts, by the mistake; each of them makes any client wrong. */
 export const WRONG_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[Name]>[] } = {
   keyOf: [
     ["random in memory", ({ random }) => random()],
@@ -660,14 +658,13 @@ export const WRONG_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[
   ],
   after: [["a new one", (_key, { random }) => random()]],
   tries: [],
-  // A client that sends once in each run never comes early.
+  // A client that sends once per run never retries too early.
   waits: [],
   afterwards: [["a second create", ({ post, random }) => post(random())]],
   // A third attempt would get the answer.
   ends: [["always 0", () => 0]],
 };
 
-/** A client with these parts. */
 export function clientOf(parts: Parts): Client {
   return async (purchase) => {
     let key = parts.keyOf(purchase);
@@ -737,7 +734,7 @@ function storeKey(folder: string): string {
 const FIRST_PID = 5000;
 const NEVER = new Promise<never>(() => undefined);
 
-/** Differences from the request of a right client: fields of the body, and the path. */
+/** Differences from the request of a correct client: fields of the body, and the path. */
 type Change = Readonly<Record<string, unknown>> & { readonly path?: string };
 
 type Env = Parameters<World["run"]>[0]["env"];

@@ -23,12 +23,11 @@ const PROGRAMS: Readonly<Record<Make, readonly string[]>> = {
 export type ServedShop = {
   /** The ready line of the sandbox. */
   readonly ready: SandboxHere["ready"];
-  /** The origin of the shop. */
   readonly origin: string;
   /** The command that creates an order. */
   readonly createOrder: string;
   /**
-   * Runs a command line of ours in the developer's folder, in this process, because whole-shops.ts tests the binary.
+   * Runs a command line of `checkout` in the developer's folder, in this process, because another test runs the binary.
    */
   readonly type: (args: readonly string[]) => Promise<Finished>;
 };

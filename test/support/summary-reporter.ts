@@ -10,7 +10,7 @@ export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const states = modules.flatMap((module) => {
       const tests = [...module.children.allTests()].map((test) => test.result().state);
-      // A file that cannot be loaded has no tests, and fails nevertheless.
+      // A file that cannot be loaded has no tests, and counts as failed.
       return tests.length === 0 && !module.ok() ? ["failed"] : tests;
     });
     const count = (wanted: string): number => states.filter((state) => state === wanted).length;

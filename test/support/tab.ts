@@ -15,7 +15,7 @@ export type Tab = {
   readonly page: () => HTMLElement;
   /** The first visible element that matches a selector, which may have `:has-text('…')`, and a condition. */
   readonly find: (selector: string, isIt?: (element: HTMLElement) => boolean) => HTMLElement | undefined;
-  /** Loads a typed address, which may be relative; returns all answers, last the page itself. */
+  /** Loads a typed address, which may be relative; returns all answers. The last answer is the page itself. */
   readonly load: (address: string) => Promise<readonly Answer[]>;
   /**
    * Clicks an element: follows a link, sends the form of a button, opens or closes a summary, checks or unchecks a box.
@@ -102,7 +102,7 @@ export function openTab(
   };
 }
 
-/** The site that sends a typed address: none. */
+/** The Sec-Fetch-Site header of a typed address. */
 const typed = (_to: URL): string => "none";
 
 /** Elements that a person does not see, including their contents. */

@@ -5,7 +5,7 @@ const ALLOWED = ["--allow-host", "box.example", "--allow-control-host", "box.exa
 
 /**
  * A sandbox on another machine, which a colleague reaches as box.example, with the token of one of its two stores. The
- * sandbox answers requests that wait for deliveries at once, because a wait would advance its time.
+ * sandbox immediately answers requests that would wait for deliveries, because a wait would advance its time.
  */
 export async function openTeam(role: string) {
   const owner = createHarness();

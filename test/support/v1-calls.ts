@@ -1,7 +1,6 @@
 import type { Answered } from "./harness.ts";
 import type { V1Sandbox } from "./v1-sandboxes.ts";
 
-/** The fields of a body. */
 export type Body = Readonly<Record<string, unknown>>;
 
 /** A valid create. */

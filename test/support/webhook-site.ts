@@ -22,7 +22,7 @@ export type Received = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly event: ReceivedEvent;
-  /** `ok`, or the reason why a right receiver would refuse the delivery. */
+  /** `ok`, or the reason why a correct receiver would refuse the delivery. */
   readonly verdict: string;
 };
 
@@ -48,7 +48,7 @@ type Told<Data> = {
 export async function openWebhookSite(args: readonly string[] = []) {
   const harness = createHarness();
   const site: { sandbox: RunningSandbox } = { sandbox: await harness.start(args) };
-  // An internal error is retried, so that it can look like a success.
+  // Retries can hide an internal error, so stderr must have no stack trace.
   onTestFinished(async () => {
     const { stderr } = await site.sandbox.stop();
     expect(stderr).not.toMatch(/^\s+at /m);
@@ -119,7 +119,6 @@ export async function openWebhookSite(args: readonly string[] = []) {
       site.sandbox = await harness.start(args);
     },
     stop: () => site.sandbox.stop(),
-    /** The running sandbox. */
     sandbox: () => site.sandbox,
     /** Creates an order, and returns its id. */
     order: async (orderId = `order-${(orders += 1)}`): Promise<string> => {

@@ -145,7 +145,7 @@ export type HurriedShop = {
   readonly client?: string;
 };
 
-/** A whole shop, served beside a new sandbox. */
+/** A running whole shop with its new sandbox. */
 type ServedShop = {
   /** The folder of the shop's developer. */
   readonly cwd: string;

@@ -13,7 +13,7 @@ type Operations = typeof checkoutOperations &
   typeof requestOperations &
   typeof readinessOperations;
 
-/** The answer of an operation on the wire: snake_case, moments as text. */
+/** The answer of an operation on the wire: snake_case, times as text. */
 export type WireAnswerOf<Name extends keyof Operations> = OnWire<z.input<Operations[Name]["answer"]>>;
 
 type OnWire<Value> = Value extends readonly (infer Item)[]

@@ -123,7 +123,7 @@ test("one pipelined request too many ends the connection", async () => {
   socket.on("error", () => undefined).on("close", () => (closed = true));
   const got = read(socket);
   await readAllBefore();
-  // A server that accepts the excess request answers now, so that the test does not wait for ever.
+  // A server that accepts the excess request answers now, so that the test does not wait forever.
   await eventually("it is closed, or all is answered", () => {
     ends.splice(0).forEach((end) => end());
     expect(closed || got().answers.length > PIPELINED).toBe(true);

@@ -1,5 +1,5 @@
 <?php
-// A careful shop that polls: it books what GET /checkout-sessions/{id} says, and a webhook only makes it ask at once.
+// A careful shop that polls: it books payments that GET /checkout-sessions/{id} reports; a webhook only makes it ask.
 // `php polls.php poll & php -S 127.0.0.1:$PORT polls.php` serves it; `php polls.php create-order` makes the order of
 // CHECKOUT_ORDER_ID. Its books are a file for each store.
 

@@ -56,7 +56,7 @@ def is_genuine(body: bytes, headers: http.client.HTTPMessage) -> bool:
 
 
 def work() -> None:
-    """Books the events in the queue, each in one transaction; also those that an earlier process has left in it."""
+    """Books the events in the queue, each in one transaction, including events that an earlier process left."""
     db = books()
     while True:
         for event_id, body in db.execute("SELECT event_id, body FROM queue WHERE booked = 0").fetchall():
@@ -91,7 +91,7 @@ class Shop(http.server.BaseHTTPRequestHandler):
         self.wfile.write(text.encode())
 
     def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        """Writes no log."""
 
 
 if sys.argv[1:] == ["create-order"]:

@@ -7,7 +7,7 @@ import { agree } from "./agree.ts";
 import type { Form } from "./form.ts";
 import { openSite, type Site } from "./site.ts";
 
-/** The links of the portal to follow: all, or those of its menu. */
+/** The links of the portal to follow: all links, or the links of its menu. */
 type Links = "every" | "menu";
 
 /** Timeout of a page on a busy machine. */

@@ -10,7 +10,7 @@ type Listed = Readonly<Record<string, readonly Readonly<Record<string, string>>[
 
 const TEA = { id: "price_tea", amount_minor: 700, currency: "EUR", payment_method: "alipay_plus" };
 
-/** Runs listen, trigger, replay and verify, with an endpoint beside the listener. */
+/** Runs listen, trigger, replay and verify, with an endpoint in addition to the listener. */
 export async function walkWebhooks(site: Site): Promise<void> {
   const { id: endpoint } = await site.ask(`endpoints add ${site.receiver}/hooks`);
   await site.ask(`endpoints test ${endpoint ?? ""}`);

@@ -28,7 +28,7 @@ export type Form = {
   readonly shell: string | null;
   /** The half of the command lines that the form runs in `npm test`; undefined: all of them. */
   readonly half?: 0 | 1 | undefined;
-  /** How `hosted dev` ends where no workerd can be fetched. */
+  /** The exit code and the message of `hosted dev` if workerd cannot be fetched. */
   readonly hosted: { readonly code: number; readonly says: RegExp };
 };
 
@@ -41,7 +41,7 @@ export const WITHOUT_WORKER = {
 /** The refusal of `hosted dev` in the npm package where npx cannot fetch workerd. */
 export const WITHOUT_NPX = { code: 1, says: /which runs the service, ended with 127/ };
 
-/** The sources, in this process. Programs that they start are built. */
+/** The sources, in this process. The processes that they start run the built program. */
 export const SOURCE: Form = {
   name: "source",
   folder: tempFolder,

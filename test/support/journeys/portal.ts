@@ -78,7 +78,7 @@ export async function walkPortal(site: Site): Promise<void> {
 /** The maximum number of changes of a page while it is followed. */
 const MAX_CHANGES = 5;
 
-/** Follows a page as its script does, which asks with the page's tag whether the page has changed. */
+/** Follows a page as its script does: asks with the page's tag whether the page has changed. */
 async function follow(site: Site, visitor: Visitor): Promise<void> {
   const path = `/portal/${site.ready.store_id}/checkouts`;
   const statuses: number[] = [];
@@ -127,7 +127,7 @@ function show(
   return askPortal(asSandbox(site), { path, headers: { ...own, ...headers } });
 }
 
-/** Loads the page of a form again, fills the form, and posts it; an answer must be a page, or lead to one. */
+/** Loads the page of a form again, fills the form, and posts it; an answer must be a page, or redirect to a page. */
 async function send(site: Site, visitors: readonly Visitor[], form: FoundForm): Promise<void> {
   const visitor = visitorOf(visitors, form.path);
   if (visitor.cookie === "") Object.assign(visitor, await signedIn(site, visitor.role));

@@ -1,10 +1,10 @@
 import { areaOf, AREAS } from "../../../src/sandbox/areas.ts";
 import { createRouter, type Route, type Router } from "../../../src/web/router.ts";
 
-/** A way into the program: a method with a path of its route tables, such as `GET /portal/{store_id}/keys`. */
+/** A route into the program: a method with a path of its route tables, such as `GET /portal/{store_id}/keys`. */
 export type Way = string;
 
-/** Every way of the tables, and the way that a request takes. */
+/** All routes of the tables, and a function that finds the route of a request. */
 export type Ways = {
   readonly all: readonly Way[];
   /** Undefined for a request without a route. */
@@ -14,7 +14,7 @@ export type Ways = {
 /** The addresses of the portal are below an unguessable path, which the table lacks. */
 const SECRET_PATH = /^\/portal\/k-[^/]+/;
 
-/** Reads the ways of the tables of all areas. */
+/** Reads the routes of all areas from their tables. */
 export async function waysOfAllAreas(): Promise<Ways> {
   const routers = new Map<string, Router<Route>>();
   const all: Way[] = [];
@@ -31,7 +31,7 @@ export async function waysOfAllAreas(): Promise<Ways> {
   return { all: [...new Set(all)], of };
 }
 
-/** The ways that no request has taken. */
+/** The routes that no request has used. */
 export function untaken(all: readonly Way[], taken: ReadonlySet<Way>): readonly Way[] {
   return all.filter((way) => !taken.has(way));
 }
