@@ -30,7 +30,7 @@ type AttackResult = {
   readonly wrong: readonly string[];
 };
 
-test(`any bytes are answered by the sandbox, and create only requested orders (seed ${SEED})`, async ({
+test(`the sandbox survives any bytes, and creates only the orders that it acknowledges (seed ${SEED})`, async ({
   annotate,
 }) => {
   const site = await openSite(startSandbox, ["--rate-limit", "off", "--quiet"]);
@@ -103,7 +103,7 @@ test(`no spelling of an address leads a delivery to a forbidden target (seed ${S
   await annotate(`seed ${SEED}: 3 × ${SPELLINGS} spellings; taken and right: ${JSON.stringify(counts)}`);
 });
 
-test("a delivery with any changed byte, header or splice is refused", async ({ annotate }) => {
+test("a delivery with a changed body, timestamp or signature is refused", async ({ annotate }) => {
   const deliveries = [delivery("order-1001", AT), delivery("Größe 咖啡", AT + 1)] as const;
   const signed = new Set(deliveries.map(({ timestamp, body }) => signedText(timestamp, body)));
   let altered = 0;

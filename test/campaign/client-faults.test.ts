@@ -28,7 +28,10 @@ const PATIENT = { retries: 12, timeoutMs: 60_000 };
 
 // --- The answer is cut at every byte.
 
-test.for(["close", "reset"] as const)("an answer cut at any byte makes one order (%s)", checkCuts);
+test.for(["close", "reset"] as const)(
+  "a create makes one order if its answer is cut off at any byte: %s",
+  checkCuts,
+);
 
 async function checkCuts(ending: "close" | "reset"): Promise<void> {
   const cwd = tempFolder();
@@ -68,11 +71,11 @@ type ClientFolder = { readonly name: string; readonly folderOf: (round: number) 
 
 const CLIENT_FOLDERS: readonly ClientFolder[] = [
   { name: "in the sandbox's folder", folderOf: () => undefined },
-  { name: "in a folder that it makes", folderOf: (round) => `client-${round}` },
+  { name: "in a folder that the client creates", folderOf: (round) => `client-${round}` },
 ];
 
 test.for(CLIENT_FOLDERS)(
-  "a client killed at any time and run again makes one order: $name",
+  "a create makes one order if the client is killed at any time and run again: $name",
   async ({ folderOf }, { annotate }) => {
     const cwd = tempFolder();
     const sandbox = await startSandboxHere({ cwd, args: SANDBOX_ARGS });
@@ -159,7 +162,7 @@ type Moment = "at any moment of a create" | "when the answer is on its way";
 const MOMENTS: readonly Moment[] = ["at any moment of a create", "when the answer is on its way"];
 
 test.for(MOMENTS)(
-  "a service killed at any time and started again makes one order: %s",
+  "a create makes one order if the service is killed and started again: %s",
   async (moment, { annotate }) => {
     const cwd = tempFolder();
     const proxy = await startFaultProxy();

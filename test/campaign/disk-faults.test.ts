@@ -37,7 +37,7 @@ type Scenario = {
 /** One fault in one kind of trial. */
 type PlannedTrial = { readonly scenario: Scenario; readonly fault: Fault };
 
-test("the folder opens with everything acknowledged after the failure of any system call", async ({
+test("a state folder opens after the failure of any system call, and has lost nothing acknowledged", async ({
   annotate,
 }) => {
   if (!HAS_STRACE) {

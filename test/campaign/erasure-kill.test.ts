@@ -20,7 +20,7 @@ const STORES = {
 const KINDS = ["reset", "delete", "reset of a folder"] as const;
 type Kind = (typeof KINDS)[number];
 
-test(`a store whose erasure was killed is whole or erased for the next request (seed ${SEED})`, async () => {
+test(`after an erasure was killed, the next start serves the store whole or has erased it completely (seed ${SEED})`, async () => {
   const cwd = tempFolder();
   const random = seededRandom(SEED);
   let sandbox = await startSandbox({ cwd });

@@ -27,7 +27,7 @@ const PAIRS = new Set(
 );
 
 /** test/kit/explore.test.ts also explores four of these shops. */
-test.each(part(Object.entries(BROKEN_SHOPS), 24))("explore finds: %s", async (name, shop) => {
+test.each(part(Object.entries(BROKEN_SHOPS), 24))("explore finds the broken shop: %s", async (name, shop) => {
   const isPair = PAIRS.has(name);
   // An endpoint for successful payments alone leaves fewer places for faults.
   const events = isPair && !FULL ? { events: ["order.succeeded"] } : {};
@@ -46,7 +46,7 @@ test.each(FULL ? Object.entries(CAREFUL_SHOPS) : [])(
 
 /** Shops in separate processes are slow, so they run only in the campaign. */
 test.each(FULL ? WHOLE : [])(
-  "explore finds no fault in the whole shop in %s, with pairs and kills",
+  "explore finds no fault in the complete shop in %s, with fault pairs and kills",
   async (language) => {
     const { code, stdout } = await run([...EXPLORE_WHOLE, ...COMMANDS_OF[language]], {
       cwd: folderOf(language),
@@ -61,7 +61,7 @@ test.each(FULL ? WHOLE : [])(
 const LANGUAGES = CAREFUL_LANGUAGES.filter((language) => language === "node" || hasLanguage(language));
 const THOUSANDS = LANGUAGES.flatMap((language) => [
   { language, isBusy: false, cores: "all cores idle" },
-  { language, isBusy: true, cores: "a core busy" },
+  { language, isBusy: true, cores: "one core busy" },
 ]);
 
 test.each(FULL ? THOUSANDS : [])(
@@ -78,13 +78,13 @@ const KILLED = Object.keys(KILLED_SHOPS).filter(
   (name) => FULL || BROKEN.exploreKilled[name]?.least.length === 1,
 );
 
-test.each(part(KILLED, 9))("explore kills the shop and finds: %s", async (name) => {
+test.each(part(KILLED, 9))("explore finds the shop that a kill breaks: %s", async (name) => {
   const [code, found] = await exploreShop(KILLED_SHOPS, name, BROKEN.exploreKilled[name]?.least.length ?? 1);
   expect([code, differenceFrom(name, found, "exploreKilled")]).toEqual([1, null]);
 });
 
 test.each(FULL ? Object.keys(STEADY_SHOPS) : [])(
-  "explore finds no fault in a shop that is killed: %s",
+  "explore finds no fault in a shop that survives kills: %s",
   async (name) => {
     const [code, { broken, held, schedules }] = await exploreShop(STEADY_SHOPS, name, 2);
     expect([code, broken, held]).toEqual([0, [], schedules]);

@@ -19,7 +19,7 @@ type EventRow = { readonly id: string; readonly place: string; readonly body: st
 /** A create that was answered before the kill. */
 type AcknowledgedCreate = { readonly create: Create; readonly answer: Answer; readonly id: string };
 
-test("a backup taken under load restores everything up to its time after a kill", async ({ annotate }) => {
+test("after a kill, a backup made under load restores the orders up to the backup", async ({ annotate }) => {
   const random = seededRandom(SEED);
   const hooks = await openEventLog();
   let cwd = tempFolder();

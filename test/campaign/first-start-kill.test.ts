@@ -31,7 +31,7 @@ type Case = {
   readonly loss: Loss;
 };
 
-test("a first start killed at any time is neither refused afterwards nor loses its store", async () => {
+test("after a first start is killed at any time, the next start succeeds and keeps the store", async () => {
   const random = seededRandom(SEED);
   const cases: Case[] = Array.from({ length: STARTS }, (_item, at) => ({
     at,

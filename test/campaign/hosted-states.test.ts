@@ -91,7 +91,7 @@ const DAMAGES: readonly Damage[] = [
 /** Number of rounds over all damages; each round cuts the databases at different bytes. */
 const ROUNDS = size(1, 2);
 
-test("a start on a damaged state serves the same stores, or is refused with the file to restore, and overwrites and sends nothing", async () => {
+test("a start with a damaged state serves the same stores, or changes nothing and names the file to restore", async () => {
   const random = seededRandom(SEED);
   const wrong: string[] = [];
   const ends = { served: 0, refused: 0 };
@@ -194,7 +194,7 @@ const CRAFTS: readonly ((folder: string) => void)[] = [
   },
 ];
 
-test("a copied state delivers nothing until it is adopted, even without its folder record, and the original still delivers", async () => {
+test("a copied state delivers nothing until it is adopted, even if it was edited to look new, and the original still delivers", async () => {
   const { folder, kept, posts } = await killedState();
   const copy = join(tempFolder(), ".checkout");
   const before = posts();
@@ -226,7 +226,7 @@ test("a copied state delivers nothing until it is adopted, even without its fold
   expect(again.output.stderr).toBe("");
 });
 
-test("a first start continues after its runtime was killed with only the index open", async () => {
+test("a start succeeds if an earlier first start was killed when only the empty index existed", async () => {
   const folder = join(tempFolder(), ".checkout");
   const path = indexPath(folder);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -245,7 +245,7 @@ const KILLS = size(2, 45);
 /** The approximate time of a first start. */
 const START_MS = 1500;
 
-test("a first start killed at any time loses no key and makes no second store", async () => {
+test("a first start that is killed at any time loses no key and makes no second store", async () => {
   const random = seededRandom(SEED);
   const wrong: string[] = [];
   for (let at = 0; at < KILLS; at += 1) {

@@ -17,7 +17,7 @@ const KILL_WITHIN_MS = 600;
 type Fate = "stopped" | "killed" | "starter killed";
 const FATES: readonly Fate[] = ["stopped", "killed", "starter killed"];
 
-test("concurrent starts, stops and kills leave nothing behind, and the next starts work", async () => {
+test("concurrent starts, stops and kills leave no process behind, and every folder starts again", async () => {
   const random = seededRandom(SEED);
   const sandboxes = Array.from({ length: SANDBOXES }, (_item, index) => ({
     cwd: tempFolder(),

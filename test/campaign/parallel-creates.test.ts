@@ -48,7 +48,7 @@ const RACES: readonly Race[] = [
   },
 ];
 
-test("creates that race for one key or order_id make one order, at either endpoint", async () => {
+test("concurrent creates with one key or order_id make one order, at /v1/orders and /v1/checkout-sessions", async () => {
   const service = await startServiceProcess();
   const counts = service.openRows().prepare(
     `SELECT (SELECT count(*) FROM checkouts) AS checkouts, (SELECT count(*) FROM idempotency_keys) AS keys,

@@ -76,7 +76,7 @@ const EXPECTED = {
 } as const satisfies Readonly<Record<string, readonly number[]>>;
 type Kind = keyof typeof EXPECTED;
 
-test("payments keep every promise of decision 10 and everything acknowledged after kill -9", async ({
+test("after kill -9, payments keep every promise of decision 10 and lose nothing acknowledged", async ({
   annotate,
 }) => {
   const cwd = tempFolder();

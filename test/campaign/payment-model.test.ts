@@ -57,7 +57,7 @@ const PASSIVE = new Set(["look", "restart", "walk_away"]);
 const unchanged: Step["allows"] = (_id, before) => [before];
 const aged: Step["allows"] = (_id, before) => agesOf(before, before.settles);
 
-test("random commands with restarts at any step keep every promise of decision 10", async ({ annotate }) => {
+test("payments keep the promises of decision 10 under random commands and restarts", async ({ annotate }) => {
   const counts = new Map<string, { done: number; effective: number }>();
   const checkouts: Payment[] = [];
   for (let round = 0; round < HISTORIES; round += 1) {
@@ -123,7 +123,7 @@ const RACES: readonly (readonly [what: string, left: readonly Act[], right: read
   ["two tabs: pay/expire from outside", [START, PAY], [START, outcome("expired")]],
 ];
 
-test("two racing commands never both succeed", async ({ annotate }) => {
+test("two racing payers get the result of some sequential order of their commands", async ({ annotate }) => {
   const site = await openSite(SEED);
   const seen = new Map<string, Set<string>>();
   for (let round = 0; round < RACES_OF_EACH * RACES.length; round += 1) {
@@ -153,7 +153,7 @@ test("two racing commands never both succeed", async ({ annotate }) => {
   await annotate(`seed ${SEED}, ${RACES_OF_EACH} rounds each, different ends: ${ends.join(", ")}`);
 });
 
-test("the check of the promises finds a violation of each promise", async () => {
+test("brokenPromises finds a violation of each promise", async () => {
   const site = await openSite(SEED);
   const id = await create(site, "order-1");
   const late: Act = { kind: "late", attempt: 1 };

@@ -126,7 +126,7 @@ function chooseBreakages(rows: readonly Breakage[]): Breakage[] {
   return FULL ? own : own.slice(Math.floor(seededRandom(SEED)() * own.length)).slice(0, 1);
 }
 
-test("docs/launch.md leads two shops to ready, and broken shops to the cause", async ({ annotate }) => {
+test("a launch by docs/launch.md ends in ready, or names a broken shop's cause", async ({ annotate }) => {
   if (!HAS_PYTHON) await annotate("python3 is not installed: only the shop with Express was launched");
   // In `npm test`, test/real/whole-shops.test.ts launches a correct shop.
   const right = FULL ? MAKES : [];
@@ -144,7 +144,7 @@ test("docs/launch.md leads two shops to ready, and broken shops to the cause", a
   );
 });
 
-test("every cause of a breakage is a text of the checklist", () => {
+test("the expected cause of every broken shop is a text of the checklist", () => {
   const texts = globSync("src/core/readiness/**/*.ts").map((path) => readFileSync(path, "utf8"));
   const unknown = BREAKAGES.flatMap(({ causes }) => causes).filter(
     (cause) => !texts.some((text) => text.includes(cause)),

@@ -16,7 +16,7 @@ type Kind = (typeof KINDS)[number];
 /** A folder with the sandbox that serves it. */
 type Site = { readonly cwd: string; readonly sandbox: SandboxProcess };
 
-test(`a snapshot or restore that is killed leaves the old or the new state, never half (seed ${SEED})`, async () => {
+test(`a killed snapshot or restore leaves the old or the new state, never a mixture (seed ${SEED})`, async () => {
   const cwd = tempFolder();
   const random = seededRandom(SEED);
   const startedAt = performance.now();

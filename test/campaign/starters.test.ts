@@ -11,7 +11,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const ROUNDS = size(1, 60);
 const STARTERS = 6;
 
-test("exactly one of several starts after a kill serves the folder", async () => {
+test("of several concurrent starts after a kill, exactly one serves the folder", async () => {
   const cwd = tempFolder();
   await (await startSandbox({ cwd })).stop("SIGKILL");
   const dead = { pid: 2 ** 22 + 1, started: "1", port: 4242, control_token: "token" };

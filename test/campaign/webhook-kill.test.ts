@@ -40,7 +40,7 @@ type Shop = {
   readonly cycle: number;
 };
 
-test("every event is delivered at least once after kill -9, in order for each checkout, and audited", async ({
+test("after kill -9, every event is delivered at least once, in order for each checkout, and every attempt is recorded", async ({
   annotate,
 }) => {
   const random = seededRandom(SEED);

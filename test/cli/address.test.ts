@@ -61,7 +61,7 @@ test("the table of commands has every command of the program", async () => {
 });
 
 test.for(["", "svc_test_0000000000000000000000000000000ab"])(
-  "without a sandbox every command sends nothing to the sandbox's former port, and says what to type: key %j",
+  "without a sandbox, no command sends anything to the former port, and each prints the next command: API key %j",
   async (key) => {
     const { harness, heard } = await abandonedFolder();
     const env: Record<string, string> = key === "" ? {} : { CHECKOUT_API_KEY: key };
@@ -77,7 +77,7 @@ test.for(["", "svc_test_0000000000000000000000000000000ab"])(
   },
 );
 
-test("an explicit base URL gets no key of the folder while the folder's sandbox is stopped", async () => {
+test("--base-url does not receive the folder's key while the folder's sandbox is stopped", async () => {
   const { harness, heard, ready } = await abandonedFolder();
   const result = await harness.run(words(`orders create ${ORDER} --base-url ${ready.base_url}`));
   expect([result.code, heard]).toEqual([7, []]);
@@ -108,7 +108,7 @@ const TYPED: readonly (readonly [line: string, code: number])[] = [
 ];
 
 test.for(["starting", "restarting"])(
-  "a command that is typed while the sandbox is %s succeeds, with --retries if the start is not known",
+  "a command that is typed while the sandbox is %s succeeds, with --retries if run.json is missing",
   async (state) => {
     for (const [line, code] of TYPED) {
       const harness = createHarness();
@@ -129,7 +129,7 @@ test.for(["starting", "restarting"])(
   },
 );
 
-test("every command that needs a sandbox fails at once if the folder says that no sandbox runs", async () => {
+test("every command that needs a sandbox fails immediately if the folder's sandbox was stopped", async () => {
   const { harness } = await abandonedFolder();
   for (const line of COMMANDS) {
     const before = harness.clock.now();
@@ -197,7 +197,7 @@ test("the next attempt goes only to the new port of a sandbox that moved", async
   expect((await harness.run(["idempotency", "list"])).stdout.match(/co-/g)).toHaveLength(1);
 });
 
-test("no attempt goes to the old port of a sandbox that ended, and the hint finds the new port", async () => {
+test("no attempt goes to the old port of a stopped sandbox, and the suggested command finds the new port", async () => {
   const harness = createHarness();
   const { stop, ready } = await harness.start();
   const { heard, service } = eavesdropper();
@@ -293,7 +293,7 @@ test("a shortened token is refused before it is sent", async () => {
   }
 });
 
-test("commands that act on the folder's sandbox send it no key of another service", async () => {
+test("commands that act on the folder's sandbox never send the key of another service", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { control_token: token } = json(harness.readState("run.json"));

@@ -61,12 +61,12 @@ const SERVICES: Readonly<Record<string, Parameters<typeof openRefusing>[0]>> = {
   "1 request a second": { before: limitedTo(1) },
   "5 requests a second": { before: limitedTo(5) },
   "50 requests a second": { before: limitedTo(50) },
-  "503 before one of 50 requests at random": { before: failingAtRandom(0.02) },
-  "503 after one of 50 requests at random, in place of the answer": { after: failingAtRandom(0.02) },
+  "503 before the service handles one in 50 requests, at random": { before: failingAtRandom(0.02) },
+  "503 after the service has handled one in 50 requests, at random": { after: failingAtRandom(0.02) },
 };
 
 test.each(Object.entries(SERVICES))(
-  "%s: repeated checks find no difference and observe everything",
+  "repeated checks find no difference and observe everything: %s",
   async (_name, service) => {
     const harness = await openRefusing(service);
     expect((await harness.run(CALIBRATE)).code).toBe(0);

@@ -162,11 +162,11 @@ const DIFFERENT_SERVICES: Readonly<
     drift: (request) => ({ ...request, headers: renamed(request) }),
     verdicts: { 12: "contradicted", 16: "not_observed" },
   },
-  "a key without whsec_": {
+  "a signing key without whsec_": {
     drift: (request, secret) => signAgain(request, { secret: secret.replace("whsec_", "") }),
     verdicts: { 12: "not_observed", 16: "contradicted" },
   },
-  "the time of the event in the place of the attempt's": {
+  "the timestamp of the event instead of the attempt": {
     drift: (request, secret) => signAgain(request, { secret, lateBySeconds: 301 }),
     verdicts: { 12: "contradicted" },
   },
@@ -205,7 +205,7 @@ const DIFFERENT_SERVICES: Readonly<
 };
 
 test.each(Object.entries(DIFFERENT_SERVICES))(
-  "a calibration has exactly the expected verdict: %s",
+  "a calibration with a payer has exactly the expected verdicts: %s",
   async (_name, otherwise) => {
     const { drift, start = [], person = payAndReturn, verdicts } = otherwise;
     const paid = await openPaid({ start, ...(drift === undefined ? {} : { drift }) });
@@ -216,7 +216,7 @@ test.each(Object.entries(DIFFERENT_SERVICES))(
 
 const byPayment = Object.entries(DRIFTS).filter(([, { found }]) => found.by === "payment");
 
-test.each(byPayment)("a check with a payer finds: %s", async (_name, { delivery, found }) => {
+test.each(byPayment)("a check with a payer finds the drift: %s", async (_name, { delivery, found }) => {
   const record = await openPaid();
   await calibrate(record, payAndReturn);
   const paid = await openPaid({
@@ -231,7 +231,7 @@ test.each(byPayment)("a check with a payer finds: %s", async (_name, { delivery,
   expect(assumptions.find(({ decision }) => decision === differences[0])?.verdict).toBe("contradicted");
 });
 
-test("assumptions that need a secret or an endpoint are not observed without it", async () => {
+test("assumptions that need the signing secret or an endpoint are not observed without one", async () => {
   const paid = await openPaid();
   await calibrate(paid, payAndReturn, ["calibrate", ...AT_SANDBOX, "--yes", "--with-payer"]);
   expect(verdictsOf(paid.harness)).toEqual({ ...all("confirmed"), 12: "not_observed", 16: "not_observed" });
@@ -247,7 +247,7 @@ test("assumptions that need a secret or an endpoint are not observed without it"
   });
 });
 
-test("the receiver accepts only events of its order with its header names, and no request from a browser", async () => {
+test("the calibration receiver refuses foreign hosts and browser posts, and ignores events and returns of other orders", async () => {
   const answers: unknown[] = [];
   const paid = await openPaid();
   const send = async (
@@ -271,7 +271,7 @@ test("the receiver accepts only events of its order with its header names, and n
   expect(verdictsOf(paid.harness)).toMatchObject({ 19: "not_observed", 88: "not_observed" });
 });
 
-test("a calibration sends nothing without consent to every question and a port to receive on", async () => {
+test("a calibration with a payer sends nothing without consent, with --secret-file alone, or if its port is taken", async () => {
   const { harness, sent } = await openPaid();
   const no = await harness.run(["calibrate", ...AT_SANDBOX, "--with-payer"], {
     typed: [["Send them?", "n"]],

@@ -50,7 +50,7 @@ function decisionsOf(harness: Harness, verdict: CalibratedAssumption["verdict"])
   return assumptions.filter((one) => one.verdict === verdict).map(({ decision }) => decision);
 }
 
-test("a service like the sandbox confirms every assumption that a test key can observe with an order and a session", async () => {
+test("the sandbox confirms every assumption that a test key can observe, with one order and one session", async () => {
   const { harness, sent } = await openService();
   const result = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--json"]);
   expect([result.code, result.stderr]).toEqual([0, ""]);
@@ -124,7 +124,7 @@ const DRIFTS: Readonly<Record<string, readonly [drift: Drift, decisions: readonl
   "missing fields before unknown ones": [replacing("unknown_parameter", "missing_parameter"), [3]],
 };
 
-test("a service that differs in one point contradicts that decision, and --check says since when", async () => {
+test("a service that differs in one point contradicts that decision, and --check reports it once the service has changed", async () => {
   for (const [name, [drift, decisions]] of Object.entries(DRIFTS)) {
     const { harness } = await openService(drift);
     expect([name, (await harness.run(["calibrate", ...AT_SANDBOX, "--yes"])).code]).toEqual([name, 0]);
@@ -149,7 +149,7 @@ const asDrift =
     return { ...answer, status: changed.status, headers, body: JSON.stringify(changed.body) };
   };
 
-test.each(Object.entries(DRIFTING))("calibrate against a service where %s", async (_name, drifting) => {
+test.each(Object.entries(DRIFTING))("calibrate has the expected verdict: %s", async (_name, drifting) => {
   const { found } = drifting;
   let drift: Drift = (answer) => answer;
   const { harness } = await openService((answer, request) => drift(answer, request));
@@ -171,13 +171,13 @@ test.each(Object.entries(DRIFTING))("calibrate against a service where %s", asyn
   }
 });
 
-test("calibrations find ten drifts, one of them by a payment, and the table says why the other drifts stay hidden", () => {
+test("calibrations find ten of twelve drifts, one of them only by a payment", () => {
   const found = Object.values(DRIFTING).map(({ found: { by } }) => by);
   const count = (way: (typeof found)[number]): number => found.filter((by) => by === way).length;
   expect([count("answers"), count("payment"), count("workflows alone")]).toEqual([9, 1, 2]);
 });
 
-test("a key without the scope for sessions leaves their assumptions unobserved, and no request is wasted", async () => {
+test("a key without the sessions scope leaves assumptions about sessions unobserved, and no request names a missing session", async () => {
   const { harness, sent } = await openService((answer, { method, url }) =>
     method === "POST" && url.endsWith("/checkout-sessions")
       ? withBody({ ...answer, status: 403 }, (text) =>
@@ -194,7 +194,7 @@ test("a key without the scope for sessions leaves their assumptions unobserved, 
   expect(sent).toHaveLength(PROBES.length - 1);
 });
 
-test("a calibration stops at a service with live money, and at an address without a service", async () => {
+test("a calibration stops after one request at a live service, and at an address without the service", async () => {
   const rows: readonly (readonly [Drift, string])[] = [
     [replacing('"livemode":false', '"livemode":true'), "live_service"],
     [replacing('"livemode":false', '"mode":"?"'), "not_this_service"],
@@ -242,7 +242,7 @@ test("assumptions, the checklist and the portal show the verdicts of the project
   expect(await page("/launch/assumptions")).toMatch(/8 · order_id .* contradicted 3 d ago/);
 });
 
-test("a file that is not a record counts as no record", async () => {
+test("an invalid calibration record is ignored", async () => {
   const { harness, sandbox } = await openService();
   const portal = await signedIn(harness, sandbox);
   const broken = JSON.stringify({ service: "x", at: "yesterday", assumptions: [] });
@@ -253,7 +253,7 @@ test("a file that is not a record counts as no record", async () => {
   }
 });
 
-test("a calibration that is unsafe, not confirmed or without a record to check sends nothing", async () => {
+test("a calibration sends nothing if it is unsafe or unconfirmed, or if --check has no record", async () => {
   const { harness, sent } = await openService();
   const key = "svc_test_0123456789abcdefghijklmnopqrstu";
   const at = (url: string, apiKey: string) => ({ CHECKOUT_BASE_URL: url, CHECKOUT_API_KEY: apiKey });
@@ -291,7 +291,7 @@ test("a key that the service sends back in any form leaves no trace in the recor
   expect(recordText(harness)).not.toContain(String(sandbox.ready.api_key).slice(-12));
 });
 
-test("a calibration ends at any answer with live money", async () => {
+test("a calibration stops at the first answer with livemode true", async () => {
   for (const at of [0, 3, 9]) {
     let answers = 0;
     const { harness, sent } = await openService((answer) => {
@@ -320,8 +320,8 @@ test("a calibration changes no file but its record", async () => {
 });
 
 test.each([
-  ["without live money is calibrated like any other", "{}", undefined],
-  ["with live money deep inside ends the calibration at once", '{"livemode":true}', "live_service"],
+  ["without livemode true is calibrated like any other", "{}", undefined],
+  ["with livemode true deep inside stops the calibration", '{"livemode":true}', "live_service"],
 ])("a deeply nested answer %s", async (_what, innermost, code) => {
   const levels = 100_000;
   const deep = `"more":${"[".repeat(levels)}${innermost}${"]".repeat(levels)},`;
@@ -336,7 +336,7 @@ test.each([
   } else expect([result.stderr, sent.length]).toEqual([expect.stringContaining(code), 1]);
 });
 
-test("a record that cannot be written is refused before anything is sent", async () => {
+test("a calibration sends nothing if its record cannot be written", async () => {
   const { harness, sent } = await openService();
   mkdirSync(join(harness.cwd, "folder"));
   const folder = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--out", "folder"]);

@@ -114,7 +114,7 @@ test("Tab offers no value with a control character, and no argument that looks l
   ]);
 });
 
-test("every argument and option with completed values exists, and all other arguments are listed here", async () => {
+test("four options have completed values, and all arguments without completed values are listed here", async () => {
   const registry = { world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined };
   const without: string[] = [];
   const options = new Set<string>();
@@ -183,7 +183,7 @@ test("completion prints each script, installs it where the shell looks, and remo
   expect((await harness.run(["completion", "install", "zsh"], { env: {} })).code).toBe(1);
 });
 
-test("completion install says why it cannot write to a home folder, and how to get the script without one", async () => {
+test("completion install says why it cannot write to the home folder, and how to get the script otherwise", async () => {
   const harness = createHarness();
   const file = join(harness.cwd, "file");
   writeFileSync(file, "");

@@ -54,7 +54,7 @@ const TERMS = { order_id: "order-1", amount_minor: 1999, currency: "EUR", paymen
 
 const REFUSALS = [
   {
-    name: "no key",
+    name: "no API key",
     headers: { Authorization: "" },
     check: "credential",
     rule: 27,
@@ -68,7 +68,7 @@ const REFUSALS = [
     received: "host: evil.example",
   },
   {
-    name: "a field that is wrong",
+    name: "an invalid field",
     body: { ...TERMS, amount_minor: "19.99" },
     check: "content",
     rule: 9,
@@ -76,7 +76,7 @@ const REFUSALS = [
     expected: "amount_minor must be an integer from 1 to 9007199254740991, in minor units",
   },
   {
-    name: "both forms",
+    name: "both price forms",
     body: { ...TERMS, price_id: "price_coffee" },
     check: "content",
     rule: 10,
@@ -84,14 +84,14 @@ const REFUSALS = [
     received: null,
   },
   {
-    name: "a short key",
+    name: "a short idempotency key",
     headers: { "Idempotency-Key": "short" },
     check: "content",
     rule: 19,
     received: '5: "short"',
   },
   {
-    name: "a currency that is off",
+    name: "an inactive currency",
     body: { ...TERMS, currency: "XXX" },
     headers: { "Idempotency-Key": "another-key" },
     check: "store and capability",
@@ -101,7 +101,7 @@ const REFUSALS = [
   },
 ] as const;
 
-test.each(REFUSALS)("explain explains the refusal $name", async (row) => {
+test.each(REFUSALS)("explain states the check, the rule and the value of a refusal: $name", async (row) => {
   const { harness, post, explain } = await open();
   const body = "body" in row ? row.body : TERMS;
   const { requestId } = await post(body, "headers" in row ? row.headers : {});
@@ -276,7 +276,7 @@ test("an explained conflict lists the fields that differ from the first request"
   ]);
 });
 
-test("every request about an order is shown with the checkout before it, or with the first checkout", async () => {
+test("a request about an order is shown with the latest checkout at its time, or else with the first checkout", async () => {
   const { harness, post, explain } = await open();
   const later = async (body: object, key: string) => {
     await harness.clock.sleep(1000);
@@ -381,7 +381,7 @@ test("a description is compared as it was sent, even if the price has another de
   ]);
 });
 
-test("the story of an order goes from its first request to the answers of its receiver", async () => {
+test("the story of an order has its requests, events and payments, and the answers of the receiver", async () => {
   const { harness, sandbox, post, explain } = await open();
   let status = 500;
   harness.occupy(
@@ -422,7 +422,7 @@ test("the story of an order goes from its first request to the answers of its re
   }
 });
 
-test("five endpoints that fail for 80 minutes take few lines, and an event that all endpoints accept takes one line", async () => {
+test("a story has few lines for five endpoints that fail for 80 minutes, and one line for an event that all accept", async () => {
   const { harness, post, explain } = await open();
   let status = 204;
   for (let port = 3000; port < 3005; port += 1) {
@@ -454,7 +454,7 @@ test("five endpoints that fail for 80 minutes take few lines, and an event that 
   expect(stdout).toContain("\nPending\n");
 });
 
-test("a replay, a duplicate and other extra deliveries are labelled", async () => {
+test("a replayed and a duplicated delivery are labelled", async () => {
   const harness = createHarness();
   const { post, explain } = await open(harness);
   harness.occupy(
@@ -509,7 +509,7 @@ test("the story has the payer's page view and return, and says that a return pro
   expect((await told()).filter((text) => text.startsWith("payment"))).toHaveLength(20);
 });
 
-test("an explained event or delivery says why it did not arrive and what to type", async () => {
+test("an explained event or delivery says why it did not arrive, and names the next command", async () => {
   const { harness, post, explain } = await open();
   const added = await harness.run(["endpoints", "add", "http://localhost:3000/hooks", "--json"]);
   const { id: endpointId } = JSON.parse(added.stdout) as { id: string };
@@ -576,7 +576,7 @@ test("an explained event or delivery says why it did not arrive and what to type
   expect((await explain(delivery?.id ?? "")).next).toContain(`checkout endpoints secret ${endpointId}`);
 });
 
-test("a Chinese line shows the fault of a delivery, the event that it waits for, and the time of arrival", () => {
+test("a Chinese delivery line shows the fault, the event for which the delivery waits, and the time of arrival", () => {
   const attempt: StoryDelivery["attempts"][number] = {
     number: 1,
     startedAt: 2000,

@@ -768,16 +768,16 @@ test("a common mistake in a variable or a file is recognized", async () => {
   expect(wrong).toEqual([]);
 });
 
-test("each command line of a first hour without a sandbox says what to do next, on the expected stream", async () => {
+test("each command line that a new user may type without a sandbox has the expected output and exit code", async () => {
   expect(await wrongRows(WITHOUT_SANDBOX, async () => ({ run: createHarness().run, ids: {} }))).toEqual([]);
 });
 
-test("explore notes that one of its options after the command goes to the command", async () => {
+test("explore notes that an option after the command goes to the command", async () => {
   const { stderr } = await createHarness().run(["explore", "./no-command", "--depth", "two"]);
   expect(stderr).toContain("note: --depth goes to your command");
 });
 
-test("this program accepts every whole line that it suggests", async () => {
+test("every complete command line that a hint suggests is accepted", async () => {
   const { run } = createHarness();
   const refusedLines: string[] = [];
   for (const [line] of WITHOUT_SANDBOX) {
@@ -883,7 +883,7 @@ test("a prompt has no escape codes if they are turned off, and can be cancelled"
   }
 });
 
-test("each command line of a first hour with a sandbox prints its result", async () => {
+test("each command line that a new user may type with a sandbox has the expected output and exit code", async () => {
   expect(WITHOUT_SANDBOX.length + BESIDE_SANDBOX.length).toBeGreaterThanOrEqual(150);
   expect(await wrongRows(BESIDE_SANDBOX, openShop)).toEqual([]);
 });
@@ -963,7 +963,7 @@ test("if the variables name the folder's stopped sandbox, the hint is the start 
   await again.stop();
 });
 
-test("the refusal of a control token names its variable", async () => {
+test("the refusal of a control or admin token names its variable", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const at = { CHECKOUT_BASE_URL: ready.base_url };
@@ -992,7 +992,7 @@ test("the refusal of a control token names its variable", async () => {
   }
 });
 
-test("an order that differs from the order in the journal is reported", async () => {
+test("a create that returns another order than the journal has is reported", async () => {
   const harness = createHarness();
   await harness.start();
   const create = ["orders", "create", "--order-id", "a-1", "--price-id", "price_coffee", "--json"];
@@ -1009,7 +1009,7 @@ test("an order that differs from the order in the journal is reported", async ()
 /** A sign-in link has 256 bits and is longer than 80 columns; a terminal still treats it as one link. */
 const LINK_ALONE = /^ {2}Portal {10}http:\/\/\S+$/;
 
-test("every line of the banner can be read and copied at 80 columns", async () => {
+test("no line of the banner is over 80 columns, except for links", async () => {
   const harness = createHarness();
   const running = await harness.launch(["sandbox", "start"]);
   await running.stop();

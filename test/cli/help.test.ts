@@ -16,7 +16,7 @@ const SRC = join(import.meta.dirname, "../../src");
 const REGISTRY = { world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined };
 const whole = commandMap(REGISTRY);
 
-test("help --json prints the whole map, valid by its schema", async () => {
+test("help --json prints the whole command map, valid against its schema", async () => {
   const harness = createHarness();
   const validate = new Ajv2020({ strict: true }).compile(commandMapSchema());
   for (const typed of ["help --json", "--help --json", "--json help"]) {
@@ -28,7 +28,7 @@ test("help --json prints the whole map, valid by its schema", async () => {
   }
 });
 
-test("the map has every option of every command once, with its argument and choices", async () => {
+test("the map has every command with its arguments, and each of its options once", async () => {
   const { commands, common_options: common } = await whole;
   const mapped = new Map(all(commands).map((one) => [one.words, one]));
   const paths = await commandPaths(REGISTRY);
@@ -47,7 +47,7 @@ test("the map has every option of every command once, with its argument and choi
     expect(common.filter((option) => option.name === name)).toHaveLength(1);
 });
 
-test("help lists all choices of an option, and every runnable command has examples", async () => {
+test("the description of an option names all its choices, and every command runs or is a group", async () => {
   const options = all((await whole).commands).flatMap((one) => one.options);
   const withChoices = options.filter(({ choices }) => choices !== undefined);
   expect(withChoices.length).toBeGreaterThan(15);
@@ -59,7 +59,7 @@ test("help lists all choices of an option, and every runnable command has exampl
     expect([words, runs || commands.length > 0]).toEqual([words, true]);
 });
 
-test("the map and the help agree on type, default and variable of every option", async () => {
+test("the map has the type, default, choices and variable of an option", async () => {
   const of = async (words: string, name: string) => {
     const map = await whole;
     const command = all(map.commands).find((one) => one.words === words);
@@ -84,7 +84,7 @@ test("the map and the help agree on type, default and variable of every option",
   expect(await of("requests list", "--follow")).toMatchObject({ short: "-f", flags: "-f, --follow" });
 });
 
-test("the map of one command has only that command, and the whole map has every variable of the code", async () => {
+test("the map of one command has only that command and its group, and the whole map has every variable that src reads", async () => {
   const harness = createHarness();
   const { stdout } = await harness.run("help orders create --json".split(" "));
   const part = JSON.parse(stdout) as CommandMap;
@@ -135,7 +135,7 @@ test("each help topic prints its page or section, and a group of the same name k
   expect(nested.stdout).toContain("Usage: checkout webhooks sign");
 });
 
-test("Markdown in a terminal has wrapped paragraphs, unchanged code, tables as lists and links as texts", async () => {
+test("Markdown in a terminal has wrapped paragraphs, unchanged code, tables as lists, and links as text", async () => {
   const page = [
     "# Title",
     "A **strong** [link](docs/x.md) and",

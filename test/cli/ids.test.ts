@@ -66,7 +66,7 @@ function insert(cwd: string, { id, orderId }: { readonly id: string; readonly or
   file.close();
 }
 
-test("the list has every command whose help mentions an id or order_id", async () => {
+test("the tests of this file run every command that takes an id or order_id", async () => {
   const { stdout } = await createHarness().run(["help", "--json"]);
   const page = commandsPage(JSON.parse(stdout) as CommandMap);
   const taking = page
@@ -184,7 +184,7 @@ test("the newest 10 of more than 10 candidates are listed", async () => {
   expect(stderr.match(/^ {2}\S{36}/gm)?.map((line) => line.trim())).toEqual(ids.toReversed().slice(0, 10));
 });
 
-test("an unknown id is not found, and an impossible id is a usage error without a request", async () => {
+test("an unknown id is not found, and a malformed id is a usage error without a request", async () => {
   const { harness, create, run } = await open();
   await create("order-10");
   const shows = "checkout orders list and checkout sessions list show the ids";
@@ -246,20 +246,20 @@ const LOOKS_LIKE = [
   ["the end of options", "--"],
   ["standard input", "-"],
   ["two words", "a b"],
-  ["blanks around", "  a  "],
-  ["a quote", `it's "mine"`],
+  ["leading and trailing spaces", "  a  "],
+  ["text with quotes", `it's "mine"`],
   ["a pattern", "%_*?[a-z]\\"],
   ["a path", "../orders?x=1&y=2#z"],
   ["a list", "a,b"],
   ["a reserved order_id", "o-1~succeeded"],
-  ["another language", "注文-七号"],
-  ["one character that is four", "👍🏽‍♀️".slice(0, 8)],
+  ["Japanese text", "注文-七号"],
+  ["an emoji of several code points", "👍🏽‍♀️".slice(0, 8)],
   ["an invisible character", "a\u200bb"],
   ["a line break", "a\nb"],
   ["32 characters of 4 bytes", "😀".repeat(32)],
 ] as const;
 
-test.each(LOOKS_LIKE)("an order_id that looks like %s is accepted", async (_what, orderId) => {
+test.each(LOOKS_LIKE)("commands accept an order_id of any form: %s", async (_what, orderId) => {
   const { create, run, harness } = await open();
   await create("another");
   const id = await create(orderId);
@@ -267,7 +267,7 @@ test.each(LOOKS_LIKE)("an order_id that looks like %s is accepted", async (_what
   expect((await run("sandbox pay --json -- NAME", orderId)).stdout).toContain(`"id":"${id}"`);
 });
 
-test(`any order_id is accepted (seed ${SEED})`, async () => {
+test(`commands accept random order_ids (seed ${SEED})`, async () => {
   const { create, harness } = await open();
   const known = new Set<string>();
   const orderIds = fc
@@ -297,7 +297,7 @@ async function checkAccepted(
   }
 }
 
-test("only a whole id is requested from another service", async () => {
+test("only a whole id is sent to another service", async () => {
   const { harness, sandbox, create, run } = await open();
   const id = await create("order-1");
   const target = { base_url: "https://pay.example/v1" };

@@ -28,7 +28,7 @@ test("orders survive a stop, a moved port and a lost journal", async () => {
   expect(elsewhere.data.id).toBe(first.data.id);
 });
 
-test("secrets are in files of mode 0600, hashed in the database and redacted on stderr", async () => {
+test("state files have mode 0600, and secrets are neither in the databases nor in the output", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const apiKey = ready.api_key ?? "";

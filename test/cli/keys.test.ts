@@ -26,7 +26,7 @@ async function generated(harness: KeysHarness): Promise<Variables> {
   ) as Variables;
 }
 
-test("a start takes the secrets of keys generate, and the shop and the commands use them", async () => {
+test("sandbox start takes the secrets of keys generate, and commands and later starts use them", async () => {
   const harness = createHarness();
   const env = await generated(harness);
   expect(Object.keys(env)).toEqual([API_KEY, SECRET, CONTROL, ADMIN]);
@@ -50,7 +50,7 @@ test("a start takes the secrets of keys generate, and the shop and the commands 
   }
 });
 
-test("given secrets are in no log, banner or other file", async () => {
+test("given secrets are in no output, and in no file except credentials.json and admin.json", async () => {
   const harness = createHarness();
   const env = await generated(harness);
   const sandbox = await harness.launch(["sandbox", "start"], { env });
@@ -217,7 +217,7 @@ test("a new key is shown once, and is in no file, list or log", async () => {
   for (const text of [...told, ...files, stdout, stderr]) expect(text).not.toContain(apiKey.slice(9, 36));
 });
 
-test("only the revoked key is refused, at once and permanently", async () => {
+test("only the revoked key is refused, immediately and permanently", async () => {
   const { harness, sandbox, type, make, asked } = await openShop();
   const own = sandbox.ready.api_key ?? "";
   const [one, other] = [await make(), await make()];
@@ -358,7 +358,7 @@ test("a key that a killed drill left behind is not listed and cannot be revoked,
   }
 });
 
-test("output for people in a CI log has no secrets, and points to the command that prints them", async () => {
+test("text output in CI has no secrets, and names the command that prints them", async () => {
   const harness = createHarness();
   const made: Record<string, unknown>[] = [];
   const json = async (line: string): Promise<string> => {

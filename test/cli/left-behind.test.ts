@@ -61,7 +61,7 @@ test("faults that exec added to an existing store stay after its program has run
   expect((await list(harness, "faults list"))["faults"]).toMatchObject([{ action: "lose_answer" }]);
 });
 
-test("a listen that fails half-way frees its port, and its events wait", async () => {
+test("a listen that fails half-way frees its port and leaves its endpoint paused", async () => {
   const site = await openWebhookSite();
   const { harness } = site;
   const listening = await startListening(harness, ["--exit-on-disconnect"]);

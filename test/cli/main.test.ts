@@ -99,7 +99,7 @@ async function checkingOptions(): Promise<readonly CheckingOption[]> {
   });
 }
 
-test("a refused option value is shown once, without the password in its address", async () => {
+test("a refused option value is shown without the password in its address", async () => {
   const harness = createHarness();
   const values = [
     "http://user:hunter2@shop.example:99999/",
@@ -174,7 +174,7 @@ test("an error about a command line has no word that may be a secret", async () 
   }
 });
 
-test("a hint is the next command to type, with npx if npx was used, and repeats no mistake", async () => {
+test("a hint is the next command to type, with npx if npx was used, and does not repeat the mistake", async () => {
   const harness = createHarness();
   await harness.start();
   const created = json((await harness.run(createOrder("o-1~failed", "--wait", "--json"))).stdout);
@@ -286,7 +286,7 @@ test("npx is added only to our own commands in a hint", async () => {
   expect(await check("use that checkout, or another")).toBe("use that checkout, or another");
 });
 
-test("shown text has npx only in its hints", async () => {
+test("in printed text, npx is added only to hints", async () => {
   const stdout = new PassThrough({ encoding: "utf8" });
   const printer = await createPrinter(
     { stdout, stderr: stdout, env: { npm_command: "exec", FORCE_COLOR: "1" } },
@@ -300,7 +300,7 @@ test("shown text has npx only in its hints", async () => {
   );
 });
 
-test("a nested wait has no spinner of its own", async () => {
+test("nested waits show one spinner", async () => {
   const stderr = Object.assign(new PassThrough({ encoding: "utf8" }), { columns: 80 });
   const world = { ...REAL, isInteractive: () => true, stderr, onStop: () => () => undefined };
   const printer = await createPrinter({ stdout: stderr, stderr, env: {} }, { json: false });
@@ -434,7 +434,7 @@ test("whoami reports a malformed key, and shows the project's state folder", asy
   );
 });
 
-test("missing values are asked for only at a terminal", async () => {
+test("orders create prompts for missing values at a terminal", async () => {
   const harness = createHarness();
   await harness.start();
   const asked = await harness.run(["orders", "create", "--currency", "JPY", "--json"], {
@@ -520,7 +520,7 @@ test("--open with --wait opens the page while the command waits", async () => {
   expect(harness.opened).toHaveLength(1);
 });
 
-test("a browser that does not open is a warning with the address, and the order exists", async () => {
+test("if no browser opens, a warning names the address, and the order is created", async () => {
   const harness = createHarness();
   await harness.start();
   harness.setBrowser(() => Promise.resolve({ ok: false, message: "no browser\u001b[2J" }));
@@ -537,7 +537,7 @@ test("a browser that does not open is a warning with the address, and the order 
   await check(...createOrder("o-1~succeeded", "--open", "--wait"));
 });
 
-test("only http and https addresses reach the browser, as the parser spells them", async () => {
+test("only http and https addresses reach the browser, in normalized form", async () => {
   const harness = createHarness();
   await harness.start();
   const answerWith = (address: string): void =>
@@ -587,7 +587,7 @@ test("the journal lists, shows and forgets keys", async () => {
   expect([again["idempotency_key"], again["replayed"]]).toEqual([key, true]);
 });
 
-test("an unknown outcome is reported until an answer settles it, and a new attempt is made once", async () => {
+test("an unknown outcome is reported until an answer settles it, and a repeated --new-attempt keeps its key", async () => {
   const harness = createHarness();
   const running = await harness.start();
   const answer = async (...argv: string[]) => {
@@ -662,7 +662,7 @@ test("a key that the service may have forgotten is not sent again", async () => 
   ]);
 });
 
-test("a start moves from a taken default port, and names the owner of a taken explicit port", async () => {
+test("a start avoids a taken default port, and names the program that has taken an explicit port", async () => {
   const harness = createHarness();
   harness.occupy(4242);
   const explicit = await harness.run(["sandbox", "start", "--port", "4242"]);
@@ -722,7 +722,7 @@ test("a damaged state folder is refused with the remedy, and a lost credential i
   expect((await harness.start()).ready.api_key).toBeNull();
 });
 
-test("a folder of a development version is refused as such, whatever else it contains", async () => {
+test("the state folder of a development version is recognised, refused and left unchanged", async () => {
   const harness = createHarness();
   const folder = join(harness.cwd, ".checkout");
   mkdirSync(folder, { mode: 0o700 });
@@ -735,7 +735,7 @@ test("a folder of a development version is refused as such, whatever else it con
   expect(readdirSync(folder).toSorted()).toEqual(Object.keys(old).toSorted());
 });
 
-test("the state folder is searched upward, and --dir is used as given", async () => {
+test("the state folder is found in a parent folder, and --dir is used as given", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const below = join(harness.cwd, "src/deep");
@@ -749,7 +749,7 @@ test("the state folder is searched upward, and --dir is used as given", async ()
   });
 });
 
-test("help has examples, variables and every exit code", async () => {
+test("help has examples, variables and exit codes", async () => {
   const harness = createHarness();
   const top = await harness.run(["--help"]);
   expect(top.code).toBe(0);
@@ -761,7 +761,7 @@ test("help has examples, variables and every exit code", async () => {
   expect((await harness.run(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-test("the request log has one line for each request, as text or JSON, with outside text escaped", async () => {
+test("the request log has one line for each request, as text or JSON, with untrusted text escaped", async () => {
   const text = createHarness();
   const sandbox = await text.start();
   await text.run(createOrder("evil\u001b[2J"));

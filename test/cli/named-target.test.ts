@@ -23,7 +23,7 @@ test("a target's key is read only from the variable named after the target", asy
   );
 });
 
-test("the field api_key of an older file is valid without effect, and the message says which variable to set", async () => {
+test("the field api_key of an older file is ignored, and a message names the variable to set", async () => {
   const { ask, save } = open();
   const text = `${FILE}:1:67: targets.shop.api_key: is no longer read; put the key into CHECKOUT_TARGET_SHOP_API_KEY`;
   for (const env of ["SHOP_KEY", "CHECKOUT_API_KEY", "constructor", "__proto__"]) {
@@ -39,7 +39,7 @@ test("the field api_key of an older file is valid without effect, and the messag
   expect(await ask("config validate", {})).toMatchObject({ code: 0, stderr: "" });
 });
 
-test("--allow-env is an unknown option, and the hint says which variable to set", async () => {
+test("--allow-env is an unknown option, and the hint names the variable to set", async () => {
   const { ask, save } = open();
   save({ api_key: { env: "SHOP_KEY" } });
   const old = await ask(`${GET} --allow-env SHOP_KEY`, { env: { SHOP_KEY: KEY } });
@@ -49,7 +49,7 @@ test("--allow-env is an unknown option, and the hint says which variable to set"
   );
 });
 
-test("every target has its own variable", () => {
+test("two targets with the same variable are refused", () => {
   const target = { base_url: "https://pay.example/v1" };
   expect(faultsOf({ "eu-shop": target, eu_shop: target, eu: target })).toEqual([
     "targets.eu_shop: has the same variable as eu-shop, CHECKOUT_TARGET_EU_SHOP_API_KEY; rename one of the two targets",
@@ -58,7 +58,7 @@ test("every target has its own variable", () => {
     expect(isTargetVariable(targetVariable(name))).toBe(true);
 });
 
-test("a key is sent over plain http only to this machine", () => {
+test("a target with plain http must be on this machine", () => {
   const faults = (address: string) => faultsOf({ shop: { base_url: address } });
   for (const here of [
     "http://127.0.0.1:9/v1",
@@ -78,7 +78,7 @@ test("a key is sent over plain http only to this machine", () => {
     ]);
 });
 
-test("whoami prints the variable of the key, and accepts a real service's key unchanged", async () => {
+test("whoami prints the variable of a target's key, hides the key, and does not warn about its form", async () => {
   const { ask, save } = open();
   save();
   const { code, stdout, stderr } = await ask("whoami --target shop --json", { env: OWN });
@@ -90,7 +90,7 @@ test("whoami prints the variable of the key, and accepts a real service's key un
   expect(`${stdout}${stderr}`).not.toContain(KEY);
 });
 
-test("doctor knows the variable of a target, and does not show its value", async () => {
+test("doctor lists the variable of a target, and does not show its value", async () => {
   const { ask } = open();
   const { stdout } = await ask("doctor --json", { env: OWN });
   expect(stdout).toContain("CHECKOUT_TARGET_SHOP_API_KEY (secret)");

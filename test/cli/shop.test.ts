@@ -23,7 +23,7 @@ async function openSite() {
   return { site, harness, init, section };
 }
 
-test("shop init tries each answer at once, asks again after a wrong answer, and writes the section", async () => {
+test("shop init tries each answer immediately, asks again after a wrong answer, and writes the section", async () => {
   const { site, harness, init, section } = await openSite();
   describedShop(site).open();
   const typed: Typed = [
@@ -141,7 +141,7 @@ test("shop init suggests no JSON fields for a page, and marks fields that the pa
   });
 });
 
-test("shop check lists the answers that do not work", async () => {
+test("shop check marks the fields that do not work", async () => {
   const { site, harness } = await openSite();
   describedShop(site).open();
   const line = ["shop", "check", "--create", "create-order", "--order-view", `${SHOP}/orders/{order_id}`];
@@ -152,7 +152,7 @@ test("shop check lists the answers that do not work", async () => {
   expect([right.code, right.stdout]).toEqual([0, expect.not.stringContaining("✗")]);
 });
 
-test("shop check leaves no endpoint of a shop that it has served", async () => {
+test("shop check removes the endpoint of the shop that it served", async () => {
   const { site, harness } = await openSite();
   const shop = describedShop(site);
   const line = ["shop", "check", "--serve", "serve", "--create", "create-order"];
@@ -198,7 +198,7 @@ const CHECKS = [
   ["checklist", "run", "browser-return"],
 ];
 
-test("a command of a file runs only after a person confirmed its section: exit 2 in CI", async () => {
+test("the commands of a shop section run only after a person confirmed the section, and CI exits with 2", async () => {
   const { harness, write } = await openConfigured();
   for (const line of CHECKS) {
     const { code, stdout, stderr } = await harness.run([...line, "--json"]);
@@ -252,7 +252,7 @@ test("a list of confirmations that other users can write is ignored", async () =
   expect((await harness.run(["shop", "check"])).code).toBe(2);
 });
 
-test("a command of the section reads an id from its environment", async () => {
+test("a command with {order_id} in the section is refused, and the refusal names $CHECKOUT_ORDER_ID", async () => {
   const { harness, write } = await openConfigured();
   write({ ...COMMANDS, create: "create {order_id}" });
   const { code, stderr } = await harness.run(["shop", "check", "--trust-config"]);

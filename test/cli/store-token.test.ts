@@ -119,7 +119,7 @@ test("agent tools act with the token of a store, also from another machine", asy
   await serving.ended;
 });
 
-test("checklist run judges a shop with the token of its store alone: its commands get a key that ends with the run", async () => {
+test("checklist run judges a shop with only a store's token, and the shop's commands get a key that ends with the run", async () => {
   const { owner, colleague, env, run, store, site } = await openTeam("store");
   const keys = new Set<string>();
   const { signing_secret: secret } = JSON.parse(
@@ -169,7 +169,7 @@ async function statusOf(sandbox: RunningSandbox, key: string): Promise<number> {
   return (await sandbox.request({ method: "GET", path, headers })).status;
 }
 
-test("a command's key is revoked after the command or the sandbox was killed, or when its lease is too old", async () => {
+test("the temporary key of a command is revoked after the command or sandbox was killed, or when its lease has expired", async () => {
   const harness = createHarness();
   let sandbox = await harness.start();
   const { ready } = sandbox;

@@ -94,7 +94,7 @@ test("stores create makes a store with its own keys and settings, of the first o
   );
 });
 
-test("a store name may not look like an id or a secret", async () => {
+test("a store name is refused if it is an id, a keyword or a secret, or is too long or unprintable", async () => {
   const harness = createHarness();
   await harness.start();
   const names = [UNKNOWN, UNKNOWN.toUpperCase(), "default", "new", "a\u0007b", "x".repeat(65)];
@@ -283,7 +283,7 @@ const OF_NO_STORE = /^(config|sandbox logs|portal sign-out|stores (create|list|u
 /** Commands that send no request about the store: they show a request or a link, or are drills without a terminal. */
 const ASKS_NOTHING = /--dry-run|^open |run (duplicates|browser-return)/;
 
-test("every command takes --store and acts only in that store", async () => {
+test("every command that acts in a store takes --store and acts only in that store", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const tea = await make(harness, "--name Tea");
@@ -493,7 +493,7 @@ test("a store whose key cannot be stored is not created, and the sandbox keeps r
   expect(rows(harness, "SELECT id FROM stores")).toHaveLength(2);
 });
 
-test("the first store stays the sandbox's own after its key was removed from credentials.json", async () => {
+test("the first store stays the default store after credentials.json was deleted", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   rmSync(join(harness.cwd, ".checkout/credentials.json"));

@@ -19,7 +19,7 @@ test("a long line wraps between words with an indent, and never inside a link", 
   expect(wrapText("漢字 漢字", { places: 8 })).toBe("漢字\n漢字");
 });
 
-test("a checklist and a story fit 80 columns in a terminal, and have whole lines in a pipe", async () => {
+test("a checklist and a story wrap at 80 columns in a terminal, and are not wrapped in a pipe", async () => {
   const { harness, addEndpoint, receiver, order } = await openWebhookSite();
   const hooks = receiver(3000);
   hooks.answers = () => ({ status: 400, headers: {}, body: "the signature does not match" });
@@ -82,7 +82,7 @@ test("states in tables have colours at a terminal, and the same words everywhere
   }
 });
 
-test("requests list shows times at 80 columns, with the day if there are several", async () => {
+test("requests list shows times at 80 columns, with the date if the requests are from several days", async () => {
   const harness = createHarness();
   await harness.start();
   const create = (id: string) =>

@@ -34,7 +34,7 @@ const UNREADABLE: readonly (readonly [file: string, says: RegExp])[] = [
   ["key.pem", /no PEM certificates|without the private key/],
 ];
 
-test("a start refuses a --ca file without certificates, and says what it needs", async () => {
+test("a start refuses a --ca file without certificates, and says what the file must contain", async () => {
   const { harness } = open();
   for (const [file, says] of UNREADABLE) {
     const { code, stderr } = await harness.run(["sandbox", "start", "--ca", file]);
@@ -97,7 +97,7 @@ test("endpoints add refuses certificates that cannot be trusted", async () => {
   expect((await harness.run(["endpoints", "list", "--json"])).stdout).toContain('"endpoints":[]');
 });
 
-test("config apply changes an endpoint's certificates and keeps its waiting deliveries; a second add suggests it", async () => {
+test("a second endpoints add suggests config apply, which changes the certificates and keeps waiting deliveries", async () => {
   const { harness } = open();
   await harness.start();
   const run = (line: string) => harness.run(line.split(" "));

@@ -46,8 +46,8 @@ const ADDRESS_ALONE = { CHECKOUT_API_KEY: "", CHECKOUT_STORE_ID: "", CHECKOUT_SI
 
 test.each([
   ["the environment", {}],
-  ["the address alone", ADDRESS_ALONE],
-])("with %s of another project, every command names its sandbox", async (_what, more) => {
+  ["only the address", ADDRESS_ALONE],
+])("with %s of another project, every command names both sandboxes", async (_what, more) => {
   const { own, other, type } = await openTwo();
   const lines = [...COMMANDS, ...ALONE].filter(
     (line) => !NO_DOUBT.has(line) && !line.startsWith("completion "),
@@ -71,7 +71,7 @@ test.each([
   }
 });
 
-test("commands of the control API use the token of their own sandbox, or refuse", async () => {
+test("commands of the control API use only the token of the named sandbox, and are refused without it", async () => {
   const { own, other, type } = await openTwo();
   const acts = ["endpoints add http://localhost:3000/h", "sandbox reset --yes", "trigger order.created"];
   for (const line of [...acts, "events list", "config export", "sandbox clock advance 1h", "admin log"]) {
@@ -115,7 +115,7 @@ test("every command refuses a malformed address in the same words", async () => 
   }
 });
 
-test("a malformed CHECKOUT_BASE_URL is refused even beside --base-url if the environment has its store or key", async () => {
+test("a malformed CHECKOUT_BASE_URL is refused even with --base-url if the environment also has a store or key", async () => {
   const { own, type } = await openTwo();
   const line = `orders list --base-url ${own.base_url}`;
   const wrong = { CHECKOUT_BASE_URL: "127.0.0.1:4243/v1" };
@@ -133,7 +133,7 @@ test("a malformed CHECKOUT_BASE_URL is refused even beside --base-url if the env
   expect(clock?.found).toContain("CHECKOUT_BASE_URL must be an address");
 });
 
-test("no note is printed if the environment names the folder's sandbox, or if no sandbox runs here", async () => {
+test("no note is printed if the environment names the folder's sandbox, or if no sandbox runs in the folder", async () => {
   const { harness, a, own } = await openTwo();
   for (const url of [own.base_url, "http://localhost:4242/v1"]) {
     // A token of another sandbox does not prevent the use of the folder's token.

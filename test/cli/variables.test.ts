@@ -75,7 +75,7 @@ test("docs/settings.md lists exactly the variables that exist", () => {
   expect(named.toSorted()).toEqual([...SETTINGS, ...secrets].toSorted());
 });
 
-test("arguments of one call are not read from the environment", async () => {
+test("arguments of a single call are not read from variables", async () => {
   const harness = createHarness();
   await harness.start([], { env: { CHECKOUT_PORT: "none", CHECKOUT_JSON: "1" } });
   const env = { CHECKOUT_ORDER_ID: "other", CHECKOUT_DRY_RUN: "1", CHECKOUT_IDEMPOTENCY_KEY: "short" };

@@ -111,7 +111,7 @@ test.for([
   ["trigger order.succeeded", "pay"],
   ["checklist", "checklist"],
   ["checklist run webhooks", "openLease"],
-] as const)("an operation that the sandbox's version does not have is named: %s", async ([line, name]) => {
+] as const)("a command that an older sandbox cannot serve asks for a restart: %s", async ([line, name]) => {
   const harness = createHarness();
   await harness.start([], { version: "0.2.0" });
   forget(harness, name);
@@ -127,7 +127,7 @@ test.for([
   });
 });
 
-test("an unknown object, an unknown operation and an unreadable answer have different refusals", async () => {
+test("an unknown object is not found, and an unreadable answer is reported as another version", async () => {
   const harness = createHarness();
   await harness.start([], { version: "0.2.0" });
   const missing = await typed(harness, `events get ${UNKNOWN} --json`);
@@ -162,7 +162,7 @@ test("a sandbox that does not report its version counts as older, and reports no
   }
 });
 
-test("the version of another program is escaped and cut", async () => {
+test("a malformed version of the sandbox is escaped and shortened in the note", async () => {
   const harness = createHarness();
   await harness.start([], { version: `9\u001b[2J${"9".repeat(10_000)}` });
   const { stderr } = await typed(harness, "stores show");

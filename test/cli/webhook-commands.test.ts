@@ -36,7 +36,7 @@ async function openShop() {
   return { ...site, type, ask, add };
 }
 
-test("an endpoint is added with its secret, listed, paused, enabled and removed", async () => {
+test("an endpoint is added with its secret, listed, disabled, enabled and removed", async () => {
   const shop = await openShop();
   expect((await shop.type("endpoints list")).stdout).toContain("checkout endpoints add http");
   const added = await shop.type(`endpoints add ${HOOKS} --events order.*,checkout_session.succeeded`);
@@ -219,7 +219,7 @@ test("faults of deliveries are added, listed in order, used up and removed", asy
 
 const FAULT_CELL = /\b(FAULT|drop|duplicate|bad_signature)(?= {2})/;
 
-test("events list filters by subject, position and number", async () => {
+test("events list filters by checkout, type, position and number", async () => {
   const shop = await openShop();
   expect((await shop.type("events list")).stdout).toBe("no matching events\n");
   const first = await shop.order("order-1");
@@ -485,7 +485,7 @@ test("trigger webhook.test reaches every enabled endpoint, and trigger works in 
   expect(again.stdout).toContain('"replayed":true');
 });
 
-test("sandbox clock advance prints changes and deliveries in order of time", async () => {
+test("sandbox clock advance prints changes and deliveries in chronological order", async () => {
   const shop = await openShop();
   const receiver = shop.receiver(3000);
   receiver.answers = (number) => (number === 1 ? 500 : 200);
@@ -619,7 +619,7 @@ test("a refusal has the expected value, the received value and the next command"
   expect(await shop.ask("endpoints list")).toMatchObject({ endpoints: [{ id }] });
 });
 
-test("a body is exact in a pipe, and escaped at a terminal", async () => {
+test("an event body is exact in a pipe, and escaped at a terminal", async () => {
   const harness = createHarness();
   await harness.start();
   const hostile = [
@@ -655,7 +655,7 @@ test("a body is exact in a pipe, and escaped at a terminal", async () => {
   }
 });
 
-test("a list, a retry or a page for an order_id that the store does not have says so", async () => {
+test("deliveries list, events list, deliveries retry and open report an order_id that the store does not have", async () => {
   const shop = await openShop();
   await shop.type("orders create --order-id known --price-id price_coffee");
   const says = (orderId: string): string =>

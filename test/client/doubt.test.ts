@@ -34,7 +34,7 @@ async function createThrough(harness: Harness, damages: readonly Damage[], retri
   return { ...(JSON.parse(stdout || stderr) as Omit<Said, "code">), code };
 }
 
-test("an order that may exist is in doubt until an answer proves it, whatever other answers come", async () => {
+test("a create without a clear answer stays pending in the journal, and the repeated command finds the order", async () => {
   const refusal = { code: expect.any(Number) as number, error: { code: "scope_missing" } };
   const rows: readonly (readonly [string, readonly Damage[], object])[] = [
     ["an answer that is lost", [loses], { code: 7, error: { code: "outcome_unknown" } }],
@@ -57,7 +57,7 @@ test("an order that may exist is in doubt until an answer proves it, whatever ot
   }
 });
 
-test("a refusal after a lost answer does not end the doubt, in the same run or a later one", async () => {
+test("a refusal after a lost answer leaves the create pending, in the same run or in a later run", async () => {
   for (const damages of [
     [[loses, refusesWith(403, "scope_missing")]],
     [[loses], [refusesWith(403, "scope_missing")]],
@@ -114,7 +114,7 @@ function keyboard(): { readonly world: Partial<World>; readonly press: () => voi
   return { world: { onStop }, press: () => stop("SIGINT") };
 }
 
-test("an interrupted create is in doubt, and no later run makes a second order", async () => {
+test("an interrupted create stays pending, and no later run makes a second order", async () => {
   for (const isTaken of [true, false]) {
     const harness = createHarness();
     await harness.start();
@@ -142,7 +142,7 @@ test("an interrupted create is in doubt, and no later run makes a second order",
   }
 });
 
-test("Ctrl-C in the pause before a retry keeps the doubt of the earlier attempts", async () => {
+test("Ctrl-C before a retry still reports whether an earlier attempt may have created the order", async () => {
   for (const [damage, said, state] of [
     [loses, "the service may have created it", "pending"],
     [refusesWith(429, "rate_limited"), "nothing was created", "refused"],

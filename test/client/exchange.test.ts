@@ -79,7 +79,7 @@ async function send(
   return { result, sent, pauses, told };
 }
 
-test("every answer or missing answer is final or retried, and certain or in doubt", async () => {
+test("every result of an attempt is final or retried, and certain or uncertain", async () => {
   const again = (code: string, rest: object) => ({ end: "gave_up", attempts: 3, code, ...rest });
   const noEnvelope = (status: number) => `status ${status} without an error envelope`;
   const once = (status: number, code: string) => ({
@@ -131,7 +131,7 @@ test("every answer or missing answer is final or retried, and certain or in doub
   }
 });
 
-test("a doubt remains whatever is answered later, and a certain answer causes no doubt", async () => {
+test("an uncertain attempt makes the exchange uncertain whatever follows, and a certain attempt does not", async () => {
   const last = refusal(403, "scope_missing");
   const rows = [
     [[failed("timeout"), last], { end: "refusal", attempts: 2, uncertain: true }],
@@ -205,7 +205,7 @@ test("the sandbox is looked up before every attempt, and nothing is sent while i
   expect([gone.sent, gone.result]).toMatchObject([[], end]);
 });
 
-test("a signal is passed to every attempt, and ends an exchange during a pause", async () => {
+test("an abort signal is passed to every attempt, and ends an exchange during a pause", async () => {
   for (const [answer, uncertain] of [
     [failed("timeout"), true],
     [failed("unreachable"), false],

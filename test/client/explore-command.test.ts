@@ -30,7 +30,7 @@ async function explored(harness: Harness, ...words: readonly string[]): Promise<
   return [code, JSON.parse(stdout) as Found];
 }
 
-test("a client that repeats a create with its key passes, and unseen rules are not judged", async () => {
+test("a client that repeats a create with its key passes, and rules about views and webhooks are not judged", async () => {
   const harness = createHarness();
   for (const { name, client } of GOOD_CLIENTS.slice(0, 4)) {
     installClient(harness, client);
@@ -50,7 +50,7 @@ test("a client that repeats a create with its key passes, and unseen rules are n
   }
 });
 
-test("explore finds broken clients, with the smallest schedule and the cause", async () => {
+test("explore reports each broken client with the smallest schedule and the cause", async () => {
   const harness = createHarness();
   const names = Object.keys(BROKEN.exploreClients);
   const clients = BROKEN_CLIENTS.filter(({ name }) => names.includes(name));
@@ -64,7 +64,7 @@ test("explore finds broken clients, with the smallest schedule and the cause", a
 
 test("a finding has the command that repeats its schedule, and --write makes a file for exec", async () => {
   const harness = createHarness();
-  const client = BROKEN_CLIENTS.find(({ name }) => name === "a new key for each try")?.client ?? rightClient;
+  const client = BROKEN_CLIENTS.find(({ name }) => name === "a new key per attempt")?.client ?? rightClient;
   installClient(harness, client);
   const [, { broken }] = await explored(harness, "--write", "faults.json");
   const [first] = broken;
@@ -110,7 +110,7 @@ test("explore without a command runs the create command of the shop section, and
   expect([untrusted.code, untrusted.stderr]).toEqual([2, expect.stringContaining("create: client")]);
 });
 
-test("a command that fails without faults exits with 3, and wrong faults are refused", async () => {
+test("explore exits with 3 if the purchase fails without faults, and refuses malformed faults", async () => {
   const harness = createHarness();
   installClient(harness, () => Promise.resolve(0));
   const idle = await harness.run(["explore", "--", "client"]);
@@ -146,7 +146,7 @@ test("a search that used up its budget reports the schedules left out, in text, 
   expect(JSON.parse(json.stdout)).toMatchObject({ not_run: Number(left) });
 });
 
-test("the output of a failed purchase is shown in one line", async () => {
+test("the output of a failed purchase is quoted in one line, without stack frames", async () => {
   const harness = createHarness();
   harness.setShell(() =>
     Promise.resolve({

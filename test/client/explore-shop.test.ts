@@ -16,7 +16,7 @@ import {
 import { BROKEN } from "../support/broken.table.ts";
 
 test("a served shop that survives every kill passes", async () => {
-  const [code, found] = await exploreShop(STEADY_SHOPS, "takes its time, and books in one transaction", 1);
+  const [code, found] = await exploreShop(STEADY_SHOPS, "books slowly, in one transaction", 1);
   expect([code, found.broken, found.held]).toEqual([0, [], found.schedules]);
   expect(found.not_judged).toEqual([]);
   const rows = found.table.map(({ place, held, not_judged: open }) => [place, held.length, open]);
@@ -30,7 +30,7 @@ test("a served shop that survives every kill passes", async () => {
   ]);
 });
 
-test("a served shop that a kill breaks is found, and the printed command repeats the finding", async () => {
+test("a served shop that a kill breaks is reported, with the command that repeats the finding", async () => {
   const name = "stores the event id, and books later";
   const harness = createHarness();
   const { [name]: shop } = KILLED_SHOPS;
@@ -55,7 +55,7 @@ test("a served shop that a kill breaks is found, and the printed command repeats
 
 test("a secret in the view of an order is a finding", async () => {
   const harness = createHarness();
-  const { "books and knows in one transaction": onlyBooks } = STEADY_SHOPS;
+  const { "books and stores the event id in one transaction": onlyBooks } = STEADY_SHOPS;
   if (onlyBooks === undefined) throw new Error("it is in the table");
   installShop(harness, { ...onlyBooks, showsSecret: true });
   const { code, stdout } = await harness.run(["explore", "--json", "--only", "[]", ...SERVED]);
@@ -74,7 +74,7 @@ test("the advice for a view without bookings lists the JSON fields", async () =>
   expect(stdout).toContain("it could also return times and amount_minor");
 });
 
-test("a shop that does not start exits with 3, and conflicting options are refused", async () => {
+test("explore exits with 3 if the shop does not start, and refuses incomplete options", async () => {
   const harness = createHarness();
   installShop(harness, { onHook: () => undefined, onStart: () => false });
   const idle = await harness.run(["explore", ...SERVED]);
@@ -91,7 +91,7 @@ test("a shop that does not start exits with 3, and conflicting options are refus
   }
 });
 
-test("the table has a row for every shop that can be killed", () => {
+test("the table of broken shops has a row for every shop that a kill breaks", () => {
   expect(Object.keys(KILLED_SHOPS)).toEqual(Object.keys(BROKEN.exploreKilled));
 });
 
@@ -120,10 +120,10 @@ async function runningShop(name: string, events = "*") {
   };
 }
 
-test("a running shop is explored in its store, one schedule at a time, and nothing is left behind", async () => {
+test("explore runs every schedule in the store of a running shop, and leaves nothing behind", async () => {
   // Only the event of a successful payment: this leaves fewer places for faults.
   const { harness, explore, left } = await runningShop(
-    "books and knows in one transaction",
+    "books and stores the event id in one transaction",
     "order.succeeded",
   );
   const { code, stdout } = await explore(["--depth", "1"]);
@@ -139,7 +139,7 @@ test("a running shop is explored in its store, one schedule at a time, and nothi
 });
 
 test("a killed exploration of a running shop leaves nothing behind", async () => {
-  const { harness, explore, left } = await runningShop("books and knows in one transaction");
+  const { harness, explore, left } = await runningShop("books and stores the event id in one transaction");
   const kill = new AbortController();
   let runs = 0;
   harness.setFault((request, deliver) => {
@@ -177,7 +177,7 @@ test("a call under an ended lease changes nothing", async () => {
 });
 
 test("a store with a moved clock or faults, or without the receiver, is not explored", async () => {
-  const { harness, explore, left } = await runningShop("books and knows in one transaction");
+  const { harness, explore, left } = await runningShop("books and stores the event id in one transaction");
   await harness.run(["faults", "add", "latency", "--times", "5"]);
   const faulty = await explore(["--depth", "1"]);
   expect([faulty.code, faulty.stderr]).toEqual([5, expect.stringContaining("the store has faults")]);
@@ -195,8 +195,8 @@ test("a store with a moved clock or faults, or without the receiver, is not expl
   expect(await left()).toEqual([[], false, true]);
 });
 
-test("an exploration is recorded in the running sandbox and shown beside the checklist's items", async () => {
-  const { harness, explore } = await runningShop("books and knows in one transaction");
+test("an exploration is recorded in the running sandbox and shown by the checklist", async () => {
+  const { harness, explore } = await runningShop("books and stores the event id in one transaction");
   await explore(["--depth", "1", "--budget", "1ms"]);
   const { stdout } = await harness.run(["checklist", "--json"]);
   const { exploration, items } = JSON.parse(stdout) as {

@@ -44,7 +44,7 @@ async function drill(
   ];
 }
 
-test("every broken client breaks its rules, and every correct client passes", async () => {
+test("the drill finds the broken rules of every broken client, and every correct client passes", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   expect(BROKEN_CLIENTS.map(({ name }) => name)).toEqual(Object.keys(BROKEN.idempotency));
@@ -58,7 +58,7 @@ test("every broken client breaks its rules, and every correct client passes", as
   ]);
 });
 
-test("the documents list the broken clients that no run can detect", async () => {
+test("exactly the clients that are listed as undetectable pass although they are broken", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const found = [];
@@ -70,8 +70,8 @@ test("the documents list the broken clients that no run can detect", async () =>
 test.each([
   ["ends before its create is sent", 0, true],
   ["sends nothing", 0, false],
-  ["is no command", 127, false],
-] as const)("a command that %s leaves the item unknown", async (_what, exitCode, isLate) => {
+  ["does not exist", 127, false],
+] as const)("a command that %s is not judged", async (_what, exitCode, isLate) => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const [code, faults, report] = await drill(harness, ({ later, post, orderId }) => {
@@ -85,15 +85,15 @@ test.each([
   });
 });
 
-test("a cause is reported with the answer that shows it, and recorded", async () => {
+test("every cause names the answer that shows the cause, and the drill is recorded", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const rows = [
-    ["a new key for each try", "answer_lost", "A retry gets 409 order_conflict"],
-    ["the number of the try in the body", "answer_lost", "A retry gets 409 idempotency_key_reused"],
+    ["a new key per attempt", "answer_lost", "A retry gets 409 order_conflict"],
+    ["the attempt number in the body", "answer_lost", "A retry gets 409 idempotency_key_reused"],
     ["the order id in lower case is the key", "keys_case", "The first create of an order gets 409"],
     ["gives up, and reports success", "answer_lost", "The purchase reports success without the order"],
-    ["no key from the second try on", "answer_lost", "A create has no Idempotency-Key"],
+    ["no key from the second attempt on", "answer_lost", "A create has no Idempotency-Key"],
     ["no key", "plain_purchase", "A create has no Idempotency-Key"],
   ] as const;
   for (const [name, history, cause] of rows) {
@@ -169,7 +169,7 @@ test("a client of correct parts passes, and a client with a single wrong part fa
   );
 });
 
-test("a drawn order_id has the merchant's form with other digits", () => {
+test("a generated order_id has the form of the merchant's order_id, with other digits", () => {
   const random = Uint8Array.from({ length: 64 }, (_, at) => at * 37 + 11);
   const rows: readonly (readonly [like: string, shape: RegExp | undefined])[] = [
     ["order-10010203", /^order-\d{8}$/],

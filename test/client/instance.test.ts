@@ -88,7 +88,7 @@ test("journal entries of an earlier instance do not count for the current instan
   expect([again.code, again.json["replayed"]]).toEqual([0, false]);
 });
 
-test("every start in memory is another instance, and the sandbox tells commands its id", async () => {
+test("every start in memory is a new instance, whose id commands get only with the control token", async () => {
   const harness = createHarness();
   const ids: unknown[] = [];
   for (const orderId of ["o-1", "o-2"]) {
@@ -126,7 +126,7 @@ test("a create without an answer keeps its key, whether or not its sandbox can b
   await sandbox.stop();
 });
 
-test("listen forwards repeated events after a restore, and counts no event of another instance as seen", async () => {
+test("listen forwards an event again after a restore, because the restored sandbox is another instance", async () => {
   const site = await openWebhookSite();
   const { harness } = site;
   const shop = site.receiver(3000);
@@ -147,7 +147,7 @@ test("listen forwards repeated events after a restore, and counts no event of an
   expect([last?.event_id, last?.outcome]).toEqual([before[0]?.event_id, "forwarded"]);
 });
 
-test("events and keys are remembered by instance, or for all instances if the instance is unknown", () => {
+test("forwarded events are remembered for their instance, or for all instances if the instance is unknown", () => {
   const opened = openWatchedDatabase(IN_MEMORY, { kind: JOURNAL_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   for (const seen of [seenEventsTable(opened.value, 1), seenEventsInMemory()]) {

@@ -22,7 +22,7 @@ const BY_CAUSE = [
   ...new Map(HISTORY_NAMES.toReversed().map((name) => [likelyCause(name), name] as const)),
 ].flatMap(([cause, name]) => (cause === undefined ? [] : [name]));
 
-test("a likely mistake is reported for a few histories, but not for a rule that breaks in many ways", () => {
+test("likely causes of a broken rule are reported if there are at most three of them", () => {
   const causes = (names: readonly HistoryName[]): readonly unknown[] =>
     mergeRuns(names.map(brokenIn)).map(({ verdict }) => verdict.state === "broken" && verdict.cause);
   expect(BY_CAUSE.length).toBeGreaterThan(4);

@@ -50,7 +50,7 @@ async function judge({
   return { site, shop, harness, code, stdout, stderr, report, findings };
 }
 
-test("a described shop is served on the port in PORT, sells through its page, and is judged by its own order_ids", async () => {
+test("a shop in checkout.config.json is served on the port in PORT, sells through its page, and is judged by its own order_ids", async () => {
   const { shop, code, stdout, stderr, report, findings, harness } = await judge({
     kind: { cookie: COOKIE, orderIdOf: (cart) => `W-${cart.slice(-20)}` },
     section: {
@@ -75,7 +75,7 @@ test("a described shop is served on the port in PORT, sells through its page, an
   expect([stdout, stderr, recorded.stdout, page.stdout].filter((text) => text.includes(COOKIE))).toEqual([]);
 });
 
-test("the cookie comes from a file or a variable, and without it nothing is judged", async () => {
+test("the cookie can come from a file, never from the command line, and without it no payment is judged", async () => {
   const kind = { cookie: COOKIE };
   const site = await openWebhookSite(EPHEMERAL);
   const shop = describedShop(site, kind);
@@ -114,7 +114,7 @@ test("a shop whose only worker falls behind is judged again with fewer events at
   expect(stderr).toMatch(/\d+ histories were late and run again, two at a time/);
 });
 
-test("a run that used up its budget says which histories it left out, and which budget runs all of them", async () => {
+test("a run that used up its budget reports how many histories it left out, and the budget that runs all of them", async () => {
   const options = ["--create", "create-order", ...VIEW, "--settle", "60s", "--budget", "1s"];
   const { code, stdout, harness } = await judge({ options: [...options, "--json"] });
   const report = JSON.parse(stdout) as Report & { readonly not_run: number; readonly next_budget: string };
@@ -140,7 +140,7 @@ test("the printed command repeats a finding with the options of its run", async 
   expect(rerun).toContain(`--paid-when '"paid"'`);
 });
 
-test("the parts on webhooks and creates also read the section", async () => {
+test("checklist run webhooks and checklist run idempotency also read the shop section", async () => {
   const { harness, site } = await judge({
     section: { create: "create-order", endpoint: `${SHOP}/hooks`, order_view: `${SHOP}/orders/{order_id}` },
     options: ["--only", "no_such_history"],
@@ -158,7 +158,7 @@ test("the parts on webhooks and creates also read the section", async () => {
   expect([run.stderr, harness.commands[0]?.commandLine]).toEqual([run.stderr, "create-order"]);
 });
 
-test("explore takes view and serve from the section, and asks before it runs a command", async () => {
+test("explore reads order_view and serve from the shop section, and runs no unconfirmed command", async () => {
   const site = await openWebhookSite();
   const { harness } = site;
   describedShop(site).open();
@@ -239,7 +239,7 @@ test("a return page with an order_id in its path is opened with the order_id of 
   });
 });
 
-test("a return page that answers 503 is reached only while the API fails", async () => {
+test("a return page that answers 503 counts as reached only while the API fails", async () => {
   expect([(await openPage(503)).hasArrived, (await openPage(503, { failsFrom: 600 })).hasArrived]).toEqual([
     false,
     true,

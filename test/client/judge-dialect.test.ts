@@ -41,7 +41,7 @@ const DIALECTS: readonly Dialect[] = [
   ...Array.from({ length: size(2, 10) }, (_, at) => drawDialect(SEED + at)),
 ];
 
-test.each(DIALECTS)("a receiver that reads the names of %j passes the drill of webhooks", async (file) => {
+test.each(DIALECTS)("a receiver that reads the names of %j passes the webhook drill", async (file) => {
   const report = await drillWebhooksInMemory(reading(file), { consent: true, dialect: parsed(file) });
   expect([causesOf(report), report.passed]).toEqual([{}, true]);
 });
@@ -79,7 +79,7 @@ async function judge(dialect: Dialect | undefined, like = OTHER) {
 
 const JUDGED = [OTHER, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialect(SEED + at))];
 
-test.each(JUDGED)("a shop that reads the names of %j passes the whole judgement", async (dialect) => {
+test.each(JUDGED)("a shop that reads the names of %j passes every item", async (dialect) => {
   const { code, stdout, stderr } = await judge(dialect, dialect);
   const report = JSON.parse(stdout) as { broken: unknown; items: readonly { failures: unknown }[] };
   expect([stderr, report.broken, report.items.map(({ failures }) => failures)]).toEqual([

@@ -49,7 +49,7 @@ test("a careful shop passes every history, and receives every delivery that the 
   expect(await judge(CarefulShop, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that shows events of orders that it did not create passes", async () => {
+test("a shop that also books events of unknown orders passes", async () => {
   class OpenBooks extends CarefulShop {
     override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
       this.know(event.data.order_id);
@@ -59,7 +59,7 @@ test("a shop that shows events of orders that it did not create passes", async (
   expect(await judge(OpenBooks, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that sells each order once, however it ended, passes", async () => {
+test("a shop that never sells an order again, however the order ended, passes", async () => {
   class SoldOnce extends CarefulShop {
     override hasEnded(): boolean {
       return false;
@@ -68,7 +68,7 @@ test("a shop that sells each order once, however it ended, passes", async () => 
   expect(await judge(SoldOnce, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that draws its own order_ids is judged by the checkouts that its create names", async () => {
+test("a shop that generates its own order_ids passes", async () => {
   class OwnNumbers extends CarefulShop {
     private readonly carts = new Map<string, string>();
     override buy(cart: string): Promise<string | undefined> {
@@ -80,7 +80,7 @@ test("a shop that draws its own order_ids is judged by the checkouts that its cr
   expect(await judge(OwnNumbers, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
-test("a shop that processes ends a second after its answer passes", async () => {
+test("a shop that processes final events a second after its answer passes", async () => {
   class LaterEnds extends CarefulShop {
     override async take(event: Parameters<CarefulShop["take"]>[0]): Promise<number> {
       if (!this.hasEnded(event.data.status)) return super.take(event);
@@ -107,7 +107,7 @@ test("a shop whose second attempt uses a new order_id passes", async () => {
 });
 
 for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
-  test(`a shop that mishandles ${history} breaks ${invariant}`, async () => {
+  test(`a shop with a mistake in the history ${history} breaks only ${invariant}`, async () => {
     const { code, findings } = await judge(Shop, [history]);
     expect([code, findings]).toEqual([1, [`${history}: ${invariant}`]]);
   });
@@ -123,7 +123,7 @@ const EVENT_ROWS = Object.entries(EVENT_MISTAKES).flatMap(([effect, { mayBe, mak
   ).map((type) => ({ effect, type, Shop: make((event) => event.type === type) })),
 );
 
-test.each(part(EVENT_ROWS, 20))("a shop that $effect at $type is broken", async ({ Shop }) => {
+test.each(part(EVENT_ROWS, 20))("a shop with a mistake at $type is broken: it $effect", async ({ Shop }) => {
   const { code, findings } = await judge(Shop, OF_OTHERS);
   expect([code, findings.length > 0]).toEqual([1, true]);
 });

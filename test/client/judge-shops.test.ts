@@ -59,7 +59,7 @@ test("every correct shop passes", async () => {
   }
 });
 
-test("every broken shop fails", async () => {
+test("every broken shop fails, except for shops whose view shows too little", async () => {
   for (const [name, plan] of part(Object.entries(BROKEN_SHOPS), 36)) {
     const { code, failed } = await judgeShop(plan);
     if (name in UNFOUND) continue;

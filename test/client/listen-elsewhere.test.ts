@@ -160,7 +160,7 @@ test("a viewer's token cannot listen, and a second listener takes over", async (
   await second.stop();
 });
 
-test("nothing is held for a listener that has stopped fetching, so that no clock move waits for it", async () => {
+test("a delivery to a listener that has stopped fetching fails as unreachable, so that no clock move waits for the listener", async () => {
   const { owner, colleague, env, run, store, order } = await openListening();
   const killed = new AbortController();
   await startListening(colleague, [], { env, killed: killed.signal });

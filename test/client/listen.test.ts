@@ -126,7 +126,7 @@ test("every event is verified and forwarded unchanged: bytes, headers and conten
   );
 });
 
-test("a terminal shows one line for each event, and words for every colour", async () => {
+test("a terminal shows one line for each event, with the shop's answer and the next attempt", async () => {
   const site = await openShop();
   // The lines use this machine's clock, but the time of the next attempt uses the store's clock.
   await site.advance(26 * 3600 * SECOND);
@@ -184,7 +184,7 @@ test("lines of sessions and orders are aligned, and a missing answer has its cau
   expect(listening.text().stdout).toContain("\n  → nothing answers at this address");
 });
 
-test("the target's answer goes back, so a failed event is sent again, and the line says when", async () => {
+test("the target's answer is passed to the sandbox, which sends a failed event again, and the line says when", async () => {
   const site = await openShop();
   site.shop.answers = (number) =>
     number === 1
@@ -248,7 +248,7 @@ test("a target that is down, hangs or breaks off counts as 502, and gets the eve
   expect(types(shop.got)).toEqual(["order.created", "order.expired"]);
 });
 
-test("a wrongly signed request never reaches the target, and its cause is reported", async () => {
+test("a wrongly signed request never reaches the target, and the cause is reported", async () => {
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
@@ -284,7 +284,7 @@ test("a wrongly signed request never reaches the target, and its cause is report
   expect(stdout).not.toMatch(/[0-9a-f]{64}/);
 });
 
-test("the line of a faulty delivery states the fault, without guesses", async () => {
+test("the line of a delivery with an injected fault names the fault, without guesses", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const endpoints = await site.control<{ endpoints: { id: string }[] }>("/endpoints");
@@ -315,7 +315,7 @@ test("the line of an unverified delivery is followed by its cause", async () => 
   );
 });
 
-test("a rotated secret verifies at once, and the old secret during the overlap", async () => {
+test("a rotated secret verifies immediately, and the old secret during the overlap", async () => {
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
@@ -331,7 +331,7 @@ test("a rotated secret verifies at once, and the old secret during the overlap",
   expect(lines.map(({ outcome }) => outcome)).toEqual(["forwarded", "forwarded", "forwarded"]);
 });
 
-test("a duplicate is dropped and marked, also in the next run", async () => {
+test("a duplicate is dropped and marked, even by the next listener", async () => {
   const site = await openShop(ON_DISK);
   const first = await site.listen();
   await site.control("/faults", { action: "duplicate", match: { endpoint_id: first.ready.endpoint_id } });
@@ -509,7 +509,7 @@ test("a target on another host must be allowed, is resolved for every event, and
   ]);
 });
 
-test("the first line of listen --json has everything that a program needs", async () => {
+test("the ready line of listen --json has the addresses, the endpoint, the event types and the routes", async () => {
   const site = await openShop();
   const args = ["--forward", HOOKS, "--route", "order.*=http://localhost:3001/", "--events", "order.*"];
   const { ready } = await site.listen(args);
@@ -527,7 +527,7 @@ test("the first line of listen --json has everything that a program needs", asyn
   });
 });
 
-test("--events limits new and waiting events", async () => {
+test("--events filters new and waiting events", async () => {
   const site = await openShop();
   const all = await site.listen();
   await all.stop();
@@ -855,7 +855,7 @@ test("an event is recognised by the id in its signed body, whatever the header s
   expect(site.got.length).toBe(1);
 });
 
-test("a request that is not a delivery is answered and not forwarded", async () => {
+test("a request that is not a delivery is refused and not forwarded", async () => {
   const site = await openReceiver();
   const good = site.signed();
   const rows = [
@@ -872,7 +872,7 @@ test("a request that is not a delivery is answered and not forwarded", async () 
   expect([site.got.length, site.listening.deliveries().length]).toEqual([0, 0]);
 });
 
-test("exactly the valid signature vectors are forwarded, events or not", async () => {
+test("exactly the valid signature vectors are forwarded, even if the body is not an event", async () => {
   const { vectors } = JSON.parse(
     readFileSync(join(import.meta.dirname, "../../fixtures/signatures.json"), "utf8"),
   ) as { readonly vectors: readonly Vector[] };
@@ -1010,7 +1010,7 @@ test("--header-names verifies a service's own headers, and forwards them unchang
   ]);
 });
 
-test("a body that is nested too deeply for any parser is answered", async () => {
+test("a webhook whose body is nested too deeply for any parser is answered", async () => {
   const site = await openReceiver();
   const deep = Buffer.from("[".repeat(500_000) + "]".repeat(500_000));
   const rawHeaders = [...site.signed().rawHeaders];
@@ -1040,7 +1040,7 @@ for (const [count, bytes] of [
   // Every search takes as long as it may.
   [5, 200_000],
 ] as const) {
-  test(`${count} unsigned requests of ${bytes} bytes are answered before a cause is searched, and delay no delivery`, async () => {
+  test(`${count} unsigned requests of ${bytes} bytes are answered before their cause is searched, and delay no delivery`, async () => {
     const site = await openReceiver();
     const order: string[] = [];
     const flood = Array.from({ length: count }, async () => {
@@ -1062,7 +1062,7 @@ const MIB = 1024 * 1024;
 /** More bytes than one search may hash. */
 const BURST_MIB = 128;
 
-test("causes are searched within a budget of bytes, in slices that let other work go first", async () => {
+test("the search for causes has a budget of bytes, and runs in slices between which other work runs", async () => {
   const asked = (bytes: number) => ({
     rawBody: Buffer.alloc(bytes, "x"),
     headers: Object.entries(
@@ -1139,7 +1139,7 @@ test("a listener accepts only its own Host, and reveals no path of its target", 
   expect(told.filter((text) => /secret-path|very|localhost|3000|hooks/.test(text))).toEqual([]);
 });
 
-test("an impossible combination of options is a usage error before anything listens", async () => {
+test("an invalid option, or combination of options, is a usage error", async () => {
   const harness = createHarness();
   writeFileSync(join(harness.cwd, "secret.txt"), `${SECRET}\n`);
   writeFileSync(join(harness.cwd, "key.txt"), "svc_test_abc\n");
@@ -1186,7 +1186,7 @@ test("an impossible combination of options is a usage error before anything list
   }
 });
 
-test("listen without a sandbox says what to start, and a taken port is reported with its owner", async () => {
+test("listen without a sandbox says what to start, and a taken port is reported with the program that uses it", async () => {
   const harness = createHarness();
   const alone = await harness.run(["listen", "--forward", HOOKS]);
   expect([alone.code, alone.stdout]).toEqual([7, ""]);
@@ -1198,7 +1198,7 @@ test("listen without a sandbox says what to start, and a taken port is reported 
   expect(taken.stderr).toContain("port 4300 is used by another-program (pid 4711)");
 });
 
-test("listen at an ephemeral sandbox from the environment keeps nothing on disk", async () => {
+test("listen with an ephemeral sandbox that the environment names writes no journal", async () => {
   const harness = createHarness();
   const env = {
     CHECKOUT_CONTROL_TOKEN: "a-token-of-the-test",
@@ -1219,7 +1219,7 @@ test("listen at an ephemeral sandbox from the environment keeps nothing on disk"
   expect(() => harness.readState("journal.db")).toThrow(/ENOENT/);
 });
 
-test("the keys of listen: r replays the last event, d shows it without its signature, q quits", async () => {
+test("the keys of listen: r replays the last event, d shows it with a shortened signature, q quits", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS], { typed: [] });
   expect(listening.text().stdout).toContain("r replays the last event, d shows its details, q quits");
@@ -1276,7 +1276,7 @@ test("Ctrl-C as a key ends listen, and with --json keys are ignored", async () =
   expect((await second.stop()).code).toBe(0);
 });
 
-test("a listener polls the sandbox rarely, hears of a change at once, and delays no stop", async () => {
+test("a listener polls the sandbox rarely, reports a change immediately, and does not delay a stop", async () => {
   const site = await openShop();
   let asked = 0;
   site.harness.setFault((request, deliver) => {
@@ -1295,7 +1295,7 @@ test("a listener polls the sandbox rarely, hears of a change at once, and delays
   await site.stop();
 });
 
-test("the sandbox's terminal shows every delivery and no request of its own tools", async () => {
+test("the sandbox's terminal shows every delivery, but no request to the control API", async () => {
   for (const format of ["text", "json"]) {
     const site = await openShop([...EPHEMERAL, "--log-format", format]);
     const listener = await site.listen();

@@ -39,7 +39,7 @@ const HOSTILE_IDS = [
   "\u202Eexe.\u200B",
 ];
 
-test("a command gets an id byte for byte in its environment, and never runs it", async () => {
+test("a command gets an id byte for byte in its environment, and the shell never runs the id", async () => {
   expect(HOSTILE_IDS.length).toBeGreaterThan(20);
   const folder = tempFolder();
   const commandLine = `cd '${folder}' && printf '%s' "$CHECKOUT_ORDER_ID" && printf '%s' $CHECKOUT_SESSION_ID`;
@@ -56,7 +56,7 @@ test("a command gets an id byte for byte in its environment, and never runs it",
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("a command that is asked to end ends by itself", async () => {
+test("a command that receives SIGTERM can end by itself", async () => {
   const folder = tempFolder();
   const asked = new AbortController();
   const commandLine = `cd '${folder}'; trap 'echo ended; exit 0' TERM; touch begun; sleep 60 & wait`;
@@ -67,7 +67,7 @@ test("a command that is asked to end ends by itself", async () => {
   expect(await running).toMatchObject({ ending: "aborted", exitCode: 0, stdout: "ended\n" });
 });
 
-test("a command gets no token of the sandbox, and a failed start is a result", async () => {
+test("a command gets no token of the sandbox, and an order_id with a null byte runs no command", async () => {
   const env = { CHECKOUT_CONTROL_TOKEN: "a", CHECKOUT_SANDBOX_ADMIN_TOKEN: "b", SHOP: "c" };
   const command = { env, timeoutMs: 60_000, maxOutputBytes: 10_000 };
   const { stdout } = await runMerchantCommand(REAL, { ...command, commandLine: "env" });

@@ -158,7 +158,7 @@ test("any failure of a proxy says whether something was sent, and prints the pro
   expect(waiting).toMatchObject({ ok: false, failure: "aborted" });
 });
 
-test("the service answers through a proxy, by http and https, with its certificate checked", async () => {
+test("the service answers through a proxy over http and https, and the service's certificate is verified", async () => {
   const heard: string[] = [];
   const tls = createTlsServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY }, (request, response) => {
     heard.push(Object.keys(request.headers).join());

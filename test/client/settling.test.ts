@@ -195,7 +195,7 @@ test("--checkout-lifetime applies to checkouts that are created after the start"
   expect(await fired("1ms")).toEqual(["order-4 expired"]);
 });
 
-test("a reserved order_id settles by itself after a moment, also after a crash", async () => {
+test("an order with a reserved order_id settles automatically after a second, even if the sandbox was stopped", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const outcomes = ["succeeded", "failed", "cancelled", "expired", "declined"] as const;
@@ -217,7 +217,7 @@ test("a reserved order_id settles by itself after a moment, also after a crash",
   ]);
 });
 
-test("a CI script needs only a create with --wait", async () => {
+test("a create with --wait prints the awaited status, or exits with the reason why it was not reached", async () => {
   const harness = createHarness();
   await harness.start();
   const wait = async (orderId: string, ...more: string[]) => {
@@ -240,7 +240,7 @@ test("a CI script needs only a create with --wait", async () => {
   expect((await harness.run(["sessions", "get", id, "--until", "final"])).code).toBe(2);
 });
 
-test("due work is done in order of time, whichever call notices it", async () => {
+test("due work is done in chronological order, whichever call notices it", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   await harness.run(["sandbox", "clock", "freeze"]);
@@ -260,7 +260,7 @@ test("due work is done in order of time, whichever call notices it", async () =>
   await sandbox.stop();
 });
 
-test("an advance does all work that becomes due during it, however much", async () => {
+test("a clock advance does all work that becomes due, however much", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--rate-limit", "off", "--quiet"]);
   await harness.run(["sandbox", "clock", "freeze"]);

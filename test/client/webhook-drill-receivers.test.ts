@@ -39,14 +39,14 @@ test("every correct receiver passes", async () => {
   );
 });
 
-test("the list names every broken receiver that no drill detects", async () => {
+test("exactly the receivers that are listed as undetectable pass although they are broken", async () => {
   const found = [];
   for (const { name, make } of UNSEEN_RECEIVERS)
     found.push([name, (await drillWebhooksInMemory(make(), { consent: true })).passed]);
   expect(found).toEqual(Object.keys(UNSEEN.webhooks).map((name) => [name, true]));
 });
 
-test("the command with a sandbox reports the same causes, with the verdict's exit code", async () => {
+test("checklist run webhooks reports the same causes as the drill in memory, with the verdict's exit code", async () => {
   const site = await openDrillSite();
   await site.orderAccepted();
   const told = async ({ make }: { readonly make: () => Receiver }) => {
@@ -99,7 +99,7 @@ test("a receiver that fails on a type that it accepted before does not pass", as
   }
 });
 
-test("only the newest order that a receiver accepted is sent again", async () => {
+test("the drill sends only events of the newest order that the receiver accepted", async () => {
   const site = await openDrillSite();
   await site.pay(await site.order(), "succeeded");
   await eventually("all events are accepted", async () =>

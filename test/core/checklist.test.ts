@@ -454,7 +454,7 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-test("every state of every item changes the verdict, and a repair restores the verdict", () => {
+test("the facts determine an item's status, reason and next command, and the checklist is ready only if the item passes", () => {
   expect(judgeItems(READY).verdict).toBe("ready");
   const seen = new Set<string>();
   for (const [name, facts, status, reason, next] of ROWS) {
@@ -544,7 +544,7 @@ test("evidence has the ids, times and steps of the observations", () => {
   });
 });
 
-test("evidence lists all capabilities of a kind, paused endpoints and running drills", () => {
+test("evidence lists all capabilities of a kind and all paused endpoints", () => {
   const evidenceOf = (name: ItemName, more: Partial<ReadinessFacts>) =>
     judgeItems({ ...READY, ...more }).items.find((item) => item.name === name)?.evidence;
   const capabilities = ["EUR", "JPY"].map((one) => ({ kind: "currency", name: one, active: true }) as const);
@@ -568,7 +568,7 @@ test("evidence lists all capabilities of a kind, paused endpoints and running dr
   ]);
 });
 
-test("a drill whose steps all failed shows its first steps", () => {
+test("the evidence of a drill shows the first five failed steps, and counts the others", () => {
   const steps = Array.from({ length: 15 }, (_, number) => ({ ...FAILED_STEP, name: `step_${number}` }));
   const { items } = judgeItems({ ...READY, ...drilled(drill({ passed: false, steps })) });
   const shown = items.find(({ name }) => name === "webhook_verification")?.evidence ?? [];
@@ -584,7 +584,7 @@ test("a drill whose steps all failed shows its first steps", () => {
   ]);
 });
 
-test("an item that passes with a risk makes the checklist ready with risks, and a risk alone passes nothing", () => {
+test("an item that passes with a risk makes the checklist ready with risks, and a failed item makes it not ready", () => {
   const origins = (...all: string[]): Partial<ReadinessFacts> => ({
     returnOrigins: all.map((origin) => ({ origin, createdAt: NOW })),
   });
@@ -736,7 +736,7 @@ test("a report lists the items by title, in order", () => {
   expect(["five", "six", "seven", "eight"].indexOf(ITEM_COUNT_WORD) + 5).toBe(CHECKLIST_ITEMS.length);
 });
 
-test("the JUnit file has a failure or error exactly if the exit code is not 0", () => {
+test("the JUnit file has a failure or error exactly if the checklist is not ready", () => {
   const rows: readonly (readonly [Partial<ReadinessFacts>, boolean, boolean])[] = [
     [{}, false, true],
     [{}, true, true],
@@ -885,7 +885,7 @@ test("the checklist of another service claims only what its calibration record s
   }
 });
 
-test("an item that rests on another service's calibration is a risk, and cites its decision", () => {
+test("an item that passes by another service's calibration has a risk, and its evidence cites the decision", () => {
   const { items } = judgeService(recordOf({ 5: "confirmed", 20: "contradicted" }), COMMAND);
   const replay = items.filter(({ name }) => name === "idempotency_replay");
   expect(checklistOf(replay).verdict).toBe("ready_with_risks");
@@ -895,7 +895,7 @@ test("an item that rests on another service's calibration is a risk, and cites i
   ]);
 });
 
-test("a published report escapes markup and mentions from outside, and has no secret", () => {
+test("a published report escapes untrusted markup and mentions, and has no secret", () => {
   const hostile = `</failure><b>&"'\`\`\`\`| @team [x](http://evil.example) svc_test_abcdefgh \u202e\u0007\ufffe]]>`;
   const item: ChecklistItem = {
     name: "production_gate",

@@ -27,7 +27,7 @@ test("fixtures/openapi-control.json equals the served description of the control
   await expect(text).toMatchFileSnapshot("../../fixtures/openapi-control.json");
 });
 
-test("the description has the address of the sandbox", () => {
+test("the description of the control API has the address of the sandbox", () => {
   expect(document["servers"]).toEqual([
     { url: ORIGIN, description: expect.any(String) as string },
     { url: "/", description: expect.any(String) as string },
@@ -72,7 +72,7 @@ test("every time has the format date-time", () => {
   expect(untold).toEqual([]);
 });
 
-test("every operation has one described tag, and every tag has operations", () => {
+test("every operation has exactly one declared tag, and every declared tag is used", () => {
   const subjects = objects.filter(({ at }) => /^#\/tags\/\d+$/.test(at)).map(({ value }) => value["name"]);
   const operations = objects.filter(({ value }) => value["operationId"] !== undefined);
   expect(operations).toHaveLength(OPERATION_NAMES.length);
@@ -80,7 +80,7 @@ test("every operation has one described tag, and every tag has operations", () =
   expect(new Set(used)).toEqual(new Set(subjects.map((name) => JSON.stringify([name]))));
 });
 
-test("a query field is required only if the operation refuses to work without it", () => {
+test("a query parameter is required only if the operation is refused without it", () => {
   const required = objects.filter(({ value }) => value["in"] === "query" && value["required"] === true);
   const named = required.map(({ at, value }) => [/\/(\w+)\/get\//.exec(at)?.[1], value["name"]]);
   expect(named).toEqual([
@@ -103,7 +103,7 @@ test("every operation is described in one to four sentences", () => {
   expect(wrong).toEqual([]);
 });
 
-test("the schema of a restricted text states its restrictions", () => {
+test("the schema of a restricted string states the restrictions", () => {
   const rows: readonly (readonly [name: string, field: string, says: readonly string[]])[] = [
     ["CreateStoreRequest", "name", ["maxLength", "minLength", "not", "pattern"]],
     ["AddPriceRequest", "id", ["maxLength", "minLength", "not", "pattern"]],

@@ -73,7 +73,7 @@ function shrunk(from: Schedule, isBroken: (one: Schedule) => boolean): readonly 
   return [step.value, tried];
 }
 
-test("shrinking keeps the violation, drops every needless step, and tries nothing twice", () => {
+test("shrinking keeps the violation, removes every unneeded step, and tries no schedule twice", () => {
   fc.assert(
     fc.property(schedule, fc.nat(), (from, salt) => {
       // An arbitrary predicate: a violation may also depend on the absence of a step.
@@ -91,7 +91,7 @@ test("shrinking keeps the violation, drops every needless step, and tries nothin
   );
 });
 
-test("shrinking finds the needed faults among any other faults", () => {
+test("shrinking keeps exactly the needed faults of any schedule", () => {
   fc.assert(
     fc.property(schedule, fc.nat(), (from, salt) => {
       const needed = from.faults.filter((_fault, at) => fractionOf(`${salt} ${at}`) < 0.5);
@@ -334,7 +334,7 @@ const SHOWN: Readonly<Partial<Record<Cause, Seen>>> = {
   answers_forged: { deliveries: [CREATED, delivery("pending", 2, { fault: "stale" }), SUCCEEDED] },
 };
 
-test("an undamaged run passes, and every cause is reported for a run that shows it", () => {
+test("a correct run passes, and every cause is reported for a run that shows it", () => {
   const good = verdictsOn(factsOf({}));
   expect(good.broken).toEqual([]);
   expect([...good.shown].toSorted()).toEqual([
@@ -366,7 +366,7 @@ test("a repeated older event that overwrote the payment is the reported cause", 
   expect(verdictsOn(factsOf(seen)).broken).toMatchObject([{ invariant: "final_stays", cause: "goes_back" }]);
 });
 
-test("a payment that is lost later has only a cause that a delivery shows", () => {
+test("a payment that the view no longer shows breaks final_stays, without a cause", () => {
   expect(verdictsOn(factsOf({ last: UNPAID })).broken).toMatchObject([
     { invariant: "final_stays", cause: null, got: { fact: "shows_unpaid", values: ["shown"] } },
   ]);
@@ -467,7 +467,7 @@ function amountCause(amount: unknown): Cause | null | undefined {
   return broken.find(({ invariant }) => invariant === "right_amount")?.cause ?? null;
 }
 
-test("a shown amount of any form is compared with the order's amount, and a missing amount is not judged", () => {
+test("a shown amount must equal the order's amount in minor units, and a missing amount is not judged", () => {
   for (const right of [1999, "1999", 1999.0]) expect([right, amountCause(right)]).toEqual([right, null]);
   for (const wrong of [19.99, "19.99", "€19.99", "19,99", 199_900, 0, "", 1999.5, "1 999"])
     expect([wrong, amountCause(wrong)]).toEqual([wrong, "other_amount"]);

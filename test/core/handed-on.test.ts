@@ -258,7 +258,7 @@ const PASTED: readonly Pasted[] = [
   ["an empty one", "", "secret_missing"],
 ];
 
-test(`each of ${PASTED.length} pasted secrets is recognised, and no message repeats a secret`, () => {
+test(`each of ${PASTED.length} wrongly pasted secrets is recognised, and no message repeats a secret`, () => {
   expect(PASTED.length).toBeGreaterThan(40);
   const told = PASTED.map(([name, secrets, code, key]) => {
     const causes = causesOf(BODY, key === undefined ? { secrets } : { secrets, key });

@@ -10,7 +10,7 @@ const code = (text: string | Uint8Array): string => {
   return outcome.ok ? "ok" : outcome.refusal.code;
 };
 
-test("output of JSON.stringify is read back unchanged", () => {
+test("output of JSON.stringify is parsed unchanged", () => {
   const value = fc.jsonValue({ maxDepth: 6, noUnicodeString: false }).filter((json) => onlyKeptNumbers(json));
   fc.assert(
     fc.property(value, (json) => {
@@ -21,7 +21,7 @@ test("output of JSON.stringify is read back unchanged", () => {
   );
 });
 
-test("any bytes that JSON.parse refuses are refused", () => {
+test("any text that JSON.parse refuses is refused", () => {
   fc.assert(
     fc.property(fc.string({ unit: ANY_CHARACTER, maxLength: 40 }), (text) => {
       let legal = true;
@@ -36,7 +36,7 @@ test("any bytes that JSON.parse refuses are refused", () => {
   );
 });
 
-test("a number is kept exactly or refused with its name", () => {
+test("a number is kept exactly, or refused with the name of its field", () => {
   const kept = ["100.0", "1e2", "1E+2", "100e-2", "0.1e1", "-0", "9007199254740991", "0e5", "1.5", "12.340"];
   for (const literal of kept) expect([literal, code(`{"n":${literal}}`)]).toEqual([literal, "ok"]);
   expect(parse('{"n":100.0}')).toEqual({ ok: true, value: { n: 100 } });

@@ -23,7 +23,7 @@ const run = (log: readonly LoggedCreate[], more: Partial<WatchedRun> = {}): Watc
 });
 const FAILED = { isDone: false };
 
-test("a purchase under faults breaks the rule that the log of its creates shows, with its cause", () => {
+test("the log of a purchase's creates under faults determines the broken rule and its cause", () => {
   const rows: readonly (readonly [
     what: string,
     runs: readonly WatchedRun[],
@@ -94,7 +94,7 @@ test("a purchase with two orders, or with an order of another order_id, breaks o
   expect(brokenByClient({ runs, live: 1, hasOtherId: true })).toMatchObject({ got: { fact: "other_id" } });
 });
 
-test("a client is hasty if a create of its last run came early", () => {
+test("a client is hasty if a create of its last run came before the end of Retry-After", () => {
   const early = create({ isEarly: true });
   const hasty = (log: readonly LoggedCreate[]): boolean =>
     isHasty({ runs: [run(log)], live: 1, hasOtherId: false });

@@ -128,7 +128,7 @@ test("a payment counts as lost only if the last reading of the view does not sho
   );
 });
 
-test("a near amount differs little from the order's, and one of the two equals it in whole units", () => {
+test("near amounts differ little from the order's amount, and one of them has the same whole units", () => {
   for (const minor of [1, 24, 25, 49, 50, 99, 100, 450, 1200, 1900, 1950, 1999, 2049, 50_000]) {
     const [less, more] = [nearAmount(minor, "less"), nearAmount(minor, "more")];
     const units = (amount: number) => `${Math.floor(amount / 100)}, ${Math.round(amount / 100)}`;
@@ -139,7 +139,7 @@ test("a near amount differs little from the order's, and one of the two equals i
   }
 });
 
-test("a history uses only orders that it created, and declares the needs of its steps", () => {
+test("a history uses only orders that it created, and declares the settings that its steps need", () => {
   for (const [name, history] of Object.entries<History>(HISTORIES)) {
     const flat = history.steps.flatMap((step): readonly Step[] =>
       step.act === "at_once" ? step.acts.flatMap((act) => ("steps" in act ? act.steps : [])) : [step],
@@ -163,7 +163,7 @@ test("a history uses only orders that it created, and declares the needs of its 
   }
 });
 
-test("neighbours are distinct and valid order_ids", () => {
+test("neighbour order_ids are distinct and valid", () => {
   for (const id of ["order-1001", "1001", "a", "x".repeat(32)])
     for (const how of [
       "other_case",
@@ -198,7 +198,7 @@ test("bookings and amount of a view are read from fields or by patterns", () => 
   expect(parseView("no JSON", { paidWhen: undefined })).toBeUndefined();
 });
 
-test("writing the shop section keeps the rest of the file, and its values are checked", () => {
+test("writing the shop section keeps the rest of the file, and patterns and settle times are checked", () => {
   const before = '{\n  // a comment\n  "sandbox": { "port": 4242 }\n}\n';
   const after = withShopSection(before, { create: "node buy.js", paidWhen: "paid", returnUrl: "" });
   expect(after).toContain("// a comment");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { inTurns } from "../../src/core/mutex.ts";
 
-test("turns run one after the other, but concurrently with work that waits aside", async () => {
+test("turns run one after the other, but the next turn runs while a turn waits aside", async () => {
   const inTurn = inTurns();
   const seen: string[] = [];
   const waited = Promise.withResolvers<void>();

@@ -26,7 +26,7 @@ const finish = (result: "succeeded" | "declined" | "failed", number = 1): Checko
   result,
 });
 
-test("exactly the pairs of decision 10 are allowed among the 36 pairs of states", () => {
+test("of the 36 pairs of statuses, exactly the transitions of decision 10 are allowed", () => {
   const pairs = STATUSES.flatMap((from) => STATUSES.map((to) => [from, to] as const));
   expect(pairs).toHaveLength(36);
   const allowed = pairs.filter(([from, to]) => (TRANSITIONS[from] as readonly Status[]).includes(to));
@@ -43,7 +43,7 @@ test("exactly the pairs of decision 10 are allowed among the 36 pairs of states"
   expect(STATUSES.filter(isFinal)).toEqual(["succeeded", "failed", "cancelled", "expired"]);
 });
 
-test("every command changes every state as decision 10 says, or is refused", () => {
+test("every command changes a checkout as decision 10 says, or is refused", () => {
   const open = [attempt(1)];
   const rows: readonly (readonly [Status, readonly Attempt[], CheckoutCommand, number, string])[] = [
     ["created", [], { kind: "start" }, 0, "pending 1:open"],
@@ -98,7 +98,7 @@ test("only an open checkout expires, exactly at its time", () => {
   expect(isExpiryDue(checkout("succeeded"), 5000)).toBe(false);
 });
 
-test("a store's clock runs, freezes and is set, and returns to real time", () => {
+test("a store's clock runs, freezes, and can be set while it runs or is frozen", () => {
   expect(storeNow(REAL_CLOCK, 500)).toBe(500);
   const frozen = freezeClock(REAL_CLOCK, 500);
   expect([storeNow(frozen, 900), storeNow(setClock(frozen, 700, 900), 5000)]).toEqual([500, 700]);

@@ -319,7 +319,7 @@ test("a browser leaves an accepted origin unchanged", () => {
   fc.assert(check, { seed: SEED, numRuns: 20_000 });
 });
 
-test("the table takes every origin that the core accepts, and refuses some origins that the core refuses", () => {
+test("the database table accepts every origin that the core accepts, and refuses some origins that the core refuses", () => {
   const opened = openDatabase(join(tempFolder(), "sandbox.db"), { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;

@@ -47,6 +47,6 @@ test.each([
   ],
   [factOf("of_next_year", "x"), "of_next_year", "of_next_year"],
   [factOf("toString"), "toString", "toString"],
-])("%j", (said, english, chinese) => {
+])("%j has its texts in English and Chinese", (said, english, chinese) => {
   expect(wordsOf(said)).toEqual([english, chinese]);
 });

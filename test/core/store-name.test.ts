@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { displayStoreName, storeNameFault } from "../../src/core/config/store-name.ts";
 import { PRINTABLE_PATTERN, printable, displayText } from "../../src/core/text.ts";
 
-test("a store name is refused only if it looks like another name", () => {
+test("a store name is refused only if it is a keyword or an id, or can be mistaken for another name", () => {
   const names = [
     "Tea Shop",
     "上海茶店 Tea",

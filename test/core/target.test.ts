@@ -297,7 +297,7 @@ test("--allow-target takes a host as in a URL, in any letter case, and a refusal
   });
 });
 
-test("a start refuses to allow an address that is never sent to, however it is spelled", async () => {
+test("sandbox start and listen refuse to allow an address to which nothing is sent, in any spelling", async () => {
   const harness = createHarness();
   const spelled =
     "0.0.0.0 0 0.0 0x0 00.0x0.0 [::] [::0] [0:0:0:0:0:0:0:0] [::ffff:0.0.0.0] 169.254.169.254 0xa9fea9fe 2852039166 [::ffff:a9fe:a9fe] 255.255.255.255 224.0.0.1";
@@ -318,7 +318,7 @@ test("a start refuses to allow an address that is never sent to, however it is s
   }
 });
 
-test("no connection is opened to a forbidden target, even after a name or the rules change", async () => {
+test("no connection is opened to a forbidden target, even after a name resolves to another address", async () => {
   const site = await openWebhookSite(["--allow-target", "shop.test"]);
   const shop = site.receiver(8080);
   const connected: string[] = [];
@@ -381,7 +381,7 @@ test("patterns of event types match the expected types, and a pattern that match
   expect(wrong.filter((patterns) => !refused(patterns))).toEqual([]);
 });
 
-test("an address that only lacks its scheme is suggested with the scheme", () => {
+test("the refusal of an address without a scheme suggests the address with http://", () => {
   const refusalOf = (text: string): string => {
     const parsed = parseTarget(text, POLICY);
     return parsed.ok ? "" : parsed.refusal.message;

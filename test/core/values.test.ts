@@ -102,7 +102,7 @@ test("a credential permits only its scopes", () => {
   expect(requireScope({ ...credential, scopes: [] }, "orders:write")).toMatchObject({ ok: false });
 });
 
-test("an idempotency key has 8 to 128 printable characters on one line", () => {
+test("an idempotency key is one header with 8 to 128 printable ASCII characters", () => {
   const check = (...lines: string[]): string => {
     const outcome = parseIdempotencyKey(lines);
     return outcome.ok ? "ok" : outcome.refusal.code;
@@ -220,7 +220,7 @@ test("only --new-attempt goes beyond the latest attempt, and only if that attemp
   for (const [meant, latest, attempt] of rows) expect(chooseKey(meant, latest).attempt).toBe(attempt);
 });
 
-test("amounts are shown in the currency's own decimals", () => {
+test("amounts are shown with the decimals of their currency", () => {
   const rows = [
     [1999, "EUR", "19.99 EUR"],
     [5, "EUR", "0.05 EUR"],
@@ -251,7 +251,7 @@ test("a token bucket gives its burst, then its rate, and nothing when the clock 
   expect(take(10_000)).toBe("ok");
 });
 
-test("retry pauses grow, are at least as long as Retry-After, and are spread", () => {
+test("retry pauses grow, are at least as long as Retry-After, and are randomized", () => {
   const waits = [1, 2, 3, 4, 5, 6, 20].map((tries) => retryDelayMs(tries, { random: 1, retryAfterMs: 0 }));
   expect(waits).toEqual([200, 400, 800, 1600, 3200, 5000, 5000]);
   expect(retryDelayMs(1, { random: 0, retryAfterMs: 0 })).toBe(100);
@@ -289,7 +289,7 @@ test("a sealed secret opens only with its key, its id, store and nonce, and all 
   expect(wrong).toEqual(wrong.map(() => undefined));
 });
 
-test("text from outside is escaped before it reaches a terminal", () => {
+test("untrusted text is escaped before it reaches a terminal", () => {
   expect(printable("a\u001b[31mb\u202ec\u200bd\u0000é漢😀")).toBe(
     "a\\u{1b}[31mb\\u{202e}c\\u{200b}d\\u{0}é漢😀",
   );
@@ -316,7 +316,7 @@ test("exactly the currencies of ISO 4217, funds included, are accepted", () => {
   expect(others.filter(isCurrency)).toEqual([]);
 });
 
-test("an amount with decimals is suggested in exact minor units", () => {
+test("an amount with decimals is converted to minor units exactly, or not at all", () => {
   const rows: readonly (readonly [text: string, currency: string, minor: number | undefined])[] = [
     ["19.99", "EUR", 1999],
     ["19,99", "EUR", 1999],
@@ -338,7 +338,7 @@ test("an amount with decimals is suggested in exact minor units", () => {
     expect([text, currency, parseDecimalAmount(text, currency)]).toEqual([text, currency, minor]);
 });
 
-test("a key is found in an address with encoded letters", () => {
+test("a secret is found in an address although its characters are percent-encoded", () => {
   expect(decodePrintable("whsec%5Fa%62c%00%e4%B8%ad%zz")).toBe("whsec_abc%00%e4%B8%ad%zz");
   const secret = `whsec_${"a1".repeat(16)}`;
   const encoded = secret.replace("_", "%5F").replace("a", "%61");

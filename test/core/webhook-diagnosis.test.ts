@@ -288,7 +288,7 @@ const ROWS: readonly (readonly [codes: string, arrived: Arrived])[] = [
   ["body_reserialised unexplained", { rawBody: spaced(PARSED).replace("1999", "1") }],
 ];
 
-test("every mistake is reported with its remedy, the most basic first", () => {
+test("every mistake has the expected causes in order, each with a sentence", () => {
   ROWS.forEach(([codes, arrived], at) => {
     const causes = diagnose(arrive(arrived));
     expect([at, causes.map(({ code }) => code).join(" ")]).toEqual([at, codes]);
@@ -301,7 +301,7 @@ test("every mistake is reported with its remedy, the most basic first", () => {
   expect(Object.keys(DIAGNOSIS_CAUSES).filter((code) => !named.has(code))).toEqual([]);
 });
 
-test("a valid request has no diagnosis, and other header names are reported", () => {
+test("a valid request has no diagnosis, and a missing header is reported by its configured name", () => {
   expect(diagnose(arrive({}))).toEqual([]);
   const dialect = { headers: { signature: "X-Signature" } };
   const missing = { code: "signature_missing", proven: true, detail: "X-Signature" };
@@ -333,7 +333,7 @@ function processorTime(work: () => void): number {
   return user + system;
 }
 
-test("the number of variants of a large body is limited", () => {
+test("the search for the mistake in a large body takes limited time", () => {
   const blanks = " ".repeat(30_000);
   const bodies = [
     "x".repeat(4 * 1024 * 1024),
@@ -401,7 +401,7 @@ test(`no diagnosis ever contains a secret or the correct signature (seed ${SEED}
   fc.assert(property, { seed: SEED, numRuns: size(50, 5000) });
 });
 
-test("every wrong signature gets the same text, so that nothing can be learned from it", () => {
+test("every wrong signature gets the same diagnosis, which reveals no digit of the correct signature", () => {
   const told = (header: (hex: string) => string): readonly Diagnosis[] => diagnose(arrive({ header }));
   const none = told(() => "0".repeat(64));
   for (const digits of [1, 8, 31, 32, 63]) {

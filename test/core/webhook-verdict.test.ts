@@ -856,7 +856,7 @@ const SILENCES: readonly Row[] = [
 
 const ROWS: readonly Row[] = [...ALL, ...NOWHERE, ...SIGNATURES, ...PARTS, ...REFUSALS, ...MORE, ...SILENCES];
 
-test("the answers of a receiver together give one cause", () => {
+test("all answers of a receiver together determine the cause of each failed case", () => {
   for (const [what, answers, causes, facts] of ROWS) {
     const found = explainCases(drilled(answers, facts));
     expect([what, Object.fromEntries(found.causes)]).toEqual([what, causes]);
@@ -864,7 +864,7 @@ test("the answers of a receiver together give one cause", () => {
   }
 });
 
-test("every leaf of the table of causes decides some answers", () => {
+test("every leaf of the cause table determines the cause of some answers", () => {
   const causesOf = ([, answers, , facts]: Row, leaves: typeof LEAVES) =>
     JSON.stringify([...explainCases(drilled(answers, facts), leaves).causes]);
   const told = ROWS.map((row) => causesOf(row, LEAVES));
@@ -877,7 +877,7 @@ test("every leaf of the table of causes decides some answers", () => {
     }
 });
 
-test("a receiver that does not answer gets only the observed cause", () => {
+test("a receiver that does not answer gets the observed connection fault as its cause", () => {
   const OBSERVED: Readonly<Partial<Record<ConnectionFault, string>>> = {
     refused: "unreachable",
     silent: "drops_connection",
@@ -935,7 +935,7 @@ test("a second mistake does not change the cause, unless all answers show that n
   expect(believed.get("as_put")).toBe("skips_methods");
 });
 
-test("a drill that passed shows its notes", () => {
+test("the cases of a passed drill have notes", () => {
   const known = where((name) =>
     [
       "payment_ten_minutes_old",
@@ -971,7 +971,7 @@ test("a drill that passed shows its notes", () => {
   });
 });
 
-test("a wait for a rate limit is a note of its case", () => {
+test("a case that waited for a rate limit has a note", () => {
   const { results, ...rest } = drilled({});
   const limited = results.map((one) => (one.name === "as_put" ? Object.assign(one, { limited: true }) : one));
   expect(explainCases({ ...rest, results: limited }).notes.get("as_put")).toBe("rate_limited_for_a_while");
@@ -979,7 +979,7 @@ test("a wait for a rate limit is a note of its case", () => {
 
 const ENDPOINT = { endpointId: "an-endpoint", dialect: undefined };
 
-test("every case is a step with its answer, and the unsent cases are one more step", () => {
+test("every sent case is a step with its answer, and all unsent cases together are one more step", () => {
   const passed = drillSteps(drilled({}), ENDPOINT);
   expect(passed.map(({ name }) => name)).toEqual(NAMES);
   expect(passed[0]).toEqual({
@@ -1051,7 +1051,7 @@ test("only a 2xx answer counts as accepted", () => {
   ]);
 });
 
-test("the mistake is searched for if a genuine event is refused or fails and no forged event is accepted", () => {
+test("the receiver is probed for its mistake if a genuine event is refused or fails and no forged event is accepted", () => {
   const looks = (answer: Answer, forged: Answer = 400) =>
     isWorthProbing(drilled({ good_event: answer, bad_signature: forged }).results);
   expect([400, 499, 500].map((answer) => looks(answer))).toEqual([true, true, true]);

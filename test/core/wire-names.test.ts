@@ -51,7 +51,7 @@ test("a wire schema is derived once, and a schema that cannot be encoded is refu
   }
 });
 
-test("only fields of the schema are renamed; texts and keys of records are data", () => {
+test("only fields of the schema are renamed; record keys and unknown values stay unchanged", () => {
   const schema = wireSchema(
     z.object({ byMs: z.int(), headerMap: z.record(z.string(), z.string()), theRest: z.unknown() }),
   );
@@ -117,7 +117,7 @@ test("a refused request reports the field by its wire name", () => {
   }
 });
 
-test("a wire name is unknown in the domain, and a domain name on the wire", () => {
+test("a wire name is unknown in the domain, and a domain name is unknown on the wire", () => {
   const schema = wireSchema(z.strictObject({ eventTypes: z.optional(z.array(z.string())) }));
   expect(z.encode(schema, { eventTypes: ["*"] })).toEqual({ event_types: ["*"] });
   expect(z.safeEncode(schema, { event_types: ["*"] }).error?.issues).toMatchObject([
@@ -156,7 +156,7 @@ test("a request is decoded to the value that was encoded", () => {
   }
 });
 
-test("a time is milliseconds in code and a UTC text on the wire", () => {
+test("a time is milliseconds in code and an ISO 8601 string on the wire", () => {
   expect(z.decode(momentInRequest, "2026-01-15T12:00:00+02:00")).toBe(Date.UTC(2026, 0, 15, 10));
   expect(z.encode(momentInRequest, Date.UTC(2026, 0, 15, 10))).toBe("2026-01-15T10:00:00.000Z");
   expect(z.safeDecode(momentInRequest, "2026-02-31T00:00:00Z").success).toBe(false);

@@ -15,7 +15,7 @@ const MAKERS: Readonly<Record<string, () => string | Promise<string>>> = {
   "docs/json.md": jsonPage,
 };
 
-test.for(Object.entries(MAKERS))("%s is what npm run docs generates", async ([name, make]) => {
+test.for(Object.entries(MAKERS))("%s equals the output of npm run docs", async ([name, make]) => {
   await expect(await make()).toMatchFileSnapshot(join(import.meta.dirname, "../..", name));
 });
 

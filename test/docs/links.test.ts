@@ -88,14 +88,14 @@ test("every page of docs is at most two clicks from README", () => {
   expect(pages.filter((name) => !reached.has(name))).toEqual([]);
 });
 
-test("the pages of the package have at most 200 KB", () => {
+test("the documentation pages of the package have at most 200 KB together", () => {
   const names = readdirSync(join(ROOT, "docs"), { withFileTypes: true }).filter((one) => one.isFile());
   const bytes = names.map(({ name }) => Buffer.byteLength(textOf(`docs/${name}`)));
   expect(bytes.length).toBeGreaterThan(10);
   expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(MAX_DOCS_BYTES);
 });
 
-test("README has at most 8 KB, and no line of a block over 100 columns", () => {
+test("README has at most 8 KB, and no code line of over 100 columns", () => {
   const shown = [...textOf("README.md").matchAll(/^```[\s\S]*?^```/gm)].flatMap(([block]) =>
     block.split("\n"),
   );

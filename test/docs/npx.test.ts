@@ -20,12 +20,12 @@ function found(patterns: readonly string[], wanted: RegExp): string[] {
   });
 }
 
-test("no text runs npx with the package's own name before that name is published", () => {
+test("no file suggests npx hosted-checkout, because the package is not published yet", () => {
   expect(found(["README.md"], /npx checkout/g)).not.toEqual([]);
   expect(found(EVERYWHERE, /(?:npx|npm exec)(?: -\S+)* hosted-checkout.*/g)).toEqual([]);
 });
 
-test("a text that may be read without the package never lets npx install a stranger's checkout", () => {
+test("texts that may be read without the package use npx --no, which never installs another author's checkout", () => {
   expect(found(ELSEWHERE, /npx --no -- checkout/g)).not.toEqual([]);
   expect(found(ELSEWHERE, /(?:npx|npm exec)(?: -(?!-no -- )\S+)* checkout.*/g)).toEqual([]);
 });

@@ -29,15 +29,11 @@ function shopOf(table: Readonly<Record<string, ExploreShop>>, name: string): Exp
 
 test("explore finds no fault in a careful shop, and finds broken shops with the smallest schedule and the cause", async () => {
   const careful = explore({
-    ...optionsFor(shopOf(CAREFUL_SHOPS, "knows each event by its id")),
+    ...optionsFor(shopOf(CAREFUL_SHOPS, "remembers the id of each event")),
     seed: "s",
     depth: 1,
   });
-  const names = [
-    "books each delivery",
-    "a new key for each attempt",
-    "answers 200 to webhooks that do not verify",
-  ];
+  const names = ["books each delivery", "a new key for each attempt", "answers 200 to unverified webhooks"];
   const found = names.map(async (name) => {
     const result = await explore({ ...optionsFor(shopOf(BROKEN_SHOPS, name)), seed: "s", depth: 1 });
     return [name, result] as const;
@@ -63,7 +59,7 @@ test("explore finds no fault in a careful shop, and finds broken shops with the 
 });
 
 test("explore with returns finds a page that trusts its customer, and with bookings a second booking", async () => {
-  const shop = optionsFor(shopOf(CAREFUL_SHOPS, "knows each event by its id"));
+  const shop = optionsFor(shopOf(CAREFUL_SHOPS, "remembers the id of each event"));
   const visited = new Set<string>();
   const view = async (orderId: string, store: Parameters<typeof shop.view>[1]) =>
     visited.has(store.id) ? ("paid" as const) : shop.view(orderId, store);
@@ -86,7 +82,7 @@ test("explore with returns finds a page that trusts its customer, and with booki
 });
 
 test("a single schedule is run, shrunk to its breaking pair and reported so that it can be run again", async () => {
-  const name = "does not look for duplicates of an order that was made at the second attempt";
+  const name = "books duplicates of an order that its second attempt created";
   const options = optionsFor(shopOf(BROKEN_SHOPS, name));
   const result = await explore({ ...options, seed: "s", only: { faults: LOST_AND_DOUBLED } });
   expect(differenceFrom(name, result)).toBeNull();
@@ -182,7 +178,7 @@ const DIALECT = {
   event_fields: { event_id: "id" },
   events: { "order.succeeded": "payment.paid" },
 };
-const IN_DIALECT = shopOf(CAREFUL_SHOPS, "knows each event by its id");
+const IN_DIALECT = shopOf(CAREFUL_SHOPS, "remembers the id of each event");
 
 test.each([DIALECT, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialect(SEED + at))])(
   "explore finds no fault in a shop that reads the names of %j",

@@ -287,18 +287,18 @@ export const BROKEN: {
       "conflict",
       "refused_for_good",
     ),
-    "a new key for each try": {
+    "a new key per attempt": {
       ...at("one_key", ...LOST, ...REFUSED, "client_killed"),
       bought_at_once: "client_ends",
     },
     "no key": { plain_purchase: "one_key" },
-    "no key from the second try on": {
+    "no key from the second attempt on": {
       ...at("one_key", ...FAILED, "client_killed"),
       bought_at_once: "client_ends",
     },
-    "the number of the try in the key": at("one_key", "answer_lost", "answer_lost_twice", ...REFUSED),
-    "the number of the try in the body": at("one_key", "answer_lost", "answer_lost_twice", ...REFUSED),
-    "a price that changes with each try": at("one_key", "answer_lost", "answer_lost_twice", ...REFUSED),
+    "the attempt number in the key": at("one_key", "answer_lost", "answer_lost_twice", ...REFUSED),
+    "the attempt number in the body": at("one_key", "answer_lost", "answer_lost_twice", ...REFUSED),
+    "another price for each attempt": at("one_key", "answer_lost", "answer_lost_twice", ...REFUSED),
     "gives up, and reports success": at(
       "client_ends",
       "answer_lost",
@@ -308,15 +308,15 @@ export const BROKEN: {
       "conflict",
       "refused_for_good",
     ),
-    "another purchase for each try": {
+    "another purchase for each attempt": {
       ...at("one_order", ...LOST, ...REFUSED),
       client_killed: "one_key",
       bought_at_once: "client_ends",
     },
     "buys twice": { plain_purchase: "one_order" },
-    "buys twice, the second time after a hundred tries": { plain_purchase: "one_order" },
+    "buys twice, the second time after a hundred attempts": { plain_purchase: "one_order" },
     "buys twice, the second time with another API key of the store": { plain_purchase: "client_ends" },
-    "reports a failure where it had to try again": at("client_ends", ...FAILED),
+    "reports a failure instead of trying again": at("client_ends", ...FAILED),
     "the last four characters of the order id are the key": { keys_case: "one_key", keys_digits: "one_key" },
     "the sum of the digits is the key": { keys_digits: "one_key" },
     "the sorted characters of the order id are the key": { keys_digits: "one_key" },
@@ -332,7 +332,7 @@ export const BROKEN: {
     "the process in the description": { client_killed: "one_key", bought_at_once: "client_ends" },
     "an order and a session with one key": at("one_key", ...FAILED, "client_killed", ...ALIKE),
     "goes over to sessions after a 429": { create_429: "one_key" },
-    "a new key for each try, and takes a 409 for success": {
+    "a new key per attempt, and takes a 409 for success": {
       ...at("one_key", "answer_lost", "answer_lost_twice", ...REFUSED, "client_killed"),
       conflict: "client_ends",
     },
@@ -394,7 +394,7 @@ export const BROKEN: {
       cause: "new_order_id",
       least: [["kill"]],
     },
-    "a new key for each try": {
+    "a new key per attempt": {
       invariant: "one_key",
       cause: "new_key",
       least: [[...HIDDEN_ANSWERS, "kill"]],
@@ -424,7 +424,7 @@ export const BROKEN: {
     },
   },
   exploreKilled: {
-    "knows events in its memory": { invariant: "booked_once", cause: "books_again", least: [["kill"]] },
+    "keeps event ids only in memory": { invariant: "booked_once", cause: "books_again", least: [["kill"]] },
     "books, and stores the event id later": {
       invariant: "booked_once",
       cause: "books_again",
@@ -445,22 +445,22 @@ export const BROKEN: {
       cause: "not_restarted",
       least: [["kill", "kill_after_answer"]],
     },
-    "books what its journal has when it is started": {
+    "books its journal again at each start": {
       invariant: "booked_once",
       cause: "books_at_start",
       least: [["kill", "kill_after_answer"]],
     },
-    "knows the amount of an order in its memory": {
+    "keeps the amount of an order only in memory": {
       invariant: "right_amount",
       cause: "other_amount",
       least: [["kill", "kill_after_answer"]],
     },
-    "knows its orders in its memory": {
+    "keeps its orders only in memory": {
       invariant: "booked_when_paid",
       cause: "acknowledged_only",
       least: [["kill", "kill_after_answer"]],
     },
-    "knows the last sequence in its memory": {
+    "keeps the last sequence only in memory": {
       invariant: "final_stays",
       cause: "goes_back",
       least: [
@@ -483,27 +483,27 @@ export const BROKEN: {
       cause: "books_expired",
       least: [["expired", "late_success", "declined"]],
     },
-    "believes webhooks that do not verify": {
+    "accepts unverified webhooks": {
       invariant: "right_amount",
       cause: "believes_forged",
       least: [["changed_body"]],
     },
-    "answers 200 to webhooks that do not verify": {
+    "answers 200 to unverified webhooks": {
       invariant: "booked_when_paid",
       cause: "accepts_forged",
       least: [FORGERY_ACTIONS],
     },
-    "writes whatever the last event says": {
+    "overwrites the status with each event": {
       invariant: "final_stays",
       cause: "goes_back",
       least: [["reorder", "delay", "duplicate"]],
     },
-    "ignores orders whose creation it was not told of": {
+    "ignores orders without an order.created event": {
       invariant: "booked_when_paid",
       cause: "lost_early",
       least: [["reorder", "delay", "drop"]],
     },
-    "refuses orders whose creation it was not told of, at an endpoint of payments alone": {
+    "refuses orders without an order.created event, at an endpoint for payments only": {
       invariant: "takes_events",
       cause: "refuses_payment",
       least: [],
@@ -513,17 +513,17 @@ export const BROKEN: {
       cause: "acknowledged_only",
       least: [RETRIED],
     },
-    "shows its settings in the answer to a webhook that does not verify": {
+    "shows its environment in the answer to an unverified webhook": {
       invariant: "secrets_kept",
       cause: "secret_in_answer",
       least: [FORGERY_ACTIONS],
     },
-    "says its settings in the description of its second attempt": {
+    "sends its environment in the description of its second attempt": {
       invariant: "secrets_kept",
       cause: "secret_in_request",
       least: [RETRIED],
     },
-    "says its settings when its purchase fails": {
+    "prints its environment when its purchase fails": {
       invariant: "secrets_kept",
       cause: "secret_in_output",
       least: [RETRIED],
@@ -535,7 +535,7 @@ export const BROKEN: {
       least: [HIDDEN_ANSWERS],
     },
     "another body with each attempt": { invariant: "one_key", cause: "other_body", least: [HIDDEN_ANSWERS] },
-    "takes any 201 for an order": {
+    "treats any 201 as an order": {
       invariant: "client_ends",
       cause: "claims_success",
       least: [["empty", "truncate"]],
@@ -545,32 +545,32 @@ export const BROKEN: {
       cause: "claims_success",
       least: [RETRIED],
     },
-    "a new key after two attempts of all its runs": {
+    "a new key from the third attempt on, counted over all runs": {
       invariant: "one_key",
       cause: "new_key",
       least: [HIDDEN_ANSWERS, RETRIED],
     },
-    "takes the answer of its retry for an order without reading it": {
+    "treats a 201 to its retry as an order without reading it": {
       invariant: "client_ends",
       cause: "claims_success",
       least: [RETRIED, ["empty", "truncate"]],
     },
-    "verifies the first webhook of each kind alone": {
+    "refuses only the first unverified webhook of each type": {
       invariant: "right_amount",
       cause: "believes_forged",
       least: [FORGERY_ACTIONS, ["changed_body"]],
     },
-    "asks the API about a webhook that does not verify, and takes no answer for unpaid": {
+    "asks the API about an unverified webhook, and treats no answer as unpaid": {
       invariant: "booked_when_paid",
       cause: "accepts_forged",
       least: [FORGERY_ACTIONS, RETRIED],
     },
-    "does not look for duplicates after a webhook that did not verify": {
+    "books duplicates after an unverified webhook": {
       invariant: "booked_once",
       cause: "books_again",
       least: [FORGERY_ACTIONS, ["duplicate"]],
     },
-    "does not look for duplicates of an order that was made at the second attempt": {
+    "books duplicates of an order that its second attempt created": {
       invariant: "booked_once",
       cause: "books_again",
       least: [RETRIED, ["duplicate"]],

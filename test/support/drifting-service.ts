@@ -92,7 +92,7 @@ export const DRIFTS: Readonly<Record<string, Drift>> = {
     found: { by: "workflows alone", because: "a calibration never provokes a rate limit" },
     fails: ["rate-limit refused"],
   },
-  "a payment is told by another event": {
+  "a payment is reported by another event type": {
     answer: ({ path, body }) => {
       if (/\/events\b/.test(path)) renameEvents(body);
     },
@@ -100,34 +100,34 @@ export const DRIFTS: Readonly<Record<string, Drift>> = {
     found: { by: "payment", decisions: [11, 12, 16] },
     fails: ["happy-path events", "decline-then-pay events"],
   },
-  "a replay has a request_id of its own": {
+  "a replay has a new request_id": {
     answer: (answer) => {
       if (isCreate(answer)) answer.body.request_id = randomUUID();
     },
     found: { by: "answers", decisions: [2, 5] },
     fails: ["order-replayed again", "session-replayed again"],
   },
-  "a checkout lives for longer": {
+  "a checkout expires later": {
     request: (path, body) => (path.endsWith("/clock") ? body.replace("3601000", "3001000") : body),
     found: { by: "workflows alone", because: "no answer shows a lifetime, and nobody waits for an hour" },
     fails: ["expiry expired", "late-success late"],
   },
-  "a checkout expires at once": {
+  "a checkout expires immediately": {
     answer: ({ method, path, body: { data } }) => {
       if (method === "GET" && path.startsWith("/v1/") && data?.["status"] === "created")
         data["status"] = "expired";
     },
     found: { by: "answers", decisions: [9] },
-    hiddenBy: "a checkout lives for longer",
+    hiddenBy: "a checkout expires later",
     fails: ["order-by-sum retrieve", "session-by-sum retrieve", "order-by-price retrieve"],
   },
-  "missing fields are told before unknown ones": {
+  "missing fields are reported before unknown fields": {
     answer: ({ body: { error } }) =>
       void (error?.code === "unknown_parameter" && (error.code = "missing_parameter")),
     found: { by: "answers", decisions: [3] },
     fails: ["bodies other-field", "order-of-refusals unknown-before-missing"],
   },
-  "amounts are texts": {
+  "amounts are strings": {
     answer: ({ path, body: { data } }) => {
       if (path.startsWith("/v1/") && data !== undefined) data["amount_minor"] = String(data["amount_minor"]);
     },

@@ -88,8 +88,8 @@ const booksAlso =
 
 /** Careful shops, each of a different kind. */
 export const CAREFUL_SHOPS: Readonly<Record<string, ExploreShop>> = {
-  "knows each event by its id": {},
-  "knows an order that is paid": {
+  "remembers the id of each event": {},
+  "books no order that is already paid": {
     onHook: ({ status, books, book }) => void (status === "succeeded" && books.booked.length === 0 && book()),
   },
   "asks the API about each webhook, verified or not": {
@@ -111,24 +111,24 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
   "books a failed payment": { onHook: booksAlso("failed") },
   "books a cancelled order": { onHook: booksAlso("cancelled") },
   "books an expired order": { onHook: booksAlso("expired") },
-  "believes webhooks that do not verify": { takesAll: true, onHook: bookOnce },
-  "answers 200 to webhooks that do not verify": {
+  "accepts unverified webhooks": { takesAll: true, onHook: bookOnce },
+  "answers 200 to unverified webhooks": {
     takesAll: true,
     onHook: (hook) => void (hook.verified && bookOnce(hook)),
   },
-  "writes whatever the last event says": {
+  "overwrites the status with each event": {
     onHook: ({ status, books }) => {
       books.status = status;
     },
     shows: ({ status }) => (status === "succeeded" ? "paid" : "unpaid"),
   },
-  "ignores orders whose creation it was not told of": {
+  "ignores orders without an order.created event": {
     onHook: (hook) => {
       if (hook.status === "created") hook.books.known.add("order");
       if (hook.books.known.has("order")) bookOnce(hook);
     },
   },
-  "refuses orders whose creation it was not told of, at an endpoint of payments alone": {
+  "refuses orders without an order.created event, at an endpoint for payments only": {
     onHook: ({ books }) => (books.known.has("order") ? 200 : 409),
     events: ["order.succeeded"],
   },
@@ -139,14 +139,14 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
       if ((await ask()) === "succeeded") book();
     },
   },
-  "shows its settings in the answer to a webhook that does not verify": {
+  "shows its environment in the answer to an unverified webhook": {
     tells: (status, env) => (status === 400 ? JSON.stringify(env) : ""),
   },
-  "says its settings in the description of its second attempt": {
+  "sends its environment in the description of its second attempt": {
     buy: ({ post, env }) =>
       retrying((number) => post(KEY, number === 1 ? {} : { description: Object.values(env).join(" ") })),
   },
-  "says its settings when its purchase fails": {
+  "prints its environment when its purchase fails": {
     buy: ({ post, env }) =>
       retrying(() => post(KEY), 1).catch(() => {
         throw new Error(`no order with ${JSON.stringify(env)}`);
@@ -159,7 +159,7 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
   "another body with each attempt": {
     buy: ({ post, random }) => retrying(() => post(KEY, { description: `attempt ${random()}` })),
   },
-  "takes any 201 for an order": {
+  "treats any 201 as an order": {
     buy: async ({ post }) => {
       const answer = await post(KEY);
       if (answer?.status === 201) return answer.checkout ?? ({} as Checkout);
@@ -169,14 +169,14 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
   "hides the failure of its purchase": {
     buy: ({ post }) => retrying(() => post(KEY), 1).catch(() => ({}) as Checkout),
   },
-  "a new key after two attempts of all its runs": {
+  "a new key from the third attempt on, counted over all runs": {
     buy: ({ books, post, random }) =>
       retrying(() => {
         books.status += ".";
         return post(books.status.length <= 2 ? KEY : random());
       }),
   },
-  "takes the answer of its retry for an order without reading it": {
+  "treats a 201 to its retry as an order without reading it": {
     buy: async ({ post }) => {
       const first = await post(KEY);
       if (first?.checkout !== undefined) return first.checkout;
@@ -184,7 +184,7 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
       return second?.checkout ?? (second?.status === 201 ? ({} as Checkout) : retrying(() => post(KEY)));
     },
   },
-  "verifies the first webhook of each kind alone": {
+  "refuses only the first unverified webhook of each type": {
     takesAll: true,
     onHook: (hook) => {
       const name = `verified ${hook.status}`;
@@ -196,7 +196,7 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
       return 200;
     },
   },
-  "asks the API about a webhook that does not verify, and takes no answer for unpaid": {
+  "asks the API about an unverified webhook, and treats no answer as unpaid": {
     takesAll: true,
     onHook: async (hook) => {
       const { verified, books, ask } = hook;
@@ -205,7 +205,7 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
       if (isPaid && books.booked.length === 0) books.booked.push(ORDER.amount_minor);
     },
   },
-  "does not look for duplicates after a webhook that did not verify": {
+  "books duplicates after an unverified webhook": {
     takesAll: true,
     onHook: (hook) => {
       const { verified, books, status, book } = hook;
@@ -218,7 +218,7 @@ export const BROKEN_SHOPS: Readonly<Record<string, ExploreShop>> = {
       return 200;
     },
   },
-  "does not look for duplicates of an order that was made at the second attempt": {
+  "books duplicates of an order that its second attempt created": {
     buy: async ({ post, books }) =>
       retrying((number) => {
         books.status = `attempt ${number}`;

@@ -51,15 +51,15 @@ function book(disk: Disk, amountMinor: number): void {
 
 /** Shops that survive a kill at any moment, by different means. */
 export const STEADY_SHOPS: Readonly<Record<string, KilledShop>> = {
-  "books and knows in one transaction": { onHook: bookOnce },
-  "takes its time, and books in one transaction": {
+  "books and stores the event id in one transaction": { onHook: bookOnce },
+  "books slowly, in one transaction": {
     onHook: async (hook) => {
       await hook.slowStep();
       bookOnce(hook);
       await hook.slowStep();
     },
   },
-  "books what its queue on disk has, also when it is started": {
+  "books from a queue on disk, also at each start": {
     onHook: ({ id, status, disk, amountMinor }) => {
       if (disk.known.has(id)) return;
       disk.known.add(id);
@@ -79,7 +79,7 @@ function work(disk: Disk): void {
 
 /** Shops that only a kill breaks; `broken.table.ts` has the expected finding of each, under the same names. */
 export const KILLED_SHOPS: Readonly<Record<string, KilledShop>> = {
-  "knows events in its memory": {
+  "keeps event ids only in memory": {
     onHook: ({ id, status, disk, amountMinor, memory }) => {
       if (memory.has(id)) return;
       memory.set(id, "known");
@@ -109,24 +109,24 @@ export const KILLED_SHOPS: Readonly<Record<string, KilledShop>> = {
     onHook: bookOnce,
     onStart: ({ starts }) => starts === 1,
   },
-  "books what its journal has when it is started": {
+  "books its journal again at each start": {
     onHook: bookOnce,
     onStart: (disk) => disk.booked.slice(0, 1).forEach((amount) => book(disk, amount)),
   },
-  "knows the amount of an order in its memory": {
+  "keeps the amount of an order only in memory": {
     onHook: (hook) => {
       const { status, memory, amountMinor } = hook;
       if (status !== "succeeded") memory.set("amount", String(amountMinor));
       bookOnce({ ...hook, amountMinor: Number(memory.get("amount") ?? 0) });
     },
   },
-  "knows its orders in its memory": {
+  "keeps its orders only in memory": {
     onHook: (hook) => {
       if (hook.status !== "succeeded") hook.memory.set("order", "known");
       if (hook.memory.has("order")) bookOnce(hook);
     },
   },
-  "knows the last sequence in its memory": {
+  "keeps the last sequence only in memory": {
     onHook: ({ status, sequence, disk, memory }) => {
       if (sequence < Number(memory.get("sequence") ?? 0)) return;
       memory.set("sequence", String(sequence));

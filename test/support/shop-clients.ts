@@ -286,7 +286,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
     },
   },
   {
-    name: "a new key for each try",
+    name: "a new key per attempt",
     client: ({ post, random, pause }) => retrying({ pause }, () => post(random())),
   },
   {
@@ -294,21 +294,21 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
     client: ({ post, pause }) => retrying({ pause }, () => post(null)),
   },
   {
-    name: "no key from the second try on",
+    name: "no key from the second attempt on",
     client: ({ post, random, pause }) =>
       retrying({ pause }, (number) => post(number === 1 ? random() : null)),
   },
   {
-    name: "the number of the try in the key",
+    name: "the attempt number in the key",
     client: ({ post, orderId, pause }) => retrying({ pause }, (number) => post(`order:${orderId}:${number}`)),
   },
   {
-    name: "the number of the try in the body",
+    name: "the attempt number in the body",
     client: ({ post, orderId, pause }) =>
       retrying({ pause }, (number) => post(`order:${orderId}`, { description: `try ${number}` })),
   },
   {
-    name: "a price that changes with each try",
+    name: "another price for each attempt",
     client: ({ post, orderId, pause }) =>
       retrying({ pause }, (number) => post(`order:${orderId}`, { amount_minor: 2000 + number })),
   },
@@ -320,7 +320,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
     },
   },
   {
-    name: "another purchase for each try",
+    name: "another purchase for each attempt",
     client: ({ post, orderId, random, pause }) =>
       retrying({ pause }, (number) => post(random(), { order_id: `${orderId}-${number}` })),
   },
@@ -332,7 +332,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
     },
   },
   {
-    name: "buys twice, the second time after a hundred tries",
+    name: "buys twice, the second time after a hundred attempts",
     client: async ({ post, orderId, pause }) => {
       const first = await retrying({ pause }, () => post(`order:${orderId}`));
       for (let again = 0; again < 100; again += 1) await post(`order:${orderId}`);
@@ -349,7 +349,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
     },
   },
   {
-    name: "reports a failure where it had to try again",
+    name: "reports a failure instead of trying again",
     client: async ({ post, orderId, pause }) => {
       let tries = 0;
       const code = await retrying({ pause }, (number) => {
@@ -431,7 +431,7 @@ export const BROKEN_CLIENTS: readonly NamedClient[] = [
     },
   },
   {
-    name: "a new key for each try, and takes a 409 for success",
+    name: "a new key per attempt, and takes a 409 for success",
     client: (purchase) =>
       retrying(purchase, async () => {
         const status = await purchase.post(purchase.random());

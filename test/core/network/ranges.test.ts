@@ -60,7 +60,7 @@ const ROWS: readonly (readonly [address: string, verdict: "never" | "private" | 
   ["::ffff:8.8.8.8", "public"],
 ];
 
-test("every address is forbidden, private or public, equally in both editions", () => {
+test("every address is classified as never sent to, private or public", () => {
   const verdicts = ROWS.map(([address]) => [
     address,
     isNeverSentTo(address) ? "never" : isPublicAddress(address) ? "public" : "private",
@@ -68,7 +68,7 @@ test("every address is forbidden, private or public, equally in both editions", 
   expect(verdicts).toEqual(ROWS);
 });
 
-test("both ends of every forbidden range are refused for an allowed name, as an address, and as a hosted target", async () => {
+test("the first and last address of every forbidden range are refused, in a hosted URL and behind an allowed name", async () => {
   for (const address of NEVER_SENT_TO.flatMap(edgesOf).filter((edge) => !isLoopback(edge))) {
     const target = { url: "http://shop.example/", host: "shop.example", port: 80, addresses: null };
     const policy = { allowedHosts: ["shop.example"], ownPort: OWN_PORT };
@@ -81,7 +81,7 @@ test("both ends of every forbidden range are refused for an allowed name, as an 
   for (const address of PRIVATE_RANGES.flatMap(edgesOf)) expect(isPublicAddress(address)).toBe(false);
 });
 
-test("an allowed name permits only addresses that can be a receiver", async () => {
+test("an allowed name permits only addresses that a receiver can have", async () => {
   const resolve = () => Promise.resolve(["169.254.169.254", "192.168.1.20", "0.0.0.0", "64:ff9b::1"]);
   expect(await resolveTargetHost("shop.example", resolve, OWN_PORT)).toEqual({
     ok: true,
