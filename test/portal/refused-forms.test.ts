@@ -112,7 +112,7 @@ test("only the confirmation form of the refused action stays open", async () => 
   expect([status, text.includes("Go back")]).toEqual([400, true]);
 });
 
-test("an action that comes too late shows the current page, with the reason for the refusal at the top", async () => {
+test("a late action is refused, and shows the current page with the reason at the top", async () => {
   const { harness, portal } = await openHarness();
   const { id } = await harness.order("order-1");
   const page = `${portal.home}/checkouts/${id}`;
