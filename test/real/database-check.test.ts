@@ -39,7 +39,7 @@ function openWriter(random: () => number) {
   return { path, close, write };
 }
 
-test("a database check creates, changes and locks nothing, for an open, killed or closed file", () => {
+test("a database check creates, changes and locks nothing, whether the file is open, closed or left by a kill", () => {
   const { path, close, write } = openWriter(seededRandom(3));
   write();
   const folder = join(path, "..");
@@ -70,7 +70,7 @@ test("a database check creates, changes and locks nothing, for an open, killed o
   expect(readdirSync(folder)).toEqual(["a.db", "a.db-opening"]);
 });
 
-test("a database check finds a wrong page in the file and in the log", () => {
+test("a database check finds a damaged page in the file and in the log", () => {
   const { path, close, write } = openWriter(seededRandom(5));
   for (let round = 0; round < 5; round += 1) write();
   close();

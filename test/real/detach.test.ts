@@ -93,7 +93,7 @@ test("a stop during a detached start leaves nothing behind, and the starter says
   expect([processesIn(cwd), leftIn(state)]).toEqual([[], []]);
 });
 
-test("two concurrent starts start one sandbox, its full log is rotated, and it survives the end of its reader", async () => {
+test("two concurrent starts start one sandbox, which rotates a full log; sandbox logs ends when its output is closed", async () => {
   const { cwd, state, log } = folderToUse();
   const started = await Promise.all([run(START, { cwd }), run(START, { cwd })]);
   expect(started.map(({ code, stderr }) => [code, stderr])).toEqual(started.map(() => [0, ""]));
