@@ -29,21 +29,21 @@ await receiver.waitFor("order.succeeded");
 `;
 
 test.for([
-  ["closes it", "const sandbox = await startSandbox(); await sandbox.close();"],
-  ["closes it after work", `const sandbox = await startSandbox();${WORK}await sandbox.close();`],
+  ["closes its sandbox", "const sandbox = await startSandbox(); await sandbox.close();"],
+  ["closes its sandbox after work", `const sandbox = await startSandbox();${WORK}await sandbox.close();`],
   [
-    "closes one without a socket",
+    "closes a sandbox without a socket",
     `const sandbox = await startSandbox({ port: null });${WORK}await sandbox.close();`,
   ],
-  ["closes it later", `const sandbox = await startSandbox(); setTimeout(() => void sandbox.close(), 300);`],
+  ["closes its sandbox later", `const sandbox = await startSandbox(); setTimeout(() => void sandbox.close(), 300);`],
   [
-    "closes it when another program has ended",
+    "closes its sandbox when another program has ended",
     `import { exec } from "node:child_process";
     const sandbox = await startSandbox(); exec("sleep 0.3", () => void sandbox.close());`,
   ],
-  ["closes twelve", "for (let at = 0; at < 12; at += 1) await (await startSandbox()).close();"],
-  ["could not start one", "await startSandbox({ port: -1 }).catch(() => undefined);"],
-] as const)("a script that %s gets no warning, and ends", async ([, script]) => {
+  ["closes twelve sandboxes", "for (let at = 0; at < 12; at += 1) await (await startSandbox()).close();"],
+  ["could not start a sandbox", "await startSandbox({ port: -1 }).catch(() => undefined);"],
+] as const)("a script that %s ends without a warning", async ([, script]) => {
   const { output, ended } = runScript(script);
   expect([await ended, output]).toEqual([0, { stdout: "", stderr: "" }]);
 });

@@ -39,7 +39,7 @@ async function openSite() {
   return { cwd, sandbox, visit, visitSignedIn, link, home, complaints };
 }
 
-test("the sign-in code leaves the address bar at once, and is in no Referer, history or title", async () => {
+test("the sign-in code leaves the address bar immediately, and is in no Referer, history or title", async () => {
   const { visit, link, home, complaints } = await openSite();
   const page = await visit();
   const sent: string[] = [];
@@ -124,7 +124,7 @@ test("a signed-in browser sends no cookie or address of the portal to another po
   expect([referer, cookie]).toEqual([undefined, undefined]);
 });
 
-test("without JavaScript the link is pasted into the form, and the whole frame works", async () => {
+test("without JavaScript a link can be pasted into the form, and the whole page frame works", async () => {
   const { visit, link, home } = await openSite();
   const page = await visit({ javaScriptEnabled: false });
   await page.goto(`${home}/clock`);
@@ -292,7 +292,7 @@ async function showsSavedStory(site: {
   expect(await page.isVisible(".story details[open] .more")).toBe(true);
 }
 
-test("sign-in and refusal pages are accessible from 320 px, and bar and menu fit", async () => {
+test("sign-in and error pages are accessible from 320 px, and the bar and the menu fit", async () => {
   const { cwd, sandbox, visit, home, complaints } = await openSite();
   const looks = [
     ["light", "en", 1280],

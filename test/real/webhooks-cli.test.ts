@@ -37,7 +37,7 @@ function runVerify(
   return harness.run(["webhooks", "verify", ...given], { env });
 }
 
-test("webhooks verify exits with 0 or 1 by validity, and prints only the result", async () => {
+test("webhooks verify exits with 0 if the signature is valid and 1 if not, and prints only the result", async () => {
   const { harness, verify, timestamp } = prepare();
   const valid = await verify({});
   expect(valid).toEqual({
@@ -126,7 +126,7 @@ test("webhooks verify reads secrets from a file, the environment or standard inp
   expect(codes).toEqual([0, 0, 1]);
 });
 
-test("a missing or invalid argument of webhooks verify is a usage error that lists its sources", async () => {
+test("a missing or invalid argument of webhooks verify is a usage error that says how to give it", async () => {
   const { harness, write, verify } = prepare();
   write("empty.txt", "\n");
   const rows: readonly (readonly [said: string, result: Promise<Result>])[] = [
