@@ -8,7 +8,7 @@ import { BODY, outcome, post, said } from "../support/v1-calls.ts";
 
 let sent = 0;
 
-test("replays and conflicts are evidence for the checklist if the merchant's client caused them, not our own command", async () => {
+test("replays and conflicts are evidence for the checklist if the merchant's client caused them, not the command line", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const evidence = async () => {
@@ -104,7 +104,7 @@ test("a checkout does not expire while the store's clock is frozen", async () =>
   expect(outcome(await sandbox.request({ path: `/v1/checkout-sessions/${id}` }))).toBe("200 created");
 });
 
-test("an order_id is free after its checkout ended, and a reserved order_id is paid, even if no timer has run", async () => {
+test("an order_id is free after its checkout has ended, and a reserved order_id is paid, even if no timer has run", async () => {
   const harness = createHarness();
   let sleptMs = 0;
   // The machine slept: its clock went on, and its timers did not.
