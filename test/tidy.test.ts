@@ -195,7 +195,7 @@ const programFiles = [
   ...["build.ts", "vitest.config.ts"].map((name) => join(ROOT, name)),
 ].map((path) => sourceFile(path, ROOT));
 
-test("the rules below have files to check", () => {
+test("the rules of this file have files to check, and find planted faults", () => {
   expect(sources.length).toBeGreaterThan(40);
   expect(imports(source("sandbox/checkout/create.ts"))).toContain("../../core/checkout/checkout.ts");
   expect(offences(fake("export function pay(value: any) { return Date.now() + value!; }")).length).toBe(3);
@@ -219,7 +219,7 @@ test("a folder imports only the folders and packages that its layer allows", () 
   expect(forbidden).toEqual([]);
 });
 
-test("only the real world reaches outside, and no file switches the type checker off", () => {
+test("only src/world reaches outside the program, and no file switches the type checker off", () => {
   const found = sources.flatMap((file) => {
     const exempt = folderOf(file.name) === "world" ? OUTSIDE : EXEMPT[file.name];
     return offences(file)
@@ -229,7 +229,7 @@ test("only the real world reaches outside, and no file switches the type checker
   expect(found).toEqual([]);
 });
 
-test("one function reads files and checks them first, except for the store's own databases", () => {
+test("one function reads files and checks them first, except for the databases of src/store", () => {
   const READS = /\b(?:readFileSync|readFile|createReadStream|openAsBlob)\(/;
   const rest = sources.filter(({ name }) => !name.startsWith("store/"));
   expect(rest.filter(({ text }) => READS.test(text)).map(({ name }) => name)).toEqual([]);
@@ -364,7 +364,7 @@ test("every path that the documents name exists", () => {
   expect(missing).toEqual([]);
 });
 
-test("every path in the head of a file exists", () => {
+test("every path in the comment at the head of a file exists", () => {
   const heads = sources.map(({ name, text }) => ({ name, head: /^(?:\/\/ .*\n)*/.exec(text)?.[0] ?? "" }));
   const pattern =
     /\b(?:cli|core|store|web|sandbox|hosted|host|client|testing|world|test|bin|docs)\/[\w./-]*[\w/]/g;
@@ -514,7 +514,7 @@ test("every test file that the lists of the campaign, the longest files and the 
   expect(listed.filter((path) => !existsSync(path))).toEqual([]);
 });
 
-test("every citation leads to a file of this repository", () => {
+test("every citation of a decision or of the interface leads to an entry of this repository", () => {
   const decisions = DECISIONS.flatMap(entries).toSorted((one, other) => one - other);
   const numbered = { decision: decisions, interface: entries("INTERFACE.md") };
   for (const numbers of Object.values(numbered))

@@ -84,7 +84,7 @@ function heldBy(fault: string): string {
   return english(EXPLAIN_SENTENCES.heldBy(fault));
 }
 
-test("the story shows a delivery that a fault holds back, the deliveries that wait for it, and when it arrived", async () => {
+test("the story shows which fault holds a delivery back, which deliveries wait for it, and when they arrived", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
   await store.faults.add({ action: "delay", match: { eventType: "order.created" } });
@@ -154,7 +154,7 @@ test("the story keeps the fault of an attempt after the retry, and shows the fau
   expect(attempts.map(({ fault }) => fault)).toEqual(["changed_body", null]);
 });
 
-test("a fault is listed with all its fields and its seed, and the request log names it for each request that it hit", async () => {
+test("a fault is listed with all its fields and its seed, and the request log names the fault for each request that it hit", async () => {
   const store = await newStore();
   const hits: (readonly boolean[])[] = [];
   for (const seed of ["one", "one", "two"]) {

@@ -191,7 +191,7 @@ test("polls are refused after a sign-out and after the deletion of the store", a
   expect(await page.ask()).toBe(401);
 });
 
-test("a reset updates the open pages of its store, but not a page that was loaded later", async () => {
+test("a reset updates each open page of its store once", async () => {
   const { open, create, portal } = await openPortal();
   await create("a");
   const [page, list] = [await open("/overview"), await open("/checkouts?seen=1")];

@@ -51,7 +51,7 @@ function rung(name: keyof typeof CHECKS, result: "passed" | "refusedHere" | "not
   return `${CHECKS[name][0]} : ${REQUEST_TEXTS[result][0]}`;
 }
 
-test("the empty request log shows a command that fills it, and the log lists newest first, page by page", async () => {
+test("the empty request log shows a command that fills it, and the log lists requests newest first, page by page", async () => {
   const { portal, requests, create, harness } = await openSite();
   expect((await portal.get(requests)).text).toContain("checkout orders create --order-id order-1001");
   const ids: string[] = [];

@@ -246,7 +246,7 @@ test("the Clock page lists due work, and reports the results of a clock move onc
   expect((await read<{ frozen: boolean }>("sandbox", "clock", "show")).frozen).toBe(false);
 });
 
-test("the list of due work is limited and says that there is more", async () => {
+test("the list of due work is limited, and says that more work is due", async () => {
   const { harness, sandbox, get } = await openPortal();
   for (let number = 1; number <= 101; number += 1) {
     const body = JSON.stringify({ order_id: `order-${number}`, price_id: "price_coffee" });

@@ -454,7 +454,7 @@ test("a start applies the file, the first store of the file becomes the sandbox'
   expect(rows(harness.readState("sandbox.db"))).toBe(rows(bytes));
 });
 
-test("config diff shows the plan, apply runs it once, and only --prune removes", async () => {
+test("config diff shows the plan, config apply executes it once, and only --prune removes anything", async () => {
   const harness = createHarness();
   await harness.start();
   const path = save(harness.cwd, { stores: [SHOP] });
@@ -972,7 +972,7 @@ test("--target takes the address and the timeouts from the file, and sends the t
 
 const LIVE_KEY = "CHECKOUT_TARGET_LIVE_API_KEY";
 
-test("a target's missing fields have defaults, a flag wins over them, and a target needs a file", async () => {
+test("a target's missing fields have defaults, a flag wins over the target's fields, and a target needs a file", async () => {
   const harness = createHarness();
   const whoami = (words: string, env: Readonly<Record<string, string>> = {}) =>
     ask(harness, `whoami --target live${words}`, { env: { [LIVE_KEY]: "live-key", ...env } });
@@ -1007,7 +1007,7 @@ test("a target's missing fields have defaults, a flag wins over them, and a targ
   expect([proxied.code, proxied.stderr]).toEqual([2, expect.stringContaining("HTTPS_PROXY must be")]);
 });
 
-test("a managed idempotency key depends on the target's service; for a sandbox here, on the store but not the port", async () => {
+test("a managed idempotency key depends on the target's service; on this machine it depends on the store, not on the port", async () => {
   const harness = createHarness();
   const keys: (string | undefined)[] = [];
   harness.setFault((request) => {

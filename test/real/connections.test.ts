@@ -55,7 +55,7 @@ const answered = (client: Client, times = 1): Promise<unknown> =>
 const closed = (client: Client): Promise<unknown> =>
   eventually("it is closed", () => expect(client.isClosed).toBe(true));
 
-test("a new connection replaces the oldest half-open one", async () => {
+test("a new connection replaces the oldest half-open connection", async () => {
   const { client } = await open();
   const halves: Client[] = [];
   for (let count = 0; count < 3 * LIMIT; count += 1) halves.push(await client("GET / HTTP/1.1\r\nHost"));

@@ -70,7 +70,7 @@ test("a database check creates, changes and locks nothing, whether the file is o
   expect(readdirSync(folder)).toEqual(["a.db", "a.db-opening"]);
 });
 
-test("a database check finds a damaged page in the file and in the log", () => {
+test("a database check finds a damaged page", () => {
   const { path, close, write } = openWriter(seededRandom(5));
   for (let round = 0; round < 5; round += 1) write();
   close();
@@ -99,7 +99,7 @@ const WRITER = `
 /** Number of checks beside a process that writes. */
 const LOOKS = size(40, 150);
 
-test("every check of a busy database finds it sound, or says that it is busy", async () => {
+test("every check of a busy database finds the database sound, or reports that it is busy", async () => {
   const { path, close, write } = openWriter(seededRandom(1));
   write();
   const cwd = join(import.meta.dirname, "../..");

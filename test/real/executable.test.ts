@@ -116,7 +116,7 @@ test("a service that answers only 101 is reported as a failure", async () => {
   expect(json(result.stderr)).toMatchObject({ error: { code: "outcome_unknown" }, tries: 2 });
 });
 
-test("state folders of other users, and links, are neither read nor written", async () => {
+test("a start refuses a state folder that is a link, has another program's files or is open to other users, and writes nothing there", async () => {
   const cwd = tempFolder();
   const elsewhere = tempFolder();
   symlinkSync(elsewhere, join(cwd, ".checkout"));

@@ -88,7 +88,7 @@ function refusedRequests(service: HostedService, random: () => number): readonly
   ];
 }
 
-test("invented ids and keys, foreign Hosts and calls without a token create no file and use no memory", async () => {
+test("invented ids and keys, foreign Hosts and calls without a token create no file and leak no memory", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   const before = filesOf(service);
@@ -276,7 +276,7 @@ test("the health check fails while an object cannot be opened, and passes after 
   expect(await health()).toBe(200);
 });
 
-test("deletions of stores under load log no stack", async () => {
+test("deletions of stores under load log no stack trace", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   for (let round = 0; round < size(2, 20); round += 1) {

@@ -184,7 +184,7 @@ test("a wait finds earlier and later entries, and lists the entries it saw if it
   await expect(store.events.waitFor("order.created", { timeoutMs: 0 })).rejects.toThrow("none arrived");
 });
 
-test("a receiver whose answer function returns no status reports that in its answer and in the attempts", async () => {
+test("a receiver whose answer function returns no valid status reports the mistake in its answer and in the attempts", async () => {
   const { store } = await start({ port: null });
   for (const [answer, said] of [
     [() => undefined, "it returned undefined; expected a status from 200 to 599"],

@@ -111,7 +111,7 @@ test("one of several concurrent starts serves, and the other starts print its re
   expect(lines.filter(({ already_running }) => !already_running)).toHaveLength(1);
 });
 
-test("--ephemeral refuses --detach and --reuse, and says what to do instead", async () => {
+test("--ephemeral refuses --detach and --reuse, and the refusal names an alternative", async () => {
   const typed = typing(createHarness());
   for (const flag of ["--detach", "--reuse"]) {
     for (const env of [{}, { CHECKOUT_SANDBOX_EPHEMERAL: "1" }]) {
@@ -399,7 +399,7 @@ test("sandbox status shows whether and where a sandbox runs, and exits with 0 or
   expect((await typed("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
 });
 
-test("a run.json of an ended process counts as no sandbox, and does not prevent a start", async () => {
+test("a run.json of an ended process is not taken for a running sandbox, and does not prevent a start", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   await typed("sandbox start --detach");

@@ -99,7 +99,7 @@ const WAYS = [true, false].flatMap((hasScript) =>
   ["alipay_plus", "wechat_pay"].map((method) => ({ hasScript, method })),
 );
 
-test("a browser reaches every ending of a payment, with both methods, with and without JavaScript", async () => {
+test("a browser reaches every ending of a payment, with both payment methods, with and without JavaScript", async () => {
   const shop = await openShop();
   const scripted = await shop.visit("about:blank");
   const plain = await shop.visit("about:blank", { javaScriptEnabled: false });
@@ -118,7 +118,7 @@ test("a browser reaches every ending of a payment, with both methods, with and w
   expect(shop.complaints).toEqual([]);
 });
 
-test("an open payment page follows changes from elsewhere without a reload", async () => {
+test("an open payment page shows changes from elsewhere without a reload", async () => {
   const shop = await openShop([], "program");
   const sold = await shop.sell();
   const page = await shop.visit(sold.checkout_url);

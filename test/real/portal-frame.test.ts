@@ -151,7 +151,7 @@ const KEY_IN_CLOSED_DIALOG = `
 
 const FOCUSED_ROW = `[...document.querySelectorAll("main tbody tr")].indexOf(document.activeElement.closest("tr"))`;
 
-test("single keys navigate, but not while typing or when switched off", async () => {
+test("single-key shortcuts navigate, but not while the user types or when they are switched off", async () => {
   const { visitSignedIn, home, complaints } = await openSite();
   const page = await visitSignedIn();
   await page.goto(`${home}/connect`);

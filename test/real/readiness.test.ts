@@ -780,7 +780,7 @@ test("the checklist of another service reads the service's calibration record an
   expect(asked).toEqual([]);
 });
 
-test("another spelling of the sandbox's address is still this folder's sandbox", async () => {
+test("another spelling of the sandbox's address still selects this folder's sandbox", async () => {
   const shop = await openShop();
   const { harness } = shop;
   for (const spelled of ["http://localhost:4242/v1", "http://[::1]:4242/v1/"]) {

@@ -5,7 +5,7 @@ import { NO_SANDBOX } from "../../src/cli/problem.ts";
 
 const words = (line: string): string[] => line.split(" ");
 
-test("a shell with set -e stops at env without a running sandbox", async () => {
+test("a shell with set -e stops at env if no sandbox is running", async () => {
   const harness = createHarness();
   const { code, stdout, stderr } = await harness.run(["env"]);
   expect([code, stderr]).toEqual([7, expect.stringContaining(NO_SANDBOX)]);

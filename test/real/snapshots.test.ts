@@ -698,7 +698,7 @@ test("a full disk is reported, keeps the older snapshot and leaves nothing half-
   expect(readdirSync(join(harness.cwd, ".checkout/snapshots"))).toEqual(["one.snapshot"]);
 });
 
-test("an ephemeral sandbox keeps snapshots in memory, and refuses a file for them", async () => {
+test("an ephemeral sandbox keeps snapshots in memory, and snapshots create --file is refused", async () => {
   const harness = createHarness();
   const { ready } = await harness.start(["--ephemeral"]);
   const env = {

@@ -162,7 +162,7 @@ test("every error of the file system or SQLite has a cause and a remedy, unless 
     expect(storageFailureOf(Object.assign(new Error("x"), { code: other }))).toBeUndefined();
 });
 
-test("a database check that could not read a file does not call it damaged", () => {
+test("a database check that could not read a file does not report the file as damaged", () => {
   const verdict = (code: number): string =>
     `*** in database main ***\nTree 33 page 33: unable to get the page. error code=${code}`;
   // 8458 and 779 are the extended codes SQLITE_IOERR_CORRUPTFS and SQLITE_CORRUPT_INDEX.

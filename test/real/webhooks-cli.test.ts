@@ -113,7 +113,7 @@ function anyMore({ stdout }: Result): readonly unknown[] {
   return (json(stdout)["causes"] as readonly unknown[]).slice(1);
 }
 
-test("webhooks verify reads secrets from a file, the environment or standard input, one per line", async () => {
+test("webhooks verify reads secrets from a file, one per line, and the file wins over the environment", async () => {
   const { write, verify } = prepare();
   write("both.txt", `${OTHER}\r\n\r\n${SECRET}\r\n`);
   write("wrong.txt", OTHER);

@@ -104,7 +104,7 @@ test("the winget manifests match the published schema", () => {
   expect(check({ ...older, PackageIdentifier: "no dot" })).toBe(false);
 });
 
-test("packages and manifests name no repository before the owner has one", () => {
+test("packages and manifests name no repository until its owner has set the address", () => {
   expect(repositoryFields("")).toEqual({});
   expect(repositoryFields("https://github.com/owner/name")).toEqual({
     repository: { type: "git", url: "git+https://github.com/owner/name.git" },

@@ -53,7 +53,7 @@ test("requests beyond --rate-limit get 429 with Retry-After", async () => {
   expect(outcome(await post(sandbox, BODY))).toBe("201 created");
 });
 
-test("every API key has its own rate limit, and requests without a valid key use up none", async () => {
+test("every API key has its own rate limit, and requests without a valid key use up no limit", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   const made = await harness.run(["keys", "create", "--scopes", "orders:write", "--json"]);

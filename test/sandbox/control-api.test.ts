@@ -83,7 +83,7 @@ test("the operation checklist returns the items that the command checklist print
   expect(JSON.parse(stdout)).toMatchObject(judged);
 });
 
-test("a drill of duplicates is recorded only for enabled endpoints, and other drills are recorded without endpoints", async () => {
+test("a duplicates drill is recorded only if an endpoint is enabled, and other drills are recorded without endpoints", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const step = { name: "one", passed: true, expected: "2xx", got: "204", cause: null, reference: null };

@@ -351,7 +351,7 @@ test("a failed or delayed replay postpones no waiting event", async () => {
   }
 });
 
-test("events behind a delayed event show its time as their next attempt, even if they are older", async () => {
+test("events behind a delayed event have that event's time as their next attempt, even if they are older", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);
@@ -389,7 +389,7 @@ test("after the clock went back, events behind a sent or dropped event do not wa
   );
 });
 
-test("deliveries are not retried while the store's clock is frozen, and all are retried once it moves", async () => {
+test("a delivery is not retried while the store's clock is frozen, and is retried when the clock moves", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = (number) => (number === 1 ? 500 : 200);

@@ -177,7 +177,7 @@ test("listen verifies and prints the events of a dialect, and forwards them as t
     expect(forwarded[2]).toContain(part);
 });
 
-test("a start with another dialect than the existing state's is refused, and a start without the option keeps the dialect", async () => {
+test("a start with another dialect than the dialect of the existing state is refused", async () => {
   const { harness } = await openDialect(OTHER);
   await harness.run(["sandbox", "stop"]);
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify({ times: "seconds" }));

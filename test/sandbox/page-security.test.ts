@@ -301,7 +301,7 @@ test("pages of checkouts and the portal never share an origin", async () => {
   expect([foreign.status, String(foreign.body)]).toEqual([403, expect.stringContaining("--allow-host")]);
 });
 
-test("the polls of an open page are not in the log, and actions of customers are", async () => {
+test("the polls of an open page are not logged, and the actions of customers are logged", async () => {
   const { sandbox, id, get, token, post } = await openPage();
   for (let second = 0; second < 5; second += 1) await get(`/pay/${id}`, { "HX-Request": "true" });
   await get("/assets/checkout.css");

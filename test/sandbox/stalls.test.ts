@@ -171,7 +171,7 @@ test("a snapshot during a reset or deletion has the complete store, an empty sto
   }
 });
 
-test("a restore during a reset ends with the complete result of one of the two", async () => {
+test("a concurrent restore and reset end with the complete result of the restore or of the reset", async () => {
   for (const isRestoreFirst of [true, false]) {
     const { control, sandbox, storeId, create, count } = await open();
     await control(`stores/${storeId}/snapshots`, { name: "whole" });

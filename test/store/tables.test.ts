@@ -341,7 +341,7 @@ test("the migration for effects of leases keeps the stores that are explored", (
   connection.close();
 });
 
-test("the migration of dialects renames the fields of dialects, but no name of a service", () => {
+test("the migration of dialects renames the fields of dialects, but not the names that a service uses", () => {
   const { length } = SANDBOX_FILE.migrations;
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, length - 2) },
