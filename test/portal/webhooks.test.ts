@@ -236,7 +236,7 @@ test.for([
   ["stale", "with a timestamp that is an hour old", "signed 3600 s ago"],
   ["changed_body", "changed the body after signing", "The signature is not valid"],
   ["old_secret", "with a secret that is no longer valid", "The signature is not valid"],
-] as const)("a delivery's page says how the fault %s changed the signing", async ([action, said, verdict]) => {
+] as const)("a delivery's page says how fault %s changed the signing", async ([action, said, verdict]) => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, control } = await openSite();
   const hooks = receiver(3000);
   await addEndpoint(hooks.url);

@@ -69,7 +69,7 @@ function runAsAnother(): void {
 }
 
 for (const umask of ["000", "002", "022", "077"]) {
-  test.runIf(IS_UNIX)(`only the user who ran the program can read and write the compiled code, under umask ${umask}`, () => {
+  test.runIf(IS_UNIX)(`only the user can read and write the compiled code, under umask ${umask}`, () => {
     const { bin, cache } = install();
     expect(runVersion(bin, umask)).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect((lstatSync(cache).mode & 0o777).toString(8)).toBe("700");

@@ -92,7 +92,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     /fields: \$schema, sandbox, shop, dialect, stores, targets/,
   ],
   ["the key __proto__", '{ "__proto__": {} }', "__proto__:1:3", /is not a field here/],
-  ["a key in camelCase", '{ "sandbox": { "rateLimit": "5/s" } }', "sandbox.rateLimit:1:16", /did you mean rate_limit/],
+  ["camelCase", '{ "sandbox": { "rateLimit": "5/s" } }', "sandbox.rateLimit:1:16", /did you mean rate_limit/],
   [
     "a wrong type",
     '{ "sandbox": { "port": "80" } }',
@@ -101,14 +101,14 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
   ],
   ["null as a section", '{ "sandbox": null }', "sandbox:1:14", /expected object, received null/],
   ["an impossible port", '{ "sandbox": { "port": 65536 } }', "sandbox.port:1:24", /<=65535/],
-  ["an invalid rate", '{ "sandbox": { "rate_limit": "5" } }', "sandbox.rate_limit:1:30", /a rate such as 5\/s/],
+  ["a bad rate", '{ "sandbox": { "rate_limit": "5" } }', "sandbox.rate_limit:1:30", /a rate such as 5\/s/],
   [
     "a lifetime that is too short",
     '{ "sandbox": { "checkout_lifetime": "1m" } }',
     "sandbox.checkout_lifetime:1:37",
     /from 5m to 24h/,
   ],
-  ["an invalid host", '{ "sandbox": { "allow_hosts": ["a", "b/c"] } }', "sandbox.allow_hosts[1]:1:37", /HOST/],
+  ["a bad host", '{ "sandbox": { "allow_hosts": ["a", "b/c"] } }', "sandbox.allow_hosts[1]:1:37", /HOST/],
   [
     "a forbidden target host",
     '{ "sandbox": { "allow_targets": ["169.254.169.254"] } }',
@@ -117,7 +117,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
   ],
   ["an empty list of stores", '{ "stores": [] }', "stores:1:13", />=1/],
   ["a store without a name", `{ "stores": [\n  { "id": "${FIRST}" }] }`, "stores[0].name:2:3", /is missing/],
-  ["an invalid store id", '{ "stores": [{ "id": "shop", "name": "x" }] }', "stores[0].id:1:22", /must be an id/],
+  ["a bad store id", '{ "stores": [{ "id": "shop", "name": "x" }] }', "stores[0].id:1:22", /must be an id/],
   [
     "an invisible character in a name",
     withShop((shop) => (shop["name"] = "a\u202eb")),
