@@ -139,7 +139,7 @@ function openAll(folder: string, folderMode: number, fileMode: number): void {
 }
 
 test.for(OPENED)(
-  "a folder that other users may have changed is not trusted: %s",
+  "a state folder that other users may have changed is not trusted: %s",
   async ([, act, reason]) => {
     const { harness, folder } = await usedFolder();
     act(folder);

@@ -38,7 +38,7 @@ const TRANSCRIPTS = PAGES.map(({ name, text }) => ({ name, text, steps: transcri
 );
 
 test.for(TRANSCRIPTS)(
-  "the program prints the transcripts on $name",
+  "the program prints exactly the transcripts on the page $name",
   async ({ name, text, steps }) => {
     const cwd = tempFolder();
     // README is typed into a shell. Other pages run in this process, except for lines of a shell or in the background.

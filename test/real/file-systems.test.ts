@@ -37,7 +37,7 @@ function refuse(call: "linkSync" | "openSync" | "rmSync", code: string): void {
   });
 }
 
-test.each(WITHOUT_LINKS)("a file is created exclusively, and only once, if hard links fail with %s", (code) => {
+test.each(WITHOUT_LINKS)("a file is created exclusively once even if hard links fail with %s", (code) => {
   const folder = tempFolder();
   const path = join(folder, "master.key");
   refuse("linkSync", code);

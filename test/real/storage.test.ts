@@ -288,7 +288,7 @@ test("too many open files are reported as such, at any limit", () => {
   expect(open(`${join(tempFolder(), "new.db")}=15`)).toEqual(["opened"]);
 });
 
-test("a program that cannot load its files because too many files are open reports the cause", async ({ annotate }) => {
+test("a program that cannot load files because too many are open reports the cause", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const program = join(dirname(PROGRAM), "../dist/checkout.js");
   const strace = ["-o", "/dev/null", "-P", program, ...failingCall("openat", "EMFILE")];
