@@ -195,7 +195,7 @@ const programFiles = [
   ...["build.ts", "vitest.config.ts"].map((name) => join(ROOT, name)),
 ].map((path) => sourceFile(path, ROOT));
 
-test("the rules below have files to check", () => {
+test("the rules of this file have files to check, and find planted faults", () => {
   expect(sources.length).toBeGreaterThan(40);
   expect(imports(source("sandbox/checkout/create.ts"))).toContain("../../core/checkout/checkout.ts");
   expect(offences(fake("export function pay(value: any) { return Date.now() + value!; }")).length).toBe(3);
@@ -207,7 +207,7 @@ test("the rules below have files to check", () => {
   expect(longFunctions(fake(`function long() {${"\n".repeat(MAX_FUNCTION_LINES + 1)}}`))).toHaveLength(1);
 });
 
-test("a folder imports only what its floor allows", () => {
+test("a folder imports only the folders and packages that its layer allows", () => {
   const forbidden = sources.flatMap((file) => {
     const layer = folderOf(file.name);
     const rule = LAYERS[layer];
@@ -219,7 +219,7 @@ test("a folder imports only what its floor allows", () => {
   expect(forbidden).toEqual([]);
 });
 
-test("only the real world reaches outside, and no file switches the type checker off", () => {
+test("only src/world reaches outside the program, and no file switches the type checker off", () => {
   const found = sources.flatMap((file) => {
     const exempt = folderOf(file.name) === "world" ? OUTSIDE : EXEMPT[file.name];
     return offences(file)
@@ -229,7 +229,7 @@ test("only the real world reaches outside, and no file switches the type checker
   expect(found).toEqual([]);
 });
 
-test("one function reads files and checks them first, except for the store's own databases", () => {
+test("one function reads files and checks them first, except for the databases of src/store", () => {
   const READS = /\b(?:readFileSync|readFile|createReadStream|openAsBlob)\(/;
   const rest = sources.filter(({ name }) => !name.startsWith("store/"));
   expect(rest.filter(({ text }) => READS.test(text)).map(({ name }) => name)).toEqual([]);
@@ -240,7 +240,7 @@ test("one function reads files and checks them first, except for the store's own
   expect(opened).toEqual(["world/files.ts", "world/read.ts"]);
 });
 
-test("one file reads the folder and the sandbox of a command", () => {
+test("only one file looks up the state folder and the running sandbox of a command", () => {
   const readers = sources.filter(({ text }) => /(?<!function )\b(?:findStateFolder|liveRun)\(/.test(text));
   expect(readers.map(({ name }) => name)).toEqual(["cli/target/surroundings.ts"]);
 });
@@ -276,7 +276,7 @@ test("a table that is looked up by any text is a Map, because an object has inhe
   expect(lookups).toEqual([]);
 });
 
-test("a setting is used in the file that its effect refers to", () => {
+test("every setting is used in the file that the table names for its effect", () => {
   const unused = ALL_SETTINGS.flatMap(({ name, option, servedName, effect }) => {
     const { text } = source(effect);
     return [name, option, servedName].some((word) => text.includes(word)) ? [] : [`${effect}: ${name}`];
@@ -295,7 +295,7 @@ test("every export is used outside its file", () => {
   expect(unused).toEqual([]);
 });
 
-test("no pattern parses a sentence of ours", () => {
+test("no regular expression parses a message of the program", () => {
   const reads = (all: readonly SourceFile[]): readonly string[] => {
     const texts = all.flatMap(sentencesIn);
     return all.flatMap((file) =>
@@ -310,7 +310,7 @@ test("no pattern parses a sentence of ours", () => {
   expect(reads([told, fake("const isUuid = /^store [0-9a-f-]+$/; const own = /is gone/;")])).toEqual([]);
 });
 
-test("no text is compared with a sentence of ours, or looked up by one", () => {
+test("no code compares a text with a message of the program, or looks up a text by a message", () => {
   const compares = (all: readonly SourceFile[]): readonly string[] => {
     const sentences = new Map(all.flatMap(namedTexts));
     return all.flatMap((file) =>
@@ -335,7 +335,7 @@ test("no text is compared with a sentence of ours, or looked up by one", () => {
   expect(compares([fake(right)])).toEqual([]);
 });
 
-test("ARCHITECTURE.md shows the packages of this table", () => {
+test("ARCHITECTURE.md shows the packages that LAYERS allows", () => {
   const rows = [
     ...readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8").matchAll(
       /^\| `src\/(\w+)\/` \|[^|]*\|([^|]*)\|$/gm,
@@ -364,7 +364,7 @@ test("every path that the documents name exists", () => {
   expect(missing).toEqual([]);
 });
 
-test("every path in the head of a file exists", () => {
+test("every path in the comment at the head of a file exists", () => {
   const heads = sources.map(({ name, text }) => ({ name, head: /^(?:\/\/ .*\n)*/.exec(text)?.[0] ?? "" }));
   const pattern =
     /\b(?:cli|core|store|web|sandbox|hosted|host|client|testing|world|test|bin|docs)\/[\w./-]*[\w/]/g;
@@ -384,7 +384,7 @@ test("no folder has more than 15 files", () => {
   expect([...counts].filter(([, count]) => count > MAX_FILES)).toEqual([]);
 });
 
-test("no files import each other in a circle, even by types or on demand", () => {
+test("no files import each other in a cycle, even by types or on demand", () => {
   expect(circles(sources)).toEqual([]);
   const three = [
     fake('import { two } from "./two.ts";', "one.ts"),
@@ -396,7 +396,7 @@ test("no files import each other in a circle, even by types or on demand", () =>
   ]);
 });
 
-test("rooms of the core do not import each other in a circle, and none imports the control API", () => {
+test("folders of the core do not import each other in a cycle, and no folder imports the control API", () => {
   const rooms = sources
     .filter(({ name }) => name.startsWith("core/"))
     .flatMap(({ path, name }) => {
@@ -432,7 +432,7 @@ const HANDED_ON = [
   /return (\w+)\.ok \? [^;]*: \1;/,
 ];
 
-test("the command line throws its refusals", () => {
+test("the command line throws refusals and does not return them", () => {
   const handOn = (text: string): boolean => HANDED_ON.some((pattern) => pattern.test(text));
   const commands = sources.filter(({ name }) => folderOf(name) === "cli");
   expect(commands.filter(({ text }) => handOn(text)).map(({ name }) => name)).toEqual([]);
@@ -475,7 +475,7 @@ test("every file is imported by the program", () => {
   expect(sources.filter(({ path }) => !reached.has(path)).map(({ name }) => name)).toEqual([]);
 });
 
-test("a test is in the folder of its floor, or in real/ or campaign/ if it starts processes", () => {
+test("a test is in the folder of its layer, or in real/ or campaign/ if it starts processes", () => {
   const floors = Object.keys(LAYERS).filter((name) => !name.includes("."));
   const folders = new Set([...floors, "host", "portal", "kit", "docs", "release", "real", "campaign"]);
   const tests = testFiles.filter(({ name }) => name.endsWith(".test.ts"));
@@ -501,7 +501,7 @@ test("a test that inserts a row lists its columns", () => {
   expect(own).toEqual([]);
 });
 
-test("every listed test of the campaign, the longest files and the mutations exists", () => {
+test("every test file that the lists of the campaign, the longest files and the mutations name exists", () => {
   const sized = testFiles
     .filter(({ name }) => name.endsWith(".test.ts"))
     .filter(({ text }) => /\b(size|part)\(|\bFULL\b/.test(text) && text.includes("/support/campaign.ts"))
@@ -514,7 +514,7 @@ test("every listed test of the campaign, the longest files and the mutations exi
   expect(listed.filter((path) => !existsSync(path))).toEqual([]);
 });
 
-test("every citation leads to a file of this repository", () => {
+test("every citation of a decision or of the interface leads to an entry of this repository", () => {
   const decisions = DECISIONS.flatMap(entries).toSorted((one, other) => one - other);
   const numbered = { decision: decisions, interface: entries("INTERFACE.md") };
   for (const numbers of Object.values(numbered))

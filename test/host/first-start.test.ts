@@ -56,7 +56,7 @@ test.for(Object.entries(LOG_LOSSES))(
   },
 );
 
-test("a sandbox that is killed before its first change has no log to lose, and one killed after it has", async () => {
+test("a start reports a lost log only if a killed sandbox had made a change", async () => {
   const first = createHarness();
   await (await first.start(["--port", "0"])).stop();
   const restarted = killed(first);
@@ -119,7 +119,7 @@ const STORES = {
 };
 const OLD_FORM = { store_id: Object.keys(STORES)[0], api_key: `svc_test_${"a".repeat(33)}` };
 
-test("a database without the store of credentials.json is refused, and no file changes", async () => {
+test("a database without the store that credentials.json names is refused, and no file changes", async () => {
   for (const credentials of [{ stores: STORES }, OLD_FORM])
     for (const args of [
       START,
@@ -143,7 +143,7 @@ test("a database without the store of credentials.json is refused, and no file c
     }
 });
 
-test("a start that ended before its ready line is completed by the next start, with a new store", async () => {
+test("after a start that ended before its ready line, the next start creates a new store", async () => {
   for (const credentials of [{ ready: false, stores: STORES }, { stores: {} }]) {
     const harness = await withoutStore(credentials);
     const { ready } = await harness.start(["--port", "0"]);
@@ -153,7 +153,7 @@ test("a start that ended before its ready line is completed by the next start, w
   }
 });
 
-test("credentials.json marks a first start as unfinished until sandbox.db alone holds the store", async () => {
+test("credentials.json marks a first start as unfinished until sandbox.db has the store without its log", async () => {
   const harness = createHarness();
   const isAlone: [ready: unknown, stores: number][] = [];
   const write: Files["write"] = (path, content) => {
@@ -168,7 +168,7 @@ test("credentials.json marks a first start as unfinished until sandbox.db alone 
   ]);
 });
 
-test("a first start that was killed before it confirmed its store is confirmed by the next start", async () => {
+test("the next start confirms the store of a first start that was killed before it confirmed the store", async () => {
   const young = createHarness();
   const { ready } = await young.start(["--port", "0"]);
   const after = killed(young);
@@ -180,7 +180,7 @@ test("a first start that was killed before it confirmed its store is confirmed b
   expect(readCredentials(after)).toEqual(credentials);
 });
 
-test("a first start that lost its log before its ready line is begun again", async () => {
+test("the start after a first start that lost its log before the ready line begins anew", async () => {
   for (const lose of [LOG_LOSSES["the log is emptied"], LOG_LOSSES["the log is removed"]]) {
     const young = createHarness();
     await young.start(["--port", "0"]);

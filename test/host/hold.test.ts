@@ -36,7 +36,7 @@ test("a folder is unlocked even if its run.json cannot be removed", async () => 
   expect(await REAL.isFileLocked?.(join(folder, "run.lock"))).toBe(false);
 });
 
-test("a run.lock that cannot be locked is refused by name, and other commands do not take it for a running sandbox", async () => {
+test("a run.lock that cannot be locked is named in the refusal, and other commands do not mistake it for a running sandbox", async () => {
   for (const damage of [
     (path: string) => writeFileSync(path, "no database ".repeat(1000)),
     (path: string) => mkdirSync(path),

@@ -101,7 +101,7 @@ test("every command refuses a folder of an unreleased schema version, and change
   }
 });
 
-test("the remedy in the refusal gives a new sandbox and keeps the journal of sent creates", async () => {
+test("the remedy in the refusal starts a new sandbox and keeps the journal of sent create requests", async () => {
   const { harness, folder } = await servedFolder();
   const [oldest] = olderOf(/^sandbox\.db$/);
   if (oldest === undefined) throw new Error("there is no older file");
@@ -124,7 +124,7 @@ test("the remedy in the refusal gives a new sandbox and keeps the journal of sen
   expect((await sandbox.stop()).code).toBe(0);
 });
 
-test("a request log of an older schema version is reported once, breaks no request, and stays unchanged", async () => {
+test("a request log of an older schema version is reported once and stays unchanged, and requests still work", async () => {
   for (const file of olderOf(/^requests\.db$/)) {
     const { harness, folder } = await servedFolder();
     const path = join(folder, "requests.db");
@@ -154,7 +154,7 @@ test("a request log of an older schema version is reported once, breaks no reque
   }
 });
 
-test("a snapshot of an older schema version is refused in restores and lists, by a sandbox and in a folder", async () => {
+test("a snapshot of an older schema version is not restored, and is listed with the reason, with and without a running sandbox", async () => {
   const { harness, folder } = await servedFolder();
   mkdirSync(join(folder, "snapshots"), { mode: 0o700 });
   const path = join(folder, "snapshots/old.snapshot");

@@ -25,7 +25,7 @@ function runOf(pid: number): string {
   return JSON.stringify({ pid, started: `start of ${pid}`, port: null, control_token: `token ${pid}` });
 }
 
-test("the file of a running process is left alone, also if another version wrote it", () => {
+test("the file of a running process is not taken over, even if another version wrote it", () => {
   const running = createScene(runOf(3));
   expect(running.claim(1)).toEqual({ pid: 3, started: "start of 3", port: null, control_token: "token 3" });
   expect([...running.folder]).toEqual([[PATH, runOf(3)]]);

@@ -100,7 +100,7 @@ test("a moved folder is still served by its sandbox", async () => {
   expect((await harness.run(START, { cwd })).stderr).toContain('"already_running"');
 });
 
-test("a run.json without a folder is used by no command, but still locks", async () => {
+test("no command uses a run.json without the field folder, but the file still prevents a second start", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "0"]);
   const path = join(harness.cwd, ".checkout/run.json");
@@ -114,7 +114,7 @@ test("a run.json without a folder is used by no command, but still locks", async
 
 /** A change of a used folder, and the path that the refusal names. */
 const OPENED: readonly (readonly [name: string, act: (folder: string) => void, reason: string])[] = [
-  ["as git and zip leave it", (folder) => openAll(folder, 0o755, 0o644), ""],
+  ["modes as git and zip set them", (folder) => openAll(folder, 0o755, 0o644), ""],
   ["readable folder", (folder) => chmodSync(folder, 0o750), ""],
   ["writable folder", (folder) => chmodSync(folder, 0o777), ""],
   ...["sandbox.db", "master.key", "credentials.json", "admin.json", "journal.db"].flatMap((name) => [
@@ -139,7 +139,7 @@ function openAll(folder: string, folderMode: number, fileMode: number): void {
 }
 
 test.for(OPENED)(
-  "a folder that other users could have filled is not trusted: %s",
+  "a state folder that other users may have changed is not trusted: %s",
   async ([, act, reason]) => {
     const { harness, folder } = await usedFolder();
     act(folder);
@@ -165,7 +165,7 @@ test.for(OPENED)(
   },
 );
 
-test("nothing is read, written or changed through a link, trusted or not", async () => {
+test("a symbolic link in a state folder is refused, even with --trust-folder, and its target stays unchanged", async () => {
   const names = ["sandbox.db", "sandbox.db-wal", "journal.db", "master.key", "admin.json", "run.json"];
   for (const name of [...names, "credentials.json", ".gitignore", "sandbox.db-shm", "run.json.1.new-x"]) {
     const { harness, folder } = await usedFolder();
@@ -206,7 +206,7 @@ test("an empty state folder is made private; on a file system without modes the 
   expect(makeStateFolder(modeless, other, { trustFolder: true }).ok).toBe(true);
 });
 
-test("stray files in a state folder stop nothing, and a folder with the files of a project is refused by their names", async () => {
+test("stray files in a state folder are ignored, and a folder with project files is refused, with their names", async () => {
   const { harness, folder } = await usedFolder();
   for (const name of [".DS_Store", "note.txt", "._sandbox.db", "Thumbs.db"])
     writeFileSync(join(folder, name), "x", { mode: 0o644 });
@@ -229,7 +229,7 @@ test("stray files in a state folder stop nothing, and a folder with the files of
   expect(readdirSync(project)).toEqual(["package.json"]);
 });
 
-test("a missing database or key beside the other files is reported, and never created again", async () => {
+test("a database or key that is missing next to other state files is reported, and never recreated", async () => {
   const rows = [
     ["sandbox.db", ["sandbox.db"]],
     ["sandbox.db", ["sandbox.db", "credentials.json"]],
@@ -260,7 +260,7 @@ test("a missing database or key beside the other files is reported, and never cr
   }
 });
 
-test("the sandbox and the client move aside the log of another folder, and lose nothing", async () => {
+test("the sandbox and the client move aside a log from another folder's database, and lose no data", async () => {
   const { harness, folder } = await usedFolder();
   const other = createHarness();
   const running = await other.start(["--port", "0"]);
@@ -288,7 +288,7 @@ test.each([
   [99, "newer", "written by a newer version of checkout"],
   [2, "development_version", "created by a development version of checkout"],
 ])(
-  "the sandbox and the client report a state of schema version %i as %s, and do not change it",
+  "the sandbox and the client report state files of schema version %i as %s, and do not change them",
   async (version, reason, says) => {
     const { harness, folder } = await usedFolder();
     for (const [file, kind, args] of [
@@ -338,7 +338,7 @@ async function pass({ clock }: Harness): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await clock.sleep(100);
 }
 
-test("a copied or moved state delivers nothing and says so, until it is adopted", async () => {
+test("a copied or moved state folder delivers no events and reports this until it is adopted", async () => {
   for (const take of ["copied", "moved"] as const) {
     for (const adoption of [{ args: ["--adopt"] }, { env: { CHECKOUT_SANDBOX_ADOPT: "1" } }]) {
       const { harness, folder, received } = await delivering();

@@ -13,7 +13,7 @@ function notingStorage(changes: number) {
   return { asked, storage: storage as unknown as ObjectStorage };
 }
 
-test("named parameters become positional, a value for each place, and missing parameters become null", () => {
+test("named parameters become positional, with a value for each occurrence, and missing parameters become null", () => {
   const { asked, storage } = notingStorage(0);
   const insert = createConnection(storage).prepare<object>("INSERT INTO t VALUES (@b, @a, @b)");
   insert.run({ a: 1, b: "two", c: 3 });
@@ -24,7 +24,7 @@ test("named parameters become positional, a value for each place, and missing pa
   ]);
 });
 
-test("the changes of a statement can be read until the next statement runs", () => {
+test("the number of changed rows of a statement can be read until the next statement runs", () => {
   const { storage } = notingStorage(3);
   const update = createConnection(storage).prepare("UPDATE t SET a = 1");
   expect(update.run().changes).toBe(3);

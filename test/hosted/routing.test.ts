@@ -40,7 +40,7 @@ test("an API key has its store's mark and 134 random bits", () => {
   fc.assert(property, { seed: 38, numRuns: 300 });
 });
 
-test("a foreign id or key has no mark, and every mark has its own object", () => {
+test("an id or key of another form has no mark, and every mark has its own object name", () => {
   const key = formatTestKey(markedKeyBytes(7, new Uint8Array(20)));
   expect([key.slice(0, -1), `${key}0`, key.replace("test", "live"), "", "x"].map(markOfKey)).toEqual(
     Array.from({ length: 5 }),
@@ -50,7 +50,7 @@ test("a foreign id or key has no mark, and every mark has its own object", () =>
   expect([0, 1, MARK_COUNT - 1].map(objectName)).toEqual(["0000000", "0000001", "3ffffff"]);
 });
 
-test("a request goes to the object of its key, checkout or store, and only lists go to the index", () => {
+test("a request goes to the object of its key, checkout or store, and only lists of stores go to the index", () => {
   const mark = 12_345_678;
   const id = markedUuid(mark, 1_800_000_000_000, new Uint8Array(6));
   const key = `Bearer ${formatTestKey(markedKeyBytes(mark, new Uint8Array(20)))}`;

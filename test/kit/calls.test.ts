@@ -16,7 +16,7 @@ async function newStore(options: SandboxOptions = {}): Promise<Store> {
   return sandbox.createStore();
 }
 
-test("an unknown event type is refused at once, with the list of types", async () => {
+test("an unknown event type is refused immediately, with the list of types", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
   const wrong = "order.suceeded";
@@ -45,7 +45,7 @@ test("a delivery wait that times out reports the endpoint, and uses the sandbox'
   await expect(wrong).rejects.toThrow("startSandbox: waitTimeoutMs must be milliseconds from 0 to");
 });
 
-test("an attempt without an answer has the error's own text, which a timed-out wait repeats", async () => {
+test("an attempt without an answer has the message of the network error, and a timed-out wait repeats the message", async () => {
   const store = await newStore({ waitTimeoutMs: 0 });
   const { id } = await store.endpoints.add("http://127.0.0.1:1/hooks");
   await store.orders.create(ORDER);
@@ -98,7 +98,7 @@ test("a store lists its orders and its sessions separately, newest first", async
   await expect(store.orders.list(misspelled)).rejects.toThrow(/order_id/);
 });
 
-test("a payment can stay open, and a decline has no event of its own", async () => {
+test("a payment can stay pending, and a declined payment creates no event", async () => {
   const store = await newStore();
   const { id } = await store.orders.create(ORDER);
   expect((await store.pay(id, "pending")).status).toBe("pending");
@@ -120,7 +120,7 @@ test("a paused endpoint gets its deliveries when it is enabled", async () => {
   expect(received.map(({ type }) => type)).toEqual(["order.created", "order.pending", "order.succeeded"]);
 });
 
-test("a request is found by its path, with or without the version", async () => {
+test("a request is found by its path, with or without /v1", async () => {
   const store = await newStore();
   await store.orders.create(ORDER);
   const found = await store.requests.waitFor("POST /v1/orders");

@@ -58,8 +58,8 @@ test("explore finds no fault in a careful shop, and finds broken shops with the 
   ]);
 });
 
-test("explore with returns finds a page that trusts its customer, and with bookings a second booking", async () => {
-  const shop = optionsFor(shopOf(CAREFUL_SHOPS, "remembers the id of each event"));
+test("the option returns finds a page that trusts a customer's return, and the option bookings finds a second booking", async () => {
+  const shop = optionsFor(shopOf(CAREFUL_SHOPS, "knows each event by its id"));
   const visited = new Set<string>();
   const view = async (orderId: string, store: Parameters<typeof shop.view>[1]) =>
     visited.has(store.id) ? ("paid" as const) : shop.view(orderId, store);
@@ -81,8 +81,8 @@ test("explore with returns finds a page that trusts its customer, and with booki
   expect([twice.histories, twice.places]).toEqual([twice.schedules, twice.table.map(({ place }) => place)]);
 });
 
-test("a single schedule is run, shrunk to its breaking pair and reported so that it can be run again", async () => {
-  const name = "books duplicates of an order that its second attempt created";
+test("explore runs a single schedule, shrinks it to the pair of faults that breaks the shop, and reports how to rerun it", async () => {
+  const name = "does not look for duplicates of an order that was made at the second attempt";
   const options = optionsFor(shopOf(BROKEN_SHOPS, name));
   const result = await explore({ ...options, seed: "s", only: { faults: LOST_AND_DOUBLED } });
   expect(differenceFrom(name, result)).toBeNull();
@@ -97,7 +97,7 @@ test("a single schedule is run, shrunk to its breaking pair and reported so that
   expect(again.broken.map((one) => [one.faults, one.cause])).toEqual([[broken.faults, "books_again"]]);
 });
 
-test("a seed repeats the schedules in order, with the same ids through the sandbox's own fetch", async () => {
+test("the same seed repeats the schedules, the ids and the result, and another seed changes them", async () => {
   const runs = await Promise.all(
     ["s", "s", "t"].map(async (seed) => {
       const sandbox = await startSandbox({ seed });
@@ -142,7 +142,7 @@ test("a seed repeats the schedules in order, with the same ids through the sandb
 
 const STATUS_ALONE = "the view returns only a status; it could also return times and amountMinor";
 
-test("stores of a seeded sandbox have the same ids whether created at once or in turn", async () => {
+test("stores of a seeded sandbox have the same ids, whether they are created concurrently or one by one", async () => {
   const [together, inTurn] = await Promise.all(
     ["together", "in turn"].map(async (order) => {
       const sandbox = await startSandbox({ seed: "s", port: null });
@@ -155,7 +155,7 @@ test("stores of a seeded sandbox have the same ids whether created at once or in
   expect(together).toEqual(inTurn);
 });
 
-test("explore refuses an application that fails without faults, and a wrong option", async () => {
+test("explore refuses an application that fails without faults, and an invalid option", async () => {
   const works = optionsFor({});
   const fails = explore({ ...works, purchase: () => Promise.reject(new Error("no stock")) });
   await expect(fails).rejects.toThrow("the purchase fails even without faults: no stock");
@@ -169,7 +169,7 @@ test("explore refuses an application that fails without faults, and a wrong opti
   await expect(foreign).rejects.toThrow("sandbox must be a sandbox that startSandbox returned");
 });
 
-test("the table has a row for every broken shop of the kit", () => {
+test("broken.table.ts has a row for every broken shop of the kit", () => {
   expect(Object.keys(BROKEN_SHOPS)).toEqual(Object.keys(BROKEN.explore));
 });
 
@@ -181,7 +181,7 @@ const DIALECT = {
 const IN_DIALECT = shopOf(CAREFUL_SHOPS, "remembers the id of each event");
 
 test.each([DIALECT, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialect(SEED + at))])(
-  "explore finds no fault in a shop that reads the names of %j",
+  "explore finds no fault in a shop that reads the names of the dialect %j",
   async (dialect) => {
     const far = FULL ? { depth: 1 } : { only: { faults: [] } };
     const found = await explore({ ...optionsFor({ ...IN_DIALECT, dialect }), seed: "s", dialect, ...far });
@@ -189,7 +189,7 @@ test.each([DIALECT, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialec
   },
 );
 
-test("explore reports the dialect if the shop reads the default names", async () => {
+test("explore names the dialect as the cause if the shop reads the default names", async () => {
   const { broken } = await explore({
     ...optionsFor(IN_DIALECT),
     seed: "s",

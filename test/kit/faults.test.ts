@@ -16,7 +16,7 @@ async function newStore(): Promise<Store> {
   return sandbox.createStore();
 }
 
-test("a lost answer leaves one order, which the same key finds", async () => {
+test("after a lost answer there is one order, and a retry with the same key returns it", async () => {
   const store = await newStore();
   const { id } = await store.faults.add({
     action: "lose_answer",
@@ -30,7 +30,7 @@ test("a lost answer leaves one order, which the same key finds", async () => {
   expect(await store.orders.get(order.id)).toEqual(order);
 });
 
-test("an answer that is not the service's is reported unchanged, with the id of its log entry", async () => {
+test("an answer that the service did not send is a bad_answer, with its status and the id of its log entry", async () => {
   const store = await newStore();
   for (const [fault, status] of [
     [{ action: "empty" }, 201],
@@ -45,7 +45,7 @@ test("an answer that is not the service's is reported unchanged, with the id of 
   }
 });
 
-test("faults belong to one store, and are removed and cleared", async () => {
+test("faults belong to one store, and can be removed and cleared", async () => {
   const store = await newStore();
   const { id } = await store.faults.add({
     action: "status",
@@ -84,7 +84,7 @@ function heldBy(fault: string): string {
   return english(EXPLAIN_SENTENCES.heldBy(fault));
 }
 
-test("a delivery that a fault holds back shows the fault, the waiting deliveries and its arrival", async () => {
+test("the story shows which fault holds a delivery back, which deliveries wait for it, and when they arrived", async () => {
   const store = await newStore();
   const receiver = await store.receiver();
   await store.faults.add({ action: "delay", match: { eventType: "order.created" } });
@@ -122,7 +122,7 @@ test("a delivery that a fault holds back shows the fault, the waiting deliveries
   );
 });
 
-test("a delivery that a fault held back for less than a second shows its time of arrival", async () => {
+test("the story shows the arrival of a delivery that a fault held back for less than a second", async () => {
   const store = await newStore();
   await store.receiver();
   await store.faults.add({ action: "delay", latencyMs: 300 });
@@ -154,7 +154,7 @@ test("the story keeps the fault of an attempt after the retry, and shows the fau
   expect(attempts.map(({ fault }) => fault)).toEqual(["changed_body", null]);
 });
 
-test("a fault is listed with all its fields and its seed, and is in the log of the requests that it hit", async () => {
+test("a fault is listed with all its fields and its seed, and the request log names the fault for each request that it hit", async () => {
   const store = await newStore();
   const hits: (readonly boolean[])[] = [];
   for (const seed of ["one", "one", "two"]) {
@@ -196,7 +196,7 @@ test("a fault is listed with all its fields and its seed, and is in the log of t
   expect(new Set((await store.faults.list()).map(({ seed }) => seed))).toEqual(new Set(["one"]));
 });
 
-test("a refused fault uses the field names of the kit", async () => {
+test("the refusal of a fault or an endpoint uses the kit's field names", async () => {
   const store = await newStore();
   const rows: readonly (readonly [object, string])[] = [
     [{ action: "latency", latencyMs: -1 }, "latencyMs: Too small"],
@@ -216,7 +216,7 @@ test("a refused fault uses the field names of the kit", async () => {
     );
 });
 
-test("an endpoint can take its events in order", async () => {
+test("an endpoint can be added with the option inOrder", async () => {
   const store = await newStore();
   await store.endpoints.add("http://127.0.0.1:9/", { inOrder: true });
   await store.endpoints.add("http://127.0.0.1:9/b");

@@ -26,7 +26,7 @@ async function newSandbox(): Promise<Sandbox> {
   return sandbox;
 }
 
-test("a signal ends an answer and its body at once, as with fetch", async () => {
+test("an abort signal ends a request or its body immediately, as with the built-in fetch", async () => {
   const sandbox = await newSandbox();
   for (const send of [fetch, sandbox.fetch]) {
     const store = await sandbox.createStore();
@@ -55,7 +55,7 @@ test("a signal ends an answer and its body at once, as with fetch", async () => 
   }
 });
 
-test("a body that breaks off fails as with fetch", async () => {
+test("reading a truncated body fails as with the built-in fetch", async () => {
   const sandbox = await newSandbox();
   for (const send of [fetch, sandbox.fetch]) {
     const store = await sandbox.createStore();
@@ -66,7 +66,7 @@ test("a body that breaks off fails as with fetch", async () => {
   }
 });
 
-test("a sandbox without a socket has the application's address, and redirects to it stay in the sandbox", async () => {
+test("a sandbox without a socket has the application's address, and redirects to that address stay in the sandbox", async () => {
   const config = { sandbox: { public_url: "http://127.0.0.1:3000" } };
   for (const port of [null, 0]) {
     const sandbox = await startSandbox({ port, config });

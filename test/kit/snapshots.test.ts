@@ -53,7 +53,7 @@ test("a restore returns a store to its snapshot, and leaves other stores unchang
   });
 });
 
-test("a whole sandbox is restored, also into another sandbox of the same seed, and continues there", async () => {
+test("a snapshot of a whole sandbox can be restored, also into another sandbox with the same seed, and can be used there", async () => {
   const [sandbox, another] = [await start(), await start()];
   const store = await sandbox.createStore({ name: "Kept" });
   const order = await store.orders.create(ORDER);
@@ -137,7 +137,7 @@ test("a restore in the same sandbox keeps the keys of its stores", async () => {
   }
 });
 
-test("a snapshot during a reset is refused, and a snapshot before or after it has the store whole or empty", async () => {
+test("a snapshot during a reset is refused; an earlier snapshot has the complete store, and a later one an empty store", async () => {
   const sandbox = await start();
   const { store } = sandbox;
   const { id } = await store.orders.create(ORDER);
@@ -255,7 +255,7 @@ test("a snapshot that cannot be restored is refused with the reason, and changes
   );
 });
 
-test("a restore ends waits for events of its stores, and deletes later log entries and assumptions", async () => {
+test("a restore ends waits for events of the restored stores, and deletes later log entries and assumptions", async () => {
   const sandbox = await start();
   const { store } = sandbox;
   const control = async (path: string) => {

@@ -54,7 +54,7 @@ function countedLog() {
   };
 }
 
-test("a write is read once for all waiters, and not at all if no waiter is left", async () => {
+test("after a write the log is read once for all waiters, and not at all if no waiter is left", async () => {
   const { log, write, reads, hearers } = countedLog();
   write("before");
   const waits = Array.from({ length: 100 }, (_, at) => log.waitFor(`item-${at % 10}`));
@@ -102,7 +102,7 @@ test("a waiter whose filter throws fails, and the other waiters continue", async
   ]);
 });
 
-test("count waits for a duplicate, and the error of a timed-out wait says how many deliveries arrived", async () => {
+test("the option count waits for a duplicate, and the error of a timed-out wait says how many deliveries arrived", async () => {
   const { store } = await openStore();
   await store.receiver();
   await store.faults.add({ action: "duplicate", match: { eventType: "order.succeeded" } });

@@ -176,7 +176,7 @@ test("a form that is submitted twice acts once, and both answers lead to the sam
   expect((await send(`${home}/clock`, forged)).slice(0, 3)).toBe("403");
 });
 
-test("a foreign page can link to a whole page of the portal and to nothing else", async () => {
+test("a page of another site can link to a page of the portal, but cannot load or embed it", async () => {
   const { sandbox, rows, merchant, administrator, stored } = await openSite();
   const before = stored();
   const reads = rows.filter(({ method }) => method === "GET");
@@ -208,7 +208,7 @@ test("a foreign page can link to a whole page of the portal and to nothing else"
   expect(stored()).toBe(before);
 });
 
-test("a path in another spelling opens no page of another role, and changes nothing", async () => {
+test("another spelling of a path opens no page of another role, and changes nothing", async () => {
   const { sandbox, merchant, administrator, stored } = await openSite();
   const before = stored();
   const store = sandbox.ready.store_id;
@@ -303,7 +303,7 @@ test("the page at the root shows the command that opens the portal, without a li
   }
 });
 
-test("the portal beside a public URL is served only under another host name", async () => {
+test("a sandbox with a public URL serves the portal only under another host name", async () => {
   const off = createHarness();
   const without = await off.start(["--public-url", "https://pay.example"]);
   expect(without.ready).toMatchObject({ portal_url: null, sign_in_url: null });
@@ -354,7 +354,7 @@ test("the portal beside a public URL is served only under another host name", as
   }
 });
 
-test("behind a proxy that rewrites Host, the host name that the browser requested decides", async () => {
+test("behind a proxy that rewrites Host, access depends on the host name that the browser requested", async () => {
   const both = ["--public-url", "https://pay.example", "--portal-url", "https://portal.example"];
   for (const [args, names] of [
     [[], []],

@@ -34,7 +34,7 @@ async function openAdmin() {
   return { harness, sandbox, merchant, admin };
 }
 
-test("the administrator's page begins with the waiting requests, and answers them", async () => {
+test("the administrator's page begins with the waiting requests, and the administrator answers them there", async () => {
   const { harness, merchant, admin } = await openAdmin();
   await harness.run(["stores", "create", "--name", "Tea Shop"]);
   expect((await admin.post(`${admin.home}/acts`, { action: "open_gate" })).status).toBe(409);
@@ -107,7 +107,7 @@ test("each action on the gate, the store, a capability or a price asks for a con
     expect(html).toMatch(new RegExp(`<details class="asked" *>(?:(?!</details>)[\\s\\S])*${question}`));
 });
 
-test("the merchant and the administrator cannot open the pages or take the actions of each other", async () => {
+test("the merchant and the administrator can neither open each other's pages nor take each other's actions", async () => {
   const { sandbox, merchant, admin, harness } = await openAdmin();
   // The address of the administrator's pages cannot be guessed, so a merchant's page links to their sign-in.
   expect((await merchant.get(`${merchant.home}/connect`)).html).toContain('<a href="/portal/admin">');
@@ -129,7 +129,7 @@ test("the merchant and the administrator cannot open the pages or take the actio
   );
 });
 
-test("the administrator's pages have no secret, and notes are escaped", async () => {
+test("the administrator's pages show no secret, and notes are escaped", async () => {
   const { harness, sandbox, admin } = await openAdmin();
   const token = harness.adminToken();
   const page = await admin.act({

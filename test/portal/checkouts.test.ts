@@ -177,7 +177,7 @@ test("a payment that was in progress when its checkout expired can succeed late,
   expect(buttonsOf(await show(id)).can).toEqual([]);
 });
 
-test("an unfolded line shows bytes, headers, curl, signature, answer, likely cause and differences", async () => {
+test("an expanded line shows bytes, headers, curl, signature, answer, likely cause and differences", async () => {
   const { harness, portal, answer, create, show, sandbox } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   Object.assign(answer, { status: 400, body: '{"why":"bad signature"}' });
@@ -234,7 +234,7 @@ test("a delivery with an injected fault says that its signature must be refused"
   expect(html).toContain('<b class="s2xx">204</b> (fault bad_signature)');
 });
 
-test("the list of checkouts has its filters in the address, and pages of 50 without gaps or repeats", async () => {
+test("the list of checkouts has its filters in the address, and has pages of 50 rows without gaps or repeats", async () => {
   const { harness, portal, create } = await openShop();
   const made: string[] = [];
   for (let count = 0; count < 120; count += 1) {
@@ -304,7 +304,7 @@ test("the list of checkouts has its filters in the address, and pages of 50 with
   );
 });
 
-test("the list of checkouts creates a test order by price, amount and kind, and opens its page", async () => {
+test("the form on the list of checkouts creates a test order with a price or an amount and a kind, and opens the order's page", async () => {
   const { harness, portal } = await openShop();
   for (const path of ["/checkouts", "/webhooks", "/webhooks/events"])
     expect((await portal.get(`${portal.home}${path}`)).text).toContain("Create a test order");
@@ -337,7 +337,7 @@ test("the list of checkouts creates a test order by price, amount and kind, and 
   expect((await portal.post(`${portal.home}/checkouts/test-orders`)).status).toBe(409);
 });
 
-test("the list shows the receiver's last answer, and the age of a checkout by the store's clock", async () => {
+test("the list of checkouts shows the receiver's last answer, and the age of each checkout by the store's clock", async () => {
   const { harness, portal, answer, create } = await openShop();
   const list = async (): Promise<string> => (await portal.get(`${portal.home}/checkouts`)).text;
   expect(await list()).toContain("checkout orders create --order-id order-1001 --price-id price_coffee");
@@ -357,7 +357,7 @@ test("the list shows the receiver's last answer, and the age of a checkout by th
   expect(await list()).toContain("no answer unreachable, retrying");
 });
 
-test("the list counts failed endpoints, in red only if none accepted the event", async () => {
+test("the list of checkouts counts failed endpoints, in red only if no endpoint accepted the event", async () => {
   const { harness, portal, create } = await openShop();
   const badges = async (): Promise<readonly (readonly string[])[]> => {
     const { html } = await portal.get(`${portal.home}/checkouts`);
@@ -391,7 +391,7 @@ test("the list counts failed endpoints, in red only if none accepted the event",
   ]);
 });
 
-test("the search leads from an id, order_id, idempotency key or text to its page", async () => {
+test("the search opens the page of an id, an order_id, an idempotency key or a text", async () => {
   const { harness, portal, create, sandbox } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   const id = await create(TERMS);
@@ -494,7 +494,7 @@ test("the search leads from an id, order_id, idempotency key or text to its page
   expect([anybody.status, anybody.headers["Location"]]).toEqual([401, undefined]);
 });
 
-test("texts from outside are shown unchanged, never as markup or reordered", async () => {
+test("texts from outside are shown as text, never as markup, and control characters are escaped", async () => {
   const { harness, portal, answer, create, show } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   const evil = '<img onerror=alert(1)>"\u202Egnp\u0007';
@@ -517,7 +517,7 @@ test("texts from outside are shown unchanged, never as markup or reordered", asy
   expect(text).toContain("\\u{0}");
 });
 
-test("a long story shows its last lines and counts the earlier ones", async () => {
+test("a long story shows its last lines, and says how many earlier lines there are", async () => {
   const { harness, portal, create, show } = await openShop();
   const id = await create(TERMS);
   for (let count = 0; count < 250; count += 1) await create({ ...TERMS, amount_minor: 2000 + count });

@@ -149,7 +149,7 @@ function refusedActs({
   ];
 }
 
-test("no page of the portal in Chinese has an English sentence of ours", async () => {
+test("no Chinese page of the portal has an English sentence of the program", async () => {
   const { harness, sandbox, portal, answer, messages, create, run } = await openShop();
   const { home } = portal;
   const found: (readonly [string, readonly string[]])[] = [];
@@ -255,7 +255,7 @@ test("no page of the portal in Chinese has an English sentence of ours", async (
   expect(found).toEqual([]);
 });
 
-test("the Chinese page of a running drill has no English sentence of ours", async () => {
+test("the Chinese page of a running drill has no English sentence of the program", async () => {
   const { harness, sandbox, portal, run } = await openShop();
   const launch = `${portal.home}/launch`;
   const pages: string[] = [];

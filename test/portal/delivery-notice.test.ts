@@ -32,7 +32,7 @@ function lastOn({ html }: Page): string {
   return textOf(/<span class="last"\s*>.*?<\/span\s*><\/span\s*>/s.exec(html)?.[0] ?? "");
 }
 
-test("the notice reports the result of a simulated payment once, and the page's head shows the last change", async () => {
+test("the notice reports the result of a simulated payment once, and the head of the page shows the last change", async () => {
   const { harness, portal, checkout } = await openShop();
   expect(lastOn(await portal.get(checkout))).toBe("· just now, by the merchant");
   const { location = "" } = await portal.post(`${checkout}/pay`, { outcome: "declined" });
@@ -65,7 +65,7 @@ test("the notice reports the result of a simulated payment once, and the page's 
   );
 });
 
-test("a new endpoint is tested at once, and every requested delivery shows its answer", async () => {
+test("a new endpoint is tested immediately, and every requested delivery shows its answer", async () => {
   const { harness, portal, answer, checkout } = await openShop();
   const webhooks = `${portal.home}/webhooks`;
   answer.status = 500;
@@ -103,7 +103,7 @@ test("a new endpoint is tested at once, and every requested delivery shows its a
   );
 });
 
-test("the error of a silent receiver is shown with its cause, also on the overview", async () => {
+test("the error of an unreachable receiver is shown with its cause, also on the overview", async () => {
   const { harness, portal } = await openShop();
   harness.vacate(3000);
   const added = await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3000/hooks" });
@@ -176,7 +176,7 @@ test("a long clock move shows its progress after two seconds, and then its resul
   expect((await portal.get(`${portal.home}/clock`)).text).not.toContain("1 expired");
 });
 
-test("a reset waits for a clock move that continues without its browser", async () => {
+test("a reset waits for a clock move that continues after its page request has ended", async () => {
   const { harness, portal, answer } = await openShop();
   const { promise: answered, resolve: answerNow } = Promise.withResolvers<void>();
   harness.occupy(3001, { answer: () => answered.then(() => answer), refuse: () => answer });

@@ -57,7 +57,7 @@ async function listsOfFreshStore({ sandbox, asMerchant, asAdministrator }: Opene
   return lists;
 }
 
-test("every empty list of a new store has a button that fills it, beside the command", async () => {
+test("every empty list of a new store has a button that fills the list, next to the command", async () => {
   const opened = await openPortal();
   const lists = await listsOfFreshStore(opened);
   const pages = lists.map(({ page }) => page.replace(/.*\}\//, ""));
@@ -75,7 +75,7 @@ test("every empty list of a new store has a button that fills it, beside the com
   expect(lists.filter(({ helps }) => !helps)).toEqual([]);
 });
 
-test("a store without prices and an event without deliveries have a button that fills them", async () => {
+test("the pages of a store without prices and of an event without deliveries have a button that adds the first", async () => {
   const { harness, merchant, asAdministrator, asMerchant } = await openPortal();
   const config = JSON.stringify({ stores: [{ id: EMPTY_STORE, name: "Empty Shop", prices: [] }] });
   writeFileSync(join(harness.cwd, "checkout.config.json"), config);
@@ -109,7 +109,7 @@ test("a store without prices and an event without deliveries have a button that 
   expect(delivered).toContain(`${event}/replay"`);
 });
 
-test("a list without matches links to the whole list", async () => {
+test("a list without matches links to the unfiltered list", async () => {
   const { merchant, asMerchant } = await openPortal();
   const { home } = merchant;
   await merchant.act(`${home}/checkouts/test-orders`);

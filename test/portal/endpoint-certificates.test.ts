@@ -5,7 +5,7 @@ import { signedIn } from "../support/portal.ts";
 
 const URL = "https://localhost:3000/hooks";
 
-test("an endpoint's form takes CA certificates as text, and its page shows their subjects", async () => {
+test("the endpoint form takes CA certificates as text, and the endpoint's page shows the certificates' subjects", async () => {
   const harness = createHarness();
   const portal = await signedIn(harness, await harness.start(EPHEMERAL));
   const form = `${portal.home}/webhooks/endpoints`;

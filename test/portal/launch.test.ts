@@ -33,7 +33,7 @@ function itemOf({ html }: Page, name: string): string {
   return textOf(`<li ${item}`);
 }
 
-test("the Launch page has the items as the command prints them, each with the next command", async () => {
+test("the Launch page has the items that the command checklist prints, each with the next command", async () => {
   const { harness, get } = await openPage();
   const { stdout } = await harness.run(["checklist", "--json"]);
   const { items } = JSON.parse(stdout) as {
@@ -88,7 +88,7 @@ test("the Launch page is available in Chinese", async () => {
   expect(String(body)).toContain("没有登记返回地址，因此不会把顾客送回");
 });
 
-test("production access is requested once, secrets in its note are hidden, and the item shows the age of the request", async () => {
+test("production access can be requested once, secrets in the note are hidden, and the item shows the request's age", async () => {
   const { harness, get, act, post } = await openPage();
   expect((await get()).text).toContain("Production access has not been requested yet");
   const page = await act("/production", { note: "launch on svc_test_0000000000000000000000000000000000" });
@@ -103,7 +103,7 @@ test("production access is requested once, secrets in its note are hidden, and t
   expect((await get()).html).not.toContain("/launch/production");
 });
 
-test("a drill can be skipped with a reason for 7 days, which is a risk of its item", async () => {
+test("a drill can be skipped with a reason for 7 days, and its item shows the skipped drill as a risk", async () => {
   const { harness, get, act, post } = await openPage();
   await harness.run(["return-origins", "add", "https://shop.example"]);
   const page = await act("/waivers", { drill: "browser_return", reason: "no return page" });

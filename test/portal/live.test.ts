@@ -121,7 +121,7 @@ test("a page that did not poll for a while catches up from its own position", as
   expect([await page.ask(page.tag()), await page.ask(before)]).toEqual([304, 200]);
 });
 
-test("an ETag of an earlier run reloads the page or list", async () => {
+test("an ETag from an earlier run reloads the page or the list", async () => {
   const { open, create } = await openPortal();
   await create("a");
   const [page, list] = [await open("/overview"), await open("/checkouts?seen=1")];
@@ -136,7 +136,7 @@ test("an ETag of an earlier run reloads the page or list", async () => {
   }
 });
 
-test("a page that the server no longer remembers is sent whole, and remembered again", async () => {
+test("a page that the server no longer remembers is sent in full, and remembered again", async () => {
   const { open, create, pass, ask, portal } = await openPortal();
   const ids = [await create("first"), await create("second")];
   await pass(1000);
@@ -162,7 +162,7 @@ test("an action changes only the pages of its store", async () => {
   expect(await page.ask()).toBe(200);
 });
 
-test("a page is updated at once, and in a very busy store every five seconds", async () => {
+test("a page is updated immediately, and in a very busy store every five seconds", async () => {
   const { open, create, pass, portal } = await openPortal();
   const page = await open("/checkouts");
   for (let count = 0; count <= 50; count += 1) await portal.post(`${portal.home}/checkouts/test-orders`);
@@ -191,7 +191,7 @@ test("polls are refused after a sign-out and after the deletion of the store", a
   expect(await page.ask()).toBe(401);
 });
 
-test("a reset updates the open pages of its store, but not a page that was loaded later", async () => {
+test("a reset updates each open page of its store once", async () => {
   const { open, create, portal } = await openPortal();
   await create("a");
   const [page, list] = [await open("/overview"), await open("/checkouts?seen=1")];

@@ -78,7 +78,7 @@ function addressesIn(html: string, path: string, from: string): string[] {
   return Array.from(html.matchAll(ADDRESS), ([, , address = ""]) => address.replaceAll("&amp;", "&"));
 }
 
-test("every address on a page, form or redirect of the portal has the portal's path and answers", async () => {
+test("every address on a page, form or redirect of the portal begins with the portal's path and exists", async () => {
   const { sandbox, ids, merchant, administrator, path } = await openSite();
   const named = new Set<string>();
   const pages = portalPages(PORTAL_AREA.routes, ids);
@@ -122,7 +122,7 @@ test("every address on a page, form or redirect of the portal has the portal's p
   ).toEqual([]);
 });
 
-test("both cookies are limited to the portal's path, also when they are deleted", async () => {
+test("both cookies are limited to the portal's path, even when they are deleted", async () => {
   const { harness, sandbox, path } = await openSite();
   const { admin_token: token } = JSON.parse(harness.readState("admin.json")) as {
     readonly admin_token: string;
@@ -150,7 +150,7 @@ test("both cookies are limited to the portal's path, also when they are deleted"
   }
 });
 
-test("a URL that a browser or tool sends back gets the portal's path exactly once", async () => {
+test("a redirect or link to a URL that a browser or tool sent has the portal's path exactly once", async () => {
   const { harness, sandbox, ids, merchant, path } = await openSite();
   const clock = `/${ids.store_id}/clock?a=1`;
   const { Cookie, token } = { Cookie: merchant.cookie, token: merchant.formToken };
@@ -182,7 +182,7 @@ test("a URL that a browser or tool sends back gets the portal's path exactly onc
   }
 });
 
-test(`every guess of the portal's path gets the same page (seed ${SEED})`, async () => {
+test(`every wrong guess of the portal's path gets the same page (seed ${SEED})`, async () => {
   const { sandbox, ids, merchant, path } = await openSite();
   const key = path.slice("/portal/".length);
   const look = async (target: string, more: Readonly<Record<string, string>> = {}, method = "GET") => {

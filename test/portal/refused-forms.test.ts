@@ -32,7 +32,7 @@ function valueIn({ html }: Page, name: string): string | undefined {
 }
 
 test.each(["en", "zh"])(
-  "a refused form shows its page with the typed values and the reason at its field: %s",
+  "a refused form is shown again with the typed values and the reason at the wrong field: %s",
   async (language) => {
     const portal = await openPortal();
     await portal.post("/portal/preferences", { language, back: portal.home });
@@ -112,7 +112,7 @@ test("only the confirmation form of the refused action stays open", async () => 
   expect([status, text.includes("Go back")]).toEqual([400, true]);
 });
 
-test("an action that comes too late shows the current page, with the reason for the refusal at the top", async () => {
+test("a late action is refused, and shows the current page with the reason at the top", async () => {
   const { harness, portal } = await openHarness();
   const { id } = await harness.order("order-1");
   const page = `${portal.home}/checkouts/${id}`;

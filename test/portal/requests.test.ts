@@ -51,7 +51,7 @@ function rung(name: keyof typeof CHECKS, result: "passed" | "refusedHere" | "not
   return `${CHECKS[name][0]} : ${REQUEST_TEXTS[result][0]}`;
 }
 
-test("the empty request log shows a command that fills it, and the log lists newest first, page by page", async () => {
+test("the empty request log shows a command that fills it, and the log lists requests newest first, page by page", async () => {
   const { portal, requests, create, harness } = await openSite();
   expect((await portal.get(requests)).text).toContain("checkout orders create --order-id order-1001");
   const ids: string[] = [];
@@ -118,7 +118,7 @@ test("a search for a rare request stops at a limit, says how many requests were 
   expect((await portal.get(next.replaceAll("&amp;", "&"))).html).toContain(first.id);
 });
 
-test("the request log is read by an index from any position, without rows that were trimmed", () => {
+test("reads of the request log use an index from any position, and skip trimmed rows", () => {
   const connection = new Database(":memory:");
   connection.exec(REQUESTS_DDL);
   const asked: string[] = [];
@@ -155,7 +155,7 @@ test("the request log is read by an index from any position, without rows that w
     }
 });
 
-test("the page of a conflict shows its check, its rule and every differing field", async () => {
+test("the page of a conflict shows the failed check, the rule and every differing field", async () => {
   const { portal, requests, create, harness } = await openSite([]);
   const made = await create(ORDER);
   const reused = await create({ ...ORDER, amount_minor: 2999 });
@@ -189,7 +189,7 @@ test("the page of a conflict shows its check, its rule and every differing field
   expect(taken.text).toContain(REQUEST_TEXTS.valuesOnly[0]);
 });
 
-test("the page of a request shows the fault, and says if there was no answer", async () => {
+test("the page of a request that a fault hit shows the fault, even if there was no answer", async () => {
   const { portal, requests, create, harness } = await openSite();
   await harness.run(["faults", "add", "lose_answer", "--times", "1"]);
   await create(ORDER).catch(() => undefined);
@@ -200,7 +200,7 @@ test("the page of a request shows the fault, and says if there was no answer", a
   expect(shown.text).toContain("injected by fault");
 });
 
-test("hostile requests are escaped, and their secrets hidden", async () => {
+test("hostile requests are escaped, and secrets in them are hidden", async () => {
   const { portal, requests, create } = await openSite();
   const [key] = [CANARY];
   for (const [index, text] of HOSTILE_TEXTS.entries()) {

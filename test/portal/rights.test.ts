@@ -64,7 +64,7 @@ async function walk(look: (address: string) => Promise<{ status: number; html: s
   return seen;
 }
 
-test("a role is shown its own store only: no dead link, no form that would be refused, no secret for a viewer", async () => {
+test("the portal shows each role only its own store, without dead links, refused forms or, for a viewer, secrets", async () => {
   const { harness, sandbox, stores, enter, secrets } = await openSite();
   for (const role of ["viewer", "store"] as const) {
     const { cookie } = await enter(role);
@@ -95,7 +95,7 @@ test("a role is shown its own store only: no dead link, no form that would be re
   }
 });
 
-test("a viewer is shown no secret of the sandbox in a receiver's answer, on a page or by the API", async () => {
+test("a viewer sees no secret of the sandbox in a receiver's answer, neither on a page nor through the API", async () => {
   const { harness, sandbox, run, stores, enter } = await openSite();
   const secrets = [harness.adminToken(), sandbox.ready.control_token, "svc_store_0123456789abcdefghij"];
   harness.occupy(3000, {
@@ -127,7 +127,7 @@ test("a viewer is shown no secret of the sandbox in a receiver's answer, on a pa
   }
 });
 
-test("every route above a session's role is refused, and no route finds another store", async () => {
+test("every route that needs a higher role than the session's is refused, and no route finds another store", async () => {
   const { sandbox, stores, enter } = await openSite();
   const [first, own] = stores;
   for (const role of ["viewer", "store"] as const) {
@@ -182,7 +182,7 @@ test("a refused form of a store's session shows no other store, whichever store 
   }
 });
 
-test("a link of a store is used once within 24 hours, and its session lasts as long as requested", async () => {
+test("a store's link works once within 24 hours, and the link's session lasts as long as requested", async () => {
   const { harness, sandbox, run, stores, enter } = await openSite();
   const { cookie, link } = await enter("viewer", " --valid 48h");
   expect((await postForm(sandbox, "/portal/sign-in", { code: codeOf(link) })).status).toBe(401);

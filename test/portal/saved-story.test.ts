@@ -132,7 +132,7 @@ test("explain --html refuses an unknown id, and a request without a checkout", a
   }
 });
 
-test("the portal downloads a story under the name of its order", async () => {
+test("the portal downloads a story as a file that is named after the order", async () => {
   const { portal, id } = await openShop();
   const page = await portal.get(`${portal.home}/checkouts/${id}`);
   expect(page.html).toMatch(/<a class="plain" href="[^"]*\/story\.html" download>Save this story<\/a>/);

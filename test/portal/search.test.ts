@@ -50,7 +50,7 @@ function kindsOn({ html }: Page, { home }: Portal): Readonly<Record<string, read
   );
 }
 
-test("a search with one result leads to it, by any part of an order_id, description, address or type", async () => {
+test("a search for any part of an order_id, description, address or type opens the only result", async () => {
   const { portal, ids, find } = await openShop();
   for (const [text, page] of [
     ["2201", `/checkouts/${ids.green}`],
@@ -89,7 +89,7 @@ test("several search results are listed by kind", async () => {
   expect((await find("cart-")).text).toContain("被拒绝而没有收款单的订单");
 });
 
-test("the page of an order that was only refused has its requests, without circular links", async () => {
+test("an order that was only refused links to its requests, without circular links", async () => {
   const { portal, ids } = await openShop();
   const requests = await portal.get(`${portal.home}/requests`);
   const links = [...requests.html.matchAll(/href="([^"]*(?:checkouts|requests\?q)[^"]*)"/g)].map(
@@ -148,7 +148,7 @@ test("an order refused after a search is found by the next search, until a reset
   expect((await find("refused")).location).toMatch(/\/requests\/[0-9a-f-]{36}$/);
 });
 
-test("a search of a large store says where it stopped and how to continue, and finds an older order_id", async () => {
+test("a search of a large store says where it stopped and how to continue, and always finds a complete order_id", async () => {
   const { harness, portal, sandbox, ids, find } = await openShop();
   const file = new Database(join(harness.cwd, ".checkout/sandbox.db"));
   onTestFinished(() => void file.close());

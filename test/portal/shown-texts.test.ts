@@ -35,7 +35,7 @@ function nameless(html: string): string[] {
   ]).flatMap(([whole = "", name = ""]) => (SEEN.test(name) || whole.includes("hidden") ? [] : [whole]));
 }
 
-test("every link and heading of every page has a name, whatever an order, price or store is called", async () => {
+test("every link and heading has a visible text, whatever the names of orders, prices and stores", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const run = async (...args: string[]): Promise<string> => {

@@ -54,7 +54,7 @@ test("a sign-in link works for one browser, once, within ten minutes", async () 
   expect((await enter(late)).status).toBe(401);
 });
 
-test("the code or the whole link can be pasted into the form on every closed page", async () => {
+test("the code or the whole link can be pasted into the form on every page that requires a sign-in", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   expect((await enter(`  ${await newLink(harness)}\n`)).status).toBe(303);
   const closed = await load(sandbox, `${home}/checkouts?status=failed`);
@@ -125,7 +125,7 @@ test("a HEAD request does not use up a secret that is shown once", async () => {
   expect(shows).toEqual([false, false, true, false]);
 });
 
-test("only our own cookie counts beside a cookie of the same name from another port", async () => {
+test("only the portal's own cookie counts, even next to another cookie of the same name", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const [name = "", value = ""] = cookie.split("=");
@@ -138,7 +138,7 @@ test("only our own cookie counts beside a cookie of the same name from another p
   expect(await see(`${name.toUpperCase()}=${value}`)).toBe(401);
 });
 
-test("a session is valid for one sandbox and one start", async () => {
+test("a restart of the sandbox ends sessions and unused links", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const link = await newLink(harness);
@@ -193,7 +193,7 @@ test("a signed-in browser keeps its session when it opens a link, so that other 
   expect([anew.status, cookieIn(anew) === cookie]).toEqual([303, false]);
 });
 
-test("a browser keeps its language and its choice about single keys", async () => {
+test("a browser keeps its language and its setting for single-key shortcuts", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const prefer = (fields: Readonly<Record<string, string>>) =>
@@ -253,7 +253,7 @@ test("no cookie opens v1 or the control API", async () => {
   }
 });
 
-test("checkout open gives the browser a file that redirects, and no code in the arguments", async () => {
+test("checkout open gives the browser a file that redirects to the link, so no argument contains the code", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const { code, stdout } = await harness.run(["open", "order-1001"]);
   expect(code).toBe(0);
@@ -383,7 +383,7 @@ test("a page that another site linked to reloads itself once, because a strict c
   expect(String(never.body)).not.toContain("refresh");
 });
 
-test("a refused page of the portal has its status, the menu and the remedy", async () => {
+test("an error page of the portal has the right status, the menu and a remedy", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const lost = await load(sandbox, `${home}/nothing/here`, { Cookie: cookie });
@@ -401,7 +401,7 @@ test("a refused page of the portal has its status, the menu and the remedy", asy
   expect([method.status, method.headers["Allow"]]).toEqual([405, "GET, HEAD, OPTIONS"]);
 });
 
-test("a disk failure shows a page of the portal that says where to look", () => {
+test("a disk failure shows a page of the portal with the cause and the command checkout doctor", () => {
   const request = { method: "POST", target: "/portal/admin/x", rawHeaders: [], body: new Uint8Array() };
   const refusal = { code: "storage_unavailable", message: "the disk is full" } as const;
   const { status, body } = PORTAL_AREA.fail(request, "id", refusal);
@@ -412,7 +412,7 @@ test("a disk failure shows a page of the portal that says where to look", () => 
   expect(html).not.toContain("Go back to the shop");
 });
 
-test("a path without a store leads to that page in the first store, or searches for the id", async () => {
+test("a path without a store opens the page of that name in the first store, or searches for the id", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const leads = async (path: string) => (await load(sandbox, path, { Cookie: cookie })).headers["Location"];
@@ -424,7 +424,7 @@ test("a path without a store leads to that page in the first store, or searches 
   expect(await leads("/portal/order-1001~x%20y")).toBe(`${home}/find?q=order-1001~x%20y`);
 });
 
-test("the bar shows the store's time and a frozen clock, and the menu counts open items", async () => {
+test("the top bar shows the store's time and a frozen clock, and the menu counts open items", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const page = async () => String((await load(sandbox, `${home}/connect`, { Cookie: cookie })).body);

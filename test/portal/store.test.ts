@@ -69,7 +69,7 @@ test("every page of a store exists in both languages, and an empty page shows a 
   expect((await get("/stores")).text).toContain("checkout snapshots create");
 });
 
-test("the overview shows what an application needs, and a secret only on request", async () => {
+test("the Connect page shows the settings that an application needs, and secrets only on request", async () => {
   const { sandbox, get } = await openPortal();
   const { base_url: baseUrl, store_id: storeId, api_key: apiKey, signing_secret: secret } = sandbox.ready;
   const { text, html } = await get("/connect");
@@ -85,7 +85,7 @@ test("the overview shows what an application needs, and a secret only on request
   expect(html).toContain("export CHECKOUT_API_KEY=&#39;svc_test_…&#39;");
 });
 
-test("a new key and the signing secret are shown once by a click, and are gone after a reload", async () => {
+test("a new key and the signing secret are shown once after a click, and are gone after a reload", async () => {
   const { sandbox, portal, home, get, read } = await openPortal();
   const { location = "" } = await portal.post(`${home}/connect/key`);
   const made = await portal.get(location);
@@ -106,7 +106,7 @@ test("a new key and the signing secret are shown once by a click, and are gone a
   expect((await get("/connect")).html).not.toContain(sandbox.ready.signing_secret);
 });
 
-test("the snippets have a tab for each language that works without JavaScript", async () => {
+test("the snippets have a tab for each language, and the tabs work without JavaScript", async () => {
   const { get } = await openPortal();
   const first = await get("/connect");
   for (const [id, words] of [
@@ -122,7 +122,7 @@ test("the snippets have a tab for each language that works without JavaScript", 
   expect((await get("/connect?in=cobol")).text).toContain("npx checkout orders create");
 });
 
-test("the first steps are ticked as they are done", async () => {
+test("each first step is ticked when it is done", async () => {
   const { harness, act, create, get, run } = await openPortal();
   const done = async (): Promise<number> =>
     ((await get("/connect")).html.match(/<li class="done">/g) ?? []).length;
@@ -191,7 +191,7 @@ test("a key is created with its scopes, and revoked after one confirmation", asy
   expect((await portal.post(`${home}/keys/${first?.key_id.replace(/^./, "f")}/revoke`)).status).toBe(404);
 });
 
-test("return origins are added with a path and removed, and a wrong origin is refused with the expected form", async () => {
+test("return origins are added with a path and removed, and an invalid origin is refused with the expected form", async () => {
   const { act, read, refused } = await openPortal();
   const added = await act("/settings/return-origins", { origin: "https://shop.example", path: "/thanks" });
   expect(added.text).toContain("https://shop.example /thanks");
@@ -204,7 +204,7 @@ test("return origins are added with a path and removed, and a wrong origin is re
   expect((await read<{ return_origins: unknown[] }>("return-origins", "list")).return_origins).toEqual([]);
 });
 
-test("the Settings page shows how the sandbox is served, with the options that change it", async () => {
+test("the Settings page shows the sandbox's settings, with the options that change them", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "7/s", "--delivery-schedule", "0s,1s"]);
   const portal = await signedIn(harness, sandbox);
@@ -220,7 +220,7 @@ function refusalOfSpan(text: string): string {
   return parsed.ok ? "" : parsed.refusal.message;
 }
 
-test("the Clock page lists due work, and reports once what a move has done", async () => {
+test("the Clock page lists due work, and reports the results of a clock move once", async () => {
   const { portal, home, act, create, get, refused, read } = await openPortal();
   await create("order-1");
   await create("order-2");
@@ -246,7 +246,7 @@ test("the Clock page lists due work, and reports once what a move has done", asy
   expect((await read<{ frozen: boolean }>("sandbox", "clock", "show")).frozen).toBe(false);
 });
 
-test("the list of due work is limited and says that there is more", async () => {
+test("the list of due work is limited, and says that more work is due", async () => {
   const { harness, sandbox, get } = await openPortal();
   for (let number = 1; number <= 101; number += 1) {
     const body = JSON.stringify({ order_id: `order-${number}`, price_id: "price_coffee" });
@@ -259,7 +259,7 @@ test("the list of due work is limited and says that there is more", async () => 
   expect(text).toContain("The next 25 are listed.");
 });
 
-test("the Clock page says how many webhooks a move delivered to each endpoint, and how many failed", async () => {
+test("the Clock page says how many webhooks a clock move delivered to each endpoint, and how many failed", async () => {
   const { harness, portal, home, create, run } = await openPortal();
   const answer = { status: 200, headers: {}, body: "" };
   harness.occupy(3000, { answer: () => Promise.resolve({ ...answer }), refuse: () => answer });
@@ -278,7 +278,7 @@ test("the Clock page says how many webhooks a move delivered to each endpoint, a
   expect(await advance()).toMatch(/→ http:\/\/localhost:3000\/hooks \d webhooks failed \(503\)/);
 });
 
-test("a due webhook links to its page, and is counted if it is due within the hour", async () => {
+test("a due webhook on the Clock page links to the page of its delivery", async () => {
   const { create, get, run } = await openPortal();
   await run("endpoints", "add", "http://localhost:3000/hooks");
   await create("order-1");
@@ -287,7 +287,7 @@ test("a due webhook links to its page, and is counted if it is due within the ho
   expect(html).toMatch(/\/webhooks\/deliveries\/[0-9a-f-]{36}"/);
 });
 
-test("the form of a fault asks for the action in groups, and then only for that action's fields", async () => {
+test("the fault form lists the actions in groups, and then has only the fields of the chosen action", async () => {
   const { get } = await openPortal();
   const names = ({ html }: { readonly html: string }): readonly string[] => {
     const [, form = ""] =
@@ -370,7 +370,7 @@ test("a fault is added with every field, listed with its counts, and removed", a
   expect((await read<Faults>("faults", "list")).faults).toEqual([]);
 });
 
-test("a new store shows its key once, on its overview", async () => {
+test("a new store shows its key once, on its Connect page", async () => {
   const { portal, home, get } = await openPortal();
   const { location = "" } = await portal.post(`${home}/stores`, { name: "Tea Shop", merchant: "new" });
   expect(location).toMatch(/^\/portal\/[0-9a-f-]{36}\/connect\?shown=/);
@@ -382,7 +382,7 @@ test("a new store shows its key once, on its overview", async () => {
   expect((await portal.post(`${home}/stores`, { name: "default" })).status).toBe(400);
 });
 
-test("a store is reset or deleted only after its name was typed", async () => {
+test("a store is reset or deleted only after the user typed its name", async () => {
   const { portal, home, create, get, read, refused, run } = await openPortal();
   await create("order-1");
   const storeId = home.replace("/portal/", "");
@@ -407,7 +407,7 @@ test("a store is reset or deleted only after its name was typed", async () => {
   expect((await refused("/delete", { name: "Sandbox Store" }))[0]).toBe(409);
 });
 
-test("a snapshot is created, described, restored and removed", async () => {
+test("a snapshot is created, listed, restored and removed", async () => {
   const { portal, act, create, get, read, refused } = await openPortal();
   await create("order-1");
   expect((await act("/snapshots", { name: "before" })).text).toContain("The snapshot before was taken.");

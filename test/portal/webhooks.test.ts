@@ -60,7 +60,7 @@ test("an endpoint is added with its event types; its secret is shown once, and a
   expect(headers["Checkout-Signature"]).toBe(hmac.digest("hex"));
 });
 
-test("an endpoint's secret is rotated, and an endpoint is paused, disabled, enabled and removed; its page shows the reason", async () => {
+test("an endpoint's secret is rotated, and the endpoint is paused, disabled, enabled and removed; its page shows the reason", async () => {
   const { portal, webhooks, addEndpoint, receiver, endpoint, control, harness } = await openSite();
   const { id } = await addEndpoint(receiver(3000).url);
   const at = `${webhooks}/endpoints/${id}`;
@@ -94,7 +94,7 @@ test("an endpoint's secret is rotated, and an endpoint is paused, disabled, enab
   expect(paused.text).toContain("Its past deliveries stay listed.");
 });
 
-test("a refused form of an endpoint is a page, and changes nothing", async () => {
+test("a refused endpoint form is answered with a page, and changes nothing", async () => {
   const { portal, webhooks, addEndpoint, control } = await openSite();
   const { id } = await addEndpoint("http://localhost:3000/hooks");
   const rows = [
@@ -132,7 +132,7 @@ test("a refused form of an endpoint is a page, and changes nothing", async () =>
   expect(data.endpoints).toHaveLength(1);
 });
 
-test("the page of a delivery shows every attempt as sent, its failure and the next attempt", async () => {
+test("the page of a delivery shows every attempt as it was sent, the cause of a failure, and the next attempt", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, advance, harness } = await openSite();
   const hooks = receiver(3000);
   hooks.answers = (number) => (number === 1 ? { status: 500, body: "TypeError: order is undefined" } : 204);
@@ -174,7 +174,7 @@ test("the page of a delivery shows every attempt as sent, its failure and the ne
   expect(hooks.got[2]?.body).toBe(hooks.got[0]?.body);
 });
 
-test("an endpoint's answers are shown beside its unsent deliveries", async () => {
+test("an endpoint's answers are still shown when many of its deliveries are waiting", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, control } = await openSite();
   const hooks = receiver(3000);
   hooks.answers = () => 500;
@@ -193,7 +193,7 @@ test("an endpoint's answers are shown beside its unsent deliveries", async () =>
   expect(page.text).toContain("5xx × 1");
 });
 
-test("a signature is recomputed with the secret of its time, and never guessed", async () => {
+test("a signature is recomputed with the secret that was valid at the attempt, and never guessed", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, harness, control } = await openSite();
   const hooks = receiver(3000);
   const { id: endpointId } = await addEndpoint(hooks.url);
@@ -236,7 +236,7 @@ test.for([
   ["stale", "with a timestamp that is an hour old", "signed 3600 s ago"],
   ["changed_body", "changed the body after signing", "The signature is not valid"],
   ["old_secret", "with a secret that is no longer valid", "The signature is not valid"],
-] as const)("a delivery's page says what was signed with the fault %s", async ([action, said, verdict]) => {
+] as const)("a delivery's page says how fault %s changed the signing", async ([action, said, verdict]) => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, control } = await openSite();
   const hooks = receiver(3000);
   await addEndpoint(hooks.url);
@@ -328,7 +328,7 @@ test("deliveries are filtered by endpoint, state and type, page by page", async 
   expect((await control("/endpoints")).ok).toBe(true);
 });
 
-test("a button sends waiting deliveries, and a delivery settled by a replay shows that attempt", async () => {
+test("a button sends waiting deliveries, and a delivery that a replay settled shows the replay's attempt", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, advance, deliveries } = await openSite();
   const hooks = receiver(3000);
   hooks.answers = () => 500;
@@ -351,7 +351,7 @@ test("a button sends waiting deliveries, and a delivery settled by a replay show
   expect(none.text).toContain("No delivery is waiting for an enabled endpoint.");
 });
 
-test("exactly the deliveries that failed since a time are sent again", async () => {
+test("replaying failed deliveries sends exactly the deliveries that failed since a time", async () => {
   const { portal, webhooks, addEndpoint, receiver, order, settled, advance, harness } = await openSite([
     "--delivery-schedule",
     "0s",

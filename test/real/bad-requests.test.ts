@@ -28,7 +28,7 @@ const PIECE_BYTES = 8 * 1024;
 const PIECES = 8;
 const CRLF = Buffer.from("\r\n");
 
-test("every kind of bad request gets its refusal and leaves no trace", async () => {
+test("every kind of bad request gets the expected refusal and leaves no trace", async () => {
   expect(BAD_REQUESTS.length).toBeGreaterThanOrEqual(110);
   expect(new Set(BAD_REQUESTS.map(([name]) => name)).size).toBe(BAD_REQUESTS.length);
   const site = await openSite(startSandbox);
@@ -41,7 +41,7 @@ test("every kind of bad request gets its refusal and leaves no trace", async () 
   expect(site.sandbox.process.exitCode).toBeNull();
 });
 
-test("a request with several mistakes gets the earliest refusal of decision 3", async () => {
+test("a request with several mistakes is refused for the mistake that decision 3 checks first", async () => {
   const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const faults = await checkAll(site, WRONG_IN_SEVERAL_WAYS);

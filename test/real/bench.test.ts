@@ -14,7 +14,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 // The benchmark measures speed; this test checks only that its rows fit the current tables.
 
-test("rows that the benchmarks delete, snapshot and restore fit the tables", async () => {
+test("the rows that the benchmarks of resets and snapshots insert fit the tables", async () => {
   let paths = 0;
   const newPath = (name: string): string => join(tempFolder(), `${(paths += 1)}-${name}`);
   const figures = await measureErasure({ newPath }, { orders: 2, ordersBeside: 1, rounds: 1 });
@@ -40,7 +40,7 @@ test("the stall benchmark covers every long operation", async () => {
   ]);
 });
 
-test("rows that the benchmarks list and deliver fit the tables", async () => {
+test("the rows that the benchmarks of lists and deliveries insert fit the tables", async () => {
   const bench = openBench();
   onTestFinished(bench.end);
   expect((await openFilled(bench, 3, addDeliveries)).ids).toHaveLength(3);

@@ -110,7 +110,7 @@ test.each([
   ["Bun", "globalThis.Bun = {};"],
   ["Deno", 'Object.defineProperty(process.versions, "deno", { value: "2.5.0" });'],
   ["Deno", "globalThis.Deno = {};"],
-])("a runtime that cannot run the program gets one sentence: %s", async (runtime, definition) => {
+])("an unsupported runtime is refused with one sentence: %s", async (runtime, definition) => {
   const simulated = join(tempFolder(), "simulated.cjs");
   writeFileSync(
     simulated,
@@ -180,7 +180,7 @@ test("a build replaces only outdated files, and leaves the files of the other ki
   expect(made.slice(2)).toEqual(["package 2", "executable 2", "package 2", "package 2", "package 2"]);
 });
 
-test("concurrent builds of changing sources produce whole files", async () => {
+test("concurrent builds of changing sources produce complete files", async () => {
   const { out, made, build, read, change } = repository();
   await Promise.all([build("package"), build("package"), build("executable")]);
   expect(read()).toEqual({ "checkout.js": "1", "chunks-1/a.js": "1", checkout: "1" });
@@ -198,7 +198,7 @@ test("concurrent builds of changing sources produce whole files", async () => {
   expect(read()).toMatchObject({ "checkout.js": "2", checkout: "1" });
 });
 
-test("replaced chunks and remains of killed builds are deleted after a week", async () => {
+test("replaced chunks and leftovers of killed builds are deleted after a week", async () => {
   const { out, build, read, change } = repository();
   const age = (name: string, days: number): void => {
     const at = new Date(Date.now() - days * DAY_MS);

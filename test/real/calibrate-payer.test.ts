@@ -8,7 +8,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const BY_PAYMENT = [10, 11, 12, 13, 16, 19, 88];
 
-test("calibrate --with-payer receives events on its own port, and confirms its seven assumptions", async () => {
+test("calibrate --with-payer receives events on its own port, and confirms the seven assumptions that need a payment", async () => {
   const cwd = tempFolder();
   const { ready } = await startSandbox({ cwd });
   const running = begin(["calibrate", "--yes", "--base-url", ready.base_url, "--with-payer", "--port", "0"], {

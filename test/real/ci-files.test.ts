@@ -57,14 +57,14 @@ const gitlab = z
   })
   .parse(parse(text("gitlab-ci.yml")));
 
-test("the action and the workflow pin foreign actions by digest", () => {
+test("the action and the workflow pin third-party actions to a commit", () => {
   const steps = [...action.runs.steps, ...Object.values(workflow.jobs).flatMap((one) => one.steps)];
   const others = steps.flatMap(({ uses = "./" }) => (uses.startsWith("./") ? [] : [uses]));
   expect(others.length).toBeGreaterThan(1);
   for (const uses of others) expect(uses).toMatch(/^actions\/[\w-]+@[0-9a-f]{40}$/);
 });
 
-test("every CI file is valid by its published schema", () => {
+test("every CI file is valid according to its published schema", () => {
   const rows = [
     ["workflow.yml", "github-workflow.json"],
     ["action.yml", "github-action.json"],
@@ -260,7 +260,7 @@ async function submit(page: string, form: (action: string) => boolean, fields = 
   return new URL(sent.headers.get("location") ?? "", page).href;
 }
 
-test("a shop in a second container creates, is paid through the public URL, and gets its webhook", async () => {
+test("a shop in a second container creates an order, is paid through the public URL, and gets the webhook", async () => {
   const folder = unpackImage();
   const image = imageOf();
   const [port, shopPort] = [`${await heldPort("127.0.0.2")}`, `${await heldPort("127.0.0.3")}`];
@@ -332,7 +332,7 @@ function job(env: Readonly<Record<string, string>>) {
   return { bash, github, status: async () => (await inFolder("status")).code };
 }
 
-test("the steps of the action and its workflow run as a job runs them", async () => {
+test("the steps of the action and of the workflow work when a shell runs them as a job would", async () => {
   const { bash, github, status } = job({ GITHUB_RUN_ID: "7" });
   const exported = (): Record<string, string> =>
     Object.fromEntries(
@@ -375,7 +375,7 @@ test("the steps of the action and its workflow run as a job runs them", async ()
   expect(await status()).toBe(7);
 });
 
-test("the scripts of the GitLab job run in one shell, and its after_script in another", async () => {
+test("the scripts of the GitLab job work in one shell, and the after_script in another shell", async () => {
   const { bash, status } = job({ CI_JOB_ID: "8" });
   const { shop } = gitlab;
   const { stdout } = await bash([...shop.before_script, ...shop.script].join("\n"));

@@ -31,7 +31,7 @@ const PLANTED: readonly (readonly [what: string, plant: (path: string) => void, 
   ...[0o777, 0o770, 0o755, 0o701, 0o1777].map(
     (mode) =>
       [
-        `mode ${mode.toString(8)}`,
+        `accessible with mode ${mode.toString(8)}`,
         (path: string): void => {
           mkdirSync(path);
           chmodSync(path, mode);
@@ -40,7 +40,7 @@ const PLANTED: readonly (readonly [what: string, plant: (path: string) => void, 
       ] as const,
   ),
   [OTHERS, (path) => mkdirSync(path, { mode: 0o700 }), IS_UNIX],
-  ["a link to a folder of ours", (path) => symlinkSync(tempFolder(), path), IS_UNIX],
+  ["a link to another folder of the user", (path) => symlinkSync(tempFolder(), path), IS_UNIX],
   ["a file", (path) => writeFileSync(path, "", { mode: 0o600 }), true],
 ];
 
@@ -69,7 +69,7 @@ function runAsAnother(): void {
 }
 
 for (const umask of ["000", "002", "022", "077"]) {
-  test.runIf(IS_UNIX)(`only its owner can read and write the compiled code, under umask ${umask}`, () => {
+  test.runIf(IS_UNIX)(`only the user can read and write the compiled code, under umask ${umask}`, () => {
     const { bin, cache } = install();
     expect(runVersion(bin, umask)).toMatch(/^\d+\.\d+\.\d+\n$/);
     expect((lstatSync(cache).mode & 0o777).toString(8)).toBe("700");
@@ -79,7 +79,7 @@ for (const umask of ["000", "002", "022", "077"]) {
 
 for (const [what, plant, possible] of PLANTED) {
   test.runIf(possible && IS_UNIX)(
-    `compiled code is neither run from nor written to a folder that is ${what}`,
+    `compiled code is neither run from nor written to a cache folder that is ${what}`,
     () => {
       const { bin, cache } = install();
       plant(cache);
@@ -91,7 +91,7 @@ for (const [what, plant, possible] of PLANTED) {
     },
   );
 
-  test.runIf(possible)(`the executable loads nothing from a folder that is ${what}`, () => {
+  test.runIf(possible)(`the executable loads nothing from a cache folder that is ${what}`, () => {
     const folder = join(tempFolder(), "cache");
     plant(folder);
     if (what === OTHERS) runAsAnother();
@@ -121,7 +121,7 @@ test("a process unpacks the addon once, even if no folder of the user can keep i
   expect(readdirSync(temporary)).toHaveLength(3);
 });
 
-test("the executable keeps its addon private, and loads no other file in its place", () => {
+test("the executable keeps its addon in a private file, and replaces any other file in that place", () => {
   const folder = join(tempFolder(), "cache");
   const path = keepAddon(folder, ADDON);
   expect([path, readFileSync(path)]).toEqual([join(folder, NAME), ADDON]);
@@ -132,7 +132,7 @@ test("the executable keeps its addon private, and loads no other file in its pla
   expect(readFileSync(keepAddon(folder, ADDON))).toEqual(ADDON);
 });
 
-test.runIf(IS_UNIX)("a link or a file that others can write in the executable's folder is replaced", () => {
+test.runIf(IS_UNIX)("a link or a writable file in the place of the executable's addon is replaced", () => {
   const folder = join(tempFolder(), "cache");
   mkdirSync(folder, { mode: 0o700 });
   const elsewhere = join(tempFolder(), "theirs");

@@ -49,7 +49,7 @@ const PIECES = [
 ];
 
 for (const shell of SHELLS)
-  test(`${shell} inserts every order_id as one word, without executing it`, async () => {
+  test(`completion in ${shell} inserts every order_id as one word, without executing it`, async () => {
     const cwd = tempFolder();
     await startSandboxHere({ cwd });
     const lines = await ordersOf(cwd, [...HOSTILE, ...drawLines(size(0, 70))]);
@@ -62,7 +62,7 @@ for (const shell of SHELLS)
   });
 
 for (const shell of SHELLS)
-  test(`${shell} does not expand an order_id that begins with ~`, async () => {
+  test(`completion in ${shell} does not expand an order_id that begins with ~`, async () => {
     const cwd = tempFolder();
     await startSandboxHere({ cwd });
     const lines = await ordersOf(cwd, [{ typed: "", orderId: "~root" }]);
@@ -76,7 +76,7 @@ for (const shell of SHELLS)
     ]).toContainEqual(reached);
   });
 
-test("every installed shell parses its completion script, and no script evaluates text", () => {
+test("every installed shell parses its completion script, and no completion script evaluates text", () => {
   const folder = tempFolder();
   for (const shell of INSTALLED) {
     const path = join(folder, shell);

@@ -65,19 +65,19 @@ function withShop(change: (shop: Record<string, unknown>) => void): string {
 
 /** Every kind of fault: the text, and the field, line and column of the fault. */
 const FAULTS: readonly (readonly [what: string, text: string, place: string, message: RegExp])[] = [
-  ["nothing", "", ":1:1", /a value is expected/],
-  ["a list", "[]", ":1:1", /expected object/],
+  ["no content", "", ":1:1", /a value is expected/],
+  ["a list at the top", "[]", ":1:1", /expected object/],
   ["a missing comma", '{\n  "stores": []\n  "sandbox": {}\n}', ":3:3", /a comma is expected/],
   ["a comma at the end", '{\n  "sandbox": {},\n}', ":3:1", /is expected/],
   ["an open string", '{ "sandbox', ":1:3", /string has no end/],
   ["an open comment", "{ /* ", ":1:3", /comment has no end/],
   ["an open object", '{\n "sandbox": {', ":2:14", /closing brace/],
-  ["text behind the end", "{}\n{}", ":2:1", /end of the file/],
+  ["text after the end", "{}\n{}", ":2:1", /end of the file/],
   ["no JSON", '{ "sandbox": nope }', ":1:14", /is not a JSON value/],
-  ["too deep", `{ "a": ${"[".repeat(40)}`, ":1:23", /16 levels/],
-  ["too deep by far", "[".repeat(150_000), ":1:17", /16 levels/],
-  ["too long", " ".repeat(2_000_001), ":1:1", /2000000 characters/],
-  ["a key twice", '{\n "sandbox": {},\n "sandbox": {}\n}', "sandbox:3:2", /appears twice in this object/],
+  ["too many levels", `{ "a": ${"[".repeat(40)}`, ":1:23", /16 levels/],
+  ["far too many levels", "[".repeat(150_000), ":1:17", /16 levels/],
+  ["too many characters", " ".repeat(2_000_001), ":1:1", /2000000 characters/],
+  ["a duplicate key", '{\n "sandbox": {},\n "sandbox": {}\n}', "sandbox:3:2", /appears twice in this object/],
   [
     "an unknown key",
     '{\n  "sandbox": {\n    "rate_limt": "5/s"\n  }\n}',
@@ -86,12 +86,12 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
   ],
   ["an unknown key at the top", '{ "shops": [] }', "shops:1:3", /did you mean shop\?/],
   [
-    "a key of nothing",
+    "a key unlike any field",
     '{ "zzzzzzzzzz": 1 }',
     "zzzzzzzzzz:1:3",
     /fields: \$schema, sandbox, shop, dialect, stores, targets/,
   ],
-  ["__proto__", '{ "__proto__": {} }', "__proto__:1:3", /is not a field here/],
+  ["the key __proto__", '{ "__proto__": {} }', "__proto__:1:3", /is not a field here/],
   ["camelCase", '{ "sandbox": { "rateLimit": "5/s" } }', "sandbox.rateLimit:1:16", /did you mean rate_limit/],
   [
     "a wrong type",
@@ -99,81 +99,81 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "sandbox.port:1:24",
     /expected number, received string/,
   ],
-  ["null", '{ "sandbox": null }', "sandbox:1:14", /expected object, received null/],
-  ["a port of none", '{ "sandbox": { "port": 65536 } }', "sandbox.port:1:24", /<=65535/],
-  ["a rate", '{ "sandbox": { "rate_limit": "5" } }', "sandbox.rate_limit:1:30", /a rate such as 5\/s/],
+  ["null as a section", '{ "sandbox": null }', "sandbox:1:14", /expected object, received null/],
+  ["an impossible port", '{ "sandbox": { "port": 65536 } }', "sandbox.port:1:24", /<=65535/],
+  ["a bad rate", '{ "sandbox": { "rate_limit": "5" } }', "sandbox.rate_limit:1:30", /a rate such as 5\/s/],
   [
-    "a lifetime",
+    "a lifetime that is too short",
     '{ "sandbox": { "checkout_lifetime": "1m" } }',
     "sandbox.checkout_lifetime:1:37",
     /from 5m to 24h/,
   ],
-  ["a host", '{ "sandbox": { "allow_hosts": ["a", "b/c"] } }', "sandbox.allow_hosts[1]:1:37", /HOST/],
+  ["a bad host", '{ "sandbox": { "allow_hosts": ["a", "b/c"] } }', "sandbox.allow_hosts[1]:1:37", /HOST/],
   [
-    "a target host",
+    "a forbidden target host",
     '{ "sandbox": { "allow_targets": ["169.254.169.254"] } }',
     "sandbox.allow_targets[0]:1:34",
     /nothing is ever sent/,
   ],
-  ["no store", '{ "stores": [] }', "stores:1:13", />=1/],
+  ["an empty list of stores", '{ "stores": [] }', "stores:1:13", />=1/],
   ["a store without a name", `{ "stores": [\n  { "id": "${FIRST}" }] }`, "stores[0].name:2:3", /is missing/],
-  ["an id", '{ "stores": [{ "id": "shop", "name": "x" }] }', "stores[0].id:1:22", /must be an id/],
+  ["a bad store id", '{ "stores": [{ "id": "shop", "name": "x" }] }', "stores[0].id:1:22", /must be an id/],
   [
-    "a name",
+    "an invisible character in a name",
     withShop((shop) => (shop["name"] = "a\u202eb")),
     "stores[0].name:5:15",
     /no invisible characters/,
   ],
   [
-    "an amount",
+    "an amount with a fraction",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, amount_minor: 1.5 }])),
     "stores[0].prices[0].amount_minor:9:27",
     /expected int/,
   ],
   [
-    "an amount that no number holds",
+    "an amount that is too large for a number",
     withShop(() => undefined).replace(": 300", ": 9007199254740993"),
     "stores[0].prices[0].amount_minor:9:27",
     /./,
   ],
   [
-    "a currency",
+    "a currency in lower case",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, currency: "eur" }])),
     "stores[0].prices[0].currency:10:23",
     /three upper-case letters/,
   ],
   [
-    "a method",
+    "an unknown payment method",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, payment_method: "cash" }])),
     "stores[0].prices[0].payment_method:11:29",
     /alipay_plus or wechat_pay/,
   ],
   [
-    "a billing model",
+    "an unsupported billing model",
     withShop((shop) => (shop["prices"] = [{ ...PRICE, billing_model: "monthly" }])),
     "stores[0].prices[0].billing_model:12:28",
     /must be one_time/,
   ],
   [
-    "a price twice",
+    "a duplicate price",
     withShop((shop) => (shop["prices"] = [PRICE, PRICE])),
     "stores[0].prices[1].id:14:17",
     /appears twice/,
   ],
   [
-    "an origin",
+    "an origin without https",
     withShop((shop) => (shop["return_origins"] = ["http://shop.example"])),
     "stores[0].return_origins[0]:24:9",
     /https:\/\//,
   ],
   [
-    "an origin with a path of no kind",
+    "an origin with an invalid path",
     withShop((shop) => (shop["return_origins"] = [{ origin: "https://shop.example", path: "thanks" }])),
     "stores[0].return_origins[0].path:26:19",
     /must begin with a slash/,
   ],
   [
-    "an origin in an object that is none",
+    "an object with an origin without https",
     withShop((shop) => (shop["return_origins"] = [{ origin: "http://shop.example" }])),
     "stores[0].return_origins[0].origin:25:21",
     /https:\/\//,
@@ -197,7 +197,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     /must be an origin, or \{ "origin"/,
   ],
   [
-    "an origin twice, with two paths",
+    "a duplicate origin with two paths",
     withShop(
       (shop) =>
         (shop["return_origins"] = ["https://a.example", { origin: "https://a.example", path: "/thanks" }]),
@@ -206,67 +206,67 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     /appears twice/,
   ],
   [
-    "a schedule that begins late",
+    "a schedule that begins with a delay",
     '{ "sandbox": { "delivery_schedule": ["5s", "10s"] } }',
     "sandbox.delivery_schedule[0]:1:38",
     /must be 0s: the first attempt is immediate/,
   ],
   [
-    "a delay that is none",
+    "an invalid delay",
     '{ "sandbox": { "delivery_schedule": ["0s", "5s", "soon"] } }',
     "sandbox.delivery_schedule[2]:1:50",
     /must be a delay such as 500ms, 5s or 2h, from 1ms to 24h/,
   ],
   [
-    "a delay of nothing",
+    "a second delay of 0s",
     '{ "sandbox": { "delivery_schedule": ["0s", "0s"] } }',
     "sandbox.delivery_schedule[1]:1:44",
     /from 1ms to 24h/,
   ],
   [
-    "a delay of days",
+    "a delay of more than a day",
     '{ "sandbox": { "delivery_schedule": ["0s", "25h"] } }',
     "sandbox.delivery_schedule[1]:1:44",
     /from 1ms to 24h/,
   ],
   [
-    "a schedule of nothing",
+    "an empty schedule",
     '{ "sandbox": { "delivery_schedule": [] } }',
     "sandbox.delivery_schedule:1:37",
     /must have 1 to 20 delays/,
   ],
   [
-    "a schedule without end",
+    "a schedule with too many delays",
     JSON.stringify({ sandbox: { delivery_schedule: ["0s", ...Array.from({ length: 20 }, () => "1s")] } }),
     "sandbox.delivery_schedule:1:33",
     /must have 1 to 20 delays/,
   ],
   [
-    "a schedule of weeks",
+    "a schedule that takes too long",
     '{ "sandbox": { "delivery_schedule": ["0s", "24h", "24h", "24h", "24h", "1ms"] } }',
     "sandbox.delivery_schedule:1:37",
     /may take 96h in all.*disabled after 120h/,
   ],
   [
-    "a schedule in one text",
+    "a schedule as one string",
     '{ "sandbox": { "delivery_schedule": "0s,5s" } }',
     "sandbox.delivery_schedule:1:37",
     /expected array, received string/,
   ],
   [
-    "an event",
+    "an unknown event type",
     withShop((shop) => (shop["endpoints"] = [{ url: "http://localhost/", events: ["paid"] }])),
     "stores[0].endpoints[0].events[0]:30:13",
     /an event type is order\.<status> or/,
   ],
   [
-    "an address twice",
+    "a duplicate endpoint address",
     withShop((shop) => (shop["endpoints"] = [{ url: "http://localhost" }, { url: "http://localhost/" }])),
     "stores[0].endpoints[1].url:31:18",
     /appears twice/,
   ],
   [
-    "two stores of one id",
+    "two stores with the same id",
     JSON.stringify({ stores: [TEA, { ...TEA, name: "x" }] }),
     "stores[1].id:1:82",
     /appears twice/,
@@ -307,7 +307,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     "stores[0].prices[0].description:12:26",
     /the file never contains a secret/,
   ],
-  ["the name of a target", '{ "targets": { "A B": {} } }', "targets.A B:1:23", /lower-case letters/],
+  ["an invalid target name", '{ "targets": { "A B": {} } }', "targets.A B:1:23", /lower-case letters/],
   [
     "an address with a password",
     '{ "targets": { "a": { "base_url": "http://u:p@x/", "api_key": { "env": "A" } } } }',
@@ -424,7 +424,7 @@ test("a broken or refused file changes no row and no key of an existing state", 
   }
 });
 
-test("a start applies the file, whose first store is the sandbox's, and a second start changes nothing", async () => {
+test("a start applies the file, the first store of the file becomes the sandbox's first store, and a second start changes nothing", async () => {
   const harness = createHarness();
   save(harness.cwd, {
     stores: [{ ...SHOP, api_keys: [{ env: "SHOP_KEY" }], signing_secret: { env: "SHOP_SECRET" } }, TEA],
@@ -454,7 +454,7 @@ test("a start applies the file, whose first store is the sandbox's, and a second
   expect(rows(harness.readState("sandbox.db"))).toBe(rows(bytes));
 });
 
-test("config diff shows the plan, apply runs it once, and only --prune removes", async () => {
+test("config diff shows the plan, config apply executes it once, and only --prune removes anything", async () => {
   const harness = createHarness();
   await harness.start();
   const path = save(harness.cwd, { stores: [SHOP] });
@@ -531,7 +531,7 @@ test("config diff shows the plan, apply runs it once, and only --prune removes",
   expect(await plan(harness, "config diff --prune")).toEqual(["unmanaged store Sandbox Store"]);
 });
 
-test("capabilities that a file switches are in the audit log of an existing store", async () => {
+test("a file's changes of capabilities are in the audit log of an existing store", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   save(harness.cwd, {
@@ -552,7 +552,7 @@ test("capabilities that a file switches are in the audit log of an existing stor
   expect(new Set(acts.map(({ note }) => note))).toEqual(new Set(["by the configuration of the sandbox"]));
 });
 
-test("prices that a file approves or changes are in the audit log of an existing store", async () => {
+test("a file's approvals and revocations of prices are in the audit log of an existing store", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { store_id: id } = ready;
@@ -594,7 +594,7 @@ test("prices that a file approves or changes are in the audit log of an existing
   database.close();
 });
 
-test("a catalog that would not fit into a file is refused, however it grows", async () => {
+test("a price that would make the catalog too large for a file is refused, whether a file or a command adds it", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { store_id: id } = ready;
@@ -624,7 +624,7 @@ test("a catalog that would not fit into a file is refused, however it grows", as
   expect((await ask(harness, "config apply --prune")).code).toBe(0);
 });
 
-test("a value that the sandbox refuses is reported with its place in the file, and changes nothing", async () => {
+test("a value that the sandbox refuses is reported with its line and field in the file, and nothing changes", async () => {
   const harness = createHarness();
   await harness.start();
   const env = { SHOP_KEY: KEY, SHOP_SECRET: SECRET, OTHER: `whsec_${"o".repeat(43)}` };
@@ -658,7 +658,7 @@ test("a value that the sandbox refuses is reported with its place in the file, a
   expect(harness.readState("sandbox.db-wal")).toBe(before);
 });
 
-test("two concurrent applies leave the whole result of one of them", async () => {
+test("after two concurrent applies the sandbox has the complete result of one file", async () => {
   const harness = createHarness();
   await harness.start();
   const shop = (name: string) => ({
@@ -738,7 +738,7 @@ const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown
   ca: ["ca.pem", "ca.pem", "none"],
 };
 
-test("every setting is compared with a running sandbox, as an option or in the file, reported and exported", async () => {
+test("every setting, as an option or in the file, is compared with the running sandbox, reported and exported", async () => {
   const { properties } = configJsonSchema() as { properties: { sandbox: { properties: object } } };
   // `like` is compared with the dialect of the first store, which never changes: test/sandbox/dialect.test.ts.
   const names = Object.keys(properties.sandbox.properties).filter((name) => name !== "like");
@@ -873,7 +873,7 @@ test("a folder in place of the configuration file is reported", async () => {
   }
 });
 
-test("every setting of a start has a field in the file, or belongs to one machine or call", async () => {
+test("every setting of a start has a field in the file, or applies only to one machine or one call", async () => {
   const elsewhere = new Set(["config", "dir", "trustFolder", "adopt", "ephemeral", "logFormat", "quiet"]);
   const world = { ...REAL, argv: ["sandbox", "start"] };
   const program = await createProgram({ world, version: "0.0.0", exit: () => undefined });
@@ -893,7 +893,7 @@ test("every setting of a start has a field in the file, or belongs to one machin
   ).toEqual(fields.toSorted());
 });
 
-test("--target takes address and timeouts from the file, and sends its key nowhere else", async () => {
+test("--target takes the address and the timeouts from the file, and sends the target's key to no other service", async () => {
   const harness = createHarness();
   const sent: [string, string | undefined][] = [];
   harness.setFault((request) => {
@@ -972,7 +972,7 @@ test("--target takes address and timeouts from the file, and sends its key nowhe
 
 const LIVE_KEY = "CHECKOUT_TARGET_LIVE_API_KEY";
 
-test("a target's missing fields have defaults, a flag wins over them, and a target needs a file", async () => {
+test("a target's missing fields have defaults, a flag wins over the target's fields, and a target needs a file", async () => {
   const harness = createHarness();
   const whoami = (words: string, env: Readonly<Record<string, string>> = {}) =>
     ask(harness, `whoami --target live${words}`, { env: { [LIVE_KEY]: "live-key", ...env } });
@@ -1007,7 +1007,7 @@ test("a target's missing fields have defaults, a flag wins over them, and a targ
   expect([proxied.code, proxied.stderr]).toEqual([2, expect.stringContaining("HTTPS_PROXY must be")]);
 });
 
-test("a managed key depends on the service of its target, and on this machine on the store but not on the port", async () => {
+test("a managed idempotency key depends on the target's service; on this machine it depends on the store, not on the port", async () => {
   const harness = createHarness();
   const keys: (string | undefined)[] = [];
   harness.setFault((request) => {
@@ -1035,7 +1035,7 @@ test("a managed key depends on the service of its target, and on this machine on
   );
 });
 
-test("two projects of one repository run at once on default ports without being mixed up", async () => {
+test("two projects of one repository can run at the same time on default ports without being mixed up", async () => {
   const harness = createHarness();
   await harness.start();
   const projects = ["coffee", "tea"].map((name) => {
@@ -1199,7 +1199,7 @@ function normalised(value: unknown): unknown {
   );
 }
 
-test("an export of many stores, some with the same name, restores the same sandbox", async () => {
+test("an export of many stores, some with the same name, is valid and has no differences from the sandbox", async () => {
   const harness = createHarness();
   const ids = Array.from(
     { length: 60 },
@@ -1246,7 +1246,7 @@ test("an export that would not fit into a file is refused with the reason", asyn
   }
 });
 
-test("any file is applied once, has an empty plan afterwards, and is exported unchanged", async () => {
+test("any file has an empty plan after it is applied, and its export has an empty plan in another sandbox", async () => {
   const check = fc.asyncProperty(config, config, async (first, second) => {
     const [harness, other] = [createHarness(), createHarness()];
     save(harness.cwd, first);

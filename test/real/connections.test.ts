@@ -55,7 +55,7 @@ const answered = (client: Client, times = 1): Promise<unknown> =>
 const closed = (client: Client): Promise<unknown> =>
   eventually("it is closed", () => expect(client.isClosed).toBe(true));
 
-test("a new connection replaces the oldest half-open one", async () => {
+test("a new connection replaces the oldest half-open connection", async () => {
   const { client } = await open();
   const halves: Client[] = [];
   for (let count = 0; count < 3 * LIMIT; count += 1) halves.push(await client("GET / HTTP/1.1\r\nHost"));
@@ -69,7 +69,7 @@ test("a new connection replaces the oldest half-open one", async () => {
   await answered(last);
 });
 
-test("a full server closes idle connections first, then connections without a body, and keeps busy ones", async () => {
+test("a full server closes idle connections first, then connections without a body, and keeps busy connections", async () => {
   const { client, held } = await open();
   const resting = await client(REQUEST);
   await answered(resting);
@@ -103,7 +103,7 @@ test("a full server closes idle connections first, then connections without a bo
   for (const one of [...busy, third, fourth, fifth]) await answered(one);
 });
 
-test("requests whose bodies never arrive shut nobody out, alone or pipelined", async () => {
+test("requests whose bodies never arrive block no other client, alone or pipelined", async () => {
   const { client } = await open();
   const withoutBody = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n";
   for (const text of [withoutBody, REQUEST + withoutBody]) {
@@ -117,7 +117,7 @@ test("requests whose bodies never arrive shut nobody out, alone or pipelined", a
   }
 });
 
-test("a server can accept larger request heads under some paths", async () => {
+test("a server can accept larger request headers under some paths", async () => {
   const { client } = await open({ largerHeads: { below: ["/pages"], headBytes: 64 * 1024 } });
   const ask = async (target: string, bytes: number): Promise<string> => {
     const asked = await client(
@@ -137,7 +137,7 @@ test("a server can accept larger request heads under some paths", async () => {
   expect(await ask("/pages", 300_000)).toBe("400 headers_too_large");
 });
 
-test("cookies of other programs do not block the portal, and too many get a page with the remedy", async () => {
+test("cookies of other programs do not block the portal, and a request with too many cookies gets a page with the remedy", async () => {
   const { ready } = await startSandbox({ cwd: tempFolder() });
   const { port } = new URL(ready.base_url);
   const ask = async (path: string, cookieBytes: number, accept: string): Promise<string> => {

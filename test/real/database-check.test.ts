@@ -39,7 +39,7 @@ function openWriter(random: () => number) {
   return { path, close, write };
 }
 
-test("a database check creates, changes and locks nothing, for an open, killed or closed file", () => {
+test("a database check creates, changes and locks nothing, whether the file is open, closed or left by a kill", () => {
   const { path, close, write } = openWriter(seededRandom(3));
   write();
   const folder = join(path, "..");
@@ -70,7 +70,7 @@ test("a database check creates, changes and locks nothing, for an open, killed o
   expect(readdirSync(folder)).toEqual(["a.db", "a.db-opening"]);
 });
 
-test("a database check finds a wrong page in the file and in the log", () => {
+test("a database check finds a damaged page", () => {
   const { path, close, write } = openWriter(seededRandom(5));
   for (let round = 0; round < 5; round += 1) write();
   close();
@@ -99,7 +99,7 @@ const WRITER = `
 /** Number of checks while another process writes. */
 const LOOKS = size(40, 150);
 
-test("every check of a busy database finds it sound, or says that it is busy", async () => {
+test("every check of a busy database finds the database sound, or reports that it is busy", async () => {
   const { path, close, write } = openWriter(seededRandom(1));
   write();
   const cwd = join(import.meta.dirname, "../..");

@@ -45,7 +45,7 @@ test("a detached sandbox has its own session, holds no stream of its starter, an
   expect(readFileSync(log, "utf8")).toBe(logs.stdout);
 });
 
-test("a starter that is killed or interrupted before the ready line leaves nothing behind", async () => {
+test("a starter that is killed or interrupted before the ready line leaves no process and no run.json behind", async () => {
   for (const signal of ["SIGKILL", "SIGINT"] as const) {
     const { cwd, state, log } = folderToUse();
     const starter = begin(START, { cwd });
@@ -84,7 +84,7 @@ async function killedAtOnce() {
   return { cwd, starter };
 }
 
-test("a stop during a detached start leaves nothing behind, and the starter says so", async () => {
+test("a stop during a detached start leaves no process and no run.json behind", async () => {
   const { cwd, state } = folderToUse();
   const starter = begin(START, { cwd });
   await eventually("the folder is taken", () => expect(existsSync(join(state, "run.json"))).toBe(true));
@@ -93,7 +93,7 @@ test("a stop during a detached start leaves nothing behind, and the starter says
   expect([processesIn(cwd), leftIn(state)]).toEqual([[], []]);
 });
 
-test("two concurrent starts start one sandbox, its full log is rotated, and it survives the end of its reader", async () => {
+test("two concurrent starts start one sandbox, which rotates a full log; sandbox logs ends when its output is closed", async () => {
   const { cwd, state, log } = folderToUse();
   const started = await Promise.all([run(START, { cwd }), run(START, { cwd })]);
   expect(started.map(({ code, stderr }) => [code, stderr])).toEqual(started.map(() => [0, ""]));

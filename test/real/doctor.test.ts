@@ -122,7 +122,7 @@ type Broken = {
 
 const BROKEN: readonly Broken[] = [
   {
-    what: "a folder that others can read",
+    what: "a folder that other users can read",
     breaks: ({ folder }) => chmodSync(folder, 0o755),
     check: "folder",
     status: "problem",
@@ -131,7 +131,7 @@ const BROKEN: readonly Broken[] = [
     remedy: (one, next) => type(one, next, /chmod -R go= [^\s,]+/),
   },
   {
-    what: "a file that others can write",
+    what: "a file that other users can write",
     breaks: ({ file }) => chmodSync(file("credentials.json"), 0o622),
     check: "folder",
     status: "problem",
@@ -152,7 +152,7 @@ const BROKEN: readonly Broken[] = [
     remedy: ({ folder }) => ({ env: { CHECKOUT_DIR: `${folder}.aside` } }),
   },
   {
-    what: "a folder of other things",
+    what: "a folder with other files",
     breaks: (one) => {
       rmSync(one.folder, { recursive: true });
       mkdirSync(one.folder, { mode: 0o700 });
@@ -171,7 +171,7 @@ const BROKEN: readonly Broken[] = [
     return [
       {
         ...row,
-        what: `${name} with a page of rubbish`,
+        what: `${name} with a damaged page`,
         breaks: ({ file }) => {
           const bytes = readFileSync(file(name));
           writeFileSync(file(name), bytes.fill(0xff, 4096, 8192));
@@ -183,7 +183,7 @@ const BROKEN: readonly Broken[] = [
       },
       {
         ...row,
-        what: `${name} cut to nothing`,
+        what: `an empty ${name}`,
         breaks: ({ file }) => writeFileSync(file(name), ""),
         found: /is empty/,
         next:
@@ -214,7 +214,7 @@ const BROKEN: readonly Broken[] = [
     ];
   }),
   {
-    what: "a database that is missing beside its files",
+    what: "a missing database next to other state files",
     breaks: ({ file }) => rmSync(file("sandbox.db")),
     check: "files",
     status: "problem",
@@ -223,7 +223,7 @@ const BROKEN: readonly Broken[] = [
     remedy: moveAside,
   },
   ...["master.key", "credentials.json", "admin.json"].map((name): Broken => ({
-    what: `${name} of rubbish`,
+    what: `invalid content in ${name}`,
     breaks: ({ file }) => writeFileSync(file(name), "rubbish", { mode: 0o600 }),
     check: "files",
     status: "problem",
@@ -232,7 +232,7 @@ const BROKEN: readonly Broken[] = [
     remedy: moveAside,
   })),
   {
-    what: "a run.json of rubbish",
+    what: "invalid content in run.json",
     breaks: ({ file }) => writeFileSync(file("run.json"), "rubbish", { mode: 0o600 }),
     check: "lock",
     status: "warning",
@@ -250,7 +250,7 @@ const BROKEN: readonly Broken[] = [
     remedy: async ({ start }) => void (await start()),
   },
   {
-    what: "no sandbox",
+    what: "that no sandbox is running",
     breaks: () => undefined,
     check: "health",
     status: "warning",
@@ -259,7 +259,7 @@ const BROKEN: readonly Broken[] = [
     remedy: async ({ start }) => void (await start()),
   },
   {
-    what: "a sandbox that has lost its database",
+    what: "a running sandbox whose database was deleted",
     breaks: async ({ start, file }) => {
       await start();
       rmSync(file("sandbox.db"));
@@ -274,7 +274,7 @@ const BROKEN: readonly Broken[] = [
     },
   },
   {
-    what: "a port that the environment asks for and another program has",
+    what: "a port from the environment that another program uses",
     breaks: ({ harness }) => {
       harness.occupy(5000);
       return { env: { CHECKOUT_SANDBOX_PORT: "5000" } };
@@ -315,7 +315,7 @@ const BROKEN: readonly Broken[] = [
       [undefined, "unreachable"],
     ] as const
   ).map(([status, found]): Broken => ({
-    what: `an endpoint that answers ${status ?? "nothing"}`,
+    what: `an endpoint that answers ${status ?? "no request"}`,
     breaks: async (one) => {
       if (status !== undefined) one.harness.occupy(RECEIVER, receiver(status));
       await one.start();
@@ -348,7 +348,7 @@ const BROKEN: readonly Broken[] = [
     remedy: (one, next) => type(one, next, /checkout .*/),
   },
   {
-    what: "a variable that nothing reads",
+    what: "a variable that no command reads",
     breaks: () => ({ env: { CHECKOUT_SANDBOX_RATELIMIT: "5/s" } }),
     check: "variables",
     status: "warning",
@@ -357,7 +357,7 @@ const BROKEN: readonly Broken[] = [
     remedy: () => ({ env: { CHECKOUT_SANDBOX_RATE_LIMIT: "5/s" } }),
   },
   {
-    what: "a variable with a value that is refused",
+    what: "a variable with an invalid value",
     breaks: () => ({ env: { CHECKOUT_TIMEOUT: "soon" } }),
     check: "variables",
     status: "problem",
@@ -435,7 +435,7 @@ const BROKEN: readonly Broken[] = [
     remedy: () => ({ world: { now: () => 9e12 } }),
   },
   {
-    what: "errors in the log of a sandbox in the background",
+    what: "errors in the log of a detached sandbox",
     breaks: ({ file }) =>
       writeFileSync(
         file("sandbox.log"),
@@ -491,7 +491,7 @@ test("of deliveries that ended at the same time, the newest delivery decides the
   expect(rowOf(await examine(one.harness), "endpoints")).toMatchObject({ status: "ok", next: null });
 });
 
-test.for(BROKEN)("doctor finds $what, and its remedy works", async (row) => {
+test.for(BROKEN)("doctor finds $what, and the suggested remedy works", async (row) => {
   const one = await patient({ hasJournal: row.check.endsWith(".db") });
   const command = (await row.breaks(one)) ?? {};
   const sick = await examine(one.harness, command);
@@ -599,7 +599,7 @@ const DAMAGE: Readonly<Record<string, (path: string) => void>> = {
   "half of it": (path) => writeFileSync(path, '{"pid": 1, "api_key": "svc_t', { mode: 0o600 }),
 };
 
-test("doctor gives a whole report of anything broken, changes nothing, and sends nothing to another machine", async () => {
+test("doctor gives a complete report whatever is broken, changes nothing, and sends nothing to another machine", async () => {
   const sent: string[] = [];
   const one = await patient();
   one.harness.setFault((request, pass) => {
@@ -644,7 +644,7 @@ function treeOf(folder: string): unknown {
 
 const CANARY = "canary-7f3a9c51e2";
 
-test("doctor's report has no secret, wherever it was placed", async () => {
+test("doctor's report shows no secret, whichever variable, address or file has it", async () => {
   const one = await patient();
   const names =
     "API_KEY SIGNING_SECRET CONTROL_TOKEN ADMIN_TOKEN SANDBOX_API_KEY SANDBOX_SIGNING_SECRET SANDBOX_CONTROL_TOKEN SANDBOX_ADMIN_TOKEN MY_PASSWORD LISTEN_HEADER LISTEN_FORWARD LISTEN_CA LISTEN_ROUTE STORE_ID SANDBOX_PORT STRANGE APIKEY";
@@ -682,7 +682,7 @@ test("doctor's report has no secret, wherever it was placed", async () => {
   }
 });
 
-test("doctor's text has 80 columns and no escapes, and begins with its subject", async () => {
+test("doctor's text has at most 80 columns and no escapes, and begins with the version and the time", async () => {
   const one = await patient();
   chmodSync(one.file("credentials.json"), 0o644);
   writeFileSync(one.file("sandbox.log"), `12:00:00.000Z  500  GET /\u001b[31m${"x ".repeat(200)}\n`, {

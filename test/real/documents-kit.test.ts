@@ -110,7 +110,7 @@ function project(): string {
   );
 }
 
-test("every snippet about test suites is run here, and type-checks against the package", async () => {
+test("every snippet about test suites is run by these tests, and type-checks against the package", async () => {
   expect(new Set(Object.values(files)).size).toBe(blocks.length);
   const folder = project();
   writeFileSync(join(folder, "playwright.d.ts"), PLAYWRIGHT);
@@ -149,7 +149,7 @@ test("the snippets run as scripts and under node:test", async () => {
   expect([stderr, stdout]).toEqual(["", expect.stringMatching(/pass [1-9]\d*\n.*fail 0\n/s)]);
 });
 
-test("vitest runs the snippets with a store for each test, and prints its story if the test fails", async () => {
+test("vitest runs the snippets with a store for each test, and prints the store's story if a test fails", async () => {
   const cwd = project();
   const start = `import { createStoreTest } from "hosted-checkout/testing/vitest";\nconst test = createStoreTest();`;
   writeFileSync(join(cwd, "fixture.test.mjs"), suiteOf(start, { after: ", 500" }));
@@ -197,7 +197,7 @@ test("the Playwright snippet shows the order in a browser", async () => {
   expect((await sandbox.store.events.list()).map(({ type }) => type)).toEqual(["order.created"]);
 });
 
-test("an application that mounts the sandbox answers like the sandbox: Hono, Express, Next.js", async () => {
+test("an application that mounts the sandbox in Hono, Express or Next.js answers like the sandbox", async () => {
   const cwd = project();
   const port = await heldPort();
   const mounted = join(cwd, "mounted.ts");

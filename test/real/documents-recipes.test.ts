@@ -79,7 +79,7 @@ const RECIPES: readonly Recipe[] = [
   },
 ];
 
-test.for(RECIPES)("the recipe for $language creates an order and sees it paid", async (recipe) => {
+test.for(RECIPES)("the recipe for $language creates an order and sees the payment", async (recipe) => {
   const { language, isThere, files, prepare, command, passed } = recipe;
   const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1] ?? "";
   // Even without the tool, the recipe is checked for the names that every recipe needs.

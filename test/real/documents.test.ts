@@ -38,7 +38,7 @@ const TRANSCRIPTS = PAGES.map(({ name, text }) => ({ name, text, steps: transcri
 );
 
 test.for(TRANSCRIPTS)(
-  "the transcripts on $name are what the program prints",
+  "the program prints exactly the transcripts on the page $name",
   async ({ name, text, steps }) => {
     const cwd = tempFolder();
     // Commands of README.md are typed into a shell. Commands of other pages run in this process, except shell lines and
@@ -72,7 +72,7 @@ test.for(TRANSCRIPTS)(
   },
 );
 
-test("every transcript of the pages is what its commands print", () => {
+test("the pages have at least two transcripts, with at least eight commands", () => {
   const steps = TRANSCRIPTS.flatMap((page) => page.steps);
   expect([TRANSCRIPTS.length >= 2, steps.length >= 8]).toEqual([true, true]);
 });
@@ -106,7 +106,7 @@ function shellBlock(beginning: (typeof SHELL_BLOCKS)[number][0]): string {
   return shown.trimEnd().replaceAll("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
 }
 
-test("the git bisect line passes on the result of explore, and skips a commit that it cannot judge", async () => {
+test("the git bisect line returns explore's exit code, and skips a commit that explore cannot judge", async () => {
   const [, script = ""] = /sh -c '(.*)'/.exec(shellBlock("git bisect run sh -c 'npx checkout explore")) ?? [];
   expect(script).toContain("explore --seed");
   for (const [code, passedOn] of [
@@ -130,7 +130,7 @@ test("every shell block of the pages is run by a test", () => {
   expect(SHELL_BLOCKS.filter(([head]) => shellBlock(head) === "")).toEqual([]);
 });
 
-test("the CI script of the documents creates, waits, moves the clock and reads events, and leaves nothing running", async () => {
+test("the CI script of the documents creates orders, moves the clock, reads events, and leaves nothing running", async () => {
   const cwd = tempFolder();
   // The lines after the variables work in any folder.
   const script = shellBlock("npx checkout sandbox start --detach").replace(
@@ -166,7 +166,7 @@ const DELIVERIES = {
   ],
 };
 
-test("the lines with jq of docs/json.md print what the page says, and jq reads every filter of its table", async ({
+test("the jq lines of docs/json.md print the expected output, and jq accepts every filter in the table of the page", async ({
   annotate,
 }) => {
   const page = readFileSync(join(ROOT, "docs/json.md"), "utf8");
@@ -302,7 +302,7 @@ async function receiverAt(address: string, types: string[]): Promise<number> {
   return listenUntilEnd(server, address);
 }
 
-test("the package's page of commands has every command, and the maintainers' page every script", async () => {
+test("the package's commands page has every command, and the maintainers' page has every npm script", async () => {
   const page = readFileSync(join(ROOT, "dist/docs/commands.md"), "utf8");
   const harness = createHarness();
   const help = async (...words: string[]): Promise<string[]> => {

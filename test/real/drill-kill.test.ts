@@ -154,7 +154,7 @@ const STEPS = [
 const openLaboratories = <Laboratory>(count: number, open: () => Promise<Laboratory>) =>
   Promise.all(Array.from({ length: count }, open));
 
-test("a killed drill leaves nothing armed, paused or half recorded", async () => {
+test("a killed drill leaves no fault, pause, lease or partial result behind", async () => {
   const laboratories = await openLaboratories(3, () => openLaboratory(startSandboxHere));
   await sideBySide(
     part(STEPS, 3, 2),

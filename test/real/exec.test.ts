@@ -15,7 +15,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const EXITED: ProgramResult = { ending: "exited", exitCode: 0 };
 
-test("exec exits as its program does, like a shell, and prints nothing on stdout", async () => {
+test("exec exits with its program's exit code, as a shell does, and prints nothing on stdout", async () => {
   const rows: readonly (readonly [ProgramResult, number, string])[] = [
     [EXITED, 0, "no request reached its sandbox: the command may not read CHECKOUT_BASE_URL"],
     [{ ending: "exited", exitCode: 1 }, 1, "no v1 request reached its sandbox"],
@@ -66,7 +66,7 @@ test("exec passes all words after its program to the program unchanged", async (
   expect(harness.programs).toHaveLength(count);
 });
 
-test("the program of exec finds a fresh working sandbox and nothing of another sandbox", async () => {
+test("exec gives its program a fresh working sandbox, and no access to another sandbox", async () => {
   const harness = createHarness();
   const outer = await harness.start();
   const elsewhere = {
@@ -117,7 +117,7 @@ test("the program of exec finds a fresh working sandbox and nothing of another s
   expect((await harness.run(["events", "list", "--json"])).stdout).not.toContain("order.created");
 });
 
-test("keys of creates at another service within exec are stored where a later run finds them", async () => {
+test("idempotency keys of orders created at another service within exec are stored where a later run finds them", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const other = {
@@ -139,7 +139,7 @@ test("keys of creates at another service within exec are stored where a later ru
 /** Settings of a client that select no service: CHECKOUT_DIR counts only without an address, and `exec` sets one. */
 const HARMLESS = new Set(["CHECKOUT_DIR", "CHECKOUT_RETRIES", "CHECKOUT_TIMEOUT"]);
 
-test("exec replaces or removes every variable that could lead its program to another service", async () => {
+test("exec replaces or removes every variable that could make its program use another service", async () => {
   const harness = createHarness();
   harness.setProgram(() => Promise.resolve(EXITED));
   await harness.run(["exec", "npm"]);
@@ -178,7 +178,7 @@ const PROXIED: readonly (readonly [Readonly<Record<string, string>>, string | un
   [{ HTTP_PROXY: "http://proxy.example", NO_PROXY: "a", no_proxy: "b" }, "b,a,127.0.0.1,localhost,::1"],
 ];
 
-test("requests of exec's program to the sandbox do not go through a proxy of the environment", async () => {
+test("requests of exec's program to the sandbox do not go through a proxy from the environment", async () => {
   const harness = createHarness();
   harness.setProgram(() => Promise.resolve(EXITED));
   for (const [env, wanted] of PROXIED) {
@@ -205,7 +205,7 @@ test("exec works in a read-only folder and leaves nothing in it", async () => {
   expect(readdirSync(cwd)).toEqual([]);
 });
 
-test("exec gives its program a sandbox even beside an untrusted state folder", async () => {
+test("exec gives its program a sandbox even next to an untrusted state folder", async () => {
   const harness = createHarness();
   const folder = join(harness.cwd, ".checkout");
   mkdirSync(folder);
@@ -242,7 +242,7 @@ test("exec that cannot serve a sandbox runs nothing and exits with 7", async () 
   expect(harness.programs).toEqual([]);
 });
 
-test("exec prints the last lines of the request log after a failed run, with the number of all lines", async () => {
+test("exec prints the last lines of the request log after a failed run, with the total number of lines", async () => {
   const harness = createHarness();
   let requests = 0;
   harness.setProgram(async ({ env }) => {
@@ -326,7 +326,7 @@ test("exec prints the seed of its faults after a failure, and the seed repeats t
   expect((await harness.run(["exec", "--seed", "1", "--", "npm"])).code).toBe(2);
 });
 
-test("an administrator's action within exec needs --admin, and is refused at once without it", async () => {
+test("an administrator's action within exec needs --admin, and is refused immediately without it", async () => {
   const harness = createHarness();
   const results: unknown[] = [];
   harness.setProgram(async ({ env: given }) => {
@@ -371,7 +371,7 @@ const countsSignals = (expected: number): string => `
   console.log("ready");
   setInterval(() => {}, 1000);`;
 
-test("exec passes every signal on once, and exits with 128 plus its number", async () => {
+test("exec passes every signal on once, and exits with 128 plus the number of the signal", async () => {
   const cwd = tempFolder();
   const listening = begin(["exec", "--", process.execPath, "-e", countsSignals(3)], { cwd });
   await eventually("the command runs", () => expect(listening.output.stdout).toContain("ready"));
@@ -433,7 +433,7 @@ test("exec's program is in the foreground of a terminal, and gets one Ctrl-C onc
   expect(said).toContain("exit 9");
 });
 
-test("exec leaves stdin, stdout, stderr and umask to its program", async () => {
+test("exec's program has the stdin, stdout, stderr and umask of exec", async () => {
   const cwd = tempFolder();
   const echoed = await run(["exec", "--", "sh", "-c", "cat; echo err >&2; umask; exit 5"], {
     cwd,

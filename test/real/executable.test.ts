@@ -35,7 +35,7 @@ test("an opened browser neither blocks a command nor writes to its terminal", as
   expect(process.kill(browser.pid(), 0)).toBe(true);
 });
 
-test("an order is created without a browser, with a warning that says what to open", async () => {
+test("if no browser can be opened, the order is still created, with a warning that says what to open", async () => {
   const cwd = tempFolder();
   await startSandboxHere({ cwd });
   const rows = [
@@ -51,7 +51,7 @@ test("an order is created without a browser, with a warning that says what to op
   }
 });
 
-test("an old Node gets one line that says what to do", async () => {
+test("an old Node is refused with one line that states the remedy", async () => {
   const script = `Object.defineProperty(process.versions, "node", { value: process.argv[1] }); require(${JSON.stringify(PROGRAM)});`;
   for (const [version, refused] of [
     ["12.22.0", true],
@@ -116,7 +116,7 @@ test("a service that answers only 101 is reported as a failure", async () => {
   expect(json(result.stderr)).toMatchObject({ error: { code: "outcome_unknown" }, tries: 2 });
 });
 
-test("state folders of other users, and links, are neither read nor written", async () => {
+test("a start refuses a state folder that is a link, has another program's files or is open to other users, and writes nothing there", async () => {
   const cwd = tempFolder();
   const elsewhere = tempFolder();
   symlinkSync(elsewhere, join(cwd, ".checkout"));
@@ -144,7 +144,7 @@ test("state folders of other users, and links, are neither read nor written", as
   expect(readFileSync(join(foreign, "credentials.json"), "utf8")).toBe('{"web":{}}');
 });
 
-test("a broken connection ends only itself, no secret leaks, and a stop waits for a request in flight", async () => {
+test("broken connections do not stop the sandbox, no secret leaks, and a stop waits for a request in flight", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd });
   const sockets = await disturb(sandbox.port);
@@ -231,7 +231,7 @@ test("concurrent commands in a new folder share one journal", async () => {
   expect(JSON.parse(listed.stdout)).toHaveLength(3);
 });
 
-test("a reader that closes its pipe does not break a command", async () => {
+test("a sandbox keeps running after the readers of its stdout and stderr close their pipes", async () => {
   const cwd = tempFolder();
   const sandbox = await launch(["sandbox", "start", "--port", "0"], { cwd });
   sandbox.process.stdout?.destroy();

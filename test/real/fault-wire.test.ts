@@ -57,7 +57,7 @@ function bodyOf(text: string): readonly [announced: number, came: number] {
   return [Number(/content-length: (\d+)/i.exec(head)?.[1]), Buffer.byteLength(body)];
 }
 
-test("every fault has its effect on the wire", async () => {
+test("every fault has the expected effect on the wire", async () => {
   const { sandbox, add, type } = await open(startSandboxHere);
   const right = await create(sandbox, "right");
   const [length] = bodyOf(right.text);

@@ -37,7 +37,7 @@ function refuse(call: "linkSync" | "openSync" | "rmSync", code: string): void {
   });
 }
 
-test.each(WITHOUT_LINKS)("a file is created exclusively once if a link fails with %s", (code) => {
+test.each(WITHOUT_LINKS)("a file is created exclusively once even if hard links fail with %s", (code) => {
   const folder = tempFolder();
   const path = join(folder, "master.key");
   refuse("linkSync", code);
@@ -50,7 +50,7 @@ test.each(WITHOUT_LINKS)("a file is created exclusively once if a link fails wit
   ]);
 });
 
-test("the files of a key and a token get their names when they are complete, even without hard links", () => {
+test("the files of the master key and the admin token get their names when they are complete, even without hard links", () => {
   const folder = tempFolder();
   refuse("linkSync", "EPERM");
   const opened: string[] = [];
@@ -77,7 +77,7 @@ test("the files of a key and a token get their names when they are complete, eve
   ]);
 });
 
-test("a folder on a missing drive is refused after the search for its parents", () => {
+test("the search for the parents of a folder on a missing drive ends with a refusal", () => {
   const { existsSync } = fs;
   // On Windows the root of a drive may be missing.
   Object.assign(fs, { existsSync: () => false });
@@ -91,7 +91,7 @@ test("a folder on a missing drive is refused after the search for its parents", 
   expect(() => files.makeFolder(join(file, "a/b"))).toThrow(/^E(?:NOTDIR|EXIST)/);
 });
 
-test("a temporary path that cannot be removed hides no result", () => {
+test("a failure to remove a temporary path is ignored", () => {
   const { path, remove } = REAL.temporaryPath();
   files.write(path, "");
   onTestFinished(() => files.remove(path));
@@ -100,12 +100,12 @@ test("a temporary path that cannot be removed hides no result", () => {
   expect(files.exists(path)).toBe(true);
 });
 
-test("a file that cannot be created at all fails with the error of its creation", () => {
+test("if neither a hard link nor the file can be created, the error is about the file", () => {
   refuse("linkSync", "EPERM");
   expect(() => files.createNew(join(tempFolder(), "nowhere", "run.json"), "")).toThrow(/^ENOENT/);
 });
 
-test("a sandbox starts, stops and starts again without hard links, and one of two starts is refused", async () => {
+test("a sandbox starts, stops and starts again without hard links, and a second start is refused", async () => {
   const cwd = tempFolder();
   const env = { NODE_OPTIONS: `--require ${REFUSE_CALLS}`, REFUSED_CALLS: "linkSync=EPERM" };
   const started = await startSandbox({ cwd, env });

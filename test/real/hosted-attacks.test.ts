@@ -88,7 +88,7 @@ function refusedRequests(service: HostedService, random: () => number): readonly
   ];
 }
 
-test("invented ids and keys, foreign Hosts and calls without a token create no file and use no memory", async () => {
+test("invented ids and keys, foreign Hosts and calls without a token create no file and leak no memory", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   const before = filesOf(service);
@@ -125,7 +125,7 @@ function memoryOf(service: HostedService): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(path, "utf8"))?.[1]);
 }
 
-test("the runtime's network connects to the allowed address and to no address of a refused range", async () => {
+test("the runtime's network connects to the allowed address and to no address in a refused range", async () => {
   const worker = join(tempFolder(), "probe.mjs");
   writeFileSync(worker, PROBE);
   const service = await startUntilEnd({ worker, allowTargets: ["127.0.0.1"] });
@@ -177,7 +177,7 @@ const ENDPOINT_MESSAGES: readonly (readonly [name: string, said: RegExp])[] = [
   ["a whole answer and more", /^accepted$/],
 ];
 
-test("a hosted service reports the correct state of an endpoint, although its network gives no cause", async () => {
+test("a hosted service reports the correct state of an endpoint, although the runtime gives no network error", async () => {
   const [, hosted] = EDITIONS;
   if (hosted === undefined) throw new Error("there are two editions");
   const { control } = await serve(hosted);
@@ -199,7 +199,7 @@ test("a hosted service reports the correct state of an endpoint, although its ne
   expect(told).toEqual(ENDPOINT_MESSAGES.map(([name, said]) => [name, expect.stringMatching(said)]));
 });
 
-test("an incomplete body is refused in time, and its connection is closed", async () => {
+test("an incomplete body is refused with 408, and the connection is closed", async () => {
   const service = await startUntilEnd();
   const { apiKey } = await createHostedStore(service);
   const socket = openSocket(service.port, "127.0.0.1");
@@ -214,7 +214,7 @@ test("an incomplete body is refused in time, and its connection is closed", asyn
   expect(received).toMatch(/^HTTP\/1\.1 408 [\s\S]*"request_timeout"/);
 });
 
-test("creates on a full disk are refused as unavailable, the health check says so, and nothing acknowledged is lost", async () => {
+test("on a full disk create requests are refused as unavailable, the health check fails, and no acknowledged order is lost", async () => {
   const service = await startUntilEnd({ maxFileKiB: 600 });
   const { apiKey } = await createHostedStore(service);
   const own = connect({ port: service.port, ready: { api_key: apiKey } } as Parameters<typeof connect>[0], 1);
@@ -256,7 +256,7 @@ test("creates on a full disk are refused as unavailable, the health check says s
   expect(service.printed()).not.toMatch(/\n\s+at /);
 });
 
-test("the health check reports an object that cannot be opened until it answers again", async () => {
+test("the health check fails while an object cannot be opened, and passes after the object answers again", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   const { storeId } = await createHostedStore(service);
@@ -276,7 +276,7 @@ test("the health check reports an object that cannot be opened until it answers 
   expect(await health()).toBe(200);
 });
 
-test("deletions of stores under load log no stack", async () => {
+test("deletions of stores under load log no stack trace", async () => {
   const service = await startUntilEnd();
   await createHostedStore(service);
   for (let round = 0; round < size(2, 20); round += 1) {

@@ -196,7 +196,7 @@ test("tokens go only to the workerd of this package or of the user's project, ne
   expect(await start()).toBe(true);
 });
 
-test("hosted dev leaves a sandbox's state alone, and says how to get workerd", async () => {
+test("hosted dev refuses the folder of a sandbox, and reports that workerd could not be fetched", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   await sandbox.stop();
@@ -276,10 +276,10 @@ function worldWithStranger(cwd: string) {
 }
 
 test.for([
-  ["a drawn port: draws another", [], /"event":"ready"/],
-  ["a named port: says that it is taken", ["named"], /port \d+ (is used by|cannot be used)/],
+  ["chooses another free port", [], /"event":"ready"/],
+  ["reports that a given port is used", ["named"], /port \d+ (is used by|cannot be used)/],
 ] as const)(
-  "hosted dev sends nothing to a program that takes the port first, %s",
+  "hosted dev sends nothing to another program that takes the port first, and %s",
   async ([, named, said]) => {
     const cwd = tempFolder();
     const { asked, strangers, ...world } = worldWithStranger(cwd);

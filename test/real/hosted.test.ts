@@ -66,7 +66,7 @@ test("all scenarios pass against the service in workerd", async () => {
   expect(ran.toSorted()).toEqual(WORKFLOWS.toSorted());
 });
 
-test("the Worker is small, without better-sqlite3 and Node's processes", () => {
+test("the Worker is below 1 MB gzipped, and imports neither better-sqlite3 nor Node's process and network modules", () => {
   const text = readFileSync(join(import.meta.dirname, "../../dist", WORKER_FILE));
   expect(gzipSync(text).length).toBeLessThan(1_000_000);
   expect(String(text)).not.toMatch(/from"(?:better-sqlite3|node:(?:child_process|sea|https?|net))"/);
@@ -109,7 +109,7 @@ const TWO_KEYS = /^two keys \+ /;
 /** Requests that the runtime's parser reads or refuses in its own way. */
 const BY_THE_PARSER = /^(?:400 invalid_request|431 headers_too_large)/;
 
-test("every bad request gets the same refusal from the Worker as on a machine, and leaves no trace", async () => {
+test("every bad request gets the same refusal from the Worker as from a sandbox, and leaves no trace", async () => {
   const site = await openHostedSite(service);
   const before = rowCounts(site);
   const faults: string[] = [];
@@ -155,7 +155,7 @@ function serviceOf({ apiKey }: HostedStore) {
   );
 }
 
-test("an id or key that joins the mark of one store to the rest of another's is unknown", async () => {
+test("an id or key that combines one store's mark with the rest of another store's id or key is unknown", async () => {
   const stores = [await storeWithCheckout(), await storeWithCheckout()] as const;
   const control = { Authorization: `Bearer ${service.controlToken}`, "Content-Type": "application/json" };
   const status = async (path: string, headers: Record<string, string>, body?: unknown): Promise<number> => {
@@ -243,7 +243,7 @@ test("a store of a hosted service keeps its dialect across a restart, and other 
   expect(await service.control(`/stores/${String(made["store_id"])}`)).toMatchObject({ dialect });
 });
 
-test("a failed deletion of an object is repeated until it is done, and delays no other store", async () => {
+test("a failed deletion of an object is repeated until it succeeds, and delays no other store", async () => {
   const [broken, other] = [await storeWithCheckout(), await storeWithCheckout()];
   const path = databaseOf(service, broken.storeId);
   await service.kill();
@@ -306,7 +306,7 @@ function filledDatabases(running: HostedService): readonly string[] {
   return objectDatabases(running, "stores").filter(hasRows).toSorted();
 }
 
-test("a fault that drops the connection has the same effect in a Worker as on a machine", async () => {
+test("a fault that drops the connection has the same effect in a Worker as in a sandbox", async () => {
   const { storeId, apiKey } = await createHostedStore(service);
   const own = serviceOf({ storeId, apiKey, merchantId: "" });
   const outcomes: unknown[] = [];
@@ -326,7 +326,7 @@ test("a fault that drops the connection has the same effect in a Worker as on a 
   ]);
 });
 
-test("a hosted service under load loses nothing acknowledged by kill -9, and leaves each deleted store whole or gone", async () => {
+test("after kill -9 under load, a hosted service has lost nothing acknowledged, and each deleted store is whole or gone", async () => {
   const store = await createHostedStore(service);
   const received = new Set<string>();
   const url = await openHttpReceiver((request, response) => {

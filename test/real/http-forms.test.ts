@@ -18,7 +18,7 @@ async function send({ port }: SandboxHere, lines: readonly string[], body = ""):
   return answer;
 }
 
-test("HEAD answers wherever GET does, with its headers and no body", async () => {
+test("HEAD is answered wherever GET is, with the headers of GET and no body", async () => {
   const sandbox = await startSandboxHere({ cwd: tempFolder() });
   const { origin } = new URL(sandbox.ready.base_url);
   const auth = { Authorization: `Bearer ${sandbox.ready.api_key ?? ""}` };
@@ -53,7 +53,7 @@ test("HEAD answers wherever GET does, with its headers and no body", async () =>
   }
 });
 
-test("a target in absolute form is judged by its own host, whatever the Host header says", async () => {
+test("a request target in absolute form is checked by the host in the target, whatever the Host header says", async () => {
   const sandbox = await startSandboxHere({ cwd: tempFolder() });
   const { host } = new URL(sandbox.ready.base_url);
   const auth = `Authorization: Bearer ${sandbox.ready.api_key ?? ""}`;

@@ -118,7 +118,7 @@ function usesOf(folder: string): Use[] {
   return uses;
 }
 
-test("a client with one key for each purchase passes, and its log rows survive kill -9", async () => {
+test("a client with one key for each purchase passes, and the log rows of its keys survive kill -9", async () => {
   const { options, sandbox, commandOf, drill } = await laboratory({ start: startSandbox, type: run });
   const stored = `
     import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -163,7 +163,7 @@ test("a client with one key for each purchase passes, and its log rows survive k
   ]);
 });
 
-test("a killed client leaves no process, and a client that draws a key at each start is found", async () => {
+test("the drill finds a client that generates a new key at each start", async () => {
   const { commandOf, drill } = await laboratory();
   const random =
     "const answer = await retrying(() => keyed(randomUUID()));\nprocess.exitCode = Number(answer.status !== 201);";
@@ -250,7 +250,7 @@ test("a command's child processes are killed at its timeout and at its end", asy
   }
 });
 
-test("the log has one row for each repeated key, with its request", async () => {
+test("the log has one row for each reuse of a key, with the id of the request", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const create = async (key: string, body: object, path = "/v1/orders") => {

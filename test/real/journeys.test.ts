@@ -84,13 +84,13 @@ const FORMS: Readonly<Record<string, () => Form | Promise<Form>>> =
     : { "the installed program": () => formInRoot(IN_ROOT) };
 
 for (const [name, make] of Object.entries(FORMS))
-  test(`${name} walks every journey`, async () => {
+  test(`every journey works in ${name}`, async () => {
     const form = await make();
     expect(await walk(form)).toEqual([]);
     if (FULL && IN_ROOT === undefined) await expectReady(form);
   });
 
-test("the walk lists routes without a journey, and pages without their style", async () => {
+test("the walk reports routes without a journey, and pages without their style sheet", async () => {
   const taken = new Set(["GET /portal/{store_id}/keys"]);
   expect(untaken([...taken, "POST /portal/{store_id}/new"], taken)).toEqual(["POST /portal/{store_id}/new"]);
   const at = new URL("http://localhost/portal");
@@ -102,7 +102,7 @@ test("the walk lists routes without a journey, and pages without their style", a
   await expect(fetchParts(styled ?? parse(""), at, get)).rejects.toThrow("/a.css: expected");
 });
 
-test("a Chromium signs in, follows the portal's links and pays without an error", async () => {
+test("Chromium signs in, follows the portal's links and pays without an error", async () => {
   // A campaign follows all links in three forms; `npm test` follows the links of the menu in one form.
   const others = FULL ? [CLONE, await installedPackage()] : [];
   for (const form of [await loneExecutable(), ...others]) {
@@ -121,7 +121,7 @@ test("a Chromium signs in, follows the portal's links and pays without an error"
 const CREATE = ["orders", "create", "--order-id", "order-1001", "--price-id", "price_bento", "--json"];
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
-test("the single executable opens a browser, survives a kill in the background, and passes all scenarios", async () => {
+test("the single executable opens a browser, keeps its orders over kill -9, and passes all scenarios", async () => {
   const { folder, file } = await builtExecutable();
   const cwd = tempFolder();
   const executable = join(cwd, "checkout-on-its-own");
@@ -163,7 +163,7 @@ test("the single executable opens a browser, survives a kill in the background, 
   ]);
 });
 
-test("an executable with an unusable cache folder, or half of its addon in it, starts or says why", async () => {
+test("an executable whose cache folder is unusable or has half of the addon starts, or says why it cannot", async () => {
   const { file } = await builtExecutable();
   const cwd = tempFolder();
   const exec = async (cache: string, temporary = tempFolder()) => {

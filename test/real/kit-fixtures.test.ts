@@ -22,7 +22,7 @@ function runScript(cwd: string, args: readonly string[]): Promise<string> {
 }
 
 // vitest is tested in test/real/documents-kit.test.ts, where one process of vitest runs all snippets.
-test("node:test gets a store for each test, and its story if the test fails, with import and require", async () => {
+test("node:test gets a store for each test, and prints the store's story if a test fails, with import and require", async () => {
   const timeout = { options: "{ timeout: 500 }," };
   const name = `"hosted-checkout/testing/node"`;
   const todo = `
@@ -103,7 +103,7 @@ test("Playwright gets a sandbox for each worker and a store for each test", asyn
   await expect(used?.createStore()).rejects.toThrow("closed");
 });
 
-test("the kit says what it needs on an older Node and on Bun", () => {
+test("the kit refuses an older Node and Bun, and names the Node version that it needs", () => {
   const kit = readFileSync(join(ROOT, "dist/testing.cjs"), "utf8");
   for (const [versions, found] of [
     [{ node: "20.20.2" }, "20.20.2"],

@@ -57,13 +57,13 @@ function rowsOf({ stdout, stderr }: Run): readonly (readonly [string, string])[]
     .map((line) => JSON.parse(line) as [string, string]);
 }
 
-test("the kit works after a test suite replaced anything in its process", async () => {
+test("the kit works after a test suite replaced timers, globals or modules of its process", async () => {
   const rows = rowsOf(await run(project(), SCRIPT));
   expect(rows.length).toBeGreaterThanOrEqual(50);
   expect(rows.filter(([, result]) => result !== WORKS)).toEqual([]);
 });
 
-test("replacements from before the kit was loaded do not affect it, or are reported in one sentence", async () => {
+test("replacements from before the kit was loaded do not affect the kit, or are reported in one sentence", async () => {
   const cwd = project();
   for (const [name, wanted] of part(BEFORE_LOADING, 3))
     expect(rowsOf(await run(cwd, SCRIPT, name))).toEqual([[name, wanted]]);
@@ -88,7 +88,7 @@ test("vitest's fake timers, all or single, stop neither the sandbox nor its wait
   }
 });
 
-test("an application whose Date a test has set verifies the sandbox's webhooks at that time", async () => {
+test("if a test sets Date, the sandbox's webhooks have that time and are valid", async () => {
   vi.useFakeTimers({ now: Date.UTC(2031, 4, 5), toFake: ["Date"] });
   try {
     const sandbox = await startSandbox();
@@ -104,7 +104,7 @@ test("an application whose Date a test has set verifies the sandbox's webhooks a
 });
 
 // By default Sinon replaces process.nextTick, without which Node's sockets stop.
-test("a start, a receiver, a wait and a close fail with a message about fake timers that stop Node's sockets", async () => {
+test("if fake timers stop Node's sockets, a start, a receiver, a wait and a close fail with a message about them", async () => {
   const program = `
 import { startSandbox } from "hosted-checkout/testing";
 const sandbox = await startSandbox();

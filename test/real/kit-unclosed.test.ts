@@ -28,21 +28,21 @@ await receiver.waitFor("order.succeeded");
 `;
 
 test.for([
-  ["closes it", "const sandbox = await startSandbox(); await sandbox.close();"],
-  ["closes it after work", `const sandbox = await startSandbox();${WORK}await sandbox.close();`],
+  ["a close", "const sandbox = await startSandbox(); await sandbox.close();"],
+  ["work and a close", `const sandbox = await startSandbox();${WORK}await sandbox.close();`],
   [
-    "closes one without a socket",
+    "a close of a sandbox without a socket",
     `const sandbox = await startSandbox({ port: null });${WORK}await sandbox.close();`,
   ],
-  ["closes it later", `const sandbox = await startSandbox(); setTimeout(() => void sandbox.close(), 300);`],
+  ["a late close", `const sandbox = await startSandbox(); setTimeout(() => void sandbox.close(), 300);`],
   [
-    "closes it when another program has ended",
+    "a close when another program has ended",
     `import { exec } from "node:child_process";
     const sandbox = await startSandbox(); exec("sleep 0.3", () => void sandbox.close());`,
   ],
-  ["closes twelve", "for (let at = 0; at < 12; at += 1) await (await startSandbox()).close();"],
-  ["could not start one", "await startSandbox({ port: -1 }).catch(() => undefined);"],
-] as const)("a script that %s gets no warning, and ends", async ([, script]) => {
+  ["twelve closes", "for (let at = 0; at < 12; at += 1) await (await startSandbox()).close();"],
+  ["a failed start", "await startSandbox({ port: -1 }).catch(() => undefined);"],
+] as const)("a script ends without a warning after %s", async ([, script]) => {
   const { output, ended } = runScript(script);
   expect([await ended, output]).toEqual([0, { stdout: "", stderr: "" }]);
 });
@@ -54,7 +54,7 @@ test.for([
     `const { store } = await startSandbox({ port: null });
     await store.orders.create({ order_id: "order-1001", price_id: "price_coffee" });`,
   ],
-] as const)("a script that forgot to close a sandbox %s gets a warning, and ends", async ([, script]) => {
+] as const)("a script that forgot to close a sandbox %s ends with a warning", async ([, script]) => {
   const { output, ended } = runScript(script);
   expect([await ended, output.stderr]).toEqual([0, expect.stringMatching(WARNING)]);
 });

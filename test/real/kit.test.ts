@@ -97,7 +97,7 @@ test("a refused call of the kit throws a CheckoutError with the answer of v1", a
   expect(JSON.stringify(seen)).not.toContain(store.apiKey);
 });
 
-test("a wrong argument of an untyped caller is a CheckoutError that names it", async () => {
+test("a wrong argument from an untyped caller throws a CheckoutError that names the argument", async () => {
   const sandbox = await start({ port: null });
   const { store } = sandbox;
   const bytes = await store.snapshot();
@@ -184,7 +184,7 @@ test("a wait finds earlier and later entries, and lists the entries it saw if it
   await expect(store.events.waitFor("order.created", { timeoutMs: 0 })).rejects.toThrow("none arrived");
 });
 
-test("a receiver whose answer function returns no status reports that in its answer and in the attempts", async () => {
+test("a receiver whose answer function returns no valid status reports the mistake in its answer and in the attempts", async () => {
   const { store } = await start({ port: null });
   for (const [answer, said] of [
     [() => undefined, "it returned undefined; expected a status from 200 to 599"],
@@ -208,7 +208,7 @@ test("a receiver whose answer function returns no status reports that in its ans
   }
 });
 
-test("a receiver marks unsigned requests, and its answer decides about the retry", async () => {
+test("a receiver marks unsigned requests, and the receiver's answer decides whether a delivery is retried", async () => {
   const { store } = await start({ port: null });
   let answers = 0;
   const receiver = await store.receiver({ answer: () => ((answers += 1) === 1 ? 500 : 200) });
@@ -229,7 +229,7 @@ test("a receiver marks unsigned requests, and its answer decides about the retry
   await expect(fetch(receiver.url)).rejects.toThrow("fetch failed");
 });
 
-test("a store's clock in the kit is frozen at the start, moves on command, and is put back by a reset", async () => {
+test("a store's clock in the kit is frozen at the start, moves on command, and returns to the start at a reset", async () => {
   const { store } = await start({ port: null, now: "2030-05-06T07:08:09Z", checkoutLifetime: "30m" });
   expect(await store.clock.now()).toEqual(new Date("2030-05-06T07:08:09Z"));
   const order = await store.orders.create(ORDER);
@@ -243,7 +243,7 @@ test("a store's clock in the kit is frozen at the start, moves on command, and i
   await expect(store.clock.set("2031-01-01")).rejects.toThrow(TypeError);
 });
 
-test("startSandbox refuses a wrong option before it creates anything", async () => {
+test("startSandbox refuses an invalid option before it creates anything", async () => {
   const folder = join(tempFolder(), "state");
   const rows: readonly (readonly [object, string])[] = [
     [{ ports: 1 }, "ports is not an option; the options are state"],
@@ -397,7 +397,7 @@ test(`${STORES} concurrent stores do not see each other (seed ${SEED})`, async (
   );
 });
 
-test("fetch and handler of the kit reach only the sandbox, through its guard", async () => {
+test("fetch and handler of the kit reach only the sandbox, and apply its checks of requests", async () => {
   const sandbox = await start({ port: null });
   const { store, baseUrl } = sandbox;
   let asked = 0;
@@ -451,7 +451,7 @@ test("a close ends waits and requests in flight", async () => {
 /** The refusals of unknown ids. */
 const NOTHING_THERE = /^CheckoutError: (there is no checkout|this store has no request)/;
 
-test("every call of a closed or closing sandbox says so", async () => {
+test("every call of a closed or closing sandbox fails, and says that the sandbox was closed", async () => {
   const calls: Readonly<Record<string, (sandbox: Sandbox) => Promise<unknown>>> = {
     instanceId: async (sandbox) => sandbox.instanceId,
     createStore: (sandbox) => sandbox.createStore(),

@@ -111,7 +111,7 @@ test("one of several concurrent starts serves, and the other starts print its re
   expect(lines.filter(({ already_running }) => !already_running)).toHaveLength(1);
 });
 
-test("--ephemeral refuses --detach and --reuse, and says what to do instead", async () => {
+test("--ephemeral refuses --detach and --reuse, and the refusal names an alternative", async () => {
   const typed = typing(createHarness());
   for (const flag of ["--detach", "--reuse"]) {
     for (const env of [{}, { CHECKOUT_SANDBOX_EPHEMERAL: "1" }]) {
@@ -149,7 +149,7 @@ const SETTINGS: readonly (readonly [given: string, differs?: string])[] = [
   ["--adopt"],
 ];
 
-test("a start beside a running sandbox compares only its given options, one by one", async () => {
+test("a start compares only its given options with a running sandbox, one by one", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   await harness.start(
@@ -173,7 +173,7 @@ test("a start beside a running sandbox compares only its given options, one by o
   ]);
 });
 
-test("a start beside a running sandbox refuses a different or a broken configuration", async () => {
+test("a start refuses a configuration that is invalid or differs from the running sandbox", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const id = "00000000-0000-4000-8000-000000000001";
@@ -226,7 +226,7 @@ const OTHERS = {
   CHECKOUT_SANDBOX_ADMIN_TOKEN: "svc_admin_of-another-start",
 };
 
-test("a start beside a running sandbox refuses a secret that differs, and shows no secret", async () => {
+test("a start refuses a secret that differs from the running sandbox, and shows no secret", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const first = await typed("sandbox start --detach", { env: GIVEN });
@@ -265,7 +265,7 @@ test("a start beside a running sandbox refuses a secret that differs, and shows 
   }
 });
 
-test("a start with --adopt refuses a running copy that has not adopted its folder", async () => {
+test("a start with --adopt refuses a running sandbox that has not adopted its copied folder", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   await (await harness.start()).stop();
@@ -295,7 +295,7 @@ test("sandbox stop ends the sandbox and waits, with or without signals, and exit
   }
 });
 
-test("sandbox stop asks first, and signals only a sandbox that does not answer", async () => {
+test("sandbox stop sends a request first, and sends a signal only to a sandbox that does not answer", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const rows = [
@@ -342,7 +342,7 @@ test("sandbox stop does not stop the program of an embedded sandbox, even if the
   }
 });
 
-test("sandbox stop does not stop another process", async () => {
+test("a stop request with the pid of another process is refused", async () => {
   const harness = createHarness();
   const { ready, request } = await harness.start();
   const headers = { Authorization: `Bearer ${ready.control_token}`, "Content-Type": "application/json" };
@@ -399,7 +399,7 @@ test("sandbox status shows whether and where a sandbox runs, and exits with 0 or
   expect((await typed("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
 });
 
-test("a run.json of an ended process counts as no sandbox, and does not prevent a start", async () => {
+test("a run.json of an ended process is not taken for a running sandbox, and does not prevent a start", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   await typed("sandbox start --detach");
@@ -585,7 +585,7 @@ test("the other formats of env quote characters that their readers would change"
   ]);
 });
 
-test("Node reads back any value from env's dotenv format", () => {
+test("Node reads back the dotenv format of env, except values with a single quote or a carriage return", () => {
   const readable = VALUES.filter((value) => !/['\r]/.test(value));
   const file = join(tempFolder(), ".env");
   writeFileSync(

@@ -89,7 +89,7 @@ function isInOrder(got: readonly Event[]): boolean {
   });
 }
 
-test("a listen that is killed and started again misses no event, and keeps each checkout's order", async () => {
+test("a listen that is killed and started again misses no event, and keeps the order of each checkout's events", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   const application = await startApplication();
@@ -141,7 +141,7 @@ test("listen finds a killed sandbox again on another port", async () => {
   expect(await listening.stop()).toBe(0);
 });
 
-test("listen forwards to targets that are only on ::1, behind TLS, endless or silent", async () => {
+test("listen handles targets that are only on ::1, use TLS, answer endlessly or do not answer", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   writeFileSync(join(cwd, "ca.pem"), CERTIFICATE);
@@ -183,7 +183,7 @@ test("listen forwards to targets that are only on ::1, behind TLS, endless or si
   }
 });
 
-test("listen takes bodies of up to 1 MiB from a service, over real sockets", async () => {
+test("listen accepts bodies of up to 1 MiB from a service, over real sockets", async () => {
   const cwd = tempFolder();
   const application = await startApplication();
   const free = await serve(createServer(), "127.0.0.2");

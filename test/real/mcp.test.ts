@@ -144,7 +144,7 @@ test("an agent reads the sandbox with valid, wrong and hostile arguments, sees n
   expect(answers.join("\n")).not.toMatch(/\/portal\/|sign-in|whsec_|svc_test_\w/);
 });
 
-test("wrong parameters of a tool are a protocol error, and a cancelled wait ends at once", async () => {
+test("wrong parameters of a tool are a protocol error, and a cancelled wait ends immediately", async () => {
   const cwd = tempFolder();
   await startSandboxHere({ cwd });
   const { client } = await connect(cwd);
@@ -172,7 +172,7 @@ const INITIALIZE = {
 };
 const WAIT = { type: "order.created", timeout_s: 60 };
 
-test("an agent with --allow-write creates, pays, injects and replays, also after a restart of the sandbox", async () => {
+test("an agent with --allow-write can create, pay, add faults and retry, and is told of a restart of the sandbox", async () => {
   const cwd = tempFolder();
   const first = await startSandboxHere({ cwd });
   const { client, call } = await connect(cwd, "--allow-write");

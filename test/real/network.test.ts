@@ -13,7 +13,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const ORDER = JSON.stringify({ order_id: "o-1", price_id: "price_coffee" });
 const CLOCK = "/__sandbox/stores/default/clock";
 
-test("a shop on another address creates, is paid through the public URL and gets its webhooks", async () => {
+test("a shop on another address creates an order, is paid through the public URL, and gets the webhooks", async () => {
   const cwd = tempFolder();
   const heard: string[] = [];
   const hooks = await openHttpReceiver((request, response) => {
@@ -174,7 +174,7 @@ test("an impossible address or public URL is refused before anything is created"
   expect(hostOf("::")).toBe("[::]");
 });
 
-test("a sandbox with a port in its public URL does not move to another port", async () => {
+test("a sandbox with a public URL does not move to another port", async () => {
   const harness = createHarness();
   harness.occupy(4242);
   const { code, stderr } = await harness.run(["sandbox", "start", "--public-url", "https://pay.example"]);
@@ -221,7 +221,7 @@ test("--allow-target permits a name with a private address, resolved at each att
 });
 
 test.runIf(process.platform === "linux")(
-  "the owner of a taken port is named by its program, not its thread",
+  "the reported owner of a used port is a program, not a thread",
   async () => {
     const service = {
       answer: () => Promise.reject(new Error("unused")),
@@ -234,7 +234,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("a proxy that drops the Host's port reaches the payment page and the portal, and nothing else", async () => {
+test("a proxy that removes the port from Host reaches the payment page and the portal, but not the control API", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([
     "--public-url=https://pay.example:8443",

@@ -34,7 +34,7 @@ function spawnFull(full: "stdout" | "stderr", args: readonly string[], options: 
   return { child, output, ended };
 }
 
-test("a result that cannot be printed exits with 1 and one line on stderr", async ({ annotate }) => {
+test("a command that cannot print its result exits with 1, with one line on stderr", async ({ annotate }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const cwd = tempFolder();
   await startSandboxHere({ cwd });
@@ -79,7 +79,7 @@ test("every kind of start ends if its ready line is lost", async () => {
   }
 });
 
-test("exec keeps its program's exit code, even if it could not print", async ({ annotate }) => {
+test("exec keeps its program's exit code, even if the program could not print", async ({ annotate }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const command = ["exec", "--", "sh", "-c", "echo x 2>/dev/null; exit 5"];
   expect((await spawnFull("stdout", command, { cwd: tempFolder() }).ended).code).toBe(5);
@@ -109,7 +109,7 @@ test("a log that cannot be written does not end the sandbox", async ({ annotate 
   expect((await ended).code).toBe(0);
 });
 
-test("a listen whose output cannot be written continues and says so once", async ({ annotate }) => {
+test("a listen whose output cannot be written continues, and reports this once", async ({ annotate }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const cwd = tempFolder();
   const { ready } = await startSandboxHere({ cwd });

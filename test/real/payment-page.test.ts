@@ -99,7 +99,7 @@ const WAYS = [true, false].flatMap((hasScript) =>
   ["alipay_plus", "wechat_pay"].map((method) => ({ hasScript, method })),
 );
 
-test("a browser reaches every ending of a payment, with both methods, with and without JavaScript", async () => {
+test("a browser reaches every ending of a payment, with both payment methods, with and without JavaScript", async () => {
   const shop = await openShop();
   const scripted = await shop.visit("about:blank");
   const plain = await shop.visit("about:blank", { javaScriptEnabled: false });
@@ -118,7 +118,7 @@ test("a browser reaches every ending of a payment, with both methods, with and w
   expect(shop.complaints).toEqual([]);
 });
 
-test("an open payment page follows changes from elsewhere without a reload", async () => {
+test("an open payment page shows changes from elsewhere without a reload", async () => {
   const shop = await openShop([], "program");
   const sold = await shop.sell();
   const page = await shop.visit(sold.checkout_url);
@@ -154,7 +154,7 @@ test("an open payment page follows changes from elsewhere without a reload", asy
   expect(await shop.statusOf(left)).toBe("expired");
 });
 
-test("an open payment page says that the server is silent, and ends when its checkout is gone", async () => {
+test("an open payment page says that the server does not answer, and stops polling when the checkout is gone", async () => {
   const shop = await openShop(["--ephemeral"]);
   const sold = await shop.sell();
   const page = await shop.visit(sold.checkout_url);
@@ -179,7 +179,7 @@ test("an open payment page says that the server is silent, and ends when its che
   expect(await page.locator("[hx-get], .no-answer").count()).toBe(0);
 });
 
-test("an open attempt shows a code on a desktop, the wallet's button on a phone, and promises no update without JavaScript", async () => {
+test("an open attempt shows a QR code on a desktop and the wallet's button on a phone, and promises no update without JavaScript", async () => {
   const shop = await openShop();
   const sold = await shop.sell();
   const look = async (customer: Customer): Promise<{ readonly seen: boolean[]; readonly text: string }> => {

@@ -39,7 +39,7 @@ async function openSite() {
   return { cwd, sandbox, visit, visitSignedIn, link, home, complaints };
 }
 
-test("the sign-in code leaves the address bar at once, and is in no Referer, history or title", async () => {
+test("the sign-in code leaves the address bar immediately, and is in no Referer, history or title", async () => {
   const { visit, link, home, complaints } = await openSite();
   const page = await visit();
   const sent: string[] = [];
@@ -125,7 +125,7 @@ test("a signed-in browser sends no cookie or address of the portal to another po
   expect([referer, cookie]).toEqual([undefined, undefined]);
 });
 
-test("without JavaScript the link is pasted into the form, and the whole frame works", async () => {
+test("without JavaScript a link can be pasted into the form, and the whole page frame works", async () => {
   const { visit, link, home } = await openSite();
   const page = await visit({ javaScriptEnabled: false });
   await page.goto(`${home}/clock`);
@@ -152,7 +152,7 @@ const KEY_IN_CLOSED_DIALOG = `
 
 const FOCUSED_ROW = `[...document.querySelectorAll("main tbody tr")].indexOf(document.activeElement.closest("tr"))`;
 
-test("single keys navigate, but not while typing or when switched off", async () => {
+test("single-key shortcuts navigate, but not while the user types or when they are switched off", async () => {
   const { visitSignedIn, home, complaints } = await openSite();
   const page = await visitSignedIn();
   await page.goto(`${home}/connect`);
@@ -293,7 +293,7 @@ async function showsSavedStory(site: {
   expect(await page.isVisible(".story details[open] .more")).toBe(true);
 }
 
-test("sign-in and refusal pages are accessible from 320 px, and bar and menu fit", async () => {
+test("sign-in and error pages are accessible from 320 px, and the bar and the menu fit", async () => {
   const { cwd, sandbox, visit, home, complaints } = await openSite();
   const looks = [
     ["light", "en", 1280],

@@ -79,7 +79,7 @@ const IS_CURRENT = `(async () => {
   return [shown(loaded), shown(document)];
 })()`;
 
-test("a live page follows changes without moving the focus, typed text or an open question", async () => {
+test("a live page shows changes without losing the focus, typed text or an open confirmation", async () => {
   const shop = await openShop();
   const { page, home } = await signedInBrowser(shop);
   await page.goto(`${home}/connect`);

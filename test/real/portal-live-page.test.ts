@@ -87,7 +87,7 @@ test("a live list counts new rows without moving; p pays the checkout, and r rep
   expect(shop.complaints).toEqual([]);
 });
 
-test("a page updates in place and keeps what is open, focused and typed, also while the sandbox is silent", async () => {
+test("a page updates in place and keeps open details, the focus and typed text, even while the sandbox does not answer", async () => {
   const { shop, page, home } = await openPortal("program");
   const sold = await shop.sell();
   await page.setViewportSize({ width: 900, height: 300 });

@@ -88,7 +88,7 @@ print(json.dumps([is_genuine([one["secret"]], headers(one), base64.b64decode(one
   },
 };
 
-test("every snippet of the overview creates an order, and tells a genuine webhook from a changed one", async () => {
+test("every snippet of the Connect page creates an order, accepts a genuine webhook and refuses a changed webhook", async () => {
   const folder = projectOf({});
   const { ready } = await startSandboxHere({ cwd: folder });
   const arrived = await firstWebhook(folder, ready.signing_secret);
@@ -112,7 +112,7 @@ test("every snippet of the overview creates an order, and tells a genuine webhoo
   }
 });
 
-test("the overview shows the snippets as they are run, and docs/verifying.md has the same verifiers", async () => {
+test("the Connect page shows the snippets as they are run, and docs/verifying.md has the same verifiers", async () => {
   const harness = createHarness();
   const portal = await signedIn(harness, await harness.start());
   for (const { id, create, verify } of SNIPPETS) {

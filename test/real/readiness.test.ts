@@ -147,7 +147,7 @@ function database({ harness }: Pick<Shop, "harness">): Database.Database {
   return new Database(join(harness.cwd, ".checkout/sandbox.db"));
 }
 
-test("a store becomes ready step by step, and an undone item makes it not ready again", async () => {
+test("a store becomes ready step by step, and undoing an item makes the store not ready again", async () => {
   const shop = await openShop();
   const { check, done, type, harness } = shop;
   const steps: (readonly [string, string])[] = [];
@@ -304,7 +304,7 @@ test("the steps of docs/launch.md and docs/ci.md make a store ready within exec 
   expect(cases).toHaveLength(CHECKLIST_ITEMS.length);
 });
 
-test("a waiver replaces a drill as a risk until the drill decides or 7 days have passed", async () => {
+test("a waived drill counts as a risk until the drill passes or fails, or 7 days have passed", async () => {
   const shop = await openShop(EPHEMERAL);
   const { done, type, check } = shop;
   await prepareShop(shop);
@@ -333,7 +333,7 @@ test("a waiver replaces a drill as a risk until the drill decides or 7 days have
   expect((await check()).report.verdict).toBe("not_ready");
 });
 
-test("only the administrator opens the gate, and only after the other items", async () => {
+test("only the administrator opens the gate, and only after the other items pass", async () => {
   const { type, done, check } = await openShop(EPHEMERAL);
   const rows: readonly (readonly [line: string, code: number, said: string])[] = [
     ["admin open-gate", 5, "has not requested production access"],
@@ -386,7 +386,7 @@ test("one of two concurrent actions of the administrator succeeds, and the other
   expect(await Promise.all([act("approve_credential"), act("approve_credential")])).toEqual(once);
 });
 
-test("an inactive store or capability refuses orders at once", async () => {
+test("orders with an inactive store or capability are refused immediately", async () => {
   const { type, done } = await openShop(EPHEMERAL);
   const order = (id: string, currency: string): string =>
     `orders create --order-id ${id} --amount-minor 5 --payment-method wechat_pay --json --currency ${currency}`;
@@ -452,7 +452,7 @@ async function control({ sandbox, token }: Caller, path: string, body?: object):
   return `${answer.status} ${error?.code ?? ""}`.trim();
 }
 
-test("every role accepts only its own token", async () => {
+test("operations of a role accept only that role's token", async () => {
   const { harness, sandbox, type } = await openShop();
   const { control_token: run } = JSON.parse(harness.readState("run.json")) as Record<string, string>;
   const { admin_token: administrator } = JSON.parse(harness.readState("admin.json")) as Record<
@@ -633,7 +633,7 @@ async function parseXml(
   return JSON.parse(stdout) as Awaited<ReturnType<typeof parseXml>>;
 }
 
-test("the report has the same content as table, JSON, JUnit XML and Markdown", async () => {
+test("the checklist report has the same content as table, JSON, JUnit XML and Markdown", async () => {
   const shop = await openShop();
   const { harness, done, type } = shop;
   await done("return-origins add http://localhost:3000");
@@ -736,7 +736,7 @@ function recordOf(service: string, verdict: string): string {
   return JSON.stringify({ service, at: "2026-01-15T00:00:00.000Z", assumptions });
 }
 
-test("the checklist of another service reads its calibration record and sends nothing", async () => {
+test("the checklist of another service reads the service's calibration record and sends nothing", async () => {
   const shop = await openShop();
   await prepareShop(shop);
   const { harness } = shop;
@@ -780,7 +780,7 @@ test("the checklist of another service reads its calibration record and sends no
   expect(asked).toEqual([]);
 });
 
-test("another spelling of the sandbox's address is still this folder's sandbox", async () => {
+test("another spelling of the sandbox's address still selects this folder's sandbox", async () => {
   const shop = await openShop();
   const { harness } = shop;
   for (const spelled of ["http://localhost:4242/v1", "http://[::1]:4242/v1/"]) {

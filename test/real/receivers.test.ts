@@ -50,7 +50,7 @@ type Expected = {
 /** A receiver, and the result of its first attempt. */
 type Row = readonly [name: string, url: string, expected: Expected];
 
-test("any failure of a receiver's connection is audited and retried, and disturbs no other receiver", async () => {
+test("any failure of a receiver's connection is recorded and retried, and disturbs no other receiver", async () => {
   const site = await openSite(["--delivery-timeout", `${TIMEOUT_MS}ms`]);
   const good = await openGoodReceiver(site.secret);
   const goodId = await site.addEndpoint(good.url);
@@ -110,7 +110,7 @@ test("any failure of a receiver's connection is audited and retried, and disturb
   expect(good.got).toHaveLength(orders);
 });
 
-test("a receiver that silently drops kept connections gets everything without losing attempts", async () => {
+test("a receiver that silently closes kept-alive connections gets every event at the first counted attempt", async () => {
   const site = await openSite(["--deliveries-in-flight", "1"]);
   const quiet = await openRawReceiver((socket) => void socket.end(`${OK}Content-Length: 0\r\n\r\n`));
   let connections = 0;
@@ -144,7 +144,7 @@ test("a receiver that silently drops kept connections gets everything without lo
   expect(connections).toBeGreaterThan(1);
 });
 
-test("any answer of a receiver is audited, redirects are not followed, and Retry-After counts within its limits", async () => {
+test("any answer of a receiver is recorded, redirects are not followed, and Retry-After is obeyed within limits", async () => {
   const site = await openSite();
   let trapped = 0;
   const trap = await openHttpReceiver((_request, response) => {
@@ -203,7 +203,7 @@ test("any answer of a receiver is audited, redirects are not followed, and Retry
   ]);
 });
 
-test("an endless answer costs no memory and no time, however it is chunked", async () => {
+test("an endless answer uses little memory and processor time, however it is chunked", async () => {
   const sandbox = await startSandbox({ cwd: tempFolder(), args: ["--quiet"] });
   const site = siteOf(sandbox);
   const warmUp = await openGoodReceiver(site.secret);

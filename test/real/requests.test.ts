@@ -60,7 +60,7 @@ test("every v1 request is logged, refused or not, with its store, order and deci
   expect(entries.map(({ decisions }) => decisions)).toEqual([[], [5], [4, 5], [4], [4], [4], [9]]);
 });
 
-test("a refused request is logged in the store of its key, even a revoked key, or else in the first store", async () => {
+test("a refused request is logged in the store of its key, even of a revoked key, and without a known key in the first store", async () => {
   const { harness, sandbox, list } = await open();
   const json = async (line: string) =>
     JSON.parse((await harness.run([...line.split(" "), "--json"])).stdout) as Record<string, string>;
@@ -99,7 +99,7 @@ test("the duration of a request has tenths of a millisecond", async () => {
   expect(String(entry?.["duration_ms"])).toMatch(/^\d+\.\d$/);
 });
 
-test("requests list filters by status, method, path, order, time and number", async () => {
+test("requests list filters by status, method, path, order and time, and limits the number", async () => {
   const { harness, list, post } = await open();
   for (const orderId of ["a", "b", "c"]) {
     await post({ order_id: orderId }, { "Idempotency-Key": `key-key-${orderId}` });
@@ -277,7 +277,7 @@ test("requests list -f shows each new request once, until it is stopped", async 
   expect((await following.stop()).code).toBe(0);
 });
 
-test("requests list -f misses no request, however many come at once", async () => {
+test("requests list -f misses no request, however many arrive at the same time", async () => {
   const { harness, sandbox } = await open();
   await sandbox.request({ path: "/v1/first", headers: sandbox.auth });
   const following = await harness.launch(["requests", "list", "-f", "--json", "--limit", "7"]);
@@ -321,7 +321,7 @@ test("requests list -f continues after a restart of the sandbox, also on another
   expect(stderr).toContain(`the sandbox is back at ${new URL(later.ready.base_url).origin}`);
 });
 
-test("an unusable request log is reported once and breaks no request", async () => {
+test("an unusable request log is reported once, and requests still work", async () => {
   const harness = createHarness();
   mkdirSync(join(harness.cwd, ".checkout"), { mode: 0o700 });
   const path = join(harness.cwd, ".checkout/requests.db");
@@ -421,7 +421,7 @@ test("every store keeps its newest requests, and wakes only its own waiters", as
   expect(DEFAULT_KEPT_REQUESTS).toBe(10_000);
 });
 
-test("positions of requests keep growing after a restart or reset, and beside another process", () => {
+test("positions of requests keep growing after a restart or reset, and while another process writes", () => {
   const path = join(tempFolder(), "requests.db");
   const reported: unknown[] = [];
   const begin = () => {

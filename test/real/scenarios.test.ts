@@ -10,7 +10,7 @@ import { RUNNER, runScenarios, SCENARIOS, WORKFLOWS } from "../support/scenarios
 const ROOT = join(import.meta.dirname, "../..");
 const PACKAGE = join(ROOT, "dist/testing.cjs");
 
-test("the OpenAPI document and the scenarios are valid by their standards", async () => {
+test("the OpenAPI document and the Arazzo scenarios are valid according to their specifications", async () => {
   const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" };
   const files = ["openapi-control.json", ...SCENARIOS.map((file) => join("arazzo", file))];
   const args = [RUNNER, "lint", ...files, "--format", "json"];
@@ -38,7 +38,7 @@ const NO_DRIFT = { names: [], drifts: [], fails: [] } as const;
 
 // test/real/journeys.test.ts runs all scenarios against the executable with the lines of the document, and
 // test/real/hosted.test.ts runs them in workerd.
-test("a scenario fails only at the steps that name the difference of a changed service", async () => {
+test("on a changed service, a scenario fails only at the steps that test the change", async () => {
   const { origin, access } = await openKit();
   const groups = groupedDrifts().toSorted((one, other) => other.names.length - one.names.length);
   const work = (FULL ? [NO_DRIFT, ...groups] : groups.slice(0, 1)).map(async ({ names, drifts, fails }) => {

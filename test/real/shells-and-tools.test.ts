@@ -5,7 +5,7 @@ import { NO_SANDBOX } from "../../src/cli/problem.ts";
 
 const words = (line: string): string[] => line.split(" ");
 
-test("a shell with set -e stops at env without a running sandbox", async () => {
+test("a shell with set -e stops at env if no sandbox is running", async () => {
   const harness = createHarness();
   const { code, stdout, stderr } = await harness.run(["env"]);
   expect([code, stderr]).toEqual([7, expect.stringContaining(NO_SANDBOX)]);
@@ -23,7 +23,7 @@ test("a shell with set -e stops at env without a running sandbox", async () => {
   expect(execFileSync("sh", ["-c", script, "sh", running.stdout], { encoding: "utf8" })).toBe("went on\n");
 });
 
-test("a start on a port that browsers refuse says so", async () => {
+test("a start on a port that browsers refuse prints a warning", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(["--port", "6000"]);
   expect((await sandbox.stop()).stderr).toContain("browsers, and fetch in programs, refuse port 6000");
@@ -83,7 +83,7 @@ test("listen takes an address without a scheme as http, in --forward and --route
   expect([foreign.code, foreign.stderr]).toEqual([2, expect.stringContaining("only to this machine")]);
 });
 
-test("events list prints the command of its next page, with every filter", async () => {
+test("events list prints the command for the next page, with every filter", async () => {
   const harness = createHarness();
   await harness.start();
   const run = (line: string) => harness.run(words(line));

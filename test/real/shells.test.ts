@@ -92,7 +92,7 @@ function randomValues(count: number): string[] {
   );
 }
 
-test("any quoted value is one word of every shell, byte for byte, and is not executed", () => {
+test("any quoted value is one word in every shell, byte for byte, and is not executed", () => {
   expect(POSIX).toContain("sh");
   for (const shell of POSIX) {
     check(shell, VALUES, (value) => quote(value));
@@ -111,7 +111,7 @@ test("a quoted value is also one word at an interactive prompt, where ! repeats 
   }
 });
 
-test("a value to copy is shown unchanged, and a value that cannot be copied gives no hint", () => {
+test("a value in a command to copy is shown unchanged, and a value that cannot be copied gives no command", () => {
   for (const value of VALUES) {
     const word = quoteToCopy(value);
     if (word === undefined) expect([value, value.endsWith("\n")]).toEqual([value, true]);
@@ -147,7 +147,7 @@ test("a plain value is not quoted, and other values get quotes that most shells 
   ]);
 });
 
-test("PowerShell reads back every word by its own rules of quotes", () => {
+test("PowerShell's quoting rules give back every quoted value", () => {
   for (const value of VALUES) {
     expect([value, readByPowerShell(quote(value, "powershell"))]).toEqual([value, value]);
     // A line for an unknown shell may be another word there, but never a command.
@@ -190,7 +190,7 @@ test("a variable can be set to any value in every shell", () => {
   }
 });
 
-test("SHELL determines the shell, and without it Windows has PowerShell", () => {
+test("SHELL determines the shell, and without SHELL the shell on Windows is PowerShell", () => {
   const cases: readonly (readonly [Readonly<Record<string, string>>, Shell])[] = [
     [{ SHELL: "/usr/bin/fish" }, "fish"],
     [{ SHELL: "/opt/homebrew/bin/fish" }, "fish"],
@@ -203,7 +203,7 @@ test("SHELL determines the shell, and without it Windows has PowerShell", () => 
   for (const [env, shell] of cases) expect([env, shellOf(env)]).toEqual([env, shell]);
 });
 
-test("a test run says which shells and languages it had", () => {
+test("a test run prints the shells and languages of the machine", () => {
   expect(machineLine()).toMatch(/^shells: sh\b.*; languages: [^\n]*$/);
 });
 

@@ -28,7 +28,7 @@ const ENDS: readonly RegExp[] = [
   /injected by fault .*lose_answer[\s\S]*held back by fault reorder/,
 ];
 
-test("the skill has six recipes in at most 150 lines, and a valid head", () => {
+test("the skill has six recipes in at most 150 lines, and valid front matter", () => {
   expect(SKILL.trimEnd().split("\n").length).toBeLessThanOrEqual(MAX_LINES);
   expect(SKILL).toMatch(/^---\nname: checkout\ndescription: >-\n(?: {2}.*\n)+---\n/);
   expect(SKILL.match(/^## \d\. /gm)).toHaveLength(6);
@@ -43,7 +43,7 @@ test("docs/llms.txt lists exactly the existing pages", () => {
   expect(pages.filter((name) => !named.includes(name))).toEqual([]);
 });
 
-test("the skill has the drills in the head of the Node shop", () => {
+test("the skill has the same drill commands as the head of the Node shop", () => {
   const drills = (lines: readonly string[]) => lines.filter((line) => line.includes("checklist run"));
   const typed = (BLOCKS[OF_DRILLS] ?? "").replaceAll(/\\\n\s*/g, "").split("\n");
   const inProject = typed.map((line) => line.replace("npx --no -- checkout", "npx checkout"));

@@ -250,7 +250,7 @@ test("restore --file needs no name and leaves no snapshot behind", async () => {
   expect(JSON.parse(await run("snapshots list --json"))).toMatchObject({ snapshots: [] });
 });
 
-test("another sandbox restores a snapshot with its first store, key and signing secret", async () => {
+test("another sandbox restores a snapshot with the snapshot's first store, key and signing secret", async () => {
   const one = await openTwo();
   await one.order(one.first, "o-1");
   await one.run("snapshots create base --all --file base.snapshot");
@@ -512,7 +512,7 @@ test("a delivery in flight during a restore is not recorded in the restored stor
   expect(database.pragma("foreign_key_check")).toEqual([]);
 });
 
-test("an attempt after a restore has its own end, even if an earlier attempt with the same number is in flight", async () => {
+test("an attempt after a restore has its own result, even if an earlier attempt with the same number is in flight", async () => {
   const { harness, control, first, order, database } = await openTwo();
   const asked: { readonly type: string; readonly answer: (status: number) => void }[] = [];
   harness.occupy(3001, {
@@ -593,7 +593,7 @@ test("event positions keep growing across a restore, and a used position is repl
   ]);
 });
 
-test("a snapshot has exactly the tables with rows of a store", () => {
+test("a snapshot has the sandbox's schema, is the same each time, and is refused for an unknown store", () => {
   const opened = openStore(IN_MEMORY, { scheduler: { soon: setImmediate, after: () => undefined } });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const world = { now: () => 1, freshId: () => "", randomBytes: (length: number) => new Uint8Array(length) };
@@ -699,7 +699,7 @@ test("a full disk is reported, keeps the older snapshot and leaves nothing half-
   expect(readdirSync(join(harness.cwd, ".checkout/snapshots"))).toEqual(["one.snapshot"]);
 });
 
-test("an ephemeral sandbox keeps snapshots in memory, and says what --file is for", async () => {
+test("an ephemeral sandbox keeps snapshots in memory, and snapshots create --file is refused", async () => {
   const harness = createHarness();
   const { ready } = await harness.start(["--ephemeral"]);
   const env = {
@@ -724,7 +724,7 @@ test("an ephemeral sandbox keeps snapshots in memory, and says what --file is fo
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("--file")]);
 });
 
-test("a failed restore --file or create keeps the snapshot of its name", async () => {
+test("a failed restore --file or create keeps the existing snapshot of the same name", async () => {
   const { harness, run, sandbox, order, first } = await openTwo();
   const folder = join(harness.cwd, ".checkout/snapshots");
   const kept = () =>

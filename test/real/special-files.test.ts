@@ -61,7 +61,7 @@ const READERS: readonly (readonly [
 
 type Case = { readonly kind: keyof typeof KINDS; readonly at: number };
 
-test("every reader refuses a file that is not ordinary or is too large", async () => {
+test("every command refuses an input or state file that is not an ordinary file or is too large", async () => {
   const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
   const cases = READERS.flatMap((_reader, at) => kinds.map((kind): Case => ({ kind, at })));
   const wrong: unknown[] = [];

@@ -46,7 +46,7 @@ function contentOf(path: string): unknown {
   return { schema, rows };
 }
 
-test("an older sqlite3 checks, copies, dumps and restores every database of a used folder", async ({
+test("an older sqlite3 can check, copy, dump and restore every database of a used state folder", async ({
   annotate,
 }) => {
   const version = versionHere();

@@ -41,7 +41,7 @@ async function health({ port }: Served): Promise<readonly [number, string]> {
   return [answer.status, await answer.text()];
 }
 
-test("a server whose files were removed acknowledges nothing more, and says so", async () => {
+test("a sandbox whose database files were removed acknowledges no more writes, and reports the cause", async () => {
   const cwd = tempFolder();
   const sandbox = await startSandbox({ cwd, args: ["--quiet", "--dir", "state"] });
   expect((await create(sandbox, "before"))?.status).toBe(201);
@@ -74,7 +74,7 @@ async function killedFolder() {
   return { options, database, before, old, recent };
 }
 
-test("another sandbox's log beside a killed database is moved aside and reported, without losing an order", async () => {
+test("another sandbox's log next to the database of a killed sandbox is moved aside and reported, and no order is lost", async () => {
   const [other, { options, database, old }] = [await killedFolder(), await killedFolder()];
   copyFileSync(`${other.database}-wal`, `${database}-wal`);
   const sandbox = await startSandbox(options);
@@ -86,7 +86,7 @@ test("another sandbox's log beside a killed database is moved aside and reported
   expect(readFileSync(`${database}-wal.aside-1`).equals(readFileSync(`${other.database}-wal`))).toBe(true);
 });
 
-test("a backup over a killed folder with its log is refused with two remedies, and both work", async () => {
+test("a backup copied over the database of a killed sandbox, next to the old log, is refused with two remedies that work", async () => {
   for (const way of ["restores the database", "moves the log away"] as const) {
     const { options, database, before, old, recent } = await killedFolder();
     const killed = join(tempFolder(), "killed.db");
@@ -175,7 +175,7 @@ function readingTraced(killed: string): (strace: readonly string[]) => Promise<s
   };
 }
 
-test("a read that fails once or permanently is never called damage", async ({ annotate }) => {
+test("a read that fails once or permanently is never reported as damage", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const tried = readingTraced(await killedDatabase());
   const log = join(tempFolder(), "calls");
@@ -192,7 +192,7 @@ test("a read that fails once or permanently is never called damage", async ({ an
   expect([...found.values()].filter((said) => said.startsWith("disk_io_error ")).length).toBeGreaterThan(0);
 });
 
-test("a page of the schema that the disk never returns is a read error, which SQLite calls damage", async ({
+test("a schema page that cannot be read is reported as a read error, although SQLite reports damage", async ({
   annotate,
 }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
@@ -213,7 +213,7 @@ test("a page of the schema that the disk never returns is a read error, which SQ
   expect(said).toMatch(/^disk_io_error .*EIO/);
 });
 
-test("damaged bytes are called damaged by an opening, a read and a check", async () => {
+test("an opening, a read and a check report damaged bytes as damage", async () => {
   const path = await killedDatabase();
   const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
@@ -233,7 +233,7 @@ test("damaged bytes are called damaged by an opening, a read and a check", async
   });
 });
 
-test("a system error about a file is a 503 that states the error, and not a bug", async () => {
+test("a system error about a file is answered with 503 and the error, and not reported as a bug", async () => {
   const harness = createHarness();
   let failing: string | undefined;
   const fail = (code: string): never => {
@@ -288,7 +288,7 @@ test("too many open files are reported as such, at any limit", () => {
   expect(open(`${join(tempFolder(), "new.db")}=15`)).toEqual(["opened"]);
 });
 
-test("a program that cannot load its files because of too many open files says so", async ({ annotate }) => {
+test("a program that cannot load files because too many are open reports the cause", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const program = join(dirname(PROGRAM), "../dist/checkout.js");
   const strace = ["-o", "/dev/null", "-P", program, ...failingCall("openat", "EMFILE")];
@@ -299,7 +299,7 @@ test("a program that cannot load its files because of too many open files says s
 
 const HAS_MOUNTS = spawnSync("unshare", ["-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
 
-test("a full disk is called full, whatever was being written", async ({ annotate }) => {
+test("a full disk is reported as full, whatever was being written", async ({ annotate }) => {
   if (!HAS_MOUNTS) return void (await annotate("no file system can be mounted here: no disk could be full"));
   const open = join(tempFolder(), "sandbox.db");
   const whole = openWatchedDatabase(open, { kind: SANDBOX_FILE });
@@ -384,7 +384,7 @@ test("the health check fails after a failed write, until a write succeeds", asyn
   expect(await sandbox.stop()).toBe(0);
 });
 
-test("a disk that fails every request is logged once, then counted, and never with a stack trace", async () => {
+test("repeated storage failures are logged once, then counted, and never with a stack trace", async () => {
   for (const format of ["text", "json"]) {
     const harness = createHarness();
     const sandbox = await harness.start(["--quiet", "--log-format", format]);
@@ -413,7 +413,7 @@ test("a disk that fails every request is logged once, then counted, and never wi
   }
 });
 
-test("every kind of failure has its own streak, which ends with the failure", () => {
+test("repetitions of each kind of failure are counted separately, until the failure ends", () => {
   const { clock } = createHarness();
   const written: string[] = [];
   const stream = new Writable({
@@ -464,7 +464,7 @@ test("every kind of failure has its own streak, which ends with the failure", ()
   ]);
 });
 
-test("an unusable path is reported by its name, not as a bug", async () => {
+test("an unusable path is reported as unusable, not as a bug", async () => {
   const cwd = tempFolder();
   const long = "x".repeat(300);
   const rows = [
@@ -480,7 +480,7 @@ test("an unusable path is reported by its name, not as a bug", async () => {
   }
 });
 
-test("a missing file, or a file of an ended process, reads as nothing, and other failures are reported", () => {
+test("reading a missing file returns undefined, and other failures throw", () => {
   const { files } = REAL;
   const folder = tempFolder();
   files.write(join(folder, "file"), "content");

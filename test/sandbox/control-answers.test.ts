@@ -5,7 +5,7 @@ import { runtimeHere } from "../support/runtimes.ts";
 
 const RUNTIME = runtimeHere();
 
-test("every operation answers as its description says", async () => {
+test("every operation of the control API answers as its OpenAPI description says", async () => {
   const { host, send, ...pair } = await RUNTIME.openStores();
   const called = await callEveryOperation({
     ...pair,

@@ -55,7 +55,7 @@ async function createOrder(harness: Harness, orderId: string): Promise<string> {
   return (await harness.order(orderId, "price_bento")).id;
 }
 
-test("the description lists exactly the operations of the table", async () => {
+test("the OpenAPI document lists exactly the operations of the control API", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const answer = await call("/__sandbox/openapi.json");
@@ -72,7 +72,7 @@ test("the description lists exactly the operations of the table", async () => {
   expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(table));
 });
 
-test("the operation checklist returns the items that the command prints, in the same order", async () => {
+test("the operation checklist returns the items that the command checklist prints, in the same order", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const { underway, ...judged } = (await call(`${STORE}/checklist`)).body.data ?? {};
@@ -83,7 +83,7 @@ test("the operation checklist returns the items that the command prints, in the 
   expect(JSON.parse(stdout)).toMatchObject(judged);
 });
 
-test("a drill of duplicates is recorded only for enabled endpoints, and other drills are recorded without endpoints", async () => {
+test("a duplicates drill is recorded only if an endpoint is enabled, and other drills are recorded without endpoints", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const step = { name: "one", passed: true, expected: "2xx", got: "204", cause: null, reference: null };
@@ -158,7 +158,7 @@ test("a checkout is shown with its whole story, after its due work is done", asy
   expect(types).toEqual(["order.created 1", "order.pending 2", "order.expired 3"]);
 });
 
-test("every refusal has a described status and code", async () => {
+test("every refusal has a status and a code that the OpenAPI document describes", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);
@@ -331,7 +331,7 @@ test("an id in a body or query must belong to the store in the path", async () =
   }
 });
 
-test("a path has a store's id or default, and any other store is not found", async () => {
+test("a path accepts a store's id or the word default, and any other store is not found", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);
@@ -375,7 +375,7 @@ test("the client acts on the first store unless another is selected", async () =
   ]);
 });
 
-test("a request without a token, or to an unknown path, finds nothing", async () => {
+test("a request to an unknown path gets 404, and a request without a token gets 401", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);
@@ -452,7 +452,7 @@ test("return origins are unique, listed oldest first, at most 20, and survive a 
   expect(await list(again)).toEqual([...full.slice(1), "https://shop.example"]);
 });
 
-test("checkout return-origins prints the origins, and sends nothing for a wrong origin", async () => {
+test("checkout return-origins prints the origins, and sends nothing for an invalid origin", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { store_id: storeId } = ready;
@@ -498,7 +498,7 @@ test("checkout return-origins prints the origins, and sends nothing for a wrong 
   expect((await harness.run(["--help"])).stdout).toContain("origins that customers may be sent back to");
 });
 
-test("an added origin keeps its path unless another path is given", async () => {
+test("a return origin that is added again keeps its path unless another path is given", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const run = async (words: string) => (await harness.run(["return-origins", ...words.split(" ")])).stdout;

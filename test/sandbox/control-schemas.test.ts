@@ -183,7 +183,7 @@ function leadsElsewhere(value: unknown): boolean {
 const FEW_FIT: ReadonlySet<OperationName> = new Set(["addFault"]);
 const READING = OPERATION_NAMES.filter((name) => inputKind(name) !== "nothing");
 
-test.each(READING)("%s refuses with 400 exactly what its schema refuses", async (name) => {
+test.each(READING)("%s answers 400 to exactly the requests that its schema refuses", async (name) => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const seen = { allowed: 0, refused: 0 };
@@ -253,7 +253,7 @@ const SEGMENTS = [
   "\ud800".toWellFormed(),
 ];
 
-test("a path that its schema forbids is a 404, and a path that the schema allows is no invalid request", async () => {
+test("a path that the schema forbids gets 404, and a path that the schema allows is not refused as invalid", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const { control_token: token } = sandbox.ready;

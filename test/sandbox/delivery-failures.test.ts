@@ -50,7 +50,7 @@ test("a delivery that came due while the database was locked is sent after the l
   expect(types(shop.got)).toEqual(["order.created", "order.created"]);
 });
 
-test("an answer that a lock kept from being recorded is recorded later, and nothing is sent twice", async () => {
+test("an answer that could not be recorded because of a lock is recorded later, and nothing is sent twice", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -115,7 +115,7 @@ test("a failing endpoint delays no other endpoint, and only the failing endpoint
   expect(types(swift.got).slice(3)).toEqual(["order.created", "order.cancelled"]);
 });
 
-test("deliveries that wait for a place in flight are not postponed by another failing endpoint", async () => {
+test("deliveries that wait for an in-flight slot are not postponed by another failing endpoint", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "1"]);
   const [broken, swift] = [site.receiver(3000), site.receiver(3001)];
   await site.addEndpoint(broken.url);
@@ -137,7 +137,7 @@ test("deliveries that wait for a place in flight are not postponed by another fa
   );
 });
 
-test("a stop sends nothing more and records the last answers, and the next start continues after them", async () => {
+test("a stopping sandbox sends nothing more and records the last answers, and the next start continues with the next events", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -254,7 +254,7 @@ test("a delivery behind more dropped deliveries than one search reads is sent wi
   expect(site.harness.clock.pending().filter((at) => at <= now)).toEqual([]);
 });
 
-test("the place in flight of a dropped delivery is taken by exactly one other delivery", async () => {
+test("the in-flight slot of a dropped delivery is taken by exactly one other delivery", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "2"]);
   const shop = site.receiver(3000);
   holdAnswer(shop);
@@ -267,7 +267,7 @@ test("the place in flight of a dropped delivery is taken by exactly one other de
   expect(shop.got).toHaveLength(2);
 });
 
-test("only an unreachable listener is paused; any other endpoint fails and is retried by the schedule", async () => {
+test("only an unreachable listener is paused; any other endpoint fails and is retried on schedule", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const nobody = await site.addEndpoint("http://localhost:3999/hooks", ["order.created"]);
   const { url } = site.receiver(5000);
@@ -286,7 +286,7 @@ test("only an unreachable listener is paused; any other endpoint fails and is re
   }
 });
 
-test("an attempt is audited with its address, and a forbidden attempt without an address", async () => {
+test("an attempt is recorded with its address, and a forbidden attempt without an address", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--allow-target", "shop.example"]);
   const address = "10.1.2.3";
   site.harness.name("shop.example", [address]);
@@ -309,7 +309,7 @@ test("an attempt is audited with its address, and a forbidden attempt without an
   expect([asked.length, forbidden]).toMatchObject([1, { state: "due", tries: 1, attempts: [attempt] }]);
 });
 
-test("a dead kept connection is not a failure of its endpoint", async () => {
+test("a dead kept-alive connection is not a failure of its endpoint", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -351,7 +351,7 @@ test("a failed or delayed replay postpones no waiting event", async () => {
   }
 });
 
-test("events behind a delayed event say that they wait for it, even if they are older", async () => {
+test("events behind a delayed event have that event's time as their next attempt, even if they are older", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);
@@ -364,7 +364,7 @@ test("events behind a delayed event say that they wait for it, even if they are 
   expect((await site.deliveries()).map(({ next_at: at }) => at)).toEqual([until, until, until]);
 });
 
-test("events behind a sent or dropped event do not wait for its old time after the clock went back", async () => {
+test("after the clock went back, events behind a sent or dropped event do not wait for that event's old due time", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "1"]);
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -389,7 +389,7 @@ test("events behind a sent or dropped event do not wait for its old time after t
   );
 });
 
-test("deliveries are not retried while the store's clock is frozen, and all are retried once it moves", async () => {
+test("a delivery is not retried while the store's clock is frozen, and is retried when the clock moves", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = (number) => (number === 1 ? 500 : 200);
@@ -405,7 +405,7 @@ test("deliveries are not retried while the store's clock is frozen, and all are 
   expect((await site.deliveries())[0]).toMatchObject({ state: "succeeded", tries: 2 });
 });
 
-test("a clock move lists its attempts by their starts, not by their ends", async () => {
+test("a clock move lists its attempts in the order in which they started, not ended", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [slow, swift] = [site.receiver(3000), site.receiver(3001)];
   const ids: string[] = [];
@@ -468,7 +468,7 @@ test("a clock move waits only for due attempts, not for attempts of later events
   expect([withStatus(200), withStatus(500), expired.length]).toEqual([2, 2, 4]);
 });
 
-test("a start repeats at once the attempts that the last stop cut off, and records them at the store's time", async () => {
+test("a start immediately repeats the attempts that the last stop interrupted, and records them at the store's time", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   holdAnswer(shop);

@@ -64,7 +64,7 @@ const codeOf = ({ status, json }: Answer): readonly unknown[] => [
   (json["error"] as { readonly code: string } | undefined)?.code,
 ];
 
-test("answers have the codes, statuses and marks of the dialect, where the interface states none", async () => {
+test("answers have the codes, statuses and replay header of the dialect, where the interface states none", async () => {
   const { ask } = await openDialect(OTHER);
   const created = await ask("/orders", ORDER);
   expect([created.status, created.headers["X-Replayed"]]).toEqual([201, undefined]);
@@ -140,7 +140,7 @@ test("a delivery has the names of the dialect, and its signature covers timestam
   expect(stdout).not.toContain("payment.paid");
 });
 
-test("a store keeps the dialect with which it was created, beside stores with other dialects", async () => {
+test("a store keeps the dialect with which it was created, next to stores with other dialects", async () => {
   const { harness, ask } = await openDialect(undefined);
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(OTHER));
   const made = await harness.run(["stores", "create", "--name", "Other", "--dialect", "like.json", "--json"]);
@@ -177,7 +177,7 @@ test("listen verifies and prints the events of a dialect, and forwards them as t
     expect(forwarded[2]).toContain(part);
 });
 
-test("an existing state refuses a start with another dialect, and keeps its own dialect without the option", async () => {
+test("a start with another dialect than the dialect of the existing state is refused", async () => {
   const { harness } = await openDialect(OTHER);
   await harness.run(["sandbox", "stop"]);
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify({ times: "seconds" }));
@@ -222,7 +222,7 @@ const SAID = [
   "Checkout-Signature → X-Svc-Signature",
 ];
 
-test("whoami, the assumptions and the page of settings say which dialect is in effect", async () => {
+test("whoami, the assumptions and the Settings page show the dialect in effect", async () => {
   const { harness, sandbox } = await openDialect(OTHER);
   const { dialect } = JSON.parse((await harness.run(["whoami", "--json"])).stdout) as {
     readonly dialect: { readonly value: string; readonly source: string };
@@ -246,7 +246,7 @@ test("whoami, the assumptions and the page of settings say which dialect is in e
   expect((await plain.harness.run(["whoami", "--json"])).stdout).not.toContain("dialect");
 });
 
-test("a restored snapshot says that its store has a dialect, and config export writes it", async () => {
+test("a restore reports the dialect of the snapshot's store, and config export writes the dialect", async () => {
   const { harness } = await openDialect(OTHER);
   const file = join(harness.cwd, "taken.snapshot");
   await harness.run(["snapshots", "create", "taken", "--all", "--file", file]);
@@ -292,12 +292,12 @@ const REFUSED: readonly (readonly [dialect: unknown, said: string])[] = [
   [{ replay: { status: 409 } }, "replay.status"],
 ];
 
-test.each(REFUSED)("the dialect %j is refused with its field", (dialect, said) => {
+test.each(REFUSED)("the dialect %j is refused, and the refusal names the field", (dialect, said) => {
   const read = parseDialect(JSON.stringify(dialect));
   expect(read).toMatchObject({ ok: false, refusal: { message: expect.stringContaining(said) as string } });
 });
 
-test("a forbidden part of a dialect is not written, and its other parts are", () => {
+test("a forbidden part of a dialect is not written, and the other parts are written", () => {
   const observed = {
     headers: { event_id: "Content-Id", timestamp: "X-Time" },
     event_fields: { event_id: "$id", sequence: null },

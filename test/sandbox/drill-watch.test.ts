@@ -72,7 +72,7 @@ test("postToEndpoint sends a request unchanged, and only under a lease", async (
   expect(await codeOf(wanted)).toBe("not_found");
 });
 
-test("a receiver with a rate limit gets each request again after a pause, and the pauses are limited", async () => {
+test("a rate-limited receiver gets each request again after a pause of limited length", async () => {
   const site = await openSite([]);
   const receiver = site.receiver(3000);
   await site.addEndpoint(receiver.url);

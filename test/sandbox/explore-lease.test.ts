@@ -40,7 +40,7 @@ async function openLease(harness: Harness, sandbox: RunningSandbox, drill = "exp
   return (JSON.parse(String(answer.body)) as { data: { id: string } }).data.id;
 }
 
-test("an exploration is on disk until the end of its lease undoes its effects", async () => {
+test("an exploration is recorded on disk until the end of its lease undoes the exploration's effects", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   await openLease(harness, sandbox);
@@ -54,7 +54,7 @@ test("an exploration is on disk until the end of its lease undoes its effects", 
   expect(await effects(harness)).toEqual({ faults: 0, aheadMs: 0 });
 });
 
-test("a start undoes the effects of a killed sandbox's exploration, and nothing in other stores", async () => {
+test("a start undoes the effects of a killed sandbox's exploration, and changes nothing in other stores", async () => {
   const harness = createHarness();
   const before = await harness.start();
   await ask(harness, "stores create --name Tea");
@@ -79,7 +79,7 @@ test("a start undoes the effects of a killed sandbox's exploration, and nothing 
   expect(await effects(harness)).toEqual({ faults: 1, aheadMs: 30 * 60_000 });
 });
 
-test("a start removes the faults that a killed sandbox's run has left, and no others", async () => {
+test("a start removes the faults that a run of a killed sandbox left, and no other faults", async () => {
   const harness = createHarness();
   const before = await harness.start();
   await ask(harness, "faults add drop");
@@ -96,7 +96,7 @@ test("a start removes the faults that a killed sandbox's run has left, and no ot
   expect(faults).toEqual([expect.objectContaining({ action: "drop" })]);
 });
 
-test("the faults of a run are on disk until its lease ends", async () => {
+test("the faults of a run are recorded on disk until the run's lease ends", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const lease = await openLease(harness, sandbox, "duplicates");

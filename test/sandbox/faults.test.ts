@@ -58,7 +58,7 @@ const WHILE_IT_LASTS: Readonly<Record<ApiAction, readonly [code: number, made: n
 
 for (const command of ["orders", "sessions"] as const)
   for (const action of API_ACTIONS)
-    test(`${command} create makes one checkout under ${action}, once and repeatedly`, async () => {
+    test(`${command} create makes one checkout, after a single ${action} fault and after a lasting ${action} fault is cleared`, async () => {
       const site = await open();
       const list = command === "orders" ? site.orders : site.sessions;
       const create = (orderId: string) =>
@@ -173,7 +173,7 @@ async function hitsOf(sandbox: RunningSandbox, count: number): Promise<string> {
   return hits;
 }
 
-test("nth, times, probability and until select the faulty requests, the same requests for the same seed", async () => {
+test("nth, times, probability and until select the requests that a fault hits, the same requests for the same seed", async () => {
   const site = await open();
   const hits = async (line: string, count = 12): Promise<string> => {
     await site.type("faults clear");
@@ -202,7 +202,7 @@ test("nth, times, probability and until select the faulty requests, the same req
   expect(await site.faults()).toEqual([]);
 });
 
-test("a fault hits exactly its number of concurrent requests, and counts each", async () => {
+test("a fault hits exactly its number of concurrent requests, and counts each request", async () => {
   const site = await open();
   await site.type("faults add status --times 7 --nth 5");
   await site.type("faults add status --nth 1000");
@@ -260,7 +260,7 @@ test("a fault hits only requests of its store, method, path and order_id, after 
   expect(elsewhere.stdout).toBe("no faults are scheduled\n");
 });
 
-test("the counts of faults survive a restart, and the start and the status say that faults are active", async () => {
+test("the counts of faults survive a restart, and sandbox start and sandbox status say that faults are active", async () => {
   const site = await open([]);
   await site.type("faults add status --nth 4 --times 2");
   expect(await hitsOf(site.sandbox, 3)).toBe("...");
@@ -275,7 +275,7 @@ test("the counts of faults survive a restart, and the start and the status say t
   await again.stop();
 });
 
-test("every fault profile hits, and our client still creates one order", async () => {
+test("every fault profile hits, and the command line still creates one order", async () => {
   for (const profile of FAULT_PROFILES.filter((name) => name !== "webhook-storm")) {
     const site = await open();
     await site.type(`faults add --profile ${profile} --seed a-seed`);
@@ -310,7 +310,7 @@ test("the profile webhook-storm delivers every event, some of them twice, late o
   );
 });
 
-test("a delivery is held back once, however often its fault may apply", async () => {
+test("a fault holds a delivery back only once, however often the fault may apply", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url, ["order.created"]);
@@ -360,7 +360,7 @@ test("a path pattern matches like the equivalent regular expression", () => {
   );
 });
 
-test("exec adds the faults of profiles and files only for its command", async () => {
+test("exec adds the faults of profiles and files only for its program", async () => {
   const harness = createHarness();
   let written = 0;
   const fileOf = (text: string): string => {

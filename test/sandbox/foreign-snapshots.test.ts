@@ -77,7 +77,7 @@ async function waitingOf(
   return stdout.split("\n").filter((line) => line.includes("nothing is delivered"));
 }
 
-test("due deliveries of another sandbox's snapshot wait until it is adopted, and every command says so", async () => {
+test("due deliveries of another sandbox's snapshot wait until the snapshot is adopted, and every command says so", async () => {
   for (const adoption of ["by a restore", "by a start"]) {
     const { harness, ours: cwd, file, received, listens, run } = await twoFolders();
     const sandbox = await harness.start(["--port", "0"], { cwd });
@@ -207,7 +207,7 @@ test("an invalid dialect in another sandbox's snapshot is refused, and a valid o
   }
 });
 
-test("another sandbox's snapshot with an in-order delivery behind another is refused: it would wait forever", async () => {
+test("another sandbox's snapshot with an in-order delivery behind another is refused, because the delivery would wait forever", async () => {
   const { harness, theirs, ours, file, run } = await twoFolders();
   await harness.start(["--port", "0"], { cwd: ours });
   const path = join(theirs, "changed.snapshot");
@@ -219,7 +219,7 @@ test("another sandbox's snapshot with an in-order delivery behind another is ref
   expect(stderr).toContain("a delivery in order is behind another");
 });
 
-test("only a store from elsewhere waits for adoption, also after resets, own snapshots and deletions", async () => {
+test("only a store from another sandbox waits for adoption, also after resets, own snapshots and deletions", async () => {
   const { harness, ours: cwd, one, received, listens, run } = await twoFolders();
   listens();
   const { ready } = await harness.start(["--port", "0"], { cwd });
@@ -283,7 +283,7 @@ test("a restore by the test kit adopts the snapshot", async () => {
   expect(receiver.received.length).toBeGreaterThan(before);
 });
 
-test("a snapshot of another sandbox brings no approval of production", async () => {
+test("a snapshot of another sandbox restores no approval of production", async () => {
   const { harness, theirs, ours: cwd, run } = await twoFolders();
   const source = await harness.start(["--port", "0"], { cwd: theirs });
   await run("admin approve-credential");

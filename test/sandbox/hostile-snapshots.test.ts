@@ -45,7 +45,7 @@ const CASES: readonly (readonly [sql: string, said: RegExp])[] = [
   ["UPDATE checkouts SET status = 'paid'", /it is damaged: CHECK constraint failed in checkouts/],
 ];
 
-test("a refused snapshot is reported with its mistake, and nothing is restored", async () => {
+test("a hostile snapshot is refused with the reason, and nothing is restored", async () => {
   const bytes = await richBytes();
   const target = await startSandbox({ port: null });
   onTestFinished(() => target.close());
@@ -91,7 +91,7 @@ test("evidence is restored only from the sandbox's own snapshot", async () => {
   expect(evidence(await target.snapshot())).toEqual([0, 0, 1, 0, 0]);
 });
 
-test("a store name of an older version is restored unchanged, but no longer accepted", async () => {
+test("a store name that an older version accepted is restored unchanged, but not accepted for a new store", async () => {
   const bytes = await richBytes();
   const target = await startSandbox({ port: null });
   onTestFinished(() => target.close());
@@ -134,7 +134,7 @@ function referencesOf(bytes: Uint8Array): readonly Reference[] {
   return found;
 }
 
-test("a row with a dangling reference makes the snapshot damaged, and fails no other write", async () => {
+test("a snapshot with a dangling reference is refused as damaged, and other writes still work", async () => {
   const bytes = await richBytes();
   const target = await startSandbox({ port: null });
   onTestFinished(() => target.close());

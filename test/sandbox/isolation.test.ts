@@ -242,7 +242,7 @@ const IN_STORE = OPERATION_NAMES.filter((name) => CONTROL_OPERATIONS[name].path.
  */
 const OF_ONE = IN_STORE.filter((name) => CONTROL_OPERATIONS[name].path.includes("{id}"));
 
-test("a request to one store finds, shows and changes nothing of another", async () => {
+test("a request to one store finds, shows and changes nothing in another store", async () => {
   const { pair, sites, tokens, send, settle } = await openTwoStores();
   const document = JSON.parse(
     (await send(tokens.control, { path: "/__sandbox/openapi.json" })).text,
@@ -299,7 +299,7 @@ test("a request to one store finds, shows and changes nothing of another", async
   expect(asked).toBeGreaterThan(CONTROL_REQUESTS / 40);
 });
 
-test("evidence of one store does not count for another", async () => {
+test("evidence of one store does not count for another store", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   const [one, other] = sites;
   const checklists = async (): Promise<readonly string[]> => {
@@ -388,7 +388,7 @@ function addKey(pair: StorePair, storeId: string, scopes: readonly Scope[], numb
   return apiKey;
 }
 
-test("a checkout's form does nothing at a checkout of another store, for every sender", async () => {
+test("a checkout's form does nothing at a checkout of another store, whoever sends the form", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   const pages = await Promise.all(
     sites.map(async ({ id, apiKey }) => {
@@ -424,7 +424,7 @@ function checkoutsIn(events: string): readonly string[] {
   return data.events.map(({ checkout_id: id }) => id);
 }
 
-test("every set of scopes has its access to v1, in each store, active or not", async () => {
+test("every set of scopes gives access to exactly the v1 routes of these scopes, in each store, active or not", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   const subsets = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
     SCOPES.filter((_scope, at) => (bits & (2 ** at)) !== 0),
@@ -486,7 +486,7 @@ test("every set of scopes has its access to v1, in each store, active or not", a
   }
 });
 
-test("every token has its access to the control API, at each store", async () => {
+test("every token gives access to exactly the control operations of its role, at each store", async () => {
   const { pair, sites, tokens, send, settle } = await openTwoStores();
   // Only this operation needs neither a body nor an id. It is called first, because it must remove nothing later.
   for (const { id } of sites)

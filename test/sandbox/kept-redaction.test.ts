@@ -129,7 +129,7 @@ test("a text without a card number is stored byte for byte", () => {
     expect(redactStored(text)).toBe(text);
 });
 
-test("every card number of a text is found, also among other numbers", () => {
+test("every card number of a text is redacted, also among other numbers", () => {
   const rows = [
     ["4111111111111111 5555555555554444", "…1111 …4444"],
     ["1999 4111 1111 1111 1111 2026", "1999 …1111 2026"],
@@ -153,7 +153,7 @@ test("a card-like number in an order_id is kept, because it identifies an order"
   expect(redactStored("4111111111111111", "")).toBe("…1111");
 });
 
-test("a card number in JSON escapes is found", () => {
+test("a card number in JSON escapes is redacted", () => {
   const rows = ["4111\\u00a01111\\u20111111\\u30001111", "\\uff14111111111111111", "\\u0034111111111111111"];
   for (const row of rows)
     expect(redactBody(`{"d":"${row}"}`, (text) => redactStored(text))).toBe('{"d":"…1111"}');
@@ -269,7 +269,7 @@ test("secret headers and card numbers are in no file, log or output", async () =
     for (const one of [...cards, secret]) expect(text).not.toContain(one);
 });
 
-test("a refusal is explained equally with and without secrets in the request", async () => {
+test("a refusal has the same explanation with and without secrets in the request", async () => {
   const terms = { order_id: "4111111111111111", amount_minor: 4_111_111_111_111_111, currency: "EUR" };
   const full = { ...terms, payment_method: "alipay_plus" };
   const refusals: readonly (readonly [string, object, Record<string, string>])[] = [

@@ -259,7 +259,7 @@ function isDelivery({ url }: OutboundRequest): boolean {
 }
 
 for (const kind of KINDS)
-  test(`${kind}: a kill at any of its requests leaves nothing behind`, async () => {
+  test(`${kind}: a kill at any request of the drill leaves nothing behind`, async () => {
     const site = await openSite();
     // A store with an order, as in all later runs.
     await site.create("before-all-drills");
@@ -314,7 +314,7 @@ async function holdWebhooks(site: Site) {
   return { end, kill: () => kill.abort(), ended };
 }
 
-test("deliveries that a drill holds are shown with the reason, and their endpoint is not paused", async () => {
+test("an endpoint whose deliveries a drill holds is shown as paused by the drill, but stays enabled in the database", async () => {
   const site = await openSite(ON_DISK);
   const { harness } = site;
   const paused = await site.addEndpoint("http://localhost:3001/hooks");
@@ -355,7 +355,7 @@ test("deliveries that a drill holds are shown with the reason, and their endpoin
   ]);
 });
 
-test("a fault that was added during a drill stays, and the drill's own faults end with it", async () => {
+test("a fault that a user adds during a drill stays, and the drill's own faults end with the drill", async () => {
   const site = await openSite();
   const drill = await holdWebhooks(site);
   const actions = async (): Promise<readonly string[]> =>

@@ -162,7 +162,7 @@ test("every filter and search returns the rows that a plain scan finds, newest f
         }
 });
 
-test("a rare row among many is found at once, and no row of another store", async () => {
+test("a filter finds a rare row among many through an index, and finds no row of another store", async () => {
   const { storeId, add, ask } = await openLists();
   const rare = { status: "failed", object: "checkout_session", payment_method: "wechat_pay" };
   add([row(1, storeId, rare), row(2, OTHER_STORE, rare)]);
@@ -179,7 +179,7 @@ test("a rare row among many is found at once, and no row of another store", asyn
     expect(await ask(storeId, { before })).toMatchObject({ status: 404 });
 });
 
-test("a search says how far it looked, and continues from there", async () => {
+test("a search says how far it searched, and can be continued from there", async () => {
   const { storeId, add, ask } = await openLists();
   add([row(0, storeId, { description: "the needle" })]);
   add(
@@ -228,7 +228,7 @@ test("a search finds the same rows, however many checkouts of another store lie 
   });
 });
 
-test("an order_id with very many checkouts is listed whole, page by page", async () => {
+test("an order_id with very many checkouts is listed completely, page by page", async () => {
   const { storeId, add, ask } = await openLists();
   const rows = Array.from({ length: PICKED + 100 }, (_, number) =>
     row(number, storeId, { order_id: "again", status: number % 50 === 0 ? "expired" : "failed" }),
@@ -533,7 +533,7 @@ test("orders and sessions are listed, filtered and continued, newest first, with
   });
 });
 
-test("an ambiguous short id is refused with both ids, an unknown short id is not found, and no other service is asked", async () => {
+test("an ambiguous short id is refused with both ids, an unknown short id is not found, and another service is never asked", async () => {
   const { harness, storeId, add } = await openLists();
   const twin = (head: string): string => `${head}99a3c4-5d00-7000-8000-0000cafe0001`;
   add([
@@ -574,7 +574,7 @@ test("an ambiguous short id is refused with both ids, an unknown short id is not
   }
 });
 
-test("a table drops columns to fit, then cuts the widest, and shows short ids", async () => {
+test("a table drops columns to fit, then cuts the widest column, and shows short ids", async () => {
   const entry = aCheckoutEntry({
     id: id(1),
     orderId: "order-1001",

@@ -40,7 +40,7 @@ async function attempt(url: string, code: string | undefined, deliveryTls?: TlsT
   };
 }
 
-test(`each of ${ODD_ENDPOINTS.length} odd endpoints has its own cause`, async () => {
+test(`each of ${ODD_ENDPOINTS.length} odd endpoints is reported with the right cause`, async () => {
   expect(ODD_ENDPOINTS.length).toBeGreaterThan(100);
   for (const row of ODD_ENDPOINTS) {
     const [name, open, code] = row;

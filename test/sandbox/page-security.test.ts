@@ -38,7 +38,7 @@ async function statusOf(sandbox: RunningSandbox, id: string): Promise<string> {
   return (JSON.parse(String(answer.body)) as { readonly data: { readonly status: string } }).data.status;
 }
 
-test("a form is accepted only with its own token, from its own page, in its own encoding", async () => {
+test("a form is accepted only with its checkout's token, from its own page, in the encoding of a form", async () => {
   const { id, token, host, post, status } = await openPage();
   const start = `/pay/${id}/start`;
   const right = `token=${token}`;
@@ -82,7 +82,7 @@ test("a form is accepted only with its own token, from its own page, in its own 
   expect(await status()).toBe("pending");
 });
 
-test("the form token of one checkout is refused for another", async () => {
+test("the form token of one checkout is refused for another checkout", async () => {
   const { harness, post, get, token } = await openPage();
   const { id } = await harness.order("order-2");
   expect((await post(`/pay/${id}/start`, `token=${token}`)).status).toBe(403);
@@ -135,7 +135,7 @@ test("every page forbids frames, inline scripts, foreign addresses, referrers an
   }
 });
 
-test("the root of the sandbox is a page that describes itself, with working links", async () => {
+test("the root of the sandbox is a page that describes the sandbox, with working links", async () => {
   const { sandbox, get, host } = await openPage();
   const { status, body } = await get("/");
   const home = String(body);
@@ -218,7 +218,7 @@ test("the refusal of an unsupported method lists the methods that the page suppo
   }
 });
 
-test("only a late payment is shown as late, and no longer after the order has settled", async () => {
+test("only a late payment is shown as late, and automatic settlement is announced only until the order has settled", async () => {
   const { harness, id, token, get, post } = await openPage();
   await post(`/pay/${id}/start`, `token=${token}`);
   await post(`/pay/${id}/cancel`, `token=${token}`);
@@ -242,7 +242,7 @@ test("only a late payment is shown as late, and no longer after the order has se
   expect(await said(`/pay/${other}`)).not.toContain("settles automatically");
 });
 
-test("leaving an ended attempt leads to its wallet", async () => {
+test("the page after leaving a wallet shows how the attempt ended", async () => {
   const { id, token, get, post } = await openPage();
   const closed = async (): Promise<string> => String((await get(`/pay/${id}/wallet/1/closed`)).body);
   await post(`/pay/${id}/start`, `token=${token}`);
@@ -256,7 +256,7 @@ test("leaving an ended attempt leads to its wallet", async () => {
   expect(await closed()).toContain("Payment cancelled");
 });
 
-test("a refused form links back to its checkout, if there is one", async () => {
+test("an error page links back to its checkout, if the checkout exists", async () => {
   const { id, get, post } = await openPage();
   const other = "00000000-0000-7000-8000-000000000000";
   const rows = [
@@ -274,7 +274,7 @@ test("a refused form links back to its checkout, if there is one", async () => {
   expect(shown).toEqual(rows.map(([, status, leadsBack]) => [status, leadsBack]));
 });
 
-test("the page says that the shop was paid only after a payment", async () => {
+test("a payment page says that the shop was paid only if the payment succeeded", async () => {
   const { id, token, get, post } = await openPage();
   await post(`/pay/${id}/start`, `token=${token}`);
   await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=succeeded`);
@@ -301,7 +301,7 @@ test("pages of checkouts and the portal never share an origin", async () => {
   expect([foreign.status, String(foreign.body)]).toEqual([403, expect.stringContaining("--allow-host")]);
 });
 
-test("the polls of an open page are not in the log, and actions of people are", async () => {
+test("the polls of an open page are not logged, and the actions of customers are logged", async () => {
   const { sandbox, id, get, token, post } = await openPage();
   for (let second = 0; second < 5; second += 1) await get(`/pay/${id}`, { "HX-Request": "true" });
   await get("/assets/checkout.css");
@@ -356,7 +356,7 @@ test("a request needs the server's Host and a path; CONNECT and Expect are refus
   );
 });
 
-test("a form must come from our own page according to Sec-Fetch-Site, or else to Origin, and a refusal shows the received header", () => {
+test("a form must come from the sandbox's own page according to Sec-Fetch-Site, or else to Origin; a refusal shows the header", () => {
   const origin = "https://pay.example";
   const rows: readonly (readonly [lines: readonly string[], got: string])[] = [
     [[SITE, "same-origin"], ""],

@@ -128,7 +128,7 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
   ],
 ];
 
-test("the forms and links of the pages lead to every ending of a payment, with both methods", async () => {
+test("the forms and links of the pages lead to every ending of a payment, with both payment methods", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const customer = customerOf(sandbox);

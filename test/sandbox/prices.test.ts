@@ -94,7 +94,7 @@ test("another price with the same id is a conflict that lists the differences", 
   expect(after).toContainEqual({ ...ADDED, retired: true });
 });
 
-test("a create says why it cannot use a price and what to do, and a replay needs no price", async () => {
+test("the refusal of an unusable price says why and what to do, and a replay needs no price", async () => {
   const { sandbox, type } = await openCatalog();
   expect((await type(`prices add unseen ${TEA} --unapproved`)).code).toBe(0);
   const create = async (priceId: string, key: string) => {
@@ -150,7 +150,7 @@ test("only the administrator approves and revokes a price, each with an audit ro
   expect(await acts()).toEqual(["approve_price | tea | checked", "revoke_price | tea | "]);
 });
 
-test("a price with a method or currency that the store lacks is added with a note", async () => {
+test("a price with a method or currency that the store lacks is added with a warning", async () => {
   const { type, text } = await openCatalog();
   await type("admin disable-capability wechat_pay");
   const add = "prices add pound --amount-minor 5 --currency GBP --payment-method wechat_pay";

@@ -66,50 +66,50 @@ function replaced(path: string, make: (other: string) => void): void {
 const SPOILINGS: readonly Spoiling[] = [
   // The file has two pages, and the second page ends where the first line ends.
   ...[0, 1, 50, 99, 100, 1000, 4096, 8191].map((bytes) => ({
-    what: `cut to ${bytes} bytes`,
+    what: `its file cut to ${bytes} bytes`,
     aside: bytes <= 4096,
     spoil: (path: string): void => truncateSync(path, bytes),
   })),
   {
-    what: "a text",
+    what: "a text as content",
     aside: true,
     spoil: (path) => writeFileSync(path, "a text of somebody else, longer than a header"),
   },
-  { what: "rubbish", aside: true, spoil: rubbish },
+  { what: "random bytes as content", aside: true, spoil: rubbish },
   {
-    what: "rubbish behind the first page",
+    what: "invalid bytes after the first page",
     aside: true,
     spoil: (path) => writeFileSync(path, readFileSync(path).fill(0xa5, 4096)),
   },
   {
-    what: "a header that makes no sense",
+    what: "an invalid header",
     aside: true,
     spoil: (path) => writeFileSync(path, readFileSync(path).fill(0x7f, 44, 60)),
   },
   {
-    what: "replaced by a text",
+    what: "its file replaced by a text",
     aside: true,
     spoil: (path) => replaced(path, (other) => writeFileSync(other, "a text of somebody else")),
   },
   {
-    what: "replaced by a database of another program",
+    what: "its file replaced by another program's database",
     aside: true,
     spoil: (path) =>
       replaced(path, (other) => rows(other, (database) => database.exec("CREATE TABLE a (x)"))),
   },
   {
-    what: "replaced by the database of the sandbox",
+    what: "its file replaced by the sandbox's database",
     aside: true,
     spoil: (path) =>
       replaced(path, (other) => copyFileSync(path.replace("requests.db", "sandbox.db"), other)),
   },
   {
-    what: "written over by the database of the sandbox",
+    what: "its file overwritten with the sandbox's database",
     aside: true,
     spoil: (path) => writeFileSync(path, readFileSync(path.replace("requests.db", "sandbox.db"))),
   },
   {
-    what: "replaced by a log without its table",
+    what: "its file replaced by a log without a table",
     aside: true,
     spoil: (path) =>
       replaced(path, (other) => {
@@ -139,7 +139,7 @@ const SPOILINGS: readonly Spoiling[] = [
     },
   })),
   {
-    what: "its -wal rubbish",
+    what: "random bytes in its -wal",
     aside: false,
     spoil: (path) => {
       if (existsSync(`${path}-wal`)) rubbish(`${path}-wal`);
@@ -148,12 +148,12 @@ const SPOILINGS: readonly Spoiling[] = [
 ];
 
 const EVERYTHING = SPOILINGS.flatMap((one) => [
-  { ...one, when: "while it is used" },
+  { ...one, when: "while the sandbox runs" },
   { ...one, when: "between runs" },
 ]);
 
 test.for(part(EVERYTHING, 13))(
-  "$what, $when: no reader of the log fails, and the log continues",
+  "request log with $what, $when: no reader of the log fails, and the log continues",
   async (row) => {
     const harness = createHarness();
     const path = join(harness.cwd, ".checkout/requests.db");
@@ -225,7 +225,7 @@ function orders(stdout: string): readonly unknown[] {
   return requests.map(({ order_id: orderId }) => orderId);
 }
 
-test("a stored line is a request as it was written, or is skipped", () => {
+test("a stored line with a missing or wrong field is skipped", () => {
   for (const fault of [null, { id: "0199a3c4-5d00-7000-8000-000000000001", action: "status" }])
     expect(parseRequestLine(JSON.stringify({ ...REQUEST, fault }))).toBeDefined();
   const { fault: _none, ...older } = REQUEST;

@@ -91,7 +91,7 @@ test("deliveries beyond the limit of one retry are sent by the next request", as
   expect(await retry()).toEqual({ retried: 1, more: false });
 });
 
-test("an accepted replay settles the waiting delivery, and the later events of the order follow at once", async () => {
+test("an accepted replay settles the waiting delivery, and the later events of the order follow immediately", async () => {
   const site = await repairedSite();
   const [created] = await site.events();
   await site.control(`/events/${created?.event_id ?? ""}/replay`, {});

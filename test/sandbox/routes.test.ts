@@ -231,7 +231,7 @@ test("a foreign Host opens no route", async () => {
   expect(rows()).toBe(before);
 });
 
-test("a request with no Host or several is a 400 on every route", async () => {
+test("a request with no Host or several Hosts gets 400 on every route", async () => {
   const { ways, tokens, ask, rows } = await openSite();
   const before = rows();
   const own = "127.0.0.1:4242";

@@ -66,7 +66,7 @@ async function during(work: Promise<unknown>, act: (round: number) => Promise<vo
   return rounds;
 }
 
-test("a snapshot shows the state at its request, and other requests are answered while it is written", async () => {
+test("a snapshot has the state at the time of its request, and other requests are answered while it is written", async () => {
   const { harness, sandbox, control, other, create, count } = await open();
   const before = count("checkouts");
   const taken = control("snapshots", { name: "all" });
@@ -137,7 +137,7 @@ function heldBy(folder: string, name: string, storeId: string): readonly unknown
   return [storeIds.includes(storeId), ...counts];
 }
 
-test("a snapshot during a reset or deletion has the store whole, empty or not at all, or is refused for now", async () => {
+test("a snapshot during a reset or deletion has the complete store, an empty store or no store, or is refused for the moment", async () => {
   for (const kind of ["reset", "delete"] as const) {
     const { harness, sandbox, control, other, storeId: first, database, count } = await open();
     const storeId = kind === "reset" ? first : String(other["store_id"]);
@@ -171,7 +171,7 @@ test("a snapshot during a reset or deletion has the store whole, empty or not at
   }
 });
 
-test("a restore during a reset ends with the complete result of one of the two", async () => {
+test("a concurrent restore and reset end with the complete result of the restore or of the reset", async () => {
   for (const isRestoreFirst of [true, false]) {
     const { control, sandbox, storeId, create, count } = await open();
     await control(`stores/${storeId}/snapshots`, { name: "whole" });
@@ -209,7 +209,7 @@ test("closing the state during a snapshot abandons the snapshot, and the state's
   expect(existsSync(`${path}-wal`)).toBe(false);
 });
 
-test("a long answer has the same bytes whether it is made in steps or at once", () => {
+test("a long answer has the same bytes, whether it is encoded in steps or in one go", () => {
   const id = "01000000-0000-7000-8000-000000000001";
   const move = { checkoutId: id, orderId: "o", from: "created", to: "expired", eventId: id } as const;
   const fired = Array.from({ length: 1200 }, (_, index) => ({ ...move, at: index }));

@@ -39,7 +39,7 @@ async function withUnreadableSecrets() {
 const SENTENCE =
   /the master key cannot decrypt signing secret \S+ of store \S+: one of them was changed by another program; restore master\.key and sandbox\.db from the same backup, or delete the store and create it again/;
 
-test("every command that needs an undecryptable secret says so, with cause and remedy", async () => {
+test("every command that needs an undecryptable secret reports the secret, with cause and remedy", async () => {
   const { harness, endpoint, store } = await withUnreadableSecrets();
   for (const command of [
     "snapshots create one --store Tea",
@@ -70,7 +70,7 @@ test("every command that needs an undecryptable secret says so, with cause and r
   expect((await ask(harness, "snapshots create whole --all")).code).toBe(0);
 });
 
-test("an undecryptable secret is reported on its pages, deliveries wait, and all other work continues", async () => {
+test("an undecryptable secret is reported on the pages that need it, deliveries wait, and all other work continues", async () => {
   const { harness, sandbox, store, endpoint, delivery } = await withUnreadableSecrets();
   const portal = await signedIn(harness, sandbox);
   for (const page of ["launch", `webhooks/deliveries/${delivery}`, `webhooks/endpoints/${endpoint}`]) {

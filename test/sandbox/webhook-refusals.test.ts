@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
-test("a listener can leave only its own endpoint", async () => {
+test("only a listener's endpoint accepts the action leave", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const { id } = await site.addEndpoint(site.receiver(3000).url);
   const left = await site.control(`/endpoints/${id}/state`, { action: "leave" });

@@ -47,7 +47,7 @@ test("an endpoint gets only its event types, and no event from before it was add
   expect(types(paid.got)).toEqual(["order.succeeded"]);
 });
 
-test("an advanced clock runs the whole schedule, with audited waits within a fifth of their base", async () => {
+test("an advanced clock runs the whole schedule, with recorded waits within 20% of the scheduled delays", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = () => ({ status: 500, body: "x".repeat(10_000) });
@@ -138,7 +138,7 @@ test("an order settles or expires at its time, and its event is sent, without an
   );
 });
 
-test("a custom schedule is followed to its end, with waits within a fifth of their delay", async () => {
+test("a custom schedule is followed to its end, with waits within 20% of the scheduled delays", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--delivery-schedule", "0s,10s,1m,500ms"]);
   const shop = site.receiver(3000);
   shop.answers = () => 500;
@@ -213,7 +213,7 @@ function holdAnswers(receiver: Receiver): () => void {
   return () => waiting.splice(0).forEach((answer) => answer({ status: 200, headers: {}, body: "" }));
 }
 
-test("a silent endpoint delays no other endpoint, and has at most its allowed number of deliveries in flight", async () => {
+test("a silent endpoint delays no other endpoint, and has at most the allowed number of deliveries in flight", async () => {
   const orders = 12;
   for (const [args, inOrder, atOnce] of [
     [[], false, 8],
@@ -306,7 +306,7 @@ test("attempts of one checkout never overlap at an endpoint, including duplicate
   expect([...new Set(ofOrder)]).toEqual(["order.created", "order.pending", "order.succeeded"]);
 });
 
-test("a delivery that waits for its retry takes no place in flight, nor do the later events of its checkout", async () => {
+test("a delivery that waits for its retry takes no in-flight slot, nor do the later events of its checkout", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--deliveries-in-flight", "2"]);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url);
@@ -462,7 +462,7 @@ test("after a rotation the old secret also signs during the overlap, and the sto
   expect(await secrets()).toHaveLength(3);
 });
 
-test("deliveries survive a restart, and an attempt that it cut off is recorded and repeated", async () => {
+test("deliveries survive a restart, and an attempt that the restart interrupted is recorded and repeated", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   shop.answers = () => new Promise<HttpResponse>(() => undefined);
@@ -482,7 +482,7 @@ test("deliveries survive a restart, and an attempt that it cut off is recorded a
   expect(delivery?.tries).toBe(1);
 });
 
-test("a listener that disconnects is paused without using up an attempt, and gets everything when it returns", async () => {
+test("a listener that disconnects is paused without using up an attempt, and gets all its events when it returns", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const listener = site.receiver(5000);
   const register = (body: object = {}) =>
@@ -518,7 +518,7 @@ test("a listener that disconnects is paused without using up an attempt, and get
   expect((await site.deliveries()).every(({ tries }) => tries === 1)).toBe(true);
 });
 
-test("a listener can ask for earlier events, after an event or from a time on", async () => {
+test("a listener can ask for earlier events, after an event or since a time", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   for (let count = 0; count < 3; count += 1) {
     await site.order();
@@ -649,7 +649,7 @@ test("a removed endpoint gets nothing more, and its audit rows stay", async () =
   expect((await site.control(`/endpoints/${id}`)).error?.code).toBe("not_found");
 });
 
-test("a dead kept connection uses up no attempt", async () => {
+test("a dead kept-alive connection uses up no attempt", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   await site.addEndpoint(shop.url, ["order.created"]);
@@ -749,7 +749,7 @@ test("the newest secret signs first, even after the clock went back", async () =
   expect(before).not.toContain(newest);
 });
 
-test("a failed replay delays no other delivery, and a successful replay makes no delivery earlier", async () => {
+test("a failed replay delays no other delivery, and a successful replay makes no waiting delivery earlier", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);

@@ -233,7 +233,7 @@ function openCounted() {
   return { queues, count };
 }
 
-test("waiting checkouts cost nothing: a search reads only rows that can be sent", () => {
+test("a search for the next deliveries reads only rows that can be sent, however many checkouts wait", () => {
   const { queues, count } = openCounted();
   queues.connection.transaction(() => {
     for (let number = 0; number < 2000; number += 1)
@@ -271,7 +271,7 @@ test("the next replay is found without reading the queue of replays, and no chec
   expect(count.read).toBeLessThan(120);
 });
 
-test("failed replays are retried in turn, and only the first is read", () => {
+test("failed replays are retried in turn, and a search reads only the first replay", () => {
   const { queues, count } = openCounted();
   queues.connection.transaction(() => {
     for (let number = 0; number < 500; number += 1) queues.add(1, false, number);

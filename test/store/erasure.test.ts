@@ -642,7 +642,7 @@ test("a delivery in flight during a reset or deletion leaves no trace", async ()
   expect((await sandbox.stop()).stderr).not.toMatch(STACK);
 });
 
-test("a restored store keeps the keys of its drills, which continue", async () => {
+test("a restored store keeps the API keys of its running drills", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));

@@ -129,7 +129,7 @@ test("an error that ended the transaction fails all its writes, and the next tra
   expect([rows(), settled, ended]).toEqual([[3], ["done 3"], ["on disk"]]);
 });
 
-test("writes that wait for a lock fail together, none of them runs later, and the next wait is as long", async () => {
+test("writes that wait for a lock fail together, none of them runs later, and the next writes wait equally long", async () => {
   const { insert, note, settled, turn, pass, rows, ended, reader, waiting } = openCommits();
   for (let round = 1; round <= 2; round += 1) {
     reader.exec("BEGIN IMMEDIATE");

@@ -81,7 +81,7 @@ test("new migrations are applied once, after a backup of the earlier version, al
   }
 });
 
-test("attempts and endpoints from before new columns keep their rows with null in those columns, and the text of a reason becomes its name", () => {
+test("rows of attempts and endpoints get null in new columns, and the text of an endpoint's reason becomes the reason's name", () => {
   for (const format of [31, 33, 34, 35, 36, 38, 39]) {
     const path = join(tempFolder(), "sandbox.db");
     const older = open(path, {
@@ -148,7 +148,7 @@ test("attempts and endpoints from before new columns keep their rows with null i
   }
 });
 
-test("a migration that fails leaves nothing behind, and the earlier schema version stays", () => {
+test("a failed migration leaves nothing behind, and the earlier schema version stays", () => {
   const path = sandboxFile();
   const broken = withNext(withNext(SANDBOX_FILE), "CREATE TABLE half (x INTEGER) STRICT; SELECT broken");
   expect(() => open(path, broken)).toThrow(/broken/);

@@ -218,7 +218,7 @@ function killedWith(rows: readonly number[], kind = KIND, from = closedWith([], 
   return path;
 }
 
-test("a log without sandbox.db-opening, or beside an older copy, is refused with both remedies", () => {
+test("a log without sandbox.db-opening, or next to an older copy, is refused with both remedies", () => {
   const before = closedWith([1, 2, 3]);
   const older = join(tempFolder(), "older.db");
   copy(before, older);
@@ -355,7 +355,7 @@ test("a kill before the first commit of a large migration leaves a log that is a
   }
 });
 
-test("a backup from before a migration is refused beside the log of a killed database", () => {
+test("a backup from before a migration is refused next to the log of a killed database", () => {
   for (const [from, to] of [
     [OLD, KIND],
     [KIND, NEXT],
@@ -373,7 +373,7 @@ test("a backup from before a migration is refused beside the log of a killed dat
     }
 });
 
-test("a VACUUM INTO copy that replaces a killed database is refused beside the old log", () => {
+test("a VACUUM INTO copy that replaces a killed database is refused next to the old log", () => {
   for (const kind of [SANDBOX_FILE, JOURNAL_FILE]) {
     const path = join(tempFolder(), "a.db");
     const opened = openWatchedDatabase(path, { kind });

@@ -298,7 +298,7 @@ test("every table returns each stored value in its own field", async () => {
   store.close();
 });
 
-test("a revoked key is refused at once and stays in the list", async () => {
+test("a revoked key is refused immediately and stays in the list", async () => {
   const store = openInMemory();
   const inForce = (): boolean => store.credentials.byApiKey("key of the merchant") !== undefined;
   await store.write(() => {
@@ -341,7 +341,7 @@ test("the migration for effects of leases keeps the stores that are explored", (
   connection.close();
 });
 
-test("the migration of dialects renames the fields of dialects, but no name of a service", () => {
+test("the migration of dialects renames the fields of dialects, but not the names that a service uses", () => {
   const { length } = SANDBOX_FILE.migrations;
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, length - 2) },
@@ -371,7 +371,7 @@ test("the migration of dialects renames the fields of dialects, but no name of a
   connection.close();
 });
 
-test("the migration of tokens adds a table, whose rows keep their rights and stay as long as their store", () => {
+test("the migration of tokens adds a table of tokens, which keep their rights and stay as long as their store", () => {
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 11) },
   });

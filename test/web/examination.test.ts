@@ -40,7 +40,7 @@ async function closingReceiver() {
   return { happened, receiver, url };
 }
 
-test("a port is examined by one handshake until its answer changes, after the attempt has timed out", async () => {
+test("after a failed attempt one TLS handshake examines the port, and is repeated only after a different answer", async () => {
   const { happened, receiver, url } = await closingReceiver();
   const attempt = async () => {
     happened.length = 0;
@@ -56,7 +56,7 @@ test("a port is examined by one handshake until its answer changes, after the at
   expect(await attempt()).toEqual(["time,request,time", false]);
 });
 
-test("an aborted examination ends at once, keeps the earlier result, and is repeated by the next attempt", async () => {
+test("an aborted examination ends immediately, keeps the earlier result, and is repeated by the next attempt", async () => {
   const stop = new AbortController();
   let handshakes = 0;
   const { url } = await openRawReceiver(

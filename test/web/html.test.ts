@@ -46,7 +46,7 @@ test("an amount is exact, in its currency's format, and breaks a line only after
   }
 });
 
-test("text in markup keeps ordinary characters, and makes deceptive ones visible", () => {
+test("text in markup keeps ordinary characters, and makes deceptive characters visible", () => {
   const rows = [
     ["<b>&\"'", "&lt;b&gt;&amp;&quot;&#39;"],
     ["one\ntwo\r\nthree\u2028four", "one two three four"],

@@ -74,7 +74,7 @@ test("an idle connection is closed before the server would close it", async () =
   await eventually("it is closed", () => expect(sockets[0]?.destroyed).toBe(true));
 });
 
-test("a lost reused connection differs from a lost new connection", async () => {
+test("the failure of a lost connection says whether the connection was reused", async () => {
   const drops: Manner = (socket, _connection, request) =>
     void (request === 1 ? socket.write(OK) : socket.destroy());
   const { url } = await open(drops);

@@ -131,7 +131,7 @@ test("one pipelined request too many ends the connection", async () => {
   expect([closed, got().answers.includes(`/${PIPELINED}`)]).toEqual([true, false]);
 });
 
-test("requests after one whose answer closes the connection are not handled", async () => {
+test("requests behind a request whose answer closes the connection are not handled", async () => {
   const { asked, socket, readAllBefore } = await flood(0, large);
   let text = "";
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1"))).resume();

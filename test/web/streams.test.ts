@@ -143,7 +143,7 @@ test("a reader that reads nothing is cut off after a while", async () => {
   expect(made * CHUNK).toBeLessThan(64 * 1024 * 1024);
 });
 
-test("a stream that fails is cut, so that no reader takes a part for the whole", async () => {
+test("a stream that fails is cut, so that no reader takes it for complete", async () => {
   async function* failing(): AsyncGenerator<Uint8Array> {
     yield Buffer.from("half");
     throw new Error("the rest cannot be read");
