@@ -59,7 +59,7 @@ test("explore finds no fault in a careful shop, and finds broken shops with the 
 });
 
 test("the option returns finds a page that trusts a customer's return, and the option bookings finds a second booking", async () => {
-  const shop = optionsFor(shopOf(CAREFUL_SHOPS, "knows each event by its id"));
+  const shop = optionsFor(shopOf(CAREFUL_SHOPS, "remembers the id of each event"));
   const visited = new Set<string>();
   const view = async (orderId: string, store: Parameters<typeof shop.view>[1]) =>
     visited.has(store.id) ? ("paid" as const) : shop.view(orderId, store);
@@ -82,7 +82,7 @@ test("the option returns finds a page that trusts a customer's return, and the o
 });
 
 test("explore runs a single schedule, shrinks it to the pair of faults that breaks the shop, and reports how to rerun it", async () => {
-  const name = "does not look for duplicates of an order that was made at the second attempt";
+  const name = "books duplicates of an order that its second attempt created";
   const options = optionsFor(shopOf(BROKEN_SHOPS, name));
   const result = await explore({ ...options, seed: "s", only: { faults: LOST_AND_DOUBLED } });
   expect(differenceFrom(name, result)).toBeNull();

@@ -53,7 +53,7 @@ const line = (minLength: number, maxLength: number) =>
 
 export const storeName = judgedText(storeNameFault, STORE_NAME_SCHEMA);
 
-export const merchantName = line(1, 64);
+const merchantName = line(1, 64);
 
 /** A text schema with a parser of the core, whose refusal is the message. */
 export const checkedText = (parse: (text: string) => Outcome<unknown>, form: Form = {}) =>
