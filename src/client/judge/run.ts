@@ -272,15 +272,17 @@ export async function judgeAgain(
 
 /**
  * Plays late histories again, fewer at a time: their payments may have been late only because the shop had many events to
- * process. A replay that did not start leaves the earlier verdict.
+ * process. Such a shop then also gets time for the histories that were left out. A history that does not start keeps its
+ * verdict.
  */
 export async function replayLate(
   bench: Bench,
   histories: readonly JudgedHistory[],
   plan: RunPlan,
 ): Promise<readonly JudgedHistory[]> {
-  const only = new Set<string>(histories.filter(({ verdict }) => isLate(verdict)).map(({ name }) => name));
-  if (only.size === 0) return histories;
+  if (!histories.some(({ verdict }) => isLate(verdict))) return histories;
+  const openHistories = histories.filter((item) => isLate(item.verdict) || isLeftOut(item));
+  const only = new Set<string>(openHistories.map(({ name }) => name));
   const playedHistories = await runHistories(bench, { ...plan, only, width: WIDTH_OF_REPLAYS });
   const replays = (await judgeAgain(bench, playedHistories, 0)).filter((item) => !isLeftOut(item));
   const replayedNames = new Set(replays.map(({ name }) => name));
