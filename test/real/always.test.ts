@@ -358,7 +358,7 @@ const OTHER_RULES: readonly string[] = [
   // A hosted service has no snapshots (docs/hosted.md).
   "A restore is one transaction",
   // A rule about the command line alone.
-  "A command line of the user's runs only",
+  "A user's command line runs only",
 ];
 
 test("every rule of ARCHITECTURE.md is checked here, or listed as a rule that is not about a running program", () => {
