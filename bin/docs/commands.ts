@@ -5,8 +5,8 @@ import { code, page, prose, table, wrapped } from "./markdown.ts";
 export function commandsPage(map: CommandMap): string {
   return page("Commands", [
     wrapped(
-      "Every command takes `--help` and prints its result as one line of JSON with `--json`; an error is one line of JSON " +
-        "on stderr then. Ids may be shortened to their last 8 characters, and an order_id works in place of an id. " +
+      "Every command takes `--help` and prints its result as one line of JSON with `--json`; an error is then one line of " +
+        "JSON on stderr. Ids may be shortened to their last 8 characters, and an order_id works in place of an id. " +
         "`checkout help --json` prints this page as JSON, of the form of `hosted-checkout/help.schema.json`.",
     ),
     exitCodes(map.exit_codes),

@@ -44,15 +44,15 @@ export function controlApiPage(): string {
       "The sandbox's own API, on the same port as v1: pay as the customer, move the clock, read requests, events and " +
         "deliveries. No real service has it. `GET /__sandbox/openapi.json` is its full description, from which a client can " +
         "be generated. Send the control token as `Authorization: Bearer …`: `checkout env --control` prints it. A store is " +
-        "named by its id, `default` is the first one.",
+        "named by its id; `default` names the first store.",
     ),
     "```sh\n" +
       'eval "$(npx checkout env --control)"\n' +
       'curl -sf -H "Authorization: Bearer $CHECKOUT_CONTROL_TOKEN" "${CHECKOUT_BASE_URL%/v1}/__sandbox/stores/default/events"\n' +
       "```",
     wrapped(
-      "An answer is `{ok, request_id, data}`; the fields below are those of `data`. A refusal is the error envelope of v1, " +
-        "with a code of [errors.md](../../docs/errors.md). An operation with the admin token needs that one instead.",
+      "An answer is `{ok, request_id, data}`; the fields below are in `data`. A refusal is the error envelope of v1, " +
+        "with a code of [errors.md](../../docs/errors.md). An operation of the administrator needs the admin token instead.",
     ),
     ...subjects,
   ]);

@@ -13,8 +13,8 @@ export function errorsPage(): string {
     ),
     table(["status", "code", "meaning", "what to do"], ERROR_CODES.map(rowOf)),
     wrapped(
-      "A client repeats a create with the same Idempotency-Key after no answer, 408, 429, a 5xx and " +
-        "`idempotency_in_progress`, and after nothing else. The commands of this program do so by themselves and then end " +
+      "A client should repeat a create with the same Idempotency-Key if it gets no answer, 408, 429, a 5xx or " +
+        "`idempotency_in_progress`, and in no other case. The commands of this program do so automatically, and end " +
         "with the exit codes that `checkout --help` lists.",
     ),
   ]);

@@ -7,22 +7,22 @@ import { code, page, table, wrapped } from "./markdown.ts";
 export function jsonPage(): string {
   return page("Results as JSON", [
     wrapped(
-      "With `--json` a command prints its result as one line of JSON on stdout, and nothing else there. Names are in " +
+      "With `--json` a command prints its result as one line of JSON on stdout, and nothing else on stdout. Names are in " +
         "snake_case, times are ISO 8601 in UTC, and a field that does not apply is null or missing. An error is one " +
         "line on stderr, of the kind `error`, and the exit code is not 0. In a shell or a CI job, `jq` reads a field:",
     ),
     SAMPLE,
     wrapped(
       "`hosted-checkout/output.schema.json` has the JSON Schema of each kind below, as `#/$defs/KIND`. Every list of a " +
-        "store has its `store_id` and its items in one field. The fields of an order or a session stand at the top " +
-        "wherever one is printed; `data` of a create and of `sessions get` is the old form and will go.",
+        "store has its `store_id` and its items in one field. The fields of an order or a session are at the top " +
+        "wherever they are printed; the field `data` of a create and of `sessions get` is the old form and will be removed.",
     ),
-    table(["kind", "what it is", "printed by", "jq"], Object.entries<Kind>(KINDS).map(rowOf)),
+    table(["kind", "content", "printed by", "jq"], Object.entries<Kind>(KINDS).map(rowOf)),
     wrapped(
       "A `run` always has `ok`, `items` and `broken`; it has `verdict`, `drill_id` and `steps` at the top only if it " +
         "recorded a single part. The `state` of a delivery is one of " +
         `${DELIVERY_STATES.map((state) => `${code(state)} (${DELIVERY_STATE_TEXTS[state]})`).join(", ")}; ` +
-        "so what failed at least once is found by its attempts. A list has at most `--limit` items; `next_before` is for " +
+        "so find a delivery that failed at least once by its attempts. A list has at most `--limit` items; `next_before` is for " +
         "`--before`, and null at the end:",
     ),
     table(

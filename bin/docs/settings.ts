@@ -33,8 +33,8 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
     settings.filter(({ variable }) => pattern.test(variable));
   return page("Settings", [
     wrapped(
-      "An option wins over its variable, the variable over `checkout.config.json` and `.checkout/`, and those over the " +
-        "default. Options that apply to a single call, such as `--order-id` or `--json`, have no variable. " +
+      "An option wins over its variable, the variable over `checkout.config.json` and `.checkout/`, and these files over " +
+        "the default. Options that apply to a single call, such as `--order-id` or `--json`, have no variable. " +
         "`checkout whoami` shows each setting of a client with its source. A switch is set by 1 and unset by 0.",
     ),
     "## Every command",
@@ -48,8 +48,8 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
     rows(settingsLike(/^CHECKOUT_LISTEN_/)),
     "## Secrets",
     wrapped(
-      "Secrets have a variable and no option, so that they are in no process list. Each variable of the sandbox may end " +
-        "with `_FILE` instead and then names a file with the secret. The API key of a target of `checkout.config.json` is in " +
+      "Secrets have variables and no options, so no process list shows them. With the suffix `_FILE`, a variable of the " +
+        "sandbox (`CHECKOUT_SANDBOX_…`) names a file that contains the secret. The API key of a target of `checkout.config.json` is in " +
         "`CHECKOUT_TARGET_<NAME>_API_KEY`.",
     ),
     secretRows(),

@@ -23,7 +23,7 @@ const UNSEEN = {
   "header names": "",
   "form of the signature header": "",
   "status and mark of a replay": "",
-  "form that counts if both are sent": "",
+  "create form that wins if both are sent": "",
 } as const;
 
 const SEEN_TYPES: ReadonlySet<string> = new Set(["order.created", "order.pending", "order.succeeded"]);
@@ -91,9 +91,9 @@ export const SERVICES: readonly (readonly Planted[])[] = [
       DROPPED.map((field) => ({ event_fields: { [field]: null } })),
     ),
     ...planted("form of the signature header", [{ signature_form: SIGNATURE_FORMS[3] }]),
-    ...planted("form that counts if both are sent", [{ both_forms: "price_id" }]),
+    ...planted("create form that wins if both are sent", [{ both_forms: "price_id" }]),
   ],
-  planted("form that counts if both are sent", [{ both_forms: "amount" }]),
+  planted("create form that wins if both are sent", [{ both_forms: "amount" }]),
 ];
 
 /** The dialect with all differences of a service. */
@@ -123,6 +123,6 @@ export function plantedTable(): string {
     const seen = own.filter(({ isObservable }) => isObservable).length;
     return `| ${part} | ${own.length} | ${seen} | ${why} |`;
   });
-  const head = ["| difference | planted | observed | why not all |", "|---|---|---|---|"];
+  const head = ["| difference | planted | observed | reason if not all |", "|---|---|---|---|"];
   return [...head, ...rows].join("\n");
 }

@@ -7,13 +7,13 @@ import * as shapes from "./shapes.ts";
 /** The kinds of results about orders, payments, webhooks, faults and requests. */
 export const PAYMENT_KINDS = {
   checkout: {
-    about: "an order or a session as the service answers it; after a create also its idempotency key",
+    about: "an order or a session as v1 returns it; after a create, with its idempotency key",
     commands: ["orders create", "sessions create", "sessions get"],
     jq: ".id",
     shape: shapes.checkout,
   },
   checkout_details: {
-    about: "an order or a session of the sandbox with its attempts and events; fields of `checkout`",
+    about: "an order or a session of the sandbox: the fields of `checkout`, its attempts and its events",
     commands: ["orders get", "trigger"],
     jq: ".status",
     operations: ["inspectCheckout"],
@@ -25,7 +25,7 @@ export const PAYMENT_KINDS = {
     operations: ["listCheckouts"],
   },
   payment: {
-    about: "the status after an action of the payer, and each change",
+    about: "the status after an action of the payer, and each change of status",
     commands: ["sandbox pay"],
     jq: ".status",
     operations: ["pay"],
@@ -37,19 +37,19 @@ export const PAYMENT_KINDS = {
     shape: shapes.dryRun,
   },
   idempotency_keys: {
-    about: "the keys of the creates of this folder, as an array",
+    about: "the idempotency keys in this folder's journal, as an array",
     commands: ["idempotency list"],
     jq: ".[].key",
     shape: z.array(shapes.journalEntry),
   },
   idempotency_key: {
-    about: "one key",
+    about: "one idempotency key",
     commands: ["idempotency show"],
     jq: ".state",
     shape: shapes.journalEntry,
   },
   forgotten_key: {
-    about: "the key that was removed from the journal",
+    about: "the idempotency key that was removed from the journal",
     commands: ["idempotency forget"],
     jq: ".forgotten",
     shape: shapes.forgottenKey,
@@ -67,7 +67,7 @@ export const PAYMENT_KINDS = {
     operations: ["listEvents"],
   },
   new_test: {
-    about: "the webhook.test that was sent without waiting for its answer",
+    about: "the webhook.test that was sent, without its answer",
     commands: ["endpoints test"],
     jq: ".event_id",
     operations: ["testEndpoint"],
@@ -85,7 +85,7 @@ export const PAYMENT_KINDS = {
     operations: ["replayEvent"],
   },
   replays: {
-    about: "how many events were delivered again",
+    about: "the number of events or deliveries that are sent again",
     commands: ["events replay-failed", "deliveries retry"],
     jq: ".retried",
     operations: ["replayFailed", "retryDeliveries"],
@@ -97,7 +97,7 @@ export const PAYMENT_KINDS = {
     operations: ["listDeliveries"],
   },
   endpoint: {
-    about: "an endpoint; a new one with its signing secret",
+    about: "an endpoint; a new endpoint with its signing secret",
     commands: [
       "endpoints add",
       "endpoints remove",
@@ -130,7 +130,7 @@ export const PAYMENT_KINDS = {
     shape: shapes.secret,
   },
   listen: {
-    about: "one line when it is ready, for each delivery, and when the connection changes",
+    about: "one line when `listen` is ready, for each delivery, and when the connection changes",
     commands: ["listen"],
     jq: 'select(.event == "delivery").type',
     shape: shapes.listenLine,
@@ -178,7 +178,7 @@ export const PAYMENT_KINDS = {
     operations: ["removeFault"],
   },
   clock: {
-    about: "the time of a store, and what happened on the way to it",
+    about: "the time of a store, and the work done by a move of its clock",
     commands: ["show", "freeze", "advance", "set", "real"].map((verb) => `sandbox clock ${verb}`),
     jq: ".now",
     operations: ["showClock", "moveClock"],
@@ -196,13 +196,13 @@ export const PAYMENT_KINDS = {
     shape: requestOperations.listRequests.answer.shape.requests.def.element,
   },
   request: {
-    about: "a v1 request; a refused one with its headers and body",
+    about: "a v1 request; a refused request with its headers and body",
     commands: ["requests get"],
     jq: ".status",
     operations: ["showRequest"],
   },
   explanation: {
-    about: "what happened to an object, why, and the next commands",
+    about: "the explanation of an object, and the next commands",
     commands: ["explain"],
     jq: ".summary",
     operations: ["explain"],

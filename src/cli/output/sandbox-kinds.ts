@@ -48,7 +48,7 @@ export const SANDBOX_KINDS = {
     shape: shapes.reachableSandbox,
   },
   status: {
-    about: "whether the sandbox of this folder runs, and where",
+    about: "whether the sandbox of this folder is running, and its address",
     commands: ["sandbox status"],
     jq: ".state",
     shape: shapes.sandboxStatus,
@@ -90,7 +90,7 @@ export const SANDBOX_KINDS = {
     operations: ["listStores"],
   },
   chosen_store: {
-    about: "the store that is the default now, or that was deleted",
+    about: "the new default store, or the deleted store",
     commands: ["stores use", "stores delete"],
     jq: ".store_id",
     operations: ["deleteStore"],
@@ -157,7 +157,7 @@ export const SANDBOX_KINDS = {
     shape: shapes.checklistReport,
   },
   run: {
-    about: "the result of a run over your shop",
+    about: "the result of a run against your shop",
     commands: ["run", "run duplicates", "run browser-return", "run idempotency"].map(
       (words) => `checklist ${words}`,
     ),
@@ -177,7 +177,7 @@ export const SANDBOX_KINDS = {
     operations: ["waiveDrill"],
   },
   exploration: {
-    about: "what a search found",
+    about: "the result of a search",
     commands: ["explore"],
     jq: ".broken[].cause",
     shape: shapes.exploration,
@@ -219,7 +219,7 @@ export const SANDBOX_KINDS = {
     operations: ["adminLog"],
   },
   assumptions: {
-    about: "the decisions where the interface is silent, and on which you relied",
+    about: "the decisions where the interface is silent, each with its first use by your integration",
     commands: ["assumptions"],
     jq: ".assumptions[] | select(.relied_on).title",
     shape: z.extend(readinessOperations.assumptions.answer, { calibration: z.nullable(calibrationRecord) }),
@@ -252,7 +252,7 @@ export const SANDBOX_KINDS = {
     }),
   },
   portal: {
-    about: "a sign-in link, or that the portal was opened",
+    about: "a sign-in link, or a note that the portal was opened",
     commands: ["open"],
     jq: ".sign_in_url",
     shape: shapes.openedPortal,
