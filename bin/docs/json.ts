@@ -29,7 +29,7 @@ export function jsonPage(): string {
       ["to read", "from", "jq"],
       READINGS.map(([goal, from, jq]) => [goal, code(`${from} --json`), filter(jq)]),
     ),
-    wrapped("`exec` prints what its command prints, `mcp` the messages of its protocol."),
+    wrapped("`exec` prints the output of its command, and `mcp` the messages of its protocol."),
   ]);
 }
 

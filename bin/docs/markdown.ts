@@ -1,6 +1,6 @@
 /** The note at the head of each generated page. */
 export const GENERATED_NOTE =
-  "<!-- Written by `npm run docs` from the values that the program uses: change those, not this page. -->";
+  "<!-- Written by `npm run docs` from the values that the program uses: change the values, not this page. -->";
 
 /** A Markdown table. A pipe inside a cell is escaped, because it would end the cell. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
