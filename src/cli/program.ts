@@ -49,7 +49,7 @@ const HELP_GROUPS = {
   test: "Test: faults, clock, snapshots:",
   launch: "Launch:",
   stores: "Stores and keys:",
-  look: "Look and ask why:",
+  look: "Inspect and explain:",
   more: "More:",
 } as const;
 
@@ -154,7 +154,7 @@ const GROUPS = new Map<string, Entry>(
     },
     checklist: {
       group: "launch",
-      summary: `check launch readiness: ${ITEM_COUNT_WORD} items with evidence; exit 0 only if ready`,
+      summary: `check launch readiness: ${ITEM_COUNT_WORD} items with evidence; exit 0 only if ready without risks`,
       load: async () => [
         (await import("./readiness/checklist.ts")).registerChecklist,
         (await import("./readiness/waive.ts")).registerChecklistWaive,

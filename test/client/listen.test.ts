@@ -553,7 +553,7 @@ test("events wait while nobody listens, and go in order to the next listener, at
   expect(await site.endpoint(endpoint)).toMatchObject({
     state: "paused",
     kind: "listener",
-    reason: "its listener went away",
+    reason: "its listener disconnected",
     paused_by: "listener",
   });
   await site.pay(id, "succeeded");
@@ -1164,7 +1164,7 @@ test("an invalid option, or combination of options, is a usage error", async () 
     [["--header", "Content-Length: 1"], /is set by the delivery/],
     [["--timeout", "soon"], /a duration such as/],
     [["--timeout", "2d"], /at most 24h/],
-    [["--since", "yesterday"], /last, the id of an event, a span such as 10m, or a moment/],
+    [["--since", "yesterday"], /last, the id of an event, a duration such as 10m, or an ISO 8601 time/],
     [["--port", "70000"], /a whole number/],
     [["--allow-target", "shop.test:80"], /HOST without a port/],
     [["--ca", "nothing.pem", "--forward", "https://localhost:3000/"], /does not exist/],

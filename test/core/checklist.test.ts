@@ -253,7 +253,7 @@ const ROWS: readonly Row[] = [
     "webhook_verification",
     { duplicates: twice({ subject: "another endpoint" }) },
     "unknown",
-    "the endpoints changed after it",
+    "the endpoints have changed since",
     CHECK,
   ],
   // A failure outweighs an unknown result, in any drill.
@@ -646,7 +646,7 @@ test("an item that passes with a risk states the remedy", () => {
     [
       drilled(drill({ steps: [] })),
       "webhook_verification",
-      "drills show that the endpoint accepts valid webhooks and refuses invalid ones, and that the shop books once",
+      "drills show that the endpoint accepts valid webhooks and refuses invalid ones, and that the shop books each payment once",
       CHECK,
       /^the webhook drill of .* sent webhook\.test only/,
     ],

@@ -1020,7 +1020,7 @@ test("every sent case is a step with its answer, and all unsent cases together a
 test("an unexplained result is reported with the two answers that differ", () => {
   const [good] = drillSteps(drilled({ ...each(400, ...GOOD, ...OPEN), hour_old: 500 }), ENDPOINT);
   expect(englishOf(good?.cause ?? "")).toBe(
-    "The answers do not show why. Two that differ: to “a valid event” it answered 400 after 7 ms, to “signed an hour ago” 500 after 7 ms. Its log for these two requests shows more.",
+    "The answers do not show why. Two answers that differ: 400 after 7 ms to “a valid event”, 500 after 7 ms to “signed an hour ago”. Check its log for these two requests.",
   );
 });
 

@@ -101,7 +101,7 @@ test("each action on the gate, the store, a capability or a price asks for a con
   for (const question of [
     "the production gate of this store will open",
     "The store accepts no new orders until it is activated again.",
-    "New orders cannot use it until it is enabled again.",
+    "New orders cannot use this capability until it is enabled again.",
     "New orders cannot use this price until it is approved again.",
   ])
     expect(html).toMatch(new RegExp(`<details class="asked" *>(?:(?!</details>)[\\s\\S])*${question}`));

@@ -85,7 +85,7 @@ test("the Launch page is available in Chinese", async () => {
   const headers = { Authorization: "", Host: portal.host, Cookie: portal.cookie, "Accept-Language": "zh" };
   const { body } = await askPortal(sandbox, { path: at, headers });
   expect(textOf(String(body))).toMatch(new RegExp(`${CHECKLIST_ITEMS.length} 项中 \\d 项通过`));
-  expect(String(body)).toContain("没有登记返回地址，因此不会把顾客送回");
+  expect(String(body)).toContain("没有登记返回地址，顾客支付后无法返回");
 });
 
 test("production access can be requested once, secrets in the note are hidden, and the item shows the request's age", async () => {

@@ -11,7 +11,7 @@ test("the overview shows the first steps until all are done, and then the proble
   const leads = async (): Promise<string | undefined> => (await get(`${home}/start`)).location;
   expect(await leads()).toBe(`${home}/connect`);
   const before = await get(`${home}/connect`);
-  expect(before.text).toMatch(/What your application needs/);
+  expect(before.text).toMatch(/Values that your application needs/);
   expect(before.html).toMatch(/aria-current="page"><span>Start</);
   expect(before.html).not.toContain(`href="${home}/overview"`);
   await site.orderAccepted();

@@ -360,7 +360,7 @@ test("a fault is added with every field, listed with its counts, and removed", a
   for (const [fields, why] of [
     [{ action: "delay", latency: "3 s" }, "expected a duration"],
     [{ action: "delay", probability: "2" }, "expected a number from 0 to 1"],
-    [{ action: "delay", until: "soon" }, "expected a span such as 10m"],
+    [{ action: "delay", until: "soon" }, "expected a duration such as 10m"],
     [{ action: "delay", status: "500" }, "applies only to status"],
     [{ action: "explode" }, "Invalid option"],
   ] as const)

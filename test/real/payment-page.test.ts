@@ -32,7 +32,7 @@ const ENDINGS: readonly Ending[] = [
     name: "is declined, and pays then",
     act: async (page) => {
       await press(page, "Decline");
-      await follow(page, "Back to the checkout page");
+      await follow(page, "Back to the payment page");
       expect(await page.textContent(".notice")).toContain("You can try again, up to 4 times");
       await start(page);
       await press(page, "Pay €19.99");

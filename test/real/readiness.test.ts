@@ -340,7 +340,7 @@ test("only the administrator opens the gate, and only after the other items pass
     ["admin revoke-credential", 5, "not approved"],
     ["admin close-gate", 5, "closed already"],
     ["admin activate", 5, "active already"],
-    ["admin enable-capability EUR", 5, "EUR is active already"],
+    ["admin enable-capability EUR", 5, "EUR is already active"],
     ["admin disable-capability GBP", 1, "no capability"],
     ["production request", 0, "the administrator decides"],
     ["production request", 5, "already requested"],

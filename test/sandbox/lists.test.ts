@@ -388,7 +388,7 @@ test("deliveries are listed page by page, also deliveries to removed endpoints",
     expect(ids).toEqual(whole.deliveries.map((one) => one.id));
   }
   const lost = await harness.run(["deliveries", "list", "--before", id(1)]);
-  expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining("from which to continue")]);
+  expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining("the list cannot continue from it")]);
   await sandbox.stop();
 });
 

@@ -68,7 +68,7 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
     async (customer) => {
       await customer.press("Decline");
       expect(customer.text("h2")).toBe("Payment declined");
-      await customer.follow("Back to the checkout page");
+      await customer.follow("Back to the payment page");
       expect(customer.text(".notice")).toContain("You can try again, up to 4 times");
       await start(customer);
       await customer.press("Pay €");

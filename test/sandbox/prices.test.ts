@@ -132,7 +132,7 @@ test("only the administrator approves and revokes a price, each with an audit ro
   const rows = [
     [order, 1, "which is not approved"],
     ["admin approve-price tea --note checked", 0, "tea is approved"],
-    ["admin approve-price tea", 5, "is approved already"],
+    ["admin approve-price tea", 5, "is already approved"],
     ["admin approve-price coffee", 1, "checkout prices list shows the prices"],
     [order, 0, "order created"],
     ["admin revoke-price tea", 0, "tea is no longer approved"],

@@ -15,7 +15,7 @@ test("a restore keeps the request log, and a request says that its checkout is g
   const requests = async () => (JSON.parse(await run("requests list --json")) as Listed).requests;
   const logged = await requests();
   expect(logged.map(({ order_id: orderId }) => orderId)).toEqual(["order-1", "order-2", "order-2"]);
-  const gone = "its checkout is gone, because the store has since been restored";
+  const gone = "its checkout no longer exists, because the store has since been restored";
   for (const { request_id: id } of logged) expect(await run(`explain ${id}`)).not.toContain(gone);
   for (const restore of ["snapshots restore before", "snapshots restore before --all"]) {
     await run(restore);

@@ -52,7 +52,7 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "python",
     name: "takes_other_amounts",
     item: "webhook_verification",
-    causes: ["payment of another amount or currency is booked as this order"],
+    causes: ["payment of another amount or currency is booked for this order"],
   },
   {
     make: "python",
@@ -112,7 +112,7 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "python",
     name: "verifies_parsed_body",
     item: "webhook_verification",
-    causes: ["verifies the body as serialized again"],
+    causes: ["serializes it again, and verifies the result"],
   },
   {
     make: "python",

@@ -77,7 +77,7 @@ export function registerCompletion(group: Group): void {
     name: "install [shell]",
     ofStore: false,
     summary:
-      "write the script to the folder where the shell looks for completions (default: the shell named in SHELL)",
+      "write the completion script to the folder in which the shell finds it (default: the shell named in SHELL)",
     examples: ["checkout completion install", "checkout completion install zsh"],
     choices: SHELLS,
     run: (context, _options, name) => install(context, name),

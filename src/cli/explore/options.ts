@@ -41,12 +41,12 @@ export function exploreOptions(): readonly Option[] {
     ...shopOptions().filter((option) => SHOP_OPTIONS.some((name) => name === option.attributeName())),
     valueOption(
       "--receiver-path <path>",
-      "path at which the shop of --serve receives webhooks; --serve runs for each schedule",
+      "path at which the shop started by --serve receives webhooks; --serve runs again for each schedule",
       parsePath,
     ),
     valueOption(
       "--receiver <url>",
-      "endpoint of your running shop; the schedules then run one at a time in its store of the running sandbox",
+      "endpoint of your running shop; schedules then run one at a time, in the shop's store in the running sandbox",
     ),
     valueOption(
       "--budget <duration>",

@@ -159,7 +159,7 @@ function matchOptions(): Option[] {
     ),
     valueOption(
       "--until <time>",
-      "end after a span such as 10m, or at an ISO 8601 time, by the store's clock",
+      "end of the fault: a duration such as 10m from now, or an ISO 8601 time, by the store's clock",
       parseSpanOrMoment,
     ),
   ];

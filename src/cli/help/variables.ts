@@ -1,7 +1,7 @@
 /** Variables of the system and of other programs that this program reads. */
 export const SYSTEM_VARIABLES = {
   APPDATA: "on Windows: folder of this user's settings",
-  CI: "if set, questions are not asked; unless it is 0 or false, results for people contain no secrets, except at a terminal",
+  CI: "if set, nothing is prompted; unless it is 0 or false, human-readable output contains no secrets, except on a terminal",
   FORCE_COLOR: "print colours even without a terminal; 0 prints none",
   NO_COLOR: "print no colours",
   HOME: "home folder, for the completion scripts",

@@ -42,7 +42,7 @@ export function shopOptions(): readonly Option[] {
   return [
     valueOption(
       "--endpoint <url>",
-      "endpoint of your shop that receives webhooks; with --serve a path (default: all enabled endpoints)",
+      "endpoint of your shop that receives webhooks; with --serve, a path (default: all enabled endpoints)",
     ),
     commandOption(
       "--create <command>",
@@ -50,12 +50,12 @@ export function shopOptions(): readonly Option[] {
     ),
     valueOption(
       "--order-view <url>",
-      "URL, or path of a served shop, that shows the status of the order {order_id} or the session {session_id}",
+      "URL, or with --serve a path, that shows the status of order {order_id} or session {session_id}",
       parseOrderView,
     ),
     commandOption(
       "--order-view-command <command>",
-      "command that prints the status of the order CHECKOUT_ORDER_ID or the session CHECKOUT_SESSION_ID, instead of --order-view",
+      "command that prints the status of order CHECKOUT_ORDER_ID or session CHECKOUT_SESSION_ID, instead of --order-view",
     ),
     valueOption(
       "--paid-when <regex>",
@@ -64,16 +64,16 @@ export function shopOptions(): readonly Option[] {
     ),
     valueOption(
       "--bookings <field|regex>",
-      "number of bookings in the view: a field of a JSON view, or a pattern with one group (default: times)",
+      "number of bookings in the view: a field of a JSON view, or a regular expression with one capture group (default: times)",
     ),
     valueOption(
       "--amount <field|regex>",
-      "booked amount in the view: a field of a JSON view, or a pattern with one group; in minor units, or a decimal such as 19.99 (default: amount_minor)",
+      "booked amount in the view: a field of a JSON view, or a regular expression with one capture group; in minor units, or a decimal such as 19.99 (default: amount_minor)",
     ),
-    valueOption("--return-url <url>", "URL of the page that customers return to, on this machine"),
+    valueOption("--return-url <url>", "URL, on this machine, of the page that customers return to"),
     valueOption(
       "--order-id-of <regex>",
-      "pattern with one group that finds the order_id in the output of --create, if your shop generates its own",
+      "regular expression with one capture group that matches the order_id in the output of --create, if your shop generates its own",
       parsePattern,
     ),
     commandOption(
@@ -90,7 +90,7 @@ export function shopOptions(): readonly Option[] {
     ),
     valueOption(
       "--settle <duration>",
-      `how long after a payment the view may show it, at most ${MAX_SETTLE_MS / 1000}s (default: ${DEFAULT_SETTLE_MS / 1000}s)`,
+      `maximum delay before the view shows a payment, up to ${MAX_SETTLE_MS / 1000}s (default: ${DEFAULT_SETTLE_MS / 1000}s)`,
       parseSettle,
     ),
     trustOption(),
@@ -120,7 +120,7 @@ export function runOptions(budget: string): readonly Option[] {
     ),
     valueOption(
       "--seed <text>",
-      "random seed; the same seed repeats the histories, and in a new store also the order_ids (default: random)",
+      "random seed; the same seed repeats the histories and, in a new store, also the order_ids (default: random)",
     ),
     repeatedOption(
       "--only <history>",
@@ -129,7 +129,7 @@ export function runOptions(budget: string): readonly Option[] {
     ),
     switchOption(
       "--quick",
-      "skip the payment event that is sent again after more than 30 s; the checklist shows a risk",
+      "skip the payment event that is sent again after more than 30 s; the checklist then shows a risk",
     ),
     switchOption("--all", "also show the steps that passed"),
   ];
@@ -139,7 +139,7 @@ export function runOptions(budget: string): readonly Option[] {
 export function checkoutOption(): Option {
   return repeatedOption(
     "--checkout <id|order_id>",
-    `unpaid checkout that your shop created, instead of --create; repeatable, up to ${MAX_CHECKOUTS}`,
+    `unpaid checkout that your shop created, instead of --create (repeatable, up to ${MAX_CHECKOUTS} times)`,
     accept<string>,
   );
 }

@@ -82,7 +82,7 @@ export function registerChecklistRun(group: Group): void {
     {
       ...judgeCommandSpec(ALL_PARTS),
       summary:
-        "judge your shop: a plain purchase, customers who return, repeated and late events, second attempts, lost answers, forged webhooks",
+        "test your shop with a plain purchase, customers who return, repeated and late events, second attempts, lost answers and forged webhooks",
       examples: [
         "checkout checklist run",
         `checkout checklist run --create "node create-order.js" --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --return-url http://localhost:3000/thanks`,
@@ -118,7 +118,7 @@ const PARTS = [
     name: "duplicates",
     part: "duplicates",
     summary:
-      "run only the part on events: repeated, late, out of order, at the same moment, of other orders and attempts",
+      "run only the part on events: repeated, late, out of order, simultaneous, and of other orders and attempts",
     examples: [
       `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
       `checkout checklist run duplicates --order-view-command 'bin/order-status "$CHECKOUT_ORDER_ID"' --paid-when '^paid' --checkout order-1001 --checkout order-1002 --quick`,
@@ -128,7 +128,7 @@ const PARTS = [
     name: "browser-return",
     part: "browser_return",
     summary:
-      "run only the part on customers who return: before, at and after the webhook, with other sessions, without the API",
+      "run only the part on customers who return: before, during and after the webhook, with other sessions, without the API",
     examples: [
       `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
     ],

@@ -13,14 +13,14 @@ export function registerShop(group: Group): void {
   register<ShopOptions>(group, {
     name: "init",
     summary:
-      "ask for the description of your shop, try each answer at once, and write it to checkout.config.json",
+      "prompt for a description of your shop, test each answer, and write the description to checkout.config.json",
     exitCodes: { 0: "written", 1: "nothing was written" },
     examples: ["checkout shop init"],
     run: (context) => runInit(context),
   });
   register<ShopOptions>(group, {
     name: "check",
-    summary: "try the description of your shop again: create an order, read its view, open the return page",
+    summary: "test the description of your shop: create an order, read its view, and open the return page",
     exitCodes: { 0: "everything works", 1: "something does not work" },
     examples: ["checkout shop check", "checkout shop check --trust-config --json"],
     options: shopOptions(),

@@ -47,7 +47,7 @@ export function registerRequests(group: Group): void {
       valueOption("--order-id <id>", "only requests with this order_id"),
       valueOption(
         "--since <time>",
-        "only requests since this time: a span such as 10m before the store's time, or an ISO 8601 time",
+        "only requests since this time: an ISO 8601 time, or a duration such as 10m before the store's current time",
         parseSpanOrMoment,
       ),
       limitOption("requests"),

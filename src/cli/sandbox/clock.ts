@@ -23,7 +23,7 @@ export function registerSandboxClock(group: Group): void {
         name,
         summary,
         examples: [
-          `checkout sandbox clock ${name.replace("<span>", "31m").replace("<moment>", "2026-12-24T18:00:00Z")}`,
+          `checkout sandbox clock ${name.replace("<duration>", "31m").replace("<time>", "2026-12-24T18:00:00Z")}`,
         ],
         run,
       },
@@ -37,11 +37,11 @@ export function registerSandboxClock(group: Group): void {
     moveRunner(() => ({ action: "freeze" })),
   );
   add(
-    "advance <span>",
+    "advance <duration>",
     "advance the store's clock, and process in order everything that becomes due",
     moveRunner(advanceRequest),
   );
-  add("set <moment>", "set the store's clock to a time", moveRunner(setRequest));
+  add("set <time>", "set the store's clock to a time", moveRunner(setRequest));
   add(
     "real",
     "return the store's clock to real time",

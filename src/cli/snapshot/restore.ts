@@ -39,7 +39,7 @@ export function registerSnapshotsRestore(group: Group): void {
     ],
     options: [
       switchOption("--all", "restore the whole sandbox; stores that are not in the snapshot are deleted"),
-      switchOption("--trust", "restore a snapshot that another sandbox took, or that was changed"),
+      switchOption("--trust", "also restore a snapshot that another sandbox took, or that was changed"),
       switchOption("--adopt", "deliver the pending events in another sandbox's snapshot"),
       fileOption("restore from this file; with a name, also keep it as a snapshot of that name"),
     ],

@@ -30,7 +30,7 @@ export function registerEndpointSecrets(group: Group): void {
     examples: ["checkout endpoints rotate-secret <id>", "checkout endpoints rotate-secret <id> --overlap 0s"],
     options: [
       valueOption(
-        "--overlap <span>",
+        "--overlap <duration>",
         `how long the old secret also signs, 0s to 30d (default: ${durationText(DEFAULT_OVERLAP_MS)})`,
         parseOverlap,
       ),

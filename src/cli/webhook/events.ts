@@ -74,7 +74,7 @@ export function registerEvents(group: Group): void {
       valueOption("--order-id <id>", "only events of this order_id"),
       valueOption(
         "--since <start>",
-        "only events after this event_id or position, or since a time: a span such as 2h before the store's time, or an ISO 8601 time",
+        "only events after this event_id or position, or since this time: an ISO 8601 time, or a duration such as 2h before the store's current time",
         parseSince,
       ),
       valueOption("--before <event_id>", "next_before of the previous page, to show the next page", parseId),
@@ -144,8 +144,8 @@ function registerReplays(group: Group): void {
     ],
     options: [
       valueOption(
-        "--since <moment>",
-        "only deliveries created since this time: a span such as 2h before the store's time, or an ISO 8601 time (default: 24h)",
+        "--since <time>",
+        "only deliveries created since this time: an ISO 8601 time, or a duration such as 2h before the store's current time (default: 24h)",
         parseSpanOrMoment,
       ),
       valueOption(
@@ -265,7 +265,7 @@ function stillDueProblem({ eventId, deliveries }: AnswerOf<"showEvent">): Proble
   const times = pendingDeliveries.flatMap(({ nextAt }) => nextAt ?? []);
   const nextAttempt = times.length === 0 ? "soon" : toIso(Math.min(...times));
   const message = `${pendingDeliveries.length} of ${deliveries.length} deliveries of ${eventId} are still due, the next at ${nextAttempt}`;
-  const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <span> causes the next attempt, and checkout endpoints list shows whether its endpoint is enabled`;
+  const next = `continue to wait: checkout events get ${eventId} --wait; checkout sandbox clock advance <duration> causes the next attempt, and checkout endpoints list shows whether its endpoint is enabled`;
   return waitTimeoutProblem(message, next, {
     event_id: eventId,
     due: pendingDeliveries.length,

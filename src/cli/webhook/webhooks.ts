@@ -75,7 +75,7 @@ export function registerWebhooks(group: Group): void {
         parseTolerance,
       ),
       valueOption(
-        "--now <moment>",
+        "--now <time>",
         "verify as of this time: Unix seconds, or a time such as 2026-12-24T18:00:00Z (default: now)",
         parseMoment,
       ),

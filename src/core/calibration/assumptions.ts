@@ -13,7 +13,7 @@ const CHOICES: readonly Choice[] = [
     decision: 1,
     title: ["Base URL", "基础地址"],
     chosen: [
-      "The API is at http://127.0.0.1:4242/v1, payment pages and everything else on the same port.",
+      "The API is at http://127.0.0.1:4242/v1; payment pages and everything else are on the same port.",
       "API 位于 http://127.0.0.1:4242/v1，支付页面等其他内容使用同一端口。",
     ],
     setting: "sandbox start --port, --allow-host",
@@ -23,12 +23,12 @@ const CHOICES: readonly Choice[] = [
     title: ["Ids", "标识符"],
     chosen: [
       "Ids are UUIDs of version 7, in lower case, and sort by time.",
-      "id 为小写的 UUID 第 7 版，可按时间排序。",
+      "id 为小写的 UUIDv7，可按时间排序。",
     ],
   },
   {
     decision: 3,
-    title: ["Order of refusals", "拒绝的先后"],
+    title: ["Order of refusals", "拒绝的先后顺序"],
     chosen: [
       "If a request has several errors, a fixed order decides which one the refusal names.",
       "请求有多处错误时，按固定顺序决定报告哪一处。",
@@ -48,7 +48,7 @@ const CHOICES: readonly Choice[] = [
     title: ["Idempotency", "幂等"],
     chosen: [
       "A key belongs to a store for 30 days; a repeat with the same path and values gets the same bytes, any other request with the key gets 409 idempotency_key_reused.",
-      "幂等键在一个商店内保留 30 天；路径和取值相同则返回逐字节相同的响应，否则为 409 idempotency_key_reused。",
+      "幂等键在一个商店内保留 30 天；路径和取值相同则返回逐字节相同的响应，否则返回 409 idempotency_key_reused。",
     ],
     shownBy: [
       "a create was replayed, or its key was refused for another body",
@@ -78,7 +78,7 @@ const CHOICES: readonly Choice[] = [
     title: ["order_id", "order_id"],
     chosen: [
       "An order_id has one open or paid checkout in a store, across both endpoints; a second create with another key is 409 order_conflict.",
-      "一个商店内每个订单号只有一个未完成或已支付的收款单，两个接口合计；用另一幂等键再次创建为 409 order_conflict。",
+      "一个商店内每个订单号只有一个未完成或已支付的收款单，两个接口合计；用另一幂等键再次创建则返回 409 order_conflict。",
     ],
     shownBy: ["a create was refused with order_conflict", "有创建请求遇到 order_conflict"],
   },
@@ -87,7 +87,7 @@ const CHOICES: readonly Choice[] = [
     title: ["Retrieve", "查询"],
     chosen: [
       "GET checkout-sessions/{id} also accepts the id of an order; an unknown id gets 404.",
-      "GET checkout-sessions/{id} 也接受订单的 id；未知的 id 为 404。",
+      "GET checkout-sessions/{id} 也接受订单的 id；未知的 id 返回 404。",
     ],
     shownBy: ["an order was retrieved by its id, or an id was unknown", "有请求按 id 查询订单，或 id 不存在"],
   },
@@ -108,27 +108,27 @@ const CHOICES: readonly Choice[] = [
     decision: 11,
     title: ["Events", "事件"],
     chosen: [
-      "Types are order.… and checkout_session.… with the status; the fields of the body are those of this sandbox.",
+      "Types are order.… and checkout_session.… with the status; the sandbox defines the fields of the body.",
       "类型为 order.… 和 checkout_session.… 加状态；请求体的字段由本沙箱规定。",
     ],
-    shownBy: ["an endpoint took an event", "有接收端接收了事件"],
+    shownBy: ["an endpoint accepted an event", "有接收端接收了事件"],
   },
   {
     decision: 12,
     title: ["Delivery headers", "推送请求头"],
     chosen: [
-      "Receivers verify Checkout-Event-Id, Checkout-Timestamp and Checkout-Signature, with a tolerance of 300 s.",
-      "Checkout-Event-Id、Checkout-Timestamp 和 Checkout-Signature 供接收端验证，时间容差为 300 秒。",
+      "A delivery has Checkout-Event-Id, Checkout-Timestamp and Checkout-Signature; receivers accept a timestamp up to 300 s off.",
+      "推送带有 Checkout-Event-Id、Checkout-Timestamp 和 Checkout-Signature；接收端允许时间戳相差 300 秒。",
     ],
     setting: "headerNames and toleranceSeconds of hosted-checkout/webhooks",
-    shownBy: ["an endpoint took an event", "有接收端接收了事件"],
+    shownBy: ["an endpoint accepted an event", "有接收端接收了事件"],
   },
   {
     decision: 13,
     title: ["Schedule", "重试时间表"],
     chosen: [
       "A delivery that was not accepted is attempted again after 5 s, 5 min and so on, eight times in all.",
-      "未被接收的推送在 5 秒、5 分钟等之后重试，共八次。",
+      "未被接收的推送会在 5 秒、5 分钟等间隔后重试，总共尝试八次。",
     ],
     setting: "sandbox start --delivery-schedule, --delivery-timeout",
     shownBy: [
@@ -164,8 +164,8 @@ const CHOICES: readonly Choice[] = [
     decision: 17,
     title: ["Rate limit", "限流"],
     chosen: [
-      `1000 requests a second for each ${BUCKET_OWNER_TEXT[0]}, up to twice that in a burst; 429 carries Retry-After.`,
-      `每个 ${BUCKET_OWNER_TEXT[1]} 每秒 1000 个请求，瞬时至多两倍；429 带有 Retry-After。`,
+      `1000 requests a second for each ${BUCKET_OWNER_TEXT[0]}, up to twice that in a burst; beyond that, 429 with Retry-After.`,
+      `每个 ${BUCKET_OWNER_TEXT[1]} 每秒 1000 个请求，瞬时至多两倍；超出时返回 429 和 Retry-After。`,
     ],
     setting: "sandbox start --rate-limit",
     shownBy: ["a request was refused with 429", "有请求因 429 被拒绝"],
@@ -185,7 +185,7 @@ const CHOICES: readonly Choice[] = [
     title: ["Return to the merchant", "返回商家"],
     chosen: [
       "Customers are sent back to /?order_id=…&session_id=… of the first registered origin, never with a status.",
-      "顾客被送回首个登记地址的 /?order_id=…&session_id=…，从不带状态。",
+      "顾客返回首个登记地址的 /?order_id=…&session_id=…，地址中从不带状态。",
     ],
     setting: "return-origins add <origin>",
     shownBy: [
@@ -205,11 +205,11 @@ const CHOICES: readonly Choice[] = [
     decision: 37,
     title: ["Reserved order_ids", "保留的订单号"],
     chosen: [
-      "An order_id that ends with ~succeeded or another outcome settles automatically after a second.",
+      "An order whose order_id ends with ~succeeded or another outcome settles automatically after a second.",
       "以 ~succeeded 等结果结尾的订单号，一秒后自动产生支付结果。",
     ],
     setting: "another order_id",
-    shownBy: ["a create used such an order_id", "有创建请求使用了这样的订单号"],
+    shownBy: ["a create used a reserved order_id", "有创建请求使用了保留的订单号"],
   },
   {
     decision: 38,
@@ -225,7 +225,7 @@ const CHOICES: readonly Choice[] = [
     title: ["Return paths", "返回路径"],
     chosen: [
       "Customers are sent back to the path that was registered with the origin, / by default.",
-      "顾客被送回与地址一同登记的路径，默认为 /。",
+      "顾客返回与地址一同登记的路径，默认为 /。",
     ],
     setting: "return-origins add <origin> --path",
     shownBy: [

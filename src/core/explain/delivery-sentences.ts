@@ -61,7 +61,7 @@ const CAUSES = {
       "接收端把没有会话的请求转到登录页 {0}：请让 webhook 的路由免登录",
     ],
     redirect_page: [
-      "the receiver answers like a form, with a redirect to {0}: a webhook's handler must answer 2xx itself; a login in front of it also redirects so",
+      "the receiver answers like a form, with a redirect to {0}: a webhook's handler must answer 2xx itself; a login in front of the handler can also redirect like this",
       "接收端像处理表单一样重定向到 {0}：webhook 的处理程序须自己返回 2xx；登录检查也会这样重定向",
     ],
     redirect_itself: [
@@ -97,7 +97,7 @@ const CAUSES = {
     "407": ["a proxy in front of the receiver requires a login (407)", "接收端前面的代理要求登录（407）"],
     "421": [
       "the receiver's server does not serve this host name on this connection",
-      "接收端的服务器在该连接上不提供此主机名的服务",
+      "接收端的服务器在该连接上不处理此主机名的请求",
     ],
     "426": [
       "the receiver requires another protocol (426): this may be the address of a WebSocket, or it requires HTTP/2",
@@ -184,8 +184,8 @@ const CAUSES = {
       "响应是一个 HTML 页面：可能是登录页、兜底路由或前端服务器代替 webhook 的处理程序作了响应",
     ],
     "411": [
-      "the receiver requires a Content-Length, which each delivery has: a proxy in front of it removes it",
-      "接收端要求 Content-Length，而每次推送都带有它：前面的代理把它去掉了",
+      "the receiver requires a Content-Length, which each delivery has: a proxy in front of the receiver removes the header",
+      "接收端要求 Content-Length，而每次推送都带有该请求头：接收端前面的代理去掉了它",
     ],
     "413": [
       "the receiver's size limit for bodies is smaller than the event",
@@ -217,7 +217,7 @@ const CAUSES = {
     ],
     tls_no_agreement: [
       "the receiver refused the TLS handshake: it has no cipher in common with the sandbox, or it requires a client certificate, which webhooks do not have",
-      "接收端拒绝了 TLS 握手：它与沙箱没有共同的加密套件，或要求 webhook 所没有的客户端证书",
+      "接收端拒绝了 TLS 握手：它与沙箱没有共同的加密套件，或要求客户端证书，而 webhook 没有",
     ],
     tls_client_certificate: [
       "the receiver requires a client certificate, which webhooks do not have: exempt the webhook's route",
@@ -241,7 +241,7 @@ const CAUSES = {
       "接收端返回了 {0}，但响应体只到达 {1}/{2} 字节连接就结束了：Content-Length 须与响应体一致",
     ],
     slow_body: [
-      "the receiver answered {0} and did not end its body in time ({1} bytes arrived): end the answer, with a Content-Length",
+      "the receiver answered {0} and did not finish its body in time ({1} bytes arrived): finish the answer, and send a Content-Length",
       "接收端返回了 {0}，但未及时结束响应体（已到 {1} 字节）：请结束响应，并给出 Content-Length",
     ],
     head_too_large: [
@@ -265,7 +265,7 @@ const CAUSES = {
       "没有收到完整的响应：该地址无人监听，或接收端关闭了连接；请检查接收端是否在运行，并查看其日志",
     ],
     "408": ["the receiver did not read the request in time (408)", "接收端未及时读完请求（408）"],
-    "429": ["the receiver limits its rate; its Retry-After is honoured", "接收端限流；已遵守其 Retry-After"],
+    "429": ["the receiver limits the request rate; its Retry-After is honoured", "接收端限流；会遵守其 Retry-After"],
     "4xx": ["the receiver refused the event; its answer says why", "接收端拒绝了该事件；原因见其响应"],
     "502": [
       "a proxy in front of the receiver got no valid answer from it (502): check that the receiver is running behind it",
@@ -281,7 +281,7 @@ const CAUSES = {
     ],
     "5xx": [
       "the receiver failed: see its log and its answer",
-      "接收端出错：请查看它自己的日志和它给出的响应",
+      "接收端出错：请查看接收端的日志和响应",
     ],
     timeout: SILENT,
   },

@@ -51,13 +51,13 @@ export const EXPLAIN_SENTENCES = {
     ],
     late: (attempt: number) => [
       `payment attempt ${attempt} ended too late, not applied`,
-      `第 ${attempt} 次支付尝试结束太晚，不生效`,
+      `第 ${attempt} 次支付尝试的结果来得太晚，不生效`,
     ],
   },
   lastBy: {
     merchant: ["by the merchant", "由商户创建"],
     payer: ["by the payer", "由付款人操作"],
-    order_id: ["by its order_id", "由订单号触发"],
+    order_id: ["by its reserved order_id", "由保留的订单号触发"],
     clock: ["by the clock", "由时钟触发"],
   } satisfies Readonly<Record<LastChange["by"], Words>>,
   later: (span: string) => [`${span} later`, `${span}后`],
@@ -73,10 +73,10 @@ export const EXPLAIN_SENTENCES = {
     `没有用该订单号创建收款单；${refusedCount} 个请求被拒绝`,
   ],
   checkoutsGone: [
-    "its checkouts are gone, because the store has since been restored",
-    "其收款单已不存在，因为商店此后被恢复过",
+    "the checkouts of this order no longer exist, because the store has since been restored",
+    "该订单的收款单已不存在，因为商店此后从快照恢复过",
   ],
-  notWanted: ["no endpoint subscribed to it when it happened", "事件发生时没有接收端订阅它"],
+  notWanted: ["no endpoint subscribed to this event when it happened", "事件发生时没有接收端订阅此类事件"],
   tookMs: (ms: number) => [` in ${ms} ms`, `，耗时 ${ms} 毫秒`],
   byKey: (key: string) => [`, key ${key}`, `，幂等键 ${key}`],
   sent: (acceptedCount: number, totalCount: number) => [
@@ -94,15 +94,15 @@ export const EXPLAIN_SENTENCES = {
     `响应为 ${status}，但响应丢失`,
   ],
   isReplay: [
-    ", with the bytes of the first answer of its key: nothing was created",
+    ", with the same bytes as the first answer for its key: nothing was created",
     "，与该幂等键首次响应逐字节相同：未创建任何内容",
   ],
   checkoutGone: [
-    "; its checkout is gone, because the store has since been restored",
-    "；其收款单已不存在，因为商店此后被恢复过",
+    "; its checkout no longer exists, because the store has since been restored",
+    "；其收款单已不存在，因为商店此后从快照恢复过",
   ],
   wasReplayed: [
-    "; later requests with its key were answered with the same bytes, and created nothing",
+    "; later requests with its key got the same bytes, and created nothing",
     "；之后使用该幂等键的请求得到逐字节相同的响应，未创建任何内容",
   ],
   pageOpened: ["payment page opened", "打开支付页面"],

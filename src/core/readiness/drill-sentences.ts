@@ -19,8 +19,8 @@ export const EXPECTED_RESULTS = {
   another: ["another attempt", "再次尝试"],
   same_key: ["the same key", "相同的幂等键"],
   ends_well: [
-    "exit code 0 once its order is known to exist, and not before",
-    "得知订单已存在后退出码为 0，而不是在此之前",
+    "exit code 0 only after the order is known to exist",
+    "确认订单已存在之后才以退出码 0 结束",
   ],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
@@ -38,13 +38,13 @@ export const STEP_RESULTS = {
   answered: (answers, view) => [`answered ${answers}; ${view}`, `返回 ${answers}；${view}`],
   not_sent: (count) => [
     `${count} requests were not sent: the drill stopped early`,
-    `${count} 个请求没有发送：演练提前停止`,
+    `${count} 个请求没有发送：演练提前结束`,
   ],
   many_redirects: (count) => [`more than ${count} redirects`, `重定向超过 ${count} 次`],
   other_id: ["another order_id", "另一个订单号"],
   shared_order: ["the order of another purchase", "另一次购买的订单"],
   none_sent: ["no create was received", "没有收到创建请求"],
-  blind: ["exit code 0, and no answer", "退出码 0，且没有响应"],
+  blind: ["exit code 0 without an answer", "没有得到响应，却以退出码 0 结束"],
   time_up: ["killed at the timeout", "超时被终止"],
   shows_paid: (gotText) => [`paid: ${gotText}`, `已支付：${gotText}`],
   shows_unpaid: (gotText) => [`not paid: ${gotText}`, `未支付：${gotText}`],
@@ -62,10 +62,10 @@ export const STEP_RESULTS = {
   no_answer: ["no answer", "没有响应"],
   no_event_delivered: [
     "the order is not shown as paid, and no event was delivered, because the store has no endpoint: checkout endpoints add URL",
-    "订单没有显示已支付，也没有推送事件，因为商店没有接收端：checkout endpoints add URL",
+    "订单未显示为已支付，也没有推送事件，因为商店没有接收端：checkout endpoints add URL",
   ],
   made_no_order: ["the shop created no order", "商店没有创建订单"],
-  no_more_orders: ["no more orders of the shop were named", "没有更多指定的订单"],
+  no_more_orders: ["--checkout named no further order", "--checkout 没有指定更多订单"],
   no_payment: ["the order has no payment", "订单没有支付"],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 

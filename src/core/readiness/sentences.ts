@@ -72,7 +72,7 @@ export const READINESS_SENTENCES = {
   capabilityMissing: (kind: string) => [`the store has no ${kind}`, `商店没有 ${kind}`],
   noOrigin: [
     "no return origin is registered, so customers cannot be sent back",
-    "没有登记返回地址，因此不会把顾客送回",
+    "没有登记返回地址，顾客支付后无法返回",
   ],
   origins: (count: number) => [
     count === 1 ? "a return origin is registered" : `${count} return origins are registered`,
@@ -80,8 +80,8 @@ export const READINESS_SENTENCES = {
   ],
   but: (leading: Words, words: Words) => [`${leading[0]}, but ${words[0]}`, `${leading[1]}，但${words[1]}`],
   originsOnlyLocal: [
-    "every return origin is http or on this machine: customers elsewhere cannot be sent back there",
-    "所有返回地址都是 http 或在本机：无法把别处的顾客送回",
+    "every return origin is http or on this machine: customers on other machines cannot return there",
+    "所有返回地址都使用 http 或指向本机：其他机器上的顾客无法返回",
   ],
   browserReturnDrill: ["the browser return drill", "浏览器返回演练"],
   endpointPaused: (url: string, reason: Words) => [
@@ -91,33 +91,33 @@ export const READINESS_SENTENCES = {
   noEndpoint: ["no endpoint is registered", "没有登记接收端"],
   noEndpointEnabled: ["no endpoint is enabled", "没有启用的接收端"],
   webhooksPassed: (count: number) => [
-    `drills show that ${count === 1 ? "the endpoint" : `each of ${count} endpoints`} accepts valid webhooks and refuses invalid ones, and that the shop books once`,
-    `演练显示：${count} 个接收端接受有效的 webhook、拒绝无效的，且商店只入账一次`,
+    `drills show that ${count === 1 ? "the endpoint" : `each of ${count} endpoints`} accepts valid webhooks and refuses invalid ones, and that the shop books each payment once`,
+    `演练显示：${count} 个接收端接受有效的 webhook、拒绝无效的 webhook，且商店对每笔支付只入账一次`,
   ],
   webhookDrill: (url: string) => [`the webhook drill of ${url}`, `${url} 的 webhook 演练`],
   endpointChanged: [
-    "no longer counts: the address or the secret changed after it",
-    "不再有效：之后地址或密钥有变",
+    "no longer counts: the address or the secret has changed since",
+    "已失效：此后接收端的地址或密钥有变更",
   ],
   sentTestOnly: (title: Words) => [
     `${title[0]} sent webhook.test only: with --order-view it also sends forged events of an order`,
     `${title[1]}只发送了 webhook.test：加上 --order-view 还会发送某个订单的伪造事件`,
   ],
   duplicatesDrill: ["the duplicates drill", "重复推送演练"],
-  endpointsChanged: ["no longer counts: the endpoints changed after it", "不再有效：之后接收端有变"],
+  endpointsChanged: ["no longer counts: the endpoints have changed since", "已失效：此后接收端有变更"],
   idempotencyDrill: ["the idempotency drill", "幂等演练"],
-  storeChanged: ["no longer counts: it belongs to another store", "不再有效：它属于另一个商店"],
+  storeChanged: ["no longer counts: it belongs to another store", "已失效：该演练属于另一个商店"],
   keyReplayed: (key: string) => [
     `the log has a create that was repeated with its key ${key}; only the drill is proof`,
-    `日志中有一次用同一幂等键 ${key} 重复的创建；只有演练才能证明`,
+    `日志中有一次用同一幂等键 ${key} 重复发送的创建请求；只有演练才算证明`,
   ],
   keyRefused: (key: string) => [
     `the log has another request that was refused for the used key ${key}; only the drill is proof`,
-    `日志中有另一个请求因幂等键 ${key} 已使用而被拒绝；只有演练才能证明`,
+    `日志中有另一个请求因幂等键 ${key} 已使用而被拒绝；只有演练才算证明`,
   ],
   idempotencyPassed: [
-    "the drill passed: it showed that a retry repeats its key",
-    "演练通过：演练显示重试时沿用原幂等键",
+    "the drill passed: a retry sent the same key",
+    "演练通过：重试时沿用了原幂等键",
   ],
   notRun: ["was not run", "尚未运行"],
   waived: (title: Words) => [`${title[0]} is skipped`, `${title[1]}已跳过`],

@@ -16,7 +16,7 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
     attempt_ended: [
       "attempt {attempt} of checkout {checkout} was already {outcome}",
-      "收款单 {checkout} 的第 {attempt} 次尝试已是 {outcome}",
+      "收款单 {checkout} 的第 {attempt} 次尝试已结束，结果为 {outcome}",
     ],
     already_paid: [
       "checkout {checkout} is already paid (succeeded, which is final), so it cannot become {status}",
@@ -24,7 +24,7 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
     status_conflict: [
       "checkout {checkout} is {status} and cannot become {wanted}",
-      "收款单 {checkout} 为 {status}，不能变为 {wanted}",
+      "收款单 {checkout} 的状态为 {status}，不能变为 {wanted}",
     ],
     attempt_not_open: [
       "attempt {attempt} of checkout {checkout} is not open",
@@ -44,14 +44,14 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
     price_differs: [
       "the price {price} already exists, with {terms}; the terms of a price cannot change",
-      "价格 {price} 已存在，且条款不同（{terms}）；价格的条款不可更改",
+      "价格 {price} 已存在，内容为 {terms}；已有价格的内容不可更改",
     ],
     price_unapproved: [
       "the price {price} already exists and is not approved: see checkout admin approve-price",
       "价格 {price} 已存在但未批准：见 checkout admin approve-price",
     ],
     price_retired: ["the price {price} is retired", "价格 {price} 已停用"],
-    price_is_approved: ["the price {price} is approved already", "价格 {price} 已获批准"],
+    price_is_approved: ["the price {price} is already approved", "价格 {price} 已获批准"],
     price_is_not_approved: ["the price {price} is not approved", "价格 {price} 未获批准"],
     too_many_return_origins: [
       "the store already has {most} return origins, the maximum",
@@ -64,32 +64,32 @@ export const REFUSALS_OF_CHECKOUTS = {
     gate_open: ["the production gate is already open", "生产环境已开放"],
     production_not_requested: [
       "the merchant has not requested production access, so the production gate stays closed",
-      "商户尚未申请生产环境，因此生产环境保持关闭",
+      "商户尚未申请生产环境，因此生产环境仍未开放",
     ],
-    credential_is_approved: ["the production credential is approved already", "生产凭证已获批准"],
+    credential_is_approved: ["the production credential is already approved", "生产凭证已获批准"],
     nothing_to_revoke: [
       "the production credential is not approved, so nothing can be revoked",
-      "生产凭证未获批准，无可撤销",
+      "生产凭证未获批准，没有可撤销的批准",
     ],
-    store_is_active: ["the store is active already", "商店已启用"],
-    store_is_inactive: ["the store is inactive already", "商店已是未启用状态"],
-    gate_is_closed: ["the production gate is closed already", "生产环境已是关闭状态"],
+    store_is_active: ["the store is already active", "商店已启用"],
+    store_is_inactive: ["the store is already inactive", "商店已是未启用状态"],
+    gate_is_closed: ["the production gate is already closed", "生产环境已是关闭状态"],
     production_is_requested: [
       "production access was already requested; the administrator has not decided yet",
       "已申请生产环境；管理员尚未处理",
     ],
     gate_stays_closed: [
       "the production credential is not approved, so the production gate stays closed",
-      "生产凭证未获批准，因此生产环境保持关闭",
+      "生产凭证未获批准，因此生产环境仍未开放",
     ],
-    capability_is_active: ["the capability {name} is active already", "支付能力 {name} 已是启用状态"],
-    capability_is_inactive: ["the capability {name} is inactive already", "支付能力 {name} 已是停用状态"],
+    capability_is_active: ["the capability {name} is already active", "支付能力 {name} 已是启用状态"],
+    capability_is_inactive: ["the capability {name} is already inactive", "支付能力 {name} 已是停用状态"],
   },
   session_not_found: {
     no_checkout: ["there is no checkout session or order {checkout}", "没有收银会话或订单 {checkout}"],
     no_checkout_before: [
-      "there is no checkout {checkout} from which to continue",
-      "没有可以继续的收款单 {checkout}",
+      "there is no checkout {checkout}, so the list cannot continue from it",
+      "没有收款单 {checkout}，列表无法从此处继续",
     ],
   },
   not_found: {

@@ -10,11 +10,11 @@ const FOREIGN_STORE = [
 export const HOLDS = {
   other_folder: [
     "this state belongs to {folder}; to adopt it in this folder: {start} --adopt",
-    "此状态属于 {folder}；要在本文件夹中采用它：{start} --adopt",
+    "此状态属于 {folder}；要在本文件夹中采用此状态：{start} --adopt",
   ],
   unknown_folder: [
     "this state belongs to an unknown folder; to adopt it in this folder: {start} --adopt",
-    "此状态属于未知的文件夹；要在本文件夹中采用它：{start} --adopt",
+    "此状态属于未知的文件夹；要在本文件夹中采用此状态：{start} --adopt",
   ],
   this_foreign_store: [`this store ${FOREIGN_STORE[0]}`, `本商店${FOREIGN_STORE[1]}`],
   foreign_store: [`store {store} ${FOREIGN_STORE[0]}`, `商店 {store} ${FOREIGN_STORE[1]}`],
@@ -27,7 +27,7 @@ export const ENDPOINT_REASONS = {
   removed: ["it was removed", "已移除"],
   gone: ["it answered 410 Gone", "接收端返回了 410 Gone"],
   no_success: ["no delivery succeeded for 120 hours", "120 小时内没有推送成功"],
-  listener_disconnected: ["its listener went away", "监听程序已断开"],
+  listener_disconnected: ["its listener disconnected", "监听程序已断开"],
   by_request: ["it was paused by request", "已手动暂停"],
   drill: [
     "checkout checklist run {value} holds its events back",
@@ -53,7 +53,7 @@ const RETURN_RULES = {
     "必须是地址：null 是浏览器对无来源页面发送的值",
   ],
   leading_slash: ["begin with a slash", "必须以斜杠开头"],
-  one_slash: ["begin with one slash: two begin a host", "必须只以一个斜杠开头：两个斜杠之后是主机"],
+  one_slash: ["begin with only one slash: after two slashes comes a host", "必须只以一个斜杠开头：两个斜杠之后是主机"],
   path_without_query: [
     "have no query: order_id and session_id are added",
     "不得含查询参数：会自动加上 order_id 和 session_id",
@@ -70,8 +70,8 @@ const RETURN_RULES = {
   ],
   no_user: ["contain no user name or password", "不得含用户名和密码"],
   named_host: ["name a host", "必须指明主机"],
-  as_browsers_write: ["be written as browsers write it", "必须按浏览器的写法"],
-  path_as_browsers_write: ["be written as browsers write it: {path}", "必须按浏览器的写法：{path}"],
+  as_browsers_write: ["be written as browsers write it", "必须写成浏览器所用的形式"],
+  path_as_browsers_write: ["be written as browsers write it: {path}", "必须写成浏览器所用的形式：{path}"],
   length: ["have at most {most} characters", "至多 {most} 个字符"],
   no_slash_at_end: ["end without a slash", "结尾不得有斜杠"],
   no_path: ["end before the path", "不得含路径"],
@@ -128,7 +128,7 @@ export const PARTS = {
   hosted_configuration: ["configuration of all stores", "全部商店的配置"],
   hosted_portal: ["portal", "控制台"],
   hosted_process: ["operation to stop it", "停止操作"],
-  span_or_moment: ["a span such as 10m, or a moment in ISO 8601", "时长（如 10m）或 ISO 8601 时间"],
+  span_or_moment: ["a duration such as 10m, or an ISO 8601 time", "时长（如 10m）或 ISO 8601 时间"],
   probability: ["a number from 0 to 1, such as 0.25", " 0 到 1 之间的数，如 0.25"],
   whole_number: ["a whole number", "整数"],
   whole_amount: ["a whole number from 1 to {most}", " 1 到 {most} 的整数"],

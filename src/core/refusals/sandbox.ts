@@ -10,8 +10,8 @@ export const SANDBOX_REFUSALS = {
   },
   invalid_parameter: {
     fault_form: [
-      "expected an action with its match, or a profile with at most a seed",
-      "应给出一种故障类型及其范围，或一个预设（至多带随机种子）",
+      "expected an action with its match, or a profile with an optional seed",
+      "应给出一种故障类型及其范围，或一个预设（可附随机种子）",
     ],
     fault_of_requests: [
       "{action} is for requests of v1, which are matched by {names}, order_id, nth and probability",
@@ -22,8 +22,8 @@ export const SANDBOX_REFUSALS = {
       "{action} 用于推送，可用 {names}、order_id、nth 和 probability 筛选",
     ],
     fault_parameter: [
-      "applies only to {actions}; got it with {action}",
-      "用于 {actions}；却与 {action} 一起给出",
+      "applies only to {actions}; got this field with {action}",
+      "只用于 {actions}；却与 {action} 一起给出",
     ],
     fault_path: [
       "expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got {received}",
@@ -42,8 +42,8 @@ export const SANDBOX_REFUSALS = {
       "应为时长，如 31m、2h 或 45s；收到 {received}",
     ],
     moment_form: [
-      "expected a moment such as 2026-01-15T12:00:00Z; got {received}",
-      "应为时刻，如 2026-01-15T12:00:00Z；收到 {received}",
+      "expected a time such as 2026-01-15T12:00:00Z; got {received}",
+      "应为时间，如 2026-01-15T12:00:00Z；收到 {received}",
     ],
     status_form: [
       "status must have the form 404 or 4xx; got {received}",
@@ -97,7 +97,7 @@ export const SANDBOX_REFUSALS = {
     lease_ended:
       "lease {lease} has ended: its command lost the connection or took too long, or the sandbox was restarted",
     no_key: ["there is no API key {id}", "没有 API 密钥 {id}"],
-    no_token: ["there is no token, link or session {id}", "没有令牌、链接或登录 {id}"],
+    no_token: ["there is no token, link or session {id}", "没有令牌、链接或登录会话 {id}"],
     nothing_to_explain: "this store has no {what} {received}",
     nothing_to_explain_in_log: "this store has no {what} {received}; {failure}",
     no_checkout_of: "this store has no checkout for the {what} {received}",
@@ -148,7 +148,7 @@ export const SANDBOX_REFUSALS = {
     ],
     first_store: [
       "the first store of a sandbox cannot be deleted; to delete its history: checkout sandbox reset",
-      "沙箱的第一个商店不能删除；要删除其历史：checkout sandbox reset",
+      "沙箱的第一个商店不能删除；要清空其记录：checkout sandbox reset",
     ],
     several_stores: ["several stores have the name {name}: {stores}", "有多个商店名为 {name}：{stores}"],
     not_in_snapshot: [
@@ -200,8 +200,8 @@ export const SANDBOX_REFUSALS = {
   host_not_allowed: {
     portal_elsewhere: ["the portal is at {origin}/portal", "控制台位于 {origin}/portal"],
     portal_wrong_host: [
-      "the portal is at {origin}/portal, and not at {received}; --portal-url gives it another name",
-      "控制台位于 {origin}/portal，而不在 {received}；可用 --portal-url 另设名称",
+      "the portal is at {origin}/portal, not at {received}; --portal-url sets another host name",
+      "控制台位于 {origin}/portal，而不在 {received}；可用 --portal-url 指定其他主机名",
     ],
   },
   origin_not_allowed: {
@@ -237,8 +237,8 @@ export const SANDBOX_REFUSALS = {
       "该代码已使用、已过期或从未发出",
     ],
     not_admin_token: [
-      "this is not the admin token, which is in .checkout/admin.json",
-      "这不是管理员令牌；它在 .checkout/admin.json 中",
+      "this is not the admin token; the admin token is in .checkout/admin.json",
+      "这不是管理员令牌；管理员令牌在 .checkout/admin.json 中",
     ],
   },
   rate_limited: {

@@ -65,7 +65,7 @@ export const WEBHOOK_REFUSALS = {
     ],
     target_never: [
       "nothing is ever sent to {host}; name the host of your receiver",
-      "从不向 {host} 发送；请填写接收端的主机",
+      "不会向 {host} 发送任何内容；请填写接收端的主机",
     ],
     host_spelling: ["{host} means {meant}; write it in that form", "{host} 即 {meant}；请写成后者"],
     target_resolves: [
@@ -76,8 +76,8 @@ export const WEBHOOK_REFUSALS = {
   not_found: {
     no_endpoint: ["there is no endpoint {endpoint}", "没有接收端 {endpoint}"],
     no_delivery_before: [
-      "there is no delivery {delivery} from which to continue",
-      "没有可以继续的推送 {delivery}",
+      "there is no delivery {delivery}, so the list cannot continue from it",
+      "没有推送 {delivery}，列表无法从此处继续",
     ],
     no_delivery: ["there is no delivery {delivery}", "没有推送 {delivery}"],
     no_event: ["there is no event {event}", "没有事件 {event}"],
@@ -120,7 +120,7 @@ export const WEBHOOK_REFUSALS = {
     ],
     endpoint_not_enabled: [
       "endpoint {endpoint} is {state}; enable it first",
-      "接收端 {endpoint} 为 {state}；请先启用",
+      "接收端 {endpoint} 的状态为 {state}；请先启用",
     ],
     endpoint_of_listener: [
       "endpoint {endpoint} belongs to checkout listen; drill the receiver to which it forwards",

@@ -74,7 +74,7 @@ export const CLIENT_HISTORIES = {
       steps: underFaults(ANSWER_LOST),
     },
     client_killed: {
-      title: ["a client killed once its order exists, then run again", "订单创建时客户端被终止，再次运行"],
+      title: ["a client killed once its order exists, then run again", "订单创建后客户端被终止，随后再次运行"],
       needs: ["kill"],
       steps: underFaults(atCreate(1, "kill")),
     },
@@ -99,12 +99,12 @@ export const CLIENT_HISTORIES = {
       steps: underFaults(ANSWER_LOST, atCreate(2, "rate_limit")),
     },
     keys_case: {
-      title: ["creates for order_ids that differ in case or a zero", "创建仅订单号大小写或一个零不同的订单"],
+      title: ["creates for order_ids that differ in case or a zero", "为仅差大小写或一个零的订单号创建订单"],
       neighbours: "other_case",
       steps: SIMILAR_CREATES,
     },
     keys_digits: {
-      title: ["creates for order_ids whose digits are similar", "创建订单号数字相似的订单"],
+      title: ["creates for order_ids whose digits are similar", "为数字相似的订单号创建订单"],
       neighbours: "digits",
       steps: SIMILAR_CREATES,
     },
@@ -126,7 +126,7 @@ export const CLIENT_HISTORIES = {
   }),
   ...historiesWith(BOOKING_FIELDS, {
     created_early: {
-      title: ["the order's first event before its create is answered", "创建请求的响应之前收到订单首个事件"],
+      title: ["the order's first event before its create is answered", "先收到订单的首个事件，后收到创建请求的响应"],
       steps: [{ act: "faults", of: "a", faults: [SLOW_ANSWER] }, CREATE_WITH_ITS_EVENT, pay, tell, look],
       causes: { booked_when_paid: "early_forgotten" },
     },
@@ -137,7 +137,7 @@ export const CLIENT_HISTORIES = {
   }),
   ...historiesWith(OTHER_FIELDS, {
     bought_at_once: {
-      title: ["an order bought four times at once", "同时下单四次"],
+      title: ["an order bought four times at once", "同一订单同时下单四次"],
       needs: ["names"],
       steps: [
         { act: "create", of: "a", times: 4 },
@@ -152,7 +152,7 @@ export const CLIENT_HISTORIES = {
       causes: { ...SECOND_ATTEMPT, one_order: "double_click", client_ends: "double_click" },
     },
     bought_again_open: {
-      title: ["an order bought again while open, pending or just paid", "未结束、处理中或刚支付时再次下单"],
+      title: ["an order bought again while open, pending or just paid", "待支付、处理中或刚支付时再次下单"],
       needs: ["names"],
       steps: [
         ...on("a", create, tellCreated, create),

@@ -202,7 +202,7 @@ const COMMON_FIELDS = { part: "duplicates" } as const;
 /** The histories of events, in the order in which they start. */
 export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   payment_again: {
-    title: ["all events again, also with another id in the header", "再次推送所有事件，包括请求头 id 不同的"],
+    title: ["all events again, also with another id in the header", "再次推送所有事件，包括请求头中 id 不同的事件"],
     steps: [create, pay, tell, look, tell, tellPaid, ...CHANGES_NOTHING.again, look],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
@@ -212,7 +212,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: { booked_once: "books_again", booked_when_paid: "lost_early", final_stays: "goes_back" },
   },
   burst: {
-    title: ["a payment ten times at the same moment", "同一支付同时推送十次"],
+    title: ["a payment delivered ten times at the same moment", "同一支付事件同时推送十次"],
     steps: [create, tellCreated, pay, { act: "at_once", acts: [{ tell: "a", copies: 10 }] }, look],
     causes: { booked_once: "books_at_once" },
   },
@@ -293,13 +293,13 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   twin_longer: twinRow("longer", "expired", ["an order whose order_id is longer", "订单号更长的订单"]),
   twin_shorter: twinRow("shorter", "succeeded", ["an order whose order_id is shorter", "订单号更短的订单"]),
   twin_pattern: twinRow("pattern", "failed", [
-    "an order_id that as a pattern matches another one",
-    "订单号是可匹配另一订单号的模式",
+    "an order_id that matches another one as a pattern",
+    "订单号若当作模式，会匹配另一订单号",
   ]),
   twin_end: twinRow("same_end", "expired", ["an order_id with the same end", "订单号结尾相同"]),
   twin_head: twinRow("same_head", "cancelled", ["long order_ids that begin alike", "订单号很长且开头相同"]),
   other_terms_first: {
-    title: ["payments on other terms, then the order's own", "先收到其他金额或币种的支付，再收到本订单的"],
+    title: ["payments on other terms, then the order's own", "先收到金额或币种不同的支付，再收到本订单的支付"],
     steps: unchangedBy(...CHANGES_NOTHING.onOtherTerms),
     causes: { ...OTHER_TERMS, booked_when_paid: "place_taken", booked_once: "other_terms" },
   },
@@ -308,8 +308,8 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     steps: [create, pay, tellAs("late", "created", "pending", "succeeded"), look],
     causes: { booked_when_paid: "lost_late" },
   },
-  other_amount: otherTerms(["a payment of another amount", "另一金额的支付"], "less", "more"),
-  other_currency: otherTerms(["a payment in another currency", "另一币种的支付"], "other_currency"),
+  other_amount: otherTerms(["a payment of another amount", "金额不同的支付"], "less", "more"),
+  other_currency: otherTerms(["a payment in another currency", "币种不同的支付"], "other_currency"),
   other_checkouts: {
     title: ["other checkouts of the order_id that end unpaid", "同一订单号的其他收款单未支付就结束"],
     needs: ["create"],
@@ -334,11 +334,11 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   look_alikes: lookAlikeRow("look_alike", [
     "order_ids that differ by an accent or a zero",
-    "订单号仅差重音或一个零",
+    "订单号仅差一个重音符号或一个零",
   ]),
-  same_numbers: lookAlikeRow("same_number", ["order_ids that are the same number", "订单号是同一数字"]),
+  same_numbers: lookAlikeRow("same_number", ["order_ids that are the same number", "订单号表示同一数字"]),
   webhook_without_api: {
-    title: ["a payment while the API answers 503 for 2 s", "API 返回 503 达 2 秒时的支付"],
+    title: ["a payment while the API answers 503 for 2 s", "API 持续 2 秒返回 503 期间的支付"],
     steps: [create, tellCreated, pay, API_BUSY, tellPaid, wait(2000), API_BACK, look, tell, look],
     causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
   },
@@ -387,7 +387,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   second_failed: secondAttempt("failed", ["a second attempt after a failed payment", "支付失败后再次下单"]),
   second_expired: secondAttempt("expired", ["a second attempt after an expiry", "过期后再次下单"]),
   second_early: {
-    title: ["a second attempt before the shop knows that the first ended", "商店得知订单结束之前再次下单"],
+    title: ["a second attempt before the shop knows that the first ended", "商店得知首个收款单结束之前再次下单"],
     needs: ["create", "names"],
     steps: [
       ...on(
@@ -425,7 +425,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: SECOND_ATTEMPT,
   },
   second_then_events: {
-    title: ["a paid second attempt, then events without effect", "再次下单并支付，之后是不应有影响的事件"],
+    title: ["a paid second attempt, then events without effect", "再次下单并支付，之后收到不应产生影响的事件"],
     needs: ["create", "names"],
     steps: [create, cancel, tell, create, pay, tell, look, ...Object.values(CHANGES_NOTHING).flat(), look],
   },

@@ -199,9 +199,9 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     ],
     causes: SECOND_ATTEMPT,
   },
-  return_begun: paymentWithinReturn(0.2, ["a payment at the start of a return page", "返回页面开始时的支付"]),
-  return_half: paymentWithinReturn(0.5, ["a payment halfway through a return page", "返回页面过半时的支付"]),
-  return_ending: paymentWithinReturn(0.8, ["a payment at the end of a return page", "返回页面完成前的支付"]),
+  return_begun: paymentWithinReturn(0.2, ["a payment at the start of a return page", "返回页面开始生成时的支付"]),
+  return_half: paymentWithinReturn(0.5, ["a payment halfway through a return page", "返回页面生成过半时的支付"]),
+  return_ending: paymentWithinReturn(0.8, ["a payment at the end of a return page", "返回页面即将生成完时的支付"]),
   return_within_event: {
     title: ["returns while the payment event is handled", "处理支付事件期间返回"],
     steps: [

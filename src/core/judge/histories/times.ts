@@ -118,7 +118,7 @@ export const TIME_HISTORIES = {
       causes: { booked_when_paid: "gives_up_late" },
     },
     api_away: {
-      title: ["a payment while the API answers 503 for 10 s", "API 返回 503 达 10 秒时的支付"],
+      title: ["a payment while the API answers 503 for 10 s", "API 持续 10 秒返回 503 期间的支付"],
       needs: ["create"],
       steps: [
         create,

@@ -21,8 +21,8 @@ const CLIENT_CAUSES = {
     "得知订单已存在后，又用新的幂等键创建，收到 409 order_conflict：可能由重试队列、重复点击或返回的顾客引起。请显示未结束的支付页面，再次创建之前，请先查询订单是否已创建。",
   ],
   other_body: [
-    "A retry gets 409 idempotency_key_reused: with the same key it sends another body, or to another path. Something in it changes with each attempt, such as a time or a description.",
-    "重试收到 409 idempotency_key_reused：用同一幂等键发送了不同的请求体，或换了路径。其中有内容每次尝试都会变化，例如时间或描述。",
+    "A retry gets 409 idempotency_key_reused: with the same key it sends another body, or to another path. Something in the body changes with each attempt, such as a time or a description.",
+    "重试收到 409 idempotency_key_reused：用同一幂等键发送了不同的请求体，或换了路径。请求体中有内容每次尝试都会变化，例如时间或描述。",
   ],
   changed_body: [
     "A retry is refused as invalid although the service accepted the create before: its body differs. Store the body with the key, and send both unchanged.",
@@ -38,7 +38,7 @@ const CLIENT_CAUSES = {
   ],
   forgotten: [
     "The purchase sends no create when it is made again, although no attempt was answered: the order may exist, but the shop does not know it. Store the purchase and its key before the first attempt, and resume from there.",
-    "尝试都没有得到响应，再次购买时却没有发送创建请求：订单可能已存在，而商店并不知道。请在首次尝试之前保存购买及其幂等键，之后继续完成。",
+    "此前的尝试都没有得到响应，再次购买时却没有发送创建请求：订单可能已存在，而商店并不知道。请在首次尝试之前保存购买及其幂等键，之后继续完成。",
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 
@@ -70,8 +70,8 @@ const JUDGE_CAUSES = {
     "两次购买得到了同一个订单和同一个支付页面：请在保存订单的同一条语句中生成订单号，加唯一索引，且只使用一次。",
   ],
   fails_undisturbed: [
-    "The purchase failed although nothing disturbed it: read what it printed, and what the service answered with `checkout requests list`.",
-    "没有任何干扰，购买却失败了：查看其输出，并用 `checkout requests list` 查看服务的响应。",
+    "The purchase failed although nothing disturbed it: read the output of the purchase, and the answers of the service in `checkout requests list`.",
+    "没有任何干扰，购买却失败了：请查看其输出，并用 `checkout requests list` 查看服务的响应。",
   ],
   ...withRemedy("recovery", {
     no_recovery: [
@@ -115,7 +115,7 @@ const JUDGE_CAUSES = {
   ...withRemedy("booked_when_paid", {
     accepts_forged: [
       "The shop answered 2xx to a forged webhook and booked nothing, so the genuine one was never sent again: answer 4xx to a forged webhook.",
-      "商店对伪造的推送返回了 2xx 却没有入账，真实的推送因此不再到来：对伪造的推送应返回 4xx。",
+      "商店对伪造的推送返回了 2xx 却没有入账，真实的事件因此不再推送：对伪造的推送应返回 4xx。",
     ],
     not_told: [
       "No endpoint subscribes to the payment event, and the shop did not ask for the status.",
@@ -162,23 +162,23 @@ const JUDGE_CAUSES = {
   }),
   other_names: (names) => [
     `The shop refused or did not book the events of a purchase that nothing disturbed. This store has a dialect: ${names}. Let the shop read the names of the dialect, or use a store without one.`,
-    `没有任何干扰，应用却拒绝了购买的事件或没有入账。本商店使用方言：${names}。请让应用读取方言的名称，或使用没有方言的商店。`,
+    `没有任何干扰，您的应用却拒绝了购买的事件，或没有入账。本商店使用方言：${names}。请让应用读取方言的名称，或使用没有方言的商店。`,
   ],
   refuses_plain: [
     "The shop refused a genuine event of an ordinary purchase. 400 or 401: usually it verifies with another secret, or over a parsed body, which `checkout checklist run webhooks` shows. 404: its webhook path differs. No answer: it is not running, or listens on another port.",
-    "商店拒绝了普通购买的真实事件。400 或 401：通常是用另一密钥验证，或对解析后的请求体验证，`checkout checklist run webhooks` 会指出。404：webhook 路径不同。没有响应：商店没有运行，或监听另一端口。",
+    "商店拒绝了普通购买的真实事件。400 或 401：通常是用别的密钥验签，或对解析后的请求体验签，`checkout checklist run webhooks` 会指出。404：webhook 路径不同。没有响应：商店没有运行，或监听另一端口。",
   ],
   loses_plain: [
     "An ordinary payment is lost: the shop answered 2xx to its event and does not show the order as paid. If the view shows a paid order, correct --paid-when; otherwise compare the answers in the timeline of the order with the log of the shop.",
-    "普通支付丢失：商店对支付事件返回了 2xx，订单却没有显示已支付。如果视图属于已支付的订单，请更正 --paid-when；否则请对照订单时间线中的响应和商店的日志。",
+    "普通支付丢失：商店对支付事件返回了 2xx，订单却没有显示已支付。如果视图显示的是已支付的订单，请更正 --paid-when；否则请对照订单时间线中的响应和商店的日志。",
   ],
   books_unverified: [
     "The order is booked after a badly signed event: the shop acts on an event before, or without, verifying it. Verify first, and ignore an event that is not valid.",
     "收到签名错误的事件后，订单就入账：商店在验签之前处理了事件，或没有验签。请先验签，对无效的事件不做任何处理。",
   ],
   books_unknown_type: [
-    "An event of a type that this version does not have books the order, or changes a paid one: the shop treats every unknown type as a payment or as an end. Ignore unknown types, and answer 2xx.",
-    "收到本版本没有的类型的事件后，订单入账，或已支付的订单被改变：商店把未知类型都当作支付或订单结束。请忽略未知类型，并返回 2xx。",
+    "An event of an unknown type books the order, or changes a paid order: the shop treats every unknown type as a payment or as an end. Ignore unknown types, and answer 2xx.",
+    "收到未知类型的事件后，订单入账，或已支付的订单被改变：商店把未知类型都当作支付或订单结束。请忽略未知类型，并返回 2xx。",
   ],
   lost_early: [
     "The payment event arrived before an earlier event of its order; the shop answered 2xx and did nothing, and after a 2xx the event is not sent again. Process each event regardless of earlier ones, store it for later, or answer 5xx.",
@@ -221,8 +221,8 @@ const JUDGE_CAUSES = {
     "一个订单的事件改变了另一个订单号相似的订单：商店很可能只比较订单号的一部分、不区分大小写，或取最新的订单。请用完整且未改动的订单号查找订单。",
   ],
   other_terms: [
-    "A payment of another amount or currency is booked as this order: compare amount_minor (a higher amount is also wrong) and currency of the event or answer with the order before booking it.",
-    "另一金额或币种的支付被当作本订单入账：入账前请把事件或响应的 amount_minor（更高也不对）和 currency 与订单比较。",
+    "A payment of another amount or currency is booked for this order: compare amount_minor (a higher amount is also wrong) and currency of the event or answer with the order before booking it.",
+    "金额或币种不同的支付被当作本订单的支付入账：入账前请核对事件或响应中的 amount_minor（偏高也不对）和 currency 是否与订单一致。",
   ],
   place_taken: [
     "A payment of another checkout with this order_id came first, and the order's own payment, answered with 2xx, is not booked: the shop most likely remembers events by type and order_id, or closes the order. Identify an event by its event_id, and keep a state for each data.id.",
@@ -237,7 +237,7 @@ const JUDGE_CAUSES = {
     "同一订单号的另一收款单未支付，它的事件却使本订单入账：只能依据 order.succeeded 和 checkout_session.succeeded 入账，对其他类型的事件返回 2xx，不入账。",
   ],
   refuses_others: [
-    "An event of an order that your shop does not know is always refused: another system may use the same store. Answer 2xx to each event that verifies, and ignore what is not yours.",
+    "An event of an order that your shop does not know is always refused: another system may use the same store. Answer 2xx to each event that verifies, and ignore orders that are not yours.",
     "商店一直拒绝它不认识的订单的事件：同一商店可能还有其他系统在用。对验签通过的事件一律返回 2xx，与您无关的不作处理。",
   ],
   books_by_job: [
@@ -245,12 +245,12 @@ const JUDGE_CAUSES = {
     "查询 API 的程序和 webhook 处理程序为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
   ],
   lost_without_api: [
-    "The API did not answer, or not with the order, while the shop handled the payment event; the shop answered 2xx and never booked the payment. Answer 5xx if an event could not be processed, so that it is sent again.",
+    "While the shop handled the payment event, the API did not answer, or answered without the order; the shop answered 2xx and never booked the payment. Answer 5xx if an event could not be processed, so that it is sent again.",
     "商店处理支付事件时 API 没有响应，或响应中没有订单，商店返回了 2xx，此后一直没有入账。无法处理事件时请返回 5xx，以便重新推送。",
   ],
   forgets: [
     "The payment is booked again when its event arrives much later, after many other events: the shop most likely remembers events only for a short time, or only the last few. Keep the event_id of every event for at least 120 hours.",
-    "很久之后，在许多其他事件之后再次收到支付事件时，订单重复入账：商店很可能只在短时间内记住事件，或只记住最近几个。请保存每个事件的 event_id 至少 120 小时。",
+    "隔了很久、收到许多其他事件之后，再次收到支付事件时订单重复入账：商店很可能只在短时间内记住事件，或只记住最近几个。请保存每个事件的 event_id 至少 120 小时。",
   ],
   lost_at_restart: [
     "The payment was lost or booked again because the shop was restarted before or while its event was handled: keep known events and bookings in the database, and store the event and the booking in one transaction before you answer 2xx.",
@@ -262,7 +262,7 @@ const JUDGE_CAUSES = {
   ],
   gives_up_at_start: [
     "The order was open when the shop was restarted, and the payment that followed was not booked: a stop or a start must not end open orders, nor forget them. Keep orders in the database, and let the service's events decide how they end.",
-    "商店重启时订单尚未支付，之后的支付没有入账：停止或启动不得结束或忘记未完成的订单。请把订单保存在数据库中，由服务的事件决定其结局。",
+    "商店重启时订单尚未支付，之后的支付没有入账：停止或启动不得结束或忘记未完成的订单。请把订单保存在数据库中，订单如何结束以服务的事件为准。",
   ],
   gives_up_late: [
     "The customer paid some time after the order was created, and the payment was not booked: the shop had stopped asking about the order, or had cancelled it by a time limit of its own. An order is open until its checkout ends: wait for its final event, and book a payment that comes late.",
@@ -273,32 +273,32 @@ const JUDGE_CAUSES = {
     "API 用 401 和 429 拒绝了对未完成订单的查询，之后的支付没有入账：这样的响应不说明订单的状态。请保持订单未完成，稍后再查询。",
   ],
   lost_after_outage: [
-    "The API answered 503 to some requests and then recovered, and a payment that followed was answered with 2xx and not booked: the shop stopped asking, and treated a missing answer as unpaid. Answer 503 to an event that you could not ask about, so that it is sent again.",
-    "API 对若干次查询返回 503，之后恢复；商店对随后的支付返回了 2xx 却没有入账：它停止了查询，并把没有响应当作未支付。无法查询的事件请返回 503，以便重新推送。",
+    "The API answered 503 to some requests and then recovered, and a payment that followed was answered with 2xx and not booked: the shop stopped asking, and treated a missing answer as unpaid. If you cannot ask the API about an event, answer 503, so that the event is sent again.",
+    "API 对若干次查询返回 503，之后恢复；商店对随后的支付返回了 2xx 却没有入账：它停止了查询，并把没有响应当作未支付。无法向 API 查询时，请对事件返回 503，以便重新推送。",
   ],
   lost_by_return: [
-    "The payment event arrived while a return page of its order was being built, or the other way round; it was answered with 2xx, and the payment is not booked: the shop skips an event that finds the order locked, or overwrites the order with the state that it had read before. Answer 503 to an event that you cannot process now, and change an order in one transaction.",
-    "生成订单的返回页面期间支付事件到达，或反过来；商店返回了 2xx，支付却没有入账：订单被锁时它跳过了事件，或用之前读到的状态覆盖了订单。暂时无法处理的事件请返回 503，并在一个事务中修改订单。",
+    "The payment event arrived while the return page was being built, or the customer returned while the event was handled; the event was answered with 2xx, and the payment is not booked: the shop skips an event that finds the order locked, or overwrites the order with the state that it had read before. Answer 503 to an event that you cannot process now, and change an order in one transaction.",
+    "生成返回页面期间收到支付事件，或处理支付事件期间顾客返回；商店返回了 2xx，支付却没有入账：订单被锁时它跳过了事件，或用之前读到的状态覆盖了订单。暂时无法处理的事件请返回 503，并在一个事务中修改订单。",
   ],
   second_attempt: [
     "The customer bought the order again after its first checkout had ended, and paid the second one: this payment must be booked once, and stay booked when events of the first one arrive late. Keep a state for each data.id: sequence counts the events of one checkout.",
-    "首个收款单结束后顾客再次下单并支付：这笔支付应入账一次，首个收款单的事件迟到时也不应改变。请为每个 data.id 分别保存状态：sequence 只在一个收款单内计数。",
+    "首个收款单结束后顾客再次下单并支付：这笔支付应入账一次，不应因首个收款单的事件迟到而改变。请为每个 data.id 分别保存状态：sequence 只在一个收款单内计数。",
   ],
   old_page: [
     "An order that is bought again gets a new checkout after one outcome; after another outcome, or a later attempt, the shop shows the page of the ended checkout, or repeats its Idempotency-Key, so that nobody can pay: begin a new attempt with a new Idempotency-Key after each of failed, expired and cancelled, or refuse the purchase.",
-    "某种结果之后再次下单会得到新的收款单；另一种结果或后续一次之后，商店却给出已结束的收款单的页面，或重复其幂等键，因此无法支付：失败、过期、取消之后再次下单都请使用新的 Idempotency-Key，或者拒绝购买。",
+    "某种结果之后再次下单会得到新的收款单；但在另一种结果之后，或再下一次下单时，商店却显示已结束的收款单的页面，或沿用其幂等键，顾客因此无法支付：失败、过期、取消之后再次下单，都请使用新的 Idempotency-Key，或者拒绝购买。",
   ],
   attempt_other_body: [
     "The customer bought the order again after its checkout had ended, and the create got 409 idempotency_key_reused: the shop sent another body with the first key. A new attempt needs a new Idempotency-Key.",
-    "收款单结束后顾客再次下单，创建请求收到 409 idempotency_key_reused：商店用首次的幂等键发送了另一请求体。再次下单需要新的 Idempotency-Key。",
+    "收款单结束后顾客再次下单，创建请求收到 409 idempotency_key_reused：商店沿用首次的幂等键，却发送了不同的请求体。再次下单需要新的 Idempotency-Key。",
   ],
   gives_up_again: [
     "The customer bought the order again while its checkout was open, pending or just paid; the shop abandoned that checkout, and its payment is not booked. Show the open payment page again, and book the payment of each checkout of the order.",
-    "收款单未结束、处理中或刚支付时顾客再次下单，商店放弃了该收款单，其支付没有入账。请再次显示未结束的支付页面；该订单每个收款单的支付都要入账。",
+    "收款单待支付、处理中或刚支付时，顾客再次下单，商店放弃了该收款单，其支付没有入账。请再次显示该支付页面；订单的每个收款单收到的支付都要入账。",
   ],
   create_resets: [
     "The customer went back and bought a paid order again, and the order is no longer paid: a create must not overwrite a paid order.",
-    "顾客返回并再次购买已支付的订单，订单不再是已支付：创建时不得覆盖已支付的订单。",
+    "顾客返回并再次购买已支付的订单，订单不再是已支付：创建请求不得覆盖已支付的订单。",
   ],
   pays_twice: [
     "The customer went back and bought a paid order again, and got another checkout, which can be paid too: check whether the order is paid before you create a checkout.",
@@ -314,7 +314,7 @@ const JUDGE_CAUSES = {
   ],
   never_gives_up: [
     "Every create was refused with 403, and the command did not end with a failure: 400, 401, 403 and 409 do not go away by themselves. Stop, and report them.",
-    "每次创建都被 403 拒绝，命令却没有以失败结束：400、401、403 和 409 不会自行消失。请停止并报告。",
+    "每次创建都以 403 被拒绝，命令却没有以失败结束：400、401、403 和 409 不会因重试而消失。请停止并报告。",
   ],
   believes_return: [
     "The order is booked because the customer returned. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}, and treat only succeeded as paid.",

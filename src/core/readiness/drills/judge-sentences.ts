@@ -8,19 +8,19 @@ export const NOT_JUDGED = {
     "无法读取订单视图：视图必须返回 2xx，订单不存在时返回 404；如果是命令，退出码必须为 0",
   ],
   late: (seconds) => [
-    `the view showed the payment after ${seconds} s: set settle, the allowed delay of your view, to more than that`,
-    `视图在 ${seconds} 秒之后才显示支付：请把 settle（视图最多延迟多久）设得更大`,
+    `the view showed the payment after ${seconds} s: set settle, the maximum delay of your view, to a longer time`,
+    `视图在 ${seconds} 秒之后才显示支付：请调大 settle（视图允许的最大延迟）`,
   ],
-  unreached: (places) => [
-    `no visit reached your return page, only ${places}: make it accessible without a sign-in, or set cookie`,
-    `没有一次访问到达返回页面，只到达 ${places}：请允许不登录访问，或设置 cookie`,
+  unreached: (got) => [
+    `no visit reached your return page; the first visit got ${got}: let customers open the page without a sign-in, or set cookie`,
+    `没有一次访问到达返回页面，首次访问得到 ${got}：请允许不登录访问该页面，或设置 cookie`,
   ],
   unknown_order: [
-    "the view answers 404 for an order that your shop did not create: let your shop create the orders (create), or name its unpaid orders with --checkout",
-    "对不是您的商店创建的订单，视图返回 404：请让商店创建订单（create），或用 --checkout 指定它的未支付订单",
+    "the view answers 404 for an order that your shop did not create: let your shop create the orders (create), or name unpaid orders of your shop with --checkout",
+    "对于不是由您的商店创建的订单，视图返回 404：请让商店创建订单（create），或用 --checkout 指定商店的未支付订单",
   ],
   no_order: (why) => [`the order could not be created: ${why}`, `无法创建订单：${why}`],
-  budget: ["the budget was used up, so this was not run", "预算用完，没有运行"],
+  budget: ["the budget was used up, so this was not run", "时间预算已用完，因此没有运行"],
   stuck: [
     "the shop refused all events after a restart, so this was not run",
     "重启之后商店拒绝所有事件，因此没有运行",
@@ -31,15 +31,15 @@ export const NOT_JUDGED = {
 
 export const NOTES = {
   hasty: [
-    "The client does not wait after a 429: its next attempt comes before the time in Retry-After has passed, so the limit may stay in effect. No order is doubled, so this is a note, not a failure; better wait, then continue with the same key.",
-    "客户端收到 429 后没有等待：在 Retry-After 规定的时间结束之前就继续尝试，限制可能因此一直生效。没有重复下单，所以这是提示而不是失败；最好先等待，然后使用相同的幂等键继续。",
+    "The client does not wait after a 429: its next attempt comes before the time in Retry-After has passed, so the limit may stay in effect. No order was created twice, so this is a note, not a failure; it is better to wait, and then to continue with the same key.",
+    "客户端收到 429 后没有等待：在 Retry-After 规定的时间结束之前就继续尝试，限制可能因此一直生效。没有重复下单，因此这只是提示，不算失败；但最好先等待，再使用相同的幂等键继续。",
   ],
   dead_page: [
     "Buying again after a checkout has ended creates no new checkout: an order of this shop can be bought only once. If that is not what you want, send a new Idempotency-Key after a checkout that failed, expired or was cancelled.",
     "收款单结束后再次下单不会产生新的收款单：该商店的订单只能购买一次。如果并非有意，请在收款单失败、过期或取消后使用新的 Idempotency-Key。",
   ],
   own_ids: [
-    "Your shop refused an order_id of this form before it sent a create, so this was not tried.",
+    "Your shop refused an order_id of this form before it sent a create, so this was not tested.",
     "商店在发送创建请求之前就拒绝了这种形式的订单号，因此没有检查。",
   ],
 } as const satisfies Readonly<Record<string, Words>>;
@@ -50,8 +50,8 @@ export const MISSING_FIELDS = {
     isRisk: true,
     title: ["the number of bookings in the view", "视图显示的入账次数"],
     note: [
-      "the view shows only a status, which cannot reveal a second booking: let it show how often the order was booked, as times in JSON, or name it with bookings",
-      "视图只显示状态，无法看出是否重复入账：请显示订单入账次数（JSON 字段 times），或用 bookings 指定",
+      "the view shows only a status, which cannot reveal a second booking: let the view show how often the order was booked, as the JSON field times or in a place that bookings names",
+      "视图只显示状态，无法看出是否重复入账：请让视图显示订单的入账次数（JSON 字段 times，或用 bookings 指定其位置）",
     ],
   },
   create: {
@@ -66,8 +66,8 @@ export const MISSING_FIELDS = {
     isRisk: true,
     title: ["webhooks", "Webhook"],
     note: [
-      "the store has no endpoint, so no webhook was sent, and your shop was judged by what it asks the API: set endpoint",
-      "商店没有接收端，因此没有发送 Webhook，只按商店向 API 的查询进行检查：请设置 endpoint",
+      "the store has no endpoint, so no webhook was sent, and your shop could learn of payments only from the API: set endpoint",
+      "商店没有接收端，因此没有发送 Webhook，您的商店只能通过查询 API 得知支付结果：请设置 endpoint",
     ],
   },
   amount: {
@@ -82,8 +82,8 @@ export const MISSING_FIELDS = {
     isRisk: false,
     title: ["a restart of the shop", "商店重启"],
     note: [
-      "the shop was not restarted, so events that it keeps only in memory were not detected: set restart or serve",
-      "没有重启商店，因此不会发现只保存在内存中的事件：请设置 restart 或 serve",
+      "the shop was not restarted, so this run cannot show whether the shop keeps events only in memory: set restart or serve",
+      "没有重启商店，因此无法得知商店是否只把事件保存在内存中：请设置 restart 或 serve",
     ],
   },
   quick: {
@@ -114,7 +114,7 @@ export function missingStepName(field: string): string {
 
 /** The advice about a payment whose event was lost for good, so that webhooks cannot report it. */
 export const DROPPED_EVENT_ADVICE: Words = [
-  "The payment event was lost for good, so the order was never booked. Poll orders that stay unpaid (GET /v1/checkout-sessions/{id}), or replay the events (checkout events replay).",
+  "The payment event was lost permanently, so the order was never booked. Poll orders that stay unpaid (GET /v1/checkout-sessions/{id}), or replay the events (checkout events replay).",
   "支付事件彻底丢失，订单因此一直没有入账。请主动查询长时间未支付的订单（GET /v1/checkout-sessions/{id}），或重新推送事件（checkout events replay）。",
 ];
 
@@ -125,10 +125,10 @@ export const NOT_JUDGED_REASONS = {
   ],
   nothing_failed: ["no purchase failed, so no recovery was needed", "没有购买失败，因此无需恢复"],
   no_view: ["only the orders were checked, not the shop's bookings", "只查看了订单，没有查看商店的入账"],
-  not_shown: ["no run tested it", "没有任何一次运行检查它"],
+  not_shown: ["no run tested this rule", "没有任何一次运行检查过此规则"],
   not_again: [
-    "it was broken once, but not in each of the three runs after that",
-    "曾被违反一次，之后的三次运行没有全部重现",
+    "this rule was broken once, but not in each of the three runs after that",
+    "此规则曾被违反一次，但之后的三次运行没有全部重现",
   ],
 } as const satisfies Readonly<Record<string, Words | ((amountField: string) => Words)>>;
 

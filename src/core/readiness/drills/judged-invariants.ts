@@ -15,7 +15,7 @@ export const JUDGED_INVARIANTS = {
       "购买总会结束：得到订单，或明确报告失败",
     ],
     remedy: [
-      "Limit the number of retries and the time of each, and report success only for a 201 whose answer is complete.",
+      "Limit the number of retries and the time of each, and report success only for a complete 201 answer.",
       "限制重试次数和每次的时间；只有完整读到 201 响应才报告成功。",
     ],
   },
@@ -78,7 +78,7 @@ export const JUDGED_INVARIANTS = {
     rule: ["each purchase has its own key", "每次购买都有自己的幂等键"],
     remedy: [
       "Store the Idempotency-Key of a purchase before its first request, or derive it from the whole order_id and the attempt, and send it with every request of that purchase.",
-      "在首次请求之前保存该次购买的 Idempotency-Key，或由完整的 order_id 和第几次下单推导，该次购买的每个请求都使用它。",
+      "在首次请求之前保存该次购买的 Idempotency-Key，或由完整的 order_id 和下单次数推导，该次购买的每个请求都使用它。",
     ],
   },
   refuses_forged: {

@@ -10,7 +10,7 @@ const VERIFY_RAW = [
 ] as const;
 const WHOLE_DIGEST_ADVICE = [
   "Compare all 64 digits, in constant time",
-  "请以恒定时间比较全部 64 位数字",
+  "请以恒定时间比较全部 64 个字符",
 ] as const;
 function secretCommand(endpointId: string): string {
   return `checkout endpoints secret ${endpointId}`;
@@ -27,7 +27,7 @@ export const DRILL_CAUSES = {
     "没有校验签名。请先对每个请求验签，例如使用 hosted-checkout/webhooks。",
   ],
   presence_only: [
-    "It only checks that there is a signature, and does not compare it with the computed one.",
+    "It only checks that there is a signature, and does not compare the signature with the computed one.",
     "只检查有没有签名，没有与计算出的签名比较。",
   ],
   inverted_check: [
@@ -116,7 +116,7 @@ export const DRILL_CAUSES = {
   ],
   compares_part: [
     `It compares only some digits of the signature. ${WHOLE_DIGEST_ADVICE[0]}.`,
-    `只比较签名的部分数字。${WHOLE_DIGEST_ADVICE[1]}。`,
+    `只比较签名的部分字符。${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   one_signature: [
     `It does not find the right signature among several. While secrets are rotated the header has up to three signatures, separated by commas: split it, and accept if any of them matches.`,
@@ -124,7 +124,7 @@ export const DRILL_CAUSES = {
   ],
   compares_unordered: [
     `It compares which digits the signature has, and not their order: as a sum, sorted, or as a set. ${WHOLE_DIGEST_ADVICE[0]}.`,
-    `只比较签名含有哪些数字，不比较顺序：例如求和、排序后或作为集合比较。${WHOLE_DIGEST_ADVICE[1]}。`,
+    `只比较签名含有哪些字符，不比较顺序：例如求和、排序后或作为集合比较。${WHOLE_DIGEST_ADVICE[1]}。`,
   ],
   matches_patterns: [
     `It uses the signature that it received as a pattern (a regular expression, LIKE or a wildcard), and anybody can send a pattern that matches. ${WHOLE_DIGEST_ADVICE[0]}.`,
@@ -183,11 +183,11 @@ export const DRILL_CAUSES = {
     "只对连接上的第一个请求验签，之后的请求都直接相信：在代理后面，这些请求可能来自任何人。请对每个请求验签。",
   ],
   compares_what_came: [
-    `It compares only as many digits as it received. Check the length first; then: ${WHOLE_DIGEST_ADVICE[0].toLowerCase()}.`,
-    `收到几位就只比较几位。请先检查长度；然后：${WHOLE_DIGEST_ADVICE[1]}。`,
+    "It compares only as many digits as it received. Check the length first, then compare all 64 digits in constant time.",
+    "收到几个字符就只比较几个。请先检查长度，再以恒定时间比较全部 64 个字符。",
   ],
   parsed_body: [
-    `It parses the body first, and verifies the body as serialized again. ${VERIFY_RAW[0]}.`,
+    `It parses the body, serializes it again, and verifies the result. ${VERIFY_RAW[0]}.`,
     `在验签之前解析请求体，对重新序列化的内容验签。${VERIFY_RAW[1]}。`,
   ],
   decoded_body: [
@@ -267,7 +267,7 @@ export const DRILL_CAUSES = {
     "对有效事件和伪造事件都返回 5xx，但并非对所有请求：验签本身出错。请查看日志中的错误；签名不匹配时应返回 400。",
   ],
   not_explained: (caseTitle, answer, otherTitle, otherAnswer) => [
-    `The answers do not show why. Two that differ: to “${caseTitle}” it answered ${answer}, to “${otherTitle}” ${otherAnswer}. Its log for these two requests shows more.`,
+    `The answers do not show why. Two answers that differ: ${answer} to “${caseTitle}”, ${otherAnswer} to “${otherTitle}”. Check its log for these two requests.`,
     `从响应看不出原因。两个不同的响应：对“${caseTitle}”返回 ${answer}，对“${otherTitle}”返回 ${otherAnswer}。请查看这两个请求的日志。`,
   ],
   fails_after_check: [
@@ -343,16 +343,16 @@ export const DRILL_CAUSES = {
 /** The notes about passed cases. The list is closed. */
 export const DRILL_NOTES = {
   strict_tolerance: [
-    "A note: it refuses requests less than 5 minutes old or ahead. The interface states no tolerance; with a short one, a slow network or an inaccurate clock delays events until their next attempt.",
-    "提示：拒绝相差不到 5 分钟的请求。接口没有规定容差；容差过短时，网络延迟或时钟误差会使事件要等到下一次尝试才被接受。",
+    "A note: it refuses timestamps that are less than 5 minutes off. The interface states no tolerance; with a short one, a slow network or an inaccurate clock delays events until their next attempt.",
+    "提示：拒绝时间戳相差不到 5 分钟的请求。接口没有规定容差；容差过短时，网络延迟或时钟误差会使事件要等到下一次尝试才被接受。",
   ],
   lenient_tolerance: [
-    "A note: it accepts requests more than 5 minutes old or ahead. The interface states no tolerance; with a longer one, a recorded request can be sent again for longer.",
-    "提示：接受相差超过 5 分钟的请求。接口没有规定容差；容差越长，截获的请求可以重放的时间就越长。",
+    "A note: it accepts timestamps that are more than 5 minutes off. The interface states no tolerance; with a longer one, a recorded request can be sent again for longer.",
+    "提示：接受时间戳相差超过 5 分钟的请求。接口没有规定容差；容差越长，截获的请求可以重放的时间就越长。",
   ],
   dedups_before_age: [
     "A note: it accepts a known event again, however old its timestamp is, but does not process it again: it looks up the event before it checks its age.",
-    "提示：无论时间戳多旧，都接受已知的事件，但不会重复处理：先查事件是否已知，再检查时间戳。",
+    "提示：无论时间戳多旧，都接受已知的事件，但不会重复处理：它先查事件是否已知，再检查时间戳。",
   ],
   needs_length: [
     "A note: it refuses a body in chunks, without Content-Length. The service sends the length; a proxy in front of your shop may leave it out.",

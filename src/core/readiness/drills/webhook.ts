@@ -33,9 +33,9 @@ type UntitledName = {
 const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "older_event", Words>> = {
   good_event: ["a valid event", "有效事件"],
   duplicate: ["the same event again, with a new signature", "同一事件再次推送，重新签名"],
-  spaced_body: ["a valid event with spaces between its tokens", "有效事件，JSON 中带空格"],
+  spaced_body: ["a valid event with spaces in its JSON", "有效事件，JSON 中带空格"],
   unusual_bytes: ["a valid event with escapes and tabs in its JSON", "有效事件，JSON 含转义和制表符"],
-  bad_signature: ["a signature made without a secret", "不由任何密钥生成的签名"],
+  bad_signature: ["a signature made without a secret", "未用密钥生成的签名"],
   wrong_secret: ["signed with another secret", "用另一个密钥签名"],
   changed_byte: ["one byte of the body changed", "请求体改动一个字节"],
   fresh_forgery: ["badly signed, over a new connection", "签名错误，使用新连接"],
@@ -75,13 +75,16 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   third_of_three: ["the right signature, last of three", "三个签名中最后一个正确"],
   other_event_id: [
     "the first event again, with another id in its header",
-    "再次推送第一个事件，请求头中的 id 不同",
+    "再次推送第一个事件，请求头中的事件 id 不同",
   ],
   no_event_id: ["no event id, badly signed", "没有事件 id，签名错误"],
-  no_headers: ["no Checkout header, as curl sends it", "没有 Checkout 请求头，如 curl 所发"],
+  no_headers: [
+    "no Checkout-… headers, like a plain curl request",
+    "没有任何 Checkout-… 请求头，就像直接用 curl 发送",
+  ],
   no_headers_form: [
-    "no Checkout header, as curl -d sends it: as a form",
-    "没有 Checkout 请求头，如 curl -d 所发的表单",
+    "no Checkout-… headers, like a form sent with curl -d",
+    "没有任何 Checkout-… 请求头，就像用 curl -d 发送的表单",
   ],
   in_parts: ["a valid event whose body arrives in two parts", "有效事件，请求体分两段到达"],
   unusual_in_parts: [
@@ -122,14 +125,17 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   many_signatures: [`${MANY_SIGNATURES} wrong signatures`, `${MANY_SIGNATURES} 个错误签名`],
   long_signature: ["a signature of 10 kB", "10 kB 的签名"],
   doubled_signature: ["two lines with wrong signatures", "两行错误签名"],
-  secret_url: ["signed with the URL of the endpoint", "用接收端的 URL 签名"],
+  secret_url: ["signed with the URL of the endpoint as the secret", "以接收端的 URL 为密钥签名"],
   secrets_known: [
-    "signed with the name of the header, the event_id and the store_id",
-    "用请求头的名称、event_id 和 store_id 签名",
+    "signed with the header name, the event_id and the store_id as the secrets",
+    "分别以请求头名称、event_id 和 store_id 为密钥签名",
   ],
   live_empty: ["with livemode true, signed with an empty secret", "livemode 为 true，用空密钥签名"],
   timestamp_word: ["the word soon as the timestamp, correctly signed", "时间戳为 soon，签名正确"],
-  timestamp_undefined: ["no timestamp, and undefined in the signed text", "没有时间戳，签名内容为 undefined"],
+  timestamp_undefined: [
+    "no timestamp header, signed with the word undefined as the timestamp",
+    "没有时间戳请求头，签名时以 undefined 作为时间戳",
+  ],
   timestamp_old_and_new: [
     "signed an hour ago, followed by a second, current timestamp",
     "一小时前签名，其后另有当前时间戳",
@@ -143,14 +149,14 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   made_hour_ago: ["a valid event from an hour ago, signed now", "一小时前的有效事件，现在签名"],
   forged_in_the_end: [
     "a signature made without a secret, after all other requests",
-    "所有其他请求之后，不由任何密钥生成的签名",
+    "所有其他请求之后，未用密钥生成的签名",
   ],
   good_at_the_end: ["a valid event after all other requests", "所有其他请求之后的有效事件"],
-  order_event: ["an already accepted event of an order again", "再次推送曾被接受的订单事件"],
+  order_event: ["an accepted event of an order, sent again", "再次推送曾被接受的订单事件"],
   unknown_order: ["a forged payment for an order that does not exist", "伪造的支付，订单不存在"],
   older_event: [
     "a forged payment that claims to be older than the accepted event",
-    "伪造的支付，自称早于已接受的事件",
+    "伪造的支付，声称早于已接受的事件",
   ],
 };
 
@@ -259,7 +265,7 @@ export const WEBHOOK_STEPS: StepTitles = {
 function titleOf(name: CaseName): Words {
   const { event = "", acceptedType, title } = DRILL_CASES[name];
   if (acceptedType !== undefined)
-    return [`an already accepted ${acceptedType} again`, `再次推送曾被接受的 ${acceptedType}`];
+    return [`an accepted ${acceptedType}, sent again`, `再次推送曾被接受的 ${acceptedType}`];
   const testForm = testFormOf(name);
   if (testForm !== undefined)
     return [`order event: ${titleOf(testForm)[0]}`, `订单事件：${titleOf(testForm)[1]}`];

@@ -86,7 +86,7 @@ export const PAYMENT_TEXTS = {
   },
   late: [
     "Your payment was confirmed after this checkout had ended. It was not applied to the order; please contact the shop.",
-    "订单结束后才收到您的支付确认，本次支付未计入订单，请联系商家处理。",
+    "收款单结束后才收到您的支付确认，这笔支付未计入订单，请联系商家处理。",
   ],
   paidTo: ["Paid to", "收款方"],
   paidOn: ["Paid on", "支付时间"],

@@ -99,7 +99,7 @@ export const FRAME_TEXTS = {
       "The address may belong to another store, or to an object that a reset or a restore has removed. The search field finds every id of this store.",
       "该地址可能属于其他商店，或其内容已被重置或恢复操作移除。搜索框可查找本商店的任意 ID。",
     ],
-    405: ["Open the page again by its address.", "请通过地址重新打开页面。"],
+    405: ["Open the page again from its address.", "请重新输入地址打开页面。"],
     409: [
       "The state has changed meanwhile. Reload the page to see the current state.",
       "状态已改变，请重新加载页面查看当前状态。",
@@ -149,7 +149,7 @@ export const COMMON_TEXTS = {
   inTerminal: ["In a terminal", "终端命令"],
   name: ["Name", "名称"],
   credential: ["Credential", "凭证"],
-  gate: ["Gate", "开关"],
+  gate: ["Gate", "生产环境开关"],
   open: ["open", "已开放"],
   closed: ["closed", "未开放"],
   production: ["Production", "生产环境"],

@@ -7,7 +7,7 @@ export const SHARED_TEXTS = {
     "The sandbox does not answer. This page shows the last known state.",
     "沙箱没有响应，页面显示的是此前的状态。",
   ],
-  backToCheckout: ["Back to the checkout page", "返回支付页面"],
+  backToCheckout: ["Back to the payment page", "返回支付页面"],
   errorTitle: {
     400: ["This request is not valid", "请求无效"],
     403: ["This request was not accepted", "请求被拒绝"],

@@ -62,10 +62,10 @@ export const ADMIN_TEXTS = {
       "The store accepts no new orders until it is activated again.",
       "在重新启用之前，商店不再接受新订单。",
     ],
-    enable_capability: ["New orders can use it.", "新订单可以使用它付款。"],
+    enable_capability: ["New orders can use this capability.", "新订单可以使用此支付能力。"],
     disable_capability: [
-      "New orders cannot use it until it is enabled again.",
-      "在重新启用之前，新订单不能使用它付款。",
+      "New orders cannot use this capability until it is enabled again.",
+      "在重新启用之前，新订单不能使用此支付能力。",
     ],
     approve_price: ["New orders can use this price.", "新订单可以使用此价格。"],
     revoke_price: [

@@ -25,8 +25,8 @@ export const LIVE_TEXTS = {
       "此浏览器已退出登录：页面不再更新。运行 checkout open 可重新登录。",
     ],
     gone: [
-      "The sandbox no longer has this page. It shows its last state.",
-      "沙箱中已没有此页面：显示的是最后的状态。",
+      "The sandbox no longer has this page. The page shows its last state.",
+      "沙箱中已没有此页面：此处显示的是最后的状态。",
     ],
   },
   again: ["Reload", "重新加载"],

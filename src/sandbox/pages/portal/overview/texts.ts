@@ -1,7 +1,7 @@
 import type { Texts } from "../../../../web/html.ts";
 
 export const OVERVIEW_TEXTS = {
-  failing: ["Failing now", "正在失败"],
+  failing: ["Failing now", "推送异常"],
   noneFailing: ["Every endpoint has accepted its last delivery.", "所有接收端都已接收最近一次推送。"],
   noEndpoint: ["No endpoint is registered, so events are not delivered.", "没有登记接收端：事件不会推送。"],
   wait: (count: string) => [
@@ -27,5 +27,5 @@ export const OVERVIEW_TEXTS = {
     count === "1" ? "1 checkout is waiting for a payment" : `${count} checkouts are waiting for a payment`,
     `${count} 个收款单等待支付`,
   ],
-  oldest: [", the oldest was created", "，最早创建于"],
+  oldest: [", the oldest was created", "，最早的创建于"],
 } satisfies Texts;

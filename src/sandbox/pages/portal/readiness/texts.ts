@@ -25,19 +25,19 @@ export const LAUNCH_TEXTS = {
   drillHints: {
     webhook: [
       "Sends valid and invalid requests to each enabled endpoint, and checks which requests the endpoint accepts. No event is written.",
-      "依次向每个启用的接收端发送有效和无效的请求，检查哪些被接受。不会产生事件。",
+      "向每个启用的接收端发送有效和无效的请求，检查接收端接受哪些请求。不会产生事件。",
     ],
     duplicates: [
-      "Sends the events of one payment more than once, and reads from your shop how often the payment was booked.",
-      "多次发送同一笔支付的事件，并查询您的商店入账了几次。",
+      "Sends the events of one payment more than once, and checks how often your shop booked the payment.",
+      "多次发送同一笔支付的事件，并检查您的商店入账了几次。",
     ],
     idempotency: [
-      "Creates an order, loses the answer, and checks whether your client retries with the same key.",
-      "创建订单但丢弃响应，并检查客户端是否使用相同的幂等键重试。",
+      "Runs your client, loses the answer to its create, and checks whether the client retries with the same key.",
+      "运行您的客户端，丢弃其创建请求的响应，并检查客户端是否使用相同的幂等键重试。",
     ],
     browser_return: [
-      "Returns a browser without a payment, and reads from your shop whether it shows the order as paid.",
-      "在未支付的情况下让浏览器返回，并查询您的商店是否误认为已支付。",
+      "Opens the return page of an unpaid order, and checks whether your shop then shows the order as paid.",
+      "在订单未支付时打开返回页面，并检查您的商店是否误将订单显示为已支付。",
     ],
   },
   running: ["running", "进行中"],
@@ -46,8 +46,8 @@ export const LAUNCH_TEXTS = {
     "在演练结束前，此商店的 Webhook 会暂停发送。",
   ],
   retrieved: (count: number) => [
-    `Paid checkouts that were retrieved meanwhile: ${count}`,
-    `期间查询过的已支付收款单：${count}`,
+    `Paid checkouts that were retrieved during the drill: ${count}`,
+    `演练期间查询过的已支付收款单：${count}`,
   ],
   neverRun: ["never run", "从未运行"],
   drillPassed: ["passed", "通过"],
@@ -122,7 +122,7 @@ export const LAUNCH_TEXTS = {
     "您的集成所依赖、而接口未规定的行为将显示在此处。",
   ],
   chosen: ["Decision here", "本沙箱约定"],
-  inEffect: ["Names in this store", "本商店的名称"],
+  inEffect: ["Names used in this store", "本商店使用的名称"],
   asChosen: ["as decided", "与约定一致"],
   first: ["First use", "首次使用"],
   shownBy: ["Evidence", "依据"],

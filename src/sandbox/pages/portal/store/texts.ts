@@ -2,7 +2,7 @@ import type { Words } from "../../../../core/language.ts";
 import type { Texts } from "../../../../web/html.ts";
 
 export const CONNECT_TEXTS = {
-  access: ["What your application needs", "您的应用需要的信息"],
+  access: ["Values that your application needs", "您的应用需要的信息"],
   baseUrl: ["Base URL", "基础 URL"],
   apiKey: ["API key", "API 密钥"],
   noKey: ["no active key", "没有有效的密钥"],
@@ -94,7 +94,7 @@ export const SETTINGS_TEXTS = {
   origins: ["Return origins", "返回地址"],
   originsHint: [
     "Customers are redirected only to these origins, each at its path.",
-    "顾客只会被送回这些地址及其路径。",
+    "顾客只会返回到这些地址及其路径。",
   ],
   noOrigins: [
     "The origins to which customers can return will appear here.",
@@ -106,14 +106,14 @@ export const SETTINGS_TEXTS = {
   removeNow: ["Remove this origin", "移除此地址"],
   removeQuestion: (origin: string) => [
     `Customers are no longer redirected to ${origin}.`,
-    `顾客将不再被送回 ${origin}。`,
+    `顾客将不再返回 ${origin}。`,
   ],
   methods: ["Payment methods", "支付方式"],
   currencies: ["Currencies", "币种"],
-  capabilitiesHint: ["The administrator enables and disables them:", "由管理员启用或停用："],
+  capabilitiesHint: ["The administrator enables and disables capabilities:", "支付能力由管理员启用或停用："],
   served: ["Settings of this sandbox", "沙箱运行参数"],
   servedHint: (version: string, pid: string, folder: string | null) => [
-    `Version ${version}, process ${pid}, state in ${folder ?? "memory, until it stops"}. To change them, use options of checkout sandbox start.`,
+    `Version ${version}, process ${pid}, state in ${folder ?? "memory, until it stops"}. To change these settings, use options of checkout sandbox start.`,
     `版本 ${version}，进程 ${pid}，状态保存在 ${folder ?? "内存（停止后丢失）"}。可通过 checkout sandbox start 的选项修改。`,
   ],
   option: ["Option", "选项"],
@@ -125,7 +125,7 @@ export const SETTINGS_TEXTS = {
 export const CLOCK_TEXTS = {
   now: ["Store's time", "商店时间"],
   realNow: ["Real time", "真实时间"],
-  difference: ["Difference", "时差"],
+  difference: ["Difference", "偏差"],
   apart: (span: string) => [`${span} from real time`, `与真实时间相差 ${span}`],
   real: ["real", "真实"],
   freeze: ["Freeze", "冻结"],
@@ -224,18 +224,18 @@ export const FAULTS_TEXTS = {
   actions: {
     status: ["answers with an error status", "返回错误状态码"],
     rate_limit: ["answers 429 with Retry-After", "返回 429 与 Retry-After"],
-    storage_full: ["answers as if the disk were full", "像磁盘已满一样响应"],
+    storage_full: ["answers as if the disk were full", "返回磁盘已满的错误"],
     empty: ["answers without a body", "响应没有正文"],
     truncate: ["truncates the answer", "响应正文被截断"],
     latency: ["delays the answer", "延迟响应"],
-    slow_body: ["sends the answer slowly", "缓慢发送响应正文"],
+    slow_body: ["sends the answer slowly", "缓慢发送响应"],
     reset: ["resets the connection before the request is processed", "处理前重置连接"],
     lose_answer: ["processes the request, then loses the answer", "已处理请求，但响应丢失"],
     lose_request: ["loses the request without processing it", "请求丢失，未做任何处理"],
     duplicate: ["delivers an event twice", "同一事件推送两次"],
     reorder: ["delivers an event after later ones", "事件在后续事件之后送达"],
     delay: ["delivers an event late", "延迟推送事件"],
-    drop: ["never delivers an event", "从不推送事件"],
+    drop: ["never delivers an event", "丢弃事件，不推送"],
     stale: ["signs with a timestamp that is too old", "使用过期的时间戳签名"],
     bad_signature: ["signs with a secret that does not exist", "使用不存在的密钥签名"],
     changed_body: ["changes the body after signing", "签名后改动请求体"],

@@ -55,10 +55,10 @@ export const WEBHOOK_TEXTS = {
   dueCount: (count: string) => [`${count} due`, `${count} 个待发送`],
   pausedBy: {
     drill: ["by a drill", "由演练暂停"],
-    listener: ["its listener went away", "监听程序已断开"],
+    listener: ["its listener disconnected", "监听程序已断开"],
     request: ["by request", "手动暂停"],
   },
-  failing: ["failing", "失败中"],
+  failing: ["failing", "推送异常"],
   failingSince: ["failing since", "持续失败，开始于"],
   endpointStates: {
     enabled: ["enabled", "已启用"],
@@ -102,9 +102,9 @@ export const WEBHOOK_TEXTS = {
   replayFailed: ["Replay failed deliveries", "重新推送所有失败的事件"],
   replayFailedAsk: [
     "Each event whose last delivery to an endpoint failed is delivered to that endpoint again, with the same event_id and bytes and a new signature; deliveries that wait after a failed attempt are sent now. At most 1000 at once.",
-    "凡最后一次推送到某接收端失败的事件，都会重新推送到该接收端：event_id 与正文不变，签名更新；失败后等待重试的推送立即发送。每次最多 1000 个。",
+    "最近一次推送到某接收端失败的事件，都会重新推送到该接收端：event_id 与正文不变，签名更新；失败后等待重试的推送立即发送。每次最多 1000 个。",
   ],
-  madeSince: ["Deliveries created in the", "推送产生于"],
+  madeSince: ["Deliveries created in this period", "推送的产生时间"],
   replayFailedSure: ["Replay these events", "重新推送"],
   nothingFailed: ["No delivery has failed since then.", "此后没有失败的推送。"],
   replayedCount: (count: string) => [
@@ -182,7 +182,7 @@ export const WEBHOOK_TEXTS = {
   exactBody: ["Body", "正文"],
   noSubscribers: [
     "No endpoint subscribed to this type when the event happened. Deliveries of the event will appear here.",
-    "事件发生时没有接收端订阅它。该事件的推送会显示在这里。",
+    "事件发生时没有接收端订阅此类型。该事件的推送会显示在这里。",
   ],
   noEndpointAtEvent: [
     "No endpoint was registered when the event happened. Add an endpoint; you can then deliver the event to it from this page.",
