@@ -39,7 +39,7 @@ const PRICE_EXPECTED = [
   "price_id must name an approved price of this store",
   "price_id 应为本商店已批准的价格",
 ] as const;
-const FREE_OF_SECRETS = [`{field} must be free of ${A_SECRET}`, `{field} 不得包含${A_SECRET_ZH}`] as const;
+const FREE_OF_SECRETS = [`{field} must be free of ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`] as const;
 
 /** Converts texts by code and name to rows by name. */
 function rowsOf<Table extends Readonly<Record<string, Readonly<Record<string, string | Words>>>>>(
@@ -89,7 +89,7 @@ const REFUSALS = {
   no_path: { code: "invalid_request", got: ["the request target must be a path", "请求目标应为路径"] },
   host_lines: {
     code: "invalid_request",
-    got: ["exactly one Host header was expected", "应恰有一个 Host 请求头"],
+    got: ["exactly one Host header was expected", "应有且只有一个 Host 请求头"],
   },
   host_not_allowed: {
     code: "host_not_allowed",
@@ -165,7 +165,7 @@ const REFUSALS = {
   },
   key_lines: {
     code: "idempotency_key_invalid",
-    got: ["one Idempotency-Key header was expected", "应恰有一个 Idempotency-Key 请求头"],
+    got: ["one Idempotency-Key header was expected", "应有且只有一个 Idempotency-Key 请求头"],
   },
   key_with_secret: {
     code: "idempotency_key_invalid",
@@ -202,12 +202,12 @@ const REFUSALS = {
   },
   field_with_token: {
     code: "invalid_parameter",
-    text: [`{field} must not contain ${A_SECRET}`, `{field} 不得包含${A_SECRET_ZH}`],
+    text: [`{field} must not contain ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`],
     expected: FREE_OF_SECRETS,
   },
   fault_secret: {
     code: "invalid_parameter",
-    text: [`must not contain ${A_SECRET}`, `不得包含${A_SECRET_ZH}`],
+    text: [`must not contain ${A_SECRET}`, `不得包含 ${A_SECRET_ZH}`],
   },
   unknown_price: {
     code: "invalid_parameter",

@@ -102,7 +102,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   "the default port of https": ["https://shop.example:443"],
   "the default port of http": ["http://localhost:80", "http://127.0.0.1:80", "http://[::1]:80"],
   "end without a slash": ["https://shop.example/", "http://localhost:3000/", "http://[::1]:3000/"],
-  "end before the path": [
+  "have no path": [
     "https://shop.example/return",
     "https://shop.example,https://evil.example",
     "https://shop.example//",

@@ -68,7 +68,7 @@ export function registerExec(group: Group): void {
       ),
       valueOption(
         "--seed <text>",
-        "random seed of the faults of --fault (default: random; printed if the command fails)",
+        "random seed for the faults of --fault (default: random; printed if the command fails)",
       ),
       switchOption(
         "--admin",

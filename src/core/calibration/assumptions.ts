@@ -78,9 +78,9 @@ const CHOICES: readonly Choice[] = [
     title: ["order_id", "order_id"],
     chosen: [
       "An order_id has one open or paid checkout in a store, across both endpoints; a second create with another key is 409 order_conflict.",
-      "一个商店内每个订单号只有一个未完成或已支付的收款单，两个接口合计；用另一幂等键再次创建则返回 409 order_conflict。",
+      "一个商店内（两个接口合并计算）每个订单号只有一个未完成或已支付的收款单；用另一幂等键再次创建则返回 409 order_conflict。",
     ],
-    shownBy: ["a create was refused with order_conflict", "有创建请求遇到 order_conflict"],
+    shownBy: ["a create was refused with order_conflict", "有创建请求因 order_conflict 被拒绝"],
   },
   {
     decision: 9,
@@ -89,7 +89,7 @@ const CHOICES: readonly Choice[] = [
       "GET checkout-sessions/{id} also accepts the id of an order; an unknown id gets 404.",
       "GET checkout-sessions/{id} 也接受订单的 id；未知的 id 返回 404。",
     ],
-    shownBy: ["an order was retrieved by its id, or an id was unknown", "有请求按 id 查询订单，或 id 不存在"],
+    shownBy: ["an order was retrieved by its id, or an id was unknown", "有请求按 id 查询订单，或查询的 id 不存在"],
   },
   {
     decision: 10,
@@ -168,7 +168,7 @@ const CHOICES: readonly Choice[] = [
       `每个 ${BUCKET_OWNER_TEXT[1]} 每秒 1000 个请求，瞬时至多两倍；超出时返回 429 和 Retry-After。`,
     ],
     setting: "sandbox start --rate-limit",
-    shownBy: ["a request was refused with 429", "有请求因 429 被拒绝"],
+    shownBy: ["a request was refused with 429", "有请求收到 429"],
   },
   {
     decision: 18,
@@ -206,7 +206,7 @@ const CHOICES: readonly Choice[] = [
     title: ["Reserved order_ids", "保留的订单号"],
     chosen: [
       "An order whose order_id ends with ~succeeded or another outcome settles automatically after a second.",
-      "以 ~succeeded 等结果结尾的订单号，一秒后自动产生支付结果。",
+      "订单号以 ~succeeded 等结果结尾的订单，一秒后自动产生支付结果。",
     ],
     setting: "another order_id",
     shownBy: ["a create used a reserved order_id", "有创建请求使用了保留的订单号"],

@@ -47,7 +47,7 @@ const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
   [
     `[${STYLED_CHARACTERS}]`,
     [
-      "have plain letters, digits and spaces: full-width and styled characters look like others",
+      "have only plain letters, digits and spaces: full-width and styled characters look like others",
       "只能使用普通的字母、数字和空格：全角或花体字符与其他字符相似",
     ],
   ],
@@ -86,7 +86,7 @@ export const STORE_NAME_SCHEMA = {
 /** Why a text cannot be shown in one line: a secret, a wrong length or invisible characters. */
 export function lineFault(text: string, minimum: number, maximum: number): Words | undefined {
   if (containsSecret(text))
-    return [`must be free of ${SECRET_DESCRIPTION}`, `不得包含${SECRET_DESCRIPTION_ZH}`];
+    return [`must be free of ${SECRET_DESCRIPTION}`, `不得包含 ${SECRET_DESCRIPTION_ZH}`];
   const length = codePointLength(text);
   if (length >= minimum && length <= maximum && printable(text) === text) return undefined;
   return [

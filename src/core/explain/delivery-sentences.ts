@@ -55,7 +55,7 @@ const CAUSES = {
       "no connection was established, so nothing was sent: check the address, whether the receiver is running, and for https its certificate",
       "未建立连接，因此未发送任何内容：请检查地址、接收端是否在运行，以及 https 的证书",
     ],
-    bad_answer: ["the answer cannot be read as HTTP", "无法将响应按 HTTP 读取"],
+    bad_answer: ["the answer cannot be read as HTTP", "无法按 HTTP 解析响应"],
     redirect_login: [
       "the receiver sends requests without a session to its login, {0}: exempt the webhook's route from the login",
       "接收端把没有会话的请求转到登录页 {0}：请让 webhook 的路由免登录",
@@ -89,8 +89,8 @@ const CAUSES = {
       "接收端要求登录（WWW-Authenticate: {0}），而 webhook 不会登录：请让该路由免登录",
     ],
     "419": [
-      "the receiver's protection against forged forms (CSRF) refused the request, as Laravel's does: exempt this route from it",
-      "接收端的防跨站表单伪造（CSRF）保护拒绝了请求（例如 Laravel）：请让该路由不受其检查",
+      "the receiver's protection against forged forms (CSRF) refused the request, as Laravel's does: exempt this route",
+      "接收端的防跨站表单伪造（CSRF）保护拒绝了请求（例如 Laravel）：请将该路由排除",
     ],
     "404": ["the receiver has no such path", "接收端没有这个路径"],
     "405": ["the path exists, but does not accept POST", "路径存在，但不接受 POST"],
@@ -269,7 +269,7 @@ const CAUSES = {
     "4xx": ["the receiver refused the event; its answer says why", "接收端拒绝了该事件；原因见其响应"],
     "502": [
       "a proxy in front of the receiver got no valid answer from it (502): check that the receiver is running behind it",
-      "接收端前面的代理没有从它得到有效响应（502）：请检查代理后面的接收端是否在运行",
+      "接收端前面的代理未得到有效响应（502）：请检查代理后面的接收端是否在运行",
     ],
     "503": [
       "the receiver, or a proxy in front of it, is not available (503): see its log",

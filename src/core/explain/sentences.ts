@@ -85,7 +85,7 @@ export const EXPLAIN_SENTENCES = {
   ],
   delivery: (type: string, state: string, attemptCount: number) => [
     `delivery of ${type}: ${state} after ${attemptCount} ${attemptCount === 1 ? "attempt" : "attempts"}`,
-    `${type} 的推送：${attemptCount} 次尝试后为 ${state}`,
+    `${type} 的推送：尝试 ${attemptCount} 次，状态为 ${state}`,
   ],
   notAnswered: ["was not answered, and nothing was done", "未得到响应，也没有执行任何操作"],
   answered: (status: number) => [`was answered ${status}`, `响应为 ${status}`],

@@ -61,7 +61,7 @@ export const READINESS_SENTENCES = {
   ],
   capabilities: (kind: string, isOn: boolean, names: string) => [
     `${kind} ${isOn ? "active" : "inactive"}: ${names}`,
-    `${kind} ${isOn ? "已启用" : "未启用"}：${names}`,
+    `${kindInChinese(kind)}${isOn ? "已启用" : "未启用"}：${names}`,
   ],
   storeActive: (count: number) => [
     `the store is active, with all its ${count} capabilities`,
@@ -69,7 +69,7 @@ export const READINESS_SENTENCES = {
   ],
   storeInactive: ["the store is not active, so it accepts no orders", "商店未启用，因此不接受订单"],
   capabilitiesOff: (names: string) => [`not active: ${names}`, `未启用：${names}`],
-  capabilityMissing: (kind: string) => [`the store has no ${kind}`, `商店没有 ${kind}`],
+  capabilityMissing: (kind: string) => [`the store has no ${kind}`, `商店没有${kindInChinese(kind)}`],
   noOrigin: [
     "no return origin is registered, so customers cannot be sent back",
     "没有登记返回地址，顾客支付后无法返回",
@@ -112,7 +112,7 @@ export const READINESS_SENTENCES = {
     `日志中有一次用同一幂等键 ${key} 重复发送的创建请求；只有演练才算证明`,
   ],
   keyRefused: (key: string) => [
-    `the log has another request that was refused for the used key ${key}; only the drill is proof`,
+    `the log has another request that was refused because key ${key} was already used; only the drill is proof`,
     `日志中有另一个请求因幂等键 ${key} 已使用而被拒绝；只有演练才算证明`,
   ],
   idempotencyPassed: [
@@ -141,5 +141,9 @@ export const READINESS_SENTENCES = {
   moreFailed: (count: number) => [`${count} more steps failed`, `另有 ${count} 步未通过`],
   notFinished: ["it did not finish", "演练没有完成"],
 } satisfies Readonly<Record<string, ReadinessTexts>>;
+
+function kindInChinese(kind: string): string {
+  return kind === "currency" ? "币种" : "支付方式";
+}
 
 type ReadinessTexts = Words | ((...values: never[]) => Words) | Readonly<Record<string, Words>>;

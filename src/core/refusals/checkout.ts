@@ -28,7 +28,7 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
     attempt_not_open: [
       "attempt {attempt} of checkout {checkout} is not open",
-      "收款单 {checkout} 的第 {attempt} 次尝试未在进行",
+      "收款单 {checkout} 的第 {attempt} 次尝试不在进行中",
     ],
     no_terms: [
       "the store has no active payment method, or no active currency: checkout capabilities list",

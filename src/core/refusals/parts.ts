@@ -74,7 +74,7 @@ const RETURN_RULES = {
   path_as_browsers_write: ["be written as browsers write it: {path}", "必须写成浏览器所用的形式：{path}"],
   length: ["have at most {most} characters", "至多 {most} 个字符"],
   no_slash_at_end: ["end without a slash", "结尾不得有斜杠"],
-  no_path: ["end before the path", "不得含路径"],
+  no_path: ["have no path", "不得含路径"],
   no_query: ["have no query", "不得含查询参数"],
   no_empty_label: ["have no empty part between the dots of its host", "主机名的点之间不得为空"],
   label_length: ["have at most 63 characters between the dots of its host", "主机名的点之间至多 63 个字符"],

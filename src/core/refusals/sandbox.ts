@@ -221,7 +221,7 @@ export const SANDBOX_REFUSALS = {
   },
   missing_parameter: {
     store_id_missing: [
-      "the id of the store is missing: only an owner resets all stores",
+      "the id of the store is missing: only an owner can reset all stores",
       "缺少商店 ID：只有所有者可以重置全部商店",
     ],
     untrusted_snapshot: [

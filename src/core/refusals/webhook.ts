@@ -96,7 +96,7 @@ export const WEBHOOK_REFUSALS = {
     ],
     too_many_events: [
       "more than {most} events were created since then; choose a later time",
-      "自那时起的事件超过 {most} 个；请指定更晚的时刻",
+      "自那时起的事件超过 {most} 个；请指定更晚的时间",
     ],
     nobody_subscribes: [
       "no enabled endpoint subscribes to {type}; add an endpoint, or name one",

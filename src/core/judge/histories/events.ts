@@ -299,7 +299,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   twin_end: twinRow("same_end", "expired", ["an order_id with the same end", "订单号结尾相同"]),
   twin_head: twinRow("same_head", "cancelled", ["long order_ids that begin alike", "订单号很长且开头相同"]),
   other_terms_first: {
-    title: ["payments on other terms, then the order's own", "先收到金额或币种不同的支付，再收到本订单的支付"],
+    title: ["payments of other amounts and currencies, then the order's own payment", "先收到金额或币种不同的支付，再收到本订单的支付"],
     steps: unchangedBy(...CHANGES_NOTHING.onOtherTerms),
     causes: { ...OTHER_TERMS, booked_when_paid: "place_taken", booked_once: "other_terms" },
   },

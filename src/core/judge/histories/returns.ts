@@ -97,7 +97,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: BELIEVES_RETURN,
   },
   return_otherwise: {
-    title: ["returns with a status, by POST and without a session", "带状态、用 POST、不带会话返回"],
+    title: ["returns with a status, by POST and without a session", "顾客带状态返回、以 POST 返回、不带会话返回"],
     steps: unchangedBy(
       visit,
       visitAs({ query: PAID_QUERY }),
@@ -110,7 +110,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: BELIEVES_RETURN,
   },
   return_before_webhook: {
-    title: ["two returns at once before the webhook, and one after", "webhook 之前同时返回两次，之后一次"],
+    title: ["two returns at once before the webhook, and one after", "webhook 之前顾客同时返回两次，之后再返回一次"],
     steps: [create, tellCreated, pay, TWO_AT_ONCE, look, tell, look, visit, look],
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },

@@ -54,12 +54,12 @@ const MOMENTS = {
     causes: LOST_AT_RESTART,
   },
   after_answer: {
-    title: ["right after the answer to the payment event", "返回支付事件的响应后立即"],
+    title: ["right after the answer to the payment event", "响应支付事件后立即"],
     steps: [pay, tellPaid, { act: "restart" }, look, tellPaid, look],
     causes: LOST_AT_RESTART,
   },
   after_return: {
-    title: ["between a return and the payment event", "返回之后、收到支付事件之前"],
+    title: ["between a return and the payment event", "顾客返回之后、收到支付事件之前"],
     needs: ["returnUrl"],
     steps: [pay, visit, { act: "restart" }, tell, look],
     causes: LOST_AT_RESTART,
@@ -146,7 +146,7 @@ export const TIME_HISTORIES = {
     ...restarts("restart", ["a kill", "强制重启"]),
     ...restarts("stop", ["an orderly stop", "正常停止"]),
     restart_at_answers: {
-      title: ["a kill while three answers are sent", "返回三个响应期间强制重启"],
+      title: ["a kill while three answers are sent", "发送三个响应期间强制重启"],
       needs: ["create"],
       steps: [...onEach(create, tellCreated, pay), KILLED_AT_ANSWERS, ...onEach(look), ...onEach(tell, look)],
       causes: LOST_AT_RESTART,

@@ -37,7 +37,7 @@ const CLIENT_CAUSES = {
     "命令已得到订单却报告失败，因此商店会告诉顾客购买失败，或重新开始购买。",
   ],
   forgotten: [
-    "The purchase sends no create when it is made again, although no attempt was answered: the order may exist, but the shop does not know it. Store the purchase and its key before the first attempt, and resume from there.",
+    "The purchase is repeated without a create, although no earlier attempt was answered: the order may exist, but the shop does not know it. Store the purchase and its key before the first attempt, and resume from there.",
     "此前的尝试都没有得到响应，再次购买时却没有发送创建请求：订单可能已存在，而商店并不知道。请在首次尝试之前保存购买及其幂等键，之后继续完成。",
   ],
 } as const satisfies Readonly<Record<string, Words>>;
@@ -63,7 +63,7 @@ const JUDGE_CAUSES = {
   }),
   early_forgotten: [
     "An event arrived before the answer to the create, and the payment that followed was not booked: the shop did not know the order yet, and keeps treating it as unknown. Store the order before the create is sent, or answer 503 until it is stored.",
-    "创建请求的响应返回之前事件先到达，之后的支付没有入账：商店当时还不认识该订单，之后一直把它当作未知订单。请在发送创建请求之前保存订单，或在保存之前返回 503。",
+    "事件先于创建请求的响应到达，之后的支付没有入账：商店当时还不认识该订单，之后一直把它当作未知订单。请在发送创建请求之前保存订单，或在保存之前返回 503。",
   ],
   shares_order: [
     "Two purchases got one order and one payment page: generate the order number in the statement that stores it, under a unique index, and use it once.",
@@ -233,7 +233,7 @@ const JUDGE_CAUSES = {
     "支付事件的 created_at 是一天之前，商店返回了 2xx 却没有入账：中断之后，服务会在一天内重复推送事件。请用每次推送都会更新的 Checkout-Timestamp 与时钟比较，而不是 created_at。",
   ],
   books_others: [
-    "The order is booked by an event of another checkout with its order_id, which nobody has paid: book only order.succeeded and checkout_session.succeeded, and answer 2xx to every other type without booking.",
+    "The order is booked by an event of another, unpaid checkout with the same order_id: book only order.succeeded and checkout_session.succeeded, and answer 2xx to every other type without booking.",
     "同一订单号的另一收款单未支付，它的事件却使本订单入账：只能依据 order.succeeded 和 checkout_session.succeeded 入账，对其他类型的事件返回 2xx，不入账。",
   ],
   refuses_others: [
@@ -262,7 +262,7 @@ const JUDGE_CAUSES = {
   ],
   gives_up_at_start: [
     "The order was open when the shop was restarted, and the payment that followed was not booked: a stop or a start must not end open orders, nor forget them. Keep orders in the database, and let the service's events decide how they end.",
-    "商店重启时订单尚未支付，之后的支付没有入账：停止或启动不得结束或忘记未完成的订单。请把订单保存在数据库中，订单如何结束以服务的事件为准。",
+    "商店重启时订单尚未支付，之后的支付没有入账：停止或启动时不得结束或丢失未完成的订单。请把订单保存在数据库中，订单如何结束以服务的事件为准。",
   ],
   gives_up_late: [
     "The customer paid some time after the order was created, and the payment was not booked: the shop had stopped asking about the order, or had cancelled it by a time limit of its own. An order is open until its checkout ends: wait for its final event, and book a payment that comes late.",

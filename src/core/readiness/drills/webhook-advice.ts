@@ -139,8 +139,8 @@ export const DRILL_CAUSES = {
     "接受不是数字的时间戳：与 NaN 比较时，时间差永远不会过大。不是十位数字的时间戳一律拒绝。",
   ],
   reads_doubled_headers: [
-    "It accepts a request that has one of our headers twice: it verifies one of the two lines and uses the other. Refuse a repeated header.",
-    "接受同一请求头出现两次的请求：校验其中一行，却采信另一行。请求头重复时应拒绝。",
+    "It accepts a request with two lines of a Checkout-… header: it verifies one line and uses the other. Refuse a repeated header.",
+    "接受同一 Checkout-… 请求头出现两次的请求：校验其中一行，却采信另一行。请求头重复时应拒绝。",
   ],
   skips_methods: [
     "It verifies POST, and accepts PUT or PATCH without verifying. Verify every request on the route, or refuse other methods with 405.",

@@ -61,7 +61,7 @@ type TitledForm = Form & { readonly title: Words };
 type Claim = { readonly words: Words; readonly change: NonNullable<Mutations["sent"]> };
 const LIVE_CLAIM: Claim = { words: ["with livemode true", "livemode 为 true"], change: claim(claimLivemode) };
 const OTHER_STORE_CLAIM: Claim = {
-  words: ["with another store", "属于另一商店"],
+  words: ["with another store_id", "store_id 属于另一商店"],
   change: claim(claimOtherStore),
 };
 const NO_STORE_CLAIM: Claim = {

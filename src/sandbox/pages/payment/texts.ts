@@ -60,7 +60,7 @@ export const PAYMENT_TEXTS = {
   cancelSure: ["Yes, cancel the payment", "确认取消支付"],
   returnUnpaid: (store: string) => [`Return to ${store} without paying`, `暂不支付，返回 ${store}`],
   returnTo: (store: string) => [`Return to ${store}`, `返回 ${store}`],
-  ready: ["Ready to be paid", "等待支付"],
+  ready: ["Ready for payment", "等待支付"],
   waiting: ["Waiting for your confirmation", "正在等待您确认支付"],
   declined: (triesLeft: number) => {
     const [english, chinese] = tryAgain(triesLeft);

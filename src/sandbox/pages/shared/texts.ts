@@ -13,11 +13,11 @@ export const SHARED_TEXTS = {
     403: ["This request was not accepted", "请求被拒绝"],
     404: ["This page does not exist", "页面不存在"],
     405: ["This page does not support the request", "该页面不支持此操作"],
-    431: ["This browser sent too much", "浏览器发送的内容过多"],
+    431: ["This browser sent headers that are too large", "浏览器发送的请求头过大"],
     500: ["Something went wrong here", "系统出错了"],
     503: ["The sandbox cannot use its database right now", "沙箱暂时无法使用数据库"],
   },
-  errorHint: ["Go back to the shop and open the checkout again.", "请返回商家页面，重新打开支付页面。"],
+  errorHint: ["Go back to the shop and open the payment page again.", "请返回商家页面，重新打开支付页面。"],
   errorReason: ["Reason:", "具体原因："],
   homeTitle: ["checkout sandbox", "checkout 沙箱"],
   homeHint: [
@@ -29,5 +29,5 @@ export const SHARED_TEXTS = {
   homeTry: ["Create an order", "创建订单"],
   homeHelp: ["All commands", "所有命令"],
   homePortal: ["Open the portal", "打开控制台"],
-  homeHealth: ["Is it ready?", "是否就绪？"],
+  homeHealth: ["Readiness check", "就绪检查"],
 } satisfies Texts;

@@ -69,7 +69,7 @@ export const CHECKOUTS_TEXTS = {
     ],
     paid: [
       "Late success: not possible, because the checkout was paid in time.",
-      "结束后支付：已按时支付的收款单不可使用。",
+      "结束后支付：不可使用，因为该收款单已按时支付。",
     ],
     noAttempt: [
       "Late success: not possible, because no payment was in progress when the checkout ended.",
@@ -91,7 +91,7 @@ export const CHECKOUTS_TEXTS = {
   ],
   next: ["Next commands", "接下来可以输入"],
   refusal: ["Reason for the refusal", "拒绝原因"],
-  eventBody: ["Body of all its deliveries", "每次推送的正文"],
+  eventBody: ["Body of every delivery", "每次推送的正文"],
   replay: ["Deliver again", "重新推送"],
   delivery: ["Delivery", "推送"],
 } satisfies Texts;

@@ -43,7 +43,7 @@ export const CATALOG_TEXTS = {
   retire: ["Retire", "停用"],
   retireNow: ["Retire this price", "停用此价格"],
   retireQuestion: (id: string) => [
-    `New orders cannot use ${id}, and its id cannot be used again. Existing orders stay.`,
+    `New orders cannot use ${id}, and its id cannot be used again. Existing orders stay unchanged.`,
     `新订单将不能再使用 ${id}，该 ID 也不能再次使用。已有订单不受影响。`,
   ],
   add: ["Add a price", "添加价格"],
@@ -133,7 +133,7 @@ export const CLOCK_TEXTS = {
   advance: ["Advance", "向前推进"],
   advanceHint: [
     "Everything that becomes due happens in order: expiries, webhook retries and their effects.",
-    "途中到期的事项会按顺序发生：收款单过期、Webhook 重试及其后续。",
+    "途中到期的事项会按顺序发生：收款单过期、Webhook 重试及其后续影响。",
   ],
   advanceNow: ["Advance", "推进"],
   span: ["By", "时长"],
@@ -229,7 +229,7 @@ export const FAULTS_TEXTS = {
     truncate: ["truncates the answer", "响应正文被截断"],
     latency: ["delays the answer", "延迟响应"],
     slow_body: ["sends the answer slowly", "缓慢发送响应"],
-    reset: ["resets the connection before the request is processed", "处理前重置连接"],
+    reset: ["resets the connection before the request is processed", "处理请求之前重置连接"],
     lose_answer: ["processes the request, then loses the answer", "已处理请求，但响应丢失"],
     lose_request: ["loses the request without processing it", "请求丢失，未做任何处理"],
     duplicate: ["delivers an event twice", "同一事件推送两次"],
@@ -280,7 +280,7 @@ export const STORES_TEXTS = {
   resetNow: ["Reset this store", "重置此商店"],
   resetQuestion: (name: string) => [
     `The history of ${name} is deleted: orders, events, deliveries, requests and drills. Keys, prices, endpoints and origins are kept. This cannot be undone, except from a snapshot.`,
-    `${name} 中发生的一切都会被删除：订单、事件、推送、请求和演练。密钥、价格、接收端和返回地址会保留。除非从快照恢复，否则无法撤销。`,
+    `${name} 的历史记录都会被删除：订单、事件、推送、请求和演练。密钥、价格、接收端和返回地址会保留。除非从快照恢复，否则无法撤销。`,
   ],
   delete: ["Delete", "删除"],
   deleteNow: ["Delete this store", "删除此商店"],

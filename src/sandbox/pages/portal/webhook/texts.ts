@@ -128,7 +128,7 @@ export const WEBHOOK_TEXTS = {
   rotate: ["Rotate the secret", "轮换密钥"],
   rotateAsk: [
     "The endpoint gets a new signing secret. Until the overlap ends, the old secret also signs.",
-    "接收端将获得新的签名密钥。在重叠期结束前，旧密钥也会签名。",
+    "接收端将获得新的签名密钥。在新旧密钥的并存期结束前，仍会同时用旧密钥签名。",
   ],
   rotateSure: ["Create a new secret", "生成新密钥"],
   overlap: ["Keep the old secret valid for", "旧密钥的有效期"],
