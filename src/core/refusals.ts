@@ -235,7 +235,7 @@ const REFUSALS = {
   },
   invalid_session_id: {
     code: "invalid_session_id",
-    got: ["the session id must be a UUID", "会话 id 应为 UUID"],
+    got: ["the session id must be a UUID", "会话 ID 应为 UUID"],
   },
   session_not_found: {
     code: "session_not_found",

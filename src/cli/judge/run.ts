@@ -137,7 +137,7 @@ const PARTS = [
     name: "idempotency",
     part: "idempotency",
     summary:
-      "run only the part on creates: lose their answers, kill your client during a create, buy similar orders, and buy again",
+      "run only the part on creates: lost answers, a client killed during a create, similar orders, and repeated purchases",
     examples: [
       'checkout checklist run idempotency --create "node create-order.js"',
       'checkout checklist run idempotency --create "npm run checkout-once" --command-timeout 5m',

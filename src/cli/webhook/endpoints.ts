@@ -49,7 +49,7 @@ export function registerEndpoints(group: Group): void {
       ),
       switchOption(
         "--in-order",
-        "deliver one event at a time (default: several at once, but in order for each order)",
+        "deliver one event at a time (default: several at a time, but one at a time for each order)",
       ),
       valueOption(
         "--ca <file>",

@@ -23,7 +23,7 @@ const CHOICES: readonly Choice[] = [
     title: ["Ids", "标识符"],
     chosen: [
       "Ids are UUIDs of version 7, in lower case, and sort by time.",
-      "id 为小写的 UUIDv7，可按时间排序。",
+      "ID 为小写的 UUIDv7，可按时间排序。",
     ],
   },
   {
@@ -87,9 +87,9 @@ const CHOICES: readonly Choice[] = [
     title: ["Retrieve", "查询"],
     chosen: [
       "GET checkout-sessions/{id} also accepts the id of an order; an unknown id gets 404.",
-      "GET checkout-sessions/{id} 也接受订单的 id；未知的 id 返回 404。",
+      "GET checkout-sessions/{id} 也接受订单的 ID；未知的 ID 返回 404。",
     ],
-    shownBy: ["an order was retrieved by its id, or an id was unknown", "有请求按 id 查询订单，或查询的 id 不存在"],
+    shownBy: ["an order was retrieved by its id, or an id was unknown", "有请求按 ID 查询订单，或查询的 ID 不存在"],
   },
   {
     decision: 10,

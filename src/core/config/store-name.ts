@@ -43,7 +43,7 @@ const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
     "^(?:[dD][eE][fF][aA][uU][lL][tT]|[nN][eE][wW])$",
     ["be neither default nor new, in lower or upper case", "不得为 default 或 new，大小写均不可"],
   ],
-  [UUID_PATTERN, ["not be an id", "不得为 id"]],
+  [UUID_PATTERN, ["not be an id", "不得为 ID"]],
   [
     `[${STYLED_CHARACTERS}]`,
     [

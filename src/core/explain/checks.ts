@@ -173,7 +173,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
   state_conflict: { name: "order" },
   session_not_found: {
     name: "session",
-    expected: ["the id of an order or a checkout session of this store", "本商店的订单或收银会话的 id"],
+    expected: ["the id of an order or a checkout session of this store", "本商店的订单或收银会话的 ID"],
   },
   internal_error: { name: "service", next: ["checkout sandbox logs"] },
   storage_unavailable: { name: "service", next: ["checkout doctor"] },

@@ -48,7 +48,7 @@ const CAUSES = {
     ],
     upgrade: [
       "the receiver answered 101 (another protocol): this is the address of a WebSocket, not of a webhook",
-      "接收端返回 101（切换协议）：这是 WebSocket 的地址，不是 webhook 的地址",
+      "接收端返回 101（切换协议）：这是 WebSocket 的地址，不是 Webhook 的地址",
     ],
     // Used if the fault of a connection is unknown, as in a Worker.
     unreachable: [
@@ -58,11 +58,11 @@ const CAUSES = {
     bad_answer: ["the answer cannot be read as HTTP", "无法按 HTTP 解析响应"],
     redirect_login: [
       "the receiver sends requests without a session to its login, {0}: exempt the webhook's route from the login",
-      "接收端把没有会话的请求转到登录页 {0}：请让 webhook 的路由免登录",
+      "接收端把没有会话的请求转到登录页 {0}：请让 Webhook 的路由免登录",
     ],
     redirect_page: [
       "the receiver answers like a form, with a redirect to {0}: a webhook's handler must answer 2xx itself; a login in front of the handler can also redirect like this",
-      "接收端像处理表单一样重定向到 {0}：webhook 的处理程序须自己返回 2xx；登录检查也会这样重定向",
+      "接收端像处理表单一样重定向到 {0}：Webhook 的处理程序须自己返回 2xx；登录检查也会这样重定向",
     ],
     redirect_itself: [
       "the receiver redirects to the same address: it expects a cookie, or a proxy in front of it changes the scheme",
@@ -86,7 +86,7 @@ const CAUSES = {
     ],
     login: [
       "the receiver requires a login (WWW-Authenticate: {0}) that webhooks do not have: exempt this route",
-      "接收端要求登录（WWW-Authenticate: {0}），而 webhook 不会登录：请让该路由免登录",
+      "接收端要求登录（WWW-Authenticate: {0}），而 Webhook 不会登录：请让该路由免登录",
     ],
     "419": [
       "the receiver's protection against forged forms (CSRF) refused the request, as Laravel's does: exempt this route",
@@ -105,7 +105,7 @@ const CAUSES = {
     ],
     "501": [
       "the receiver does not support POST: a server of static files listens there, not the webhook's handler",
-      "接收端不支持 POST：监听该端口的是静态文件服务器，而不是 webhook 的处理程序",
+      "接收端不支持 POST：监听该端口的是静态文件服务器，而不是 Webhook 的处理程序",
     ],
   },
   add: {
@@ -157,7 +157,7 @@ const CAUSES = {
     ],
     "401": [
       "the receiver requires a login that webhooks do not have: exempt this route; or its handler refused the signature",
-      "接收端要求登录，而 webhook 不会登录：请让该路由免登录；或其处理程序拒绝了签名",
+      "接收端要求登录，而 Webhook 不会登录：请让该路由免登录；或其处理程序拒绝了签名",
     ],
     "403": [
       "the receiver's protection against forged forms (CSRF), a login or a firewall is on for this route: exempt it; or its handler refused the signature",
@@ -181,7 +181,7 @@ const CAUSES = {
     ],
     html_page: [
       "the answer is an HTML page: a login, a catch-all route or a front-end's server may have answered in place of the webhook's handler",
-      "响应是一个 HTML 页面：可能是登录页、兜底路由或前端服务器代替 webhook 的处理程序作了响应",
+      "响应是一个 HTML 页面：可能是登录页、兜底路由或前端服务器代替 Webhook 的处理程序作了响应",
     ],
     "411": [
       "the receiver requires a Content-Length, which each delivery has: a proxy in front of the receiver removes the header",
@@ -217,11 +217,11 @@ const CAUSES = {
     ],
     tls_no_agreement: [
       "the receiver refused the TLS handshake: it has no cipher in common with the sandbox, or it requires a client certificate, which webhooks do not have",
-      "接收端拒绝了 TLS 握手：它与沙箱没有共同的加密套件，或要求客户端证书，而 webhook 没有",
+      "接收端拒绝了 TLS 握手：它与沙箱没有共同的加密套件，或要求客户端证书，而 Webhook 没有",
     ],
     tls_client_certificate: [
       "the receiver requires a client certificate, which webhooks do not have: exempt the webhook's route",
-      "接收端要求客户端证书，而 webhook 没有：请为该路由取消此要求",
+      "接收端要求客户端证书，而 Webhook 没有：请为该路由取消此要求",
     ],
     tls_failed: [
       "the TLS handshake failed, and the error says why: check the TLS settings of the receiver",

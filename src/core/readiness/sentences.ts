@@ -92,9 +92,9 @@ export const READINESS_SENTENCES = {
   noEndpointEnabled: ["no endpoint is enabled", "没有启用的接收端"],
   webhooksPassed: (count: number) => [
     `drills show that ${count === 1 ? "the endpoint" : `each of ${count} endpoints`} accepts valid webhooks and refuses invalid ones, and that the shop books each payment once`,
-    `演练显示：${count} 个接收端接受有效的 webhook、拒绝无效的 webhook，且商店对每笔支付只入账一次`,
+    `演练显示：${count} 个接收端接受有效的 Webhook、拒绝无效的 Webhook，且商店对每笔支付只入账一次`,
   ],
-  webhookDrill: (url: string) => [`the webhook drill of ${url}`, `${url} 的 webhook 演练`],
+  webhookDrill: (url: string) => [`the webhook drill of ${url}`, `${url} 的 Webhook 演练`],
   endpointChanged: [
     "no longer counts: the address or the secret has changed since",
     "已失效：此后接收端的地址或密钥有变更",

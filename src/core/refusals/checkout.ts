@@ -40,7 +40,7 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
     price_id_retired: [
       "the price {price} already exists and is retired; its id cannot be used again",
-      "价格 {price} 已停用；其 id 不能再次使用",
+      "价格 {price} 已停用；其 ID 不能再次使用",
     ],
     price_differs: [
       "the price {price} already exists, with {terms}; the terms of a price cannot change",

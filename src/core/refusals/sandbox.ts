@@ -161,7 +161,7 @@ export const SANDBOX_REFUSALS = {
     ],
     snapshot_conflict: [
       "a store of this sandbox has an id or a key of the snapshot ({reason}); nothing was changed",
-      "本沙箱的某个商店与快照的 id 或密钥相同（{reason}）；没有做任何更改",
+      "本沙箱的某个商店与快照的 ID 或密钥相同（{reason}）；没有做任何更改",
     ],
     snapshot_name_taken: ["this name is taken; choose another name", "此名称已被占用；请换一个名称"],
     portal_is_off: [

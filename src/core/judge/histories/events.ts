@@ -202,7 +202,7 @@ const COMMON_FIELDS = { part: "duplicates" } as const;
 /** The histories of events, in the order in which they start. */
 export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   payment_again: {
-    title: ["all events again, also with another id in the header", "再次推送所有事件，包括请求头中 id 不同的事件"],
+    title: ["all events again, also with another id in the header", "再次推送所有事件，包括请求头中 ID 不同的事件"],
     steps: [create, pay, tell, look, tell, tellPaid, ...CHANGES_NOTHING.again, look],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },

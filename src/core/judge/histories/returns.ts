@@ -89,7 +89,7 @@ const COMMON_FIELDS = { part: "browser_return", needs: ["returnUrl"] } as const;
 export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
   return_same_moment: sameMoment(0, 0, [
     "the webhook and two returns at the same moment",
-    "webhook 与两次返回同时到达",
+    "Webhook 与两次返回同时到达",
   ]),
   return_without_payment: {
     title: ["return before the payment", "未支付就返回，之后才支付"],
@@ -110,7 +110,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: BELIEVES_RETURN,
   },
   return_before_webhook: {
-    title: ["two returns at once before the webhook, and one after", "webhook 之前顾客同时返回两次，之后再返回一次"],
+    title: ["two returns at once before the webhook, and one after", "Webhook 之前顾客同时返回两次，之后再返回一次"],
     steps: [create, tellCreated, pay, TWO_AT_ONCE, look, tell, look, visit, look],
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
@@ -224,10 +224,10 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     ],
     causes: LOST_BY_RETURN,
   },
-  return_soon_after: sameMoment(0, 20, ["returns 20 ms after the webhook", "webhook 之后 20 毫秒返回"]),
-  return_after: sameMoment(0, 60, ["returns 60 ms after the webhook", "webhook 之后 60 毫秒返回"]),
-  return_late: sameMoment(0, 140, ["returns 140 ms after the webhook", "webhook 之后 140 毫秒返回"]),
-  return_soon_before: sameMoment(30, 0, ["returns 30 ms before the webhook", "webhook 之前 30 毫秒返回"]),
-  return_before: sameMoment(100, 0, ["returns 100 ms before the webhook", "webhook 之前 100 毫秒返回"]),
-  return_early: sameMoment(200, 0, ["returns 200 ms before the webhook", "webhook 之前 200 毫秒返回"]),
+  return_soon_after: sameMoment(0, 20, ["returns 20 ms after the webhook", "Webhook 之后 20 毫秒返回"]),
+  return_after: sameMoment(0, 60, ["returns 60 ms after the webhook", "Webhook 之后 60 毫秒返回"]),
+  return_late: sameMoment(0, 140, ["returns 140 ms after the webhook", "Webhook 之后 140 毫秒返回"]),
+  return_soon_before: sameMoment(30, 0, ["returns 30 ms before the webhook", "Webhook 之前 30 毫秒返回"]),
+  return_before: sameMoment(100, 0, ["returns 100 ms before the webhook", "Webhook 之前 100 毫秒返回"]),
+  return_early: sameMoment(200, 0, ["returns 200 ms before the webhook", "Webhook 之前 200 毫秒返回"]),
 });

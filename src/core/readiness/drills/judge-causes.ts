@@ -166,7 +166,7 @@ const JUDGE_CAUSES = {
   ],
   refuses_plain: [
     "The shop refused a genuine event of an ordinary purchase. 400 or 401: usually it verifies with another secret, or over a parsed body, which `checkout checklist run webhooks` shows. 404: its webhook path differs. No answer: it is not running, or listens on another port.",
-    "商店拒绝了普通购买的真实事件。400 或 401：通常是用别的密钥验签，或对解析后的请求体验签，`checkout checklist run webhooks` 会指出。404：webhook 路径不同。没有响应：商店没有运行，或监听另一端口。",
+    "商店拒绝了普通购买的真实事件。400 或 401：通常是用别的密钥验签，或对解析后的请求体验签，`checkout checklist run webhooks` 会指出。404：Webhook 路径不同。没有响应：商店没有运行，或监听另一端口。",
   ],
   loses_plain: [
     "An ordinary payment is lost: the shop answered 2xx to its event and does not show the order as paid. If the view shows a paid order, correct --paid-when; otherwise compare the answers in the timeline of the order with the log of the shop.",
@@ -186,7 +186,7 @@ const JUDGE_CAUSES = {
   ],
   books_again: [
     "The order is booked again when its payment is delivered again: store the event_id of each event, in the same transaction as the booking, and answer 2xx to a known event without booking. The id of the signed body counts, not the header Checkout-Event-Id, which is not signed.",
-    "再次推送支付事件时，订单重复入账：请在入账的同一事务中保存每个事件的 event_id，对已知的事件返回 2xx，不再入账。以已签名的请求体中的 id 为准，而不是没有签名的请求头 Checkout-Event-Id。",
+    "再次推送支付事件时，订单重复入账：请在入账的同一事务中保存每个事件的 event_id，对已知的事件返回 2xx，不再入账。以已签名的请求体中的 ID 为准，而不是没有签名的请求头 Checkout-Event-Id。",
   ],
   overwrites_later: [
     "The payment event arrived while the shop handled an earlier event of the checkout, whose older status then overwrote the paid one: read and write a status in one transaction, and only for a higher sequence of the same data.id.",
@@ -242,7 +242,7 @@ const JUDGE_CAUSES = {
   ],
   books_by_job: [
     "The code that asks the API and the webhook handler book the same payment: each checks whether the order is paid, and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
-    "查询 API 的程序和 webhook 处理程序为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
+    "查询 API 的程序和 Webhook 处理程序为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
   ],
   lost_without_api: [
     "While the shop handled the payment event, the API did not answer, or answered without the order; the shop answered 2xx and never booked the payment. Answer 5xx if an event could not be processed, so that it is sent again.",
@@ -318,11 +318,11 @@ const JUDGE_CAUSES = {
   ],
   believes_return: [
     "The order is booked because the customer returned. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}, and treat only succeeded as paid.",
-    "因为顾客返回，订单就入账了。返回不能证明任何事，任何人都能打开该地址：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}，只有 succeeded 才是已支付。",
+    "因为顾客返回，订单就入账了。返回不能证明任何事，任何人都能打开该地址：请等待验签通过的 Webhook，或查询 GET /v1/checkout-sessions/{id}，只有 succeeded 才是已支付。",
   ],
   gives_up: [
     "The customer returned before the payment was final, and the shop abandoned the order: the payment that followed was not booked. A return must not end an order; leave it open until its webhook arrives.",
-    "支付完成之前顾客返回，商店就放弃了该订单：之后的支付没有入账。返回不得结束订单；请保持订单未完成，直到收到 webhook。",
+    "支付完成之前顾客返回，商店就放弃了该订单：之后的支付没有入账。返回不得结束订单；请保持订单未完成，直到收到 Webhook。",
   ],
   mixes_orders: [
     "The customer returned with the session of another order, and its payment is booked for the wrong order, or lost: ask about the session that you have stored with the order, and compare the whole order_id of the answer.",
@@ -330,15 +330,15 @@ const JUDGE_CAUSES = {
   ],
   books_by_both: [
     "The return page and the webhook handler book the same payment: each checks whether the order is paid, and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
-    "返回页面和 webhook 处理程序为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
+    "返回页面和 Webhook 处理程序为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
   ],
   believes_without_api: [
     "The API did not answer when the customer returned, and the order is booked: without an answer nothing is proven. Leave the order open until its webhook arrives.",
-    "顾客返回时 API 没有响应，订单却已入账：没有响应就不能证明任何事。请保持订单未完成，直到收到 webhook。",
+    "顾客返回时 API 没有响应，订单却已入账：没有响应就不能证明任何事。请保持订单未完成，直到收到 Webhook。",
   ],
   paid_without_asking: [
     "The order is booked after the customer's return, before any webhook, and the shop has not asked the API: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (A view that asks the service shows the service's records, not your shop's.)",
-    "顾客返回后、任何 webhook 推送之前，订单就已入账，而商店没有查询 API：请等待验签通过的 webhook，或查询 GET /v1/checkout-sessions/{id}。（查询本服务的视图显示的是本服务的记录，而不是您的商店的。）",
+    "顾客返回后、任何 Webhook 推送之前，订单就已入账，而商店没有查询 API：请等待验签通过的 Webhook，或查询 GET /v1/checkout-sessions/{id}。（查询本服务的视图显示的是本服务的记录，而不是您的商店的。）",
   ],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 

@@ -244,7 +244,7 @@ export const DRILL_CAUSES = {
   ],
   believes_header: [
     "It takes the id of an event from the header Checkout-Event-Id, which is not signed: it took a known event with another id in this header for a new event. Take event_id from the verified body.",
-    "从未签名的 Checkout-Event-Id 请求头读取事件 id：换一个 id，已处理过的事件就被当作新事件。请从已验签的请求体中读取 event_id。",
+    "从未签名的 Checkout-Event-Id 请求头读取事件 ID：换一个 ID，已处理过的事件就被当作新事件。请从已验签的请求体中读取 event_id。",
   ],
   parses_first: [
     "It parses the body before it verifies it: a body that is not JSON made it fail with 5xx. Verify first, and answer 400.",
@@ -364,7 +364,7 @@ export const DRILL_NOTES = {
   ],
   ignores_event_id: [
     "A note: it accepts an event whose header Checkout-Event-Id differs from the id in the body, which is right if it reads only the body. The header is not signed.",
-    "提示：接受 Checkout-Event-Id 请求头与请求体中的 id 不同的事件；如果只看请求体，这是正确的。该请求头没有签名。",
+    "提示：接受 Checkout-Event-Id 请求头与请求体中的 ID 不同的事件；如果只看请求体，这是正确的。该请求头没有签名。",
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 

@@ -75,9 +75,9 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   third_of_three: ["the right signature, last of three", "三个签名中最后一个正确"],
   other_event_id: [
     "the first event again, with another id in its header",
-    "再次推送第一个事件，请求头中的事件 id 不同",
+    "再次推送第一个事件，请求头中的事件 ID 不同",
   ],
-  no_event_id: ["no event id, badly signed", "没有事件 id，签名错误"],
+  no_event_id: ["no event id, badly signed", "没有事件 ID，签名错误"],
   no_headers: [
     "no Checkout-… headers, like a plain curl request",
     "没有任何 Checkout-… 请求头，就像直接用 curl 发送",

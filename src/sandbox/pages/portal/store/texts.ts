@@ -148,11 +148,11 @@ export const CLOCK_TEXTS = {
   more: (count: number) => [`${count} more`, `另有 ${count} 个`],
   delivered: (count: number, status: string) => [
     `${count} ${count === 1 ? "webhook was" : "webhooks were"} delivered (${status})`,
-    `已推送 ${count} 个 webhook（${status}）`,
+    `已推送 ${count} 个 Webhook（${status}）`,
   ],
   notDelivered: (count: number, result: string) => [
     `${count} ${count === 1 ? "webhook" : "webhooks"} failed (${result})`,
-    `${count} 个 webhook 推送失败（${result}）`,
+    `${count} 个 Webhook 推送失败（${result}）`,
   ],
   underWay: (count: number) => [
     `${count} due ${count === 1 ? "delivery is" : "deliveries are"} in progress`,
