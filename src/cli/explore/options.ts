@@ -59,7 +59,7 @@ export function exploreOptions(): readonly Option[] {
       wholeNumberParser(1, MAX_DEPTH),
     ),
     valueOption("--seed <text>", "random seed; the same seed repeats the schedules (default: random)"),
-    valueOption("--only <faults>", "run only these faults: JSON, as in the last line of a result"),
+    valueOption("--only <faults>", "run only these faults, as JSON from the last line of a result"),
     valueOption(
       "--payer <outcome>",
       `with --only, the payer's outcome: ${PAYER_OUTCOMES.join(", ")} (default: succeeded)`,

@@ -100,7 +100,7 @@ export function registerWebhooks(group: Group): void {
       ),
       valueOption(
         "--event-id <id>",
-        "event id to sign (default: the event_id of the body, or a new one)",
+        "value of the header Checkout-Event-Id (default: the event_id of the body, or a new one)",
         parseEventId,
       ),
       secretOption(),
