@@ -201,7 +201,10 @@ test("the refusal of a fault or an endpoint uses the kit's field names", async (
   const rows: readonly (readonly [object, string])[] = [
     [{ action: "latency", latencyMs: -1 }, "latencyMs: Too small"],
     [{ action: "latency", latencyMs: 600_000 }, "latencyMs: expected at most"],
-    [{ action: "status", retryAfterS: 5 }, "retryAfterS: applies only to rate_limit; got this field with status"],
+    [
+      { action: "status", retryAfterS: 5 },
+      "retryAfterS: applies only to rate_limit; got this field with status",
+    ],
     [{ action: "status", match: { eventType: "order.paid" } }, "match.eventType: status is for requests"],
     [{ action: "drop", match: { path: "*" } }, "matched by eventType, eventId, endpointId, orderId, nth"],
     [{ action: "drop", match: { eventId: "x" } }, "match.eventId: Invalid UUID"],

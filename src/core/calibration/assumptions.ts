@@ -89,7 +89,10 @@ const CHOICES: readonly Choice[] = [
       "GET checkout-sessions/{id} also accepts the id of an order; an unknown id gets 404.",
       "GET checkout-sessions/{id} 也接受订单的 ID；未知的 ID 返回 404。",
     ],
-    shownBy: ["an order was retrieved by its id, or an id was unknown", "有请求按 ID 查询订单，或查询的 ID 不存在"],
+    shownBy: [
+      "an order was retrieved by its id, or an id was unknown",
+      "有请求按 ID 查询订单，或查询的 ID 不存在",
+    ],
   },
   {
     decision: 10,

@@ -265,7 +265,10 @@ const CAUSES = {
       "没有收到完整的响应：该地址无人监听，或接收端关闭了连接；请检查接收端是否在运行，并查看其日志",
     ],
     "408": ["the receiver did not read the request in time (408)", "接收端未及时读完请求（408）"],
-    "429": ["the receiver limits the request rate; its Retry-After is honoured", "接收端限流；会遵守其 Retry-After"],
+    "429": [
+      "the receiver limits the request rate; its Retry-After is honoured",
+      "接收端限流；会遵守其 Retry-After",
+    ],
     "4xx": ["the receiver refused the event; its answer says why", "接收端拒绝了该事件；原因见其响应"],
     "502": [
       "a proxy in front of the receiver got no valid answer from it (502): check that the receiver is running behind it",
@@ -279,10 +282,7 @@ const CAUSES = {
       "a proxy in front of the receiver waited too long for it (504): answer 2xx first, and do the work after it",
       "接收端前面的代理等待超时（504）：请先返回 2xx，再处理业务",
     ],
-    "5xx": [
-      "the receiver failed: see its log and its answer",
-      "接收端出错：请查看接收端的日志和响应",
-    ],
+    "5xx": ["the receiver failed: see its log and its answer", "接收端出错：请查看接收端的日志和响应"],
     timeout: SILENT,
   },
   allow: {

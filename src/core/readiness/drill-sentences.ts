@@ -18,10 +18,7 @@ export const EXPECTED_RESULTS = {
   amount: (amount) => [`the amount ${amount}`, `金额 ${amount}`],
   another: ["another attempt", "再次尝试"],
   same_key: ["the same key", "相同的幂等键"],
-  ends_well: [
-    "exit code 0 only after the order is known to exist",
-    "确认订单已存在之后才以退出码 0 结束",
-  ],
+  ends_well: ["exit code 0 only after the order is known to exist", "确认订单已存在之后才以退出码 0 结束"],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
 /** Replaces our names with the names of a dialect, except names of letters only, which may be ordinary words. */

@@ -115,10 +115,7 @@ export const READINESS_SENTENCES = {
     `the log has another request that was refused because key ${key} was already used; only the drill is proof`,
     `日志中有另一个请求因幂等键 ${key} 已使用而被拒绝；只有演练才算证明`,
   ],
-  idempotencyPassed: [
-    "the drill passed: a retry sent the same key",
-    "演练通过：重试时沿用了原幂等键",
-  ],
+  idempotencyPassed: ["the drill passed: a retry sent the same key", "演练通过：重试时沿用了原幂等键"],
   notRun: ["was not run", "尚未运行"],
   waived: (title: Words) => [`${title[0]} is skipped`, `${title[1]}已跳过`],
   waivedUntil: (drill: string, until: string, reason: string) => [

@@ -202,7 +202,10 @@ const COMMON_FIELDS = { part: "duplicates" } as const;
 /** The histories of events, in the order in which they start. */
 export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   payment_again: {
-    title: ["all events again, also with another id in the header", "再次推送所有事件，包括请求头中 ID 不同的事件"],
+    title: [
+      "all events again, also with another id in the header",
+      "再次推送所有事件，包括请求头中 ID 不同的事件",
+    ],
     steps: [create, pay, tell, look, tell, tellPaid, ...CHANGES_NOTHING.again, look],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
@@ -299,7 +302,10 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   twin_end: twinRow("same_end", "expired", ["an order_id with the same end", "订单号结尾相同"]),
   twin_head: twinRow("same_head", "cancelled", ["long order_ids that begin alike", "订单号很长且开头相同"]),
   other_terms_first: {
-    title: ["payments of other amounts and currencies, then the order's own payment", "先收到金额或币种不同的支付，再收到本订单的支付"],
+    title: [
+      "payments of other amounts and currencies, then the order's own payment",
+      "先收到金额或币种不同的支付，再收到本订单的支付",
+    ],
     steps: unchangedBy(...CHANGES_NOTHING.onOtherTerms),
     causes: { ...OTHER_TERMS, booked_when_paid: "place_taken", booked_once: "other_terms" },
   },
@@ -387,7 +393,10 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   second_failed: secondAttempt("failed", ["a second attempt after a failed payment", "支付失败后再次下单"]),
   second_expired: secondAttempt("expired", ["a second attempt after an expiry", "过期后再次下单"]),
   second_early: {
-    title: ["a second attempt before the shop knows that the first ended", "商店得知首个收款单结束之前再次下单"],
+    title: [
+      "a second attempt before the shop knows that the first ended",
+      "商店得知首个收款单结束之前再次下单",
+    ],
     needs: ["create", "names"],
     steps: [
       ...on(
@@ -425,7 +434,10 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: SECOND_ATTEMPT,
   },
   second_then_events: {
-    title: ["a paid second attempt, then events without effect", "再次下单并支付，之后收到不应产生影响的事件"],
+    title: [
+      "a paid second attempt, then events without effect",
+      "再次下单并支付，之后收到不应产生影响的事件",
+    ],
     needs: ["create", "names"],
     steps: [create, cancel, tell, create, pay, tell, look, ...Object.values(CHANGES_NOTHING).flat(), look],
   },

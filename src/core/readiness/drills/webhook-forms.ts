@@ -265,7 +265,10 @@ function claimForm({ words, change }: Claim): TitledForm {
 /** A form signed with texts that anybody can guess: a printed form of an unset variable, or a default. */
 function guessedForm(...secrets: readonly string[]): TitledForm {
   const text = secrets.join(", ");
-  const title: Words = [`signed with the ${secrets.length === 1 ? "text" : "texts"} ${text}`, `以文本 ${text} 为密钥签名`];
+  const title: Words = [
+    `signed with the ${secrets.length === 1 ? "text" : "texts"} ${text}`,
+    `以文本 ${text} 为密钥签名`,
+  ];
   return { ...forgedForm("takes_guessed_secret", { secret: () => secrets }), title };
 }
 
@@ -273,7 +276,10 @@ function guessedForm(...secrets: readonly string[]): TitledForm {
 function chosenForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
   const texts = secrets.map((secret) => secret || '""').join(", ");
   const noun = secrets.length === 1 ? "text" : "texts";
-  const title: Words = [`${words[0]}, signed with the ${noun} ${texts}`, `${words[1]}，以文本 ${texts} 为密钥签名`];
+  const title: Words = [
+    `${words[0]}, signed with the ${noun} ${texts}`,
+    `${words[1]}，以文本 ${texts} 为密钥签名`,
+  ];
   return { ...forgedForm("chooses_secret", { signed: change, secret: () => secrets }), title };
 }
 
