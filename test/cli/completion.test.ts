@@ -129,8 +129,8 @@ test("four options have completed values, and all arguments without completed va
   expect([...options].toSorted()).toEqual(["checkout", "endpoint", "order-id", "store"]);
   expect(without).toMatchInlineSnapshot(`
     [
-      "sandbox clock advance span",
-      "sandbox clock set moment",
+      "sandbox clock advance duration",
+      "sandbox clock set time",
       "exec command",
       "return-origins add origin",
       "return-origins remove origin",

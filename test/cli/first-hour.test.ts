@@ -365,7 +365,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   [`orders create --order-id a-6 --amount-minor 1500 --currency KWD ${PAY}`, 0, /1\.500 KWD/],
   ["admin enable-capability EUROS", 1, /any currency of ISO 4217/],
   ["admin enable-capability XYZ", 1, /any currency of ISO 4217/],
-  ["admin enable-capability EUR", 5, /active already/],
+  ["admin enable-capability EUR", 5, /already active/],
   ["admin disable-capability GBP", 0, /GBP is inactive/],
   ["admin disable-capability CHF", 1, /the store has no capability/],
   // Repeated creates, which show the existing order.
@@ -405,7 +405,7 @@ const BESIDE_SANDBOX: readonly Row[] = [
   ["sandbox pay OPEN --outcome succeeded", 5, /succeeded/],
   ["sandbox clock", 2, /a command is missing/],
   ["sandbox clock show", 0, /^\S+Z/],
-  ["sandbox clock advance", 2, /missing required argument 'span'/],
+  ["sandbox clock advance", 2, /missing required argument 'duration'/],
   ["sandbox clock advance 5", 2, /a duration such as 31m/],
   ["sandbox clock set tomorrow", 2, /a time such as/],
   ["sandbox clock freeze", 0, /\(frozen\)/],

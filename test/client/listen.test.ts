@@ -553,7 +553,7 @@ test("events wait while nobody listens, and go in order to the next listener, at
   expect(await site.endpoint(endpoint)).toMatchObject({
     state: "paused",
     kind: "listener",
-    reason: "its listener disconnected",
+    reason: "its listener went away",
     paused_by: "listener",
   });
   await site.pay(id, "succeeded");

@@ -27,7 +27,7 @@ export const ENDPOINT_REASONS = {
   removed: ["it was removed", "已移除"],
   gone: ["it answered 410 Gone", "接收端返回了 410 Gone"],
   no_success: ["no delivery succeeded for 120 hours", "120 小时内没有推送成功"],
-  listener_disconnected: ["its listener disconnected", "监听程序已断开"],
+  listener_disconnected: ["its listener went away", "监听程序已断开"],
   by_request: ["it was paused by request", "已手动暂停"],
   drill: [
     "checkout checklist run {value} holds its events back",

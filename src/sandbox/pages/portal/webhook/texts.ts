@@ -55,7 +55,7 @@ export const WEBHOOK_TEXTS = {
   dueCount: (count: string) => [`${count} due`, `${count} 个待发送`],
   pausedBy: {
     drill: ["by a drill", "由演练暂停"],
-    listener: ["its listener disconnected", "监听程序已断开"],
+    listener: ["its listener went away", "监听程序已断开"],
     request: ["by request", "手动暂停"],
   },
   failing: ["failing", "推送异常"],
