@@ -262,7 +262,6 @@ const REFUSALS = {
   },
 } as const satisfies Readonly<Record<string, Row>>;
 
-/** The name of a refusal's sentence. */
 export type FactName = keyof typeof REFUSALS;
 
 type KnownFact = { readonly fact: FactName; readonly values: FactValues };

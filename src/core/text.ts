@@ -73,7 +73,6 @@ export function redactValues(text: string, secrets: readonly string[]): string {
 /** A description of the texts for which `containsSecret` is true. */
 export const SECRET_DESCRIPTION =
   "an API key, a signing secret or a token: it is stored, logged and forwarded";
-/** A description of the texts for which `containsSecret` is true, in Chinese. */
 export const SECRET_DESCRIPTION_ZH = "API 密钥、签名密钥或令牌：这些内容会被保存、记录并转发";
 
 /** Whether a text contains an API key, a signing secret or a token, or a large part of one, judged by its form. */

@@ -401,7 +401,7 @@ const REFUSED_PATHS: Readonly<Record<string, readonly string[]>> = {
     "@evil.example",
     ".evil",
   ],
-  "begin with only one slash": ["//evil.example", "//"],
+  "begin with one slash": ["//evil.example", "//"],
   "no query": ["/?", "/thanks?status=paid", "/?order_id=1"],
   "no fragment": ["/#", "/thanks#paid"],
   "no backslash": ["/\\evil.example", "\\\\evil.example"],

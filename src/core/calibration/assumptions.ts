@@ -2,7 +2,6 @@ import { BUCKET_OWNER_TEXT } from "../request/rate-limit.ts";
 import type { Words } from "../language.ts";
 import type { AssumptionEntry } from "./shapes.ts";
 
-/** A decision in both languages. */
 type Assumption = Pick<AssumptionEntry, "decision" | "setting"> &
   Readonly<Record<"title" | "chosen", Words>> & { readonly shownBy: Words | null };
 type Choice = Omit<Assumption, "setting" | "shownBy"> & Partial<Pick<Assumption, "setting" | "shownBy">>;
@@ -89,10 +88,7 @@ const CHOICES: readonly Choice[] = [
       "GET checkout-sessions/{id} also accepts the id of an order; an unknown id gets 404.",
       "GET checkout-sessions/{id} 也接受订单的 ID；未知的 ID 返回 404。",
     ],
-    shownBy: [
-      "an order was retrieved by its id, or an id was unknown",
-      "有请求按 ID 查询订单，或查询的 ID 不存在",
-    ],
+    shownBy: ["an order was retrieved by its id, or an id was unknown", "有请求按 ID 查询订单，或 ID 不存在"],
   },
   {
     decision: 10,

@@ -66,7 +66,6 @@ const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
     ],
   ],
 ];
-/** Characters that look like other characters. */
 const LOOKALIKES = new RegExp(`[${STYLED_CHARACTERS}${RESEMBLING_SCRIPTS}${LOOKALIKE_LETTERS}]`, "gu");
 const RULES = NAME_RULES.map(([pattern, rule]) => [new RegExp(pattern, "u"), rule] as const);
 

@@ -297,7 +297,6 @@ const CAUSES = {
 } as const satisfies Readonly<Record<keyof typeof COMMANDS, Readonly<Record<string, Words>>>>;
 export type CauseCode = { [Name in keyof typeof CAUSES]: keyof (typeof CAUSES)[Name] }[keyof typeof CAUSES];
 
-/** A sentence with its remedy, and the command that helps. */
 type Cause = { readonly text: Words; readonly next: string };
 
 export const OTHER_CAUSE: Cause = {

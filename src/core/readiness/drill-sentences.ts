@@ -2,7 +2,6 @@ import type { Words } from "../language.ts";
 
 import { NO_NAME } from "../webhook/dialect-differences.ts";
 
-/** A sentence of a drill, possibly with values. */
 export type DrillSentence = Words | ((...values: string[]) => Words);
 
 export const EXPECTED_RESULTS = {

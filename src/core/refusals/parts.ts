@@ -53,10 +53,7 @@ const RETURN_RULES = {
     "必须是地址：null 是浏览器对无来源页面发送的值",
   ],
   leading_slash: ["begin with a slash", "必须以斜杠开头"],
-  one_slash: [
-    "begin with only one slash: after two slashes comes a host",
-    "必须只以一个斜杠开头：两个斜杠之后是主机",
-  ],
+  one_slash: ["begin with one slash: two slashes begin a host", "只能以一个斜杠开头：两个斜杠后是主机"],
   path_without_query: [
     "have no query: order_id and session_id are added",
     "不得含查询参数：会自动加上 order_id 和 session_id",

@@ -35,12 +35,10 @@ function refusalStep(status: number): Step {
   return { act: "faults", of: "a", faults: [fault] };
 }
 
-/** A create whose requests meet faults. */
 function underFaults(...faults: readonly ScheduledFault[]): readonly Step[] {
   return [{ act: "faults", of: "a", faults }, answerStep("a")];
 }
 
-/** Creates of three orders whose order_ids resemble each other. */
 const SIMILAR_CREATES = [answerStep("a"), answerStep("b"), answerStep("c")];
 
 /** Loses the first answer, so that the order exists and another key for the order is refused. */
@@ -74,10 +72,7 @@ export const CLIENT_HISTORIES = {
       steps: underFaults(ANSWER_LOST),
     },
     client_killed: {
-      title: [
-        "a client killed once its order exists, then run again",
-        "订单创建后客户端被终止，随后再次运行",
-      ],
+      title: ["a client killed once its order exists, then run again", "订单创建后客户端被终止，再次运行"],
       needs: ["kill"],
       steps: underFaults(atCreate(1, "kill")),
     },
@@ -129,10 +124,7 @@ export const CLIENT_HISTORIES = {
   }),
   ...historiesWith(BOOKING_FIELDS, {
     created_early: {
-      title: [
-        "the order's first event before its create is answered",
-        "先收到订单的首个事件，后收到创建请求的响应",
-      ],
+      title: ["the order's first event before its create is answered", "先收到首个事件，后收到创建的响应"],
       steps: [{ act: "faults", of: "a", faults: [SLOW_ANSWER] }, CREATE_WITH_ITS_EVENT, pay, tell, look],
       causes: { booked_when_paid: "early_forgotten" },
     },

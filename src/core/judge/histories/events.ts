@@ -34,7 +34,6 @@ import {
   type OrderStep,
 } from "./steps.ts";
 
-/** The ends of a checkout without a payment. */
 const UNPAID_ENDS = ["failed", "expired", "cancelled"] as const;
 type UnpaidEnd = (typeof UNPAID_ENDS)[number];
 type Kind = "own" | "other";
@@ -117,7 +116,6 @@ function paymentElsewhere(kind: Kind, order: OrderName): readonly Step[] {
   return [createElsewhere(kind, order), ...on(order, pay, tell)];
 }
 
-/** Another system creates a checkout on the terms of order a. */
 function createElsewhere(kind: Kind, order: OrderName): Step {
   return { act: "create_elsewhere", of: order, terms: "same", kind, like: "a" };
 }
@@ -202,10 +200,7 @@ const COMMON_FIELDS = { part: "duplicates" } as const;
 /** The histories of events, in the order in which they start. */
 export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   payment_again: {
-    title: [
-      "all events again, also with another id in the header",
-      "再次推送所有事件，包括请求头中 ID 不同的事件",
-    ],
+    title: ["all events again, also with another id in the header", "再次推送所有事件，也用不同的请求头 ID"],
     steps: [create, pay, tell, look, tell, tellPaid, ...CHANGES_NOTHING.again, look],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
@@ -393,10 +388,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   second_failed: secondAttempt("failed", ["a second attempt after a failed payment", "支付失败后再次下单"]),
   second_expired: secondAttempt("expired", ["a second attempt after an expiry", "过期后再次下单"]),
   second_early: {
-    title: [
-      "a second attempt before the shop knows that the first ended",
-      "商店得知首个收款单结束之前再次下单",
-    ],
+    title: ["a second attempt before the shop knows that the first ended", "商店得知首单结束之前再次下单"],
     needs: ["create", "names"],
     steps: [
       ...on(
@@ -434,10 +426,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: SECOND_ATTEMPT,
   },
   second_then_events: {
-    title: [
-      "a paid second attempt, then events without effect",
-      "再次下单并支付，之后收到不应产生影响的事件",
-    ],
+    title: ["a paid second attempt, then events without effect", "再次下单并支付，之后收到不应生效的事件"],
     needs: ["create", "names"],
     steps: [create, cancel, tell, create, pay, tell, look, ...Object.values(CHANGES_NOTHING).flat(), look],
   },

@@ -97,10 +97,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: BELIEVES_RETURN,
   },
   return_otherwise: {
-    title: [
-      "returns with a status, by POST and without a session",
-      "顾客带状态返回、以 POST 返回、不带会话返回",
-    ],
+    title: ["returns with a status, by POST and without a session", "返回时带状态、用 POST、不带会话"],
     steps: unchangedBy(
       visit,
       visitAs({ query: PAID_QUERY }),
@@ -113,10 +110,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: BELIEVES_RETURN,
   },
   return_before_webhook: {
-    title: [
-      "two returns at once before the webhook, and one after",
-      "Webhook 之前顾客同时返回两次，之后再返回一次",
-    ],
+    title: ["two returns at once before the webhook, and one after", "Webhook 之前同时返回两次，之后一次"],
     steps: [create, tellCreated, pay, TWO_AT_ONCE, look, tell, look, visit, look],
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
@@ -205,18 +199,9 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     ],
     causes: SECOND_ATTEMPT,
   },
-  return_begun: paymentWithinReturn(0.2, [
-    "a payment at the start of a return page",
-    "返回页面开始生成时的支付",
-  ]),
-  return_half: paymentWithinReturn(0.5, [
-    "a payment halfway through a return page",
-    "返回页面生成过半时的支付",
-  ]),
-  return_ending: paymentWithinReturn(0.8, [
-    "a payment at the end of a return page",
-    "返回页面即将生成完时的支付",
-  ]),
+  return_begun: paymentWithinReturn(0.2, ["a payment at the start of a return page", "返回页面生成之初支付"]),
+  return_half: paymentWithinReturn(0.5, ["a payment halfway through a return page", "返回页面生成中途支付"]),
+  return_ending: paymentWithinReturn(0.8, ["a payment at the end of a return page", "返回页面生成末尾支付"]),
   return_within_event: {
     title: ["returns while the payment event is handled", "处理支付事件期间返回"],
     steps: [

@@ -97,7 +97,6 @@ export const MISSING_FIELDS = {
 } as const satisfies Readonly<
   Record<string, { readonly isRisk: boolean; readonly title: Words; readonly note: Words }>
 >;
-/** A field without which a run omits a check. */
 export type MissingField = keyof typeof MISSING_FIELDS;
 
 export function risksIn(steps: readonly Pick<DrillStep, "name" | "cause">[]): readonly Said[] {
@@ -112,7 +111,6 @@ export function missingStepName(field: string): string {
   return `no_${field}`;
 }
 
-/** The advice about a payment whose event was lost for good, so that webhooks cannot report it. */
 export const DROPPED_EVENT_ADVICE: Words = [
   "The payment event was lost permanently, so the order was never booked. Poll orders that stay unpaid (GET /v1/checkout-sessions/{id}), or replay the events (checkout events replay).",
   "支付事件彻底丢失，订单因此一直没有入账。请主动查询长时间未支付的订单（GET /v1/checkout-sessions/{id}），或重新推送事件（checkout events replay）。",

@@ -57,7 +57,6 @@ const WRONG_SIGNATURE: Mutations = { signature: wrongDigits };
 const NO_SIGNATURE: Mutations = { without: ["signature"] };
 const FIRST_EVENT: Mutations = { event: "first" };
 type TitledForm = Form & { readonly title: Words };
-/** Fields of an event that a form changes. */
 type Claim = { readonly words: Words; readonly change: NonNullable<Mutations["sent"]> };
 const LIVE_CLAIM: Claim = { words: ["with livemode true", "livemode 为 true"], change: claim(claimLivemode) };
 const OTHER_STORE_CLAIM: Claim = {
@@ -253,7 +252,6 @@ function contentTypeForm(type: string | undefined): TitledForm {
   };
 }
 
-/** A badly signed event with false claims about itself. */
 function claimForm({ words, change }: Claim): TitledForm {
   return {
     ...badlySignedForm("skips_by_content", { sent: change }),
@@ -265,20 +263,16 @@ function claimForm({ words, change }: Claim): TitledForm {
 /** A form signed with texts that anybody can guess: a printed form of an unset variable, or a default. */
 function guessedForm(...secrets: readonly string[]): TitledForm {
   const text = secrets.join(", ");
-  const title: Words = [
-    `signed with the ${secrets.length === 1 ? "text" : "texts"} ${text}`,
-    `以文本 ${text} 为密钥签名`,
-  ];
+  const title: Words = [`signed with ${text} as the secret`, `以 ${text} 为密钥签名`];
   return { ...forgedForm("takes_guessed_secret", { secret: () => secrets }), title };
 }
 
 /** A form with event fields by which a program may choose its secret, signed with texts for a missing secret. */
 function chosenForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
   const texts = secrets.map((secret) => secret || '""').join(", ");
-  const noun = secrets.length === 1 ? "text" : "texts";
   const title: Words = [
-    `${words[0]}, signed with the ${noun} ${texts}`,
-    `${words[1]}，以文本 ${texts} 为密钥签名`,
+    `${words[0]}, signed with ${texts} as the secret`,
+    `${words[1]}，以 ${texts} 为密钥签名`,
   ];
   return { ...forgedForm("chooses_secret", { signed: change, secret: () => secrets }), title };
 }

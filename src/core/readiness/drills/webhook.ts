@@ -252,7 +252,6 @@ function formForEachType<Prefix extends string>(
   return Object.fromEntries(rows) as Readonly<Record<NameByType<Prefix>, Form>>;
 }
 
-/** The name of the step for all forms that were not sent. */
 export const NOT_SENT_STEP = "not_sent";
 
 export const WEBHOOK_STEPS: StepTitles = {
