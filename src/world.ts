@@ -217,7 +217,7 @@ export type Files = {
   /** Renames a file in its folder atomically, replacing an existing file. */
   readonly rename: (from: string, to: string) => void;
   /** Removes unfinished files of ended processes from a folder. */
-  readonly removeUnfinished: (folder: string) => void;
+  readonly removeUnfinishedFiles: (folder: string) => void;
   /** Creates a folder and its parents, accessible only to the owner. */
   readonly makeFolder: (path: string) => void;
   /** The facts about a path, without following a link; undefined if it does not exist. */
@@ -338,7 +338,7 @@ export type World = {
    * The time by which receivers in this process judge the time in a webhook: the time of `Date`, which a test suite may
    * have replaced. Default: `now`.
    */
-  readonly receiversNow?: () => number;
+  readonly receiverTime?: () => number;
   /** Milliseconds since an arbitrary point; never goes back. */
   readonly monotonic: () => number;
   readonly sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;

@@ -6,7 +6,7 @@ import {
   inputKind,
   type OperationName,
 } from "../../src/core/control/operations.ts";
-import type { LeastRole } from "../../src/core/control/rights.ts";
+import type { MinRole } from "../../src/core/control/rights.ts";
 import { code, page, prose, table, wrapped } from "./markdown.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -58,7 +58,7 @@ export function controlApiPage(): string {
   ]);
 }
 
-const TOKENS_FOR: Readonly<Record<LeastRole, string>> = {
+const TOKENS_FOR: Readonly<Record<MinRole, string>> = {
   administrator: "Needs the admin token.",
   owner: "Needs the control token.",
   store: "A token of the store may call it.",
@@ -66,8 +66,8 @@ const TOKENS_FOR: Readonly<Record<LeastRole, string>> = {
 };
 
 function partOf(name: OperationName): string {
-  const { method, path, description, refusals, least } = CONTROL_OPERATIONS[name];
-  const token = [TOKENS_FOR[least]];
+  const { method, path, description, refusals, minRole } = CONTROL_OPERATIONS[name];
+  const token = [TOKENS_FOR[minRole]];
   const refused = refusals.length === 0 ? [] : [`Refuses with ${refusals.map(code).join(", ")}.`];
   const answer = answerFields(name);
   return [
@@ -120,9 +120,9 @@ function queryFields(described: Json): readonly (readonly string[])[] {
 }
 
 function answerFields(name: OperationName): string {
-  const { bare } = CONTROL_OPERATIONS[name];
+  const { isBare } = CONTROL_OPERATIONS[name];
   const response = SCHEMAS[`${name.slice(0, 1).toUpperCase()}${name.slice(1)}Response`];
-  if (response === undefined || bare) return "";
+  if (response === undefined || isBare) return "";
   const data = resolveReference(response.properties?.["data"] ?? {});
   const fields = Object.keys(data.properties ?? {});
   return fields.map(code).join(", ");

@@ -4,7 +4,7 @@
 import { CommanderError, InvalidArgumentError, Option, type Command } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
-import { otherStart } from "../host/folder/state-folder.ts";
+import { hostedCommand } from "../host/folder/state-folder.ts";
 import type { World } from "../world.ts";
 import { checkRules, isTyped, toSetting, environmentVariableOf, type OptionRules } from "./option-rules.ts";
 import { createPrinter, type Printer } from "./printer.ts";
@@ -13,7 +13,7 @@ import {
   Refused,
   refuseUsage,
   START_SANDBOX,
-  USE_IT_THERE,
+  RUN_THERE_HINT,
   type ExitCode,
   type Problem,
 } from "./problem.ts";
@@ -38,9 +38,9 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   readonly choices?: readonly string[];
   readonly options?: readonly Option[];
   /** False if the command has no `--store`, because it is not about one store. */
-  readonly ofStore?: false;
+  readonly usesStore?: false;
   /** True if the words after the first argument belong to another program, as in `checkout exec`. */
-  readonly passThrough?: true;
+  readonly passesThrough?: true;
   /** Gets the options, then the arguments in order. Returns an exit code; throws a failure as `Refused`. */
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };
@@ -77,10 +77,10 @@ export function registerAction<Options extends CommonOptions>(
   spec: Omit<CommandSpec<Options>, "name">,
 ): void {
   command.description(spec.summary);
-  const storeOptions = spec.ofStore === false ? [] : [storeOption()];
+  const storeOptions = spec.usesStore === false ? [] : [storeOption()];
   for (const option of [...(spec.options ?? []), ...storeOptions, ...commonOptions()])
     command.addOption(option);
-  if (spec.passThrough === true) command.passThroughOptions();
+  if (spec.passesThrough === true) command.passThroughOptions();
   const [argument] = command.registeredArguments;
   if (argument !== undefined && spec.choices !== undefined) argument.argChoices = [...spec.choices];
   DETAILS.set(command, { examples: spec.examples, exitCodes: spec.exitCodes });
@@ -95,14 +95,14 @@ export function registerAction<Options extends CommonOptions>(
       exit(await spec.run(context, options, ...command.args));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      printer.problem(await withHolder(context, error.problem));
+      printer.problem(await nameHolder(context, error.problem));
       exit(error.problem.exitCode);
     }
   });
 }
 
 /** Completes the problem that no sandbox is running: adds the start command, or the process that holds the folder. */
-async function withHolder(context: Context, problem: Problem): Promise<Problem> {
+async function nameHolder(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;
   const source = isTyped(world, "dir") ? "--dir" : world.env["CHECKOUT_DIR"] && "CHECKOUT_DIR";
@@ -113,12 +113,12 @@ async function withHolder(context: Context, problem: Problem): Promise<Problem> 
   const { unseenHolder } = await import("../host/folder/hold.ts");
   const holder = await unseenHolder(world, around.location());
   if (holder === undefined) return { ...problem, next: startCommand(world, around.location()) };
-  return { ...problem, message: `${problem.message}; ${holder} serves this folder`, next: USE_IT_THERE };
+  return { ...problem, message: `${problem.message}; ${holder} serves this folder`, next: RUN_THERE_HINT };
 }
 
 /** The command that serves the state of a folder. */
 export function startCommand(world: Pick<World, "files">, folder: string): string {
-  return otherStart(world, folder) ?? START_SANDBOX;
+  return hostedCommand(world, folder) ?? START_SANDBOX;
 }
 
 function helpAfterOptions({ examples, exitCodes = {} }: Details): string {
@@ -232,7 +232,7 @@ function storeOption(): Option {
     "--store <id|name>",
     "id or name of the store (default: the store chosen with checkout stores use, then the API key's store, then the first store)",
   );
-  return asCommon(toSetting("CHECKOUT", option, "store-id"));
+  return markCommon(toSetting("CHECKOUT", option, "store-id"));
 }
 
 const COMMON_OPTIONS = new WeakSet<Option>();
@@ -242,7 +242,7 @@ export function isCommonOption(option: Option): boolean {
   return COMMON_OPTIONS.has(option);
 }
 
-function asCommon(option: Option): Option {
+function markCommon(option: Option): Option {
   COMMON_OPTIONS.add(option);
   return option;
 }
@@ -263,7 +263,7 @@ function commonOptions(): Option[] {
       ),
     ),
   ];
-  return options.map(asCommon);
+  return options.map(markCommon);
 }
 
 /** A flag overrides the environment, and the environment overrides a default. */

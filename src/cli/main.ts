@@ -3,7 +3,7 @@ import { stateFile } from "../host/folder/files.ts";
 import { locateStateFolder } from "../host/folder/location.ts";
 import { VERSION } from "../version.ts";
 import type { World } from "../world.ts";
-import { topicNamed } from "./help/topic-names.ts";
+import { findTopic } from "./help/topic-names.ts";
 import { wordsBeforeSeparator } from "./option-rules.ts";
 import type { TypedLine } from "./program.ts";
 import { EXIT, storageProblem, type Problem } from "./problem.ts";
@@ -16,7 +16,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
   if (tail.length === 0 && ["--version", "-v", "-V", "version"].includes(firstWord)) {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
     const dir = world.env["CHECKOUT_DIR"] || undefined;
-    if (mayNameAnother(world, stateFile(locateStateFolder(world, dir), "run"), version))
+    if (mayDiffer(world, stateFile(locateStateFolder(world, dir), "run"), version))
       await (await import("./sandbox/version-note.ts")).noteSandboxVersion(world, version, dir);
     return EXIT.done;
   }
@@ -44,14 +44,14 @@ export async function main(world: World, version = VERSION): Promise<number> {
     const problem =
       error instanceof CommanderError && line !== undefined
         ? await (await import("./hints/hints.ts")).usageHint(error, line)
-        : (storageProblem(error) ?? defectOf(error));
+        : (storageProblem(error) ?? bugProblem(error));
     (await createPrinter(world, { json: wantsJson(world) })).problem(problem);
     return problem.exitCode;
   }
 }
 
 /** Whether the version note is needed: a run record names another version than this program, or cannot be read. */
-function mayNameAnother({ files }: World, record: string, version: string): boolean {
+function mayDiffer({ files }: World, record: string, version: string): boolean {
   try {
     const text = files.read(record);
     return text !== undefined && !text.includes(`"version": ${JSON.stringify(version)}`);
@@ -63,7 +63,7 @@ function mayNameAnother({ files }: World, record: string, version: string): bool
 /** Prints `help <topic>`, and every help with `--json`. Returns the exit code; undefined for other command lines. */
 async function printHelp({ world, words, argv }: TypedLine, version: string): Promise<number | undefined> {
   const [group, name, ...tail] = wordsBeforeSeparator(world.argv).filter((word) => !word.startsWith("-"));
-  const topic = group === "help" && tail.length === 0 ? topicNamed(name) : undefined;
+  const topic = group === "help" && tail.length === 0 ? findTopic(name) : undefined;
   const json = wantsJson(world);
   if (topic !== undefined) return (await import("./help/topics.ts")).printTopic(world, topic, { json });
   const next = argv.slice(words.length).find((word) => word !== "--json" && word !== "--no-color");
@@ -94,7 +94,7 @@ function commonWithoutValue(argv: readonly string[], arrangedWords: readonly str
   return arrangedWords.includes(lastWord) ? undefined : flags[lastWord];
 }
 
-function defectOf(error: unknown): Problem {
+function bugProblem(error: unknown): Problem {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {
     exitCode: EXIT.failed,

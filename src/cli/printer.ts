@@ -1,7 +1,7 @@
 import { errorRow } from "../core/errors.ts";
 import { escapeInJson, jsonLine, printable, redactSecrets, redactValues, displayText } from "../core/text.ts";
 import type { World } from "../world.ts";
-import { asTyped, hideQuoted, typedAgain } from "./hints/again.ts";
+import { asTyped, maskQuoted, typedAgain } from "./hints/again.ts";
 import { isTyped } from "./option-rules.ts";
 import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
@@ -26,7 +26,7 @@ export type Printer = {
   /** Prints one of several results immediately: one line of JSON, or text. */
   readonly line: (value: Output, text: () => string) => void;
   /** Prints without an added newline, in every mode. On a terminal, control characters are written as \uXXXX. */
-  readonly exact: (text: string) => number;
+  readonly raw: (text: string) => number;
   /** Prints a message in addition to the result; silent in JSON mode. */
   readonly talk: (text: string) => void;
   /** Prints requested details or warnings on stderr, in every mode. */
@@ -62,31 +62,31 @@ export async function createPrinter(
   options: { readonly json: boolean },
 ): Promise<Printer> {
   const { json } = options;
-  const hiddenTexts: string[] = [];
+  const secrets: string[] = [];
   const tracedTexts = new Set<string>();
-  const hide = (text: string): string => redactValues(text, hiddenTexts);
+  const hide = (text: string): string => redactValues(text, secrets);
   const redact = (text: string): string => redactSecrets(hide(text));
-  const addHidden = (secret: string): void => {
-    if (!hiddenTexts.includes(secret)) hiddenTexts.push(secret);
+  const addSecret = (secret: string): void => {
+    if (!secrets.includes(secret)) secrets.push(secret);
     // A secret may contain another one.
-    hiddenTexts.sort((left, right) => right.length - left.length);
+    secrets.sort((left, right) => right.length - left.length);
   };
-  const style = !json && hasColour(world.stdout, world) ? await loadColouredStyle() : PLAIN;
-  const talkStyle = !json && hasColour(world.stderr, world) ? await loadColouredStyle() : PLAIN;
+  const style = !json && hasColour(world.stdout, world) ? await loadColouredStyle() : PLAIN_STYLE;
+  const talkStyle = !json && hasColour(world.stderr, world) ? await loadColouredStyle() : PLAIN_STYLE;
   const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
   const wrap = wrapFor(world.stdout);
   const formatHints = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
   const errorLine = (text: string): void => void world.stderr.write(`${redact(text)}\n`);
   return {
     style,
-    width: widthOf(world.stdout) || USUAL_WIDTH,
+    width: widthOf(world.stdout) || DEFAULT_WIDTH,
     wrap,
     result: async (value, text) => {
       resultLine(json ? jsonLine(resultAsTyped(value, world)) : formatHints(await text()));
       return EXIT.done;
     },
     line: (value, text) => resultLine(json ? jsonLine(resultAsTyped(value, world)) : formatHints(text())),
-    exact: (text) => {
+    raw: (text) => {
       world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
       return EXIT.done;
     },
@@ -109,14 +109,14 @@ export async function createPrinter(
     },
     redact,
     hide: (secret) => {
-      if (secret.length >= MIN_SECRET_LENGTH) addHidden(secret);
+      if (secret.length >= MIN_SECRET_LENGTH) addSecret(secret);
     },
     reveal: (secret) => {
-      const index = hiddenTexts.indexOf(secret);
-      if (index >= 0) hiddenTexts.splice(index, 1);
+      const index = secrets.indexOf(secret);
+      if (index >= 0) secrets.splice(index, 1);
     },
     hidePassword: (password) => {
-      if (password !== "") addHidden(password);
+      if (password !== "") addSecret(password);
     },
     isJobLog: !isTerminal(world.stdout) && !["", "0", "false"].includes(world.env["CI"] ?? ""),
   };
@@ -154,7 +154,7 @@ function hintsAsTyped(text: string, world: TerminalWorld, wrap: Printer["wrap"])
 
 /** A line that is only a command is never broken, because users copy it. */
 function hintLine(arrow: string, next: string, wrap: Printer["wrap"]): string {
-  const isCommand = /^(npx )?checkout [a-z-]/.test(next) && !/[:;,] /.test(hideQuoted(next));
+  const isCommand = /^(npx )?checkout [a-z-]/.test(next) && !/[:;,] /.test(maskQuoted(next));
   return isCommand ? arrow + next : wrap(arrow + next, HINT_INDENT);
 }
 
@@ -216,7 +216,7 @@ function problemText(problem: Problem, style: Style, wrap: Printer["wrap"]): str
 }
 
 const unchangedText = (text: string): string => text;
-export const PLAIN: Style = {
+export const PLAIN_STYLE: Style = {
   bold: unchangedText,
   dim: unchangedText,
   red: unchangedText,
@@ -248,9 +248,9 @@ export function isTerminal(stream: object): boolean {
   return "isTTY" in stream && stream.isTTY === true;
 }
 
-const USUAL_WIDTH = 80;
+const DEFAULT_WIDTH = 80;
 
 /** The width of a stream's lines, in columns; 80 without a terminal, 0 if the terminal does not report it. */
 export function widthOf(stream: World["stdout"]): number {
-  return "columns" in stream && typeof stream.columns === "number" ? stream.columns : USUAL_WIDTH;
+  return "columns" in stream && typeof stream.columns === "number" ? stream.columns : DEFAULT_WIDTH;
 }

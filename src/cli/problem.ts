@@ -132,12 +132,12 @@ export function notRunningProblem(folder: string): Problem {
 }
 
 /** The next step if a process that cannot be seen from here serves the folder. */
-export const USE_IT_THERE = "run the command there";
+export const RUN_THERE_HINT = "run the command there";
 
 /** The problem of a stop that cannot reach the process of the folder. */
 export function unseenProblem(holder: string): Problem {
   const message = `the sandbox cannot be stopped from here: ${holder} serves this folder`;
-  return { exitCode: EXIT.failed, code: "sandbox_unseen", message, next: USE_IT_THERE };
+  return { exitCode: EXIT.failed, code: "sandbox_unseen", message, next: RUN_THERE_HINT };
 }
 
 /** Translates a failure to serve a sandbox, or to use its state, into a problem. */

@@ -11,7 +11,7 @@ import { widthOf } from "./printer.ts";
 import { EXIT_MEANINGS } from "./problem.ts";
 import type { KnownVariables } from "./variables.ts";
 
-const guide = (): string => `
+const examplesText = (): string => `
 Examples:
   $ checkout sandbox start
   $ checkout orders create --order-id order-1001 --price-id price_coffee
@@ -54,7 +54,7 @@ const HELP_GROUPS = {
 } as const;
 
 type Registrar = (group: Group) => void;
-type Entry = {
+type GroupEntry = {
   readonly group: keyof typeof HELP_GROUPS;
   readonly summary: string;
   /** Loads the commands; `typed` contains the words of the command line. */
@@ -95,29 +95,29 @@ const SNAPSHOTS_COMMANDS: Loaders = {
 };
 
 /** Loads the typed command of a group; if none is typed, all commands of the group, for its help. */
-function loadTyped(typed: ReadonlySet<string>, loaders: Loaders): Promise<readonly Registrar[]> {
+function loadCommands(typed: ReadonlySet<string>, loaders: Loaders): Promise<readonly Registrar[]> {
   const typedNames = Object.keys(loaders).filter((name) => typed.has(name));
   const names = typedNames.length === 0 ? Object.keys(loaders) : typedNames;
   return Promise.all(names.flatMap((name) => loaders[name]?.() ?? []));
 }
 
 /** Groups of commands: `checkout orders …`. Only the typed group is loaded, to keep startup fast. */
-const GROUPS = new Map<string, Entry>(
+const GROUPS = new Map<string, GroupEntry>(
   Object.entries({
     sandbox: {
       group: "run",
       summary: "run and control the sandbox: start, stop, pay, move the clock",
-      load: (typed) => loadTyped(typed, SANDBOX_COMMANDS),
+      load: (typed) => loadCommands(typed, SANDBOX_COMMANDS),
     },
     orders: {
       group: "orders",
       summary: "create, show and list one-time orders",
-      load: (typed) => loadTyped(typed, ORDERS_COMMANDS),
+      load: (typed) => loadCommands(typed, ORDERS_COMMANDS),
     },
     sessions: {
       group: "orders",
       summary: "create, show and list hosted checkout sessions",
-      load: (typed) => loadTyped(typed, SESSIONS_COMMANDS),
+      load: (typed) => loadCommands(typed, SESSIONS_COMMANDS),
     },
     "return-origins": {
       group: "orders",
@@ -225,7 +225,7 @@ const GROUPS = new Map<string, Entry>(
     snapshots: {
       group: "test",
       summary: "create, list, restore and remove snapshots of a store or the whole sandbox",
-      load: (typed) => loadTyped(typed, SNAPSHOTS_COMMANDS),
+      load: (typed) => loadCommands(typed, SNAPSHOTS_COMMANDS),
     },
     hosted: {
       group: "run",
@@ -250,10 +250,10 @@ const GROUPS = new Map<string, Entry>(
       summary: "set up completion of commands, options and values in bash, zsh, fish and PowerShell",
       load: async () => [(await import("./completion/commands.ts")).registerCompletion],
     },
-  } satisfies Readonly<Record<string, Entry>>),
+  } satisfies Readonly<Record<string, GroupEntry>>),
 );
 
-const COMMANDS = new Map<string, Entry>(
+const COMMANDS = new Map<string, GroupEntry>(
   Object.entries({
     env: {
       group: "run",
@@ -313,7 +313,7 @@ const COMMANDS = new Map<string, Entry>(
         return [registerDoctor(() => listKnownVariables(registry))];
       },
     },
-  } satisfies Readonly<Record<string, Entry>>),
+  } satisfies Readonly<Record<string, GroupEntry>>),
 );
 
 /** The whole command tree; only the typed groups contain their commands. */
@@ -337,7 +337,7 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
       // cli/main.ts catches the error and prints it.
       outputError: () => undefined,
     })
-    .addHelpText("after", guide);
+    .addHelpText("after", examplesText);
   const typed = new Set(wordsBeforeSeparator(argv));
   for (const name of topLevelNames()) {
     const groupEntry = GROUPS.get(name);
@@ -360,12 +360,12 @@ function arrangeArguments(program: Command, argv: readonly string[]): readonly s
   const [words, commonWords]: [string[], string[]] = [[], []];
   let group = program;
   let at = 0;
-  let helps = false;
+  let isHelp = false;
   while (at < argv.length && (group === program || group.commands.length > 0)) {
     const word = argv[at] ?? "";
     const nextCommand = group.commands.find((command) => command.name() === word);
-    const length = COMMON.get(word) ?? Number(/^--(dir|store)=/.test(word));
-    if (HELP.has(word)) helps = true;
+    const length = COMMON_LENGTHS.get(word) ?? Number(/^--(dir|store)=/.test(word));
+    if (HELP.has(word)) isHelp = true;
     else if (length > 0) commonWords.push(...argv.slice(at, at + length));
     else if (nextCommand === undefined) break;
     else words.push((group = nextCommand).name());
@@ -376,14 +376,14 @@ function arrangeArguments(program: Command, argv: readonly string[]): readonly s
   // An unknown word is an error, even with `help`.
   if (isUnknown) return [...words, ...restWords.filter((word) => !HELP.has(word))];
   // `orders create help` asks for help, because `create` takes no argument.
-  if (restWords[0] === "help" && group.registeredArguments.length === 0) helps = true;
-  const takesCommon = group.options.some(({ long }) => long === "--json");
-  return [...words, ...(helps ? ["--help"] : []), ...(takesCommon ? commonWords : []), ...restWords];
+  if (restWords[0] === "help" && group.registeredArguments.length === 0) isHelp = true;
+  const hasCommonOptions = group.options.some(({ long }) => long === "--json");
+  return [...words, ...(isHelp ? ["--help"] : []), ...(hasCommonOptions ? commonWords : []), ...restWords];
 }
 
 const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
 /** Options of every command, or of every command about a store, and the number of words that each takes. */
-const COMMON: ReadonlyMap<string, number> = new Map([
+const COMMON_LENGTHS: ReadonlyMap<string, number> = new Map([
   ...PLACES,
   ...[...SWITCHES].map((name) => [name, 1] as const),
 ]);
@@ -427,24 +427,24 @@ export async function commandPaths(registry: RegistrationContext): Promise<reado
   for (const name of topLevelNames()) {
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name] } });
     const entry = program.commands.find((command) => command.name() === name);
-    if (entry !== undefined) paths.push(...pathsBelow(entry, [name]));
+    if (entry !== undefined) paths.push(...nestedPaths(entry, [name]));
   }
   return paths;
 }
 
-function pathsBelow(command: Command, path: readonly string[]): readonly (readonly string[])[] {
-  return [path, ...command.commands.flatMap((child) => pathsBelow(child, [...path, child.name()]))];
+function nestedPaths(command: Command, path: readonly string[]): readonly (readonly string[])[] {
+  return [path, ...command.commands.flatMap((child) => nestedPaths(child, [...path, child.name()]))];
 }
 
 /** Loads each group alone, because `typed` decides which commands a group has. */
 export async function listKnownVariables(registry: RegistrationContext): Promise<KnownVariables> {
-  const { OTHER_VARIABLES, variablesBelow } = await import("./variables.ts");
+  const { OTHER_VARIABLES, nestedVariables } = await import("./variables.ts");
   const knownVariables = new Map<string, (text: string) => string | undefined>(
     [...OTHER_VARIABLES.keys()].map((name) => [name, () => undefined]),
   );
   for (const name of topLevelNames()) {
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name] } });
-    for (const [variable, refuses] of variablesBelow(program)) knownVariables.set(variable, refuses);
+    for (const [variable, refuses] of nestedVariables(program)) knownVariables.set(variable, refuses);
   }
   return knownVariables;
 }

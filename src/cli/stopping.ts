@@ -10,7 +10,7 @@ export function abortOnStop({ onStop }: Pick<World, "onStop">): AbortController 
 }
 
 /** Resolves when a sandbox must end; throws if its database was deleted, after which it can serve nothing. */
-export async function untilAskedToStop(
+export async function awaitStop(
   { stopRequested, stateLost }: Pick<ServedSandbox, "stopRequested" | "stateLost">,
   stopPromise: Promise<unknown>,
 ): Promise<void> {

@@ -5,7 +5,7 @@ import type { Printer, Style } from "./printer.ts";
 const PLAIN_TEXT = /^[ -~–→…]*$/;
 const GAP = "  ";
 /** The width of a table if the terminal's width is not known. */
-const USUAL_WIDTH = 80;
+const DEFAULT_WIDTH = 80;
 /** Minimum width of a cut column. */
 const MIN_CUT_WIDTH = 8;
 /** Minimum width of a column in `cut`, as long as another column can be omitted. */
@@ -78,7 +78,7 @@ export async function tableRows(
 const STATE_COLUMNS = /^(STATE|STATUS|RESULT|ACTIVE|APPROVED)$/;
 
 /** The colours of states, by the beginning of the state: good, failing, waiting or refused, ended. */
-const COLOURS: readonly (readonly [colour: keyof Style, begins: RegExp])[] = [
+const COLOURS: readonly (readonly [colour: keyof Style, pattern: RegExp])[] = [
   ["green", /^(2\d\d\b|succeeded|enabled|yes)/],
   [
     "red",
@@ -90,7 +90,7 @@ const COLOURS: readonly (readonly [colour: keyof Style, begins: RegExp])[] = [
 
 function createPainter(style: Style): (cell: string) => string {
   return (cell) => {
-    const [colour] = COLOURS.find(([, begins]) => begins.test(cell)) ?? [];
+    const [colour] = COLOURS.find(([, pattern]) => pattern.test(cell)) ?? [];
     return colour === undefined ? cell : style[colour](cell);
   };
 }
@@ -100,7 +100,7 @@ function fitRows(
   { width, cut = [], drop = [], keep = [], middle = [], wrap }: FitOptions,
   widthOf: WidthOf,
 ): readonly (readonly Row[])[] {
-  const tableWidth = width === 0 ? USUAL_WIDTH : width;
+  const tableWidth = width === 0 ? DEFAULT_WIDTH : width;
   let shownCells = cells;
   const isCut = (column: number): boolean => cut.includes(shownCells[0]?.[column] ?? "");
   const minWidthOf = (columnWidth: number, column: number): number =>

@@ -24,12 +24,12 @@ export const OTHER_VARIABLES: ReadonlyMap<string, string> = new Map([
   ["CHECKOUT_DETACHED_LOG", "set for a detached sandbox: its log file"],
 ]);
 
-export function variablesBelow(command: Command): KnownVariables {
+export function nestedVariables(command: Command): KnownVariables {
   const ownVariables = command.options.flatMap((option) => {
     const variable = environmentVariableOf(option);
     return variable === undefined
       ? []
       : [[variable, (text: string) => variableProblem(option, text)] as const];
   });
-  return new Map([...ownVariables, ...command.commands.flatMap((child) => [...variablesBelow(child)])]);
+  return new Map([...ownVariables, ...command.commands.flatMap((child) => [...nestedVariables(child)])]);
 }

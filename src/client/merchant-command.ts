@@ -42,8 +42,8 @@ const NO_TOKENS = {
 const MAX_QUOTED_OUTPUT = 200;
 
 /** How a command ended, with the beginning and the end of its output as one line. */
-export function commandSaid({ ending, exitCode, stdout, stderr }: ShellResult): SaidValue {
-  const output = withoutFrames(stderr.trim() === "" ? stdout : stderr)
+export function commandResult({ ending, exitCode, stdout, stderr }: ShellResult): SaidValue {
+  const output = removeStackFrames(stderr.trim() === "" ? stdout : stderr)
     .trim()
     .replaceAll(/\s+/g, " ");
   // Redacted before it is cut, because a secret that lost its beginning would not be recognised.
@@ -55,7 +55,7 @@ export function commandSaid({ ending, exitCode, stdout, stderr }: ShellResult): 
 }
 
 /** The output of a crashed program without the stack frames and the version that Node prints after the error. */
-function withoutFrames(output: string): string {
+function removeStackFrames(output: string): string {
   return output
     .split("\n")
     .filter((line) => !/^\s+at |^Node\.js v\d/.test(line))

@@ -49,11 +49,11 @@ export function fillBoth(words: Words, values: FactValues): Words {
   return inBothLanguages((say) => fill(say(words), values, say));
 }
 
-const NONE: Words = ["none", "无"];
+const NONE_WORDS: Words = ["none", "无"];
 const LIST_SEPARATOR: Words = [", ", "、"];
 
 export function valueText(value: FactValue | undefined, say: Translator): string {
   if (typeof value !== "object") return String(value);
   if ("fact" in value) return say(partWords(value));
-  return value.length === 0 ? say(NONE) : value.join(say(LIST_SEPARATOR));
+  return value.length === 0 ? say(NONE_WORDS) : value.join(say(LIST_SEPARATOR));
 }

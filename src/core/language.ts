@@ -24,6 +24,6 @@ export function inBothLanguages(textIn: (say: Translator) => string): Words {
   return [textIn(english), textIn(chinese)];
 }
 
-export function selectorOf(language: Language): Translator {
+export function translatorFor(language: Language): Translator {
   return language === "en" ? english : chinese;
 }

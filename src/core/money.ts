@@ -1,7 +1,7 @@
 import { partOf, type Part } from "./fact.ts";
 
 /** Payment services follow ISO 4217; Intl follows cash, and so gives HUF, IDR and COP no decimals. */
-const DECIMALS: Readonly<Record<number, readonly string[]>> = {
+const CODES: Readonly<Record<number, readonly string[]>> = {
   0: [
     "BIF",
     "CLP",
@@ -25,7 +25,7 @@ const DECIMALS: Readonly<Record<number, readonly string[]>> = {
   4: ["CLF", "UYW"],
 };
 const DECIMALS_OF = new Map(
-  Object.entries(DECIMALS).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
+  Object.entries(CODES).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
 );
 
 /** The number of decimals of a currency: 2 for EUR, 0 for JPY and KRW, 3 for KWD. Undefined for an invalid code. */

@@ -22,10 +22,10 @@ export function oneAtATime(): <Value>(work: () => Promise<Value>) => Promise<Val
 }
 
 /** Waits, and lets other work run meanwhile. */
-export type Aside = (wait: () => Promise<void>) => Promise<void>;
+export type StepAside = (wait: () => Promise<void>) => Promise<void>;
 
 /** Runs all work one after the other, in the order of the calls; work that steps aside lets other work run. */
-export function inTurns(): (work: (aside: Aside) => Promise<void>) => Promise<void> {
+export function inTurns(): (work: (aside: StepAside) => Promise<void>) => Promise<void> {
   const queue = oneAtATime();
   // Waits for the caller's turn; the returned function ends the turn.
   const takeTurn = (): Promise<() => void> =>
@@ -34,7 +34,7 @@ export function inTurns(): (work: (aside: Aside) => Promise<void>) => Promise<vo
     });
   return async (work) => {
     let endTurn = await takeTurn();
-    const stepAside: Aside = async (pause) => {
+    const stepAside: StepAside = async (pause) => {
       endTurn();
       try {
         await pause();

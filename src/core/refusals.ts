@@ -266,9 +266,9 @@ export type FactName = keyof typeof REFUSALS;
 
 type KnownFact = { readonly fact: FactName; readonly values: FactValues };
 
-type NamesOf<OneRow> = OneRow extends { readonly got: readonly [infer Expected, string] }
+type NamesOf<FactRow> = FactRow extends { readonly got: readonly [infer Expected, string] }
   ? NamesIn<Expected> | "received"
-  : OneRow extends { readonly text: infer Text }
+  : FactRow extends { readonly text: infer Text }
     ? NamesIn<Text extends readonly string[] ? Text[number] : Text>
     : never;
 

@@ -59,7 +59,7 @@ export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, Hos
   const { controlToken, adminToken } = givenSecrets;
   if (controlToken === undefined || controlToken.value !== adminToken?.value) return accept(givenSecrets);
   const message = `${controlToken.source} and ${adminToken.source} must differ, because they belong to different roles`;
-  return usageFailure(message, `change or unset one of them; ${MAKE_NEW}`);
+  return usageFailure(message, `change or unset one of them; ${NEW_HINT}`);
 }
 
 /** The failure if the existing state has another secret than the given one; nothing was changed. */
@@ -70,7 +70,7 @@ export function refuseOtherSecret({ source }: GivenSecret, use: string): ReturnT
   );
 }
 
-const MAKE_NEW = "checkout keys generate creates valid secrets";
+const NEW_HINT = "checkout keys generate creates valid secrets";
 
 function readGivenSecret(
   world: SecretsWorld,
@@ -86,7 +86,7 @@ function readGivenSecret(
   if (!secret.ok) return secret;
   const source = file === "" ? variable : fileVariable;
   if (isValid(secret.value)) return accept({ value: secret.value, source });
-  return usageFailure(`${source} must give ${form}`, `correct it, or unset it for a random one; ${MAKE_NEW}`);
+  return usageFailure(`${source} must give ${form}`, `correct it, or unset it for a random one; ${NEW_HINT}`);
 }
 
 /** Maximum size of a secret file, in bytes: it contains only the secret. */

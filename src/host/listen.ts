@@ -86,18 +86,18 @@ export function warnAboutExposure(
 }
 
 /** Checks port and addresses before a first start creates its folder, so that a refusal leaves no folder behind. */
-export async function checkPortOfFirst(
+export async function checkFirstPort(
   world: Pick<World, "files" | "listen" | "portOwner">,
   folder: string,
   { port = 0, listen: addresses = [] }: Pick<ServeOptions, "port" | "listen">,
 ): Promise<Outcome<void, HostFailure>> {
   if (world.files.exists(folder) || (port === 0 && addresses.length === 0)) return accept(undefined);
-  const probe = await openOnce(world, port, addresses);
+  const probe = await probePort(world, port, addresses);
   return probe.ok ? accept(undefined) : { ok: false, refusal: portFailure(world, port, probe.refusal) };
 }
 
 /** Opens a port (0 for any free port) and closes it again, to find out whether it can be used. */
-export async function openOnce(
+export async function probePort(
   world: Pick<World, "listen">,
   port: number,
   addresses: readonly string[] = [],

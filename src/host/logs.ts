@@ -36,7 +36,7 @@ export function openLogs(
     requests: createRequestLog(world, {
       open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, report }),
       ownerOf: (request) => formerOwner(store, request) ?? { storeId: store.stores.first()?.id },
-      kept: keptCount,
+      maxRequests: keptCount,
       startClock,
       report,
     }),

@@ -20,11 +20,11 @@ export function readNamedFile(
     if (bytes !== undefined) return accept(bytes);
     return { ok: false, refusal: { isMissing: true, why: "does not exist" } };
   } catch (error) {
-    return { ok: false, refusal: { isMissing: false, why: whyUnread(error) } };
+    return { ok: false, refusal: { isMissing: false, why: readFailureText(error) } };
   }
 }
 
-function whyUnread(error: unknown): string {
+function readFailureText(error: unknown): string {
   if (error instanceof FileRefused) return error.why;
   const cause = storageFailureOf(error)?.sentence;
   return `cannot be read: ${cause ?? (isError(error) ? error.message : String(error))}`;

@@ -12,12 +12,12 @@ import { readGivenSecrets, refuseOtherSecret } from "./given-secrets.ts";
 import { readyMessageOf } from "./ready.ts";
 import type { HostFailure } from "./failure.ts";
 import { retryWhileLocked, lostLogWarning } from "./state.ts";
-import { checkPortOfFirst, requireOwnHost, warnAboutExposure, listenOnPort } from "./listen.ts";
+import { checkFirstPort, requireOwnHost, warnAboutExposure, listenOnPort } from "./listen.ts";
 import type { ServeOptions } from "./options.ts";
 import type { StateLocation, Host, ServeCallbacks } from "./hosting.ts";
 
 /** Time for requests in flight to finish after a stop signal, in milliseconds; the whole stop takes under 1 s. */
-const DRAIN_MS = 800;
+const DRAIN_TIMEOUT_MS = 800;
 
 /** Serves a sandbox while `use` runs. On return, everything is on disk and the folder is released. */
 export async function serveSandbox<Value>(
@@ -47,7 +47,7 @@ export async function serveSandbox<Value>(
       ...callbacks,
     });
   }
-  const portCheck = await checkPortOfFirst(world, folder, options);
+  const portCheck = await checkFirstPort(world, folder, options);
   if (!portCheck.ok) return portCheck;
   const folderResult = state.makeStateFolder(world, folder, options);
   if (!folderResult.ok) return folderResult;
@@ -74,7 +74,7 @@ export async function serveSandbox<Value>(
   }
 }
 
-const START = "checkout sandbox start";
+const START_COMMAND = "checkout sandbox start";
 
 /** The source of a sandbox, and the functions that run while it is served. */
 type ServeRun<Value> = SandboxSource & ServeCallbacks<Value>;
@@ -107,18 +107,18 @@ function serveFolder<Value>(
     const watch = watchForLoss(
       world,
       heldFolder === undefined ? [] : [stateFile(heldFolder.path, "database")],
-      START,
+      START_COMMAND,
     );
     try {
       const { given } = source;
       const endPromises = { stopRequested, stateLost: watch.failure };
       const servedSandbox = { ready: readyMessage, description, given, adminToken, sandbox, ...endPromises };
       await announce?.(servedSandbox);
-      sandbox.announced();
+      sandbox.markAnnounced();
       return accept(await use(servedSandbox));
     } finally {
       watch.stop();
-      await Promise.all([sandbox.stop(DRAIN_MS), listener.close(DRAIN_MS)]);
+      await Promise.all([sandbox.stop(DRAIN_TIMEOUT_MS), listener.close(DRAIN_TIMEOUT_MS)]);
     }
   });
 }

@@ -48,22 +48,22 @@ export async function openFirstStore(
       const { finishErasures } = await import("../sandbox/runtime/erase.ts");
       await finishErasures({ ...maker, store, forgetStore, assumptions: NO_ASSUMPTIONS });
     }
-    return Promise.all([seed(store, maker, seedHook), settleFolder(context, options, { heldFolder, store })]);
+    return Promise.all([seed(store, maker, seedHook), findHold(context, options, { heldFolder, store })]);
   });
   if (!storeOutcome.ok) return storeOutcome;
-  const [seeding, folderHold] = storeOutcome.value;
-  if (!seeding.ok) return refuseSeed(seeding.refusal, { heldFolder, given, setup: options.setup });
+  const [seedOutcome, folderHold] = storeOutcome.value;
+  if (!seedOutcome.ok) return refuseSeed(seedOutcome.refusal, { heldFolder, given, setup: options.setup });
   report?.();
-  const firstStore = seeding.value;
-  const confirmation = await confirmStore(context.world, heldFolder, store);
-  if (!confirmation.ok) return confirmation;
+  const firstStore = seedOutcome.value;
+  const credentialsOutcome = await checkpointFirstStore(context.world, heldFolder, store);
+  if (!credentialsOutcome.ok) return credentialsOutcome;
   // The key is read again: if this start first failed after its commit, it has stored the key of the store that is found now.
-  const apiKey = firstStore.apiKey ?? confirmation.value?.stores[firstStore.id]?.api_key ?? null;
+  const apiKey = firstStore.apiKey ?? credentialsOutcome.value?.stores[firstStore.id]?.api_key ?? null;
   return accept({ apiKey, folderHold });
 }
 
 /** Writes the first store into `sandbox.db` itself, so that it does not depend on the log (decision 54). Returns the keys. */
-async function confirmStore(
+async function checkpointFirstStore(
   world: GuestWorld,
   heldFolder: HeldFolder,
   store: Store,
@@ -85,7 +85,7 @@ export function openState(
 ): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, HostFailure> {
   const path = heldFolder === undefined ? IN_MEMORY : stateFile(heldFolder.path, "database");
   const databaseCheck =
-    heldFolder === undefined ? accept(undefined) : state.checkDatabaseIsThere(world, heldFolder.path);
+    heldFolder === undefined ? accept(undefined) : state.requireDatabase(world, heldFolder.path);
   if (!databaseCheck.ok) return databaseCheck;
   if (heldFolder !== undefined && credentials?.ready === false && hasLostLog(path)) forgetStart(world, path);
   const noteMigration = ({ from, to, backup }: MigratedFile): void =>
@@ -148,7 +148,7 @@ function masterKeyOf(
 }
 
 /** Why nothing is delivered from the folder; undefined if events are delivered, or if the state is in memory. */
-async function settleFolder(
+async function findHold(
   { world }: Host,
   { adopt = false }: ServeOptions,
   { heldFolder, store }: { readonly heldFolder: HeldFolder; readonly store: Store },

@@ -8,7 +8,7 @@ import * as state from "./folder/state-folder.ts";
 import type { Host } from "./hosting.ts";
 import { createSandboxOnPort } from "./listen.ts";
 import { withService } from "./with-service.ts";
-import { sendWithin } from "./within.ts";
+import { sendToService } from "./within.ts";
 
 /** The control API of a sandbox without a socket. */
 type ReachableSandbox = {
@@ -39,7 +39,7 @@ export async function withStoppedFolder<Value>(
     return await withService(context, { quiet: true }, source, async ({ service, markUsed }) => {
       markUsed();
       const sandbox = createSandboxOnPort(context, {}, { service: { ...service, isAsleep: true }, port: 0 });
-      const send = (request: OutboundRequest) => sendWithin(sandbox.service.answer, request);
+      const send = (request: OutboundRequest) => sendToService(sandbox.service.answer, request);
       try {
         return accept(await use({ origin: localOrigin(0), token, send }));
       } finally {

@@ -1,12 +1,12 @@
 import type { HttpBody, OutboundRequest, OutboundResult, Service } from "../world.ts";
 
-export type WithinResult = OutboundResult & { readonly requestId: string };
+export type InProcessResult = OutboundResult & { readonly requestId: string };
 
 /** Sends a request to a service in this process, with the result that a client on the network would get. */
-export async function sendWithin(
+export async function sendToService(
   answerTo: Service["answer"],
   { method, url, headers, body }: OutboundRequest,
-): Promise<WithinResult> {
+): Promise<InProcessResult> {
   const { host, pathname, search } = new URL(url);
   const answer = await answerTo({
     method,

@@ -4,7 +4,7 @@ import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
 /** Delay of the alarm, in milliseconds. It replaces timers that a crash, or the removal of an idle object, has lost. */
-const RESCUE_MS = 10_000;
+const ALARM_DELAY_MS = 10_000;
 
 /** The alarm of an object, which wakes the object when its timers are lost. */
 export type ObjectAlarm = {
@@ -28,13 +28,13 @@ export function createObjectAlarm(
   return {
     onWrite: () => {
       // Not awaited: the runtime writes the alarm together with the rows.
-      if (at > now() + RESCUE_MS || at <= now()) void arm(now() + RESCUE_MS);
+      if (at > now() + ALARM_DELAY_MS || at <= now()) void arm(now() + ALARM_DELAY_MS);
     },
     settle: async (store) => {
       const dueAt = nextDue(store);
       at = Number.POSITIVE_INFINITY;
       if (dueAt === undefined) await storage.deleteAlarm();
-      else await arm(Math.max(dueAt, now() + RESCUE_MS));
+      else await arm(Math.max(dueAt, now() + ALARM_DELAY_MS));
     },
   };
 }

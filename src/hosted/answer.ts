@@ -15,7 +15,7 @@ export async function toWorkerResponse(
   request: Request,
 ): Promise<Response> {
   try {
-    return await answerFetch(service, request, { limits: LIMITS, isStreamed: false, whenLate });
+    return await answerFetch(service, request, { limits: LIMITS, isStreamed: false, awaitTimeout });
   } catch (error) {
     if (!(error instanceof TypeError) || error.message !== "fetch failed") throw error;
     return new Response(brokenBody(error), { status: 502, headers: { "Content-Length": "1" } });
@@ -23,7 +23,7 @@ export async function toWorkerResponse(
 }
 
 /** Resolves when a request's body is late: the runtime itself waits as long as the client keeps the connection. */
-function whenLate(signal: AbortSignal): Promise<void> {
+function awaitTimeout(signal: AbortSignal): Promise<void> {
   return sleep(SERVER_LIMITS.requestMs, signal);
 }
 

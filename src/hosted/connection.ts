@@ -3,14 +3,14 @@ import type { ObjectStorage } from "cloudflare:workers";
 import type { Connection, Statement } from "../store/connection/connection.ts";
 import { isError } from "../core/outcome.ts";
 import { toStorageUnavailable } from "../store/connection/group-commit.ts";
-import { byPosition } from "../store/connection/statements.ts";
+import { toPositional } from "../store/connection/statements.ts";
 import { storageFailure, StorageUnavailable } from "../store/connection/storage-failure.ts";
 
 /** Maximum size of a row, in bytes: the platform's limit, which the open-source runtime does not enforce. */
 const MAX_ROW_BYTES = 2_000_000;
 
 type Value = string | number | ArrayBuffer | null;
-type Shape = "object" | "first column" | "columns";
+type RowShape = "object" | "first column" | "columns";
 
 /** Connects the tables to the SQL of an object: converts named parameters, blobs and nested transactions. */
 export function createConnection(storage: ObjectStorage): Connection {
@@ -18,8 +18,8 @@ export function createConnection(storage: ObjectStorage): Connection {
   /** The number of statements that have run; it shows whether `changes` is read too late. */
   let runCount = 0;
   const prepare = (text: string): Statement => {
-    const positionalStatement = byPosition(text);
-    let shape: Shape = "object";
+    const positionalStatement = toPositional(text);
+    let shape: RowShape = "object";
     const run = (bindings: readonly unknown[]): ReturnType<typeof sql.exec> => {
       runCount += 1;
       return sql.exec(positionalStatement.sql, ...valuesIn(positionalStatement.valuesOf(bindings)));

@@ -86,7 +86,7 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<Open
   const world = workerWorld(0);
   const connection = createConnection(storage);
   const alarm = createObjectAlarm(storage, world, await storage.getAlarm());
-  const store = openObjectStore(connection, { storage, scheduler: world, wrote: alarm.onWrite });
+  const store = openObjectStore(connection, { storage, scheduler: world, onWrite: alarm.onWrite });
   const { home, folderHold } = env.SETTINGS;
   await store.write(() => {
     if (store.instance.id() === undefined) store.instance.renew(world.freshId());

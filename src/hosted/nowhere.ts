@@ -14,7 +14,7 @@ import { workerWorld } from "./world.ts";
 export function createStorelessSandbox(env: HostedEnv): Sandbox {
   const world = workerWorld(0);
   const storage = { transactionSync: <Value>(work: () => Value) => work(), sync: () => Promise.resolve() };
-  const store = openObjectStore(EMPTY, { storage, scheduler: world, wrote: () => undefined });
+  const store = openObjectStore(EMPTY, { storage, scheduler: world, onWrite: () => undefined });
   return createHostedSandbox(world, env, { connection: EMPTY, store, operations: REFUSED_OPERATIONS });
 }
 

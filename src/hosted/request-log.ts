@@ -34,7 +34,7 @@ export function openRequestLog(
   return createRequestLog(world, {
     open: () => accept(file),
     ownerOf: (request) => formerOwner(store, request) ?? { storeId: store.stores.first()?.id },
-    kept: DEFAULT_KEPT_REQUESTS,
+    maxRequests: DEFAULT_KEPT_REQUESTS,
     report: (problem) => report("request log", problem),
   });
 }

@@ -17,7 +17,7 @@ const DELETE = "delete";
  * Finds the destination from the request alone: by API key, checkout id, token of a store, or store in the path. The
  * destination then checks the request.
  */
-export function placeOf(path: string, authorization: string | null): Destination {
+export function destinationOf(path: string, authorization: string | null): Destination {
   if (path.startsWith("/v1/")) return destinationOfKey(authorization);
   if (path.startsWith("/pay/")) return destinationOfId(path.split("/")[2] ?? "");
   if (!path.startsWith(CONTROL_PREFIX)) return NOWHERE;

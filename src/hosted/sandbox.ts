@@ -13,7 +13,7 @@ import { consoleStream, type WorkerWorld } from "./world.ts";
 import type { ProcessDescription } from "../core/sandbox/description.ts";
 
 /** The parts that differ between the sandboxes of a store, of the index, and without a store. */
-type Parts = {
+type SandboxParts = {
   readonly connection: Connection;
   readonly store: Store;
   readonly operations: SandboxOptions["operations"] & {};
@@ -22,7 +22,7 @@ type Parts = {
 };
 
 /** Creates a sandbox of the service: the same code as on a machine, with the Worker's bindings in place of files. */
-export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: Parts): Sandbox {
+export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: SandboxParts): Sandbox {
   const { connection, store, operations, forgetStore } = parts;
   const { SETTINGS, CONTROL_TOKEN, ADMIN_TOKEN } = env;
   const failures = createFailureLog(world, { format: "text", stream: consoleStream });
@@ -53,7 +53,7 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: P
     operations,
     report: failures.report,
   });
-  sandbox.announced();
+  sandbox.markAnnounced();
   return {
     ...sandbox,
     stop: async (graceMs) => {

@@ -70,7 +70,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
 
   async create(input: StoreInput): Promise<Outcome<NewStore> | undefined> {
     const { storage } = this.ctx;
-    if (this.open !== undefined) return input.given && this.findGiven(input.given);
+    if (this.open !== undefined) return input.given && this.findGivenStore(input.given);
     const createdStore = storage.transactionSync(() => insert(storage, this.env, input));
     // The alarm is on disk together with the rows: after a crash, it reports the store to the index.
     createObjectAlarm(storage, workerWorld(input.mark), null).onWrite();
@@ -80,7 +80,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   }
 
   /** The given store, if this object has it because the start that created it was killed. Reports it to the index again. */
-  private async findGiven(given: FirstStore): Promise<Outcome<NewStore>> {
+  private async findGivenStore(given: FirstStore): Promise<Outcome<NewStore>> {
     const description = await this.describe();
     if (!description.ok) return description;
     const { storeId, merchantId, storeName: name, signingSecret } = description.value;
@@ -146,7 +146,7 @@ function insert(
   const store = openObjectStore(createConnection(storage), {
     storage,
     scheduler: world,
-    wrote: () => undefined,
+    onWrite: () => undefined,
   });
   store.instance.renew(instanceId);
   return insertStore(
@@ -162,7 +162,7 @@ async function openStore(storage: ObjectStorage, env: HostedEnv): Promise<OpenSt
   const world = workerWorld(mark);
   const connection = createConnection(storage);
   const alarm = createObjectAlarm(storage, world, await storage.getAlarm());
-  const store = openObjectStore(connection, { storage, scheduler: world, wrote: alarm.onWrite });
+  const store = openObjectStore(connection, { storage, scheduler: world, onWrite: alarm.onWrite });
   const sandbox = createHostedSandbox(world, env, { connection, store, operations: REFUSED_OPERATIONS });
   await finishErasures(sandbox.context);
   await sandbox.start();

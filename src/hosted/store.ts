@@ -43,16 +43,16 @@ export function migrateTables(storage: ObjectStorage): void {
 /** The state of an object. `hasWritten`: whether a write has succeeded since the start or the last failed write. */
 export type ObjectStore = Store & { readonly hasWritten: () => boolean };
 
-/** Writes run immediately; the runtime delays each answer until the writes are on disk. `wrote` is called after each write. */
+/** Writes run immediately; the runtime delays answers until the writes are on disk. Each write is followed by `onWrite`. */
 export function openObjectStore(
   connection: Connection,
   options: {
     readonly storage: Pick<ObjectStorage, "transactionSync" | "sync">;
     readonly scheduler: Scheduler;
-    readonly wrote: () => void;
+    readonly onWrite: () => void;
   },
 ): ObjectStore {
-  const { storage, scheduler, wrote } = options;
+  const { storage, scheduler, onWrite } = options;
   let lastFailure: StorageUnavailable | undefined;
   let hasWritten = false;
   const countChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
@@ -64,7 +64,7 @@ export function openObjectStore(
         const changesBefore = hasWritten ? undefined : countChanges.get();
         const value = storage.transactionSync(work);
         const hasChanged = changesBefore !== undefined && countChanges.get() !== changesBefore;
-        wrote();
+        onWrite();
         await storage.sync();
         lastFailure = undefined;
         hasWritten ||= hasChanged;

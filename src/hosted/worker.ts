@@ -7,7 +7,7 @@ import { failedResponse, toWorkerResponse, refuseUnreadable } from "./answer.ts"
 import type { HostedEnv, ObjectCalls } from "./env.ts";
 import { createGate } from "./gate.ts";
 import { createStorelessSandbox } from "./nowhere.ts";
-import { placeOf } from "./routing.ts";
+import { destinationOf } from "./routing.ts";
 import { toObjectFailure } from "./connection.ts";
 
 export { IndexObject } from "./index-object.ts";
@@ -77,7 +77,7 @@ async function findObject(
   { headers }: Request,
 ): Promise<FoundObject | undefined> {
   const { STORES, INDEX } = env;
-  const destination = placeOf(pathname, headers.get("authorization"));
+  const destination = destinationOf(pathname, headers.get("authorization"));
   const storeAt = (mark: Mark): FoundObject => {
     const name = objectName(mark);
     return { key: name, object: STORES.getByName(name) };

@@ -45,7 +45,7 @@ export type Area<Context, Caller = void> = {
    * For an area whose public addresses differ from its table: calls `answer` with the table's address, and
    * returns the answer with public addresses. Answers requests to all other addresses itself. Default: none.
    */
-  readonly edge?: (
+  readonly translate?: (
     context: Context,
     request: HttpRequest,
     answer: (request: HttpRequest) => Answer | Promise<Answer>,

@@ -15,7 +15,7 @@ import type { ControlContext } from "./control/control-api.ts";
 import type { PagesContext } from "./pages/payment/routes.ts";
 import type { PortalContext, Viewer } from "./pages/portal/view.ts";
 
-export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & RestContext;
+export type AreasContext = ApiContext & ControlContext & PagesContext & PortalContext & FallbackContext;
 
 /** The users of an area: merchants and payers, the sandbox's operator, or both. Each audience has its own host names. */
 type Audience = "merchant" | "control" | "portal" | "browser";
@@ -38,14 +38,14 @@ type MountedArea = {
   ) => Promise<Answer>;
 };
 
-type RestContext = ServiceContext &
+type FallbackContext = ServiceContext &
   Pick<PagesContext, "localOrigin"> &
   Pick<PortalContext, "portal"> & {
     /** Whether the sandbox was announced as ready; waits for the announcement for a limited time. */
     readonly isReady: () => Promise<boolean>;
   };
 
-const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
+const FALLBACK_ROUTES: readonly AreaRoute<FallbackContext>[] = [
   {
     methods: ["GET"],
     path: "/",
@@ -70,9 +70,9 @@ const REST_ROUTES: readonly AreaRoute<RestContext>[] = [
 ];
 
 /** All other routes: the page at the root, the health check, and the refusal of unknown paths. */
-const OTHER_ROUTES_AREA: Area<RestContext> = {
-  routes: REST_ROUTES,
-  find: createRouter(REST_ROUTES, {
+const FALLBACK_ROUTES_AREA: Area<FallbackContext> = {
+  routes: FALLBACK_ROUTES,
+  find: createRouter(FALLBACK_ROUTES, {
     owner: ["the API is under /v1; this server", "API 在 /v1 下；本服务器"],
   }),
   requestIds: "rest",
@@ -82,7 +82,7 @@ const OTHER_ROUTES_AREA: Area<RestContext> = {
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
 
-const REST_AREA = mount("/", "merchant", () => OTHER_ROUTES_AREA);
+const FALLBACK_AREA = mount("/", "merchant", () => FALLBACK_ROUTES_AREA);
 
 /** All areas by the beginning of their paths; the first matching area answers. */
 export const AREAS: readonly MountedArea[] = [
@@ -91,11 +91,11 @@ export const AREAS: readonly MountedArea[] = [
   mount("/pay/", "merchant", loadPages),
   mount("/assets/", "browser", loadPages),
   mount("/portal", "portal", loadPortal),
-  REST_AREA,
+  FALLBACK_AREA,
 ];
 
 export function areaOf({ target }: Pick<HttpRequest, "target">): MountedArea {
-  return AREAS.find(({ prefix }) => target.startsWith(prefix)) ?? REST_AREA;
+  return AREAS.find(({ prefix }) => target.startsWith(prefix)) ?? FALLBACK_AREA;
 }
 
 function mount<AreaCaller>(
@@ -115,9 +115,9 @@ function mount<AreaCaller>(
         ? getArea().then((loadedArea) => answerAt(loadedArea, context, request))
         : answerAt(area, context, request),
     fail: async (context, { request, requestId }, refusal) => {
-      const { edge, fail } = await getArea();
+      const { translate, fail } = await getArea();
       const answerFailure = (innerRequest: HttpRequest): Answer => fail(innerRequest, requestId, refusal);
-      return edge === undefined ? answerFailure(request) : edge(context, request, answerFailure);
+      return translate === undefined ? answerFailure(request) : translate(context, request, answerFailure);
     },
   };
 }
@@ -128,8 +128,8 @@ function answerAt<AreaCaller>(
   context: AreasContext,
   request: HttpRequest,
 ): Promise<Answer> {
-  if (area.edge === undefined) return answerIn(area, context, request);
-  return area.edge(context, request, (innerRequest) => answerIn(area, context, innerRequest));
+  if (area.translate === undefined) return answerIn(area, context, request);
+  return area.translate(context, request, (innerRequest) => answerIn(area, context, innerRequest));
 }
 
 /** Loads the control API with its first request, so that a start does not wait for the schemas of its operations. */

@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 import type { ServiceContext } from "./context.ts";
 
 /** The dependencies of every verb on a store: the tables and real time. */
-type Tables = Pick<ServiceContext, "store"> & { readonly world: Pick<ServiceContext["world"], "now"> };
+type StoreContext = Pick<ServiceContext, "store"> & { readonly world: Pick<ServiceContext["world"], "now"> };
 
 /** A checkout and its store. Null for any store, as on the payment page, where the checkout's id alone is enough. */
 export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId: string };
@@ -17,20 +17,20 @@ export type EndpointRef = { readonly storeId: string; readonly endpointId: strin
 
 /** Runs a verb in one transaction with one `now`, the store's time. Refuses with `not_found`, also during an erasure. */
 export function atStore<Value>(
-  context: Tables,
+  context: StoreContext,
   storeId: string,
   work: (store: Store, now: number) => Outcome<Value>,
 ): Promise<Outcome<Value>> {
   const { store } = context;
   return store.write(() => {
-    const now = timeIn(context, storeId);
+    const now = storeTimeOf(context, storeId);
     return now === undefined ? refuseUnknownStore(storeId) : work(store, now);
   });
 }
 
 /** Runs a verb on an endpoint, as `atStore` does. Refuses with `not_found`, also for another store's endpoint. */
 export function atEndpoint<Value>(
-  context: Tables,
+  context: StoreContext,
   { storeId, endpointId }: EndpointRef,
   work: (endpoint: Endpoint, now: number) => Outcome<Value>,
 ): Promise<Outcome<Value>> {
@@ -42,14 +42,14 @@ export function atEndpoint<Value>(
 
 /** Runs a verb on a checkout, as `atStore` does. Refuses with `session_not_found`, also for another store's checkout. */
 export function atCheckout<Value>(
-  context: Tables,
+  context: StoreContext,
   ref: CheckoutRef,
   work: (checkout: Checkout, now: number) => Outcome<Value>,
 ): Promise<Outcome<Value>> {
   return context.store.write(() => {
     const checkout = findCheckout(context.store, ref);
     if (!checkout.ok) return checkout;
-    const now = timeIn(context, checkout.value.storeId);
+    const now = storeTimeOf(context, checkout.value.storeId);
     return now === undefined ? refuseUnknownStore(checkout.value.storeId) : work(checkout.value, now);
   });
 }
@@ -84,11 +84,11 @@ export function refuseNoStore(): Outcome<never> {
 }
 
 /** The time by a store's clock, in milliseconds; real time if there is no such store. */
-export function storeTime(context: Tables, storeId: string): number {
-  return timeIn(context, storeId) ?? context.world.now();
+export function storeTime(context: StoreContext, storeId: string): number {
+  return storeTimeOf(context, storeId) ?? context.world.now();
 }
 
-function timeIn({ store, world }: Tables, storeId: string): number | undefined {
+function storeTimeOf({ store, world }: StoreContext, storeId: string): number | undefined {
   const clock = store.clocks.of(storeId);
   return clock && storeNow(clock, world.now());
 }

@@ -2,7 +2,7 @@ import type { Status } from "../core/checkout/checkout.ts";
 import type { StatusChangeEntry } from "../core/checkout/shapes.ts";
 import type { FinishedAttemptEntry } from "../core/webhook/shapes.ts";
 
-type Changes = { readonly count: number; readonly firstChanges: readonly StatusChangeEntry[] };
+type StatusChanges = { readonly count: number; readonly firstChanges: readonly StatusChangeEntry[] };
 
 /** A move of a store's clock, during and after the move. Times are milliseconds by that clock. */
 export type ClockMove = {
@@ -10,7 +10,7 @@ export type ClockMove = {
   readonly from: number;
   readonly to: number;
   readonly isOver: boolean;
-  readonly changes: ReadonlyMap<Status, Changes>;
+  readonly changes: ReadonlyMap<Status, StatusChanges>;
   /** The number of attempts to each endpoint, by their result: a status or an error. */
   readonly attempts: ReadonlyMap<string, ReadonlyMap<string, number>>;
 };
@@ -19,7 +19,7 @@ export type ClockMove = {
 export type ClockMoves = ReturnType<typeof createClockMoves>;
 
 /** Maximum number of changes to a status that are kept; further changes are only counted. */
-const MAX_KEPT = 25;
+const MAX_CHANGES = 25;
 /** Maximum number of stores whose last move is kept. */
 const MAX_STORES = 100;
 
@@ -31,7 +31,7 @@ export function createClockMoves() {
     /** Begins a move, which ends when the returned object is disposed of. */
     begin: (storeId: string, times: Pick<ClockMove, "from" | "to">) => {
       moveNumber += 1;
-      const changes = new Map<Status, Changes>();
+      const changes = new Map<Status, StatusChanges>();
       const attempts = new Map<string, Map<string, number>>();
       let move: ClockMove = { ...times, number: moveNumber, isOver: false, changes, attempts };
       const keep = (update: Partial<ClockMove>): void => {
@@ -59,7 +59,7 @@ export function createClockMoves() {
   };
 }
 
-function addChange(changes: Changes | undefined, entry: StatusChangeEntry): Changes {
+function addChange(changes: StatusChanges | undefined, entry: StatusChangeEntry): StatusChanges {
   const { count = 0, firstChanges = [] } = changes ?? {};
-  return { count: count + 1, firstChanges: count < MAX_KEPT ? firstChanges.concat(entry) : firstChanges };
+  return { count: count + 1, firstChanges: count < MAX_CHANGES ? firstChanges.concat(entry) : firstChanges };
 }

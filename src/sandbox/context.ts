@@ -7,7 +7,7 @@ import type { StoreGate } from "./runtime/store-gate.ts";
 /** The context of all verbs: the state, time and ids, and the address of the payment pages. */
 export type ServiceContext = {
   readonly store: Store;
-  readonly world: Pick<World, "now" | "receiversNow" | "uuid">;
+  readonly world: Pick<World, "now" | "receiverTime" | "uuid">;
   readonly checkoutOrigin: string;
   /** Lifetime of new checkouts, in milliseconds (decision 10). */
   readonly checkoutLifetimeMs: number;

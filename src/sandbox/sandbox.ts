@@ -101,7 +101,7 @@ export type Sandbox = {
    */
   readonly start: () => Promise<void>;
   /** Called when the sandbox has been announced: from then on, `/healthz` reports that it is ready. */
-  readonly announced: () => void;
+  readonly markAnnounced: () => void;
   /** Starts no more work; waits for running deliveries, at most `graceMs`. */
   readonly stop: (graceMs: number) => Promise<void>;
 };
@@ -118,7 +118,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
   const controller = new AbortController();
   const access = accessOf(world, options, report("token use"));
   const note = createRequestLogger({ ...options, ...access }, world);
-  const { isReady, announced } = createAnnouncement(world);
+  const { isReady, markAnnounced } = createAnnouncement(world);
   const context: SandboxContext = {
     ...options,
     world,
@@ -159,7 +159,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     context,
     fail,
     start: () => catchUp(context),
-    announced,
+    markAnnounced,
     stop: async (graceMs) => {
       for (const end of [() => controller.abort(), timekeeper.stop, writeSignals.end]) end();
       const idle = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
@@ -199,7 +199,7 @@ function createAnnouncement(world: Pick<World, "after">) {
   let isAnnounced = false;
   void promise.then(() => (isAnnounced = true));
   return {
-    announced: resolve,
+    markAnnounced: resolve,
     isReady: async () => isAnnounced || (await resolvesWithin(world, MAX_START_MS, promise)),
   };
 }
@@ -239,7 +239,7 @@ function drillsOf(
   return {
     listenerTargets: new Map<string, string>(),
     relay: createRelay(world, notifyChange),
-    leases: createLeases(world, { report, changed: notifyChange }),
+    leases: createLeases(world, { report, onChange: notifyChange }),
     clockMutex: createMutex(),
     clockMoves: createClockMoves(),
   };
@@ -386,11 +386,11 @@ function refuseUnread(
     return answerWithRefusal(context, request, requestFields);
   const remedy = requestFields.code === "headers_too_large" ? TOO_MANY_COOKIES : "";
   const refusal = { ...requestFields, message: requestFields.message + remedy };
-  const page = { ...request, target: PAYERS_PAGE };
+  const page = { ...request, target: PAYMENT_PATH };
   return failureFor(context, { request: page, requestId: context.world.uuid("refused") }, refusal);
 }
 
-const PAYERS_PAGE = "/pay/";
+const PAYMENT_PATH = "/pay/";
 
 function answerWithRefusal(
   { world, store }: ApiContext,

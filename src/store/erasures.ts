@@ -85,7 +85,7 @@ export const DELETE_LONE_MERCHANT =
   "DELETE FROM merchants WHERE id = ? AND NOT EXISTS (SELECT 1 FROM stores WHERE merchant_id = merchants.id)";
 
 /** The number of rows that a step deletes in one transaction; each can have a few dependent rows. */
-const ROWS_AT_ONCE = 500;
+const BATCH_ROWS = 500;
 
 /** The stores that are being erased. `notifyChange` is called after each change. */
 export function erasuresTable(connection: Connection, notifyChange: () => void) {
@@ -110,14 +110,14 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
   const deleteMerchant = prepareForStore(DELETE_LONE_MERCHANT);
 
   /** Deletes some rows of a store, and ends the erasure after the last row. Returns whether the erasure has ended. */
-  const eraseSome = ({
+  const eraseBatch = ({
     storeId,
     kind,
   }: Pick<Erasure, "storeId"> & { readonly kind: ErasureEnd }): boolean => {
     allowDeletion.run(storeId);
     // Once a step has no more rows, the next step begins.
     const hasMoreRows = historySteps.some(
-      (step) => step.map((sql) => sql.run(storeId, ROWS_AT_ONCE).changes).at(-1) === ROWS_AT_ONCE,
+      (step) => step.map((sql) => sql.run(storeId, BATCH_ROWS).changes).at(-1) === BATCH_ROWS,
     );
     if (!hasMoreRows) {
       const merchantId = selectMerchant.get(storeId);
@@ -140,12 +140,12 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
       notifyChange();
     },
 
-    eraseSome,
+    eraseSome: eraseBatch,
 
     /** Deletes all rows of a store within the caller's transaction. */
     clear: (storeId: string, kind: "delete" | "replace"): void => {
       keepPositions.run();
-      for (let isOver = false; !isOver;) isOver = eraseSome({ storeId, kind });
+      for (let isOver = false; !isOver;) isOver = eraseBatch({ storeId, kind });
     },
   };
 }

@@ -66,7 +66,7 @@ export function openStore(
   });
   return accept({
     ...tables,
-    write: createGroupCommit(connection, { ...scheduler, watch, ended: noteEnd, binding }),
+    write: createGroupCommit(connection, { ...scheduler, watch, onEnd: noteEnd, binding }),
     checkpoint,
     failure: () => (watch.isIntact() ? lastFailure : filesLostError()),
     close,

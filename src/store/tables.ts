@@ -50,7 +50,7 @@ export function createTables(
   const faults = faultsTable(connection, scheduler);
   const signingSecrets = signingSecretsTable(connection, scheduler);
   const heldStores = heldStoresTable(connection, scheduler);
-  const forgetAll = (): void => {
+  const forgetCaches = (): void => {
     stores.forget();
     credentials.byApiKey.forget();
     heldStores.isHeld.forget();
@@ -58,7 +58,7 @@ export function createTables(
     faults.of.forget();
     signingSecrets.forget();
   };
-  const erasures = erasuresTable(connection, forgetAll);
+  const erasures = erasuresTable(connection, forgetCaches);
   return {
     stores,
     credentials,
@@ -91,6 +91,6 @@ export function createTables(
     home: homeTable(connection),
     heldStores,
     instance: instanceTable(connection),
-    snapshots: snapshots({ clear: erasures.clear, notifyChange: forgetAll }),
+    snapshots: snapshots({ clear: erasures.clear, notifyChange: forgetCaches }),
   };
 }

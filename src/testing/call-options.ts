@@ -2,7 +2,7 @@ import { isUuid, printableLiteral } from "../core/text.ts";
 import { CheckoutError } from "./errors.ts";
 
 /** The rule for an option: the expected value in words, and a check of the value. */
-type Rule = readonly [expected: string, isRight: (value: unknown) => boolean];
+type Rule = readonly [expected: string, isValid: (value: unknown) => boolean];
 
 /** Maximum timeout of a Node timer, in milliseconds. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
@@ -25,8 +25,8 @@ const RULES = {
     ["bookings", ["a function that counts the bookings of an order", isFunction]],
     ["returns", ["a function that opens the return page", isFunction]],
     ["budgetMs", ["milliseconds above 0", (value) => typeof value === "number" && value > 0]],
-    ["maxSchedules", ["a whole number above 0", (value) => isWholeFrom1(value, Number.MAX_SAFE_INTEGER)]],
-    ["depth", ["a whole number from 1 to 4", (value) => isWholeFrom1(value, MAX_DEPTH)]],
+    ["maxSchedules", ["a whole number above 0", (value) => isCount(value, Number.MAX_SAFE_INTEGER)]],
+    ["depth", ["a whole number from 1 to 4", (value) => isCount(value, MAX_DEPTH)]],
     ["seed", ["a text", (value) => typeof value === "string" && value !== ""]],
     ["only", ["{ faults, payer }", (value) => typeof value === "object" && value !== null]],
     ["sandbox", ["a sandbox", (value) => typeof value === "object" && value !== null]],
@@ -38,7 +38,7 @@ const RULES = {
   ]),
   waitFor: new Map<string, Rule>([
     ["timeoutMs", TIMEOUT_RULE],
-    ["count", ["a whole number above 0", (value) => isWholeFrom1(value, Number.MAX_SAFE_INTEGER)]],
+    ["count", ["a whole number above 0", (value) => isCount(value, Number.MAX_SAFE_INTEGER)]],
   ]),
 } as const;
 
@@ -46,7 +46,7 @@ function isFunction(value: unknown): boolean {
   return typeof value === "function";
 }
 
-function isWholeFrom1(value: unknown, maximum: number): boolean {
+function isCount(value: unknown, maximum: number): boolean {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= maximum;
 }
 
@@ -63,8 +63,8 @@ export function checkOptions(call: keyof typeof RULES, options: unknown): void {
     const rule = rules.get(name);
     if (rule === undefined)
       throw callOptionError(call, `${printableLiteral(name)} is not an option; the options are ${names()}`);
-    const [expectedText, isRight] = rule;
-    if (value !== undefined && !isRight(value))
+    const [expectedText, isValid] = rule;
+    if (value !== undefined && !isValid(value))
       throw callOptionError(call, `${name} must be ${expectedText}; got ${printableLiteral(value)}`);
   }
 }
@@ -89,7 +89,7 @@ type ValueOf<Union, Field> = Union extends unknown
     : never
   : never;
 
-type AnyFields = { readonly [field: string]: true | AnyFields };
+type FieldTree = { readonly [field: string]: true | FieldTree };
 
 /** Throws a CheckoutError for a filter with a field that the log's items do not have. */
 export function checkFilter(
@@ -107,7 +107,7 @@ export function checkFilter(
       `a filter must be an object with fields of the ${noun}; got ${printableLiteral(filter)}`,
     );
   // The items' fields have the type `Fields`.
-  if (fields !== null) checkFields(call, filter, { noun, prefix: "", fields: fields as AnyFields });
+  if (fields !== null) checkFields(call, filter, { noun, prefix: "", fields: fields as FieldTree });
   if (types !== undefined && "type" in filter && typeof filter.type === "string")
     checkType(call, filter.type, types);
 }
@@ -128,7 +128,7 @@ function checkType(call: string, text: string, types: readonly string[]): void {
 function checkFields(
   call: string,
   filter: object,
-  { noun, prefix, fields }: { readonly noun: string; readonly prefix: string; readonly fields: AnyFields },
+  { noun, prefix, fields }: { readonly noun: string; readonly prefix: string; readonly fields: FieldTree },
 ): void {
   for (const [name, value] of Object.entries(filter)) {
     const nestedFields = Object.hasOwn(fields, name) ? fields[name] : undefined;

@@ -12,12 +12,12 @@ import type { Refusal } from "../core/outcome.ts";
 import { isUuid, printableLiteral } from "../core/text.ts";
 import { COMMAND_AGENT } from "../core/network/headers.ts";
 import { callControl, type ControlCall } from "../client/control/control.ts";
-import { sendWithin, type WithinResult } from "../host/within.ts";
+import { sendToService, type InProcessResult } from "../host/within.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 import { OWNER } from "../sandbox/access/caller.ts";
 import { storesHandlers } from "../sandbox/control/stores.ts";
 import { CheckoutError } from "./errors.ts";
-import { refuseClosed, whileOpen, type InProcessSandbox } from "./in-process.ts";
+import { refuseClosed, runWhileOpen, type InProcessSandbox } from "./in-process.ts";
 import type { StoreOptions } from "./types.ts";
 
 /** Calls to the sandbox in this process; a refused call throws a CheckoutError. */
@@ -67,7 +67,7 @@ export function createCalls(sandbox: InProcessSandbox): Calls {
       const request = decodeRequest("createStore", storeInput);
       const call = { storeId: "", id: "", requestId, caller: OWNER };
       const storeOutcome = request.ok
-        ? await whileOpen(sandbox, () =>
+        ? await runWhileOpen(sandbox, () =>
             storesHandlers.createStore(sandbox.context, { ...call, body: request.value }),
           )
         : request;
@@ -135,9 +135,9 @@ function lostAnswerError(message: string): CheckoutError {
 }
 
 /** Sends a request to the sandbox, in the form of a client's request. */
-async function sendInProcess(sandbox: InProcessSandbox, request: OutboundRequest): Promise<WithinResult> {
+async function sendInProcess(sandbox: InProcessSandbox, request: OutboundRequest): Promise<InProcessResult> {
   refuseClosed(sandbox);
-  const result = await sendWithin(sandbox.answer, request);
+  const result = await sendToService(sandbox.answer, request);
   // A request that failed because the sandbox is closing reports this as the reason.
   if (result.ok && result.status === ERRORS.internal_error.status) refuseClosed(sandbox);
   return result;

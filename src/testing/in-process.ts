@@ -62,7 +62,7 @@ export async function startInProcess(
   const stop = Promise.withResolvers<void>();
   const host = {
     world: { ...guest.world, listen: access.listen },
-    printer: SILENT_MESSAGES,
+    printer: SILENT_OUTPUT,
     version: VERSION,
     isGuest: true,
   };
@@ -117,7 +117,7 @@ export function refuseClosed({ isClosed, closedError }: InProcessSandbox): void 
 }
 
 /** Runs work on the context of a sandbox. Throws if the sandbox was closed before or meanwhile. */
-export async function whileOpen<Value>(
+export async function runWhileOpen<Value>(
   sandbox: InProcessSandbox,
   work: () => Promise<Value>,
 ): Promise<Value> {
@@ -136,7 +136,7 @@ const START_FAILURE = {
 };
 
 /** Discards messages: the kit prints nothing, and throws errors instead. */
-const SILENT_MESSAGES = { talk: () => undefined, trace: () => undefined };
+const SILENT_OUTPUT = { talk: () => undefined, trace: () => undefined };
 
 type MemoryLog = LogStream & { readonly find: (requestId: string) => string | undefined };
 

@@ -19,7 +19,7 @@ import type { ServeOptions } from "../host/options.ts";
 import { parseDurationText } from "../core/duration.ts";
 
 /** The default time to which the clocks of a sandbox with a seed are frozen. */
-const START_OF_TIME = Date.UTC(2026, 0, 1);
+const DEFAULT_SEEDED_TIME = Date.UTC(2026, 0, 1);
 
 /** The settings of a sandbox, and the world in which it runs. */
 type ParsedOptions = InProcessOptions & { readonly world: GuestWorld };
@@ -58,7 +58,7 @@ export async function parseOptions(guest: GuestWorld, options: SandboxOptions): 
   const { renew, ...source } =
     seed === undefined || !isNew
       ? { renew: () => undefined }
-      : createSeededSource(seed, frozenAt ?? START_OF_TIME);
+      : createSeededSource(seed, frozenAt ?? DEFAULT_SEEDED_TIME);
   return {
     ...settings,
     rateLimit: settings.rateLimit ?? "off",
@@ -82,7 +82,7 @@ function optionError(name: string, message: string): StartError {
 }
 
 /** The value of an outcome. Throws a refusal as a StartError. */
-function orThrow<Value>(outcome: Outcome<Value, HostFailure>): Value {
+function unwrap<Value>(outcome: Outcome<Value, HostFailure>): Value {
   if (outcome.ok) return outcome.value;
   throw new StartError(outcome.refusal);
 }
@@ -92,14 +92,14 @@ function folderOf(world: GuestWorld, { state = "memory" }: SandboxOptions): stri
   if (typeof state.folder !== "string" || state.folder === "")
     throw optionError("state", 'must be "memory", or { folder: PATH }');
   const folder = resolve(world.cwd, state.folder);
-  orThrow(checkFolderTrust(world, folder, {}));
+  unwrap(checkFolderTrust(world, folder, {}));
   return folder;
 }
 
 /** The time to which the clocks are frozen; undefined if they are not frozen. */
 function frozenTimeOf({
   seed,
-  now = seed === undefined ? "real" : toIso(START_OF_TIME),
+  now = seed === undefined ? "real" : toIso(DEFAULT_SEEDED_TIME),
 }: SandboxOptions): number | undefined {
   if (now === "real") return undefined;
   try {
@@ -118,9 +118,9 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
     typeof config === "string"
       ? loadConfig(world, { config })
       : loadConfigText(world, "config", JSON.stringify(config, null, 2));
-  const file = orThrow(await loadedConfig);
+  const file = unwrap(await loadedConfig);
   if (file === undefined) throw optionError("config", "must be a configuration, or the path of one");
-  return orThrow(
+  return unwrap(
     await settingsWithLoadedConfig(
       { world, printer: { talk: () => undefined, trace: () => undefined } },
       givenSettings,

@@ -56,7 +56,7 @@ const RECEIVED_FIELDS = {
 
 const ARRIVAL_EVENT = "arrived";
 /** How long a stopping receiver waits for requests in flight, in milliseconds. */
-const GRACE_MS = 100;
+const DRAIN_TIMEOUT_MS = 100;
 
 /** Starts a receiver on a free loopback port, and adds it as an endpoint of a store. */
 export async function startReceiver(
@@ -97,7 +97,7 @@ export async function startReceiver(
     forget: () => void deliveries.splice(0),
     end: () => {
       receivers.drop(receiver);
-      return listener.close(GRACE_MS);
+      return listener.close(DRAIN_TIMEOUT_MS);
     },
   };
   receivers.add(receiver);
@@ -174,7 +174,7 @@ function createReceived(
     readonly storeId: string;
   },
 ): Received {
-  const now = (world.receiversNow ?? world.now)();
+  const now = (world.receiverTime ?? world.now)();
   const dialect = context.store.stores.dialect(storeId);
   const verdict = verifyWebhook({ rawBody: body, headers: rawHeaders, secrets, now, dialect });
   const pairs = rawHeaders.flatMap((name, index) =>

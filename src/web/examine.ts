@@ -5,7 +5,7 @@ import type { Failure } from "./failure.ts";
 import { clientFor } from "./proxy.ts";
 
 /** Maximum duration of an examination, in milliseconds: it only connects to this machine. */
-const EXAMINATION_MS = 2000;
+const EXAMINATION_TIMEOUT_MS = 2000;
 
 /** Maximum number of URLs whose handshakes are remembered. */
 const MAX_HANDSHAKES = 256;
@@ -40,14 +40,14 @@ export async function examineResult(
   const entry = handshakes.get(url);
   const answersTls =
     entry?.address === address ? entry.answered : speaksTls(address, { port: portNumber, hostname }, signal);
-  remember(url, { address, answered: answersTls });
+  cacheHandshake(url, { address, answered: answersTls });
   const isAnswered = await answersTls;
   // An unfinished handshake proves nothing.
   if (signal.aborted) handshakes.delete(url);
   return isAnswered ? { facts: { ...facts, fault: "expects_tls" } } : {};
 }
 
-function remember(url: string, handshake: NonNullable<ReturnType<typeof handshakes.get>>): void {
+function cacheHandshake(url: string, handshake: NonNullable<ReturnType<typeof handshakes.get>>): void {
   const [oldestUrl] = handshakes.keys();
   if (oldestUrl !== undefined && handshakes.size >= MAX_HANDSHAKES) handshakes.delete(oldestUrl);
   handshakes.set(url, handshake);
@@ -64,7 +64,7 @@ function otherLoopback(triedAddresses: readonly string[]): "127.0.0.1" | "::1" |
 
 function acceptsConnection(host: string, port: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host, port, timeout: EXAMINATION_MS, signal });
+    const socket = connect({ host, port, timeout: EXAMINATION_TIMEOUT_MS, signal });
     const end = (isAccepted: boolean): void => {
       socket.destroy();
       resolve(isAccepted);
@@ -91,7 +91,7 @@ async function speaksTls(
       servername: /[a-z]/i.test(servername) && !servername.includes(":") ? servername : "",
       rejectUnauthorized: false,
       agent: false,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(EXAMINATION_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(EXAMINATION_TIMEOUT_MS)]),
     });
     client.on("socket", (socket) =>
       socket.once("secureConnect", () => {

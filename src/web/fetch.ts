@@ -10,7 +10,7 @@ type FetchOptions = {
   /** The original request, whose signal aborts the answer. Default: the request itself. */
   readonly original?: Request;
   /** Resolves when a body is late, or when the signal is aborted. Default: a body may take any time. */
-  readonly whenLate?: (signal: AbortSignal) => Promise<void>;
+  readonly awaitTimeout?: (signal: AbortSignal) => Promise<void>;
   /** Whether a whole answer is sent as a stream, whose body an abort ends, or with a length. Default: as a stream. */
   readonly isStreamed?: boolean;
 };
@@ -23,11 +23,11 @@ type FetchOptions = {
 export async function answerFetch(
   service: Service,
   request: Request,
-  { original = request, isStreamed = true, whenLate = pendingForever, limits }: FetchOptions,
+  { original = request, isStreamed = true, awaitTimeout = neverResolve, limits }: FetchOptions,
 ): Promise<Response> {
-  const response = responseTo(service, request, { limits, original, isStreamed, whenLate });
+  const response = responseTo(service, request, { limits, original, isStreamed, awaitTimeout });
   try {
-    return await unlessAborted(original, response);
+    return await rejectOnAbort(original, response);
   } catch (error) {
     // Nobody reads the answer now.
     response.then(({ body }) => body?.cancel()).catch(() => undefined);
@@ -38,13 +38,13 @@ export async function answerFetch(
 async function responseTo(
   service: Service,
   request: Request,
-  { limits, original, isStreamed, whenLate }: Required<FetchOptions>,
+  { limits, original, isStreamed, awaitTimeout }: Required<FetchOptions>,
 ): Promise<Response> {
   const { method } = request;
   const { pathname, search, host } = new URL(request.url);
   const target = pathname + search;
   original.signal.throwIfAborted();
-  const body = await readBody(request, { maxBytes: bodyLimit(target, limits), whenLate });
+  const body = await readBody(request, { maxBytes: bodyLimit(target, limits), awaitTimeout });
   // A request that was aborted before its end is dropped.
   original.signal.throwIfAborted();
   const rawHeaders = [...(request.headers.has("host") ? [] : ["host", host]), ...[...request.headers].flat()];
@@ -61,7 +61,7 @@ async function responseTo(
 }
 
 /** The result of work, unless the request is aborted. Keeps a reference: a garbage-collected request gets no abort. */
-async function unlessAborted<Value>(request: Request, work: Value | Promise<Value>): Promise<Value> {
+async function rejectOnAbort<Value>(request: Request, work: Value | Promise<Value>): Promise<Value> {
   const abortion = Promise.withResolvers<never>();
   const abort = (): void => abortion.reject(request.signal.reason);
   request.signal.addEventListener("abort", abort);
@@ -74,12 +74,12 @@ async function unlessAborted<Value>(request: Request, work: Value | Promise<Valu
 
 async function readBody(
   { body }: Request,
-  { maxBytes, whenLate }: { readonly maxBytes: number } & Pick<Required<FetchOptions>, "whenLate">,
+  { maxBytes, awaitTimeout }: { readonly maxBytes: number } & Pick<Required<FetchOptions>, "awaitTimeout">,
 ): Promise<Outcome<Uint8Array>> {
   if (body === null) return accept(new Uint8Array());
   const reader = body.getReader();
   const bodyDone = new AbortController();
-  const lateBody = whenLate(bodyDone.signal).then(() => undefined);
+  const lateBody = awaitTimeout(bodyDone.signal).then(() => undefined);
   const parts: Uint8Array<ArrayBuffer>[] = [];
   try {
     for (let size = 0; size <= maxBytes;) {
@@ -97,7 +97,7 @@ async function readBody(
   }
 }
 
-function pendingForever(): Promise<void> {
+function neverResolve(): Promise<void> {
   return new Promise(() => undefined);
 }
 
@@ -114,7 +114,7 @@ function bodyOf(
       pull: async (controller) => {
         try {
           original.signal.throwIfAborted();
-          const next = await unlessAborted(original, parts.next());
+          const next = await rejectOnAbort(original, parts.next());
           if (next.done === true) controller.close();
           else controller.enqueue(next.value);
         } catch (error) {

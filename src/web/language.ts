@@ -1,5 +1,5 @@
 import { parseAccept } from "hono/utils/accept";
-import { selectorOf, type Language, type Words } from "../core/language.ts";
+import { translatorFor, type Language, type Words } from "../core/language.ts";
 import type { HttpRequest } from "../world.ts";
 import { headerLines } from "./http.ts";
 
@@ -14,7 +14,7 @@ export function textInLanguage(
   text: string | Words | ((language: Language) => string),
 ): string {
   if (typeof text === "string") return text;
-  return typeof text === "function" ? text(language) : selectorOf(language)(text);
+  return typeof text === "function" ? text(language) : translatorFor(language)(text);
 }
 
 export function languageOf(request: HttpRequest): Language {

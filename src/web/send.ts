@@ -51,7 +51,7 @@ async function sendThroughProxy(
     return sendTo(displayProxy(proxy), outbound, { signal, ...toProxyForm(proxy, outbound) });
   const tunnel = await openTunnel(proxy, url, signal);
   if (tunnel.ok) return sendTo(url, outbound, { signal, socket: tunnel.socket });
-  return toProxyFailure(proxy, describeFailure(tunnel.error, NOT_OPEN));
+  return toProxyFailure(proxy, describeFailure(tunnel.error, NO_PROGRESS));
 }
 
 /** The URL on a machine without 127.0.0.1 (decision 79). A failed connection alone proves nothing: ports may be used up. */
@@ -94,7 +94,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
   const { request } = await clientFor(hop);
   const { url, proxy } = outbound;
   return new Promise((resolve) => {
-    const progress = { ...NOT_OPEN, isTls: hop.startsWith("https:") };
+    const progress = { ...NO_PROGRESS, isTls: hop.startsWith("https:") };
     let address: string | undefined;
     let isKept = false;
     let receivedBytes = (): number => 0;
@@ -130,7 +130,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     });
     clientRequest.on("upgrade", (_response, upgradedSocket) => {
       upgradedSocket.destroy();
-      end(UPGRADE);
+      end(UPGRADE_FAILURE);
     });
     clientRequest.on("error", (error) => {
       const failure = describeFailure(error, { ...progress, receivedBytes: receivedBytes() });
@@ -138,7 +138,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       else answer.fail(failure);
     });
     // Ends the wait if the connection ends in any other way, which the caller would not notice.
-    clientRequest.on("close", () => answer ?? end(CLOSED));
+    clientRequest.on("close", () => answer ?? end(CLOSED_FAILURE));
     void sendBody(clientRequest, outbound);
   });
 }
@@ -156,9 +156,9 @@ async function sendBody(
   if (!clientRequest.destroyed) clientRequest.end(bytes.subarray(middle));
 }
 
-const NOT_OPEN: Progress = { isTls: false, isOpen: false, isConnected: false, receivedBytes: 0 };
+const NO_PROGRESS: Progress = { isTls: false, isOpen: false, isConnected: false, receivedBytes: 0 };
 
-const UPGRADE: Failure = {
+const UPGRADE_FAILURE: Failure = {
   ok: false,
   failure: "bad_answer",
   message: "status 101 is not an answer to this request",
@@ -174,7 +174,7 @@ type Route = Partial<ReturnType<typeof toProxyForm>> & {
 };
 
 /** How long an idle connection is kept, in milliseconds: for a shorter time than servers keep it. */
-const KEPT_MS = 1000;
+const KEEP_ALIVE_MS = 1000;
 /** Maximum number of kept connections to the same addresses. */
 const MAX_KEPT = 32;
 /** Maximum number of address sets with kept connections. */
@@ -190,7 +190,7 @@ async function findKeptRoute({
   connection,
 }: OutboundRequest): Promise<Pick<Route, "agent">> {
   const { Agent } = await clientFor(url);
-  const options = { keepAlive: true, timeout: KEPT_MS, maxFreeSockets: MAX_KEPT };
+  const options = { keepAlive: true, timeout: KEEP_ALIVE_MS, maxFreeSockets: MAX_KEPT };
   const key = JSON.stringify([url.startsWith("https:"), addresses, tls]);
   const knownAgent = agents.get(key);
   if (knownAgent !== undefined && connection === "kept") return { agent: knownAgent };
@@ -303,10 +303,10 @@ function collectAnswer(
     response.destroy();
   });
   // The request's `error` event has the cause of this error.
-  response.on("error", (error) => (connectionFailure ??= { ...CLOSED, message: error.message }));
+  response.on("error", (error) => (connectionFailure ??= { ...CLOSED_FAILURE, message: error.message }));
   response.on("end", answer);
   response.on("close", () =>
-    response.complete ? answer() : end(unfinishedFailure(connectionFailure ?? CLOSED)),
+    response.complete ? answer() : end(unfinishedFailure(connectionFailure ?? CLOSED_FAILURE)),
   );
   return {
     fail: (failure) => {
@@ -317,7 +317,7 @@ function collectAnswer(
   };
 }
 
-const CLOSED: Failure = {
+const CLOSED_FAILURE: Failure = {
   ok: false,
   failure: "connection_lost",
   message: "the connection was closed",

@@ -65,7 +65,7 @@ export function keepCompiledCode(): void {
     const folder = join(cacheFolder(), "compiled");
     files.makeFolder(folder);
     // Node does not check cached code.
-    if (isOursAlone(folder, "folder")) process.getBuiltinModule("node:module").enableCompileCache(folder);
+    if (isPrivate(folder, "folder")) process.getBuiltinModule("node:module").enableCompileCache(folder);
   } catch (error) {
     // There is no home folder, or it is read-only or belongs to another user, as in containers.
     if (codeOf(error) === undefined) throw error;
@@ -84,9 +84,9 @@ function cacheFolder(): string {
  */
 export function keepAddon(folder: string, addon: Uint8Array): string {
   files.makeFolder(folder);
-  if (!isAbsolute(folder) || !isOursAlone(folder, "folder")) throw new Error(`${folder} is not private`);
+  if (!isAbsolute(folder) || !isPrivate(folder, "folder")) throw new Error(`${folder} is not private`);
   const path = join(folder, `${crypto().hash("sha256", addon, "hex")}.node`);
-  if (!isOursAlone(path, "file") || !hasContent(path, addon)) files.write(path, addon);
+  if (!isPrivate(path, "file") || !hasContent(path, addon)) files.write(path, addon);
   return path;
 }
 
@@ -95,7 +95,7 @@ function hasContent(path: string, content: Uint8Array): boolean {
 }
 
 /** Whether a path exists, belongs to this user, and is closed to others. */
-function isOursAlone(path: string, kind: PathFacts["kind"]): boolean {
+function isPrivate(path: string, kind: PathFacts["kind"]): boolean {
   const facts = files.look(path);
   return facts?.kind === kind && facts.isOwn && facts.openTo === "nobody";
 }

@@ -8,13 +8,13 @@ import { isError } from "../core/outcome.ts";
  * within this time; if it is still running, it has become the browser. On Windows the wait lasts until it exits,
  * because it ends together with this process.
  */
-const OPENER_MS = process.platform === "win32" ? 10_000 : 1000;
+const OPENER_TIMEOUT_MS = process.platform === "win32" ? 10_000 : 1000;
 
 /** Opens an address with the system's opener, which gets none of our streams, and may outlive this process. */
 export async function openBrowser(url: string): ReturnType<World["openBrowser"]> {
   try {
     const { default: open } = await import("open");
-    const ending = await Promise.race([open(url).then(endingOf), sleep(OPENER_MS, 0)]);
+    const ending = await Promise.race([open(url).then(endingOf), sleep(OPENER_TIMEOUT_MS, 0)]);
     if (ending === 0) return { ok: true };
     return { ok: false, message: `the system's opener ended with ${ending}` };
   } catch (error) {

@@ -70,6 +70,6 @@ function notify(text: string): Promise<boolean> {
 let lastSent: Promise<unknown> = Promise.resolve();
 
 /** Resolves once the messages of this process to its starter have been sent. */
-export function starterNotified(): Promise<unknown> {
+export function awaitStarterNotice(): Promise<unknown> {
   return lastSent;
 }

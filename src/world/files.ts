@@ -69,7 +69,7 @@ export const files: Files = {
     renameSync(from, to);
     flushFolder(dirname(to));
   },
-  removeUnfinished: (folder) => {
+  removeUnfinishedFiles: (folder) => {
     for (const name of readdirSync(folder)) {
       const pid = UNFINISHED_NAME.exec(name)?.[1];
       if (pid !== undefined && processStartTime(Number(pid)) === undefined) discardFile(join(folder, name));

@@ -5,13 +5,13 @@ import type { FileLock } from "../world.ts";
 import { codeOf } from "./node.ts";
 
 /** How long to wait for a lock, in milliseconds: a command that only checks the lock holds it for a moment. */
-const WAIT_MS = 250;
+const LOCK_TIMEOUT_MS = 250;
 
 /** Locks a file as an SQLite database, because Node has no locks. The system releases it, however the process ends. */
 export function lockFile(path: string, nativeBinding: string | undefined): FileLock {
   let connection: Database.Database | undefined;
   try {
-    const database = new Database(path, { timeout: WAIT_MS, nativeBinding });
+    const database = new Database(path, { timeout: LOCK_TIMEOUT_MS, nativeBinding });
     connection = database;
     // Otherwise SQLite would create a journal next to the file.
     database.pragma("journal_mode = MEMORY");

@@ -61,6 +61,6 @@ const QUIET_MS = 10_000;
 /** Releases memory with `gc`, for which Node has no function: V8 adds it to contexts created with this flag (decision 102). */
 function releaseMemory(): void {
   process.getBuiltinModule("node:v8").setFlagsFromString("--expose-gc");
-  const collect = process.getBuiltinModule("node:vm").runInNewContext("gc") as typeof gc;
-  collect?.({ type: "major", execution: "sync", flavor: "last-resort" });
+  const collectGarbage = process.getBuiltinModule("node:vm").runInNewContext("gc") as typeof gc;
+  collectGarbage?.({ type: "major", execution: "sync", flavor: "last-resort" });
 }

@@ -12,7 +12,7 @@ import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { World } from "../world.ts";
 import { isError } from "../core/outcome.ts";
-import { starterNotified } from "./detached.ts";
+import { awaitStarterNotice } from "./detached.ts";
 import { discardFile, temporaryName } from "./files.ts";
 
 /** Whether a result could not be printed: then the program has failed, whatever exit code the command returned. */
@@ -45,7 +45,7 @@ const DRAIN_TIMEOUT_MS = 500;
 export async function exitProgram(exitCode: number): Promise<void> {
   const streams = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
   const drains = streams.map((stream) => new Promise((resolve) => stream.once("drain", resolve)));
-  await Promise.race([Promise.all([...drains, starterNotified()]), sleep(DRAIN_TIMEOUT_MS)]);
+  await Promise.race([Promise.all([...drains, awaitStarterNotice()]), sleep(DRAIN_TIMEOUT_MS)]);
   process.exit(lostStreams.stdout ? 1 : exitCode);
 }
 
@@ -79,7 +79,7 @@ function outputOf(stream: ProcessOutput, loss: OutputLoss): Writable {
 }
 
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
-const COPIED_BYTES = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 /** Rotates a log by copying and truncating it, because Node itself writes to that file when it crashes. */
 function rotateLog(fd: number, path: string): void {
@@ -87,7 +87,7 @@ function rotateLog(fd: number, path: string): void {
   try {
     const copy = openSync(temporaryPath, "wx", 0o600);
     try {
-      const part = new Uint8Array(COPIED_BYTES);
+      const part = new Uint8Array(CHUNK_BYTES);
       for (let doneBytes = 0; ;) {
         const length = readSync(fd, part, 0, part.length, doneBytes);
         if (length === 0) break;

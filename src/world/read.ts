@@ -30,7 +30,7 @@ export function readRegularFile(
     offset = 0,
   }: ReadOptions & { readonly offset?: number } = {},
 ): FileContent | undefined {
-  return ifExists(() => {
+  return readIfExists(() => {
     // Checked before the file is opened, which can have effects on a device, and again afterwards, because the path may
     // have been replaced.
     requireRegular(path, followsLinks ? statSync(path) : lstatSync(path));
@@ -101,7 +101,7 @@ export const NO_FOLLOW = FLAGS["O_NOFOLLOW"] ?? 0;
 const NON_BLOCKING = FLAGS["O_NONBLOCK"] ?? 0;
 
 /** Reads a file; undefined if it does not exist, or if it belonged to a process that has ended. */
-function ifExists<Value>(read: () => Value): Value | undefined {
+function readIfExists<Value>(read: () => Value): Value | undefined {
   try {
     return read();
   } catch (error) {

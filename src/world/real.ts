@@ -40,7 +40,7 @@ export function realWorld(): World {
     ownFile,
     sqliteAddon,
     ...clock,
-    ...locksWith(sqliteAddon),
+    ...createLocks(sqliteAddon),
     ...randomness,
     send,
     resolve: addressesOf,
@@ -92,8 +92,8 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     ownFile,
     sqliteAddon: () => undefined,
     ...clock,
-    receiversNow,
-    ...locksWith(() => undefined),
+    receiverTime: receiversNow,
+    ...createLocks(() => undefined),
     sleep: (milliseconds, signal) => clock.sleep(milliseconds, untilEnd(signal)),
     after: runLater,
     ...randomness,
@@ -121,7 +121,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
 const LATER_WORK_MS = 1000;
 
 /** The locks of files; their module is loaded when it is used. `addon`: the path of the SQLite addon. */
-function locksWith(
+function createLocks(
   addon: () => string | undefined,
 ): Required<Pick<World, "lockFile" | "isFileLocked" | "hostName">> {
   return {

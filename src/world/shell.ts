@@ -111,7 +111,7 @@ export async function runProgram(
 ): Promise<ProgramResult> {
   const hadTerminal = terminalGroup() !== undefined;
   let child: ChildProcess | undefined;
-  const stopPassing = onStop((signal) => {
+  const stopForwarding = onStop((signal) => {
     // A terminal sends Ctrl-C to its foreground group, and a hang-up to all groups.
     const sentToGroup = signal === "SIGHUP" ? hadTerminal : signal === "SIGINT" && isInForeground();
     if (!sentToGroup) child?.kill(signal);
@@ -125,14 +125,14 @@ export async function runProgram(
     );
     child = spawned;
     return await new Promise((resolve) => {
-      spawned.once("error", (error) => resolve(notRunResult(error)));
+      spawned.once("error", (error) => resolve(startFailure(error)));
       spawned.once("exit", (exitCode, signal) => resolve(endOf(exitCode, signal)));
     });
   } catch (error) {
     // Node throws for some programs that it cannot start, for example if the name has a NUL.
-    return notRunResult(error);
+    return startFailure(error);
   } finally {
-    stopPassing();
+    stopForwarding();
   }
 }
 
@@ -142,7 +142,7 @@ function endOf(exitCode: number | null, signal: NodeJS.Signals | null): ProgramR
   return { ending: "killed", signal, signalNumber: signals[signal] };
 }
 
-function notRunResult(error: unknown): ProgramResult {
+function startFailure(error: unknown): ProgramResult {
   const ending = codeOf(error) === "ENOENT" ? "not_found" : "not_executable";
   return { ending, message: isError(error) ? error.message : String(error) };
 }

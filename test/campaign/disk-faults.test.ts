@@ -211,7 +211,7 @@ function migrate(template: string, seen: AcknowledgedWork): Scenario {
     verify: async (cwd, { code }) => {
       const path = join(cwd, "state", "sandbox.db");
       // Every command first removes unfinished files.
-      REAL.files.removeUnfinished(join(cwd, "state"));
+      REAL.files.removeUnfinishedFiles(join(cwd, "state"));
       const found = schemaIn(path);
       const wrong = [
         ...(code === 0 && found !== SCHEMAS.at(-1) ? [`said done, is ${found}`] : []),

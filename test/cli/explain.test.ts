@@ -1,4 +1,4 @@
-import { english, selectorOf } from "../../src/core/language.ts";
+import { english, translatorFor } from "../../src/core/language.ts";
 import { asTyped, typedAgain } from "../../src/cli/hints/again.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
@@ -605,7 +605,7 @@ test("a Chinese delivery line shows the fault, the event for which the delivery 
     ],
   ];
   for (const [delivery, said] of rows) {
-    const context = { now: 0, labels: new Map([["endpoint", "shop"]]), say: selectorOf("zh"), holders };
+    const context = { now: 0, labels: new Map([["endpoint", "shop"]]), say: translatorFor("zh"), holders };
     const [line] = groupDeliveries({ id: "event", createdAt: 0 }, [delivery], context);
     expect(line?.entry.text).toBe(`→ shop  ${said}`);
   }

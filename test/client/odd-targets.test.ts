@@ -3,7 +3,7 @@ import { handledDeliveryLine } from "../../src/cli/listen/report.ts";
 import { forwardDelivery } from "../../src/client/listen/forward.ts";
 import type { HandledDelivery } from "../../src/client/listen/listener.ts";
 import { causeText } from "../../src/core/explain/delivery.ts";
-import { causeOf, doubtOf } from "../../src/core/explain/delivery-causes.ts";
+import { causeOf, falseSuccessCause } from "../../src/core/explain/delivery-causes.ts";
 import { english } from "../../src/core/language.ts";
 import { printable } from "../../src/core/text.ts";
 import { DEFAULT_HEADER_NAMES } from "../../src/core/webhook/signature.ts";
@@ -51,7 +51,7 @@ async function forwarded(row: OddEndpoint) {
       verified: true,
       fault: undefined,
       injected: undefined,
-      result: { ...result, again: false },
+      result: { ...result, isReplay: false },
       answered: 502,
       milliseconds: 1,
       next: undefined,
@@ -91,7 +91,7 @@ test(`listen reports each of ${ODD_ENDPOINTS.length} odd targets with its own ca
             answer: null,
             facts: result.facts,
           };
-    const cause = causeOf(outcome) ?? doubtOf(outcome);
+    const cause = causeOf(outcome) ?? falseSuccessCause(outcome);
     expect([name, cause?.code, lines]).toEqual([name, code, lines]);
     const said = lines
       .split("\n")

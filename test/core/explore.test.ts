@@ -114,7 +114,7 @@ function wavesOf(salt: number, seed: string): { readonly all: Schedule[]; readon
     runs.push({
       schedule: one,
       places: PLACES.slice(0, 2 + Math.floor(salt % 4)).concat(extra),
-      closeness: Math.floor(draw("close") * 4),
+      score: Math.floor(draw("close") * 4),
       isBroken: scheduleSize(one) > 0 && draw("broken") < 0.1,
     });
   };
@@ -145,7 +145,7 @@ test("no schedule runs twice or contains a broken schedule, and a seed repeats t
 });
 
 test("the first wave has every fault at every place, and every other outcome of a payment", () => {
-  const plain: KnownRun = { schedule: NO_FAULTS, places: PLACES, closeness: 0, isBroken: false };
+  const plain: KnownRun = { schedule: NO_FAULTS, places: PLACES, score: 0, isBroken: false };
   const wave = nextWave([plain], { seed: "s", kills: NO_KILLS });
   expect(wave).toHaveLength(2 * API_ACTIONS.length + 2 * DELIVERY_ACTIONS.length + 6);
   expect(wave.map(scheduleSize).every((size) => size === 1)).toBe(true);
@@ -190,10 +190,10 @@ test("pairs at places that only a fault created come first, then pairs of the fa
   const retry: StepPlace = { kind: "request", method: "POST", path: "/v1/orders", nth: 2 };
   const second: StepPlace = { kind: "delivery", eventType: "order.created", nth: 1 };
   const runs: KnownRun[] = [
-    { schedule: NO_FAULTS, places: places.concat(second), closeness: 0, isBroken: false },
-    { schedule: single("latency"), places: places.concat(second), closeness: 0, isBroken: false },
-    { schedule: single("status"), places: places.concat(second, retry), closeness: 1, isBroken: false },
-    { schedule: single("truncate"), places: places.concat(second, retry), closeness: 1, isBroken: true },
+    { schedule: NO_FAULTS, places: places.concat(second), score: 0, isBroken: false },
+    { schedule: single("latency"), places: places.concat(second), score: 0, isBroken: false },
+    { schedule: single("status"), places: places.concat(second, retry), score: 1, isBroken: false },
+    { schedule: single("truncate"), places: places.concat(second, retry), score: 1, isBroken: true },
   ];
   const lines = nextWave(runs, { seed: "s", kills: NO_KILLS }).map(scheduleLine);
   const [ofRetry, ofNearest] = [API_ACTIONS.length, DELIVERY_ACTIONS.length];
@@ -447,12 +447,12 @@ test("places are numbered among equal requests, at most three each, with ids rep
 
 test("a run scores higher the more it differs from the run without faults", () => {
   const request = { method: "POST", path: "/v1/orders", status: 201, isFaulty: false };
-  const good: Trace = { requests: [request], deliveries: [SUCCEEDED], hasOrder: true, isBought: true };
+  const good: Trace = { requests: [request], deliveries: [SUCCEEDED], hasOrder: true, hasPurchased: true };
   expect(differenceScore(good, good)).toBe(0);
   expect(differenceScore({ ...good, requests: [request, request] }, good)).toBe(1);
-  expect(differenceScore({ ...good, requests: [{ ...request, status: 409 }], isBought: false }, good)).toBe(
-    5,
-  );
+  expect(
+    differenceScore({ ...good, requests: [{ ...request, status: 409 }], hasPurchased: false }, good),
+  ).toBe(5);
   expect(differenceScore({ ...good, deliveries: [] }, good)).toBe(0);
 });
 

@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { brokenByClient, isHasty, type LoggedCreate, type WatchedRun } from "../../src/core/judge/client.ts";
+import {
+  brokenByClient,
+  retriesEarly,
+  type LoggedCreate,
+  type WatchedRun,
+} from "../../src/core/judge/client.ts";
 import type { Cause } from "../../src/core/readiness/drills/judge-causes.ts";
 
 const create = (more: Partial<LoggedCreate> = {}): LoggedCreate => ({
@@ -97,6 +102,6 @@ test("a purchase with two orders, or with an order of another order_id, breaks o
 test("a client is hasty if a create of its last run came before the end of Retry-After", () => {
   const early = create({ isEarly: true });
   const hasty = (log: readonly LoggedCreate[]): boolean =>
-    isHasty({ runs: [run(log)], live: 1, hasOtherId: false });
+    retriesEarly({ runs: [run(log)], live: 1, hasOtherId: false });
   expect([hasty([LOST, MADE]), hasty([LOST, early])]).toEqual([false, true]);
 });

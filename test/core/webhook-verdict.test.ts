@@ -48,7 +48,7 @@ function drilled(answers: Answers, facts: Partial<DrillResults> = {}): DrillResu
     const { [name]: answer = right } = answers;
     return answer === null ? [] : [resultOf(name, answer)];
   });
-  return { results, repeated: [], names: NAMES, usedRetired: false, probed: undefined, ...facts };
+  return { results, repeated: [], names: NAMES, usesRetired: false, probed: undefined, ...facts };
 }
 
 function each<Value>(value: Value, ...names: readonly CaseName[]): Partial<Record<CaseName, Value>> {
@@ -348,7 +348,7 @@ const SIGNATURES: readonly Row[] = [
     "has an old secret",
     each(TAKEN, "wrong_secret"),
     each("old_secret", "wrong_secret"),
-    { usedRetired: true },
+    { usesRetired: true },
   ],
   ["takes a secret that nobody has", each(TAKEN, "wrong_secret"), each("verifies_sometimes", "wrong_secret")],
   ["verifies most", each(TAKEN, "bad_signature"), each("verifies_sometimes", "bad_signature")],
@@ -570,7 +570,7 @@ const REFUSALS: readonly Row[] = [
     "its clock is off, after a rotation",
     { ...each(400, ...GOOD), hour_old: TAKEN },
     each("clock_off", ...GOOD, "hour_old"),
-    { usedRetired: true },
+    { usesRetired: true },
   ],
   [
     "shuts out in the end, and before",
@@ -621,7 +621,7 @@ const REFUSALS: readonly Row[] = [
     "its secret was replaced",
     { ...each(400, ...GOOD), ...each(TAKEN, "wrong_secret") },
     each("replaced_secret", ...GOOD, "wrong_secret"),
-    { usedRetired: true },
+    { usesRetired: true },
   ],
   [
     "refuses what it does not know, and takes an order",

@@ -10,7 +10,7 @@ import {
   MARK_COUNT,
   objectName,
 } from "../../src/hosted/shared/marks.ts";
-import { placeOf } from "../../src/hosted/routing.ts";
+import { destinationOf } from "../../src/hosted/routing.ts";
 
 const marks = fc.integer({ min: 0, max: MARK_COUNT - 1 });
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
@@ -77,7 +77,7 @@ test("a request goes to the object of its key, checkout or store, and only lists
     [`${control}/stores/default/events`, null, { kind: "first store" }],
     [`${control}/stores/x/events`, null, { kind: "nowhere" }],
   ];
-  expect(rows.map(([path, authorization]) => placeOf(path, authorization))).toEqual(
+  expect(rows.map(([path, authorization]) => destinationOf(path, authorization))).toEqual(
     rows.map(([, , place]) => place),
   );
 });

@@ -60,7 +60,7 @@ test("only work that changed rows and reached the disk counts as a write", async
   );
   migrateTables(storage);
   const scheduler = { soon: () => undefined, after: () => undefined };
-  const store = openObjectStore(createConnection(storage), { storage, scheduler, wrote: () => undefined });
+  const store = openObjectStore(createConnection(storage), { storage, scheduler, onWrite: () => undefined });
   const read = (): void => undefined;
   const write = (): void => store.instance.renew(INSTANCE_ID);
   const seen: boolean[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isPermitted, type LeastRole } from "../../src/core/control/rights.ts";
+import { isPermitted, type MinRole } from "../../src/core/control/rights.ts";
 import type { StoreRole } from "../../src/core/store/shapes.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { eventually } from "../support/eventually.ts";
@@ -132,7 +132,7 @@ test("every route that needs a higher role than the session's is refused, and no
   const [first, own] = stores;
   for (const role of ["viewer", "store"] as const) {
     const { cookie } = await enter(role);
-    for (const { methods, path, least } of rows()) {
+    for (const { methods, path, minRole } of rows()) {
       for (const [at, store] of [first, own].entries()) {
         const address = path.replaceAll(/\{store_id\}/g, store).replaceAll(/\{\w+\}/g, own);
         const answer = methods.includes("POST")
@@ -140,7 +140,7 @@ test("every route that needs a higher role than the session's is refused, and no
           : await load(sandbox, address, { Cookie: cookie });
         const isOther = at === 0 && path.includes("{store_id}");
         const expected =
-          least === "administrator" ? 401 : !isPermitted(role, least) ? 403 : isOther ? 404 : undefined;
+          minRole === "administrator" ? 401 : !isPermitted(role, minRole) ? 403 : isOther ? 404 : undefined;
         if (expected !== undefined)
           expect([role, path, at, answer.status]).toEqual([role, path, at, expected]);
         expect([role, path, String(answer.body).includes(first) && !address.includes(first)]).toEqual([
@@ -153,8 +153,8 @@ test("every route that needs a higher role than the session's is refused, and no
   }
   function rows() {
     return PORTAL_AREA.routes.flatMap((route) => {
-      const { least } = route as { readonly least?: LeastRole | null };
-      return least === null || least === undefined ? [] : [{ ...route, least }];
+      const { minRole } = route as { readonly minRole?: MinRole | null };
+      return minRole === null || minRole === undefined ? [] : [{ ...route, minRole }];
     });
   }
 });

@@ -52,7 +52,7 @@ test("a database check creates, changes and locks nothing, whether the file is o
         statSync(join(folder, name)).mtimeMs,
       ]);
   const check = (at: string): unknown =>
-    checkDatabase(at, { kind: KIND, scratch: join(tempFolder(), "scratch") });
+    checkDatabase(at, { kind: KIND, scratchFolder: join(tempFolder(), "scratch") });
   const whole = { ok: true, value: { format: 10 } };
   let before = seen();
   expect(check(path)).toMatchObject(whole);
@@ -78,7 +78,7 @@ test("a database check finds a damaged page", () => {
   bytes.fill(0xff, 4096, 8192);
   const copy = join(tempFolder(), "copy.db");
   appendFileSync(copy, bytes);
-  const checked = checkDatabase(copy, { kind: KIND, scratch: join(tempFolder(), "scratch") });
+  const checked = checkDatabase(copy, { kind: KIND, scratchFolder: join(tempFolder(), "scratch") });
   expect(checked).toMatchObject({ ok: false, refusal: { reason: "damaged" } });
 });
 
@@ -111,7 +111,7 @@ test("every check of a busy database finds the database sound, or reports that i
   });
   const seen = { whole: 0, busy: 0 };
   for (let look = 0; look < LOOKS; look += 1) {
-    const checked = checkDatabase(path, { kind: KIND, scratch: join(tempFolder(), "scratch") });
+    const checked = checkDatabase(path, { kind: KIND, scratchFolder: join(tempFolder(), "scratch") });
     expect([look, checked]).toMatchObject([look, { ok: true }]);
     if (checked.ok) seen[checked.value?.format === 10 ? "whole" : "busy"] += 1;
   }

@@ -9,7 +9,7 @@ import { API_KEY_RANDOM_BYTES, formatTestKey } from "../../src/core/credential.t
 import { causeText, outcomeOf } from "../../src/core/explain/delivery.ts";
 import { english } from "../../src/core/language.ts";
 import { markedUuid, MARK_COUNT } from "../../src/hosted/shared/marks.ts";
-import { NEVER_SENT_TO, PRIVATE_RANGES } from "../../src/core/network/ranges.ts";
+import { FORBIDDEN_RANGES, PRIVATE_RANGES } from "../../src/core/network/ranges.ts";
 import { SEED, seededRandom, size, FULL } from "../support/campaign.ts";
 import { EDITIONS, serve } from "../support/editions.ts";
 import { eventually } from "../support/eventually.ts";
@@ -129,7 +129,7 @@ test("the runtime's network connects to the allowed address and to no address in
   const worker = join(tempFolder(), "probe.mjs");
   writeFileSync(worker, PROBE);
   const service = await startUntilEnd({ worker, allowTargets: ["127.0.0.1"] });
-  const addresses = [...NEVER_SENT_TO, ...PRIVATE_RANGES].flatMap(edgesOf);
+  const addresses = [...FORBIDDEN_RANGES, ...PRIVATE_RANGES].flatMap(edgesOf);
   const asked = [...addresses, "::ffff:7f00:1", "::ffff:a9fe:a9fe"].filter(
     (address) => address !== "127.0.0.1",
   );

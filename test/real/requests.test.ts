@@ -391,7 +391,7 @@ test("every store keeps its newest requests, and wakes only its own waiters", as
     {
       open: () => opened,
       ownerOf: () => ({ storeId: "a" }),
-      kept: 3,
+      maxRequests: 3,
       report: (error) => expect(error).toBeUndefined(),
     },
   );
@@ -430,7 +430,7 @@ test("positions of requests keep growing after a restart or reset, and while ano
       {
         open: () => openRequestFile(path, {}),
         ownerOf: () => ({ storeId: "a" }),
-        kept: 10,
+        maxRequests: 10,
         report: (problem) => void reported.push(problem),
       },
     );

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sectionSum } from "../../src/core/judge/shop.ts";
+import { sectionHash } from "../../src/core/judge/shop.ts";
 import { run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { NO_SANDBOX } from "../../src/cli/problem.ts";
@@ -10,7 +10,7 @@ test("a user's confirmations are read from that user's settings folder", async (
   const cwd = tempFolder();
   const shop = { create: "create-order" };
   writeFileSync(join(cwd, "checkout.config.json"), JSON.stringify({ shop }));
-  const confirmed = JSON.stringify({ [cwd]: sectionSum(shop) });
+  const confirmed = JSON.stringify({ [cwd]: sectionHash(shop) });
   for (const [named, folder] of [
     ["settings", "settings/hosted-checkout"],
     ["relative", ".config/hosted-checkout"],

@@ -228,7 +228,9 @@ test("an opening, a read and a check report damaged bytes as damage", async () =
   spoiled.value.close();
   const again = openWatchedDatabase(path, { kind: SANDBOX_FILE });
   expect(again.ok ? "opened" : again.refusal.reason).toBe("damaged");
-  expect(checkDatabase(path, { kind: SANDBOX_FILE, scratch: join(tempFolder(), "scratch") })).toMatchObject({
+  expect(
+    checkDatabase(path, { kind: SANDBOX_FILE, scratchFolder: join(tempFolder(), "scratch") }),
+  ).toMatchObject({
     refusal: { reason: "damaged" },
   });
 });

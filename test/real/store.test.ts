@@ -88,7 +88,7 @@ test("the next start removes half-written files of a crash, but not the files of
   writeFileSync(join(folder, `run.json.${dead}.new-0x1y`), "half a file");
   writeFileSync(join(folder, `run.json.${process.pid}.new-0x1y`), "half a file");
   open(path).close();
-  REAL.files.removeUnfinished(folder);
+  REAL.files.removeUnfinishedFiles(folder);
   expect(readdirSync(folder).toSorted()).toEqual(["a.db", `run.json.${process.pid}.new-0x1y`]);
 });
 
@@ -218,7 +218,7 @@ test("a failed check of the files refuses that write and does not stop the store
   const ended: unknown[] = [];
   for (const answers of [[fail], [() => true, fail]]) {
     const watch = { isIntact: () => answers.shift()?.() ?? true };
-    const write = createGroupCommit(connection, { ...scheduler, watch, ended: (how) => ended.push(how) });
+    const write = createGroupCommit(connection, { ...scheduler, watch, onEnd: (how) => ended.push(how) });
     for (const job of [write(() => insert.run()), write(() => insert.run())])
       await expect(job).rejects.toMatchObject({ failure: { code: "disk_io_error" } });
   }

@@ -97,7 +97,7 @@ test("the drill finds the causes of answers that no receiver of these tests give
     const { causes } = explainCases({
       results,
       names: CASE_NAMES,
-      usedRetired: false,
+      usesRetired: false,
       repeated: [],
       probed: undefined,
     });
@@ -107,7 +107,7 @@ test("the drill finds the causes of answers that no receiver of these tests give
   const { causes } = explainCases({
     results: [first],
     names: CASE_NAMES,
-    usedRetired: false,
+    usesRetired: false,
     repeated: [],
     probed: undefined,
   });
@@ -129,7 +129,7 @@ test("an abandoned drill still reports the causes that it had found", () => {
   const { causes } = explainCases({
     results,
     names: CASE_NAMES,
-    usedRetired: false,
+    usesRetired: false,
     repeated: [],
     probed: undefined,
   });

@@ -537,7 +537,7 @@ test("every token gives access to exactly the control operations of its role, at
         const limit = limited[who];
         if (limit !== undefined) {
           const isOwn = !path.includes("{store_id}") || where === limit.at || where === "default";
-          const expected = !isPermitted(limit.role, CONTROL_OPERATIONS[name].least)
+          const expected = !isPermitted(limit.role, CONTROL_OPERATIONS[name].minRole)
             ? 403
             : isOwn
               ? undefined

@@ -8,7 +8,7 @@ const PAID = { id: "a-checkout", storeId: "a-store", status: "succeeded" } as co
 
 test("a retrieve counts as evidence only during a lease, if its answer told the store's merchant that the checkout is paid", async () => {
   const report = (error: unknown): void => expect.fail(String(error));
-  const leases = createLeases({ after: () => () => undefined }, { report, changed: () => undefined });
+  const leases = createLeases({ after: () => () => undefined }, { report, onChange: () => undefined });
   leases.noteRetrieve(SHOP, PAID);
   leases.open({ ...LEASE, drill: "duplicates", since: 0 }, { timeoutMs: 1, undo: () => Promise.resolve() });
   expect(leases.retrievesOf(LEASE)).toEqual([]);

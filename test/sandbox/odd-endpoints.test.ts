@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { causeText } from "../../src/core/explain/delivery.ts";
-import { causeOf, doubtOf } from "../../src/core/explain/delivery-causes.ts";
+import { causeOf, falseSuccessCause } from "../../src/core/explain/delivery-causes.ts";
 import { DELIVERY_CAUSES } from "../../src/core/explain/delivery-sentences.ts";
 import { CONNECTION_FAULTS } from "../../src/core/network/connection-fault.ts";
-import { english, selectorOf } from "../../src/core/language.ts";
+import { english, translatorFor } from "../../src/core/language.ts";
 import { attemptResultOf } from "../../src/sandbox/webhook/send.ts";
 import { factsOf, postToReceiver } from "../../src/sandbox/webhook/post.ts";
 import { describeFailure } from "../../src/web/failure.ts";
@@ -46,7 +46,7 @@ test(`each of ${ODD_ENDPOINTS.length} odd endpoints is reported with the right c
     const [name, open, code] = row;
     const trust = TRUSTED.includes(row) ? { ca: CERTIFICATE } : undefined;
     const outcome = await attempt(await open(), code, trust);
-    const cause = causeOf(outcome) ?? doubtOf(outcome);
+    const cause = causeOf(outcome) ?? falseSuccessCause(outcome);
     expect([name, cause?.code, outcome]).toEqual([name, code, outcome]);
     if (code === undefined) continue;
     expect([name, causeText({ ...outcome, fault: null }, english)]).toEqual([name, cause?.cause[0]]);
@@ -140,7 +140,7 @@ test("a system error is described by its code, and any other error keeps its tex
 });
 
 test("every failure has a cause in both languages, and only one cause says that the receiver is not running", () => {
-  const chinese = selectorOf("zh");
+  const chinese = translatorFor("zh");
   for (const code of CONNECTION_FAULTS) {
     const words = DELIVERY_CAUSES.get(code)?.text;
     expect([code, words === undefined ? "" : chinese(words)]).toEqual([

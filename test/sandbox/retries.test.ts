@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MAX_RETRIED } from "../../src/sandbox/webhook/replays.ts";
+import { MAX_RETRIES } from "../../src/sandbox/webhook/replays.ts";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite, type Received } from "../support/webhook-site.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
@@ -83,11 +83,11 @@ test("deliveries beyond the limit of one retry are sent by the next request", as
   const shop = site.receiver(3000);
   shop.answers = () => 500;
   const { id } = await site.addEndpoint(shop.url);
-  for (let count = 0; count <= MAX_RETRIED; count += 1) await site.control(`/endpoints/${id}/test`, {});
+  for (let count = 0; count <= MAX_RETRIES; count += 1) await site.control(`/endpoints/${id}/test`, {});
   await site.advance(1);
   shop.answers = () => 200;
   const retry = async () => (await site.control<Retried>("/deliveries/retry", {})).data;
-  expect(await retry()).toEqual({ retried: MAX_RETRIED, more: true });
+  expect(await retry()).toEqual({ retried: MAX_RETRIES, more: true });
   expect(await retry()).toEqual({ retried: 1, more: false });
 });
 

@@ -151,7 +151,7 @@ function idTries(own: Site, other: Site): readonly Try[] {
 function roleTries({ id, bearers }: Site): readonly Try[] {
   const above = (["viewer", "store"] as const).flatMap((role) =>
     OPERATION_NAMES.flatMap((name) =>
-      isPermitted(role, CONTROL_OPERATIONS[name].least) ? [] : [[role, name] as const],
+      isPermitted(role, CONTROL_OPERATIONS[name].minRole) ? [] : [[role, name] as const],
     ),
   );
   return above.map(([role, name]) => ({

@@ -23,7 +23,7 @@ function openCommits(observers: Observers = {}) {
   const write = createGroupCommit(connection, {
     soon: (run) => void soon.push(run),
     after: (milliseconds, run) => void timers.push({ at: now + milliseconds, run }),
-    ended: (failure) => ended.push(failure?.failure.code ?? "on disk"),
+    onEnd: (failure) => ended.push(failure?.failure.code ?? "on disk"),
     ...observers,
   });
   const settled: string[] = [];

@@ -78,7 +78,7 @@ test("a database or backup of an older schema version is refused as written by a
     const openers = [
       () => openDatabase(path, { kind }),
       // As doctor does.
-      () => checkDatabase(path, { kind, scratch: join(tempFolder(), "scratch") }),
+      () => checkDatabase(path, { kind, scratchFolder: join(tempFolder(), "scratch") }),
       () => (isLog ? openRequestFile(path, {}) : openStore(path, { nativeBinding: undefined, scheduler })),
     ];
     for (const open of openers) {

@@ -1,4 +1,4 @@
-import { calibrate, isLiveAnswer, LIVE } from "../../client/calibration/calibrate.ts";
+import { calibrate, isLiveAnswer, LIVE_RESULT } from "../../client/calibration/calibrate.ts";
 import type { ServiceTarget } from "../../client/api/client.ts";
 import {
   calibrationDifferences,
@@ -93,9 +93,9 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const record = options.check === true ? readRecord(context, path) : undefined;
   refuseOwnSandbox(context);
   // Refuses the address before a message says that the key is sent there.
-  refusePlain(context.around.address()?.value);
+  refusePlainHttp(context.around.address()?.value);
   const { target, settings } = await connectToService(context);
-  refusePlain(target.baseUrl);
+  refusePlainHttp(target.baseUrl);
   refuseNoTestKey(target);
   const runId = world.freshId().slice(-12);
   if (record === undefined) requireWritable(context, path, runId);
@@ -107,7 +107,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const limits = { timeoutMs, signal: stop.signal };
   const results = await calibrate(world, target, { run: runId, ...limits });
   const payment = results.end === "done" ? await payer?.observe(target, results.answers, limits) : undefined;
-  const finalResults = isLiveAnswer(payment?.retrieved) ? LIVE : results;
+  const finalResults = isLiveAnswer(payment?.retrieved) ? LIVE_RESULT : results;
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
   if (finalResults.end !== "done")
     throw new Refused({
@@ -191,7 +191,7 @@ function refuseOwnSandbox({ around }: Context): void {
 }
 
 /** Refuses an address at which others on the network could read the key. */
-function refusePlain(baseUrl: string | undefined): void {
+function refusePlainHttp(baseUrl: string | undefined): void {
   if (baseUrl === undefined) return;
   const { protocol, hostname } = new URL(baseUrl);
   if (protocol !== "https:" && !isLoopback(hostname))

@@ -31,7 +31,7 @@ const DEFAULT_PORT = 4300;
 const IDLE_MS = 30_000;
 const BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 64;
-const DRAIN_MS = 500;
+const DRAIN_TIMEOUT_MS = 500;
 
 export function payerOptions(): Option[] {
   return [
@@ -91,7 +91,7 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
       const payment = await awaitPayment(world, target, { ...limits, answers, receiver: openReceiver });
       return { ...payment, secrets };
     },
-    [Symbol.asyncDispose]: () => close(DRAIN_MS),
+    [Symbol.asyncDispose]: () => close(DRAIN_TIMEOUT_MS),
   };
 }
 

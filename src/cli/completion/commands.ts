@@ -62,7 +62,7 @@ export function registerCompletion(group: Group): void {
   for (const shell of SHELLS)
     register(group, {
       name: shell,
-      ofStore: false,
+      usesStore: false,
       summary: `print the completion script for ${shell}`,
       examples: [`checkout completion ${shell}`],
       run: ({ printer }, { json }) =>
@@ -71,11 +71,11 @@ export function registerCompletion(group: Group): void {
               output("completion_script", { shell, script: COMPLETION_SCRIPTS[shell] }),
               () => "",
             )
-          : Promise.resolve(printer.exact(COMPLETION_SCRIPTS[shell])),
+          : Promise.resolve(printer.raw(COMPLETION_SCRIPTS[shell])),
     });
   register(group, {
     name: "install [shell]",
-    ofStore: false,
+    usesStore: false,
     summary:
       "write the completion script to the folder in which the shell finds it (default: the shell named in SHELL)",
     examples: ["checkout completion install", "checkout completion install zsh"],
@@ -84,7 +84,7 @@ export function registerCompletion(group: Group): void {
   });
   register(group, {
     name: "uninstall [shell]",
-    ofStore: false,
+    usesStore: false,
     summary: "remove the completion scripts written by install (default: for all shells)",
     examples: ["checkout completion uninstall", "checkout completion uninstall zsh"],
     choices: SHELLS,
@@ -93,7 +93,7 @@ export function registerCompletion(group: Group): void {
 }
 
 function install({ world, printer }: Context, name: string | undefined): Promise<number> {
-  const shell = shellNamed(name) ?? shellOfUser(world);
+  const shell = findShell(name) ?? shellOfUser(world);
   const path = scriptPath(world, shell);
   refuseForeign(world, path);
   try {
@@ -101,7 +101,7 @@ function install({ world, printer }: Context, name: string | undefined): Promise
     world.files.write(path, COMPLETION_SCRIPTS[shell]);
   } catch (error) {
     const problem = storageProblem(error);
-    throw problem === undefined ? error : new Refused({ ...problem, next: otherWays(shell) });
+    throw problem === undefined ? error : new Refused({ ...problem, next: manualStep(shell) });
   }
   const note = SCRIPT_LOCATIONS[shell].steps(path);
   return printer.result(
@@ -111,7 +111,7 @@ function install({ world, printer }: Context, name: string | undefined): Promise
 }
 
 function uninstall({ world, printer }: Context, name: string | undefined): Promise<number> {
-  const shell = shellNamed(name);
+  const shell = findShell(name);
   const paths = (shell === undefined ? SHELLS : [shell]).map((choice) => scriptPath(world, choice));
   const writtenPaths = paths.filter((path) => world.files.exists(path));
   for (const path of writtenPaths) refuseForeign(world, path);
@@ -123,7 +123,7 @@ function uninstall({ world, printer }: Context, name: string | undefined): Promi
   );
 }
 
-function shellNamed(name: string | undefined): CompletionShell | undefined {
+function findShell(name: string | undefined): CompletionShell | undefined {
   if (name === undefined) return undefined;
   const shell = SHELLS.find((choice) => choice === name || (name === "pwsh" && choice === "powershell"));
   if (shell === undefined)
@@ -153,11 +153,11 @@ function scriptPath({ env }: World, shell: CompletionShell): string {
     base === undefined
       ? "there is no home folder to write to (HOME)"
       : `${env[variable] ? variable : "HOME"} is not an absolute path: ${printable(base)}`;
-  throw new Refused({ exitCode: EXIT.failed, code: "no_home", message, next: otherWays(shell) });
+  throw new Refused({ exitCode: EXIT.failed, code: "no_home", message, next: manualStep(shell) });
 }
 
 /** The next step if the script cannot be written to the home folder. */
-function otherWays(shell: CompletionShell): string {
+function manualStep(shell: CompletionShell): string {
   return `name a folder that you can write in ${SCRIPT_LOCATIONS[shell].variable}, or save what this prints: checkout completion ${shell}`;
 }
 

@@ -18,7 +18,7 @@ type Place = {
   readonly isArgument: boolean;
 };
 
-type Answer = { readonly candidates: readonly Completion[]; readonly isFile: boolean };
+type CompletionAnswer = { readonly candidates: readonly Completion[]; readonly isFile: boolean };
 
 /**
  * Answers `checkout complete -- WORDS`, which the script of a shell calls at each Tab: a line for each value that the
@@ -42,12 +42,12 @@ export async function printCompletions(world: World, version: string): Promise<n
   return 0;
 }
 
-type Line = { readonly earlierWords: readonly string[]; readonly prefix: string };
+type CompletionLine = { readonly earlierWords: readonly string[]; readonly prefix: string };
 
 async function answer(
   { world, version }: { readonly world: World; readonly version: string },
-  { earlierWords, prefix }: Line,
-): Promise<Answer> {
+  { earlierWords, prefix }: CompletionLine,
+): Promise<CompletionAnswer> {
   // The words after -- belong to another program.
   if (earlierWords.includes("--")) return { candidates: [], isFile: true };
   const isHelp = earlierWords[0] === "help";
@@ -79,7 +79,7 @@ async function answer(
 async function valuesOf(
   world: World,
   version: string,
-  { place, earlierWords, prefix }: Line & { readonly place: Place },
+  { place, earlierWords, prefix }: CompletionLine & { readonly place: Place },
 ): Promise<readonly Completion[]> {
   const { choices, kind } = place;
   if (choices !== undefined) return choices.map((value) => ({ value, description: "" }));
@@ -116,18 +116,18 @@ function fieldOf<Name extends string>(name: Name, value: string | undefined): { 
 /** The place of the last word in the command tree, or the commands or options that the word can become. */
 function findPlace(
   program: Command,
-  { earlierWords, prefix }: Line,
+  { earlierWords, prefix }: CompletionLine,
 ): { readonly place?: Place; readonly candidates: readonly Completion[] } {
-  const { command, words, argumentCount, option } = walk(program, earlierWords);
+  const { command, words, argumentCount, option } = findPosition(program, earlierWords);
   if (option !== undefined) return { place: placeOfOption(option), candidates: [] };
   const argument = command.registeredArguments[argumentCount] ?? command.registeredArguments.at(-1);
-  const isTaken = argument === undefined || (argumentCount > 0 && !argument.variadic);
+  const isFilled = argument === undefined || (argumentCount > 0 && !argument.variadic);
   // Options after the command of `exec` belong to that command.
   if (argument?.variadic === true && argumentCount > 0) return { place: ANY_FILE, candidates: [] };
   const [, flag] = /^(--[^=]+)=/.exec(prefix) ?? [];
-  const assignedOption = flag === undefined ? undefined : optionNamed(command, flag);
+  const assignedOption = flag === undefined ? undefined : findOption(command, flag);
   if (assignedOption !== undefined) return { place: placeOfOption(assignedOption), candidates: [] };
-  const place = isTaken ? undefined : placeOfArgument(argument, words.join(" "));
+  const place = isFilled ? undefined : placeOfArgument(argument, words.join(" "));
   // An unknown command has no candidates.
   if (argumentCount > 0 && command.commands.length > 0 && argument === undefined) return { candidates: [] };
   const children = argumentCount > 0 ? [] : command.commands;
@@ -146,7 +146,7 @@ type CommandPosition = {
   readonly option: Option | undefined;
 };
 
-function walk(program: Command, earlierWords: readonly string[]): CommandPosition {
+function findPosition(program: Command, earlierWords: readonly string[]): CommandPosition {
   const words: string[] = [];
   let command = program;
   let argumentCount = 0;
@@ -159,7 +159,7 @@ function walk(program: Command, earlierWords: readonly string[]): CommandPositio
     if (word.startsWith("-")) {
       // `--dir` may precede the command that has it.
       const namedOption =
-        optionNamed(command, word) ?? optionBelow(program, word) ?? optionNamed(LEADING_OPTIONS, word);
+        findOption(command, word) ?? nestedOption(program, word) ?? findOption(LEADING_OPTIONS, word);
       if (namedOption?.required === true) option = namedOption;
       continue;
     }
@@ -178,13 +178,13 @@ const LEADING_OPTIONS = {
   options: [new Option("--dir <folder>"), new Option("--store <id|name>")],
 } as const;
 
-function optionNamed({ options }: Pick<Command, "options">, flag: string): Option | undefined {
+function findOption({ options }: Pick<Command, "options">, flag: string): Option | undefined {
   return options.find(({ long, short }) => flag === long || flag === short);
 }
 
-function optionBelow(command: Command, flag: string): Option | undefined {
+function nestedOption(command: Command, flag: string): Option | undefined {
   for (const child of command.commands) {
-    const option = optionNamed(child, flag) ?? optionBelow(child, flag);
+    const option = findOption(child, flag) ?? nestedOption(child, flag);
     if (option !== undefined) return option;
   }
   return undefined;

@@ -22,7 +22,7 @@ type PruneOptions = FileOptions & { readonly prune?: boolean };
 export function registerConfig(group: Group): void {
   register<FileOptions>(group, {
     name: "validate",
-    ofStore: false,
+    usesStore: false,
     summary: "check the file and the variables that it names, without a sandbox",
     exitCodes: { 0: "valid", 2: "not valid" },
     examples: ["checkout config validate", "checkout config validate --file shop.json"],
@@ -31,7 +31,7 @@ export function registerConfig(group: Group): void {
   });
   register<PruneOptions>(group, {
     name: "diff",
-    ofStore: false,
+    usesStore: false,
     summary:
       "show what apply would change in the running sandbox; exit 0 if nothing would change, 3 otherwise",
     exitCodes: { 0: "the running sandbox matches the file", 3: "apply would change something" },
@@ -41,7 +41,7 @@ export function registerConfig(group: Group): void {
   });
   register<PruneOptions>(group, {
     name: "apply",
-    ofStore: false,
+    usesStore: false,
     summary: "apply the file to the running sandbox, atomically",
     examples: ["checkout config apply", "checkout config apply --prune"],
     options: [fileOption(), pruneOption("also remove")],
@@ -49,7 +49,7 @@ export function registerConfig(group: Group): void {
   });
   register(group, {
     name: "export",
-    ofStore: false,
+    usesStore: false,
     summary: "export the running sandbox as a configuration file, without secrets",
     examples: ["checkout config export > checkout.config.json"],
     run: runExport,
@@ -70,7 +70,7 @@ function pruneOption(effect: string) {
 }
 
 async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {
-  const { path, config, stores, problem } = await load({ world }, options);
+  const { path, config, stores, problem } = await loadFile({ world }, options);
   const resolvedStores = unwrap(await stores());
   const { unreadVariables } = await import("../../core/config/secrets.ts");
   for (const fault of unreadVariables(config)) printer.trace(`warning: ${problem(fault).message}`);
@@ -81,8 +81,8 @@ async function runValidate({ world, printer }: Context, options: FileOptions): P
 
 async function runDiff(context: Context, options: PruneOptions): Promise<number> {
   const { printer } = context;
-  const file = await load(context, options);
-  const { answer, settings } = await send(context, options, { file, dryRun: true });
+  const file = await loadFile(context, options);
+  const { answer, settings } = await applyFile(context, options, { file, dryRun: true });
   const isSame = settings.length === 0 && answer.changes.every(({ action }) => !isChange(action));
   const { changes } = encodeAnswer("applyConfig", answer);
   const planOutput = output("config_plan", { same: isSame, file: file.path, changes, settings });
@@ -92,8 +92,8 @@ async function runDiff(context: Context, options: PruneOptions): Promise<number>
 
 async function runApply(context: Context, options: PruneOptions): Promise<number> {
   const { printer } = context;
-  const file = await load(context, options);
-  const { answer, settings } = await send(context, options, { file, dryRun: false });
+  const file = await loadFile(context, options);
+  const { answer, settings } = await applyFile(context, options, { file, dryRun: false });
   const { changes, made } = encodeAnswer("applyConfig", answer);
   const planOutput = output("config_plan", { file: file.path, changes, made, settings });
   const keyLines = answer.made.map(({ name, id, apiKey }) => `  ${name} (${id})  API key ${apiKey}`);
@@ -109,7 +109,7 @@ async function runExport(context: Context, options: CommonOptions): Promise<numb
   if (!outcome.ok) throw new Refused({ ...outcome.refusal, exitCode: EXIT.failed, next: DELETE_STORES_HINT });
   const { value: text } = outcome;
   // With --json on one line, like every result; otherwise formatted like a file.
-  return context.printer.exact(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
+  return context.printer.raw(options.json === true ? `${JSON.stringify(JSON.parse(text))}\n` : text);
 }
 
 const DELETE_STORES_HINT =
@@ -128,7 +128,7 @@ function isChange(action: ChangeEntry["action"]): boolean {
 }
 
 /** Loads the file of a command; the file must exist. */
-async function load(
+async function loadFile(
   { world }: Pick<Context, "world">,
   { file, trustFolder }: FileOptions,
 ): Promise<LoadedConfig> {
@@ -151,7 +151,7 @@ type ApplyAnswer = {
 };
 
 /** Asks the running sandbox to apply the file, or only to plan the changes. */
-async function send(
+async function applyFile(
   context: Context,
   options: PruneOptions,
   { file, dryRun }: { readonly file: LoadedConfig; readonly dryRun: boolean },

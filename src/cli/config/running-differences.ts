@@ -55,15 +55,15 @@ async function secretDifferences(
   const { description, run } = sandbox;
   const keptAdminToken = adminToken === undefined ? undefined : unwrap(readAdminToken(context.world, folder));
   const isKnown = apiKey === undefined ? true : await isKeyOf(context, apiKey, { folder, sandbox });
-  const secretIfOther = (
+  const changedSecret = (
     secret: GivenSecret | undefined,
     keptSecret: string | undefined,
   ): readonly GivenSecret[] => (secret === undefined || secret.value === keptSecret ? [] : [secret]);
   const otherSecrets = [
     ...(apiKey === undefined || isKnown ? [] : [apiKey]),
-    ...secretIfOther(signingSecret, description.signingSecret),
-    ...secretIfOther(controlToken, run.control_token),
-    ...secretIfOther(adminToken, keptAdminToken),
+    ...changedSecret(signingSecret, description.signingSecret),
+    ...changedSecret(controlToken, run.control_token),
+    ...changedSecret(adminToken, keptAdminToken),
   ];
   return otherSecrets.map(({ source }) => ({ field: source, expected: "as given", live: "another value" }));
 }

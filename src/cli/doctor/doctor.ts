@@ -54,7 +54,7 @@ export function registerDoctor(variables: CheckSubjects["variables"]) {
   return (group: Group): void =>
     register(group, {
       name: "doctor",
-      ofStore: false,
+      usesStore: false,
       summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
       exitCodes: { 0: "no check found a problem; warnings do not count", 1: "a check found a problem" },
       examples: ["checkout doctor", "checkout doctor --json"],

@@ -8,8 +8,8 @@ import { checkDatabase } from "../../store/connection/database-check.ts";
 import type { World } from "../../world.ts";
 import { ownerOfName, stateFile } from "../../host/folder/files.ts";
 import {
-  checkDatabaseIsThere,
-  otherStart,
+  requireDatabase,
+  hostedCommand,
   readOrCreateMasterKey,
   readAdminToken,
   readCredentials,
@@ -46,7 +46,7 @@ export function checkFiles(subjects: CheckSubjects): Finding {
   if (unwrap(checkTrust()) !== "used") return ["ok", "none yet"];
   unwrap(readCredentials(world, folder));
   unwrap(readAdminToken(world, folder));
-  if (otherStart(world, folder) === undefined) unwrap(checkDatabaseIsThere(world, folder));
+  if (hostedCommand(world, folder) === undefined) unwrap(requireDatabase(world, folder));
   else unwrap(readHostedState(world, folder));
   // If there is a database, its key is only read; no key is created.
   if (world.files.exists(stateFile(folder, "database")))
@@ -67,7 +67,7 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
     const outcome = checkDatabase(stateFile(folder, file), {
       kind,
       nativeBinding: world.sqliteAddon(),
-      scratch: world.temporaryPath().path,
+      scratchFolder: world.temporaryPath().path,
       ...(file === "requests" ? { countUnreadable } : {}),
     });
     if (!outcome.ok) {
@@ -92,7 +92,7 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
 
 /** Checks the free space of the disk, and whether this user may write there. */
 export function checkDisk({ context: { world }, folder }: CheckSubjects): Finding {
-  const existingPath = findExisting(world, folder);
+  const existingPath = existingPathOf(world, folder);
   const { freeBytes, isWritable } = world.files.disk(existingPath);
   const next = "check its owner and mode, or name another folder with --dir";
   if (!isWritable) return ["problem", `${existingPath} is not writable`, next];
@@ -101,8 +101,8 @@ export function checkDisk({ context: { world }, folder }: CheckSubjects): Findin
   return [freeBytes < MIN_SPACE_BYTES ? "problem" : "warning", finding, "free some disk space"];
 }
 
-function findExisting({ files }: Pick<World, "files">, path: string): string {
-  return files.exists(path) || dirname(path) === path ? path : findExisting({ files }, dirname(path));
+function existingPathOf({ files }: Pick<World, "files">, path: string): string {
+  return files.exists(path) || dirname(path) === path ? path : existingPathOf({ files }, dirname(path));
 }
 
 /** Checks whether the clock of this machine is behind the timestamps of its own files. */

@@ -1,6 +1,6 @@
 import type { CallOperation } from "../../client/control/control.ts";
 import { toIso } from "../../core/clock.ts";
-import { causeText, outcomeOf, textSaid } from "../../core/explain/delivery.ts";
+import { causeText, outcomeOf, receivedText } from "../../core/explain/delivery.ts";
 import { english } from "../../core/language.ts";
 import { parseRunRecord } from "../../core/state-files.ts";
 import { excerpt, printable } from "../../core/text.ts";
@@ -137,7 +137,7 @@ function endOf({ attempts }: DeliveryEntry): number {
 function failureOf(delivery: DeliveryEntry, label: string): Finding {
   const attempt = delivery.attempts.at(-1);
   const nextText = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
-  const text = attempt && textSaid(attempt.answer, attempt.facts?.message);
+  const text = attempt && receivedText(attempt.answer, attempt.facts?.message);
   const answerText = text === undefined ? "" : ` ${JSON.stringify(excerpt(text))}`;
   const result = `${lastResult(delivery) ?? "none"}${answerText}`;
   const finding = `${label}: attempt ${delivery.tries} of ${delivery.type}: ${result}; ${nextText}`;

@@ -1,7 +1,7 @@
 // `checkout explore`: the options, and which sandbox and application are explored. The search: client/judge/.
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
-import { exploreAll, SEARCH_DEFAULTS, type ExplorationResult } from "../../client/judge/search/search.ts";
+import { runSearch, SEARCH_DEFAULTS, type ExplorationResult } from "../../client/judge/search/search.ts";
 import { ownStoreBenches, runningShopBenches, type ExploredShop } from "../../client/judge/search/benches.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { runSchedule, type SearchBench } from "../../client/judge/search/run-schedule.ts";
@@ -52,7 +52,7 @@ export function registerExplore(group: Group): void {
     ],
     options: exploreOptions(),
     ...EXPLORE_RULES,
-    passThrough: true,
+    passesThrough: true,
     run: runExplore,
   });
 }
@@ -64,10 +64,10 @@ async function runExplore(
 ): Promise<number> {
   const { world } = context;
   const names = new Set(exploreOptions().map(({ long }) => long));
-  const misplaced = words.find((word) => names.has(nameOf(word)));
-  if (misplaced !== undefined && !world.argv.includes("--"))
+  const misplacedWord = words.find((word) => names.has(nameOf(word)));
+  if (misplacedWord !== undefined && !world.argv.includes("--"))
     context.printer.talk(
-      `note: ${misplaced} goes to your command; put options of explore before the command`,
+      `note: ${misplacedWord} goes to your command; put options of explore before the command`,
     );
   const description = await describeExplored(context, options, words);
   const schedule =
@@ -150,7 +150,7 @@ async function exploreInOwnSandbox(context: Context, request: ExploreRequest): P
       use: async ({ ready: { base_url: baseUrl, control_token: token } }) => {
         const target = { origin: new URL(baseUrl).origin, token, version: context.version };
         const open = ownStoreBenches(exploredShop(context, request, { target, baseUrl }));
-        return search(context, request, { open, sideBySide: MAX_PARALLEL, kills: KILLS });
+        return search(context, request, { open, concurrency: MAX_PARALLEL, kills: KILLS });
       },
     },
   );
@@ -182,20 +182,20 @@ async function exploreInRunningSandbox(
   );
   const lease = {
     drill: "explore",
-    timeoutMs: Math.min(MAX_LEASE_MS, (request.options.budget ?? SEARCH_DEFAULTS.budgetMs) + LEASE_REST_MS),
+    timeoutMs: Math.min(MAX_LEASE_MS, (request.options.budget ?? SEARCH_DEFAULTS.budgetMs) + LEASE_MARGIN_MS),
     signal: request.signal,
     nextAfter: { state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again" },
   } as const;
   return underLease(context, target, lease, ({ id: leaseId }) => {
     const shop = exploredShop(context, request, { target: { ...target, leaseId }, baseUrl });
-    return search(context, request, { open: runningShopBenches(shop, { env, endpoint }), sideBySide: 1 });
+    return search(context, request, { open: runningShopBenches(shop, { env, endpoint }), concurrency: 1 });
   });
 }
 
 const KILLS: KillsByPlace = { request: ["kill"], delivery: ["kill", "kill_after_answer"] };
 /** Maximum time of a lease, and the time beyond the budget for shrinking and confirming, in milliseconds. */
 const MAX_LEASE_MS = 25 * 3_600_000;
-const LEASE_REST_MS = 3_600_000;
+const LEASE_MARGIN_MS = 3_600_000;
 
 /** A shop whose purchases use order_ids that no other run has used. */
 function exploredShop(
@@ -211,7 +211,7 @@ function exploredShop(
     target,
     call: operationsAt(context, target),
     baseUrl,
-    described: description,
+    description: description,
     timeoutMs: options.commandTimeout ?? COMMAND_TIMEOUT_MS,
     signal,
     newOrderId: (): string => {
@@ -224,7 +224,7 @@ function exploredShop(
 async function search(
   context: Context,
   { options, words, description, onlySchedule, signal }: ExploreRequest,
-  benches: Pick<Parameters<typeof exploreAll>[0], "sideBySide" | "kills"> & {
+  benches: Pick<Parameters<typeof runSearch>[0], "concurrency" | "kills"> & {
     readonly open: (schedule: Schedule) => Promise<SearchBench>;
   },
 ): Promise<ExplorationResult> {
@@ -232,7 +232,7 @@ async function search(
   const { orderView, orderViewCommand } = description;
   const { open, ...settings } = benches;
   const progress = createProgress(context);
-  const exploration = await exploreAll({
+  const exploration = await runSearch({
     ...settings,
     run: async (schedule) => {
       const run = await runSchedule(open, schedule).catch((error: unknown) => {

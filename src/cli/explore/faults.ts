@@ -36,7 +36,7 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
     const kill = KILLS.find((action) => isRecord(row) && row["action"] === action);
     const outcome = decodeRequest(
       "addFault",
-      kill === undefined ? row : Object.assign(row as object, STAND_IN),
+      kill === undefined ? row : Object.assign(row as object, PLACEHOLDER),
     );
     if (!outcome.ok) throw refuse(`cannot be used: ${outcome.refusal.message}`);
     // A fault that the API accepts has the fields of a fault of a schedule.
@@ -47,7 +47,7 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
 }
 
 /** Replaces a kill while its match is checked: this action permits every match that a kill permits. */
-const STAND_IN = { action: "latency" } as const;
+const PLACEHOLDER = { action: "latency" } as const;
 
 export function rerunCommand(
   { world }: Pick<Context, "world">,

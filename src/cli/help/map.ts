@@ -40,7 +40,7 @@ export async function commandMap(
     const groupCommand = program.commands.find((command) => command.name() === name);
     if (groupCommand !== undefined) commands.push(mapCommand(groupCommand, [name], rest));
   }
-  const options = programs.flatMap(optionsBelow);
+  const options = programs.flatMap(nestedOptions);
   const commonOptions = uniqueBy(options.filter(isCommonOption), ({ flags }) => flags);
   return {
     program: "checkout",
@@ -84,7 +84,7 @@ function mapCommand(command: Command, path: readonly string[], rest: readonly st
 function mapOption(option: Option): MappedOption {
   const variable = environmentVariableOf(option);
   const [, value = null] = /<([^>]+)>/.exec(option.flags) ?? [];
-  const [, standard = null] = /\(default: ([^()]*(?:\([^()]*\)[^()]*)*)\)/.exec(option.description) ?? [];
+  const [, defaultText = null] = /\(default: ([^()]*(?:\([^()]*\)[^()]*)*)\)/.exec(option.description) ?? [];
   return {
     name: option.long ?? option.flags,
     short: option.short ?? null,
@@ -93,7 +93,7 @@ function mapOption(option: Option): MappedOption {
     type: typeOf(value, option),
     repeatable: isListOption(option),
     choices: option.argChoices,
-    default: standard?.replace(/; repeatable.*$/, "") ?? null,
+    default: defaultText?.replace(/; repeatable.*$/, "") ?? null,
     variable: variable ?? null,
     description: option.description.replace(` [${variable}]`, ""),
   };
@@ -142,8 +142,8 @@ function mapVariables(options: readonly Option[]): MappedVariable[] {
   ];
 }
 
-function optionsBelow(command: Command): readonly Option[] {
-  return [...command.options, ...command.commands.flatMap(optionsBelow)];
+function nestedOptions(command: Command): readonly Option[] {
+  return [...command.options, ...command.commands.flatMap(nestedOptions)];
 }
 
 function uniqueBy<Item>(items: readonly Item[], nameOf: (item: Item) => string): readonly Item[] {

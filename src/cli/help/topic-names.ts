@@ -10,7 +10,7 @@ export const TOPIC_SUMMARIES = {
 
 export type HelpTopic = keyof typeof TOPIC_SUMMARIES;
 
-export function topicNamed(name: string | undefined): HelpTopic | undefined {
+export function findTopic(name: string | undefined): HelpTopic | undefined {
   // `help webhook` and `help fault` have the plural's topic.
   return (Object.keys(TOPIC_SUMMARIES) as HelpTopic[]).find(
     (topic) => topic === name || topic === `${name}s`,

@@ -20,17 +20,17 @@ function programName({ env }: Pick<World, "env">): string {
 /** Matches a command of this program at the beginning of a hint, or after a word that introduces a command. */
 const COMMAND = /(?<=^|[:;(] ?|\b(?:run|and|or|see|from) )checkout (?=[a-z-])(?!session\b)/g;
 /** Commands without `--dir`, and commands without `--store`. */
-const OF_NO_FOLDER = /^(-|help\b)/;
-const OF_NO_STORE =
+const FOLDERLESS = /^(-|help\b)/;
+const STORELESS =
   /^(completion|config|doctor|hosted|idempotency|mcp config|portal|keys generate|sandbox (logs|start|status|stop|wait)|snapshots (list|remove)|stores (create|delete|list|use)|webhooks sign)\b/;
 
 /** Texts in quotation marks, which may come from a user or another program. */
-const QUOTED = /"(?:\\.|[^"\\])*"|(?<=^|[\s=(])'[^']*'/g;
+const QUOTED_TEXT = /"(?:\\.|[^"\\])*"|(?<=^|[\s=(])'[^']*'/g;
 
 /** Replaces each quoted part with underscores of the same length, and cuts the text at an unclosed quotation mark. */
-export function hideQuoted(text: string): string {
-  const hiddenText = text.replace(QUOTED, (quotedText) => "_".repeat(quotedText.length));
-  return hiddenText.split('"', 1)[0] ?? "";
+export function maskQuoted(text: string): string {
+  const maskedText = text.replace(QUOTED_TEXT, (quotedText) => "_".repeat(quotedText.length));
+  return maskedText.split('"', 1)[0] ?? "";
 }
 
 /**
@@ -39,25 +39,25 @@ export function hideQuoted(text: string): string {
  */
 export function asTyped(hint: string, world: Typed): string {
   const places = typedPlaces(world);
-  const shownHint = hideQuoted(hint);
-  let [typed, from] = ["", 0];
-  for (const { 0: commandText, index } of shownHint.matchAll(COMMAND)) {
+  const maskedHint = maskQuoted(hint);
+  let [typedText, from] = ["", 0];
+  for (const { 0: commandText, index } of maskedHint.matchAll(COMMAND)) {
     const to = index + commandText.length;
-    const [words = ""] = shownHint.slice(to).split("; ", 1);
+    const [words = ""] = maskedHint.slice(to).split("; ", 1);
     const keptPlaces = places.filter(([name]) => {
-      const hasNone = OF_NO_FOLDER.test(words) || (name === "--store" && OF_NO_STORE.test(words));
-      return !hasNone && !` ${words}`.includes(` ${name}`);
+      const isExcluded = FOLDERLESS.test(words) || (name === "--store" && STORELESS.test(words));
+      return !isExcluded && !` ${words}`.includes(` ${name}`);
     });
-    typed += `${hint.slice(from, index)}${[programName(world), ...keptPlaces.map(([, text]) => text)].join(" ")} `;
+    typedText += `${hint.slice(from, index)}${[programName(world), ...keptPlaces.map(([, text]) => text)].join(" ")} `;
     from = to;
   }
-  return typed + hint.slice(from);
+  return typedText + hint.slice(from);
 }
 
-/** The typed command for another run: without the options in `skips` (with their word counts), and with `addedText`. */
-export function typedAgain(world: Typed, skips: ReadonlyMap<string, number>, addedText: string): string {
-  const words = groupWords(wordsBeforeSeparator(world.argv ?? []), skips);
-  const keptWords = words.filter(([word = ""]) => !skips.has(nameOf(word)) && !SWITCHES.has(word));
+/** The typed command for another run: without the options in `options` (with their word counts), and with `addedText`. */
+export function typedAgain(world: Typed, options: ReadonlyMap<string, number>, addedText: string): string {
+  const words = groupWords(wordsBeforeSeparator(world.argv ?? []), options);
+  const keptWords = words.filter(([word = ""]) => !options.has(nameOf(word)) && !SWITCHES.has(word));
   const quotedWords = keptWords.flat().map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>");
   return [programName(world), ...quotedWords, addedText].join(" ");
 }

@@ -16,24 +16,24 @@ export function correctedLine(words: readonly string[], value?: string): string 
   // `<port>` and `<time>` are replaced only by a value of that form.
   if (value !== undefined && line?.includes("<port>") === true && !/^\d{2,5}$/.test(value)) return undefined;
   if (value !== undefined && line?.includes("<time>") === true && !/^\d{4}-/.test(value)) return undefined;
-  return line?.replace(/<\w+>/, (place) => wordOr(place, value));
+  return line?.replace(/<\w+>/, (place) => safeWord(place, value));
 }
 
 /** The `exec` line for a program typed after `run`; undefined for other words, such as a part of the checklist. */
-export function correctedRun(typed: readonly string[], isWhole: boolean): string | undefined {
+export function correctedExec(typed: readonly string[], isWhole: boolean): string | undefined {
   const [run, program = ""] = typed;
   if (run !== "run" || !(PROGRAMS.has(program) || program.includes("/"))) return undefined;
-  const command = isWhole ? typed.slice(1).map((word) => wordOr("", word)) : [""];
+  const command = isWhole ? typed.slice(1).map((word) => safeWord("", word)) : [""];
   return `checkout exec -- ${command.includes("") ? "<command>" : command.join(" ")}`;
 }
 
 /** Whether the command may remove or end something. Similar spelling alone never suggests such a command. */
-export function isDestroying(command: string): boolean {
-  return DESTROYING.has(command.split(" ").at(-1) ?? "");
+export function isDestructive(command: string): boolean {
+  return DESTRUCTIVE.has(command.split(" ").at(-1) ?? "");
 }
 
 /** The value, or the placeholder if a shell or this program would not read the value as one plain word. */
-export function wordOr(place: string, value = ""): string {
+export function safeWord(place: string, value = ""): string {
   const address = place === "<url>" ? (completeAddress(value) ?? value) : value;
   const word = place === "<time>" && /^\d{4}-\d\d-\d\d$/.test(address) ? `${address}T00:00:00Z` : address;
   return /^[\w.~:/][\w.~:/-]*$/.test(word) ? word : place;
@@ -45,7 +45,7 @@ export function groupOfNoun(noun: string): string | undefined {
 }
 
 /** A typed word in the form of the rows below: `<path>` for a path of the API, otherwise in lower case. */
-export function rowWord(word: string): string {
+export function normalizeWord(word: string): string {
   return /^\/|\/v1\//.test(word) ? "<path>" : word.toLowerCase();
 }
 
@@ -281,7 +281,7 @@ const LINES = mapOf<string>(EQUIVALENTS.lines);
 const COMMANDS = mapOf<Suggestion>(EQUIVALENTS.commands);
 const SUBCOMMANDS = mapOf<readonly string[]>(EQUIVALENTS.subcommands);
 const PROGRAMS: ReadonlySet<string> = new Set(EQUIVALENTS.programs.split(" "));
-const DESTROYING: ReadonlySet<string> = new Set(EQUIVALENTS.destroying.split(" "));
+const DESTRUCTIVE: ReadonlySet<string> = new Set(EQUIVALENTS.destroying.split(" "));
 const NOUNS = mapOf<string>(EQUIVALENTS.nouns);
 const OPTIONS = mapOf<readonly string[]>(EQUIVALENTS.options);
 

@@ -7,14 +7,14 @@ import { groupWords, nameOf, PLACES, SWITCHES, typedAgain } from "./again.ts";
 import { isAnyId } from "../parsers.ts";
 import {
   correctedLine,
-  correctedRun,
+  correctedExec,
   equivalentCommands,
   didYouMean,
   groupOfNoun,
-  isDestroying,
-  rowWord,
+  isDestructive,
+  normalizeWord,
   subcommandsFor,
-  wordOr,
+  safeWord,
   type Suggestion,
 } from "./equivalents.ts";
 import { lineAt, refusalOf } from "./follow.ts";
@@ -26,22 +26,22 @@ const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
 const EXCESS = "commander.excessArguments";
 const DURATION = /^\+?(?:\d+(?:ms|s|m|h|d))+$/;
-const WITH_NUMBER: ReadonlySet<string> = new Set(["--amount-minor", "--limit", "--port"]);
-const GO_BACK =
+const NUMBER_OPTIONS: ReadonlySet<string> = new Set(["--amount-minor", "--limit", "--port"]);
+const GO_BACK_HINT =
   "checkout sandbox clock set <time> goes back, and checkout sandbox clock real to the real time";
 const PORT = /^\d{2,5}$/;
 const ADDRESS = /^https?:|^localhost:/;
 /** Maximum number of times that a refused suggestion is replaced by the suggestion of its own refusal. */
-const MAX_FOLLOWED = 3;
+const MAX_HINTS = 3;
 
 /** The problem of a refused line, with a suggestion that this program would not refuse. */
 export async function usageHint(error: CommanderError, line: TypedLine): Promise<Problem> {
   const problem = await hintOf(error, line);
   let { next } = problem;
-  for (let count = 0; count < MAX_FOLLOWED; count += 1) {
-    const refused = await refusalOf(next, line.world);
-    if (refused === undefined || isSentence(refused.line, line.argv)) break;
-    ({ next } = await hintOf(refused.error, refused.line));
+  for (let count = 0; count < MAX_HINTS; count += 1) {
+    const refusedLine = await refusalOf(next, line.world);
+    if (refusedLine === undefined || isSentence(refusedLine.line, line.argv)) break;
+    ({ next } = await hintOf(refusedLine.error, refusedLine.line));
   }
   return { ...problem, next };
 }
@@ -56,9 +56,9 @@ async function hintOf(error: CommanderError, line: TypedLine): Promise<Problem> 
   const { words, argv } = line;
   const next = ["checkout", ...words, "--help"].join(" ");
   const fixedLine =
-    lineOfFormat(error.message, line) ??
+    lineWithFormat(error.message, line) ??
     lineWithUnit(error, line) ??
-    (await lineOfVerb(error, line)) ??
+    (await lineWithVerb(error, line)) ??
     correctedLineFor(error, line) ??
     (error.code === UNKNOWN_COMMAND ? await lineOutsideSandbox(line) : undefined);
   if (error.code === "commander.help") return usageProblem("a command is missing", fixedLine ?? next);
@@ -68,7 +68,7 @@ async function hintOf(error: CommanderError, line: TypedLine): Promise<Problem> 
   if (negativeNumber !== undefined)
     return usageProblem(
       `negative values are not accepted, and ${negativeNumber}… is read as an option`,
-      words.includes("clock") ? GO_BACK : next,
+      words.includes("clock") ? GO_BACK_HINT : next,
     );
   const variable = variableFor(message, words);
   if (variable !== undefined) return usageProblem(`${message}: a secret is not typed`, `set ${variable}`);
@@ -83,8 +83,8 @@ async function hintOf(error: CommanderError, line: TypedLine): Promise<Problem> 
     // Similar spelling misleads for a known noun: `checkouts` is not `checklist`.
     if (group !== undefined)
       return usageProblem(`${first}${didYouMean([group])}`, `checkout ${group} --help`);
-    const shown = withoutDestroying(message).replace(/\s*\n\s*/g, " ");
-    return usageProblem(shown, (await lineOfLetters(shown, line)) ?? next);
+    const shown = omitDestructive(message).replace(/\s*\n\s*/g, " ");
+    return usageProblem(shown, (await lineWithTypo(shown, line)) ?? next);
   }
   if (`unknown option '${only}'` === first) return usageProblem(`${only} takes no value`, next);
   if (error.code === UNKNOWN_OPTION && tail.length === 0)
@@ -93,7 +93,7 @@ async function hintOf(error: CommanderError, line: TypedLine): Promise<Problem> 
     return usageProblem(`${first}${didYouMean(suggestion)}`, next);
   // Not "unknown command 'listen' (Did you mean listen?)".
   const errorText = first.includes(`'${only}'`) ? first : `${first}${didYouMean(suggestion)}`;
-  return usageProblem(errorText, await lineOf(only, first, line));
+  return usageProblem(errorText, await lineFor(only, first, line));
 }
 
 /** The typed line with the suggested option for the unknown one; undefined if its value is unclear or secret. */
@@ -102,25 +102,25 @@ function lineWithOption(option: string, message: string, { command, world }: Typ
   const at = world.argv.findIndex((word) => word.startsWith(typed));
   const [word = "", nextWord] = world.argv.slice(at);
   const joinedValue = word.slice(typed.length).replace(/^=/, "");
-  const lineAgain = (length: number, addedText: string): string | undefined =>
+  const retypedLine = (length: number, addedText: string): string | undefined =>
     /secret|token|key|password|file/.test(typed + addedText) || world.argv.includes("--")
       ? undefined
       : typedAgain(world, new Map([[nameOf(word), length]]), addedText);
   const isKnown = (name: string): boolean =>
     PLACES.has(name) || SWITCHES.has(name) || command.options.some(({ long }) => long === name);
-  const typedOptions = world.argv.filter((one) => one.startsWith("--")).map(nameOf);
+  const typedOptions = world.argv.filter((text) => text.startsWith("--")).map(nameOf);
   // Another unknown option would be refused next.
   if (typedOptions.some((name) => name !== nameOf(word) && !isKnown(name))) return undefined;
   const takesValue = command.options.some(({ long, required }) => long === option && required);
   if (!takesValue)
-    return lineAgain(option === "--json" && `${joinedValue}${nextWord}` === "json" ? 2 : 1, option);
-  const value = wordOr("", joinedValue === "" ? nextWord : joinedValue);
-  if (WITH_NUMBER.has(option) && !/^\d+$/.test(value)) return undefined;
-  return value === "" ? undefined : lineAgain(joinedValue === "" ? 2 : 1, `${option} ${value}`);
+    return retypedLine(option === "--json" && `${joinedValue}${nextWord}` === "json" ? 2 : 1, option);
+  const value = safeWord("", joinedValue === "" ? nextWord : joinedValue);
+  if (NUMBER_OPTIONS.has(option) && !/^\d+$/.test(value)) return undefined;
+  return value === "" ? undefined : retypedLine(joinedValue === "" ? 2 : 1, `${option} ${value}`);
 }
 
 /** The suggested command with the typed words; the command's help if the typed words do not fit. */
-async function lineOf(text: string, message: string, { words, argv, world }: TypedLine): Promise<string> {
+async function lineFor(text: string, message: string, { words, argv, world }: TypedLine): Promise<string> {
   const [, unknownCommand = ""] = /^unknown command '(.+?)'/.exec(message) ?? [];
   const path = text.split(" ");
   const values = ownWords(argv);
@@ -132,19 +132,19 @@ async function lineOf(text: string, message: string, { words, argv, world }: Typ
   }
   const { command } = await lineAt(path, world);
   const isGroup = command.commands.length > 0 && text !== "checklist";
-  const isSafe = !isGroup && !isDestroying(text) && values.every(isPlain);
+  const isSafe = !isGroup && !isDestructive(text) && values.every(isPlain);
   return ["checkout", text, ...(isSafe ? values : ["--help"])].join(" ");
 }
 
 /** The typed line with commander's only suggestion for a misspelt first word; undefined if the two differ much. */
-async function lineOfLetters(message: string, line: TypedLine): Promise<string | undefined> {
+async function lineWithTypo(message: string, line: TypedLine): Promise<string | undefined> {
   const [, typed = "", meant = ""] =
     /^unknown command '(.+)' \(Did you mean ([\w-]+)\?\)$/.exec(message) ?? [];
   const { default: leven } = await import("leven");
   if (meant === "" || line.words.length > 0 || leven(typed, meant) > meant.length / 3) return undefined;
   const rest = ownWords(line.argv).filter((word) => word !== typed);
   const { words } = await lineAt([meant, ...rest], line.world);
-  return lineOf(words.join(" "), message, line);
+  return lineFor(words.join(" "), message, line);
 }
 
 /** `sandbox snapshot create before`: the typed line without `sandbox`; undefined for other lines. */
@@ -165,9 +165,9 @@ function ownWords(argv: readonly string[]): string[] {
 }
 
 /** Commander's message without suggestions of similarly spelled destructive commands. */
-function withoutDestroying(message: string): string {
+function omitDestructive(message: string): string {
   const [first = "", suggestion = ""] = message.split("\n");
-  return suggestion.split(/[^\w-]+/).some(isDestroying) ? first : message;
+  return suggestion.split(/[^\w-]+/).some(isDestructive) ? first : message;
 }
 
 /** The whole line that was meant; undefined if the words do not determine it. */
@@ -184,9 +184,9 @@ function correctedLineFor(
   const argument = restWords.find(
     (word, at) => !word.startsWith("-") && (joinedValue !== undefined || restWords[at - 1] !== option),
   );
-  const isOfOption = code === "checkout.refusedValue" || code === UNKNOWN_OPTION;
+  const isAboutOption = code === "checkout.refusedValue" || code === UNKNOWN_OPTION;
   if (code === UNKNOWN_COMMAND && words.length === 0 && restWords.length === typed.length) {
-    const run = correctedRun(restWords, argv.length === typed.length);
+    const run = correctedExec(restWords, argv.length === typed.length);
     if (run !== undefined) return run;
   }
   const [, host, port] = /^(localhost|[\d.]+):(\d+)$/.exec(optionValue ?? "") ?? [];
@@ -198,7 +198,7 @@ function correctedLineFor(
   if (code === EXCESS && /^trigger (order|checkout_session) [a-z]+$/.test([...words, ...restWords].join(" ")))
     return `checkout trigger ${restWords.join(".")}`;
   // `checkout checkout orders list`.
-  if (code === UNKNOWN_COMMAND && next === "checkout" && restWords.every((word) => wordOr("", word) !== ""))
+  if (code === UNKNOWN_COMMAND && next === "checkout" && restWords.every((word) => safeWord("", word) !== ""))
     if (program.commands.some((command) => command.name() === value)) return restWords.join(" ");
   // `sessions pay o-1 --declined`.
   if (code === UNKNOWN_COMMAND && restWords.length === 3 && restWords[2] === name)
@@ -211,7 +211,7 @@ function correctedLineFor(
   if (line?.endsWith(` ${value}`) === true && restWords.every(isPlain))
     return [line, ...restWords.slice(2)].join(" ");
   // A line that leaves out a typed option or word would do something else.
-  if (restWords.filter((word) => word.startsWith("-")).length > (isOfOption ? 1 : 0)) return undefined;
+  if (restWords.filter((word) => word.startsWith("-")).length > (isAboutOption ? 1 : 0)) return undefined;
   if (code === "checkout.refusedValue") return correctedLine([...words, name, optionValue ?? ""], argument);
   if (code === UNKNOWN_OPTION) {
     const knownWords = argument === undefined ? words : [...words, argument];
@@ -232,7 +232,7 @@ function correctedLineFor(
   if (restWords.length > 3) return undefined;
   const pairLine = value === undefined ? undefined : correctedLine([...words, next, value], restWords[2]);
   if (pairLine !== undefined || restWords.length > 2) return pairLine;
-  const kind = ADDRESS.test(value ?? "") && rowWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
+  const kind = ADDRESS.test(value ?? "") && normalizeWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
   const isWord = value !== undefined && !isAnyId(value) && /[a-z]/i.test(value);
   const wordLine = isWord ? correctedLine([...words, next, "<word>"], value) : undefined;
   const idLine = value === undefined ? undefined : correctedLine([...words, next, kind], value);
@@ -241,22 +241,22 @@ function correctedLineFor(
 
 /** Whether a shell and this program read the word unchanged. */
 function isPlain(word: string): boolean {
-  return wordOr("", word.replace(/^--?(?=\w)/, "").replace("=", "")) !== "";
+  return safeWord("", word.replace(/^--?(?=\w)/, "").replace("=", "")) !== "";
 }
 
 /** The line without `-o yaml` or `--output table`; undefined for other options and values. */
-function lineOfFormat(message: string, { world }: TypedLine): string | undefined {
+function lineWithFormat(message: string, { world }: TypedLine): string | undefined {
   const [, name = ""] = /unknown option '(-o|--output|--format)'/.exec(message) ?? [];
   const format = name === "" ? undefined : world.argv[world.argv.indexOf(name) + 1];
   if (world.argv.includes("--") || !/^(ya?ml|table|text)$/.test(format ?? "")) return undefined;
-  const again = (added: string): string => typedAgain(world, new Map([[name, 2]]), added).trimEnd();
+  const retype = (addedText: string): string => typedAgain(world, new Map([[name, 2]]), addedText).trimEnd();
   return format === "table" || format === "text"
-    ? `the text is the default: ${again("")}`
-    : `there is no YAML; this prints JSON: ${again("--json")}`;
+    ? `the text is the default: ${retype("")}`
+    : `there is no YAML; this prints JSON: ${retype("--json")}`;
 }
 
 /** The least number without a unit that is read as milliseconds, not as seconds. */
-const LEAST_MS = 1000;
+const MIN_MS = 1000;
 
 /** The typed line with a unit for a duration that is only a number: `--timeout 10`, `--latency 2000`. */
 function lineWithUnit({ code, message }: CommanderError, { world }: TypedLine): string | undefined {
@@ -265,12 +265,12 @@ function lineWithUnit({ code, message }: CommanderError, { world }: TypedLine): 
     [];
   if (code !== "checkout.refusedValue" || number === "" || world.argv.includes("--")) return undefined;
   const isJoined = world.argv.includes(`${option}=${number}`);
-  const duration = `${number}${unit || (Number(number) < LEAST_MS ? "s" : "ms")}`;
+  const duration = `${number}${unit || (Number(number) < MIN_MS ? "s" : "ms")}`;
   return typedAgain(world, new Map([[option, isJoined ? 1 : 2]]), `${option} ${duration}`);
 }
 
 /** `get orders order-1001`: the verb after its noun, with the other words; undefined for other lines. */
-async function lineOfVerb({ code }: CommanderError, line: TypedLine): Promise<string | undefined> {
+async function lineWithVerb({ code }: CommanderError, line: TypedLine): Promise<string | undefined> {
   const [verb = "", noun = "", ...rest] = ownWords(line.argv);
   if (code !== UNKNOWN_COMMAND || line.words.length > 0 || line.world.argv.includes("--")) return undefined;
   const group = groupFor(line, noun) ?? line.program.commands.find((one) => one.name() === noun)?.name();
@@ -299,7 +299,7 @@ async function suggestionFor({ code, message }: CommanderError, line: TypedLine)
   const longs = command.options.flatMap(({ long }) => long ?? []);
   if (code === EXCESS) {
     const idLine = argv.some(isAnyId) ? equivalentCommands([...words, "<id>"]) : undefined;
-    return idLine ?? suggestForExcess(command, wordsBeforeSeparator(argv));
+    return idLine ?? suggestForExtra(command, wordsBeforeSeparator(argv));
   }
   if (code !== UNKNOWN_OPTION) return [];
   const [, typed = ""] = /unknown option '(--[^'=]+|-[a-z](?=\d+')|-[^'=]+)/i.exec(message) ?? [];
@@ -316,7 +316,7 @@ async function suggestedCommand(line: TypedLine): Promise<Suggestion> {
   const typed = argv.filter((word) => !word.startsWith("-"));
   const group = groupFor(line, typed[0]);
   const words = group === undefined ? typed : [group, ...typed.slice(1)];
-  const row = equivalentCommands(typed.map(rowWord)) ?? equivalentCommands(words.map(rowWord));
+  const row = equivalentCommands(typed.map(normalizeWord)) ?? equivalentCommands(words.map(normalizeWord));
   if (row !== undefined) return row;
   const { commandPaths } = await import("../program.ts");
   const { default: leven } = await import("leven");
@@ -332,7 +332,7 @@ function groupFor({ program }: TypedLine, noun = ""): string | undefined {
 }
 
 /** An excess argument may be half of a duration, a part of a value with spaces, or a value whose option is missing. */
-function suggestForExcess({ options, registeredArguments }: Command, argv: readonly string[]): Suggestion {
+function suggestForExtra({ options, registeredArguments }: Command, argv: readonly string[]): Suggestion {
   const longs = options.flatMap(({ long }) => long ?? []);
   const typed = argv.join(" ");
   const [, number, unit] = /(?<![^ ])(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typed) ?? [];
@@ -342,10 +342,10 @@ function suggestForExcess({ options, registeredArguments }: Command, argv: reado
   const duration = argv.find((word) => DURATION.test(word));
   if (duration !== undefined && longs.includes("--latency")) return [`--latency ${duration}`];
   const takesValue = (word = ""): boolean => options.some(({ long, required }) => long === word && required);
-  const isSplit = argv.some(
+  const hasSplitValue = argv.some(
     (word, at) => !word.startsWith("-") && !takesValue(argv[at - 1]) && takesValue(argv[at - 2]),
   );
-  if (registeredArguments.length === 0 && isSplit) return "put a value with spaces in quotes";
+  if (registeredArguments.length === 0 && hasSplitValue) return "put a value with spaces in quotes";
   return longs.filter((long) => long === "--order-id" && !argv.some((word) => nameOf(word) === long));
 }
 

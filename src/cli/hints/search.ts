@@ -1,13 +1,13 @@
-import { isDestroying, optionWordsFor, subcommandsFor } from "./equivalents.ts";
+import { isDestructive, optionWordsFor, subcommandsFor } from "./equivalents.ts";
 
 type CommandPaths = readonly (readonly string[])[];
 
 type WordComparison = (one: string, other: string) => boolean;
 
 /** Maximum number of suggestions; if more commands match, none is shown. */
-const MAX_MEANT = 3;
+const MAX_SUGGESTIONS = 3;
 /** The number of letters in a word for each letter that may be mistyped. */
-const LETTERS_FOR_AN_ERROR = 3;
+const LETTERS_PER_TYPO = 3;
 
 /** Typed words; the first `known` words name a command group. */
 type TypedWords = { readonly words: readonly string[]; readonly known: number };
@@ -19,15 +19,15 @@ export function similarCommands(
   distance: (one: string, other: string) => number,
 ): readonly string[] {
   const restWords = words.slice(known);
-  const pathsBelow = paths.filter((path) => startsWithWords(words.slice(0, known), path));
-  const isNear: WordComparison = (left, right) => distance(left, right) <= left.length / LETTERS_FOR_AN_ERROR;
+  const groupPaths = paths.filter((path) => startsWithWords(words.slice(0, known), path));
+  const isNear: WordComparison = (left, right) => distance(left, right) <= left.length / LETTERS_PER_TYPO;
   // A group is suggested only if its path has more words than were typed.
   const isWhole = (path: readonly string[]): boolean =>
     path.length > restWords.length ||
     !paths.some((otherPath) => otherPath.length > path.length && startsWithWords(path, otherPath));
   const pathsAt = (depth: number, match: WordComparison): CommandPaths =>
-    pathsBelow.filter((path) => path.length > depth && startsWithWords(path.slice(depth), restWords, match));
-  const attempts: readonly CommandPaths[] = [
+    groupPaths.filter((path) => path.length > depth && startsWithWords(path.slice(depth), restWords, match));
+  const candidateLists: readonly CommandPaths[] = [
     // The same words in another order, or in the singular: `create order`.
     commandsWithWords(paths, words),
     // Another tool's subcommand, after the group (`orders show`) or before it (`show orders`).
@@ -37,13 +37,13 @@ export function similarCommands(
     pathsAt(1, isSame).filter(isWhole),
     pathsAt(2, isSame),
     // Not within a group, where commander itself suggests commands.
-    known === 0 ? pathsAt(1, isNear).filter((path) => isWhole(path) && !isDestroying(path.join(" "))) : [],
+    known === 0 ? pathsAt(1, isNear).filter((path) => isWhole(path) && !isDestructive(path.join(" "))) : [],
     pathsAt(1, isSame),
   ];
-  const matchingPaths = attempts.find((candidates) => candidates.length > 0) ?? [];
+  const matchingPaths = candidateLists.find((candidates) => candidates.length > 0) ?? [];
   const longestLength = Math.max(...matchingPaths.map((path) => path.length));
   const longestPaths = matchingPaths.filter((path) => path.length === longestLength);
-  return longestPaths.length <= MAX_MEANT ? longestPaths.map((path) => path.join(" ")) : [];
+  return longestPaths.length <= MAX_SUGGESTIONS ? longestPaths.map((path) => path.join(" ")) : [];
 }
 
 /** The options that a typed option may mean: `--amount`, `-json`, `-d`. */
@@ -73,7 +73,7 @@ export function similarOptions(
         longs.filter((flag) => flag.startsWith(`-${typed}`)),
       ];
   const matchingFlags = attempts.find((flags) => flags.length > 0) ?? [];
-  return matchingFlags.length <= MAX_MEANT ? matchingFlags : [];
+  return matchingFlags.length <= MAX_SUGGESTIONS ? matchingFlags : [];
 }
 
 /** Commands with these words in any order, ignoring a plural "s". */

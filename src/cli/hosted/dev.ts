@@ -4,7 +4,7 @@ import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { listOption, toOptionParser, register, valueOption, type Context, type Group } from "../command.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { EXIT, problemOf, Refused, unwrap } from "../problem.ts";
-import { readyBanner, readyLineProblem, warnHeldBack } from "../sandbox/ready.ts";
+import { readyBanner, readyLineProblem, warnAboutHold } from "../sandbox/ready.ts";
 import { adoptOption } from "../sandbox/serving-options.ts";
 import { abortOnStop } from "../stopping.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -13,7 +13,7 @@ import { output } from "../output/output.ts";
 export function registerHostedDev(group: Group): void {
   register<CommonOptions & HostedOptions>(group, {
     name: "dev",
-    ofStore: false,
+    usesStore: false,
     summary: "run the hosted service in workerd on this machine until Ctrl-C",
     examples: [
       "checkout hosted dev",
@@ -48,13 +48,13 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
   });
   const outcome = await serveHosted(context, options, {
     folder: context.around.folder(),
-    stopping: stopSignal,
+    stopSignal: stopSignal,
     announce: async (readyFields) => {
       await printer.result(output("ready", readyFields), () => readyBanner(context, readyFields));
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },
     use: (service) => {
-      warnHeldBack(context, service);
+      warnAboutHold(context, service);
       return Promise.race([stopEvent, service.ended, service.stateLost]);
     },
   });

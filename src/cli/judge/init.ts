@@ -36,7 +36,7 @@ const POST_PATTERN = /^POST\s+((?:https?:\/)?\/\S+)$/i;
 const PROBABLE_PAGE_PATTERN = /^(?:(?:post|get|put)\s+)?((?:https?:\/)?\/\S+|\S*:\d+\/\S*)$|^post\s+(\S+)/i;
 const PATTERN_FAULT = "must be a regular expression";
 const VIEW_FAULT = "needed: only your shop can tell whether it treats an order as paid";
-const isCommand = (answer: string): true | string => {
+const checkCommand = (answer: string): true | string => {
   const outcome = parseCommandLine(answer);
   return outcome.ok || outcome.refusal.message;
 };
@@ -44,7 +44,7 @@ const isCommand = (answer: string): true | string => {
 const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   serve: {
     message: "Command that serves your shop on the port in PORT (empty: it is running)",
-    validate: isCommand,
+    validate: checkCommand,
   },
   endpoint: {
     message: "URL at which your shop receives webhooks, or its path with a command that serves",
@@ -59,7 +59,7 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   create: {
     message:
       "Command that creates the order CHECKOUT_ORDER_ID, or POST and a URL or path, such as POST /buy (empty: your shop has none)",
-    validate: isCommandOrPage,
+    validate: checkCommandOrPage,
   },
   form: {
     message: "Fields of the form of that page",
@@ -77,7 +77,7 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   },
   orderViewCommand: {
     message: "Command that shows the order CHECKOUT_ORDER_ID",
-    validate: (answer) => (answer === "" ? VIEW_FAULT : isCommand(answer)),
+    validate: (answer) => (answer === "" ? VIEW_FAULT : checkCommand(answer)),
     isAsked: ({ orderView }) => orderView === "",
   },
   paidWhen: {
@@ -99,7 +99,7 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   returnUrl: { message: "URL or path of the page that customers return to (empty: none)" },
   restart: {
     message: "Command that restarts your shop (empty: none)",
-    validate: isCommand,
+    validate: checkCommand,
     isAsked: ({ serve }) => serve === "",
   },
   settle: {
@@ -109,11 +109,11 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   },
 };
 
-function isCommandOrPage(answer: string, { files }: Context["world"]): true | string {
+function checkCommandOrPage(answer: string, { files }: Context["world"]): true | string {
   if (POST_PATTERN.test(answer)) return true;
   const [, address, path = ""] = PROBABLE_PAGE_PATTERN.exec(answer) ?? [];
   const page = address === undefined ? `/${path}` : (completeAddress(address) ?? address);
-  if (page === "/" || files.exists(page)) return isCommand(answer);
+  if (page === "/" || files.exists(page)) return checkCommand(answer);
   return `a page is POST and a URL or a path that begins with /: POST ${page}`;
 }
 

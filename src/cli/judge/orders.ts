@@ -54,7 +54,7 @@ export async function createOrderSource(
     }
     return { take: () => Promise.resolve(orders.shift()) };
   }
-  const terms = await drawTerms(context, control);
+  const terms = await activeTerms(context, control);
   const take: OrderSource["take"] = async (orderId, kind) => {
     const labels = kind === "order" ? ORDER_LABELS : SESSION_LABELS;
     const inputs = [{ kind: labels, request: { ...terms, order_id: orderId } }];
@@ -77,7 +77,7 @@ async function kindsOf(context: Context, control: ControlTarget): Promise<readon
 }
 
 /** Terms with an active currency and payment method of the store; default terms if it has none. */
-async function drawTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
+async function activeTerms(context: Context, control: ControlTarget): Promise<CreateRequest> {
   const { world } = context;
   const { capabilities } = await callAt(context, control, { name: "storeSummary", body: undefined });
   const activeName = (kind: string): string | undefined =>

@@ -23,7 +23,7 @@ type RecordInput = {
 };
 
 /** Records a broken plain purchase, so that no earlier pass stays valid. A broken create fails the part on creates. */
-export async function recordPlain(
+export async function recordPlainPurchase(
   context: Context,
   { control, parts, missingFields }: RecordInput,
   history: JudgedHistory,
@@ -88,8 +88,8 @@ export async function recordParts(
     parts,
     missingFields,
     isDone,
-    bench: { leaseId, noted, shop },
-  }: RecordInput & { readonly isDone: boolean; readonly bench: Pick<Bench, "leaseId" | "noted" | "shop"> },
+    bench: { leaseId, notes, shop },
+  }: RecordInput & { readonly isDone: boolean; readonly bench: Pick<Bench, "leaseId" | "notes" | "shop"> },
   histories: readonly JudgedHistory[],
 ): Promise<readonly PartRecord[]> {
   const records: PartRecord[] = [];
@@ -103,7 +103,7 @@ export async function recordParts(
       records.push({ part, verdict: "unknown", drillId: null, steps });
       continue;
     }
-    const { endpoints = [] } = noted;
+    const { endpoints = [] } = notes;
     const subject = {
       duplicates: duplicatesSubject(endpoints),
       browser_return: shop.returnUrl,

@@ -36,8 +36,8 @@ export type PartRecord = {
 
 /** The worst verdict of the histories and of the tried parts. */
 export function verdictOfRun({ histories, records }: RunReport): DrillVerdict {
-  const triedRecords = records.filter(({ steps, leftOutCount = 0 }) => steps.length + leftOutCount > 0);
-  return worstVerdict([...histories.map(verdictOf), ...triedRecords.map(({ verdict }) => verdict)]);
+  const nonEmptyRecords = records.filter(({ steps, leftOutCount = 0 }) => steps.length + leftOutCount > 0);
+  return worstVerdict([...histories.map(verdictOf), ...nonEmptyRecords.map(({ verdict }) => verdict)]);
 }
 
 export function verdictOf({ verdict }: JudgedHistory): DrillVerdict {

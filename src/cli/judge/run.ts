@@ -8,13 +8,13 @@ import {
   replayLate,
   runHistories,
   plainHistory,
-  uninterrupted,
+  untilAborted,
   whyOver,
   type JudgedHistory,
 } from "../../client/judge/run.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { createBench, type Bench } from "../../client/judge/bench.ts";
-import { purchasePlainly, type PlainPurchase } from "../../client/judge/plain.ts";
+import { runPlainPurchase, type PlainPurchase } from "../../client/judge/plain.ts";
 import { refusesAgain } from "../../client/judge/tell.ts";
 import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
 import { isLate, mayBeLate } from "../../core/judge/judge.ts";
@@ -37,7 +37,7 @@ import {
   type RunOptions,
 } from "./options.ts";
 import { orderIdsOfShop, createOrderSource } from "./orders.ts";
-import { recordParts, recordPlain } from "./records.ts";
+import { recordParts, recordPlainPurchase } from "./records.ts";
 import {
   EXIT_OF_VERDICT,
   runJson,
@@ -62,9 +62,9 @@ const QUICK_ANSWER_MS = 100;
 /** Time after which a shop has finished its late work, in milliseconds. */
 const LATE_WORK_MS = 31_000;
 /** Maximum time of the lease in addition to the budget, in milliseconds. */
-const LEASE_REST_MS = 30 * 60_000;
+const LEASE_MARGIN_MS = 30 * 60_000;
 /** Maximum time of the lease of an API key in addition to the budget; the plain purchase needs the key, too. */
-const KEY_REST_MS = 2 * LEASE_REST_MS;
+const KEY_MARGIN_MS = 2 * LEASE_MARGIN_MS;
 
 type Part = History["part"] | "webhook";
 
@@ -146,7 +146,7 @@ const PARTS = [
 ] as const;
 
 /** Refuses a store for which nothing is delivered, such as a store of a copied folder. */
-async function refuseHeld(context: Context, control: ControlTarget): Promise<void> {
+async function refuseHeldEndpoint(context: Context, control: ControlTarget): Promise<void> {
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
   const heldEndpoint = endpoints.find(({ state, reason }) => state === "enabled" && reason !== null);
   if (heldEndpoint === undefined) return;
@@ -189,7 +189,7 @@ async function runChecked(context: Context, options: RunOptions, parts: Readonly
   const report = await runWithSpinner(
     context,
     ({ signal }) => {
-      const timeoutMs = (options.budget ?? BUDGET_MS.most) + KEY_REST_MS;
+      const timeoutMs = (options.budget ?? BUDGET_MS.most) + KEY_MARGIN_MS;
       const act = async (keyedContext: Context): Promise<RunReport> => {
         await using shop = await bindShop(keyedContext, { control, description, readsOrders, signal });
         const runReport = await runAll(keyedContext, options, { control, description, shop, parts, signal });
@@ -235,7 +235,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const { control, description, shop, signal } = run;
   const seed = options.seed ?? world.freshId().slice(-8);
   const source = shop.create === undefined ? await createOrderSource(context, options, control) : undefined;
-  await refuseHeld(context, control);
+  await refuseHeldEndpoint(context, control);
   const { dialect } = await callAt(context, control, { name: "storeSummary", body: undefined });
   const newId = await orderIdsOfShop(context, control, seed);
   const plainBench = createBench({
@@ -256,10 +256,10 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const startedAt = world.monotonic();
   const onJudged = createJudgedReporter(context, startedAt);
   printer.talk("a plain purchase: create, pay, all events as they are delivered");
-  const purchase = purchasePlainly(plainBench, () =>
+  const purchase = runPlainPurchase(plainBench, () =>
     printer.talk("? your shop has accepted the payment and does not show it yet; it has up to 60 s"),
   );
-  const plainPurchase = await uninterrupted(signal, purchase);
+  const plainPurchase = await untilAborted(signal, purchase);
   const firstHistory = await plainHistory(plainBench, plainPurchase);
   if (plainPurchase !== undefined) onJudged(firstHistory);
   const base = {
@@ -272,19 +272,19 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   };
   if (plainPurchase?.verdict.state !== "held") {
     const isFullRun = options.only === undefined;
-    const records = isFullRun ? await recordPlain(context, { ...run, ...base }, firstHistory) : [];
+    const records = isFullRun ? await recordPlainPurchase(context, { ...run, ...base }, firstHistory) : [];
     return { ...base, isInterrupted: plainPurchase === undefined, histories: [firstHistory], records };
   }
   const lease = {
     drill: "duplicates",
-    timeoutMs: base.budgetMs + LEASE_REST_MS,
+    timeoutMs: base.budgetMs + LEASE_MARGIN_MS,
     signal,
   } as const;
   return underLease(context, control, lease, ({ id: leaseId, storeId }) => {
     const call = operationsAt(context, { ...control, leaseId });
     const bench: Bench = { ...plainBench, call, recording: plainPurchase.recording, leaseId };
     const deadline = startedAt + base.budgetMs;
-    return judgeLeased(context, options, {
+    return judgeUnderLease(context, options, {
       ...run,
       bench,
       storeId,
@@ -307,10 +307,10 @@ function createJudgedReporter({ world, printer }: Context, startedAt: number): L
   return ({ name, verdict, seen }) => {
     if (verdict.state === "held") return;
     const mark = verdict.state === "broken" ? printer.style.red("✗") : printer.style.bold("?");
-    const lookText =
+    const note =
       seen !== undefined && mayBeLate(verdict) ? "; a last look tells whether it is only late" : "";
     const seconds = Math.round((world.monotonic() - startedAt) / 1000);
-    printer.talk(`${mark} ${english(HISTORY_TITLES[name].title)} (${seconds} s)${lookText}`);
+    printer.talk(`${mark} ${english(HISTORY_TITLES[name].title)} (${seconds} s)${note}`);
   };
 }
 
@@ -331,12 +331,12 @@ type LeasedRun = Run & {
   readonly deadline: number;
 };
 
-async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
+async function judgeUnderLease(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
   const { printer } = context;
   const { plainPurchase, parts, base, onJudged, deadline, signal } = run;
   const mayRestart = run.bench.shop.restart !== undefined && parts.has("duplicates");
   const repetition = mayRestart
-    ? uninterrupted(signal, refusesAgain(run.bench, plainPurchase.purchase))
+    ? untilAborted(signal, refusesAgain(run.bench, plainPurchase.purchase))
     : undefined;
   const recording = { ...plainPurchase.recording, refusesAgain: (await repetition) === true };
   const bench = { ...run.bench, recording };
@@ -346,14 +346,14 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
   const plan = { parts: historyParts, only: names, isQuick, until: deadline, onJudged };
   const span = durationText(Math.max(1, Math.round(plainPurchase.recording.slowestMs)));
   printer.talk(`a payment is shown after ${span}; histories, for at most ${durationText(base.budgetMs)}:`);
-  const otherRecords: PartRecord[] = [];
-  const isDrilled =
+  const webhookRecords: PartRecord[] = [];
+  const shouldDrill =
     names === undefined && parts.has("webhook") && plainPurchase.recording.isWithoutEvents !== true;
   const isDrillFirst = plainPurchase.recording.answerMs < QUICK_ANSWER_MS;
-  if (isDrilled && isDrillFirst) otherRecords.push(...(await drillWebhooks(context, run)));
+  if (shouldDrill && isDrillFirst) webhookRecords.push(...(await drillWebhooks(context, run)));
   const playedHistories = [run.firstHistory, ...(await runHistories(bench, plan))];
-  if (isDrilled && !isDrillFirst && !playedHistories.some(isStuck))
-    otherRecords.push(...(await drillWebhooks(context, run)));
+  if (shouldDrill && !isDrillFirst && !playedHistories.some(isStuck))
+    webhookRecords.push(...(await drillWebhooks(context, run)));
   const waitsForLateWork = names === undefined && !isQuick && parts.has("browser_return");
   const finalHistories = await judgeAgain(
     bench,
@@ -371,7 +371,7 @@ async function judgeLeased(context: Context, options: RunOptions, run: LeasedRun
     names === undefined
       ? await recordParts(context, { ...run, ...base, isDone: !isInterrupted }, histories)
       : [];
-  return { ...base, isInterrupted, histories, records: [...records, ...otherRecords] };
+  return { ...base, isInterrupted, histories, records: [...records, ...webhookRecords] };
 }
 
 /** Sends the forms to each receiver and records the results; no records if interrupted. */
@@ -384,7 +384,7 @@ async function drillWebhooks(
   const isWanted = (): boolean => whyOver(bench, { until: deadline }) === undefined;
   const endpointId = await findEndpointId(context, control, description);
   const receiverRequest = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, isWanted };
-  const outcome = await uninterrupted(signal, judgeReceivers(context, control, receiverRequest));
+  const outcome = await untilAborted(signal, judgeReceivers(context, control, receiverRequest));
   if (outcome === undefined) return [];
   const verdict = worstVerdict(outcome.map((result) => result.verdict));
   if (verdict === "failed") printer.talk(`${printer.style.red("✗")} forged and genuine webhooks`);

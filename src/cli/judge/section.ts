@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { loadConfig } from "../../host/config/load.ts";
-import { whyUntrusted } from "../../host/folder/trust.ts";
-import { sectionSum, shopSection, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
+import { trustFault } from "../../host/folder/trust.ts";
+import { sectionHash, shopSection, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { printable, snakeCase } from "../../core/text.ts";
 import type { Context } from "../command.ts";
@@ -88,7 +88,7 @@ async function trustSection(
   if (trustConfig === true) return;
   const folder = world.settingsFolder();
   const trustRecord = folder === undefined ? {} : readTrustRecord(world, join(folder, TRUST_FILE));
-  if (trustRecord[dirname(path)] === sectionSum(shop)) return;
+  if (trustRecord[dirname(path)] === sectionHash(shop)) return;
   if (!world.isInteractive())
     throw new Refused({
       exitCode: EXIT.usage,
@@ -112,13 +112,13 @@ function keepTrust(world: Context["world"], path: string, shop: ShopSection): vo
   const folder = world.settingsFolder();
   if (folder === undefined) return;
   const file = join(folder, TRUST_FILE);
-  const trustedSums = { ...readTrustRecord(world, file), [dirname(path)]: sectionSum(shop) };
+  const trustedSums = { ...readTrustRecord(world, file), [dirname(path)]: sectionHash(shop) };
   world.files.makeFolder(folder);
   world.files.write(file, `${JSON.stringify(trustedSums, null, 2)}\n`);
 }
 
 function readTrustRecord(world: Context["world"], file: string): Readonly<Record<string, string>> {
-  if (!world.files.exists(file) || whyUntrusted(world, file, "file") !== undefined) return {};
+  if (!world.files.exists(file) || trustFault(world, file, "file") !== undefined) return {};
   const json = parseJson(world.files.read(file) ?? "");
   if (!isRecord(json)) return {};
   const rows = Object.entries(json).filter((row): row is [string, string] => typeof row[1] === "string");

@@ -10,7 +10,7 @@ import {
   type Purchase,
 } from "../../client/judge/bench.ts";
 import { openReturnPage } from "../../client/judge/returns.ts";
-import { awaitKnown } from "../../client/judge/looks.ts";
+import { awaitNewOrder } from "../../client/judge/looks.ts";
 import type { ShopField } from "../../core/judge/shop.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import { printable } from "../../core/text.ts";
@@ -54,7 +54,7 @@ export function tryShop(
     const call = operationsAt(context, control);
     const bench = createBench({ world, target: control, call, shop, newId, signal });
     const purchase = newPurchase(bench.newId());
-    const trials = [...tryServing(description), ...(await tryCreate(bench, purchase))];
+    const trials = [...tryServe(description), ...(await tryCreate(bench, purchase))];
     if (shop.view === undefined || trials.some(({ ok }) => !ok)) return trials;
     trials.push(...(await tryView(bench, purchase, readsOrders)));
     if (shop.returnUrl !== undefined && purchase.checkouts.length > 0)
@@ -66,7 +66,7 @@ export function tryShop(
 }
 
 /** A served shop listens once it is bound. */
-function tryServing({ serve }: ShopDescription): readonly Trial[] {
+function tryServe({ serve }: ShopDescription): readonly Trial[] {
   return serve === undefined
     ? []
     : [{ field: "serve", ok: true, text: "your shop listens on the port in PORT" }];
@@ -90,7 +90,7 @@ async function tryCreate(bench: Bench, purchase: Purchase): Promise<readonly Tri
 /** `readsOrders`: refuses a view that does not show whether an order is paid. */
 async function tryView(bench: Bench, purchase: Purchase, readsOrders: boolean): Promise<readonly Trial[]> {
   const checkout = viewedCheckout(purchase);
-  const { order, got, isMissing, text } = await awaitKnown(bench, purchase);
+  const { order, got, isMissing, text } = await awaitNewOrder(bench, purchase);
   const viewName = `the view of ${checkout.orderId}`;
   const isWithoutPattern = order === null && text !== "";
   if (order === null && !isWithoutPattern)

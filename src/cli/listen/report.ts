@@ -89,7 +89,7 @@ export function deliveryJson(delivery: HandledDelivery) {
     message: fault?.message ?? (result.kind === "unanswered" ? result.message : null),
     causes: result.kind === "not_verified" ? result.causes : [],
     injected_fault: injected ?? null,
-    replay: reply?.again ?? false,
+    replay: reply?.isReplay ?? false,
     target: reply?.url ?? null,
     target_status: result.kind === "answered" ? result.status : null,
     answered,
@@ -144,8 +144,8 @@ export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineSt
     displayOrDash(claims.orderId ?? object ?? null),
     verdict,
   ];
-  const realTime = storeAt === null ? [] : [style.dim(`real time ${timeOfDay(at)}`)];
-  const deliveryLine = [...parts, ...resultParts(delivery, lineStyle), ...realTime].join("  ");
+  const realTimeParts = storeAt === null ? [] : [style.dim(`real time ${timeOfDay(at)}`)];
+  const deliveryLine = [...parts, ...resultParts(delivery, lineStyle), ...realTimeParts].join("  ");
   const line = wrap(deliveryLine, "00:00:00Z  ".length);
   const causes =
     result.kind === "not_verified"
@@ -216,7 +216,7 @@ function resultParts({ result, milliseconds, next }: HandledDelivery, { style, p
       ];
     case "answered": {
       const colour = result.status < 300 ? style.green : style.red;
-      const replay = result.again ? [style.dim("replay")] : [];
+      const replay = result.isReplay ? [style.dim("replay")] : [];
       return [`${colour(`→ ${result.status}`)}${urlText(result.url)}`, span, ...replay, ...nextAttemptParts];
     }
   }

@@ -71,7 +71,7 @@ type Session = {
 const CHECK_INTERVAL_MS = 1000;
 /** Maximum duration of a stop, in milliseconds; deliveries in flight get slightly less. */
 const STOP_TIMEOUT_MS = 1000;
-const DRAIN_MS = 800;
+const DRAIN_TIMEOUT_MS = 800;
 /** Maximum size of a body in bytes: events are larger than requests, and each connection holds one body in memory. */
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_CONNECTIONS = 64;
@@ -113,7 +113,7 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
   const { plan, sender, port } = options;
   const closeAtEnd = (session: Session) => ({
     ...session,
-    [Symbol.asyncDispose]: () => waitWithin(world, STOP_TIMEOUT_MS, finish(session)),
+    [Symbol.asyncDispose]: () => waitAtMost(world, STOP_TIMEOUT_MS, finish(session)),
   });
   if (sender.kind === "sandbox" && sender.isPolling) {
     const url = polledAddress(world.freshId().slice(0, POLLED_NAME_LENGTH));
@@ -129,10 +129,10 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
   };
   const silenceMs = plan.timeoutMs + EXTRA_IDLE_MS;
   const limits = { bodyBytes: MAX_BODY_BYTES, connections: MAX_CONNECTIONS, silenceMs };
-  const listening = await world.listen(makeService, { port, limits });
-  if (!listening.ok) throw new Refused(problemOf(portFailure(world, port, listening.refusal)));
+  const listenOutcome = await world.listen(makeService, { port, limits });
+  if (!listenOutcome.ok) throw new Refused(problemOf(portFailure(world, port, listenOutcome.refusal)));
   if (createdSession === undefined) throw new Error("a listener makes its service");
-  return closeAtEnd({ ...createdSession, listener: listening.value });
+  return closeAtEnd({ ...createdSession, listener: listenOutcome.value });
 }
 
 /** Handles the deliveries of a session, however they arrive. */
@@ -184,7 +184,7 @@ function createFixedSource(sender: Sender, { dialect }: ListenPlan): DeliverySou
   return {
     secrets: () => Promise.resolve({ inForce: secrets, retired: [], storeTime: null, dialect }),
     instance: () => null,
-    underway: () => Promise.resolve(undefined),
+    inFlight: () => Promise.resolve(undefined),
     nextAttempt: () => Promise.resolve(undefined),
   };
 }
@@ -225,9 +225,9 @@ async function start(
   await printer.result(output("listen", readyJson(readyFields)), () => readyText(readyFields, printer.style));
 }
 
-type Watch = SessionOptions & { readonly session: Session; readonly raceWithStop: Interruption };
+type WatchOptions = SessionOptions & { readonly session: Session; readonly raceWithStop: Interruption };
 
-async function watch(context: Context, options: Watch): Promise<void> {
+async function watch(context: Context, options: WatchOptions): Promise<void> {
   const { session, raceWithStop } = options;
   for (;;) {
     const pause = new Promise<void>((resolve) => context.world.after(CHECK_INTERVAL_MS, resolve));
@@ -235,7 +235,7 @@ async function watch(context: Context, options: Watch): Promise<void> {
     if (session.registration === undefined) continue;
     const change = await raceWithStop(session.registration.check());
     if (change === "stopped") return;
-    const problem = await tellChange(context, options, change);
+    const problem = await reportChange(context, options, change);
     if (problem !== undefined) throw new Refused(problem);
   }
 }
@@ -256,9 +256,9 @@ async function momentOf(
 type ChangeFields = { readonly sandbox?: string; readonly reason?: string };
 
 /** Reports a change; returns the problem if listening has ended. */
-async function tellChange(
+async function reportChange(
   context: Context,
-  options: Watch,
+  options: WatchOptions,
   change: ConnectionChange,
 ): Promise<Problem | undefined> {
   if (change.kind === "unchanged") return undefined;
@@ -319,15 +319,15 @@ function keyHandler(
   stop: AbortController,
 ): (key: ListenKey) => void {
   const { printer } = context;
-  let isAsking = false;
+  let isReplaying = false;
   const replay = async (): Promise<void> => {
     const delivery = lastDelivery();
     const eventId = delivery?.verified === true ? delivery.claims.eventId : null;
     if (registration === undefined) return printer.talk("only the service can send an event again");
     if (eventId === null) return printer.talk("there is no verified event to replay yet");
-    isAsking = true;
+    isReplaying = true;
     const outcome = await registration.replay(eventId);
-    isAsking = false;
+    isReplaying = false;
     if (outcome.end === "success") {
       const { at, realTimeTexts } = await momentOf(context, registration);
       return printer.talk([timeOfDay(at), `replaying ${printable(eventId)}`, ...realTimeTexts].join("  "));
@@ -337,7 +337,7 @@ function keyHandler(
   };
   return (key) => {
     if (key === "quit") return stop.abort();
-    if (key === "replay") return isAsking ? undefined : void replay();
+    if (key === "replay") return isReplaying ? undefined : void replay();
     const delivery = lastDelivery();
     printer.talk(delivery === undefined ? "there was no delivery yet" : detailLines(delivery));
   };
@@ -346,13 +346,13 @@ function keyHandler(
 /** Leaves deliveries to the next listener, unless it has registered already. Events in progress are still forwarded. */
 async function finish({ listener, webhooks, registration, url }: Session): Promise<void> {
   // A polling listener answers its deliveries before it leaves, because it cannot answer any afterwards.
-  if (isPolledAddress(url)) await listener.close(DRAIN_MS);
+  if (isPolledAddress(url)) await listener.close(DRAIN_TIMEOUT_MS);
   await registration?.leave();
-  await listener.close(DRAIN_MS);
-  await webhooks.settled();
+  await listener.close(DRAIN_TIMEOUT_MS);
+  await webhooks.idle();
 }
 
-function waitWithin(world: Pick<World, "after">, milliseconds: number, work: Promise<void>): Promise<void> {
+function waitAtMost(world: Pick<World, "after">, milliseconds: number, work: Promise<void>): Promise<void> {
   return Promise.race([work, new Promise<void>((resolve) => world.after(milliseconds, resolve))]);
 }
 

@@ -31,7 +31,7 @@ export function registerMcp(makeProgram: ProgramMaker) {
     });
     register<ConfigOptions>(group, {
       name: "config",
-      ofStore: false,
+      usesStore: false,
       summary: "print the configuration that adds checkout to an agent",
       examples: ["checkout mcp config --client claude", "checkout mcp config --client vscode --allow-write"],
       options: [

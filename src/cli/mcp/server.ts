@@ -4,7 +4,7 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { Command } from "commander";
 import { isRecord, parseJson } from "../../core/json.ts";
-import { inputSchema, parseInput, toolNamed, toolNames, TOOLS, type ToolName } from "../../core/mcp/tools.ts";
+import { inputSchema, parseInput, findTool, toolNames, TOOLS, type ToolName } from "../../core/mcp/tools.ts";
 import { isWithheldField } from "../../core/request/redaction.ts";
 import { redactSecrets } from "../../core/text.ts";
 import type { World } from "../../world.ts";
@@ -45,7 +45,7 @@ export async function serveTools(
     })),
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
-    const name = toolNamed(params.name);
+    const name = findTool(params.name);
     if (name === undefined || !offeredTools.includes(name)) throw invalidParams(whyNotOffered(name));
     const outcome = parseInput(name, params.arguments);
     if (!outcome.ok) throw invalidParams(outcome.refusal);

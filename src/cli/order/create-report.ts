@@ -63,7 +63,7 @@ export function unwrapCreate(context: Context, report: CreateReport): CreatedChe
   }
   if (exchange.end !== "success")
     throw refuse(createProblem({ ...report, shell: shellOf(context.world.env) }, result, exchange));
-  if (result.mismatch) throw refuse(mismatchProblem(report, entry, exchange.response.data));
+  if (result.isMismatch) throw refuse(mismatchProblem(report, entry, exchange.response.data));
   const { id } = exchange.response.data;
   if (entry.checkoutId !== null && entry.checkoutId !== id) {
     context.printer.trace(

@@ -12,21 +12,21 @@ import { output } from "../output/output.ts";
 export function registerIdempotency(group: Group): void {
   register(group, {
     name: "list",
-    ofStore: false,
+    usesStore: false,
     summary: "list the idempotency keys that were sent, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
     run: (context) => withJournal(context, (journal) => list(context, journal)),
   });
   register(group, {
     name: "show <key>",
-    ofStore: false,
+    usesStore: false,
     summary: "show an idempotency key with its request",
     examples: ["checkout idempotency show co-4f1d…-1"],
     run: (context, _options, key = "") => withJournal(context, (journal) => show(context, journal, key)),
   });
   register(group, {
     name: "forget <key>",
-    ofStore: false,
+    usesStore: false,
     summary: "remove an idempotency key from the journal; the service still knows it",
     examples: ["checkout idempotency forget co-4f1d…-1"],
     run: (context, _options, key = "") => withJournal(context, (journal) => forget(context, journal, key)),

@@ -16,7 +16,7 @@ export async function resolveInstance(
   const { origin, hostname } = new URL(baseUrl.value);
   if (!isLoopback(hostname)) return null;
   // Loaded on demand: most folders have a run.json.
-  const { describeRunning } = await import("../../client/control/describe.ts");
-  const outcome = await describeRunning(world, { origin, token, timeoutMs: TIMEOUT_MS });
+  const { fetchDescription } = await import("../../client/control/describe.ts");
+  const outcome = await fetchDescription(world, { origin, token, timeoutMs: TIMEOUT_MS });
   return outcome.ok ? outcome.value.instanceId : null;
 }

@@ -138,11 +138,11 @@ export async function selectStoreOfKey(context: Context, target: ControlTarget):
   const { apiKey } = surroundingsAt(context.around, target.origin);
   if (apiKey === undefined || target.storeId !== undefined) return target;
   const { stores } = await callAt(context, target, { name: "listStores", body: undefined });
-  const keyEnding = apiKey.value.slice(-4);
+  const keyLastFour = apiKey.value.slice(-4);
   for (const { storeId } of stores) {
     const storeTarget = { ...target, storeId };
     const { keys } = await callAt(context, storeTarget, { name: "listKeys", body: undefined });
-    if (keys.some(({ lastFour }) => lastFour === keyEnding)) return storeTarget;
+    if (keys.some(({ lastFour }) => lastFour === keyLastFour)) return storeTarget;
   }
   throw new Refused({
     exitCode: EXIT.credential,

@@ -78,7 +78,7 @@ async function createSignIn(context: Context, options: OpenOptions, id?: string)
   const q = checkout ?? id;
   const path = q === undefined ? page : `${home}/find?${new URLSearchParams({ q }).toString()}`;
   const body = isLimited ? { to: path, storeId, role: options.role, validMs: options.valid } : { to: path };
-  return callAt(context, target, { name: "createSignIn", body, nextAfter: NEXT_AFTER });
+  return callAt(context, target, { name: "createSignIn", body, nextAfter: LINK_REMEDIES });
 }
 
 /** Whether a link is for somebody else: a printed link to a named store. The user's own browser opens as the owner. */
@@ -91,7 +91,7 @@ function isForStore({ around }: Context, { print, role, valid }: OpenOptions): b
   );
 }
 
-const NEXT_AFTER = {
+const LINK_REMEDIES = {
   not_found: "checkout orders list, sessions list, events list and requests list show the ids of a store",
 } as const;
 

@@ -4,7 +4,7 @@ import { register, type Group } from "../command.ts";
 export function registerPortalSignOut(group: Group): void {
   register(group, {
     name: "sign-out",
-    ofStore: false,
+    usesStore: false,
     summary: "sign every browser out of the portal, and revoke unused sign-in links",
     examples: ["checkout portal sign-out"],
     run: runnerFor("endPortalSessions", {

@@ -56,7 +56,7 @@ function assumptionLines(assumption: AssumptionEntry, { style, record, now }: Li
     `      ${chosen}`,
     ...(setting === null ? [] : [`      ${style.dim(`setting: ${setting}`)}`]),
     ...(inEffect.length === 0 ? [] : [`      in effect: ${printable(inEffect.join(", "))}`]),
-    `      ${style.dim(relianceOf(assumption))}`,
+    `      ${style.dim(relianceText(assumption))}`,
     ...(record === undefined ? [] : [`      ${calibrationLine(record, { decision, style, now })}`]),
   ].join("\n");
 }
@@ -73,7 +73,7 @@ function calibrationLine(
   return verdict === "contradicted" ? style.red(line) : style.dim(line);
 }
 
-function relianceOf({ reliedOn, shownBy }: AssumptionEntry): string {
+function relianceText({ reliedOn, shownBy }: AssumptionEntry): string {
   if (reliedOn !== null) {
     return `relied on since ${toIso(reliedOn.since)}: ${shownBy ?? ""} (${printable(reliedOn.requestId)})`;
   }

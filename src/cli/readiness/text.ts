@@ -12,7 +12,7 @@ import { ITEM_TITLES } from "../../core/readiness/names.ts";
 import { READINESS_SENTENCES } from "../../core/readiness/sentences.ts";
 import { printable, publishableText } from "../../core/text.ts";
 import { junitXml } from "../output/junit.ts";
-import { PLAIN, type Printer } from "../printer.ts";
+import { PLAIN_STYLE, type Printer } from "../printer.ts";
 import type { ChecklistItem } from "../../core/readiness/shapes.ts";
 
 type TextLayout = Pick<Printer, "style" | "wrap">;
@@ -50,7 +50,7 @@ function itemLines(item: ChecklistItem, { style, wrap }: TextLayout): string[] {
 
 /** The report for a pull request: as code, in which nothing from outside is markup or a mention. */
 export function checklistMarkdown(report: ChecklistReport): string {
-  const text = checklistText(report, { style: PLAIN, wrap: (line) => line });
+  const text = checklistText(report, { style: PLAIN_STYLE, wrap: (line) => line });
   const publishedText = text.split("\n").map(publishableText).join("\n");
   const longestRun = Math.max(2, ...Array.from(publishedText.matchAll(/`+/g), ([run]) => run.length));
   const fence = "`".repeat(longestRun + 1);
@@ -66,7 +66,7 @@ export function checklistJunit(report: ChecklistReport, tolerance: Tolerance): s
     properties: { verdict, service, ...(storeId !== null && { store_id: storeId }), livemode: "false" },
     cases: items.map((item) => ({
       name: item.name,
-      faults: faultsOf(item, tolerance),
+      faults: caseResults(item, tolerance),
       output: [
         english(ITEM_TITLES[item.name]),
         ...item.evidence.map(evidenceLine),
@@ -76,7 +76,7 @@ export function checklistJunit(report: ChecklistReport, tolerance: Tolerance): s
   });
 }
 
-function faultsOf({ status, reason, assumptions, next }: ChecklistItem, { allowRisks }: Tolerance) {
+function caseResults({ status, reason, assumptions, next }: ChecklistItem, { allowRisks }: Tolerance) {
   const text = `next: ${next}`;
   if (status === "fail") return [{ element: "failure", type: status, message: reason, text } as const];
   if (status === "unknown") return [{ element: "error", type: status, message: reason, text } as const];

@@ -36,18 +36,18 @@ export async function runWithSpinner<Result>(
       ? await startSpinner(world.stderr, spinnerText)
       : undefined;
   if (spinner !== undefined) SPINNING_TERMINALS.add(world.stderr);
-  const writeAbove = (write: (text: string) => void) => (text: string) => {
+  const writeAboveSpinner = (write: (text: string) => void) => (text: string) => {
     spinner?.clear();
     write(text);
   };
-  const [talk, trace] = [writeAbove(printer.talk), writeAbove(printer.trace)];
+  const [talk, trace] = [writeAboveSpinner(printer.talk), writeAboveSpinner(printer.trace)];
   const observer: ExchangeObserver = {
     onRetry: (cause, delayMs) =>
       talk(printable(`${cause}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
     ...(options.showHeaders === true
       ? {
           onAttempt: (request: ApiRequest) => trace(redactRequest(request).text),
-          onAnswer: (result: OutboundResult) => trace(showAnswer(result)),
+          onAnswer: (result: OutboundResult) => trace(formatAnswer(result)),
         }
       : {}),
   };
@@ -67,7 +67,7 @@ export function redactRequest(request: ApiRequest) {
   return { headers, text };
 }
 
-function showAnswer(result: OutboundResult): string {
+function formatAnswer(result: OutboundResult): string {
   if (!result.ok) return `< ${result.failure}: ${printable(result.message)}`;
   const lines = headerLines("<", displayHeaders(result.headers));
   return [`< ${result.status}`, ...lines, `< ${printable(result.body)}`].join("\n");

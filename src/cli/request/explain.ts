@@ -67,10 +67,10 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
 async function printPage(context: Context, options: ExplainOptions, id: string): Promise<number> {
   const language = options.lang ?? languageOf(context.world.env);
   const savedStory = await ask(context, options, id, (subject) =>
-    callSandbox(context, { name: "saveStory", body: { ...subject, language }, nextAfter: NEXT_AFTER_PAGE }),
+    callSandbox(context, { name: "saveStory", body: { ...subject, language }, nextAfter: PAGE_REMEDIES }),
   );
   if (options.json === true) return context.printer.result(answerOutput("saveStory", savedStory), () => "");
-  return context.printer.exact(savedStory.html);
+  return context.printer.raw(savedStory.html);
 }
 
 /** The language of the locale, as POSIX names it; default: English. */
@@ -89,8 +89,8 @@ async function ask<Answer>(
 ): Promise<Answer> {
   const outcome = await catchRefusal(send({ id: text, as }));
   if (outcome.ok) return outcome.value;
-  const canBeFound = as === "checkout" || (as !== "order" && isShortId(text));
-  if (outcome.refusal.code !== "not_found" || !canBeFound) throw new Refused(outcome.refusal);
+  const isSearchable = as === "checkout" || (as !== "order" && isShortId(text));
+  if (outcome.refusal.code !== "not_found" || !isSearchable) throw new Refused(outcome.refusal);
   const id = as === undefined ? await findAnyByEnding(context, text) : await findId(context, as, text);
   return send({ id, as });
 }
@@ -112,7 +112,7 @@ const NEXT_AFTER = {
     "checkout requests list, checkout orders list and checkout events list show the ids; the request log keeps only the newest requests",
 } as const;
 
-const NEXT_AFTER_PAGE = {
+const PAGE_REMEDIES = {
   not_found:
     "checkout orders list and checkout sessions list show the ids; without --html, checkout explain also explains requests without a checkout",
 } as const;

@@ -8,7 +8,7 @@ import type { Printer } from "../printer.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
 import { parseSpan } from "../../core/duration.ts";
 
-const MOMENT = "a time such as 2026-12-24T18:00:00Z";
+const TIME_EXAMPLE = "a time such as 2026-12-24T18:00:00Z";
 
 export function registerSandboxClock(group: Group): void {
   const command = group.command
@@ -55,10 +55,10 @@ async function clockText(clock: AnswerOf<"showClock">, { width }: Pick<Printer, 
     undelivered === 0
       ? []
       : [`deliveries still due: ${undelivered}; checkout deliveries list --state due shows them`];
-  const isQuiet = fired.length + delivered.length === 0;
+  const hasNoChange = fired.length + delivered.length === 0;
   return [
     `${toIso(now)}${frozen ? " (frozen)" : ""}`,
-    ...(isQuiet ? [] : [await historyLines(fired, { attempts: delivered, width })]),
+    ...(hasNoChange ? [] : [await historyLines(fired, { attempts: delivered, width })]),
     ...undeliveredLines,
   ].join("\n");
 }
@@ -72,7 +72,7 @@ function advanceRequest(text: string): RequestOf<"moveClock"> {
 /** Uses the service's own check, so that a nonexistent day is refused. */
 function setRequest(text: string): RequestOf<"moveClock"> {
   const outcome = decodeRequest("moveClock", { action: "set", to: text });
-  if (!outcome.ok) throw refuseTime(`expected ${MOMENT}; got ${printableLiteral(text)}`);
+  if (!outcome.ok) throw refuseTime(`expected ${TIME_EXAMPLE}; got ${printableLiteral(text)}`);
   return outcome.value;
 }
 

@@ -17,11 +17,11 @@ import {
   refuseUsage,
   type Problem,
 } from "../problem.ts";
-import { abortOnStop, untilAskedToStop } from "../stopping.ts";
+import { abortOnStop, awaitStop } from "../stopping.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
-import { findRunningSandbox, readyMessageOfRunning, type RunningSandbox } from "./running.ts";
-import { readyBanner, readyLineProblem, warnHeldBack } from "./ready.ts";
-import { checkPortOfFirst } from "../../host/listen.ts";
+import { findRunningSandbox, runningReadyMessage, type RunningSandbox } from "./running.ts";
+import { readyBanner, readyLineProblem, warnAboutHold } from "./ready.ts";
+import { checkFirstPort } from "../../host/listen.ts";
 import { serveSandbox } from "../../host/serve.ts";
 import type { StartOptions } from "./serving-options.ts";
 import type { ReadyMessage } from "../../host/ready.ts";
@@ -99,8 +99,8 @@ async function reuseRunningSandbox(
     });
   }
   const signInUrl = await createSignInUrl(context.world, sandbox);
-  const message = readyMessageOfRunning(context, { ...sandbox, signInUrl });
-  warnHeldBack(context, description);
+  const message = runningReadyMessage(context, { ...sandbox, signInUrl });
+  warnAboutHold(context, description);
   noteTarget(context);
   return context.printer.result(output("ready", message), () =>
     readyBanner(context, message, {
@@ -129,7 +129,7 @@ async function startDetached(
 ): Promise<number> {
   const { world, printer } = context;
   const givenSecrets = unwrap(readGivenSecrets(world));
-  unwrap(await checkPortOfFirst(world, folder, unwrap(await settingsWithConfig(context, options))));
+  unwrap(await checkFirstPort(world, folder, unwrap(await settingsWithConfig(context, options))));
   unwrap(makeStateFolder(world, folder, options));
   const logFile = stateFile(folder, "log");
   const logBytes = world.files.size(logFile) ?? 0;
@@ -151,7 +151,7 @@ async function startDetached(
   );
   if (world.isResultLost()) throw new Refused(readyLineProblem());
   noteTarget(context);
-  warnHeldBack(context, startMessage.description);
+  warnAboutHold(context, startMessage.description);
   await attachedProcess.release();
   return exitCode;
 }
@@ -237,7 +237,7 @@ export async function serveDetached(
     use: async (sandbox) => {
       const { ready } = sandbox;
       printer.talk(`checkout sandbox ${ready.version} serves ${ready.base_url} (pid ${ready.pid}).`);
-      await untilAskedToStop(sandbox, stop.promise);
+      await awaitStop(sandbox, stop.promise);
     },
   });
   unwrap(outcome);

@@ -3,7 +3,7 @@ import { choiceParser } from "../parsers.ts";
 import { notRunningProblem, Refused } from "../problem.ts";
 import { assignmentCommand } from "../../core/shell/quote.ts";
 import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
-import { findRunningSandbox, readyMessageOfRunning, type RunningSandbox } from "./running.ts";
+import { findRunningSandbox, runningReadyMessage, type RunningSandbox } from "./running.ts";
 import { type CommonOptions, withoutOwnStore } from "../target/surroundings.ts";
 import { output } from "../output/output.ts";
 
@@ -17,7 +17,7 @@ const REVOKED_KEY_TEXT =
   "the key of this store in credentials.json is revoked; create another: checkout keys create";
 
 /** Everything that an application of a store needs, and the last four characters of the store's revoked keys. */
-type Access = StoreAccess & { readonly revokedEndings: readonly string[] };
+type Access = StoreAccess & { readonly revokedLastFours: readonly string[] };
 
 export function registerEnv(group: Group): void {
   register<EnvOptions>(group, {
@@ -65,8 +65,8 @@ async function runEnv(context: Context, options: EnvOptions): Promise<number> {
   }
   const { control_token: token } = sandbox.run;
   const access = await readAccess(context, options, sandbox);
-  const { revokedEndings } = access;
-  const isRevoked = access.apiKey !== null && revokedEndings.includes(access.apiKey.slice(-4));
+  const { revokedLastFours } = access;
+  const isRevoked = access.apiKey !== null && revokedLastFours.includes(access.apiKey.slice(-4));
   const apiKey = isRevoked ? null : access.apiKey;
   const variables = {
     ...accessVariables({ ...access, apiKey }),
@@ -93,17 +93,17 @@ async function readAccess(context: Context, options: EnvOptions, sandbox: Runnin
       api_key: apiKey,
       store_id: storeId,
       signing_secret: signingSecret,
-    } = readyMessageOfRunning(context, sandbox);
-    const { revokedKeyEnds: revokedEndings = [], ownSecrets } = sandbox.description;
-    return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revokedEndings };
+    } = runningReadyMessage(context, sandbox);
+    const { revokedKeyEnds: revokedLastFours = [], ownSecrets } = sandbox.description;
+    return { baseUrl: `${origin}/v1`, apiKey, storeId, signingSecret, ownSecrets, revokedLastFours };
   }
-  const { readStoreAccess, listRevokedKeyEndings } = await import("../store/access.ts");
+  const { readStoreAccess, listRevokedLastFours } = await import("../store/access.ts");
   // This command replaces the key and the store of the environment, so it must not read them.
   const folderContext = { ...context, around: withoutOwnStore(context.around) };
   const target = { origin, token, version };
   const access = await readStoreAccess(folderContext, target);
-  const revokedEndings = await listRevokedKeyEndings(context, target, access.storeId);
-  return { ...access, revokedEndings };
+  const revokedLastFours = await listRevokedLastFours(context, target, access.storeId);
+  return { ...access, revokedLastFours };
 }
 
 /** Variables in a format that a shell or a tool reads; every value arrives unchanged. */

@@ -27,9 +27,9 @@ export function createKeptLog(): KeptLog {
 export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): void {
   const shownLines = lines();
   if (shownLines.length === 0) return printer.trace("checkout exec: no v1 request reached its sandbox");
-  const moreCount = count() - shownLines.length;
+  const hiddenCount = count() - shownLines.length;
   const head =
-    moreCount === 0
+    hiddenCount === 0
       ? "checkout exec: the requests and deliveries of its sandbox:"
       : `checkout exec: the last ${shownLines.length} of ${count()} requests and deliveries of its sandbox:`;
   printer.trace([head, ...shownLines].join("\n"));

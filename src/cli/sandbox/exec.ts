@@ -7,7 +7,7 @@ import { isTyped, toSetting } from "../option-rules.ts";
 import { scopedFaults } from "../fault/scoped-faults.ts";
 import type { RequestedFaults } from "../fault/requested-faults.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
-import { journalPlace, programVariables } from "../store/program-variables.ts";
+import { createJournalFolder, programVariables } from "../store/program-variables.ts";
 import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
@@ -36,7 +36,7 @@ const NEW_STORE = "new";
 export function registerExec(group: Group): void {
   register<ExecOptions>(group, {
     name: "exec <command> [arguments...]",
-    ofStore: false,
+    usesStore: false,
     summary: "run a command with its own fresh sandbox, and exit with the command's exit code",
     exitCodes: {
       other: "the exit code of the command",
@@ -81,7 +81,7 @@ export function registerExec(group: Group): void {
       ...[configOption(), ...servingSettings()].map((option) => toSetting("CHECKOUT_SANDBOX", option)),
     ],
     requires: [["seed", "fault"]],
-    passThrough: true,
+    passesThrough: true,
     run: (context, options, program = "", ...args) =>
       options.store === undefined
         ? runExec(context, options, { program, args })
@@ -115,17 +115,17 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       wasReached = true;
       const stopSignal = stop.signal();
       if (stopSignal !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopSignal];
-      using journal = journalPlace(world, baseUrl);
+      using journal = createJournalFolder(world, baseUrl);
       const { ready, adminToken } = sandbox;
       const tokens = { controlToken: token, adminToken: options.admin === true ? adminToken : undefined };
-      const env = { ...environmentOf(world, accessOf(ready), tokens), ...journal.variables };
+      const env = { ...childEnvironment(world, accessOf(ready), tokens), ...journal.variables };
       const end = await world.runProgram({ program, args, env });
       if (options.keep === true && stop.signal() === undefined) {
         const address = sandbox.ready.portal_url ?? baseUrl;
         printer.talk(`checkout exec: the command has ended; its sandbox runs until Ctrl-C: ${address}`);
         await stop.firstSignal;
       }
-      return endingOfProgram(program, end);
+      return exitCodeOf(program, end);
     },
   });
   const result = await catchRefusal(service.then((outcome) => unwrap(outcome)));
@@ -172,8 +172,8 @@ async function runInStore(
   const stopSignal = stop.signal();
   if (stopSignal !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopSignal];
   noteOwnSecrets(context, access);
-  const env = environmentOf(world, access, { controlToken: target.token, adminToken: adminTarget?.token });
-  const exitCode = endingOfProgram(program, await world.runProgram({ program, args, env }));
+  const env = childEnvironment(world, access, { controlToken: target.token, adminToken: adminTarget?.token });
+  const exitCode = exitCodeOf(program, await world.runProgram({ program, args, env }));
   faults.stay();
   noteSeed(context, exitCode, requestedFaults);
   return exitCode;
@@ -245,7 +245,7 @@ async function createFreshStore(
 
 const FRESH_NAME = "checkout exec";
 
-function endingOfProgram(program: string, end: ProgramResult): number {
+function exitCodeOf(program: string, end: ProgramResult): number {
   switch (end.ending) {
     case "exited":
       return end.exitCode;
@@ -269,7 +269,7 @@ function endingOfProgram(program: string, end: ProgramResult): number {
 }
 
 /** The environment without variables of other sandboxes; with the admin token only for `--admin` (decision 122). */
-function environmentOf(
+function childEnvironment(
   world: World,
   access: StoreAccess,
   { controlToken, adminToken }: { readonly controlToken: string; readonly adminToken: string | undefined },

@@ -16,7 +16,7 @@ const CHECK_INTERVAL_MS = 200;
 export function registerSandboxLogs(group: Group): void {
   register<LogsOptions>(group, {
     name: "logs",
-    ofStore: false,
+    usesStore: false,
     summary: "print the log of a sandbox started with --detach",
     examples: ["checkout sandbox logs", "checkout sandbox logs --follow", "checkout sandbox logs --json"],
     options: [switchOption("-f, --follow", "keep printing new lines, until Ctrl-C")],
@@ -100,13 +100,13 @@ function readLog({ readFrom }: World["files"], folder: string): LogReader {
 
 /** Collects bytes and prints each complete line. */
 function createLinePrinter({ printer }: Context) {
-  let restBytes = Buffer.alloc(0);
+  let partialLine = Buffer.alloc(0);
   const print = (line: string): void => printer.line(output("log_line", { line }), () => printable(line));
   return {
     add: (part: Uint8Array): void => {
-      const bytes = Buffer.concat([restBytes, part]);
+      const bytes = Buffer.concat([partialLine, part]);
       const end = bytes.lastIndexOf("\n") + 1;
-      restBytes = bytes.subarray(end);
+      partialLine = bytes.subarray(end);
       if (end > 0)
         bytes
           .toString("utf8", 0, end - 1)
@@ -114,7 +114,7 @@ function createLinePrinter({ printer }: Context) {
           .forEach(print);
     },
     end: (): void => {
-      if (restBytes.length > 0) print(restBytes.toString("utf8"));
+      if (partialLine.length > 0) print(partialLine.toString("utf8"));
     },
   };
 }

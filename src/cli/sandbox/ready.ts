@@ -108,6 +108,6 @@ export function ownSecretsText(count: number): string {
 }
 
 /** Warns that a copied or moved state delivers nothing (decision 71). */
-export function warnHeldBack({ printer }: Context, { hold }: { readonly hold: Hold | null }): void {
+export function warnAboutHold({ printer }: Context, { hold }: { readonly hold: Hold | null }): void {
   if (hold !== null) printer.trace(`warning: no events are delivered: ${english(partWords(hold))}`);
 }

@@ -11,7 +11,7 @@ type ResetOptions = CommonOptions & { readonly store?: string; readonly yes?: bo
 export function registerSandboxReset(group: Group): void {
   register<ResetOptions>(group, {
     name: "reset",
-    ofStore: false,
+    usesStore: false,
     summary: "delete orders, events and all other history; keep keys, prices, endpoints and other settings",
     examples: ["checkout sandbox reset --yes", "checkout sandbox reset --store <id> --yes --json"],
     options: [
@@ -24,7 +24,7 @@ export function registerSandboxReset(group: Group): void {
     run: runnerFor("reset", {
       usesStoppedFolder: true,
       body: async (options, { context }) => {
-        await agree(context, options);
+        await confirmReset(context, options);
         return { store: options.store };
       },
       nextAfter: NEXT_AFTER,
@@ -42,7 +42,7 @@ const NEXT_AFTER = {
     "if several stores have the name, name the store by its id; otherwise run it again when its requests have ended",
 } as const;
 
-async function agree({ world }: Context, { yes, store }: ResetOptions): Promise<void> {
+async function confirmReset({ world }: Context, { yes, store }: ResetOptions): Promise<void> {
   if (yes === true) return;
   const scopeText = store === undefined ? "all stores" : `the store ${store}`;
   if (!world.isInteractive())

@@ -5,7 +5,7 @@ import { printable } from "../../core/text.ts";
 import { FOLDER_NAME } from "../../host/folder/location.ts";
 import { stateFolderHint } from "../../host/folder/state-folder.ts";
 import type { RunRecord } from "../../core/state-files.ts";
-import { describeRunning } from "../../client/control/describe.ts";
+import { fetchDescription } from "../../client/control/describe.ts";
 import type { Context } from "../command.ts";
 import { noteVersion } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, refuseUsage, type Problem } from "../problem.ts";
@@ -73,11 +73,11 @@ export async function describeRun(context: Context, run: RunRecord): Promise<Run
   const { world } = context;
   noteVersion(context, run.version);
   const origin = localOrigin(run.port ?? 0);
-  const outcome = await describeRunning(world, { origin, token: run.control_token });
+  const outcome = await fetchDescription(world, { origin, token: run.control_token });
   if (outcome.ok) return { run, description: outcome.value };
-  const { answered, message } = outcome.refusal;
+  const { hasAnswered, message } = outcome.refusal;
   const version = run.version === undefined ? "an older version" : printable(run.version);
-  if (answered) {
+  if (hasAnswered) {
     throw new Refused({
       exitCode: EXIT.failed,
       code: "other_version",
@@ -102,7 +102,7 @@ function startingProblem({ pid }: RunRecord): Problem {
   };
 }
 
-export function readyMessageOfRunning(
+export function runningReadyMessage(
   { around }: Context,
   { run, description, signInUrl = null }: RunningSandbox & { readonly signInUrl?: string | null },
 ): ReadyMessage {

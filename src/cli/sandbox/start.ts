@@ -7,15 +7,15 @@ import { settingsWithConfig } from "../../host/config/start-settings.ts";
 import { toSetting } from "../option-rules.ts";
 import { noteTarget } from "../target/notes.ts";
 import { EXIT, unwrap, Refused } from "../problem.ts";
-import { readyBanner, readyLineProblem, warnHeldBack } from "./ready.ts";
+import { readyBanner, readyLineProblem, warnAboutHold } from "./ready.ts";
 import { serveSandbox } from "../../host/serve.ts";
-import { untilAskedToStop } from "../stopping.ts";
+import { awaitStop } from "../stopping.ts";
 import { output } from "../output/output.ts";
 
 export function registerSandboxStart(group: Group): void {
   register<StartOptions>(group, {
     name: "start",
-    ofStore: false,
+    usesStore: false,
     summary: "run the sandbox, the whole v1 service, on this machine until Ctrl-C",
     examples: [
       "checkout sandbox start",
@@ -41,14 +41,14 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
     const { serveDetached } = await import("./detach.ts");
     return serveDetached(context, options, starter);
   }
-  if (options.ephemeral !== true) noteFolderAbove(context);
+  if (options.ephemeral !== true) noteParentFolder(context);
   if (options.detach !== true && options.reuse !== true) return serveHere(context, options);
   const { startOrReuse } = await import("./detach.ts");
   return startOrReuse(context, options, () => serveHere(context, options));
 }
 
 /** Notes that the state folder belongs to a parent folder. JSON output contains the folder as `data_dir`. */
-function noteFolderAbove({ world, printer, around }: Context): void {
+function noteParentFolder({ world, printer, around }: Context): void {
   const folder = around.folder();
   if (around.options.dir !== undefined || dirname(folder) === world.cwd) return;
   printer.talk(
@@ -75,8 +75,8 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
     },
     use: async (sandbox) => {
       if (options.ephemeral !== true) noteTarget(context);
-      warnHeldBack(context, sandbox.description);
-      await untilAskedToStop(sandbox, stop);
+      warnAboutHold(context, sandbox.description);
+      await awaitStop(sandbox, stop);
     },
   });
   unwrap(outcome);

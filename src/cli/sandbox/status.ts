@@ -16,7 +16,7 @@ import {
   EXIT,
   interruptedProblem,
   NO_SANDBOX,
-  USE_IT_THERE,
+  RUN_THERE_HINT,
   Refused,
   refuseUsage,
   type Problem,
@@ -34,7 +34,7 @@ type Status = ResultOf<"status">;
 export function registerSandboxStatus(group: Group): void {
   register(group, {
     name: "status",
-    ofStore: false,
+    usesStore: false,
     summary: "show whether this folder's sandbox is running, and where; exit 0 if it is, 7 if not",
     exitCodes: { 0: "running", 7: "not running" },
     examples: ["checkout sandbox status", "checkout sandbox status --json"],
@@ -106,9 +106,9 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
     };
     return { status: { ...fields, ...description, state: "running", running: true }, servedSettings };
   }
-  const isOlder = outcome.refusal.code === "other_version";
+  const isOther = outcome.refusal.code === "other_version";
   const problem = outcome.refusal.message;
-  return { status: { ...fields, state: isOlder ? "running" : "not_responding", running: isOlder, problem } };
+  return { status: { ...fields, state: isOther ? "running" : "not_responding", running: isOther, problem } };
 }
 
 function statusText(
@@ -122,7 +122,7 @@ function statusText(
     ({ isDefault }) => !isDefault,
   );
   if (state === "stopped") {
-    const startHint = status.problem === null ? startCommand(world, status.data_dir) : USE_IT_THERE;
+    const startHint = status.problem === null ? startCommand(world, status.data_dir) : RUN_THERE_HINT;
     const reasonText = status.problem === null ? "" : `: ${status.problem}`;
     return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})${reasonText}\n  ${style.cyan("→")} ${startHint}`;
   }
@@ -164,7 +164,7 @@ const CHECK_TIMEOUT_MS = 2000;
 export function registerSandboxWait(group: Group): void {
   register<WaitOptions>(group, {
     name: "wait",
-    ofStore: false,
+    usesStore: false,
     summary: "wait until the sandbox is ready; exit 7 on timeout",
     exitCodes: { 7: "not ready in time" },
     examples: [
@@ -213,9 +213,9 @@ async function runWait(context: Context, options: WaitOptions): Promise<number> 
         () => `ready: ${check.baseUrl}`,
       );
     }
-    const restMs = timeout - (world.monotonic() - startedAt);
-    if (restMs <= 0) throw new Refused(waitProblem(timeout, check.reason));
-    await world.sleep(Math.min(CHECK_INTERVAL_MS, restMs), signal);
+    const remainingMs = timeout - (world.monotonic() - startedAt);
+    if (remainingMs <= 0) throw new Refused(waitProblem(timeout, check.reason));
+    await world.sleep(Math.min(CHECK_INTERVAL_MS, remainingMs), signal);
   }
 }
 

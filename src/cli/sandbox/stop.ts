@@ -18,7 +18,7 @@ const CHECK_INTERVAL_MS = 20;
 export function registerSandboxStop(group: Group): void {
   register(group, {
     name: "stop",
-    ofStore: false,
+    usesStore: false,
     summary: "stop this folder's sandbox, and wait until it has ended; exit 0 even if no sandbox is running",
     exitCodes: { 0: "stopped, or no sandbox was running" },
     examples: ["checkout sandbox stop", "checkout sandbox stop --dir /tmp/shop/.checkout --json"],

@@ -9,7 +9,7 @@ type SnapshotList = AnswerOf<"listSnapshots">;
 export function registerSnapshotsList(group: Group): void {
   register(group, {
     name: "list",
-    ofStore: false,
+    usesStore: false,
     summary: "list the snapshots of the sandbox and their contents",
     examples: ["checkout snapshots list", "checkout snapshots list --json"],
     run: runnerFor("listSnapshots", {

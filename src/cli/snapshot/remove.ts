@@ -6,7 +6,7 @@ import { checkSnapshotOptions, SNAPSHOT_REMEDIES as nextAfter } from "./place.ts
 export function registerSnapshotsRemove(group: Group): void {
   register(group, {
     name: "remove <name>",
-    ofStore: false,
+    usesStore: false,
     summary: "remove a snapshot; state that was restored from it is kept",
     examples: ["checkout snapshots remove before-launch"],
     run: runnerFor("removeSnapshot", {

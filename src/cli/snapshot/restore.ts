@@ -6,7 +6,7 @@ import { printable } from "../../core/text.ts";
 import { register, switchOption, type Context, type Group } from "../command.ts";
 import type { SnapshotFiles } from "../../host/folder/snapshots.ts";
 import { readCredentials } from "../../host/folder/state-folder.ts";
-import { warnHeldBack } from "../sandbox/ready.ts";
+import { warnAboutHold } from "../sandbox/ready.ts";
 import { EXIT, Refused, refuseUsage } from "../problem.ts";
 import { isTyped } from "../option-rules.ts";
 import {
@@ -58,7 +58,7 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
   checkSnapshotOptions(world, options, name);
   const restoreAnswer = await restore(context, options, name);
   const { newDialects = [] } = restoreAnswer;
-  warnHeldBack(context, restoreAnswer);
+  warnAboutHold(context, restoreAnswer);
   for (const id of newDialects)
     printer.trace(
       `warning: store ${id} now has the dialect of the snapshot; checkout whoami --store ${id} shows its names`,

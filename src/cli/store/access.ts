@@ -15,7 +15,7 @@ export async function readStoreAccess(context: Context, sandbox: ControlTarget):
   return { baseUrl: `${target.origin}/v1`, apiKey, storeId, signingSecret, ownSecrets };
 }
 
-export async function listRevokedKeyEndings(
+export async function listRevokedLastFours(
   context: Context,
   target: ControlTarget,
   storeId: string,

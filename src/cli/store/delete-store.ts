@@ -11,7 +11,7 @@ type DeleteOptions = CommonOptions & { readonly yes?: boolean };
 export function registerStoresDelete(group: Group): void {
   register<DeleteOptions>(group, {
     name: "delete <id|name>",
-    ofStore: false,
+    usesStore: false,
     summary: "delete a store with all its keys, secrets, endpoints, orders and events",
     examples: ["checkout stores delete <id>", "checkout stores delete <id> --yes --json"],
     options: [switchOption("--yes", "skip the confirmation prompt")],

@@ -77,7 +77,7 @@ export function registerKeys(group: Group): void {
   });
   register(group, {
     name: "generate",
-    ofStore: false,
+    usesStore: false,
     summary: "generate secrets for a new sandbox: an API key, a signing secret and both tokens",
     examples: ["checkout keys generate > sandbox.env", "checkout keys generate --json"],
     run: runGenerate,
@@ -103,16 +103,16 @@ function keyLines(
 }
 
 function findKeptKey(context: Context, { storeId, keys }: AnswerOf<"listKeys">): string | null {
-  const keyEnding = endingOfKeptKey(context, storeId);
-  return keys.find(({ lastFour }) => lastFour === keyEnding)?.keyId ?? null;
+  const keyLastFour = keptLastFour(context, storeId);
+  return keys.find(({ lastFour }) => lastFour === keyLastFour)?.keyId ?? null;
 }
 
 function isKept(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey">): boolean {
-  return lastFour === endingOfKeptKey(context, storeId);
+  return lastFour === keptLastFour(context, storeId);
 }
 
 /** The last four characters of the store's key in `credentials.json`; undefined if there is no readable key. */
-function endingOfKeptKey({ around }: Context, storeId: string): string | undefined {
+function keptLastFour({ around }: Context, storeId: string): string | undefined {
   return catchRefusal(around.credentials).value?.stores[storeId]?.api_key.slice(-4);
 }
 

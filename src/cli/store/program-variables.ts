@@ -16,10 +16,10 @@ const FOREIGN_VARIABLES = [
 ] as const;
 
 /** Changes to an environment; undefined removes a variable. */
-type Changes = Readonly<Record<string, string | undefined>>;
+type EnvChanges = Readonly<Record<string, string | undefined>>;
 
 /** Removes the variables of other sandboxes, and a proxy for this machine. */
-export function programVariables({ env }: Pick<World, "env">): Changes {
+export function programVariables({ env }: Pick<World, "env">): EnvChanges {
   return {
     ...Object.fromEntries(FOREIGN_VARIABLES.map((name) => [name, undefined])),
     ...noProxyVariables(env),
@@ -30,7 +30,7 @@ const THIS_MACHINE = ["127.0.0.1", "localhost", "::1"];
 const PROXY_VARIABLE = /^(?:https?|all)_proxy$/i;
 
 /** Adds this machine to the hosts without a proxy, if a proxy is set. Programs read the name in either case. */
-function noProxyVariables(env: World["env"]): Changes {
+function noProxyVariables(env: World["env"]): EnvChanges {
   if (!Object.entries(env).some(([name, value]) => PROXY_VARIABLE.test(name) && value !== "")) return {};
   const noProxyHosts = [env["no_proxy"] ?? "", env["NO_PROXY"] ?? ""].flatMap((text) => text.split(","));
   const hosts = new Set([...noProxyHosts.map((host) => host.trim()).filter(Boolean), ...THIS_MACHINE]);
@@ -43,10 +43,10 @@ function noProxyVariables(env: World["env"]): Changes {
  * another user's. The program's first create makes the folder, so that an `exec` that is killed earlier leaves none.
  * The journal of another service stays in its usual folder; so does this journal if there is no temporary folder.
  */
-export function journalPlace(
+export function createJournalFolder(
   { temporaryPath, files }: Pick<World, "temporaryPath" | "files">,
   baseUrl: string,
-): { readonly variables: Changes } & Disposable {
+): { readonly variables: EnvChanges } & Disposable {
   const { path, remove } = temporaryPath();
   const variables = { CHECKOUT_EXEC_FOLDER: path, CHECKOUT_EXEC_URL: baseUrl };
   return { variables: files.exists(dirname(path)) ? variables : {}, [Symbol.dispose]: remove };

@@ -24,7 +24,7 @@ type CreateOptions = CommonOptions & {
 export function registerStores(group: Group): void {
   register<CreateOptions>(group, {
     name: "create",
-    ofStore: false,
+    usesStore: false,
     summary: "create a store with its own API key, signing secret and catalog",
     examples: [
       "checkout stores create --name 'Tea Shop'",
@@ -58,7 +58,7 @@ export function registerStores(group: Group): void {
   });
   register(group, {
     name: "list",
-    ofStore: false,
+    usesStore: false,
     summary: "list the stores of the sandbox, oldest first",
     examples: ["checkout stores list", "checkout stores list --json"],
     run: runnerFor("listStores", {
@@ -78,7 +78,7 @@ export function registerStores(group: Group): void {
   });
   register(group, {
     name: "use <id|name>",
-    ofStore: false,
+    usesStore: false,
     summary: "set the default store for this folder",
     examples: ["checkout stores use 'Tea Shop'", "checkout stores use <id>"],
     run: runUse,

@@ -16,19 +16,19 @@ const MAX_SEARCHED_ITEMS = 1000;
 const MAX_CHECKOUTS_ON_PAGE = 200;
 const MAX_CANDIDATES_SHOWN = 10;
 
-type Ask = <Name extends OperationName>(name: Name, body: RequestOf<Name>) => Promise<AnswerOf<Name>>;
+type AskSandbox = <Name extends OperationName>(name: Name, body: RequestOf<Name>) => Promise<AnswerOf<Name>>;
 
 type Kind = {
   readonly noun: string;
-  readonly shownBy: string;
-  readonly listNewest: (ask: Ask, ending: string) => Promise<readonly Candidate[]>;
+  readonly listHint: string;
+  readonly listNewest: (ask: AskSandbox, ending: string) => Promise<readonly Candidate[]>;
 };
 
 const PAGE = { limit: MAX_SEARCHED_ITEMS };
 
 const CHECKOUT: Kind = {
   noun: "order or session",
-  shownBy: "checkout orders list and checkout sessions list show the ids",
+  listHint: "checkout orders list and checkout sessions list show the ids",
   listNewest: async (ask, q) =>
     (await ask("listCheckouts", { q, limit: MAX_CHECKOUTS_ON_PAGE })).checkouts.map(checkoutOf),
 };
@@ -106,7 +106,7 @@ export function noOrderText(orderId: string): string {
 }
 
 export function hintForIds(kind: IdKind): string {
-  return KINDS[kind].shownBy;
+  return KINDS[kind].listHint;
 }
 
 /** The newest items of a kind; of checkouts only those that contain the text. Default target: the command's sandbox. */
@@ -143,7 +143,7 @@ function requireOne(rows: readonly Candidate[], sharedText: string): string | un
 }
 
 function notFoundProblem(kind: IdKind, text: string): Problem {
-  const { noun, shownBy: next } = KINDS[kind];
+  const { noun, listHint: next } = KINDS[kind];
   const isCheckout = KINDS[kind] === CHECKOUT;
   const isShort = isShortId(text);
   const triedTexts = [
@@ -173,7 +173,7 @@ function mayBeOrderId(kind: IdKind, text: string): boolean {
 
 /** A kind of id whose items `checkout <group> list` shows. */
 function kindOf(noun: string, group: string, listNewestIds: Kind["listNewest"]): Kind {
-  return { noun, shownBy: `checkout ${group} list shows the ${group}`, listNewest: listNewestIds };
+  return { noun, listHint: `checkout ${group} list shows the ${group}`, listNewest: listNewestIds };
 }
 
 function checkoutOf({ id, object, orderId, status, createdAt }: CheckoutEntry): Candidate {

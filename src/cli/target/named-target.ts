@@ -24,8 +24,8 @@ export async function withNamedTarget({ world, around }: Context, name: string):
   if (options.baseUrl !== undefined) {
     const [isTarget, isAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
     if (isTarget === isAddress) {
-      const [flag, second] = isTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
-      throw refuseUsage(`${flag} and ${second} exclude each other`, "leave one of them out");
+      const [flag, other] = isTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
+      throw refuseUsage(`${flag} and ${other} exclude each other`, "leave one of them out");
     }
     if (isAddress) return around;
   }

@@ -65,14 +65,14 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     withSource(runningUrl, stateFile(folder, "run")) ?? { value: null, source: NO_SANDBOX };
   const { value: address } = baseUrl;
   const isSandbox = target === undefined && address !== null && isOwnSandbox(around, address);
-  const local = address === null || isLoopback(new URL(address).hostname);
+  const isLocal = address === null || isLoopback(new URL(address).hostname);
   const isOwn = namedAddress === undefined || isSandbox;
-  const identity = identityOf(around, { isOwn, local: local && target === undefined });
+  const identity = identityOf(around, { isOwn, local: isLocal && target === undefined });
   const { apiKey, storeId } = identity;
   const isOnlyForFolder = namedAddress === undefined || apiKey.source === stateFile(folder, "credentials");
   const hintOf = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
   /** The stores whose keys the folder has; the keys are not for this service. */
-  const ids = runningUrl === undefined && local && apiKey.value === null ? Object.keys(stores) : [];
+  const ids = runningUrl === undefined && isLocal && apiKey.value === null ? Object.keys(stores) : [];
   const missingKeyText = ids[0] && `there is no other API key for ${address} ${hintOf("CHECKOUT_API_KEY")}`;
   /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
   const locate = (): string | undefined => {
@@ -95,7 +95,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
     /** Whether `checkout explain` works for the service: for the sandbox of the folder or the environment. */
     isExplained:
       isSandbox ||
-      (local && baseUrl.source === "CHECKOUT_BASE_URL" && Boolean(world.env["CHECKOUT_CONTROL_TOKEN"])),
+      (isLocal && baseUrl.source === "CHECKOUT_BASE_URL" && Boolean(world.env["CHECKOUT_CONTROL_TOKEN"])),
     /** The base URL of the folder's running sandbox, if another service is named. */
     otherSandbox: isSandbox ? undefined : runningUrl,
     target: target?.name,
@@ -107,7 +107,7 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
         ? `no other service is named ${hintOf("CHECKOUT_BASE_URL")}${stateFolderHint(world, folder)}`
         : missingKeyText,
     /** The service's part of managed idempotency keys. */
-    service: local && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
+    service: isLocal && storeId.value !== null ? LOCAL_SANDBOX : (address ?? ""),
     /** The proxy from the environment for the service, with user name and password; null if there is none. */
     proxy: resolveProxy(world, address),
     timeoutMs: limitOf("timeout", DEFAULT_RETRY_POLICY.timeoutMs),

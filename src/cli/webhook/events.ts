@@ -182,10 +182,10 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   });
 }
 
-type Start = Pick<RequestOf<"listEvents">, "since" | "from">;
+type ListStart = Pick<RequestOf<"listEvents">, "since" | "from">;
 
 /** Where the events begin. A command that waits and names no event starts after the newest event. */
-async function resolveStart(context: Context, options: ListOptions): Promise<Start> {
+async function resolveStart(context: Context, options: ListOptions): Promise<ListStart> {
   const { since, wait } = options;
   if (since === undefined && wait !== true) return {};
   if (since === undefined) {
@@ -221,7 +221,7 @@ async function runGet(context: Context, options: GetOptions, text = ""): Promise
     ? await waitForDelivery(context, options, { eventId: id, until: isSettled })
     : await showEvent(context, id);
   if (isWaiting && !isSettled(event.deliveries)) throw new Refused(stillDueProblem(event));
-  if (options.body === true) return context.printer.exact(event.sentBody ?? event.body);
+  if (options.body === true) return context.printer.raw(event.sentBody ?? event.body);
   return context.printer.result(answerOutput("showEvent", event), () => eventText(event, context.printer));
 }
 

@@ -61,7 +61,7 @@ export function registerTrigger(group: Group): void {
 }
 
 async function runTrigger(context: Context, options: TriggerOptions, type = ""): Promise<number> {
-  if (type === TEST) return testAll(context, options);
+  if (type === TEST) return testEndpoints(context, options);
   const goal = goalOf(context.world, type);
   const control = await controlTarget(context);
   const { id, isNew } = await findOrCreateCheckout(context, options, { goal, control });
@@ -157,7 +157,7 @@ function show({ printer: { result, width } }: Context, checkout: Checkout, count
   });
 }
 
-async function testAll(context: Context, options: TriggerOptions): Promise<number> {
+async function testEndpoints(context: Context, options: TriggerOptions): Promise<number> {
   if (options.orderId !== undefined || options.priceId !== undefined) {
     const message = `${TEST} has no order, so --order-id and --price-id cannot be used`;
     throw refuseUsage(message, `checkout trigger ${TEST}`);

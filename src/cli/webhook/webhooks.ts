@@ -85,7 +85,7 @@ export function registerWebhooks(group: Group): void {
   });
   register<SignFlags>(group, {
     name: "sign",
-    ofStore: false,
+    usesStore: false,
     summary: "print the three headers of a signed webhook, for curl -H @FILE",
     examples: [
       "checkout webhooks sign --payload-file body.json --secret-file secret.txt > headers.txt",

@@ -48,7 +48,7 @@ export type CreateResult =
       /** Whether this run or an earlier one may have created a checkout that this client does not know. */
       readonly inDoubt: boolean;
       /** Whether the answer is about a different checkout. */
-      readonly mismatch: boolean;
+      readonly isMismatch: boolean;
       /** Why the final answer could not be written to the journal; the next run asks the service again. */
       readonly journalFailure: string | undefined;
     }
@@ -68,11 +68,11 @@ export async function sendCreate(
   const entry = beginResult.value;
   const request = buildCreateRequest(target, { endpoint: intent.endpoint, key: entry.key, body });
   const result = await sendWithRetries(world, request, options);
-  const mismatch = result.end === "success" && !isAnswerTo(intent, result.response.data);
+  const isMismatch = result.end === "success" && !isAnswerTo(intent, result.response.data);
   const inDoubt = (entry.inDoubt || result.uncertain) && !isProof(result);
-  const settlement = mismatch ? undefined : settlementOf(result);
+  const settlement = isMismatch ? undefined : settlementOf(result);
   const journalFailure = settlement && settle(journal, entry.key, { settlement, now: world.now() });
-  return { end: "sent", entry, exchange: result, inDoubt, mismatch, journalFailure };
+  return { end: "sent", entry, exchange: result, inDoubt, isMismatch, journalFailure };
 }
 
 /** Settles an entry of the journal. Returns the message of a failure: a throw would hide the service's answer. */

@@ -49,8 +49,8 @@ export async function waitForGoal(
     signal,
   });
   if (exchange.end !== "success") {
-    const outOfTime = exchange.end === "interrupted" && deadline.signal.aborted;
-    return outOfTime ? { end: "out_of_time", response } : { end: "failed", exchange };
+    const isTimeout = exchange.end === "interrupted" && deadline.signal.aborted;
+    return isTimeout ? { end: "out_of_time", response } : { end: "failed", exchange };
   }
   const { status } = exchange.response.data;
   if (isReached(options.goal, status)) return { end: "reached", response: exchange.response };

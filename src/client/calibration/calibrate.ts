@@ -23,7 +23,7 @@ const MAX_RESPONSE_BYTES = 1024 * 1024;
 /** Maximum number of requests for one probe. */
 const MAX_ATTEMPTS = 5;
 /** The pause before each request of a service that limits the rate, in milliseconds. */
-const LIMITED_PAUSE_MS = { least: 250, most: 2000 };
+const RATE_LIMIT_PAUSE_MS = { least: 250, most: 2000 };
 /** Maximum time that a run waits in pauses between requests, in milliseconds. */
 const MAX_WAIT_MS = 10 * 60_000;
 
@@ -53,7 +53,7 @@ export async function calibrate(
       const stopReason = reasonToStop(result);
       if (stopReason !== undefined) return stopReason;
     }
-    if (isLive(result)) return LIVE;
+    if (isLive(result)) return LIVE_RESULT;
     const answer = usableAnswer(request, lastAnswer);
     if (answer !== undefined) answers.set(name, name === REPLAY_PROBE ? answer : withoutReplayMark(answer));
     const reason = transientReason(result);
@@ -63,10 +63,10 @@ export async function calibrate(
 }
 
 /** The pause between the requests of a run, and the time that is left for pauses; both change during the run. */
-type Pace = { pauseMs: number; leftMs: number };
+type Pace = { pauseMs: number; remainingMs: number };
 
 export function createPace(): Pace {
-  return { pauseMs: 0, leftMs: MAX_WAIT_MS };
+  return { pauseMs: 0, remainingMs: MAX_WAIT_MS };
 }
 
 export type ProbeOptions = {
@@ -94,30 +94,30 @@ async function askPatiently(
 ): Promise<LastAnswer> {
   const { pace, signal } = options;
   let wasResent = false;
-  await pauseBetween(world, options, pace.pauseMs);
+  await pauseFor(world, options, pace.pauseMs);
   for (let attempts = 1; ; attempts += 1) {
     const result = await ask(world, target, options);
     if (signal.aborted || transientReason(result) === undefined) return { result, resent: wasResent };
     const retryAfterMs = result.ok ? parseRetryAfter(result.headers["retry-after"], world.now()) : 0;
     const isLimited = result.ok && result.status === 429;
-    const { least, most } = LIMITED_PAUSE_MS;
+    const { least, most } = RATE_LIMIT_PAUSE_MS;
     if (isLimited) pace.pauseMs = Math.min(most, Math.max(least, pace.pauseMs * 2, retryAfterMs));
     const delayMs = Math.max(retryDelayMs(attempts, { random: world.random(), retryAfterMs }), pace.pauseMs);
-    if (attempts === MAX_ATTEMPTS || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.leftMs)
+    if (attempts === MAX_ATTEMPTS || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.remainingMs)
       return { result, resent: wasResent };
     wasResent ||= !isLimited;
-    await pauseBetween(world, options, delayMs);
+    await pauseFor(world, options, delayMs);
     if (signal.aborted) return { result, resent: wasResent };
   }
 }
 
-async function pauseBetween(
+async function pauseFor(
   { sleep }: Pick<World, "sleep">,
   { pace, signal }: Pick<ProbeOptions, "pace" | "signal">,
   milliseconds: number,
 ): Promise<void> {
   if (milliseconds === 0) return;
-  pace.leftMs = Math.max(0, pace.leftMs - milliseconds);
+  pace.remainingMs = Math.max(0, pace.remainingMs - milliseconds);
   await sleep(milliseconds, signal);
 }
 
@@ -160,7 +160,7 @@ function reasonToStop(result: OutboundResult): Exclude<CalibrationResult, { end:
 }
 
 /** The result of a run that ended at an answer with `livemode: true`. */
-export const LIVE = {
+export const LIVE_RESULT = {
   end: "live",
   message: "an answer has livemode: true, so nothing more was sent",
 } as const;

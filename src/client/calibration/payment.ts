@@ -43,11 +43,11 @@ export async function awaitPayment(
   const { id } = checkoutInAnswer(answers.get(FIRST_PROBE));
   const pace = createPace();
   let retrieveAnswer: ProbeAnswer | undefined;
-  let retrieves = 0;
+  let retrieveCount = 0;
   let receivedCount = 0;
   let endedAt: number | undefined;
   const retrieve = async (): Promise<void> => {
-    retrieves += 1;
+    retrieveCount += 1;
     const request = { method: "GET", path: retrievePath(id) } as const;
     retrieveAnswer = (await sendProbe(world, target, { ...options, pace, request })) ?? retrieveAnswer;
     // After an answer with `livemode: true`, nothing more is sent.
@@ -55,7 +55,7 @@ export async function awaitPayment(
   };
   const look = async (): Promise<void> => {
     const currentCount = countEvents(receiver) + (receiver.visit() === undefined ? 0 : 1);
-    if (currentCount > receivedCount && endedAt === undefined && retrieves < MAX_RETRIEVES - 1)
+    if (currentCount > receivedCount && endedAt === undefined && retrieveCount < MAX_RETRIEVES - 1)
       await retrieve();
     receivedCount = currentCount;
   };

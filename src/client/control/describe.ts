@@ -9,14 +9,14 @@ const TIMEOUT_MS = 5000;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
 /** Describes a running sandbox without loading the table of all operations, for commands that scripts run often. */
-export async function describeRunning(
+export async function fetchDescription(
   { send }: Pick<World, "send">,
   {
     origin,
     token,
     timeoutMs = TIMEOUT_MS,
   }: { readonly origin: string; readonly token: string; readonly timeoutMs?: number },
-): Promise<Outcome<SandboxDescription, { readonly answered: boolean; readonly message: string }>> {
+): Promise<Outcome<SandboxDescription, { readonly hasAnswered: boolean; readonly message: string }>> {
   const { method, path } = sandboxOperations.describeSandbox;
   const result = await send({
     method,
@@ -25,9 +25,9 @@ export async function describeRunning(
     timeoutMs,
     maxResponseBytes: MAX_RESPONSE_BYTES,
   });
-  if (!result.ok) return { ok: false, refusal: { answered: false, message: result.message } };
+  if (!result.ok) return { ok: false, refusal: { hasAnswered: false, message: result.message } };
   const description = parseDescription(parseJson(result.body));
   if (description !== undefined) return accept(description);
   const message = `it answered ${result.status} without a description of itself`;
-  return { ok: false, refusal: { answered: true, message } };
+  return { ok: false, refusal: { hasAnswered: true, message } };
 }

@@ -7,14 +7,14 @@ import type { Observation, ObservedDelivery } from "../../core/judge/observation
 import type { SecretPlace } from "../../core/judge/secrets.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
-import { oneAtATime, type Aside } from "../../core/mutex.ts";
+import { oneAtATime, type StepAside } from "../../core/mutex.ts";
 import type { Dialect } from "../../core/shape/dialect.ts";
 import { containsSecret } from "../../core/text.ts";
 import { deliveryDifferences } from "../../core/webhook/dialect-differences.ts";
 import type { EventEntry } from "../../core/webhook/shapes.ts";
 import type { ShellResult, World } from "../../world.ts";
 import type { CallOperation, ControlTarget } from "../control/control.ts";
-import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
+import { commandResult, runMerchantCommand } from "../merchant-command.ts";
 import { createCookieJar, type CookieJar } from "./cookies.ts";
 import type { JudgedEndpoint, EventVariant } from "./events.ts";
 import type { ServedShop } from "./served-shop.ts";
@@ -57,7 +57,7 @@ export type JudgedShop = {
   readonly kill?: (() => Promise<void>) | undefined;
   readonly restart?: ((mode?: "stop") => Promise<void>) | undefined;
   /** A shop that the run serves: its unexpected ends, and the function that restarts it after an end. */
-  readonly served?: Pick<ServedShop, "endings" | "revive" | "isDown"> | undefined;
+  readonly served?: Pick<ServedShop, "endings" | "restartIfEnded" | "isDown"> | undefined;
   readonly orderIdOf?: RegExp | undefined;
   readonly settleMs?: number | undefined;
   readonly env: EnvironmentVariables;
@@ -77,8 +77,8 @@ export type Bench = {
   /** The measurements of the plain purchase. */
   readonly recording: Recording;
   /** Runs work after all earlier work: creates whose checkouts are found by comparing lists must not overlap. */
-  readonly runAlone: <Value>(work: () => Promise<Value>) => Promise<Value>;
-  readonly noted: {
+  readonly runExclusive: <Value>(work: () => Promise<Value>) => Promise<Value>;
+  readonly notes: {
     /** The endpoints to which the run delivers, read at its first delivery. */
     endpoints?: readonly JudgedEndpoint[];
     /** The events that the run has delivered, kept because a stored event never changes. */
@@ -94,7 +94,7 @@ export type Bench = {
   /** Resolves when the other histories have ended. */
   readonly othersDone?: Promise<unknown>;
   /** Pauses, and lets the next history that needs the whole shop run during the pause. */
-  readonly stepAside?: Aside;
+  readonly aside?: StepAside;
   /** Set in a run of a search, which moves the store's clock instead of waiting. */
   readonly search?: SearchedStore;
   /** The names in which the store's events are sent. Default: ours. */
@@ -102,7 +102,7 @@ export type Bench = {
 };
 
 /** The observation with the names of the store's dialect, for the texts of causes; none without a dialect. */
-export function dialectFact({ dialect }: Pick<Bench, "dialect">, isPlain: boolean): readonly Observation[] {
+export function dialectFacts({ dialect }: Pick<Bench, "dialect">, isPlain: boolean): readonly Observation[] {
   if (dialect === undefined) return [];
   return [{ kind: "dialect", names: deliveryDifferences(dialect).join(", "), isPlain }];
 }
@@ -130,7 +130,7 @@ export type Recording = {
 };
 
 /** The recording that is used before the plain purchase. */
-export const NOTHING_KNOWN: Recording = {
+export const NO_RECORDING: Recording = {
   hasSameId: false,
   suffix: "",
   kind: "order",
@@ -146,7 +146,7 @@ export function createBench(
   givenParts: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
   const notes = { secrets: new Set<SecretPlace>(), carts: new Map(), events: new Map() };
-  return { leaseId: "", recording: NOTHING_KNOWN, runAlone: oneAtATime(), noted: notes, ...givenParts };
+  return { leaseId: "", recording: NO_RECORDING, runExclusive: oneAtATime(), notes: notes, ...givenParts };
 }
 
 /** A purchase and its checkouts, oldest first. */
@@ -157,7 +157,7 @@ export type Purchase = {
   readonly kind: CheckoutObject;
   checkouts: readonly ListedCheckout[];
   /** Checkouts that another system has created. */
-  foreign: ReadonlySet<string>;
+  foreignIds: ReadonlySet<string>;
   paid: ListedCheckout | undefined;
   isTold: boolean;
   /** Whether the shop answered with the checkout of another purchase. */
@@ -200,7 +200,7 @@ export type CreateRun = {
 /** Default timeout of a command that creates an order, in milliseconds. */
 const COMMAND_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 16_384;
-const MAX_LISTED = 100;
+const PAGE_LIMIT = 100;
 const UUIDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Purchase {
@@ -208,7 +208,7 @@ export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Pur
     cartId,
     kind,
     checkouts: [],
-    foreign: new Set(),
+    foreignIds: new Set(),
     paid: undefined,
     isTold: false,
     createCount: 0,
@@ -263,50 +263,50 @@ export async function createOrders(
     readonly kill?: AbortSignal | undefined;
   },
 ): Promise<readonly CreateRun[]> {
-  const { shop, recording, call, search, noted } = bench;
+  const { shop, recording, call, search, notes } = bench;
   const { create } = shop;
   purchase.createCount += 1;
   if (create === undefined) {
     if (purchase.checkouts.length > 0) return [];
-    const freeOrder = await shop.takeOrder?.(purchase.cartId, purchase.kind);
-    if (freeOrder === undefined) throw new NoOrder(factOf("no_more_orders"));
-    purchase.checkouts = await listOrders(call, { orderId: freeOrder.orderId });
+    const unpaidCheckout = await shop.takeOrder?.(purchase.cartId, purchase.kind);
+    if (unpaidCheckout === undefined) throw new NoOrder(factOf("no_more_orders"));
+    purchase.checkouts = await listOrders(call, { orderId: unpaidCheckout.orderId });
     return [{ hasEnded: true, isDone: true, got: "", text: "" }];
   }
   const signal = kill === undefined ? bench.signal : AbortSignal.any([bench.signal, kill]);
   const { cartId } = purchase;
   const run = (): Promise<CreateRun> => runCreate({ ...bench, signal }, create, { ...purchase, timeoutMs });
-  const runs = (): Promise<readonly CreateRun[]> => Promise.all(Array.from({ length: times }, run));
-  const isOfOther = (id: string): boolean => (noted.carts.get(id) ?? cartId) !== cartId;
-  const add = (checkouts: readonly ListedCheckout[], createRuns: readonly CreateRun[]): void => {
+  const runAll = (): Promise<readonly CreateRun[]> => Promise.all(Array.from({ length: times }, run));
+  const isForeign = (id: string): boolean => (notes.carts.get(id) ?? cartId) !== cartId;
+  const addCheckouts = (checkouts: readonly ListedCheckout[], createRuns: readonly CreateRun[]): void => {
     purchase.checkouts = mergeLists(purchase.checkouts, checkouts);
     // An answer that also contains ids of other orders proves nothing.
     const namedIds = new Set(createRuns.filter(({ isDone }) => isDone).flatMap(idsIn));
     const onlyIds = namedIds.size === 1 ? [...namedIds] : [];
     const shownIds = purchase.checkouts.length > 0 ? checkouts.map(({ id }) => id) : onlyIds;
-    if (shownIds.some(isOfOther)) purchase.isShared = true;
-    for (const { id } of checkouts) if (!isOfOther(id)) noted.carts.set(id, cartId);
+    if (shownIds.some(isForeign)) purchase.isShared = true;
+    for (const { id } of checkouts) if (!isForeign(id)) notes.carts.set(id, cartId);
   };
   if (recording.hasSameId && (!isAlone || search !== undefined)) {
-    const newRuns = await runs();
-    add(await listOrders(call, { orderId: cartId }), newRuns);
+    const newRuns = await runAll();
+    addCheckouts(await listOrders(call, { orderId: cartId }), newRuns);
     return newRuns;
   }
   if (recording.namesCheckout && !isAlone) {
-    const latestRuns = await runs();
+    const latestRuns = await runAll();
     const ids = new Set(latestRuns.flatMap(idsIn));
-    add((await Promise.all([...ids].map((q) => listOrders(call, { q })))).flat(), latestRuns);
+    addCheckouts((await Promise.all([...ids].map((q) => listOrders(call, { q })))).flat(), latestRuns);
     return latestRuns;
   }
-  return bench.runAlone(async () => {
+  return bench.runExclusive(async () => {
     const knownIds = new Set((await listOrders(call, {})).map(({ id }) => id));
-    const newRuns = await runs();
+    const newRuns = await runAll();
     const namedOrder = newRuns.flatMap(({ text }) => shop.orderIdOf?.exec(text)?.[1] ?? [])[0];
     const checkouts = await listOrders(call, namedOrder === undefined ? {} : { orderId: namedOrder });
     const oldIds = new Set(purchase.checkouts.map(({ id }) => id));
     // In a search's own store, every checkout is the shop's, even a checkout that a killed run created late.
     const isOwn = namedOrder !== undefined || search?.isOwn === true;
-    add(
+    addCheckouts(
       checkouts.filter(({ id }) => isOwn || oldIds.has(id) || !knownIds.has(id)),
       newRuns,
     );
@@ -323,7 +323,7 @@ async function listOrders(
   call: CallOperation,
   filter: { readonly orderId?: string; readonly q?: string },
 ): Promise<readonly ListedCheckout[]> {
-  const { checkouts } = await call({ name: "listCheckouts", body: { ...filter, limit: MAX_LISTED } });
+  const { checkouts } = await call({ name: "listCheckouts", body: { ...filter, limit: PAGE_LIMIT } });
   return checkouts.toReversed();
 }
 
@@ -350,12 +350,12 @@ export function liveCheckouts(purchase: Purchase): readonly ListedCheckout[] {
 }
 
 /** The checkouts that the shop has created. */
-export function ownCheckouts({ checkouts, foreign }: Purchase): readonly ListedCheckout[] {
-  return checkouts.filter(({ id }) => !foreign.has(id));
+export function ownCheckouts({ checkouts, foreignIds }: Purchase): readonly ListedCheckout[] {
+  return checkouts.filter(({ id }) => !foreignIds.has(id));
 }
 
 async function runCreate(
-  { world, shop, target, signal, noted }: Pick<Bench, "world" | "shop" | "target" | "signal" | "noted">,
+  { world, shop, target, signal, notes }: Pick<Bench, "world" | "shop" | "target" | "signal" | "notes">,
   create: ShopCreate,
   { cartId, cookies, timeoutMs }: Pick<Purchase, "cartId" | "cookies"> & { readonly timeoutMs: number },
 ): Promise<CreateRun> {
@@ -365,7 +365,7 @@ async function runCreate(
     const limits = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal };
     const subject = { orderId: cartId };
     const result = await runMerchantCommand(world, { commandLine, about: subject, env: shop.env, ...limits });
-    if (containsSecret(result.stdout) || containsSecret(result.stderr)) noted.secrets.add("output");
+    if (containsSecret(result.stdout) || containsSecret(result.stderr)) notes.secrets.add("output");
     return commandRun(result);
   }
   const checkout = { id: "", orderId: cartId };
@@ -400,7 +400,7 @@ function commandRun(result: ShellResult): CreateRun {
   return {
     hasEnded: ending !== "timeout",
     isDone: exitCode === 0,
-    got: commandSaid(result),
+    got: commandResult(result),
     text: stdout,
   };
 }

@@ -1,7 +1,7 @@
 // Lets the shop create orders in a history, and reads the service's log of these creates.
 import {
   hasArrived,
-  isHasty,
+  retriesEarly,
   mayBeDone,
   type LoggedCreate,
   type WatchedRun,
@@ -26,7 +26,7 @@ import { lookAgain, patienceMs } from "./looks.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 
 /** Timeout of a create to which the service always answers with a refusal, in milliseconds. */
-const REFUSED_TIMEOUT_MS = 20_000;
+const REFUSAL_TIMEOUT_MS = 20_000;
 /** Maximum number of times that a customer makes a purchase whose answer has not arrived. */
 const MAX_RUNS = 4;
 const SEARCH_RUNS = 2;
@@ -35,12 +35,12 @@ const REPEAT_PAUSE_MS = 2500;
 /** The pause after a kill: a key that is derived from the current ten seconds has changed as well. */
 const PAUSE_AFTER_KILL_MS = 10_500;
 /** A create that follows a rate-limited create within this time, in milliseconds, ignores `Retry-After`. */
-const EARLY_MS = 500;
+const EARLY_RETRY_MS = 500;
 /** Faults after which the client has received the status of the answer. */
 const CUT_ACTIONS: ReadonlySet<string> = new Set(["truncate", "empty"]);
 /** The same faults, with those after which, in a search, the client may have stopped waiting. */
 const CUT_OR_LATE_ACTIONS: ReadonlySet<string> = new Set([...CUT_ACTIONS, "latency", "slow_body"]);
-const MAX_LOGGED = 1000;
+const MAX_LOG_ENTRIES = 1000;
 const MAX_ANSWER_BYTES = 10_000;
 const CREATE_TIMEOUT_MS = 120_000;
 
@@ -59,8 +59,8 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const isRefused = expects === "refusal";
   const isAgain = purchase.createCount > 0;
   const checkoutCount = purchase.checkouts.length;
-  const sentCreates = isAgain ? await logOf(bench, expectedOrderId(bench, purchase)) : [];
-  const timeoutMs = isRefused ? REFUSED_TIMEOUT_MS : undefined;
+  const sentCreates = isAgain ? await createsOf(bench, expectedOrderId(bench, purchase)) : [];
+  const timeoutMs = isRefused ? REFUSAL_TIMEOUT_MS : undefined;
   const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
   if (isAgain) await refresh(bench, purchase);
   if (purchase.isShared !== true && (await isUnsent(play, purchase))) {
@@ -78,13 +78,13 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
     (isDead && !isEarly) || isLocked
       ? await deadEndOf(bench, purchase, { runs, sentCount: sentCreates.length })
       : undefined;
-  const { noted } = bench;
-  if (deadEnd === "old_page" && !isLater && noted.sellsOnce !== true) {
+  const { notes } = bench;
+  if (deadEnd === "old_page" && !isLater && notes.sellsOnce !== true) {
     await bench.world.sleep(patienceMs(bench), bench.signal);
     return buyOnce(play, step, true);
   }
-  if (isLater) noted.sellsOnce ??= deadEnd === "old_page";
-  if (isAgain && isNew) noted.sellsOnce = false;
+  if (isLater) notes.sellsOnce ??= deadEnd === "old_page";
+  if (isAgain && isNew) notes.sellsOnce = false;
   const fact = {
     isRefused,
     isAgain,
@@ -129,7 +129,7 @@ async function deadEndOf(
   purchase: Purchase,
   { runs, sentCount }: { readonly runs: readonly CreateRun[]; readonly sentCount: number },
 ): Promise<CreateFact["deadEnd"]> {
-  const log = (await logOf(bench, expectedOrderId(bench, purchase))).slice(sentCount);
+  const log = (await createsOf(bench, expectedOrderId(bench, purchase))).slice(sentCount);
   if (log.at(-1)?.code === "idempotency_key_reused") return "other_body";
   if (log.at(-1)?.code === "order_conflict") return "conflict";
   if (hasArrived(log)) return "old_page";
@@ -144,7 +144,7 @@ async function deadEndOf(
 /** Whether the shop has refused an order_id of an unusual form before it sent a create. */
 async function isUnsent({ bench, history }: Play, purchase: Purchase): Promise<boolean> {
   if (history.neighbours === undefined || purchase.checkouts.length > 0) return false;
-  return bench.recording.hasSameId && (await logOf(bench, purchase.cartId)).length === 0;
+  return bench.recording.hasSameId && (await createsOf(bench, purchase.cartId)).length === 0;
 }
 
 export function hasOtherId({ recording, search }: Bench, { cartId, checkouts }: Purchase): boolean {
@@ -163,7 +163,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const runs: WatchedRun[] = [];
   const checkoutCount = purchase.checkouts.length;
   const orderIdBefore = expectedOrderId(bench, purchase);
-  const earlierLog = purchase.createCount === 0 ? [] : await logOf(bench, orderIdBefore);
+  const earlierLog = purchase.createCount === 0 ? [] : await createsOf(bench, orderIdBefore);
   const maxRuns = search === undefined ? MAX_RUNS : SEARCH_RUNS;
   for (let runNumber = 1; runNumber <= maxRuns && !bench.signal.aborted; runNumber += 1) {
     if (runNumber > 1) await prepareRepeat(play, purchase, runs.at(-1));
@@ -172,7 +172,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     const [createRun] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill });
     if (search === undefined) await endKills(play);
     const orderId = expectedOrderId(bench, purchase);
-    const log = (await logOf(bench, orderId)).slice(orderId === orderIdBefore ? earlierLog.length : 0);
+    const log = (await createsOf(bench, orderId)).slice(orderId === orderIdBefore ? earlierLog.length : 0);
     if (earlierLog.length > 0 && log.length === 0 && purchase.checkouts.length === checkoutCount) {
       facts.push({ kind: "note", note: "dead_page" });
       return false;
@@ -191,7 +191,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const isOther = earlierLog.length === 0 && hasOtherId(bench, purchase);
   const createFact = { runs, live: liveCheckouts(purchase).length, hasOtherId: isOther };
   facts.push({ kind: "client", purchase: createFact });
-  if (isHasty(createFact)) facts.push({ kind: "note", note: "hasty" });
+  if (retriesEarly(createFact)) facts.push({ kind: "note", note: "hasty" });
   if (search === undefined) return true;
   const lastRun = runs.at(-1);
   purchase.isUnknown = lastRun?.isDone !== true || lastRun.isWrong === true;
@@ -201,18 +201,16 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
 /** Before a purchase is repeated, a search removes the faults of its requests; any other run pauses. */
 async function prepareRepeat(play: Play, purchase: Purchase, lastRun: WatchedRun | undefined): Promise<void> {
   const { bench } = play;
-  const { world, signal, search, stepAside } = bench;
+  const { world, signal, search, aside } = bench;
   if (search !== undefined) return removeFaults(play, "requests");
   const pause = (): Promise<void> =>
     world.sleep(lastRun?.isKilled === true ? PAUSE_AFTER_KILL_MS : REPEAT_PAUSE_MS, signal);
   // While the order_id is unknown, the faults apply to all orders, so no other history may run.
-  await (stepAside === undefined || expectedOrderId(bench, purchase) === undefined
-    ? pause()
-    : stepAside(pause));
+  await (aside === undefined || expectedOrderId(bench, purchase) === undefined ? pause() : aside(pause));
 }
 
 /** The creates of an order in the service's log, oldest first. */
-export async function logOf(
+export async function createsOf(
   { call, search }: Pick<Bench, "call" | "search">,
   orderId: string | undefined,
 ): Promise<readonly LoggedCreate[]> {
@@ -224,7 +222,7 @@ export async function logOf(
       path: "/v1/",
       ...(orderId === undefined ? {} : { orderId }),
       by: "merchant",
-      limit: MAX_LOGGED,
+      limit: MAX_LOG_ENTRIES,
     },
   });
   const cutActions = search === undefined ? CUT_ACTIONS : CUT_OR_LATE_ACTIONS;
@@ -235,7 +233,7 @@ export async function logOf(
       status,
       code,
       arrival: fault === null ? "whole" : cutActions.has(fault.action) ? "cut" : "hidden",
-      isEarly: isLimited && previousRequest !== undefined && realAt - previousRequest.realAt < EARLY_MS,
+      isEarly: isLimited && previousRequest !== undefined && realAt - previousRequest.realAt < EARLY_RETRY_MS,
     };
   });
 }
@@ -245,7 +243,7 @@ type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 /** Creates a checkout with the shop's own key, with the terms of `like` or different ones. False if none was created. */
 export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
   // Runs alone, because the checkouts of a shop that chooses its order_ids are found by comparing lists.
-  return play.bench.runAlone(() => createNow(play, step));
+  return play.bench.runExclusive(() => createNow(play, step));
 }
 
 async function createNow(
@@ -286,7 +284,7 @@ async function createNow(
   const { checkouts } = await call({ name: "listCheckouts", body: { orderId } });
   const newCheckouts = checkouts.filter(({ id }) => !knownIds.has(id));
   purchase.checkouts = [...purchase.checkouts, ...newCheckouts];
-  purchase.foreign = new Set([...purchase.foreign, ...newCheckouts.map(({ id }) => id)]);
+  purchase.foreignIds = new Set([...purchase.foreignIds, ...newCheckouts.map(({ id }) => id)]);
   return newCheckouts.length > 0;
 }
 

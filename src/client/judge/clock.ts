@@ -11,7 +11,7 @@ import type { Play } from "./faults.ts";
 const SPAN_MS = 72 * 3_600_000;
 /** Maximum number of such spans, for longer delivery schedules. */
 const MAX_SPANS = 5;
-const MAX_LISTED = 1000;
+const PAGE_LIMIT = 1000;
 
 /** Moves the store's clock; the service makes the deliveries that fall due. */
 export async function advance({ call }: Pick<Bench, "call">, spanMs: number): Promise<void> {
@@ -37,13 +37,13 @@ export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Pr
 
 /** The deliveries of a run, oldest first. */
 async function deliveriesOf(
-  { call, search, noted }: Bench,
+  { call, search, notes }: Bench,
   { cartId }: Purchase,
 ): Promise<readonly ObservedDelivery[]> {
   const { endpointId } = search ?? {};
   const runFilter = endpointId === undefined ? {} : { orderId: cartId, endpointId };
-  const { deliveries } = await call({ name: "listDeliveries", body: { limit: MAX_LISTED, ...runFilter } });
-  if (deliveries.some(isAnsweredWithSecret)) noted.secrets.add("answer");
+  const { deliveries } = await call({ name: "listDeliveries", body: { limit: PAGE_LIMIT, ...runFilter } });
+  if (deliveries.some(isAnsweredWithSecret)) notes.secrets.add("answer");
   return deliveries
     .map(({ type: eventType, cause, state, attempts }) => ({ eventType, cause, state, attempts }))
     .toReversed();

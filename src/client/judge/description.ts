@@ -1,7 +1,7 @@
 // The shop as its section and options describe it.
 import type { ShopSection } from "../../core/judge/shop.ts";
 import type { JudgedShop, ShopCreate } from "./bench.ts";
-import type { EnvironmentVariables, ViewPlace } from "./view.ts";
+import type { EnvironmentVariables, ViewSource } from "./view.ts";
 
 /** A shop as described by the options and the section `shop`. */
 export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cookie"> & {
@@ -23,7 +23,7 @@ export function shopOf(
 ): JudgedShop {
   const { returnUrl, paidWhen, bookings, amount, cookie, orderIdOf, settle } = shop;
   const create = createOf(shop, addressOf);
-  const from = viewPlace(shop, addressOf);
+  const from = viewSource(shop, addressOf);
   return {
     create,
     kill: create !== undefined && "commandLine" in create ? () => Promise.resolve() : undefined,
@@ -45,10 +45,10 @@ function createOf(
   return { url: addressOf("create.post", create.post), form: create.form ?? {} };
 }
 
-function viewPlace(
+function viewSource(
   { orderView, orderViewCommand }: ShopDescription,
   addressOf: (flag: string, text: string) => string,
-): ViewPlace | undefined {
+): ViewSource | undefined {
   if (orderViewCommand !== undefined) return { commandLine: orderViewCommand };
   return orderView === undefined ? undefined : { url: addressOf("--order-view", orderView) };
 }

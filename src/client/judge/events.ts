@@ -14,7 +14,7 @@ import {
   type Mutations,
 } from "../../core/readiness/drills/webhook-case.ts";
 import { DRILL_CASES } from "../../core/readiness/drills/webhook.ts";
-import { isSent, type Dialect } from "../../core/shape/dialect.ts";
+import { hasField, type Dialect } from "../../core/shape/dialect.ts";
 import { DEFAULT_DELIVERY_SCHEDULE } from "../../core/webhook/delivery.ts";
 import type { EndpointEntry, EventEntry } from "../../core/webhook/shapes.ts";
 import type { World } from "../../world.ts";
@@ -62,7 +62,7 @@ export function eventVariant(
     case "other_id": {
       // If the dialect's body has no event id, an id in the header alone makes it another event.
       const text = "{type}, with another id in its header";
-      return { text, ...(isSent(dialect, "event_id") && { otherEventId: true }) };
+      return { text, ...(hasField(dialect, "event_id") && { otherEventId: true }) };
     }
     case "unknown_type": {
       const signed = claim(({ type, sequence, data }) => ({
@@ -103,14 +103,14 @@ export function similarVariant(eventId: string, samePart: SamePart): EventVarian
 }
 
 /** Whether an endpoint is enabled, or paused only by a drill. */
-export function isJudged({ state, pausedBy }: Pick<EndpointEntry, "state" | "pausedBy">): boolean {
+export function isDeliverable({ state, pausedBy }: Pick<EndpointEntry, "state" | "pausedBy">): boolean {
   return state === "enabled" || pausedBy === "drill";
 }
 
 /** The enabled endpoints that have an address. */
 export async function findEndpoints(call: CallOperation): Promise<readonly JudgedEndpoint[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
-  const enabledEndpoints = endpoints.filter((endpoint) => endpoint.kind === "url" && isJudged(endpoint));
+  const enabledEndpoints = endpoints.filter((endpoint) => endpoint.kind === "url" && isDeliverable(endpoint));
   return Promise.all(
     enabledEndpoints.map(async ({ id, url, eventTypes }) => {
       const { inForce } = await call({ name: "showSecret", id, body: undefined });

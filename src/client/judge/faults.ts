@@ -27,7 +27,7 @@ type AddedFault = { readonly id: string; readonly isOfRequest: boolean };
 const KILL_DELAY_MS = 10_000;
 /** Time that the service gets to process the request of a killed command, in milliseconds. */
 const PROCESSING_MS = 50;
-const LOOK_MS = 10;
+const POLL_INTERVAL_MS = 10;
 
 export function purchaseOf({ orders }: Pick<Play, "orders">, name: OrderName): Purchase {
   const purchase = orders.get(name);
@@ -125,7 +125,7 @@ function watchKills(
       if (remainingIds.length < ids.length) {
         await world.sleep(PROCESSING_MS);
         await kill();
-      } else await world.sleep(LOOK_MS);
+      } else await world.sleep(POLL_INTERVAL_MS);
       ids = remainingIds;
     }
   };

@@ -8,24 +8,24 @@ import { poll } from "../poll.ts";
 import { viewedCheckout, type Bench, type Purchase } from "./bench.ts";
 import { readView, type ViewReading } from "./view.ts";
 
-const LOOK_AGAIN_MS = 150;
+const REREAD_PAUSE_MS = 150;
 /** Maximum time until the shop knows a new order, in milliseconds. */
 const NEW_ORDER_MS = 1500;
 /** Minimum wait before the reading of a value that should not change, in milliseconds. */
-export const LEAST_QUIET_MS = 500;
+export const MIN_QUIET_MS = 500;
 
 /** How long a search waits for a booking after all deliveries, and its pause between readings, in milliseconds. */
 const SEARCH_PATIENCE_MS = 3000;
 const SEARCH_PAUSE_MS = 25;
 
 async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
-  const { world, shop, target, signal, noted } = bench;
+  const { world, shop, target, signal, notes } = bench;
   const { view, cookie, env } = shop;
   if (view === undefined) throw new Error("a shop without a view shows nothing");
   const checkout = viewedCheckout(purchase, bench.recording);
   const pageReading = await readView(world, { target, view, cookie, env, signal, checkout });
-  if (containsSecret(pageReading.text)) noted.secrets.add("view");
-  noted.viewError = pageReading.error;
+  if (containsSecret(pageReading.text)) notes.secrets.add("view");
+  notes.viewError = pageReading.error;
   return pageReading;
 }
 
@@ -36,12 +36,12 @@ export function awaitReading(
   goal: { readonly isEnough: (reading: ViewReading) => boolean; readonly waitMs: number },
 ): Promise<ViewReading> {
   const { world, search, signal } = bench;
-  const firstPauseMs = search === undefined ? LOOK_AGAIN_MS : SEARCH_PAUSE_MS;
+  const firstPauseMs = search === undefined ? REREAD_PAUSE_MS : SEARCH_PAUSE_MS;
   return poll(world, () => read(bench, purchase), { ...goal, firstPauseMs, signal });
 }
 
 /** Waits until the view shows a new order. */
-export function awaitKnown(bench: Bench, purchase: Purchase): Promise<ViewReading> {
+export function awaitNewOrder(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const hasOrder = purchase.checkouts.length > 0;
   const isEnough = ({ isMissing, order }: ViewReading): boolean => order !== null && !(isMissing && hasOrder);
   return awaitReading(bench, purchase, { isEnough, waitMs: NEW_ORDER_MS });
@@ -63,7 +63,7 @@ export function patienceMs({
 /** How long a booking may take in this shop, in milliseconds. */
 export function quietMs({ recording, search }: Pick<Bench, "recording" | "search">): number {
   if (search !== undefined) return 0;
-  return Math.max(LEAST_QUIET_MS, Math.min(recording.slowestMs * 1.5 + 200, MAX_SETTLE_MS));
+  return Math.max(MIN_QUIET_MS, Math.min(recording.slowestMs * 1.5 + 200, MAX_SETTLE_MS));
 }
 
 /** Reads until booked, and again after `waitMs` (default: `quietMs`), to see a second booking or a late change. */
@@ -116,9 +116,9 @@ export async function lookFact(
 
 async function truthOf(
   { call, leaseId, search }: Bench,
-  { paid, isTold, checkouts, foreign }: Purchase,
+  { paid, isTold, checkouts, foreignIds }: Purchase,
 ): Promise<Truth> {
-  const shownCheckout = paid ?? checkouts.findLast(({ id }) => !foreign.has(id));
+  const shownCheckout = paid ?? checkouts.findLast(({ id }) => !foreignIds.has(id));
   const terms = { amountMinor: shownCheckout?.amountMinor ?? 0, status: shownCheckout?.status };
   if (paid === undefined) return { ...terms, paid: false, told: false, asked: false };
   if (isTold) return { ...terms, paid: true, told: true, asked: true };

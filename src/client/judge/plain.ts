@@ -9,16 +9,16 @@ import type { ShownOrder } from "../../core/judge/view.ts";
 import { poll } from "../poll.ts";
 import {
   createOrders,
-  dialectFact,
+  dialectFacts,
   lastCheckout,
   newPurchase,
-  NOTHING_KNOWN,
+  NO_RECORDING,
   type Bench,
   type Purchase,
   type Recording,
 } from "./bench.ts";
-import { logOf } from "./buy.ts";
-import { awaitKnown, awaitReading, isBooked, lookAt, lookFact, quietMs } from "./looks.ts";
+import { createsOf } from "./buy.ts";
+import { awaitNewOrder, awaitReading, isBooked, lookAt, lookFact, quietMs } from "./looks.ts";
 import type { ViewReading } from "./view.ts";
 
 /** The plain purchase: its verdict, its measurements, and its order. */
@@ -36,7 +36,7 @@ export type PlainPurchase = {
 
 /** Time for the service to deliver the events of an order, in milliseconds. */
 const DELIVERY_TIMEOUT_MS = 10_000;
-const LOOK_AGAIN_MS = 150;
+const REREAD_PAUSE_MS = 150;
 /** A payment that is not shown after this time, in milliseconds, is slow: its event has been delivered twice by then. */
 const SLOW_MS = 8000;
 /** Statuses that ask for a later attempt, and the pause before it, in milliseconds: most limits are per second. */
@@ -50,7 +50,7 @@ const CAUSES = { causes: { booked_when_paid: "loses_plain", takes_events: "refus
 const EARLIER_WORK_MS = 15_000;
 
 /** Makes the first purchase, whose times set all later waits. The service delivers all events; the bench has no lease yet. */
-export async function purchasePlainly(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
+export async function runPlainPurchase(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
   const firstPurchase = await purchaseOnce(bench, onSlow);
   const isBusy = isLate(firstPurchase.verdict) && firstPurchase.recording.slowestMs < EARLIER_WORK_MS;
   // Named orders are few, and each can be bought only once.
@@ -60,7 +60,7 @@ export async function purchasePlainly(bench: Bench, onSlow: () => void): Promise
 async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
   const { shop } = bench;
   const purchase = newPurchase(bench.newId(), shop.kinds?.[0]);
-  const facts: Observation[] = [...dialectFact(bench, true)];
+  const facts: Observation[] = [...dialectFacts(bench, true)];
   const finish = (recording: Recording, paidAt: number, verdict?: HistoryVerdict): PlainPurchase => ({
     verdict: verdict ?? judgeHistory(bench.dialect === undefined ? CAUSES : {}, facts, shop.settleMs),
     reference: purchase.checkouts.at(-1)?.id ?? null,
@@ -73,7 +73,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const liveCount = purchase.checkouts.length;
   facts.push({ kind: "create", runs, isRefused: false, isAgain: false, hasOtherId: false, live: liveCount });
   if (purchase.checkouts.length === 0)
-    return finish(NOTHING_KNOWN, 0, await whyNoOrder(bench, purchase, runs));
+    return finish(NO_RECORDING, 0, await noOrderVerdict(bench, purchase, runs));
   const { orderId, object: kind, id } = lastCheckout(purchase);
   const { cartId } = purchase;
   const hasSameId = shop.create === undefined || orderId === cartId;
@@ -82,7 +82,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const recording = { hasSameId, suffix, kind, namesCheckout, slowestMs: 0, answerMs: 0 };
   if (shop.view === undefined) return finish(recording, bench.world.monotonic());
   await awaitDeliveries(bench, lastCheckout(purchase));
-  const firstReading = await awaitKnown(bench, purchase);
+  const firstReading = await awaitNewOrder(bench, purchase);
   if (firstReading.isMissing && shop.create === undefined)
     return finish(recording, 0, notJudged(factOf("unknown_order"), "create", firstReading.got));
   facts.push(await lookFact(bench, { purchase }, firstReading));
@@ -117,12 +117,12 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
 }
 
 /** The verdict if the shop created no order: not judged, unless the service refused the purchase's key. */
-async function whyNoOrder(
+async function noOrderVerdict(
   bench: Bench,
   { cartId }: Purchase,
   runs: CreateFact["runs"],
 ): Promise<HistoryVerdict> {
-  const log = await logOf(bench, cartId);
+  const log = await createsOf(bench, cartId);
   const watchedRuns = runs.map((run) => ({ ...run, isKilled: null, log }));
   const verdict = judgeHistory(
     {},
@@ -182,7 +182,7 @@ async function awaitDeliveries(
   await poll(world, list, {
     isEnough: ({ deliveries, isBusy }) => !isBusy && deliveries.every(({ attempts }) => attempts.length > 1),
     waitMs: DELIVERY_TIMEOUT_MS,
-    firstPauseMs: LOOK_AGAIN_MS,
+    firstPauseMs: REREAD_PAUSE_MS,
     signal,
   });
   return (await call({ name: "listDeliveries", body: { checkoutId } })).deliveries;

@@ -26,12 +26,12 @@ import {
 import { buy, createElsewhere } from "./buy.ts";
 import { advance, deliverAll } from "./clock.ts";
 import { expectedOrderId, purchaseOf, removeFaults, setFaults, type Play } from "./faults.ts";
-import { awaitReading, LEAST_QUIET_MS, lookAt, quietMs } from "./looks.ts";
+import { awaitReading, MIN_QUIET_MS, lookAt, quietMs } from "./looks.ts";
 import { openReturnPage } from "./returns.ts";
 import {
-  acceptedOf,
+  acceptedAnswersOf,
   deliver,
-  deliverOpen,
+  redeliver,
   eventsOf,
   gotOf,
   noteAnswers,
@@ -43,10 +43,10 @@ import {
 /** How long a restarted shop may take until its view answers, and then until it accepts an event, in milliseconds. */
 const RESTART_TIMEOUT_MS = { view: 15_000, event: 10_000 };
 /** The pause before a refused event is sent to a restarted shop again, in milliseconds. */
-const REFUSED_PAUSE_MS = 500;
+const RESEND_PAUSE_MS = 500;
 /** How long a shop may take until it sends its create, or asks about an open order by itself, in milliseconds. */
 const AWAIT_TIMEOUT_MS = { create: 10_000, question: 6000 };
-const AWAIT_PAUSE_MS = 50;
+const POLL_PAUSE_MS = 50;
 /** Plays all steps of a history, and removes its faults in any case. Throws NoOrder if the shop created no order. */
 export async function playHistory(
   bench: Bench,
@@ -105,7 +105,7 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
       return buy(play, step);
     case "create_elsewhere":
       // The shop first gets the events of its own order that it has not accepted yet.
-      await deliverOpen(play, step.of);
+      await redeliver(play, step.of);
       return createElsewhere(play, step);
     case "pay":
       return pay(play, step);
@@ -113,7 +113,7 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
       await tell(play, step);
       return true;
     case "at_once":
-      await atOnce(play, step.acts);
+      await runConcurrently(play, step.acts);
       return true;
     case "visit":
       await visit(play, step.of, step.form);
@@ -142,9 +142,9 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
  * another delivery hides that a payment was lost. A search continues, to find every broken rule.
  */
 async function look(play: Play, orderName: OrderName, isLast: boolean): Promise<boolean> {
-  for (const name of play.orders.keys()) await deliverOpen(play, name);
+  for (const name of play.orders.keys()) await redeliver(play, name);
   const { bench, isReadAgain } = play;
-  const waitMs = isLast && isReadAgain ? LEAST_QUIET_MS : quietMs(bench);
+  const waitMs = isLast && isReadAgain ? MIN_QUIET_MS : quietMs(bench);
   const fact = await lookAt(bench, orderName, purchaseOf(play, orderName), waitMs);
   play.facts.push(fact);
   return bench.search === undefined
@@ -163,7 +163,7 @@ async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pa
   await bench.call({ name: "pay", id, body: { outcome, ...(leaseId !== "" && { leaseId }) } });
   await refresh(bench, purchase);
   const currentCheckout = purchase.checkouts.find((checkout) => checkout.id === id);
-  if (currentCheckout?.status === "succeeded" && !purchase.foreign.has(id)) {
+  if (currentCheckout?.status === "succeeded" && !purchase.foreignIds.has(id)) {
     purchase.paid = currentCheckout;
     purchase.isTold = false;
   }
@@ -192,12 +192,12 @@ async function awaitService(
     return purchase.paid === undefined || paidCheckouts.includes(purchase.paid.id);
   };
   const waitMs = AWAIT_TIMEOUT_MS[awaitedKind];
-  await poll(world, isSeen, { isEnough: Boolean, waitMs, firstPauseMs: AWAIT_PAUSE_MS, signal });
+  await poll(world, isSeen, { isEnough: Boolean, waitMs, firstPauseMs: POLL_PAUSE_MS, signal });
   return true;
 }
 
 /** Starts all concurrent acts together, each after its delay. */
-async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void> {
+async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Promise<void> {
   const { bench } = play;
   const { world, signal } = bench;
   const tellActs = acts.filter((act): act is Extract<ConcurrentStep, { tell: OrderName }> => "tell" in act);
@@ -221,16 +221,16 @@ async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void
     );
     const answers = await deliver(bench, firstPayment.purchase, {
       ...firstPayment.event,
-      together: otherIds,
+      concurrentIds: otherIds,
     });
     for (const { purchase, event } of [firstPayment, ...otherPayments])
       // One accepted copy is enough: a receiver may answer a simultaneous copy with 409 or 503.
-      noteAnswers(purchase, event, acceptedOf(answers, event.eventId));
+      noteAnswers(purchase, event, acceptedAnswersOf(answers, event.eventId));
   };
   const visits = acts.flatMap((act) => ("visit" in act ? [act] : []));
   const parts = acts.flatMap((act) => ("steps" in act ? [act] : []));
   const spans = acts.flatMap((act) => ("advanceMs" in act ? [act.advanceMs] : []));
-  await allEnded([
+  await awaitAll([
     sendAll(),
     ...spans.map((spanMs) => advance(bench, spanMs)),
     ...visits.map(async ({ visit: name, afterMs = 0 }) => {
@@ -246,7 +246,7 @@ async function atOnce(play: Play, acts: readonly ConcurrentStep[]): Promise<void
 }
 
 /** Waits until all have ended, and then throws the first error, so that no work continues after a failed history. */
-async function allEnded(promises: readonly Promise<void>[]): Promise<void> {
+async function awaitAll(promises: readonly Promise<void>[]): Promise<void> {
   const failure = (await Promise.allSettled(promises)).find(({ status }) => status === "rejected");
   if (failure?.status === "rejected") throw failure.reason;
 }
@@ -302,7 +302,7 @@ async function restart(
     if (startDelayMs > 0) await world.sleep(startDelayMs, signal);
     await shop.restart?.(how);
   };
-  await allEnded([restartLater(), notification]);
+  await awaitAll([restartLater(), notification]);
   if (shop.view === undefined) return true;
   const { order } = await awaitReading(bench, purchase, {
     isEnough: (page) => page.order !== null,
@@ -316,7 +316,7 @@ async function restart(
     await poll(world, sendAgain, {
       isEnough,
       waitMs: RESTART_TIMEOUT_MS.event,
-      firstPauseMs: REFUSED_PAUSE_MS,
+      firstPauseMs: RESEND_PAUSE_MS,
       signal,
     }),
   );

@@ -52,14 +52,14 @@ export async function openReturnPage(
     cookies.keep(url, answer.headers["set-cookie"]);
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
     if (location === undefined || !URL.canParse(location, url))
-      return visitTo(new URL(url), { page, checkout, status: answer.status, failsFrom });
+      return judgeVisit(new URL(url), { page, checkout, status: answer.status, failsFrom });
     url = new URL(location, url).href;
   }
   return { hasArrived: false, got: factOf("many_redirects", String(MAX_REDIRECTS)) };
 }
 
 /** A visit arrives if it ends at the return page or a page of the order, but not at another page, such as a sign-in. */
-function visitTo(
+function judgeVisit(
   { pathname }: URL,
   {
     page,

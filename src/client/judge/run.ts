@@ -24,7 +24,7 @@ import type { JudgedInvariant } from "../../core/readiness/drills/judged-invaria
 import type { Said } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { History, Need, OrderName } from "../../core/judge/step.ts";
-import { dialectFact, lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
+import { dialectFacts, lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
 import { inTurns } from "../../core/mutex.ts";
 import { mapInLanes } from "../lanes.ts";
 import type { PlainPurchase } from "./plain.ts";
@@ -54,17 +54,17 @@ type RunPlan = {
   /** The time after which no new history starts, by the monotonic clock. */
   readonly until: number;
   /** Number of histories at a time. Default: as the shop's speed allows. */
-  readonly width?: number;
+  readonly maxHistories?: number;
   readonly onJudged: (judged: JudgedHistory) => void;
 };
 
 /** Number of histories that run in parallel; they mostly wait, and longer for a slow shop. */
-const WIDTH = 6;
-const SLOW_SHOP_WIDTH = 10;
+const MAX_HISTORIES = 6;
+const MAX_SLOW_HISTORIES = 10;
 const SLOW_MS = 800;
-const WIDTH_OF_REPLAYS = 2;
+const MAX_REPLAYS = 2;
 /** Further runs of a history whose break may be chance; one of them must break its rule too. */
-const CONFIRMATIONS = 2;
+const CONFIRMING_RUNS = 2;
 
 /** Runs all histories of the plan that the shop allows, under a lease. */
 export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonly JudgedHistory[]> {
@@ -83,7 +83,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     histories.push(item);
     if (!isLeftOut(item)) plan.onJudged(item);
   };
-  const unlessFailed = async (work: () => Promise<void>): Promise<void> => {
+  const runUnlessFailed = async (work: () => Promise<void>): Promise<void> => {
     if (failureSignal.signal.aborted) return;
     try {
       await work();
@@ -94,16 +94,16 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     }
   };
   const run = (turn: Turn, benchChanges: Partial<Bench> = {}): Promise<void> =>
-    unlessFailed(async () => {
+    runUnlessFailed(async () => {
       const reason = skipReason();
       if (reason !== undefined) return report(unplayed(turn, factOf(reason)));
-      const playedTurn = await uninterrupted(signal, playOnce({ ...ownBench, ...benchChanges }, turn));
+      const playedTurn = await untilAborted(signal, playOnce({ ...ownBench, ...benchChanges }, turn));
       if (playedTurn === undefined) report(unplayed(turn, factOf("interrupted")));
       else if (histories.some(isStuck)) report(unplayed(turn, factOf("stuck")));
-      else if (mayBeChance(playedTurn)) unsureTurns.push([turn, playedTurn]);
+      else if (mayBeFlaky(playedTurn)) unsureTurns.push([turn, playedTurn]);
       else report(await judgedHistory(bench, turn, playedTurn));
     });
-  const { width = recording.slowestMs > SLOW_MS ? SLOW_SHOP_WIDTH : WIDTH } = plan;
+  const { maxHistories = recording.slowestMs > SLOW_MS ? MAX_SLOW_HISTORIES : MAX_HISTORIES } = plan;
   const inTurn = inTurns();
   const batches = batchesOf(bench.shop, plan);
   const lastingTurns = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
@@ -113,10 +113,10 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     if (pace === "lasting") {
       othersDone.resolve();
       await (lanes ?? Promise.all(lastingTurns.map((turn) => run(turn))));
-    } else if (pace === "beside") await mapInLanes(turns, width, (turn) => run(turn));
-    else await mapInLanes(turns, width, (turn) => inTurn((stepAside) => run(turn, { stepAside })));
+    } else if (pace === "beside") await mapInLanes(turns, maxHistories, (turn) => run(turn));
+    else await mapInLanes(turns, maxHistories, (turn) => inTurn((aside) => run(turn, { aside })));
     for (const [turn, history] of unsureTurns.splice(0))
-      await unlessFailed(async () => report(await confirm(bench, turn, history, skipReason)));
+      await runUnlessFailed(async () => report(await confirm(bench, turn, history, skipReason)));
     if (failureSignal.signal.aborted) await lanes;
     failureSignal.signal.throwIfAborted();
   }
@@ -135,7 +135,7 @@ export function whyOver(
 }
 
 /** The result of work; undefined if the run was interrupted meanwhile, because the result then proves nothing. */
-export async function uninterrupted<Value>(
+export async function untilAborted<Value>(
   signal: AbortSignal,
   work: Promise<Value>,
 ): Promise<Value | undefined> {
@@ -185,7 +185,7 @@ function batchesOf(shop: Bench["shop"], plan: RunPlan): readonly (readonly [Pace
 const MANY_CAUSES = 4;
 
 /** If a broken rule has many likely causes, they are dropped, and only a cause that an answer proves is reported. */
-function withShownCauses(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
+function dropLikelyCauses(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const likelyCauses = new Map<JudgedInvariant, Set<Cause>>();
   for (const { name, verdict } of histories) {
     if (verdict.state !== "broken") continue;
@@ -214,19 +214,19 @@ function likelyCause(name: string, invariant: JudgedInvariant): Cause | undefine
 export function mergeRuns(histories: readonly JudgedHistory[]): readonly JudgedHistory[] {
   const names = [PLAIN_PURCHASE, ...HISTORY_NAMES];
   const mergedHistories = names.flatMap((name) => {
-    const ownVerdicts = histories.filter((item) => item.name === name);
-    const worstFirst = ["broken", "not_judged", "held"].flatMap((state) =>
-      ownVerdicts.filter(({ verdict }) => verdict.state === state),
+    const sameNamed = histories.filter((item) => item.name === name);
+    const sortedHistories = ["broken", "not_judged", "held"].flatMap((state) =>
+      sameNamed.filter(({ verdict }) => verdict.state === state),
     );
-    return worstFirst.slice(0, 1);
+    return sortedHistories.slice(0, 1);
   });
-  return withShownCauses(mergedHistories);
+  return dropLikelyCauses(mergedHistories);
 }
 
 type Turn = readonly [name: HistoryName, kind: CheckoutObject];
 
 /** A payment that is not shown after this time, in milliseconds, is lost. */
-const LOST_MS = 20_000;
+const LOSS_TIMEOUT_MS = 20_000;
 
 /**
  * Judges the histories again once each payment that was not shown has had its time, and not before `notBefore`
@@ -243,7 +243,7 @@ export async function judgeAgain(
   const deadline = Math.max(
     notBefore,
     ...histories.map(({ seen }) => (seen?.at ?? 0) + quietMs(bench)),
-    ...lateHistories.map(({ seen }) => (seen?.at ?? 0) + LOST_MS - patienceMs(bench)),
+    ...lateHistories.map(({ seen }) => (seen?.at ?? 0) + LOSS_TIMEOUT_MS - patienceMs(bench)),
   );
   const leftMs = deadline - world.monotonic();
   if (leftMs > 0) await world.sleep(leftMs, signal);
@@ -254,8 +254,8 @@ export async function judgeAgain(
       const fallback = mayBeLate(verdict) ? unplayed([name], factOf("interrupted"), verdict.got) : item;
       if (signal.aborted) return fallback;
       // An order that only another system has created is not judged.
-      const knownOrders = [...seen.orders].filter(([, { checkouts, foreign }]) =>
-        checkouts.some(({ id }) => !foreign.has(id)),
+      const knownOrders = [...seen.orders].filter(([, { checkouts, foreignIds }]) =>
+        checkouts.some(({ id }) => !foreignIds.has(id)),
       );
       const looks = await Promise.all(knownOrders.map(([of, purchase]) => lookAgain(bench, of, purchase)));
       // An interrupted reading proves nothing.
@@ -283,7 +283,7 @@ export async function replayLate(
   if (!histories.some(({ verdict }) => isLate(verdict))) return histories;
   const openHistories = histories.filter((item) => isLate(item.verdict) || isLeftOut(item));
   const only = new Set<string>(openHistories.map(({ name }) => name));
-  const playedHistories = await runHistories(bench, { ...plan, only, width: WIDTH_OF_REPLAYS });
+  const playedHistories = await runHistories(bench, { ...plan, only, maxHistories: MAX_REPLAYS });
   const replays = (await judgeAgain(bench, playedHistories, 0)).filter((item) => !isLeftOut(item));
   const replayedNames = new Set(replays.map(({ name }) => name));
   return [...histories.filter(({ name }) => !replayedNames.has(name)), ...replays];
@@ -304,7 +304,7 @@ function canRun({ needs: historyNeeds = [], steps }: History, shop: Bench["shop"
 }
 
 /** Whether a busy machine or another history may have caused the verdict; the history is then played again, alone. */
-function mayBeChance({ verdict, facts }: PlayResult): boolean {
+function mayBeFlaky({ verdict, facts }: PlayResult): boolean {
   if (isLate(verdict)) return true;
   if (verdict.state !== "broken" || isStuck({ verdict })) return false;
   if (verdict.invariant === "stays_up") return true;
@@ -348,8 +348,8 @@ async function confirm(
   skipReason: () => SkipReason | undefined,
 ): Promise<JudgedHistory> {
   const firstVerdict = playedTurn.verdict;
-  for (let run = 0; run < CONFIRMATIONS && skipReason() === undefined; run += 1) {
-    const rerun = await uninterrupted(bench.signal, playOnce(bench, turn));
+  for (let run = 0; run < CONFIRMING_RUNS && skipReason() === undefined; run += 1) {
+    const rerun = await untilAborted(bench.signal, playOnce(bench, turn));
     if (rerun === undefined) break;
     const isRight =
       firstVerdict.state === "broken" &&
@@ -367,7 +367,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<PlayResult> {
   const { world, shop } = bench;
   const history = HISTORIES[name];
   const orders = new Map<OrderName, Purchase>();
-  const facts: Observation[] = [...dialectFact(bench, false)];
+  const facts: Observation[] = [...dialectFacts(bench, false)];
   const endingCount = shop.served?.endings.length ?? 0;
   const problem = await playHistory(bench, history, { orders, kind, facts, isReadAgain: true }).then(
     () => undefined,
@@ -380,7 +380,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<PlayResult> {
   if (serverEnding !== undefined) {
     // This becomes the first fact, because the end of the shop explains later losses.
     facts.unshift({ kind: "end", got: serverEnding });
-    await bench.runAlone(async () => shop.served?.revive());
+    await bench.runExclusive(async () => shop.served?.restartIfEnded());
   }
   const verdict = judgeHistory(history, facts, shop.settleMs);
   const at = world.monotonic();

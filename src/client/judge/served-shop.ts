@@ -4,7 +4,7 @@ import type { HttpRequest, HttpResponse, Listener, ShellEnd, ShellResult, World 
 import type { EnvironmentVariables } from "./view.ts";
 import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf } from "../../core/readiness/drills/said.ts";
-import { commandSaid, runMerchantCommand } from "../merchant-command.ts";
+import { commandResult, runMerchantCommand } from "../merchant-command.ts";
 import { oneAtATime } from "../../core/mutex.ts";
 import { poll } from "../poll.ts";
 
@@ -22,7 +22,7 @@ export type ServedShop = {
   /** The unexpected ends of the shop. */
   readonly endings: readonly SaidValue[];
   /** Starts the shop again if it has ended unexpectedly. */
-  readonly revive: () => Promise<void>;
+  readonly restartIfEnded: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };
 
@@ -37,12 +37,12 @@ export type ShopWorld = {
 };
 
 /** Time within which a shop must listen on its port, in milliseconds. */
-const START_MS = 30_000;
+const START_TIMEOUT_MS = 30_000;
 /** Pause between two checks whether the shop is listening, in milliseconds. */
-const LOOK_MS = 20;
+const POLL_INTERVAL_MS = 20;
 /** Timeout of a check whether the shop is listening, in milliseconds. */
 const LOOK_TIMEOUT_MS = 5000;
-const RUN_MS = 24 * 3_600_000;
+const RUN_TIMEOUT_MS = 24 * 3_600_000;
 /** Maximum time from a delivery to the kill, in milliseconds; the shop is killed earlier if it answers earlier. */
 const KILL_TIMEOUT_MS = 50;
 const DELIVERY_TIMEOUT_MS = 30_000;
@@ -99,7 +99,7 @@ export async function startShop(
     restart,
     isDown: () => isDown,
     endings,
-    revive: () => inTurn(async () => (shop.hasEnded() ? startAgain() : undefined)),
+    restartIfEnded: () => inTurn(async () => (shop.hasEnded() ? startAgain() : undefined)),
     stop: async () => {
       isStopped = true;
       await gate?.close(0);
@@ -140,21 +140,21 @@ async function serveShop(
   let hasListened = false;
   const shopCommand = runMerchantCommand(world, {
     ...command,
-    timeoutMs: RUN_MS,
+    timeoutMs: RUN_TIMEOUT_MS,
     maxOutputBytes: MAX_BYTES,
     signal: AbortSignal.any([signal, killSignal.signal]),
   }).then((result) => {
     shopResult = result;
-    if (hasListened && !killSignal.signal.aborted && !signal.aborted) onEnd(commandSaid(result));
+    if (hasListened && !killSignal.signal.aborted && !signal.aborted) onEnd(commandResult(result));
   });
   const stop = async (mode?: "stop"): Promise<void> => {
     killSignal.abort(mode === undefined ? undefined : ("terminate" satisfies ShellEnd));
     await shopCommand;
   };
-  const isListening = await poll(world, () => isServed(world, port), {
+  const isListening = await poll(world, () => isReachable(world, port), {
     isEnough: (listens) => listens || shopResult !== undefined || signal.aborted,
-    waitMs: START_MS,
-    firstPauseMs: LOOK_MS,
+    waitMs: START_TIMEOUT_MS,
+    firstPauseMs: POLL_INTERVAL_MS,
     signal,
   });
   if (isListening && shopResult === undefined) {
@@ -164,12 +164,12 @@ async function serveShop(
   const reason =
     shopResult === undefined
       ? `it does not listen on port ${port}, which is in PORT`
-      : englishOf(commandSaid(shopResult));
+      : englishOf(commandResult(shopResult));
   await stop();
   throw new ShopFailure(`the shop did not start: ${reason}`);
 }
 
-async function isServed({ send }: Pick<World, "send">, port: number): Promise<boolean> {
+async function isReachable({ send }: Pick<World, "send">, port: number): Promise<boolean> {
   const answer = await send({
     method: "GET",
     url: `http://127.0.0.1:${port}/`,

@@ -44,10 +44,10 @@ export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Pr
   const { of, statuses, how, from, idLike: samePart } = step;
   const purchase = purchaseOf(play, of);
   const startedAt = bench.world.monotonic();
-  const { checkouts, foreign } = purchase;
+  const { checkouts, foreignIds } = purchase;
   const eventCheckouts = {
     first: checkouts.slice(0, 1),
-    elsewhere: checkouts.filter(({ id }) => foreign.has(id)),
+    elsewhere: checkouts.filter(({ id }) => foreignIds.has(id)),
     last: [lastCheckout(purchase)],
   }[from ?? "last"];
   const events = (await Promise.all(eventCheckouts.map(({ id }) => eventsOf(bench, id)))).flat();
@@ -93,7 +93,7 @@ export function gotOf({ status, error }: Pick<Answers[number], "status" | "error
 }
 
 function eventOf(
-  { call, noted: { events } }: Pick<Bench, "call" | "noted">,
+  { call, notes: { events } }: Pick<Bench, "call" | "notes">,
   id: string,
 ): Promise<EventEntry> {
   const event = events.get(id) ?? call({ name: "showEvent", id, body: undefined });
@@ -101,7 +101,7 @@ function eventOf(
   return event;
 }
 
-/** Delivers an event of a purchase, at the same moment as the events `together`, and notes the delivery for the story. */
+/** Delivers an event of a purchase together with the events `concurrentIds`, and notes the delivery for the story. */
 export async function deliver(
   bench: Bench,
   purchase: Pick<Purchase, "ownDeliveries">,
@@ -109,15 +109,15 @@ export async function deliver(
     readonly eventId: string;
     readonly type: string;
     readonly variant?: EventVariant;
-    readonly together?: readonly string[];
+    readonly concurrentIds?: readonly string[];
   },
 ): Promise<Answers> {
-  const { call, leaseId, noted, signal, world, dialect } = bench;
-  const { eventId, type, variant = AS_DELIVERED, together } = delivery;
+  const { call, leaseId, notes, signal, world, dialect } = bench;
+  const { eventId, type, variant = AS_DELIVERED, concurrentIds } = delivery;
   const at = world.monotonic();
-  const endpoints = (noted.endpoints ??= await findEndpoints(call));
-  const connection = together === undefined ? "kept" : "fresh";
-  const ids = [eventId, ...(together ?? [])];
+  const endpoints = (notes.endpoints ??= await findEndpoints(call));
+  const connection = concurrentIds === undefined ? "kept" : "fresh";
+  const ids = [eventId, ...(concurrentIds ?? [])];
   const events = await Promise.all(ids.map((id) => eventOf(bench, id)));
   const requests = events.flatMap((event) =>
     requestsOf(world, event, { endpoints, dialect, variant }).map(([id, request]) => ({
@@ -126,7 +126,7 @@ export async function deliver(
     })),
   );
   // One request at a time, so that a run has few in flight; requests that belong to one moment are sent together.
-  const rounds = together === undefined ? requests.map((request) => [request]) : [requests];
+  const rounds = concurrentIds === undefined ? requests.map((request) => [request]) : [requests];
   const answers: Answers[number][] = [];
   for (const round of rounds.filter(({ length }) => length > 0)) {
     const body = { leaseId, posts: round.map(({ post }) => post) };
@@ -180,7 +180,7 @@ export async function refusesAgain(bench: Bench, purchase: Purchase): Promise<bo
 }
 
 /** Delivers an order's open events again, several times; an event that is never accepted becomes a fact. */
-export async function deliverOpen(play: Play, orderName: OrderName): Promise<void> {
+export async function redeliver(play: Play, orderName: OrderName): Promise<void> {
   const { bench, facts, isAfterOutage } = play;
   const purchase = purchaseOf(play, orderName);
   if (play.faults.length > 0) return;
@@ -191,12 +191,12 @@ export async function deliverOpen(play: Play, orderName: OrderName): Promise<voi
       noteAnswers(purchase, event, await deliver(bench, purchase, event));
   }
   for (const { type, got, checkoutId } of purchase.openEvents)
-    facts.push({ kind: "refused", type, got, isForeign: purchase.foreign.has(checkoutId), isAfterOutage });
+    facts.push({ kind: "refused", type, got, isForeign: purchase.foreignIds.has(checkoutId), isAfterOutage });
   purchase.openEvents = [];
 }
 
 /** The 2xx answers to an event; all its answers if there is no 2xx. */
-export function acceptedOf(answers: Answers, eventId: string): Answers {
+export function acceptedAnswersOf(answers: Answers, eventId: string): Answers {
   const ownAnswers = answers.filter((answer) => answer.eventId === eventId);
   const acceptedAnswers = ownAnswers.filter(isAccepted);
   return acceptedAnswers.length > 0 ? acceptedAnswers : ownAnswers;

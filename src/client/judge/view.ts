@@ -14,12 +14,12 @@ import { runMerchantCommand } from "../merchant-command.ts";
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 /** Where the shop shows an order: an address with `{order_id}` or `{session_id}`, a command, or a function. */
-export type ViewPlace =
+export type ViewSource =
   | { readonly url: string }
   | { readonly commandLine: string }
   | { readonly read: (checkout: ViewedCheckout) => Promise<ShownOrder> };
 
-export type OrderViewSource = ViewPatterns & { readonly from: ViewPlace };
+export type OrderViewSource = ViewPatterns & { readonly from: ViewSource };
 
 export type ViewedCheckout = Pick<Checkout, "id" | "orderId">;
 
@@ -49,7 +49,7 @@ type ViewRequest = {
 const VIEW_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 /** Pause before a request that got a 429 is sent again, in milliseconds. */
-const LIMITED_PAUSE_MS = 1100;
+const RATE_LIMIT_PAUSE_MS = 1100;
 const MAX_LIMITED_ATTEMPTS = 5;
 
 /** Parses an address of the shop: on this machine, but not the sandbox (the rules of decision 14). */
@@ -113,7 +113,7 @@ async function askPage(
 async function askCommand(
   world: Pick<World, "run">,
   { view, env, checkout, signal }: ViewRequest,
-  { commandLine }: Extract<ViewPlace, { readonly commandLine: string }>,
+  { commandLine }: Extract<ViewSource, { readonly commandLine: string }>,
 ): Promise<ViewReading> {
   const { ending, exitCode, stdout, stderr } = await runMerchantCommand(world, {
     commandLine,
@@ -153,7 +153,7 @@ export async function sendPatiently(
     const answer = await sendLocally(world, target, request);
     const isLimited = answer.ok && answer.status === 429;
     if (!isLimited || attempts === MAX_LIMITED_ATTEMPTS || request.signal.aborted) return answer;
-    await world.sleep(LIMITED_PAUSE_MS, request.signal);
+    await world.sleep(RATE_LIMIT_PAUSE_MS, request.signal);
   }
 }
 

@@ -85,21 +85,21 @@ async function addressesOf(
   url: string,
   policy: TargetPolicy,
 ): Promise<Outcome<readonly string[], UnsentResult>> {
-  const forbidden = ({ message }: Refusal): Outcome<never, UnsentResult> => ({
+  const refuse = ({ message }: Refusal): Outcome<never, UnsentResult> => ({
     ok: false,
     refusal: { failure: "forbidden", message, facts: {} },
   });
   const target = parseTarget(url, policy);
-  if (!target.ok) return forbidden(target.refusal);
+  if (!target.ok) return refuse(target.refusal);
   const resolvedAddresses = target.value.addresses === null ? await world.resolve(target.value.host) : [];
   const addresses = filterAddresses(target.value, resolvedAddresses, policy);
   if (addresses.ok) return addresses;
-  return resolvedAddresses.length === 0 ? { ok: false, refusal: UNRESOLVED } : forbidden(addresses.refusal);
+  return resolvedAddresses.length === 0 ? { ok: false, refusal: UNRESOLVED_HOST } : refuse(addresses.refusal);
 }
 
 type UnsentResult = Pick<Extract<ForwardResult, { kind: "unanswered" }>, "failure" | "message" | "facts">;
 
-const UNRESOLVED: UnsentResult = {
+const UNRESOLVED_HOST: UnsentResult = {
   failure: "unreachable",
   message: "the host name has no address",
   facts: { fault: "no_address" },

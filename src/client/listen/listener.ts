@@ -44,7 +44,7 @@ export type DeliverySource = {
   /** The sandbox's instance id at the last request; null if unknown. */
   readonly instance: () => string | null;
   /** The attempt that is in flight to this listener with an event; undefined if unknown. */
-  readonly underway: (eventId: string) => Promise<AttemptInFlight | undefined>;
+  readonly inFlight: (eventId: string) => Promise<AttemptInFlight | undefined>;
   /** The attempt after an answered attempt; undefined if unknown. */
   readonly nextAttempt: (attempt: AttemptInFlight) => Promise<NextAttempt | undefined>;
 };
@@ -53,8 +53,8 @@ export type DeliverySource = {
 export type ListenerResult =
   | { readonly kind: "not_verified"; readonly causes: readonly Diagnosis[] }
   | { readonly kind: "duplicate" | "not_wanted" | "no_target" }
-  /** `again`: this is a replay of an event that a target accepted before. */
-  | (ForwardResult & { readonly again: boolean });
+  /** `isReplay`: this is a replay of an event that a target accepted before. */
+  | (ForwardResult & { readonly isReplay: boolean });
 
 export type HandledDelivery = {
   /** The time of arrival by the real clock, in milliseconds. */
@@ -90,7 +90,7 @@ type ListenerOptions = {
 export type WebhookListener = {
   readonly service: Service;
   /** Stops the search for causes, and resolves when all answered requests have been reported. */
-  readonly settled: () => Promise<void>;
+  readonly idle: () => Promise<void>;
 };
 
 /** Maximum number of concurrent deliveries, whose bodies are in memory. */
@@ -110,7 +110,7 @@ type Context = ListenerOptions & {
   /** Runs the deliveries of one event in sequence: a retry that overtakes the first attempt counts as a duplicate. */
   readonly inTurn: Mutex;
   /** Tracks work that continues after the answer, and reports its error. */
-  readonly runLater: (work: Promise<void>) => void;
+  readonly trackWork: (work: Promise<void>) => void;
 };
 
 /** Verifies raw bytes, so that unverified requests never reach a target. Returns the target's answer to the sender. */
@@ -128,7 +128,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
     },
     search: createCauseSearch(world),
     inTurn: createMutex(),
-    runLater: (work) => {
+    trackWork: (work) => {
       const trackedWork = work.catch(options.report).finally(() => pendingWork.delete(trackedWork));
       pendingWork.add(trackedWork);
     },
@@ -167,7 +167,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
         return refuse(status === 408 || status === 413 || status === 431 ? status : 400, message);
       },
     },
-    settled: async () => {
+    idle: async () => {
       context.search.stop();
       await Promise.all(pendingWork);
     },
@@ -236,14 +236,14 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
 
 /** Answers an unverified request immediately; its cause is searched for and reported afterwards. */
 async function refuseUnverified(
-  { world, source, search, runLater, onHandled, mayReportStray }: Context,
+  { world, source, search, trackWork, onHandled, mayReportStray }: Context,
   arrival: Omit<ReceivedDelivery, "claims">,
   verification: DiagnoseOptions,
 ): Promise<HttpResponse> {
   const { arrivedAt, headerNames, ...facts } = arrival;
   const [eventId] = headerValues(arrival.request.rawHeaders, headerNames.eventId);
   // Looked up before the answer, because the answer ends the attempt.
-  const attempt = eventId !== undefined && mayReportStray() ? await source.underway(eventId) : undefined;
+  const attempt = eventId !== undefined && mayReportStray() ? await source.inFlight(eventId) : undefined;
   const response = answerOf({ kind: "not_verified", causes: [] });
   const milliseconds = Math.round(world.monotonic() - arrivedAt);
   const report = async (): Promise<void> => {
@@ -258,7 +258,7 @@ async function refuseUnverified(
     const result = { kind: "not_verified", causes } as const;
     onHandled({ ...facts, claims, result, answered: response.status, milliseconds, next });
   };
-  runLater(report());
+  trackWork(report());
   return response;
 }
 
@@ -272,11 +272,11 @@ async function handle(context: Context, delivery: ReceivedDelivery): Promise<Lis
   const event = eventId === undefined ? undefined : { eventId, instance: source.instance() };
   const isRepeated = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.
-  if (isRepeated && (await source.underway(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
+  if (isRepeated && (await source.inFlight(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
   const result = await forwardDelivery(world, { ...delivery, url: target.url }, forwarding);
   // Recorded only once a target has accepted it: any other event must be delivered again.
   if (event !== undefined && isAccepted(result)) seen.add(event, world.now());
-  return { ...result, again: isRepeated };
+  return { ...result, isReplay: isRepeated };
 }
 
 /** Reports a delivery immediately or, if another attempt follows, after asking the sandbox for the time of that attempt. */
@@ -285,7 +285,7 @@ async function answerAndReport(
   receivedDelivery: ReceivedDelivery,
   result: ListenerResult,
 ): Promise<HttpResponse> {
-  const { world, source, onHandled, runLater } = context;
+  const { world, source, onHandled, trackWork } = context;
   const response = answerOf(result);
   const { arrivedAt, headerNames: _names, ...reportedFields } = receivedDelivery;
   const delivery = {
@@ -296,9 +296,9 @@ async function answerAndReport(
   };
   const eventId = eventIdOf(receivedDelivery);
   const isRetried = response.status < 200 || response.status > 299;
-  const attempt = isRetried && eventId !== undefined ? await source.underway(eventId) : undefined;
+  const attempt = isRetried && eventId !== undefined ? await source.inFlight(eventId) : undefined;
   if (attempt === undefined) onHandled({ ...delivery, next: undefined });
-  else runLater(source.nextAttempt(attempt).then((next) => onHandled({ ...delivery, next })));
+  else trackWork(source.nextAttempt(attempt).then((next) => onHandled({ ...delivery, next })));
   return response;
 }
 

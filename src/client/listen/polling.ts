@@ -11,11 +11,11 @@ const MAX_ATTEMPTS = 30;
 /** Maximum size of an answer as JSON, in bytes: a request to the sandbox may have 16 KiB; 4 KiB of the answer are kept. */
 const MAX_ANSWER_BYTES = 12 * 1024;
 /** Maximum length of a `Retry-After`, in characters: an HTTP date has 29. */
-const MAX_RETRY_AFTER = 64;
+const MAX_RETRY_AFTER_LENGTH = 64;
 
 /**
  * Takes the place of a server: fetches the deliveries of a sandbox that cannot connect to this machine, and returns the
- * service's answers. A request stays in `openWork` until its answer has arrived, so that it is handled once.
+ * service's answers. A request stays in `pendingWork` until its answer has arrived, so that it is handled once.
  */
 export function pollDeliveries(
   world: Pick<World, "sleep">,
@@ -24,7 +24,7 @@ export function pollDeliveries(
 ): Pick<Listener, "close"> {
   const controller = new AbortController();
   const { signal } = controller;
-  const openWork = new Map<string, Promise<void>>();
+  const pendingWork = new Map<string, Promise<void>>();
   const handle = async ({ id, headers, body }: AnswerOf<"fetchDeliveries">["requests"][number]) => {
     const rawHeaders = Object.entries({ ...headers, Host: HOST }).flat();
     const answer = answerOf(
@@ -38,26 +38,26 @@ export function pollDeliveries(
   };
   const poll = async (): Promise<void> => {
     while (!signal.aborted) {
-      const outcome = await link.fetch([...openWork.keys()], signal);
+      const outcome = await link.fetch([...pendingWork.keys()], signal);
       if (outcome.end !== "success") await world.sleep(PAUSE_MS, signal);
       else
         for (const request of outcome.value.requests) {
-          const work = handle(request).finally(() => openWork.delete(request.id));
-          openWork.set(request.id, work);
+          const work = handle(request).finally(() => pendingWork.delete(request.id));
+          pendingWork.set(request.id, work);
         }
     }
   };
-  const polling = poll();
+  const pollLoop = poll();
   return {
     close: async (graceMs) => {
       controller.abort();
-      await Promise.race([Promise.all([polling, ...openWork.values()]), world.sleep(graceMs)]);
+      await Promise.race([Promise.all([pollLoop, ...pendingWork.values()]), world.sleep(graceMs)]);
     },
   };
 }
 
 function answerOf({ status, headers, body }: HttpResponse) {
-  const retryAfter = headers["Retry-After"]?.slice(0, MAX_RETRY_AFTER);
+  const retryAfter = headers["Retry-After"]?.slice(0, MAX_RETRY_AFTER_LENGTH);
   let text = typeof body === "string" ? body : "";
   while (Buffer.byteLength(JSON.stringify(text)) > MAX_ANSWER_BYTES) text = text.slice(0, text.length / 2);
   return { status, body: text, ...(retryAfter !== undefined && { retryAfter }) };

@@ -31,7 +31,7 @@ export type ListenerRegistration = DeliverySource & {
 /** Timeout of a request in milliseconds: a sandbox that hangs counts as disconnected. */
 const TIMEOUT_MS = 5000;
 /** How long the sandbox holds a check while nothing changes, in milliseconds. */
-const HOLD_MS = 10_000;
+const POLL_MS = 10_000;
 /** Number of reads of an attempt's result, which is on disk shortly after the answer. The pause doubles each time. */
 const MAX_READS = 8;
 const FIRST_WAIT_MS = 10;
@@ -79,14 +79,14 @@ export function createRegistration(
     register: (since) => register(registration, since),
     secrets: () => secretsOf(registration),
     instance: () => registration.instance,
-    underway: (eventId) => findAttemptInFlight(registration, eventId),
+    inFlight: (eventId) => findAttemptInFlight(registration, eventId),
     nextAttempt: (attempt) => nextAttempt(registration, attempt),
     check: () => check(registration),
     replay: (id) =>
       ask(registration, { name: "replayEvent", id, body: { endpointId: registration.endpointId } }),
     fetch: (handledIds, signal) => {
-      const body = { url: options.url, known: handledIds.join(","), waitMs: HOLD_MS };
-      return ask(registration, { name: "fetchDeliveries", body, timeoutMs: TIMEOUT_MS + HOLD_MS, signal });
+      const body = { url: options.url, known: handledIds.join(","), waitMs: POLL_MS };
+      return ask(registration, { name: "fetchDeliveries", body, timeoutMs: TIMEOUT_MS + POLL_MS, signal });
     },
     answer: (id, body) => ask(registration, { name: "answerDelivery", id, body }),
     storeTime: () => storeTimeOf(registration),
@@ -105,12 +105,12 @@ async function ask<Name extends OperationName>(
 }
 
 function register(registration: RegistrationState, since?: Since): Answer<"registerListener"> {
-  const outcome = registerNow(registration, since).finally(registration.firstRegistration.resolve);
+  const outcome = sendRegistration(registration, since).finally(registration.firstRegistration.resolve);
   registration.lastRegistration = outcome;
   return outcome;
 }
 
-async function registerNow(
+async function sendRegistration(
   registration: RegistrationState,
   since: Since | undefined,
 ): Answer<"registerListener"> {
@@ -140,14 +140,14 @@ async function secretsOf(registration: RegistrationState): Promise<ListenerSecre
 }
 
 async function storeTimeOf(registration: RegistrationState): Promise<number | null | undefined> {
-  const unknownTime = registration.secrets.storeTime === null ? null : undefined;
-  if (registration.state === "lost") return unknownTime;
+  const fallbackTime = registration.secrets.storeTime === null ? null : undefined;
+  if (registration.state === "lost") return fallbackTime;
   const secretResult = await ask(registration, {
     name: "showSecret",
     id: registration.endpointId,
     body: undefined,
   });
-  return secretResult.end === "success" ? secretResult.value.storeTime : unknownTime;
+  return secretResult.end === "success" ? secretResult.value.storeTime : fallbackTime;
 }
 
 /** Attempts of one event never overlap at an endpoint (decision 93), so the unfinished attempt is the one in flight. */
@@ -189,7 +189,7 @@ async function nextAttempt(
 async function check(registration: RegistrationState): Promise<ConnectionChange> {
   const { endpointId: id, url, leaveController } = registration;
   // A running sandbox answers when something changes.
-  const waitMs = registration.state === "connected" ? HOLD_MS : 0;
+  const waitMs = registration.state === "connected" ? POLL_MS : 0;
   const endpoint = await ask(registration, {
     name: "showEndpoint",
     id,

@@ -17,7 +17,7 @@ const BUDGET: RateLimit = { perSecond: 64 * MIB, burst: 1024 * MIB };
 /** Number of bytes that a search hashes before it yields to other work: a few milliseconds of work. */
 const SLICE_BYTES = MIB;
 /** Maximum number of waiting requests, whose bodies are in memory. */
-const MAX_WAITING = 16;
+const MAX_QUEUED = 16;
 
 /** Creates a search that works between deliveries, within a budget of hashed bytes: anyone can send unsigned requests. */
 export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET): CauseSearch {
@@ -46,7 +46,7 @@ export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = B
   };
   return {
     causesOf: async (request) => {
-      if (waitingCount >= MAX_WAITING) return [];
+      if (waitingCount >= MAX_QUEUED) return [];
       waitingCount += 1;
       try {
         return await inTurn("search", () => search(request));

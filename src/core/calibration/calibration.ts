@@ -96,7 +96,7 @@ export function judgeCalibration(
 ): readonly CalibratedAssumption[] {
   const { answers } = results;
   const order = { id: checkoutInAnswer(answers.get(FIRST_PROBE))["id"], orderId: probeOrderId(run.name) };
-  const judgeOne = (decision: number): Verdict => {
+  const judgeDecision = (decision: number): Verdict => {
     const judgePayment = PAYMENT_JUDGES.get(decision);
     if (judgePayment === undefined) return judge(run, results, decision);
     if (payment === undefined) return notObserved("only a payment shows it: --with-payer");
@@ -106,7 +106,7 @@ export function judgeCalibration(
     return { verdict, expected, request, answer, ...(!isPaid && { missed: "the order was not paid" }) };
   };
   return ASSUMPTIONS.map(({ decision, title }) =>
-    Object.assign({ decision, title: english(title) }, judgeOne(decision)),
+    Object.assign({ decision, title: english(title) }, judgeDecision(decision)),
   );
 }
 
@@ -141,7 +141,7 @@ function judge(run: CalibrationRun, { answers, missed }: ProbeResults, decision:
   const contradiction = contradictions.find((row) => row !== doubtfulRow);
   const gap = rows.find(({ answer }) => answer === undefined) ?? doubtfulRow;
   const shownAnswer = contradiction ?? rows.findLast(({ answer }) => answer !== undefined);
-  const reason = gap && (missed.get(gap.probe.name) ?? (gap === doubtfulRow ? RESENT : undefined));
+  const reason = gap && (missed.get(gap.probe.name) ?? (gap === doubtfulRow ? RESENT_REASON : undefined));
   const request = shownAnswer?.probe.request(run.name, answers);
   if (shownAnswer?.answer === undefined || request === undefined)
     return notObserved(reason ?? "no answer could be read", reason);
@@ -156,7 +156,7 @@ function judge(run: CalibrationRun, { answers, missed }: ProbeResults, decision:
   };
 }
 
-const RESENT = "a create had to be sent twice, and its answer may be a replay";
+const RESENT_REASON = "a create had to be sent twice, and its answer may be a replay";
 
 /** Answer headers that a record keeps, because the interface or a decision relies on them. */
 const SHOWN_HEADERS = ["content-type", "idempotent-replayed", "www-authenticate", "x-request-id"] as const;
@@ -237,13 +237,13 @@ function removeRunSpecifics({ name, secrets }: CalibrationRun, text: string): st
 }
 
 /** Maximum stored nesting depth of an answer; the service decides how deep its answers are. */
-const MAX_SHOWN_LEVELS = 20;
+const MAX_SHOWN_DEPTH = 20;
 
-function normalizeValue(run: CalibrationRun, value: unknown, levels = MAX_SHOWN_LEVELS): unknown {
+function normalizeValue(run: CalibrationRun, value: unknown, depth = MAX_SHOWN_DEPTH): unknown {
   if (typeof value === "string") return removeRunSpecifics(run, value);
   if (typeof value !== "object" || value === null) return value;
-  if (levels === 0) return "… (more levels)";
-  const normalize = (item: unknown): unknown => normalizeValue(run, item, levels - 1);
+  if (depth === 0) return "… (more levels)";
+  const normalize = (item: unknown): unknown => normalizeValue(run, item, depth - 1);
   if (Array.isArray(value)) return value.map(normalize);
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [removeRunSpecifics(run, name), normalize(item)]),

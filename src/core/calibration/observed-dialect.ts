@@ -25,7 +25,7 @@ export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence 
   const status = answers.get("unknown-id")?.status;
   const bothFormsAnswer = answers.get(BOTH_FORMS_PROBE);
   const usesAmount = checkoutInAnswer(bothFormsAnswer)["amount_minor"] === AMOUNT_MINOR;
-  return withoutEmpty({
+  return removeEmptyFields({
     errors: observedErrors(answers),
     replay: observedReplay(answers),
     unknown_session: status === 400 || status === 403 ? status : undefined,
@@ -34,7 +34,7 @@ export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence 
   });
 }
 
-function withoutEmpty(dialect: Dialect): Dialect {
+function removeEmptyFields(dialect: Dialect): Dialect {
   const isEmpty = (value: unknown): boolean =>
     value === undefined || (isRecord(value) && Object.values(value).every((part) => part === undefined));
   return Object.fromEntries(Object.entries(dialect).filter(([, value]) => !isEmpty(value)));

@@ -21,8 +21,8 @@ const boundedText = (minimum: number, maximum: number, expectedText: string) =>
     }, expectedText),
   );
 
-const AN_AMOUNT = `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`;
-const A_CURRENCY = "three upper-case letters such as EUR";
+const AMOUNT_TEXT = `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor units`;
+const CURRENCY_TEXT = "three upper-case letters such as EUR";
 
 /** Maximum length of an order_id, in code points (interface: limits). */
 export const MAX_ORDER_ID = 32;
@@ -37,8 +37,8 @@ export const createShapes = lazyValue(() => {
   };
   const amountShape = z.strictObject({
     order_id,
-    amount_minor: z.int(AN_AMOUNT).check(z.minimum(1, AN_AMOUNT)),
-    currency: z.string(A_CURRENCY).check(z.regex(/^[A-Z]{3}$/, A_CURRENCY)),
+    amount_minor: z.int(AMOUNT_TEXT).check(z.minimum(1, AMOUNT_TEXT)),
+    currency: z.string(CURRENCY_TEXT).check(z.regex(/^[A-Z]{3}$/, CURRENCY_TEXT)),
     payment_method: z.enum(PAYMENT_METHODS, PAYMENT_METHODS.join(" or ")),
     ...optionalFields,
   });

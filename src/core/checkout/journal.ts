@@ -84,6 +84,6 @@ export function keyRefusal(entry: JournalEntry, intent: CreateIntent, now: numbe
     entry.orderId === intent.orderId;
   if (!isSameIntent) return { reason: "other_create", entry };
   // A refused create made no checkout, so the service may forget its key.
-  const isOld = entry.state !== "refused" && now - entry.firstSentAt > MAX_KEY_AGE_MS;
-  return isOld ? { reason: "too_old", entry } : undefined;
+  const isTooOld = entry.state !== "refused" && now - entry.firstSentAt > MAX_KEY_AGE_MS;
+  return isTooOld ? { reason: "too_old", entry } : undefined;
 }

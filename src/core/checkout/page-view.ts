@@ -13,4 +13,4 @@ export type PageView = {
 /** Maximum number of views of a kind for a checkout; later views are dropped, so that requests cannot fill the disk. */
 export const MAX_PAGE_VIEWS = 20;
 /** Views of one kind within this time of each other count as one, in milliseconds. */
-export const SAME_VIEW_MS = 60_000;
+export const VIEW_INTERVAL_MS = 60_000;

@@ -27,7 +27,7 @@ export type CheckoutCommand =
   | { readonly kind: "expire" };
 
 /** The effect of a command: the status, one attempt, or only the record of a late result. */
-type Advance = {
+type CommandEffect = {
   readonly status: Status;
   /** The new or finished attempt to write; null if no attempt changes. */
   readonly attempt: Attempt | null;
@@ -56,7 +56,7 @@ export function advance(
   payment: { readonly checkout: Checkout; readonly attempts: readonly Attempt[] },
   command: CheckoutCommand,
   now: number,
-): Outcome<Advance> {
+): Outcome<CommandEffect> {
   switch (command.kind) {
     case "start":
       return start(payment.checkout, payment.attempts, now);
@@ -72,7 +72,7 @@ export function advance(
 }
 
 /** A second tab or a second click continues the open attempt. */
-function start(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<Advance> {
+function start(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<CommandEffect> {
   const openAttempt = attempts.find(({ outcome }) => outcome === null);
   if (openAttempt !== undefined && !isFinal(checkout.status)) return accept(noChange(checkout));
   const number = nextNumber(attempts);
@@ -88,7 +88,7 @@ function finish(
   checkout: Checkout,
   attempts: readonly Attempt[],
   attemptEnd: { readonly attempt: number; readonly result: AttemptResult; readonly now: number },
-): Outcome<Advance> {
+): Outcome<CommandEffect> {
   const { result, now } = attemptEnd;
   const attempt = attempts.find(({ number }) => number === attemptEnd.attempt);
   if (attempt === undefined) {
@@ -116,13 +116,13 @@ function abandon(attempts: readonly Attempt[], now: number): Attempt | null {
   return openAttempt === undefined ? null : { ...openAttempt, outcome: "abandoned", finishedAt: now };
 }
 
-function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<Advance> {
+function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<CommandEffect> {
   const allowedStatuses: readonly Status[] = TRANSITIONS[checkout.status];
   if (allowedStatuses.includes(status)) return accept({ status, attempt, late: null });
   if (checkout.status === "succeeded") return refuseFact("already_paid", { checkout: checkout.id, status });
   return refuseFact("status_conflict", { checkout: checkout.id, status: checkout.status, wanted: status });
 }
 
-function noChange({ status }: Checkout): Advance {
+function noChange({ status }: Checkout): CommandEffect {
   return { status, attempt: null, late: null };
 }

@@ -86,9 +86,9 @@ const LABEL_FAULTS: readonly Fault[] = [
 
 /** Accepts https with a host name, or http on this machine, as browsers write origins; else `invalid_parameter`. */
 export function parseReturnOrigin(text: string): Outcome<string> {
-  const rule = brokenRule(text);
+  const rule = originFault(text);
   if (rule === undefined) return accept(text);
-  const got = printableLiteral(removeUser(text));
+  const got = printableLiteral(removeUserInfo(text));
   const guess = guessOrigin(text);
   return refuseFact("bad_return_origin", { rule, got, instead: guess ?? partOf("example_origin", {}) });
 }
@@ -98,7 +98,7 @@ export function parseReturnPath(text: string): Outcome<string> {
   const rule =
     text.length > MAX_PATH_CHARACTERS
       ? partOf("length", { most: MAX_PATH_CHARACTERS })
-      : (firstRule(PATH_FAULTS, [text]) ?? spellingRule(text));
+      : (findFault(PATH_FAULTS, [text]) ?? spellingFault(text));
   if (rule === undefined) return accept(text);
   return refuseFact("bad_return_path", { rule, received: printableLiteral(text) });
 }
@@ -118,7 +118,7 @@ export function formatReturnOrigin({ origin, path }: ReturnOrigin): string {
 export function guessOrigin(text: string): string | undefined {
   const isDoubtful = /[@\\%]|[^\x21-\x7e]/.test(text);
   const origin = isDoubtful ? undefined : originOf(text);
-  return origin !== undefined && brokenRule(origin) === undefined ? origin : undefined;
+  return origin !== undefined && originFault(origin) === undefined ? origin : undefined;
 }
 
 /** The return address never contains a status, because a browser's return proves nothing (decision 19). */
@@ -136,18 +136,18 @@ export function returnUrl(page: string, { orderId, id }: Pick<Checkout, "orderId
 }
 
 /** The first rule that a text breaks: first the rules for the whole text, then the rules for its parts. */
-function brokenRule(text: string): Part | undefined {
+function originFault(text: string): Part | undefined {
   if (text.length > MAX_ORIGIN_CHARACTERS) return partOf("length", { most: MAX_ORIGIN_CHARACTERS });
-  const fault = firstRule(TEXT_FAULTS, [text]);
+  const fault = findFault(TEXT_FAULTS, [text]);
   if (fault !== undefined) return fault;
   const [, scheme = "", authority = "", tail = ""] = PARTS.exec(text) ?? [];
   if (scheme === "") return partOf("with_scheme", {});
   if (authority.includes("@")) return partOf("no_user", {});
   const [, host = "", port] = HOST_AND_PORT.exec(authority) ?? [];
   if (host === "") return partOf("named_host", {});
-  if (tail !== "") return tailRule(tail);
+  if (tail !== "") return tailFault(tail);
   if (text !== text.toLowerCase()) return partOf("lower_case", {});
-  const brokenPart = hostRule(host) ?? portRule(port, scheme === "http" ? "http" : "https");
+  const brokenPart = hostFault(host) ?? portFault(port, scheme === "http" ? "http" : "https");
   if (brokenPart !== undefined) return brokenPart;
   if (scheme === "http" && !LOOPBACK_HOSTS.has(host)) {
     return partOf("https_elsewhere", { hosts: [...LOOPBACK_HOSTS] });
@@ -157,24 +157,24 @@ function brokenRule(text: string): Part | undefined {
 }
 
 /** A rule that a browser would enforce by rewriting the path, for example because of dot segments. */
-function spellingRule(path: string): Part | undefined {
+function spellingFault(path: string): Part | undefined {
   const { pathname } = new URL(path, "https://shop.example");
   return pathname === path ? undefined : partOf("path_as_browsers_write", { path: pathname });
 }
 
-function tailRule(tail: string): Part {
+function tailFault(tail: string): Part {
   if (tail === "/") return partOf("no_slash_at_end", {});
   if (tail.startsWith("/")) return partOf("no_path", {});
   return tail.startsWith("?") ? partOf("no_query", {}) : partOf("no_fragment", {});
 }
 
-function hostRule(host: string): Part | undefined {
+function hostFault(host: string): Part | undefined {
   if (LOOPBACK_HOSTS.has(host)) return undefined;
   if (host.startsWith("[")) return partOf("no_ipv6", {});
   if (host.length > MAX_HOST_CHARACTERS) return partOf("host_length", { most: MAX_HOST_CHARACTERS });
   if (host.endsWith(".")) return partOf("no_dot_at_end", {});
   const labels = host.split(".");
-  const fault = firstRule(LABEL_FAULTS, labels);
+  const fault = findFault(LABEL_FAULTS, labels);
   if (fault !== undefined) return fault;
   if (ENDS_IN_NUMBER.test(host)) {
     return originOf(`https://${host}`) === `https://${host}`
@@ -184,7 +184,7 @@ function hostRule(host: string): Part | undefined {
   return labels.length === 1 ? partOf("dotted_host", {}) : undefined;
 }
 
-function portRule(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS): Part | undefined {
+function portFault(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS): Part | undefined {
   if (port === undefined) return undefined;
   if (port === "") return partOf("port_or_no_colon", {});
   if (!/^\d+$/.test(port)) return partOf("port_digits", {});
@@ -193,7 +193,7 @@ function portRule(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS):
   return port === DEFAULT_PORTS[scheme] ? partOf("no_default_port", { port, scheme }) : undefined;
 }
 
-function firstRule(faults: readonly Fault[], texts: readonly string[]): Part | undefined {
+function findFault(faults: readonly Fault[], texts: readonly string[]): Part | undefined {
   const rule = faults.find(([pattern]) => texts.some((text) => pattern.test(text)))?.[1];
   return rule && partOf(rule, {});
 }
@@ -202,7 +202,7 @@ function originOf(text: string): string | undefined {
   return URL.canParse(text) ? new URL(text).origin : undefined;
 }
 
-function removeUser(text: string): string {
+function removeUserInfo(text: string): string {
   const index = text.lastIndexOf("@");
   return index === -1 ? text : `…${text.slice(index)}`;
 }

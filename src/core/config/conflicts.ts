@@ -1,5 +1,5 @@
 import { isLoopback } from "../loopback.ts";
-import { atPath, type FieldPath, type PathRefused } from "./field.ts";
+import { atPath, type FieldPath, type PathRefusal } from "./field.ts";
 import { refuseFact } from "../refusals.ts";
 import type { RequestedStore } from "./store-fields.ts";
 import type { NamedTarget } from "./schema.ts";
@@ -9,7 +9,7 @@ type Store = Omit<RequestedStore, "apiKeys" | "signingSecret">;
 export type NamedField = readonly [path: FieldPath, name: string];
 
 /** Finds conflicts between fields that are valid individually: one id for two things. Stores may share a name. */
-export function conflictsIn(stores: readonly Store[]): PathRefused[] {
+export function conflictsIn(stores: readonly Store[]): PathRefusal[] {
   const storeRows = stores.map((store, index) => ({ store, path: ["stores", index] }));
   return [
     ...findRepeatedNames(storeRows.map(({ store, path }) => [[...path, "id"], store.id])),
@@ -18,9 +18,9 @@ export function conflictsIn(stores: readonly Store[]): PathRefused[] {
   ];
 }
 
-function conflictsInStore(store: Store, path: FieldPath): PathRefused[] {
+function conflictsInStore(store: Store, path: FieldPath): PathRefusal[] {
   const { prices = [], capabilities = {}, returnOrigins = [], endpoints = [] } = store;
-  const repeatedNames = (names: readonly string[], list: FieldPath, ...field: FieldPath): PathRefused[] =>
+  const repeatedNames = (names: readonly string[], list: FieldPath, ...field: FieldPath): PathRefusal[] =>
     findRepeatedNames(names.map((name, index) => [[...path, ...list, index, ...field], name]));
   const { paymentMethods = [], currencies = [] } = capabilities;
   const urls = endpoints.map(({ url }) => canonicalUrl(url));
@@ -41,7 +41,7 @@ function conflictsInStore(store: Store, path: FieldPath): PathRefused[] {
 }
 
 /** Finds targets that use plain http to another machine, or share the variable of their keys (decision 85). */
-export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>): PathRefused[] {
+export function targetFaultsIn(targets: Readonly<Record<string, NamedTarget>>): PathRefusal[] {
   const namesByVariable = new Map<string, string>();
   return Object.entries(targets).flatMap(([name, { baseUrl }]) => {
     const variable = targetVariable(name);
@@ -59,7 +59,7 @@ export function targetConflictsIn(targets: Readonly<Record<string, NamedTarget>>
 }
 
 /** All entries of one merchant must have the same name. */
-function merchantConflicts(stores: readonly Store[]): PathRefused[] {
+function merchantConflicts(stores: readonly Store[]): PathRefusal[] {
   const namesById = new Map<string, string>();
   return stores.flatMap(({ merchant }, index) => {
     if (merchant?.name === undefined) return [];
@@ -73,7 +73,7 @@ function merchantConflicts(stores: readonly Store[]): PathRefused[] {
 export function findRepeatedNames(
   fields: readonly NamedField[],
   fact: "repeated_name" | "repeated_key" = "repeated_name",
-): PathRefused[] {
+): PathRefusal[] {
   return fields
     .filter(([, name], index) => fields.findIndex(([, otherName]) => otherName === name) < index)
     .map(([path]) => atPath(path, refuseFact(fact, {})));

@@ -16,9 +16,9 @@ export type FieldFault = {
 export function faultOfField(path: FieldPath, reason: string): FieldFault {
   return { path, why: reason, message: path.length === 0 ? reason : `${fieldText(path)}: ${reason}` };
 }
-export type PathRefused = Refused & { readonly refusal: Refusal & FieldFault };
+export type PathRefusal = Refused & { readonly refusal: Refusal & FieldFault };
 
-export function atPath(path: FieldPath, { refusal }: Refused): PathRefused {
+export function atPath(path: FieldPath, { refusal }: Refused): PathRefusal {
   return { ok: false, refusal: { ...refusal, chinese: undefined, ...faultOfField(path, refusal.message) } };
 }
 

@@ -6,7 +6,7 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { checkTrust, parseTarget, type TargetPolicy } from "../webhook/target.ts";
 import { canonicalUrl, conflictsIn, findRepeatedNames, type NamedField } from "./conflicts.ts";
-import { atPath, type FieldPath, type PathRefused } from "./field.ts";
+import { atPath, type FieldPath, type PathRefusal } from "./field.ts";
 import { describeCertificates } from "../webhook/certificates.ts";
 import type { PriceInput, RequestedStore } from "./store-fields.ts";
 import type { ChangeEntry } from "./shapes.ts";
@@ -39,7 +39,7 @@ export type ConfigState = {
 };
 
 /** The value of a field, as a plan shows it; null if the field has no value. */
-type ShownValue = ChangeEntry["differences"][number]["from"];
+type FieldValue = ChangeEntry["differences"][number]["from"];
 
 export type PlannedChange = Omit<ChangeEntry, "kind"> &
   (
@@ -60,7 +60,7 @@ export type PlannedChange = Omit<ChangeEntry, "kind"> &
 type PlanOptions = { readonly prune: boolean; readonly targets: TargetPolicy };
 
 /** Maximum number of return origins, and of endpoints, of a store. */
-const MAX_IN_LIST = 20;
+const MAX_LIST_ITEMS = 20;
 const ALL_EVENTS = ["*"];
 
 /**
@@ -84,8 +84,8 @@ export function planChanges(
     changes.push(...changesOf(store, context));
   }
   const fileIds = new Set(wantedStores.map(({ id }) => id));
-  const extraStores = wantedStores.length === 0 ? [] : state.stores.filter(({ id }) => !fileIds.has(id));
-  const unmanagedEntries = extraStores.map(({ id, name }) =>
+  const unmanagedStores = wantedStores.length === 0 ? [] : state.stores.filter(({ id }) => !fileIds.has(id));
+  const unmanagedEntries = unmanagedStores.map(({ id, name }) =>
     changeEntry("unmanaged", "store", { storeId: id, name }),
   );
   return accept([...changes, ...unmanagedEntries]);
@@ -187,7 +187,7 @@ function priceChanges(
       ]);
       return { ...change, wanted: wantedPrice };
     }),
-    ...otherPrices.map(({ id }) => itemNotInFile("price", { storeId, name: id }, prune)),
+    ...otherPrices.map(({ id }) => unlistedItem("price", { storeId, name: id }, prune)),
   ];
 }
 
@@ -208,7 +208,7 @@ function originChanges(
       return { ...compareItem("return_origin", subject, [["path", knownOrigin.path, path]]), path };
     }),
     ...otherOrigins.map(({ origin: name, path }) =>
-      Object.assign(itemNotInFile("return_origin", { storeId, name }, prune), { path }),
+      Object.assign(unlistedItem("return_origin", { storeId, name }, prune), { path }),
     ),
   ];
 }
@@ -238,7 +238,7 @@ function endpointChanges(
       return { ...change, endpointId: knownEndpoint.id, events, inOrder, ca };
     }),
     ...otherEndpoints.map(({ id: endpointId, url, events, inOrder, ca = null }) =>
-      Object.assign(itemNotInFile("endpoint", { storeId, name: url }, prune), {
+      Object.assign(unlistedItem("endpoint", { storeId, name: url }, prune), {
         endpointId,
         events,
         inOrder,
@@ -294,7 +294,7 @@ function checkLists(
     prices: [prices, currentStore?.prices ?? []].map((items) => items.map(({ id }) => id)),
   };
   for (const [name, [fileIds = [], knownIds = []]] of Object.entries(listsByField)) {
-    const maximum = name === "prices" ? MAX_PRICES : MAX_IN_LIST;
+    const maximum = name === "prices" ? MAX_PRICES : MAX_LIST_ITEMS;
     const ids = new Set(prune ? fileIds : [...fileIds, ...knownIds]);
     if (ids.size <= maximum || ids.size === knownIds.length) continue;
     return atPath([...path, name], refuseFact("list_too_long", { most: maximum, count: ids.size }));
@@ -303,7 +303,7 @@ function checkLists(
 }
 
 /** A key must belong to one store only. */
-function keyConflicts(wantedStores: readonly RequestedStore[]): readonly PathRefused[] {
+function keyConflicts(wantedStores: readonly RequestedStore[]): readonly PathRefusal[] {
   const allKeys = wantedStores.flatMap(({ apiKeys = [] }, storeIndex) =>
     apiKeys.map((apiKey, index): NamedField => [["stores", storeIndex, "api_keys", index], apiKey]),
   );
@@ -322,7 +322,7 @@ function changeEntry<Kind extends ChangeEntry["kind"]>(
   return { action, kind, ...subject, differences: [] };
 }
 
-function itemNotInFile<Kind extends ChangeEntry["kind"]>(
+function unlistedItem<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
   subject: ChangeSubject,
   prune: boolean,
@@ -334,7 +334,7 @@ function itemNotInFile<Kind extends ChangeEntry["kind"]>(
 function compareItem<Kind extends ChangeEntry["kind"]>(
   kind: Kind,
   subject: ChangeSubject,
-  fields: readonly (readonly [field: string, from: ShownValue, to: ShownValue])[],
+  fields: readonly (readonly [field: string, from: FieldValue, to: FieldValue])[],
 ): ChangeOfKind<Kind> {
   const differences = fields
     .filter(([, from, to]) => from !== to)

@@ -15,7 +15,7 @@ import * as z from "zod/mini";
 import { snakeCase, SECRET_DESCRIPTION, containsSecret, printableLiteral } from "../text.ts";
 import { wireSchema } from "../shape/wire-names.ts";
 import { accept, type Outcome } from "../outcome.ts";
-import { conflictsIn, targetConflictsIn } from "./conflicts.ts";
+import { conflictsIn, targetFaultsIn } from "./conflicts.ts";
 import { faultOfField, fieldText, type FieldFault, type FieldPath } from "./field.ts";
 import { configFile, MAX_FILE_LENGTH, type ConfigFile } from "./schema.ts";
 
@@ -50,7 +50,7 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
   if (tree === undefined || error !== undefined) {
     const { error: code, offset } = error ?? { error: 4, offset: 0 };
     return failWith([
-      { field: "", message: SYNTAX[code] ?? "this is not JSON", ...positionAt(source, offset) },
+      { field: "", message: SYNTAX_TEXTS[code] ?? "this is not JSON", ...positionAt(source, offset) },
     ]);
   }
   const locate = (fault: FieldFault): ConfigFault => locateFault(source, tree, fault);
@@ -66,7 +66,7 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
   if (!result.success)
     return failWith(result.error.issues.flatMap((issue) => faultsOf(issue, tree)).map(locate));
   const config = result.data as ConfigFile;
-  const conflicts = [...conflictsIn(config.stores ?? []), ...targetConflictsIn(config.targets ?? {})];
+  const conflicts = [...conflictsIn(config.stores ?? []), ...targetFaultsIn(config.targets ?? {})];
   return conflicts.length > 0
     ? failWith(conflicts.map(({ refusal }) => locate(refusal)))
     : accept({ config, locate });
@@ -74,7 +74,7 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
 
 const SECRET_IN_FILE = `contains ${SECRET_DESCRIPTION.split(":")[0] ?? "a secret"}: the file never contains a secret; write { "env": "NAME" } for the variable that contains it`;
 
-const SYNTAX: Readonly<Partial<Record<ParseErrorCode, string>>> = {
+const SYNTAX_TEXTS: Readonly<Partial<Record<ParseErrorCode, string>>> = {
   1: "this is not a JSON value",
   2: "this is not a number",
   3: "the name of a field is expected, in double quotes, and no comma after the last field",
@@ -130,7 +130,7 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
   }
   if (issue.code === "invalid_union") {
     // The form without a type error is the intended form.
-    const branchIssues = issue.errors.find((issues) => !issues.some(isOfOtherType)) ?? [];
+    const branchIssues = issue.errors.find((issues) => !issues.some(isWrongType)) ?? [];
     return branchIssues.length === 0
       ? [faultOfField(path, issue.message)]
       : branchIssues.flatMap((child) => faultsOf({ ...child, path: [...issue.path, ...child.path] }, tree));
@@ -143,7 +143,7 @@ function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
   ];
 }
 
-function isOfOtherType({ code, path }: z.core.$ZodIssue): boolean {
+function isWrongType({ code, path }: z.core.$ZodIssue): boolean {
   return code === "invalid_type" && path.length === 0;
 }
 
@@ -180,15 +180,15 @@ function unwrapSchema(schema: z.core.$ZodType | undefined): z.core.$ZodType | un
 function locateFault(text: string, tree: Node, { path, why, message, isUnknown }: FieldFault): ConfigFault {
   const foundNode = findNodeAtLocation(tree, [...path]);
   const key = foundNode?.parent?.type === "property" ? foundNode.parent.children?.[0] : undefined;
-  const node = (isUnknown === true ? key : undefined) ?? foundNode ?? nodeAbove(tree, path);
+  const node = (isUnknown === true ? key : undefined) ?? foundNode ?? parentNode(tree, path);
   return { field: fieldText(path), why, message, ...positionAt(text, node.offset) };
 }
 
 /** The innermost object or list in which a field is missing. */
-function nodeAbove(tree: Node, path: FieldPath): Node {
+function parentNode(tree: Node, path: FieldPath): Node {
   const parentPath = path.slice(0, -1);
   if (parentPath.length === 0) return tree;
-  return findNodeAtLocation(tree, parentPath) ?? nodeAbove(tree, parentPath);
+  return findNodeAtLocation(tree, parentPath) ?? parentNode(tree, parentPath);
 }
 
 function faultAt(text: string, node: Node, path: FieldPath, reason: string): ConfigFault {

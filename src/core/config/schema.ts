@@ -10,7 +10,7 @@ import type { Outcome } from "../outcome.ts";
 import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
 import { isHost, parseBaseUrl, parseSchedule, parseRateLimitText } from "./setting-text.ts";
 import { MAX_DELIVERY_ATTEMPTS, type DeliverySchedule } from "../webhook/delivery.ts";
-import { checkedText, givenId, requestedPrice, storeShapes } from "./store-fields.ts";
+import { checkedText, requestedId, requestedPrice, storeShapes } from "./store-fields.ts";
 import { ALL_SETTINGS, type SettingInFile, type SettingName, type SettingValue } from "./settings.ts";
 import type { Kind } from "./setting-kinds.ts";
 import { recordOf, wholeNumber, type DomainOf } from "../shape/fields.ts";
@@ -136,7 +136,7 @@ const target = z.strictObject({
     ),
   /** In files of 0.1.0, and not read: the key is in the variable of `targetVariable` (decision 85). */
   apiKey: z.optional(secret).check(z.meta({ deprecated: true })),
-  storeId: z.optional(givenId),
+  storeId: z.optional(requestedId),
   timeout: z.optional(duration(1, DAY_MS)),
   retries: z.optional(wholeNumber(0, MAX_RETRIES)),
 });

@@ -10,7 +10,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 type StoreInFile = NonNullable<ConfigFile["stores"]>[number];
 
 /** The sources of values that the file only names: variables, and files of CA certificates. */
-type Sources = {
+type ValueSources = {
   readonly env: Variables;
   readonly readCertificates: (path: string) => Outcome<string, string>;
 };
@@ -18,7 +18,7 @@ type Sources = {
 /** Refuses with each missing or invalid secret or file. */
 export function resolveStores(
   { stores = [] }: ConfigFile,
-  { env, readCertificates }: Sources,
+  { env, readCertificates }: ValueSources,
 ): Outcome<readonly RequestedStore[], readonly FieldFault[]> {
   const certificateResults = stores.map(({ endpoints = [] }) =>
     endpoints.map(({ ca }) => certificatesOf(ca, readCertificates)),
@@ -78,7 +78,7 @@ export function missingVariableReason(name: string, env: Variables): string | un
 /** The text of an endpoint's CA certificates, which the file contains or names; undefined if it has none. */
 function certificatesOf(
   ca: string | undefined,
-  readCertificates: Sources["readCertificates"],
+  readCertificates: ValueSources["readCertificates"],
 ): Outcome<string | undefined, string> {
   if (ca === undefined || ca.includes("-----BEGIN")) return accept(ca);
   const result = readCertificates(ca);

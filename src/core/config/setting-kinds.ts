@@ -19,7 +19,7 @@ export type Kind =
 export type KindName = Kind["kind"];
 
 /** The values of each kind: in the program, as a running sandbox reports them, and in the file. */
-type Values = {
+type KindValues = {
   readonly integer: readonly [value: number, served: number, inFile: number];
   readonly duration: readonly [value: number, served: number, inFile: string];
   readonly timeout: readonly [value: number, served: number, inFile: string];
@@ -29,13 +29,13 @@ type Values = {
   readonly text: readonly [value: string, served: string | null, inFile: string];
   readonly texts: readonly [value: readonly string[], served: readonly string[], inFile: string[]];
 };
-export type ValueOf<Name extends KindName> = Values[Name][0];
-export type ServedOf<Name extends KindName> = Values[Name][1];
-export type InFileOf<Name extends KindName> = Values[Name][2];
+export type ValueOf<Name extends KindName> = KindValues[Name][0];
+export type ServedOf<Name extends KindName> = KindValues[Name][1];
+export type InFileOf<Name extends KindName> = KindValues[Name][2];
 /** The unit at the end of the name under which a running sandbox reports a setting. */
 export type UnitOf<Name extends KindName> = Name extends "duration" | "timeout" | "schedule" ? "Ms" : "";
 
-type Meaning<Name extends KindName> = {
+type KindCodec<Name extends KindName> = {
   readonly unit: UnitOf<Name>;
   /** The value as a running sandbox reports it: a missing list as empty, a missing text as null. */
   readonly serve: (value: ValueOf<Name> | undefined) => ServedOf<Name> | undefined;
@@ -58,7 +58,7 @@ const LIST = {
   format: listText,
 } as const;
 
-export const KINDS: { readonly [Name in KindName]: Meaning<Name> } = {
+export const KINDS: { readonly [Name in KindName]: KindCodec<Name> } = {
   integer: { unit: "", serve: keep<number>, read: keep<number>, format: String },
   duration: DURATION,
   timeout: DURATION,

@@ -23,7 +23,7 @@ export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedul
   const delays = texts.map((text, index) => (index === 0 ? parseFirstDelay(text) : parseDurationText(text)));
   const faults: ScheduleFault[] = delays.flatMap((delay, index) => {
     if (delay !== undefined && delay <= MAX_DELAY_MS) return [];
-    return [{ at: index, message: index === 0 ? "must be 0s: the first attempt is immediate" : A_DELAY }];
+    return [{ at: index, message: index === 0 ? "must be 0s: the first attempt is immediate" : DELAY_TEXT }];
   });
   if (texts.length === 0 || texts.length > MAX_DELIVERY_ATTEMPTS)
     faults.push({
@@ -40,7 +40,7 @@ export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedul
   return faults.length === 0 ? accept(knownDelays) : { ok: false, refusal: faults };
 }
 
-const A_DELAY = `must be a delay such as 500ms, 5s or 2h, from 1ms to ${durationText(MAX_DELAY_MS)}`;
+const DELAY_TEXT = `must be a delay such as 500ms, 5s or 2h, from 1ms to ${durationText(MAX_DELAY_MS)}`;
 
 /** Parses the delay before the first attempt, which must be 0. */
 function parseFirstDelay(text: string): 0 | undefined {

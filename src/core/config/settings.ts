@@ -38,9 +38,9 @@ type Setting = {
   /** Decides the order of the options of `sandbox start`. */
   readonly scope: "process" | "service" | "reach" | "delivery";
   /** Default: no value. */
-  readonly byDefault?: ValueOf<KindName>;
+  readonly defaultValue?: ValueOf<KindName>;
   /** Whether the setting is also an option of the test kit. */
-  readonly inKit?: true;
+  readonly isInKit?: true;
   readonly effect: string;
 };
 
@@ -54,7 +54,7 @@ const SETTINGS = {
     flags: "--port <port>",
     help: `port to listen on, or 0 for any free port (default: ${DEFAULT_PORT}, or the next free port)`,
     scope: "process",
-    inKit: true,
+    isInKit: true,
     effect: "host/listen.ts",
   },
   rateLimit: {
@@ -62,8 +62,8 @@ const SETTINGS = {
     flags: "--rate-limit <rate>",
     help: `requests per second for each ${BUCKET_OWNER}, such as 5/s, or off (default: ${rateLimitText(DEFAULT_RATE_LIMIT)})`,
     scope: "service",
-    byDefault: DEFAULT_RATE_LIMIT,
-    inKit: true,
+    defaultValue: DEFAULT_RATE_LIMIT,
+    isInKit: true,
     effect: "sandbox/sandbox.ts",
   },
   checkoutLifetime: {
@@ -71,8 +71,8 @@ const SETTINGS = {
     flags: "--checkout-lifetime <duration>",
     help: `how long a new checkout can be paid, 5m to 24h (default: ${durationText(DEFAULT_CHECKOUT_LIFETIME_MS)})`,
     scope: "service",
-    byDefault: DEFAULT_CHECKOUT_LIFETIME_MS,
-    inKit: true,
+    defaultValue: DEFAULT_CHECKOUT_LIFETIME_MS,
+    isInKit: true,
     effect: "sandbox/checkout/create.ts",
   },
   deliveryTimeout: {
@@ -80,7 +80,7 @@ const SETTINGS = {
     flags: "--delivery-timeout <duration>",
     help: `timeout for an endpoint's answer to an event (default: ${durationText(DEFAULT_DELIVERY_TIMEOUT_MS)})`,
     scope: "delivery",
-    byDefault: DEFAULT_DELIVERY_TIMEOUT_MS,
+    defaultValue: DEFAULT_DELIVERY_TIMEOUT_MS,
     effect: "sandbox/webhook/post.ts",
   },
   deliverySchedule: {
@@ -88,7 +88,7 @@ const SETTINGS = {
     flags: "--delivery-schedule <delays>",
     help: `delay before each attempt of a delivery; the first must be 0s (default: ${scheduleText(DEFAULT_DELIVERY_SCHEDULE)})`,
     scope: "delivery",
-    byDefault: DEFAULT_DELIVERY_SCHEDULE,
+    defaultValue: DEFAULT_DELIVERY_SCHEDULE,
     effect: "sandbox/webhook/record-result.ts",
   },
   deliveriesInFlight: {
@@ -96,7 +96,7 @@ const SETTINGS = {
     flags: "--deliveries-in-flight <n>",
     help: `maximum number of concurrent deliveries to one endpoint, 1 to ${MAX_DELIVERIES_IN_FLIGHT}; one at a time for each order (default: ${DEFAULT_DELIVERIES_IN_FLIGHT})`,
     scope: "delivery",
-    byDefault: DEFAULT_DELIVERIES_IN_FLIGHT,
+    defaultValue: DEFAULT_DELIVERIES_IN_FLIGHT,
     effect: "sandbox/webhook/take-due.ts",
   },
   like: {
@@ -125,7 +125,7 @@ const SETTINGS = {
     flags: "--allow-target <host>",
     help: "additional host that events may be sent to (default: this machine only; repeatable)",
     scope: "reach",
-    inKit: true,
+    isInKit: true,
     effect: "sandbox/sandbox.ts",
   },
   listen: {
@@ -161,23 +161,23 @@ const SETTINGS = {
     flags: "--kept-requests <n>",
     help: `maximum number of v1 requests to keep for each store, for requests list and explain, or 0 for none (default: ${DEFAULT_KEPT_REQUESTS})`,
     scope: "delivery",
-    byDefault: DEFAULT_KEPT_REQUESTS,
+    defaultValue: DEFAULT_KEPT_REQUESTS,
     effect: "host/logs.ts",
   },
 } as const satisfies Readonly<Record<string, Setting>>;
 
-type Rows = typeof SETTINGS;
+type SettingRows = typeof SETTINGS;
 /** The name of a setting's field in the file, in camelCase. */
-export type SettingName = keyof Rows;
-type KindOf<Name extends SettingName> = Rows[Name]["kind"]["kind"];
+export type SettingName = keyof SettingRows;
+type KindOf<Name extends SettingName> = SettingRows[Name]["kind"]["kind"];
 type Camel<Text extends string> = Text extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Text;
-type OptionName<Name extends SettingName> = Rows[Name]["flags"] extends `--${infer Option} <${string}>`
+type OptionName<Name extends SettingName> = SettingRows[Name]["flags"] extends `--${infer Option} <${string}>`
   ? Camel<Option>
   : never;
 type KitSettingName = {
-  [Name in SettingName]: Rows[Name] extends { inKit: true } ? Name : never;
+  [Name in SettingName]: SettingRows[Name] extends { isInKit: true } ? Name : never;
 }[SettingName];
 
 /** The name under which a running sandbox reports a setting, with the unit of its value. */
@@ -191,7 +191,7 @@ export type SettingOptions = { readonly [Name in SettingName as OptionName<Name>
 export type ServedSettings = { readonly [Name in SettingName as ServedName<Name>]: ServedValue<Name> };
 
 /** The meaning of values of any kind. Methods, so that the compiler accepts the meaning of each kind. */
-type AnyMeaning = {
+type AnyCodec = {
   readonly unit: string;
   serve(this: void, value: unknown): unknown;
   read(this: void, served: unknown): unknown;
@@ -199,7 +199,7 @@ type AnyMeaning = {
 };
 
 type AnySetting = Setting &
-  AnyMeaning & {
+  AnyCodec & {
     readonly name: SettingName;
     readonly option: string;
     readonly servedName: keyof ServedSettings;
@@ -207,15 +207,15 @@ type AnySetting = Setting &
 
 /** All settings with the meaning of their values, in the order of the file. */
 export const ALL_SETTINGS: readonly AnySetting[] = Object.entries<Setting>(SETTINGS).map(([name, row]) => {
-  const meaning: AnyMeaning = KINDS[row.kind.kind];
+  const codec: AnyCodec = KINDS[row.kind.kind];
   const option = camelCase(row.flags.slice(2, row.flags.indexOf(" ")).replaceAll("-", "_"));
-  const servedName = `${name}${meaning.unit}` as keyof ServedSettings;
+  const servedName = `${name}${codec.unit}` as keyof ServedSettings;
   const names = { name: name as SettingName, option, servedName };
-  return Object.assign(names, row, meaning);
+  return Object.assign(names, row, codec);
 });
 
-export const KIT_SETTINGS = ALL_SETTINGS.flatMap(({ name, inKit }) =>
-  inKit === true ? [name as KitSettingName] : [],
+export const KIT_SETTINGS = ALL_SETTINGS.flatMap(({ name, isInKit }) =>
+  isInKit === true ? [name as KitSettingName] : [],
 );
 
 /** A requested setting that differs from the running sandbox, with both values as text. */
@@ -228,9 +228,9 @@ type DifferentSetting = {
 
 /** The settings that a sandbox with these options and this port reports, with defaults for missing options. */
 export function servedSettingsOf(options: SettingOptions & { readonly port: number }): ServedSettings {
-  const entries = ALL_SETTINGS.map(({ servedName, option, serve, byDefault }) => [
+  const entries = ALL_SETTINGS.map(({ servedName, option, serve, defaultValue }) => [
     servedName,
-    serve(Reflect.get(options, option) ?? byDefault),
+    serve(Reflect.get(options, option) ?? defaultValue),
   ]);
   // Every setting has a served value without its option, except the port, which is given.
   return Object.fromEntries(entries) as ServedSettings;
@@ -274,8 +274,8 @@ export function servedSettingTexts(
 }
 
 export function optionsOf(settings: SandboxSettings): SettingOptions {
-  const setSettings = ALL_SETTINGS.filter(({ name }) => settings[name] !== undefined);
-  return Object.fromEntries(setSettings.map(({ name, option }) => [option, settings[name]]));
+  const presentSettings = ALL_SETTINGS.filter(({ name }) => settings[name] !== undefined);
+  return Object.fromEntries(presentSettings.map(({ name, option }) => [option, settings[name]]));
 }
 
 /** The settings among the options of a start. */
@@ -286,7 +286,7 @@ export function settingsIn(options: Readonly<Record<string, unknown>>): SandboxS
 
 /** The port belongs to the process: every port counts as the default. */
 function isDefault(setting: AnySetting, settings: ServedSettings): boolean {
-  const defaultText = setting.format(setting.serve(setting.byDefault));
+  const defaultText = setting.format(setting.serve(setting.defaultValue));
   return setting.name === "port" || servedTextOf(setting, settings) === defaultText;
 }
 

@@ -25,16 +25,16 @@ import { lineFault, STORE_NAME_SCHEMA, storeNameFault } from "./store-name.ts";
 const VERSIONED_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** An id given in the file, so that it is the same in every sandbox. */
-export const givenId = z
+export const requestedId = z
   .string()
   .check(
     z.regex(VERSIONED_UUID, "must be an id such as 0199a3c4-5d00-7000-8000-000000000001, in lower case"),
   );
 
-type Form = Readonly<Record<string, unknown>>;
+type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** A text schema with a function that finds faults, and with the valid form as a JSON Schema. */
-const judgedText = (faultOf: (text: string) => Words | undefined, form: Form) =>
+const textSchema = (faultOf: (text: string) => Words | undefined, form: JsonSchema) =>
   z.string().check(
     z.superRefine((text, context) => {
       const [message, chinese] = faultOf(text) ?? [];
@@ -44,20 +44,20 @@ const judgedText = (faultOf: (text: string) => Words | undefined, form: Form) =>
   );
 
 const line = (minLength: number, maxLength: number) =>
-  judgedText((text) => lineFault(text, minLength, maxLength), {
+  textSchema((text) => lineFault(text, minLength, maxLength), {
     minLength,
     maxLength,
     pattern: PRINTABLE_PATTERN,
     not: { pattern: SECRET_PATTERN },
   });
 
-export const storeName = judgedText(storeNameFault, STORE_NAME_SCHEMA);
+export const storeName = textSchema(storeNameFault, STORE_NAME_SCHEMA);
 
 const merchantName = line(1, 64);
 
 /** A text schema with a parser of the core, whose refusal is the message. */
-export const checkedText = (parse: (text: string) => Outcome<unknown>, form: Form = {}) =>
-  judgedText((text) => {
+export const checkedText = (parse: (text: string) => Outcome<unknown>, form: JsonSchema = {}) =>
+  textSchema((text) => {
     const result = parse(text);
     return result.ok ? undefined : wordsOf(result.refusal);
   }, form);
@@ -118,9 +118,9 @@ export const storeShapes = lazyValue(() => {
 
   /** The fields of a store that need no file or variable; a missing list stays unchanged. */
   const storeFields = {
-    id: givenId,
+    id: requestedId,
     name: storeName,
-    merchant: z.optional(z.strictObject({ id: givenId, name: z.optional(merchantName) })),
+    merchant: z.optional(z.strictObject({ id: requestedId, name: z.optional(merchantName) })),
     prices: z.optional(z.array(requestedPrice).check(z.maxLength(MAX_PRICES))),
     capabilities: z.optional(
       z.strictObject({

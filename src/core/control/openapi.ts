@@ -15,7 +15,7 @@ import { rulesOf, wireSchemaNames, wireSchema } from "../shape/wire-names.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /** Refusals that precede the operation, and failures within it (decision 3). */
-const REFUSALS_OF_ALL: readonly ErrorCode[] = [
+const COMMON_REFUSALS: readonly ErrorCode[] = [
   "credential_missing",
   "credential_invalid",
   "scope_missing",
@@ -28,7 +28,7 @@ const REFUSALS_OF_ALL: readonly ErrorCode[] = [
   "internal_error",
   "storage_unavailable",
 ];
-const REFUSALS_OF_READING = {
+const INPUT_REFUSALS = {
   nothing: ["invalid_request", "invalid_parameter"],
   query: ["invalid_request", "invalid_parameter"],
   body: ["invalid_request", "invalid_json", "invalid_parameter"],
@@ -69,7 +69,7 @@ const HEADERS: Readonly<Record<"RequestId" | "Version" | "Operation" | "Allow", 
   },
   Allow: { description: "The allowed methods of the path.", schema: { type: "string" } },
 };
-const HEADERS_OF_ALL: Json = {
+const COMMON_HEADERS: Json = {
   "X-Request-Id": reference("headers", "RequestId"),
   [VERSION_HEADER]: reference("headers", "Version"),
   [OPERATION_HEADER]: reference("headers", "Operation"),
@@ -126,7 +126,7 @@ export function describeControlApi(origin: string): AnswerOf<"describe"> {
 }
 
 function describeOperation(name: OperationName): Json {
-  const { path, summary, description, part, least: role } = CONTROL_OPERATIONS[name];
+  const { path, summary, description, part, minRole: role } = CONTROL_OPERATIONS[name];
   const { request, response } = BODIES[name];
   const parameters = [
     ...(path.includes("{store_id}") ? [reference("parameters", "StoreId")] : []),
@@ -147,7 +147,7 @@ function describeOperation(name: OperationName): Json {
     responses: {
       "200": {
         description: "Done.",
-        headers: HEADERS_OF_ALL,
+        headers: COMMON_HEADERS,
         content: jsonContent(reference("schemas", response)),
       },
       ...refusalsByStatus(codesOf(name)),
@@ -186,13 +186,11 @@ function refusalsByStatus(codes: readonly ErrorCode[]): Json {
 function codesOf(name: OperationName): readonly ErrorCode[] {
   const { refusals, part } = CONTROL_OPERATIONS[name];
   const partCodes: readonly ErrorCode[] = part === undefined ? [] : ["state_conflict"];
-  return [
-    ...new Set([...REFUSALS_OF_ALL, ...REFUSALS_OF_READING[inputKind(name)], ...refusals, ...partCodes]),
-  ];
+  return [...new Set([...COMMON_REFUSALS, ...INPUT_REFUSALS[inputKind(name)], ...refusals, ...partCodes])];
 }
 
 function nameOfRefusal(status: number, codes: readonly ErrorCode[]): string {
-  const ownCodes = codes.filter((code) => !REFUSALS_OF_ALL.includes(code));
+  const ownCodes = codes.filter((code) => !COMMON_REFUSALS.includes(code));
   return `Refused${status}${ownCodes.map((code) => upperFirst(camelCase(code))).join("")}`;
 }
 
@@ -209,15 +207,15 @@ function describeRefusal(status: number, codes: readonly ErrorCode[]): Json {
   return {
     description: `Refused: ${codes.join(", ")}.`,
     headers: {
-      ...HEADERS_OF_ALL,
+      ...COMMON_HEADERS,
       ...(status === ERRORS.method_not_allowed.status ? { Allow: reference("headers", "Allow") } : {}),
     },
-    content: jsonContent(refusalWith(codes)),
+    content: jsonContent(refusalSchema(codes)),
   };
 }
 
 /** The error envelope (interface 17) with some codes of the closed list (decision 4). */
-function refusalWith(codes: readonly ErrorCode[]): Json {
+function refusalSchema(codes: readonly ErrorCode[]): Json {
   const error = z.object({
     code: z.enum(codes),
     message: z.string(),
@@ -251,8 +249,8 @@ function upperFirst(text: string): string {
 type Bodies = { readonly request: string; readonly response: string };
 
 function nameBodies(name: OperationName): Bodies {
-  const { request, answer, bare } = CONTROL_OPERATIONS[name];
-  const answerShape = bare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
+  const { request, answer, isBare } = CONTROL_OPERATIONS[name];
+  const answerShape = isBare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
   const title = upperFirst(name);
   return { request: nameOf(request, `${title}Request`), response: nameOf(answerShape, `${title}Response`) };
 }

@@ -2,14 +2,14 @@ import * as z from "zod/mini";
 import { lazyValue } from "../lazy.ts";
 import type { ErrorCode } from "../errors.ts";
 import { CONTROL_ROOT } from "./protocol.ts";
-import type { LeastRole } from "./rights.ts";
+import type { MinRole } from "./rights.ts";
 
 /** One operation of the control API, as used by the router, the client and the description (decision 43). */
 export type Operation<
   Request extends z.ZodMiniType = z.ZodMiniType,
   Answer extends z.ZodMiniType = z.ZodMiniType,
 > = {
-  readonly least: LeastRole;
+  readonly minRole: MinRole;
   readonly method: "GET" | "POST" | "DELETE";
   /** The path, which may contain `{store_id}` and `{id}`. */
   readonly path: string;
@@ -20,9 +20,9 @@ export type Operation<
   readonly request: Request;
   readonly answer: Answer;
   /** Whether the answer has no envelope. */
-  readonly bare: boolean;
+  readonly isBare: boolean;
   /** Whether the connection stays open after the answer until its lease ends (decision 66). */
-  readonly lasting: boolean;
+  readonly isLasting: boolean;
   /**
    * Whether the operation waits while its store is being erased, and an erasure waits for the operation (decision 91).
    * False for operations that erase, and for operations that only wait for something outside the store.
@@ -46,7 +46,7 @@ type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
   Operation,
   "path" | "summary" | "description"
 > &
-  Partial<Omit<Operation, "request" | "answer" | "least">> & {
+  Partial<Omit<Operation, "request" | "answer" | "minRole">> & {
     readonly request?: () => Request;
     readonly answer: () => Answer;
   };
@@ -55,9 +55,9 @@ type Row<Request extends z.ZodMiniType, Answer extends z.ZodMiniType> = Pick<
 export function storeOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
->(leastRole: LeastRole, row: Row<Request, Answer>): Operation<Request, Answer> {
+>(minRole: MinRole, row: Row<Request, Answer>): Operation<Request, Answer> {
   const { path, refusals = [] } = row;
-  return sandboxOperation(leastRole, {
+  return sandboxOperation(minRole, {
     ...row,
     path: `/stores/{store_id}${path}`,
     refusals: ["not_found", ...refusals],
@@ -67,17 +67,17 @@ export function storeOperation<
 export function sandboxOperation<
   Answer extends z.ZodMiniType,
   Request extends z.ZodMiniType = z.ZodMiniUndefined,
->(leastRole: LeastRole, row: Row<Request, Answer>): Operation<Request, Answer> {
+>(minRole: MinRole, row: Row<Request, Answer>): Operation<Request, Answer> {
   // In a row without a request, `Request` is its default type.
   const request = lazyValue(row.request ?? (() => z.undefined() as z.ZodMiniType as Request));
   const answer = lazyValue(row.answer);
   return {
     method: "GET",
-    bare: false,
-    lasting: false,
+    isBare: false,
+    isLasting: false,
     entersStore: true,
     refusals: [],
-    least: leastRole,
+    minRole,
     ...row,
     path: `${CONTROL_ROOT}${row.path}`,
     get request() {

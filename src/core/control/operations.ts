@@ -80,7 +80,7 @@ export const OPERATION_NAMES = Object.keys(CONTROL_OPERATIONS) as readonly Opera
 
 /** The token of the state folder that an operation needs. */
 export function folderTokenFor(name: OperationName): ControlRole {
-  return CONTROL_OPERATIONS[name].least === "administrator" ? "administrator" : "control";
+  return CONTROL_OPERATIONS[name].minRole === "administrator" ? "administrator" : "control";
 }
 
 export function inputKind(name: OperationName): "nothing" | "body" | "query" {
@@ -111,8 +111,8 @@ function refuseIssue(
   { issues: [issue] }: z.core.$ZodError,
   body: unknown,
 ): Outcome<never> {
-  const wholeInput = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
-  const field = issue === undefined || issue.path.length === 0 ? wholeInput : issue.path.join(".");
+  const inputName = CONTROL_OPERATIONS[name].method === "POST" ? "the body" : "the query";
+  const field = issue === undefined || issue.path.length === 0 ? inputName : issue.path.join(".");
   const receivedText = printableLiteral(valueAt(body, issue?.path ?? []) ?? body);
   const isUnknown = issue?.code === "unrecognized_keys";
   const names = isUnknown ? wireFieldsAt(CONTROL_OPERATIONS[name].request, issue.path) : [];
@@ -183,8 +183,8 @@ export function decodeAnswer<Name extends OperationName>(
   body: unknown,
   { isSameVersion = false } = {},
 ): AnswerOf<Name> | undefined {
-  const { answer, bare } = CONTROL_OPERATIONS[name];
-  const data = bare ? body : envelope.safeParse(body).data?.data;
+  const { answer, isBare } = CONTROL_OPERATIONS[name];
+  const data = isBare ? body : envelope.safeParse(body).data?.data;
   const result = wireSchema(answer).safeParse(data);
   const isKept = !result.success && isSameVersion && isRecord(data);
   return (isKept ? convertUnchecked(answer, data, "domain") : result.data) as AnswerOf<Name> | undefined;
@@ -215,7 +215,7 @@ export function encodeAnswer<Name extends OperationName>(
 }
 
 /** The number of list entries that are encoded at a time, which takes a few milliseconds. */
-const ENTRIES_AT_ONCE = 500;
+const BATCH_SIZE = 500;
 
 /** Encodes in steps, between which other work can run: a few entries of a long list at a time. */
 export function* encodeInSteps<Name extends OperationName>(
@@ -227,8 +227,8 @@ export function* encodeInSteps<Name extends OperationName>(
   const result: Record<string, unknown> = { ...(encodeAnswer(name, { ...answer, ...emptyLists }) as Fields) };
   for (const [field, entries] of lists) {
     const parts: unknown[] = [];
-    for (let start = 0; start < entries.length; start += ENTRIES_AT_ONCE) {
-      const part = { ...emptyLists, [field]: entries.slice(start, start + ENTRIES_AT_ONCE) };
+    for (let start = 0; start < entries.length; start += BATCH_SIZE) {
+      const part = { ...emptyLists, [field]: entries.slice(start, start + BATCH_SIZE) };
       parts.push((encodeAnswer(name, { ...answer, ...part }) as Fields)[snakeCase(field)]);
       yield;
     }
@@ -238,7 +238,7 @@ export function* encodeInSteps<Name extends OperationName>(
 }
 
 function isLongList(field: [string, unknown]): field is [string, readonly unknown[]] {
-  return Array.isArray(field[1]) && field[1].length > ENTRIES_AT_ONCE;
+  return Array.isArray(field[1]) && field[1].length > BATCH_SIZE;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -6,14 +6,14 @@ import type { StoreRole } from "../store/shapes.ts";
  * The least role that may do something: an owner may do everything that a store's role may, and a store's role
  * everything that a viewer may. Only the administrator may do the administrator's actions.
  */
-export type LeastRole = StoreRole | "owner" | "administrator";
+export type MinRole = StoreRole | "owner" | "administrator";
 
 const RANKS: Readonly<Record<StoreRole | "owner", number>> = { viewer: 0, store: 1, owner: 2 };
 
-/** Whether a role may do an action of `leastRole`; only the administrator may do the administrator's actions. */
-export function isPermitted(role: LeastRole, leastRole: LeastRole): boolean {
-  if (role === "administrator" || leastRole === "administrator") return role === leastRole;
-  return RANKS[role] >= RANKS[leastRole];
+/** Whether a role may do an action of `minRole`; only the administrator may do the administrator's actions. */
+export function isPermitted(role: MinRole, minRole: MinRole): boolean {
+  if (role === "administrator" || minRole === "administrator") return role === minRole;
+  return RANKS[role] >= RANKS[minRole];
 }
 
 const DAY_MS = 24 * 3_600_000;

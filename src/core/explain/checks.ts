@@ -181,19 +181,19 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
 
 export function checkOfCode(code: ErrorCode): RefusalCheck {
   const row = ROWS[code];
-  const decision = errorRow(code)?.decision ?? CODES_DECISION;
+  const decision = errorRow(code)?.decision ?? ERROR_CODES_DECISION;
   return { rule: null, decision, field: null, expected: null, next: [], ...SHARED_PARTS[row.name], ...row };
 }
-const CODES_DECISION = 4;
+const ERROR_CODES_DECISION = 4;
 
 const FIRST_CHECKS = ["transport", "host", "route", "credential", "rate", "scope"] as const;
 const CREATE_CHECKS = ["content", "key", "store", "order"] as const;
 
 /** The checks of a request in order (decision 3); `check` is added if it is not among them. */
 export function checksInOrder(method: string, check: CheckName | null): readonly CheckName[] {
-  const ladder: readonly CheckName[] = [
+  const checkNames: readonly CheckName[] = [
     ...FIRST_CHECKS,
     ...(method === "POST" ? CREATE_CHECKS : ["session" as const]),
   ];
-  return check === null || ladder.includes(check) ? ladder : [...ladder, check];
+  return check === null || checkNames.includes(check) ? checkNames : [...checkNames, check];
 }

@@ -6,7 +6,7 @@ import {
   causeText,
   holdingFault,
   isSuccess,
-  textSaid,
+  receivedText,
   type StoryDelivery,
   type StoryAttempt,
 } from "./delivery.ts";
@@ -35,7 +35,7 @@ type HoldingDelivery = { readonly type: string; readonly fault: string | null };
 type EndpointLabels = ReadonlyMap<string, string>;
 
 /** Minimum delay after an event for which a line gives the time of arrival even without a fault, in milliseconds. */
-const LATE_MS = 1000;
+const MIN_DELAY_MS = 1000;
 /** Maximum length of an address in a line, in characters; a longer address is cut in the middle. */
 const MAX_LABEL_LENGTH = 48;
 /** Number of characters of an id that distinguish two endpoints with the same address. */
@@ -176,12 +176,12 @@ function arrivalText(delivery: StoryDelivery, { eventAt, say }: DeliveryContext)
   if (attempt === undefined || !isSuccess(attempt.status)) return "";
   const fault = holdingFault(delivery);
   const delayMs = attempt.startedAt - eventAt;
-  if (fault === undefined && delayMs < LATE_MS) return "";
-  const heldText = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
+  if (fault === undefined && delayMs < MIN_DELAY_MS) return "";
+  const holdText = fault === undefined ? "" : say(EXPLAIN_SENTENCES.heldBy(fault));
   // A replay is always later than its event.
   const afterText =
     delivery.cause === "event" ? say(EXPLAIN_SENTENCES.afterEvent(spanText(delayMs, say))) : "";
-  return joinTexts([heldText, say(EXPLAIN_SENTENCES.arrived(toIso(attempt.startedAt))), afterText], say);
+  return joinTexts([holdText, say(EXPLAIN_SENTENCES.arrived(toIso(attempt.startedAt))), afterText], say);
 }
 
 const CAUSE_NAMES: Readonly<
@@ -298,12 +298,12 @@ function resultPart({ status, error }: StoryAttempt, { say }: LineContext): Line
 }
 
 function durationPart({ milliseconds }: StoryAttempt, { say }: LineContext): LinePart {
-  return milliseconds === null ? "" : { took: say(EXPLAIN_SENTENCES.tookMs(milliseconds)) };
+  return milliseconds === null ? "" : { duration: say(EXPLAIN_SENTENCES.tookMs(milliseconds)) };
 }
 
 /** The beginning of an unsuccessful answer, or the text of the error. */
 function quoteAnswer({ answer, status, facts }: StoryAttempt, say: Translator): string {
-  const answerText = isSuccess(status) ? "" : excerpt(textSaid(answer, facts?.message) ?? "");
+  const answerText = isSuccess(status) ? "" : excerpt(receivedText(answer, facts?.message) ?? "");
   return answerText === "" ? "" : `${say(COMMA)}"${answerText}"`;
 }
 

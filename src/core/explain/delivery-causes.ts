@@ -32,7 +32,7 @@ export function causeOf(attempt: AttemptOutcome): LikelyCause | undefined {
 }
 
 /** The likely cause of a false success: the answer is an HTML page. */
-export function doubtOf(attempt: AttemptOutcome): LikelyCause | undefined {
+export function falseSuccessCause(attempt: AttemptOutcome): LikelyCause | undefined {
   const { status, facts } = attempt;
   if (status === null || !isAccepted(status)) return undefined;
   const isPage =

@@ -13,7 +13,7 @@ const COMMANDS = {
   trust: "checkout sandbox start --ca <file>",
 } as const;
 
-const SILENT = [
+const SILENT_CAUSE = [
   "the receiver took too long: answer 2xx first, and do the work after it",
   "接收端响应太慢：请先返回 2xx，再处理业务",
 ] as const;
@@ -227,7 +227,7 @@ const CAUSES = {
       "the TLS handshake failed, and the error says why: check the TLS settings of the receiver",
       "TLS 握手失败，原因见错误信息：请检查接收端的 TLS 设置",
     ],
-    silent: SILENT,
+    silent: SILENT_CAUSE,
     closed: [
       "the receiver closed the connection without an answer: it crashed, or its server limits the size of bodies",
       "接收端未响应就关闭了连接：可能已崩溃，或其服务器限制请求体大小",
@@ -283,7 +283,7 @@ const CAUSES = {
       "接收端前面的代理等待超时（504）：请先返回 2xx，再处理业务",
     ],
     "5xx": ["the receiver failed: see its log and its answer", "接收端出错：请查看接收端的日志和响应"],
-    timeout: SILENT,
+    timeout: SILENT_CAUSE,
   },
   allow: {
     target_forbidden: ["deliveries go to this machine only (decision 14)", "推送只发往本机（见约定 14）"],

@@ -3,7 +3,7 @@ import { isAcceptedResult, type DeliveryState } from "../webhook/delivery.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
 import type { AppliedFault } from "../fault/shapes.ts";
 import type { Translator } from "../language.ts";
-import { causeOf, doubtOf, type AttemptOutcome, type LikelyCause } from "./delivery-causes.ts";
+import { causeOf, falseSuccessCause, type AttemptOutcome, type LikelyCause } from "./delivery-causes.ts";
 import { excerpt } from "../text.ts";
 import { EXPLAIN_SENTENCES } from "./sentences.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
@@ -49,7 +49,7 @@ export function likelyCause({ fault, ...attempt }: CauseMaterial): LikelyCause |
 }
 
 /** The text that an attempt received: from its answer, otherwise from its error; undefined if there is none. */
-export function textSaid(
+export function receivedText(
   answer: string | Uint8Array | null,
   message: string | null | undefined,
 ): string | undefined {
@@ -65,7 +65,7 @@ export function errorText({ facts }: Pick<AttemptOutcome, "facts">): string | un
 
 /** The likely cause of a failed attempt in words, or a doubt about a success. */
 export function causeText(attempt: CauseMaterial, say: Translator): string | undefined {
-  const finding = likelyCause(attempt) ?? doubtOf(attempt);
+  const finding = likelyCause(attempt) ?? falseSuccessCause(attempt);
   return finding && say(finding.cause);
 }
 

@@ -50,7 +50,7 @@ export type LinePart =
   | string
   | { readonly status: number }
   | { readonly cause: string }
-  | { readonly took: string };
+  | { readonly duration: string };
 
 /** A line, for pages also with the parts of its text, and with a name if it has no id. */
 export type StoryEntry = Omit<DomainOf<typeof storyEntry>, "attempts"> & {
@@ -65,8 +65,8 @@ export function textOfParts(parts: readonly LinePart[]): Required<Pick<StoryEntr
       ? part
       : "cause" in part
         ? ` (${part.cause})`
-        : "took" in part
-          ? part.took
+        : "duration" in part
+          ? part.duration
           : String(part.status),
   );
   return { text: text.join(""), parts };
@@ -102,7 +102,7 @@ export type Explanation = Omit<DomainOf<typeof explanation>, "entries"> & {
 /** Removes the durations of an explanation, so that its lines are the same in every run. */
 export function withoutDurations({ entries, ...fields }: Explanation): Explanation {
   const removeDurations = <Line extends Pick<StoryEntry, "text" | "parts">>(line: Line): Line => {
-    const parts = line.parts?.filter((part) => typeof part === "string" || !("took" in part));
+    const parts = line.parts?.filter((part) => typeof part === "string" || !("duration" in part));
     return parts === undefined ? line : { ...line, ...textOfParts(parts) };
   };
   const lines = entries.map(({ attempts = [], ...entry }) => ({

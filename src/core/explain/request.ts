@@ -38,7 +38,7 @@ export function explainRequest(
     const next = checkout === undefined ? [] : [`checkout explain ${checkout.id}`];
     return {
       ...commonFields,
-      summary: `${lineText}${replayText(request, replays, say)}${goneText(request, checkout, say)}`,
+      summary: `${lineText}${replayText(request, replays, say)}${missingCheckoutText(request, checkout, say)}`,
       ...NO_REFUSAL,
       decision: reliedDecision,
       next,
@@ -50,7 +50,7 @@ export function explainRequest(
   const { rule, decision } = field === PRICE_CHECK.field ? PRICE_CHECK : check;
   return {
     ...commonFields,
-    summary: `${lineText} (${code}): ${refused.message}${goneText(request, checkout, say)}`,
+    summary: `${lineText} (${code}): ${refused.message}${missingCheckoutText(request, checkout, say)}`,
     fact,
     check: english(CHECKS[check.name]),
     rule,
@@ -94,7 +94,7 @@ function replayText(request: StoryRequest, replays: readonly StoryRequest[], say
 }
 
 /** A note that the checkout of a request is gone: the log survives a restore of the store (decision 95). */
-function goneText(
+function missingCheckoutText(
   { status, code, orderId, refused }: LoggedRequest,
   checkout: ExistingCheckout | undefined,
   say: Translator,

@@ -4,14 +4,14 @@ import type { Words } from "../language.ts";
 import type { LastChange } from "../checkout/shapes.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-const UNUSED: Words = ["the payment page has not been used yet", "支付页面尚未使用"];
+const UNUSED_PAGE: Words = ["the payment page has not been used yet", "支付页面尚未使用"];
 const CREATE_AGAIN: Words = [
   "the same order_id may be used again with a new key",
   "可用新的幂等键以同一订单号再次创建",
 ];
 /** The part of a summary that follows from neither the last change nor the times of a checkout. */
-const BESIDE_STATUS: Readonly<Partial<Record<Status, Words>>> = {
-  created: UNUSED,
+const STATUS_NOTES: Readonly<Partial<Record<Status, Words>>> = {
+  created: UNUSED_PAGE,
   failed: CREATE_AGAIN,
   cancelled: CREATE_AGAIN,
   expired: CREATE_AGAIN,
@@ -19,11 +19,11 @@ const BESIDE_STATUS: Readonly<Partial<Record<Status, Words>>> = {
 
 /** The texts of explanations and of story lines, one row for each fact. Causes include the remedy. */
 export const EXPLAIN_SENTENCES = {
-  besideStatus: BESIDE_STATUS,
+  statusNotes: STATUS_NOTES,
   status: {
     created: (expires) => [
-      `${UNUSED[0]}; the checkout expires at ${expires}`,
-      `${UNUSED[1]}；收款单将于 ${expires} 过期`,
+      `${UNUSED_PAGE[0]}; the checkout expires at ${expires}`,
+      `${UNUSED_PAGE[1]}；收款单将于 ${expires} 过期`,
     ],
     pending: (expires) => [
       `the payer has started to pay; the checkout expires at ${expires}`,

@@ -185,9 +185,9 @@ function requestChain(requests: readonly StoryRequest[], say: Translator): reado
   for (const request of requests) {
     const run = runs.at(-1);
     const lastRequest = run?.at(-1);
-    const isClockBack =
+    const isClockSetBack =
       lastRequest !== undefined && request.storeAt + request.durationMs < lastRequest.storeAt;
-    if (run === undefined || isClockBack) runs.push([request]);
+    if (run === undefined || isClockSetBack) runs.push([request]);
     else run.push(request);
   }
   return runs.flatMap((run) =>
@@ -212,7 +212,7 @@ export function requestEntry(request: StoryRequest, say: Translator): StoryEntry
     `${method} ${path}: `,
     status === 0 ? say(EXPLAIN_SENTENCES.noAnswer) : { status },
     status === 0 || code === null ? "" : ` ${code}`,
-    { took: say(EXPLAIN_SENTENCES.tookMs(durationMs)) },
+    { duration: say(EXPLAIN_SENTENCES.tookMs(durationMs)) },
     `${keyText}${faultText}${differencesText(request, say)}`,
   ]);
   return { at, what: "request", id, of: null, status, durationMs, ...requestText };

@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 
 /** Number of hexadecimal digits in a fraction: 48 bits, which a number holds exactly. */
-const DIGITS = 12;
+const FRACTION_DIGITS = 12;
 
 /** A number from 0 up to, but not including, 1; it depends only on the text. */
 export function fractionOf(text: string): number {
-  return Number.parseInt(hash("sha256", text, "hex").slice(0, DIGITS), 16) / 16 ** DIGITS;
+  return Number.parseInt(hash("sha256", text, "hex").slice(0, FRACTION_DIGITS), 16) / 16 ** FRACTION_DIGITS;
 }
 
 /** 64 bytes; they depend only on the text. */

@@ -38,10 +38,10 @@ export const FAULT_RULES = {
         },
       ],
     },
-    // If the action is missing, `isOneOf` accepts the request.
+    // If the action is missing, `oneOf` accepts the request.
     {
       anyOf: [
-        isOneOf(DELIVERY_ACTIONS),
+        oneOf(DELIVERY_ACTIONS),
         {
           properties: {
             match: forbidFields(Object.values(DELIVERY_MATCH_FIELDS)),
@@ -51,15 +51,15 @@ export const FAULT_RULES = {
       ],
     },
     {
-      anyOf: [isOneOf(API_ACTIONS), { properties: { match: forbidFields(Object.values(API_MATCH_FIELDS)) } }],
+      anyOf: [oneOf(API_ACTIONS), { properties: { match: forbidFields(Object.values(API_MATCH_FIELDS)) } }],
     },
     ...Object.values<FaultParameter>(FAULT_PARAMETERS).map(({ name, of: actions }) => ({
-      anyOf: [forbidFields([name]), isOneOf(actions)],
+      anyOf: [forbidFields([name]), oneOf(actions)],
     })),
   ],
 };
 
-function isOneOf(actions: readonly FaultAction[]) {
+function oneOf(actions: readonly FaultAction[]) {
   return { properties: { action: { enum: actions } } };
 }
 

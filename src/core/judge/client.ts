@@ -155,6 +155,6 @@ function findBrokenEnd(run: WatchedRun): BrokenClientRule | undefined {
 }
 
 /** Whether the client came back before the time in `Retry-After`: a note, because no order is doubled. */
-export function isHasty({ runs }: WatchedPurchase): boolean {
+export function retriesEarly({ runs }: WatchedPurchase): boolean {
   return runs.at(-1)?.log.some(({ isEarly }) => isEarly) === true;
 }

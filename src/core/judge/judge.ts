@@ -88,8 +88,8 @@ function causeIn(
   { cause, invariant }: BrokenFinding,
 ): Pick<Broken, "cause" | "names"> {
   if (dialect === undefined) return { cause: cause ?? null };
-  const mayBeByNames = invariant === "takes_events" || invariant === "booked_when_paid";
-  return { cause: dialect.isPlain && mayBeByNames ? "other_names" : (cause ?? null), names: dialect.names };
+  const dependsOnNames = invariant === "takes_events" || invariant === "booked_when_paid";
+  return { cause: dialect.isPlain && dependsOnNames ? "other_names" : (cause ?? null), names: dialect.names };
 }
 
 /** The likely mistake and its remedy; without a cause the rule. */

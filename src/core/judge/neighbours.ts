@@ -89,16 +89,16 @@ function changeDigit(id: string, pattern: RegExp, step: number): string {
 }
 
 /** Another amount: how a payment of another checkout differs from the order. */
-export type OtherAmount = "less" | "more";
+export type AmountDirection = "less" | "more";
 
 /** The largest difference, in minor units, and its share of the amount: below a tolerance of one percent. */
-const MAX_DIFFERENCE = 10;
+const MAX_DIFFERENCE_MINOR = 10;
 const DIFFERENCE_SHARE = 1 / 200;
 
 /** A slightly different amount: truncated or rounded to whole units, `less` or `more` equals the order's amount. */
-export function nearAmount(amountMinor: number, otherAmount: OtherAmount): number {
-  const difference = Math.max(1, Math.min(MAX_DIFFERENCE, Math.floor(amountMinor * DIFFERENCE_SHARE)));
-  return otherAmount === "less" && amountMinor > difference
+export function nearAmount(amountMinor: number, direction: AmountDirection): number {
+  const difference = Math.max(1, Math.min(MAX_DIFFERENCE_MINOR, Math.floor(amountMinor * DIFFERENCE_SHARE)));
+  return direction === "less" && amountMinor > difference
     ? amountMinor - difference
     : amountMinor + difference;
 }

@@ -35,7 +35,7 @@ export type Trace = {
   readonly deliveries: readonly Pick<ObservedDelivery, "eventType" | "cause" | "attempts">[];
   readonly hasOrder: boolean;
   /** Whether the first purchase ended with an order. */
-  readonly isBought: boolean;
+  readonly hasPurchased: boolean;
 };
 
 type TracedRequest = {
@@ -50,7 +50,7 @@ export type KnownRun = {
   readonly schedule: Schedule;
   readonly places: readonly StepPlace[];
   /** The weighted differences from the run without faults. */
-  readonly closeness: number;
+  readonly score: number;
   readonly isBroken: boolean;
 };
 
@@ -135,11 +135,11 @@ export function nextWave(
   const brokenKeys = new Set(runs.filter(({ isBroken }) => isBroken).map((run) => scheduleKey(run.schedule)));
   const knownKeys = new Set(runs.map(({ schedule }) => scheduleKey(schedule)));
   const plainPlaces = new Set(runs[0]?.places.map((place) => JSON.stringify(place)));
-  const closeness = new Map(runs.map((run) => [scheduleKey(run.schedule), run.closeness] as const));
+  const closeness = new Map(runs.map((run) => [scheduleKey(run.schedule), run.score] as const));
   const rankedSchedules: {
     readonly schedule: Schedule;
     readonly rank: number;
-    readonly draw: number;
+    readonly tieBreaker: number;
   }[] = [];
   for (const run of runs) {
     if (run.isBroken || scheduleSize(run.schedule) !== size) continue;
@@ -153,11 +153,11 @@ export function nextWave(
         .filter((part) => scheduleSize(part) === 1)
         .reduce((sum, part) => sum + (closeness.get(scheduleKey(part)) ?? 0), 0);
       const rank = partsScore + (plainPlaces.has(JSON.stringify(place)) ? 0 : NEW_PLACE_WEIGHT);
-      rankedSchedules.push({ schedule, rank, draw: fractionOf(`${seed}\n${key}`) });
+      rankedSchedules.push({ schedule, rank, tieBreaker: fractionOf(`${seed}\n${key}`) });
     }
   }
   return rankedSchedules
-    .toSorted((left, right) => right.rank - left.rank || left.draw - right.draw)
+    .toSorted((left, right) => right.rank - left.rank || left.tieBreaker - right.tieBreaker)
     .map(({ schedule }) => schedule);
 }
 
@@ -181,7 +181,7 @@ export function differenceScore(run: Trace, plainRun: Trace): number {
     retries * WEIGHTS.retry +
     refusals * WEIGHTS.refusal +
     redeliveries * WEIGHTS.redelivery +
-    (run.isBought ? 0 : WEIGHTS.failure)
+    (run.hasPurchased ? 0 : WEIGHTS.failure)
   );
 }
 

@@ -53,7 +53,7 @@ export type ShopSection = DomainOf<typeof shopSection>;
 export type ShopField = keyof ShopSection;
 
 /** A hash that identifies a section. */
-export function sectionSum(section: ShopSection): string {
+export function sectionHash(section: ShopSection): string {
   return hash("sha256", JSON.stringify(section), "hex");
 }
 

@@ -7,18 +7,18 @@ import type { Words } from "../language.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import type { DrillKind } from "../readiness/names.ts";
-import type { Neighbour, OtherAmount, SamePart } from "./neighbours.ts";
+import type { Neighbour, AmountDirection, SamePart } from "./neighbours.ts";
 import type { ShopField } from "./shop.ts";
 
 /** Maximum number of requests to which a fault applies. */
-export const ALWAYS = 10_000;
+export const MANY = 10_000;
 
 /** The orders of a history: the subject `a`, its neighbours `b` and `c`, and further orders for a busy moment. */
 export const ORDER_NAMES = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"] as const;
 export type OrderName = (typeof ORDER_NAMES)[number];
 
 /** How another checkout of an order_id differs from the order. */
-export type OtherTerms = OtherAmount | "other_currency";
+export type OtherTerms = AmountDirection | "other_currency";
 
 export type ReturnForm = {
   /** The order whose session is in the address; `first`: its own first session; null: none. Default: its last. */

@@ -112,7 +112,7 @@ export const TOOLS = {
   },
 } as const satisfies Readonly<Record<ToolName, { readonly writes: boolean; readonly description: string }>>;
 
-export function toolNamed(name: string): ToolName | undefined {
+export function findTool(name: string): ToolName | undefined {
   return toolNames().find((candidate) => candidate === name);
 }
 

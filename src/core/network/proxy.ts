@@ -24,7 +24,7 @@ export function proxyFor(address: string, env: Env): Outcome<Proxy | undefined, 
   if (isLoopback(url.hostname)) return accept(undefined);
   const ownName = url.protocol === "https:" ? "https_proxy" : "http_proxy";
   const namedProxy = findProxyVariable(env, ownName) ?? findProxyVariable(env, "all_proxy");
-  if (namedProxy === undefined || isExcepted(url, findProxyVariable(env, "no_proxy")?.value ?? ""))
+  if (namedProxy === undefined || isExcluded(url, findProxyVariable(env, "no_proxy")?.value ?? ""))
     return accept(undefined);
   const proxy = parseProxy(namedProxy.value);
   if (proxy === undefined) return { ok: false, refusal: { variable: namedProxy.variable } };
@@ -59,7 +59,7 @@ function isDecodable({ username, password }: URL): boolean {
 }
 
 /** Whether NO_PROXY names the host: the host or a parent domain, an address, a range of addresses, or `*` for all. */
-function isExcepted({ hostname, port, protocol }: URL, noProxy: string): boolean {
+function isExcluded({ hostname, port, protocol }: URL, noProxy: string): boolean {
   const usedPort = port === "" ? (protocol === "https:" ? "443" : "80") : port;
   const host = hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
   return noProxy

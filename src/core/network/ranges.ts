@@ -4,7 +4,7 @@ import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 
 /** Ranges to which nothing is sent, even if a name is allowed (decision 14): no receiver, or a hidden IPv4 address. */
-export const NEVER_SENT_TO = [
+export const FORBIDDEN_RANGES = [
   "0.0.0.0/8", // this network
   "169.254.0.0/16", // link-local, with the metadata address of most clouds
   "100.100.100.200/32", // metadata: Alibaba
@@ -58,22 +58,22 @@ const IPV4_MAPPED = "::ffff:0:0/96";
 type Range = ReturnType<typeof ipaddr.parseCIDR>;
 
 // Parsed at the first check, because parsing would delay every start.
-const forbiddenRanges = lazyValue(() => NEVER_SENT_TO.map(parseRange));
+const forbiddenRanges = lazyValue(() => FORBIDDEN_RANGES.map(parseRange));
 const privateRanges = lazyValue(() => PRIVATE_RANGES.map(parseRange));
 
 /** Whether nothing is ever sent to an address, because no receiver can have it. */
-export function isNeverSentTo(address: string): boolean {
+export function isForbiddenAddress(address: string): boolean {
   const parsedAddress = ipaddr.process(address);
   return parsedAddress.range() !== "loopback" && isIn(forbiddenRanges(), parsedAddress);
 }
 
 export function isPublicAddress(address: string): boolean {
-  return !isNeverSentTo(address) && !isIn(privateRanges(), ipaddr.process(address));
+  return !isForbiddenAddress(address) && !isIn(privateRanges(), ipaddr.process(address));
 }
 
 /** The blocks to which the network of a hosted service connects only if an address in them is allowed. */
 export function deniedBlocks(): readonly string[] {
-  return [...NEVER_SENT_TO, ...PRIVATE_RANGES, IPV4_MAPPED];
+  return [...FORBIDDEN_RANGES, ...PRIVATE_RANGES, IPV4_MAPPED];
 }
 
 function isIn(ranges: readonly Range[], address: ipaddr.IPv4 | ipaddr.IPv6): boolean {

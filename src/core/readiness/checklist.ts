@@ -17,7 +17,7 @@ import type {
   Checklist,
   ChecklistItem,
   EndpointFact,
-  SaidEvidence,
+  BilingualEvidence,
   KeyUseFact,
   ReadinessFacts,
   RecordedAction,
@@ -29,7 +29,7 @@ const APPROVE_COMMAND = "checkout admin approve-credential";
 /** The result of an item, in both languages. */
 type ItemFinding = Pick<ChecklistItem, "status" | "next"> & {
   readonly reason: Words;
-  readonly evidence?: readonly SaidEvidence[];
+  readonly evidence?: readonly BilingualEvidence[];
   readonly assumptions?: readonly Words[];
 };
 
@@ -87,7 +87,7 @@ function gateItem({ production }: ReadinessFacts): ItemFinding {
 }
 
 /** The evidence of the actions; null actions are skipped. */
-function actionEvidence(...acts: readonly (RecordedAction | null)[]): SaidEvidence[] {
+function actionEvidence(...acts: readonly (RecordedAction | null)[]): BilingualEvidence[] {
   return acts
     .filter((act) => act !== null)
     .map(({ actor, action, note, number, at }) =>
@@ -96,7 +96,7 @@ function actionEvidence(...acts: readonly (RecordedAction | null)[]): SaidEviden
 }
 
 function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts): ItemFinding {
-  const evidence: SaidEvidence[] = [
+  const evidence: BilingualEvidence[] = [
     evidenceOf(SAID.store(active), storeId, activeSince),
     ...capabilityLines(capabilities).map((line) => evidenceOf(line)),
   ];
@@ -229,7 +229,7 @@ function judgeByProofs(
   {
     passedReason,
     moreEvidence,
-  }: { readonly passedReason: Words; readonly moreEvidence: readonly SaidEvidence[] },
+  }: { readonly passedReason: Words; readonly moreEvidence: readonly BilingualEvidence[] },
 ): ItemFinding {
   const worst = worstProof(proofs);
   const evidence = [...proofs.flatMap((proof) => proof.evidence), ...moreEvidence];
@@ -243,6 +243,6 @@ function judgeByProofs(
   return { status: "pass", reason, evidence, assumptions, next };
 }
 
-function keyUse(use: KeyUseFact | null, sentenceOf: (key: string) => Words): SaidEvidence[] {
+function keyUse(use: KeyUseFact | null, sentenceOf: (key: string) => Words): BilingualEvidence[] {
   return use === null ? [] : [evidenceOf(sentenceOf(use.key), use.requestId, use.at)];
 }

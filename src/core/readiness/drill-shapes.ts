@@ -18,17 +18,17 @@ const factOfValues = z.strictObject({
   values: z.array(value).check(z.maxLength(MAX_VALUES)),
 });
 /** A text of a step: a fact with its values, which `wordsOf` renders, or a text of the shop or of an older version. */
-const saidShape = z.union([drillText, factOfValues]);
+const message = z.union([drillText, factOfValues]);
 export type SaidValue = DomainOf<typeof value>;
-export type Said = DomainOf<typeof saidShape>;
+export type Said = DomainOf<typeof message>;
 
 export const drillStep = z.strictObject({
   name: drillText,
   passed: z.boolean(),
-  expected: saidShape,
-  got: saidShape,
+  expected: message,
+  got: message,
   /** After a failure, the likely mistake in the merchant's code; after a pass, a note or null. */
-  cause: z.nullable(saidShape),
+  cause: z.nullable(message),
   /** The id of the step's event or request. */
   reference: z.nullable(drillText),
 });

@@ -5,14 +5,14 @@ import type { Words } from "../language.ts";
 import { DRILL_NAMES, RUN_COMMAND, type DrillKind } from "./names.ts";
 import { READINESS_SENTENCES as SAID } from "./sentences.ts";
 import type { DrillFact, DrillStep } from "./drill-shapes.ts";
-import type { ReadinessFacts, SaidEvidence, Waiver } from "./shapes.ts";
+import type { ReadinessFacts, BilingualEvidence, Waiver } from "./shapes.ts";
 
 /** The result of a drill that an item needs. `unknown`: there is no valid evidence for a pass or a failure. */
 export type Proof = {
   readonly status: "pass" | "fail" | "unknown";
   /** Undefined if the drill passed. */
   readonly reason: Words | undefined;
-  readonly evidence: readonly SaidEvidence[];
+  readonly evidence: readonly BilingualEvidence[];
   /** The risks of a pass, for example of a waiver. */
   readonly risks: readonly Words[];
   readonly next: string;
@@ -38,10 +38,10 @@ export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "wa
   const { kind, what, drill } = claim;
   const evidence = drill === null ? [] : drillEvidence(what, drill);
   const commonFields = { evidence, risks: [], next: RUN_COMMAND };
-  const cause = drill === null ? SAID.notRun : invalidity(claim, drill, now);
+  const cause = drill === null ? SAID.notRun : invalidReason(claim, drill, now);
   if (drill?.passed === true && cause === undefined)
     return { ...commonFields, status: "pass", reason: undefined };
-  const waiver = waivers.find((entry) => entry.drill === kind && staleness(entry, now) === undefined);
+  const waiver = waivers.find((entry) => entry.drill === kind && staleReason(entry, now) === undefined);
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
     return { ...commonFields, status: "pass", reason: SAID.waived(what), risks: [riskOf(waiver)] };
   if (cause !== undefined) return { ...commonFields, status: "unknown", reason: SAID.invalid(what, cause) };
@@ -54,13 +54,13 @@ export function worstProof(proofs: readonly Proof[]): Proof | undefined {
 }
 
 /** Why a drill no longer counts; undefined if it counts. A failure stays valid when the clock is set back. */
-function invalidity({ subject, changed }: Claim, drill: DrillFact, now: number): Words | undefined {
+function invalidReason({ subject, changed }: Claim, drill: DrillFact, now: number): Words | undefined {
   if (subject !== null && drill.subject !== subject) return changed;
-  return !drill.passed && drill.at > now ? undefined : staleness(drill, now);
+  return !drill.passed && drill.at > now ? undefined : staleReason(drill, now);
 }
 
 /** Evidence from the future, after the clock was set back, is also invalid. */
-function staleness({ at }: { readonly at: number }, now: number): Words | undefined {
+function staleReason({ at }: { readonly at: number }, now: number): Words | undefined {
   if (at > now) return SAID.inTheFuture;
   return now - at < EVIDENCE_VALIDITY_MS ? undefined : SAID.tooOld;
 }
@@ -76,12 +76,12 @@ export function evidenceOf(
   title: Words,
   reference: string | null = null,
   at: number | null = null,
-): SaidEvidence {
+): BilingualEvidence {
   return { what: title, reference, at };
 }
 
 /** A drill as evidence, with its first failed steps. */
-function drillEvidence(title: Words, { id, passed, steps, at }: DrillFact): SaidEvidence[] {
+function drillEvidence(title: Words, { id, passed, steps, at }: DrillFact): BilingualEvidence[] {
   const failedSteps = steps.filter((step) => !step.passed);
   const hiddenCount = failedSteps.length - MAX_STEPS_SHOWN;
   return [

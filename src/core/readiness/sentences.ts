@@ -59,9 +59,9 @@ export const READINESS_SENTENCES = {
     `${actor}: ${action}${note === null ? "" : ` (${note})`}`,
     `${actor === "merchant" ? "商户" : "管理员"}：${action}${note === null ? "" : `（${note}）`}`,
   ],
-  capabilities: (kind: string, isOn: boolean, names: string) => [
-    `${kind} ${isOn ? "active" : "inactive"}: ${names}`,
-    `${kindInChinese(kind)}${isOn ? "已启用" : "未启用"}：${names}`,
+  capabilities: (kind: string, isActive: boolean, names: string) => [
+    `${kind} ${isActive ? "active" : "inactive"}: ${names}`,
+    `${kindInChinese(kind)}${isActive ? "已启用" : "未启用"}：${names}`,
   ],
   storeActive: (count: number) => [
     `the store is active, with all its ${count} capabilities`,

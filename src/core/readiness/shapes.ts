@@ -86,7 +86,7 @@ const evidence = z.object({
 });
 export type Evidence = DomainOf<typeof evidence>;
 /** Evidence in both languages. */
-export type SaidEvidence = Omit<Evidence, "what"> & { readonly what: Words };
+export type BilingualEvidence = Omit<Evidence, "what"> & { readonly what: Words };
 
 const checklistItem = z.object({
   name: z.enum(CHECKLIST_ITEMS),

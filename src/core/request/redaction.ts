@@ -73,14 +73,14 @@ const HEX_WORD = /^(?=.*[a-f])[0-9a-f]+$/i;
  */
 export function redactStored(text: string, orderId?: string | null): string {
   const safeText = redactSecrets(text);
-  if (!mayHoldCard(safeText)) return safeText;
+  if (!mayContainCard(safeText)) return safeText;
   const orderNumbers = new Set<string>();
   if (orderId !== undefined && orderId !== null) hideCardNumbers(orderId, (card) => orderNumbers.add(card));
   return hideCardNumbers(safeText, (card) => !orderNumbers.has(card));
 }
 
 /** Examines only every 13th character, because nearly all texts end here: a pattern takes ten times as long. */
-function mayHoldCard(text: string): boolean {
+function mayContainCard(text: string): boolean {
   for (let index = MIN_DIGITS - 1; index < text.length; index += MIN_DIGITS) {
     if (!mayBeInNumber(text.charCodeAt(index))) continue;
     let start = index;
@@ -196,8 +196,8 @@ function hasCheckDigit(digits: string): boolean {
 
 function digitsOf(text: string): string {
   if (/^\d*$/.test(text)) return text;
-  const plainText = text.replace(GAPS_EVERYWHERE, "");
+  const plainText = text.replace(ALL_GAPS, "");
   return plainText.replace(/[０-９]/g, (digit) => String(digit.charCodeAt(0) & 0xf));
 }
 
-const GAPS_EVERYWHERE = new RegExp(GAPS, "gi");
+const ALL_GAPS = new RegExp(GAPS, "gi");

@@ -37,11 +37,11 @@ export function refusalIn(
 }
 
 /** The body of a create without the form that does not count; undefined if both forms are refused. */
-export function withOneForm(dialect: Dialect | undefined, body: unknown): unknown {
-  const countedForm = dialect?.both_forms ?? "refuse";
-  if (countedForm === "refuse" || !isRecord(body)) return undefined;
+export function dropOtherForm(dialect: Dialect | undefined, body: unknown): unknown {
+  const winningForm = dialect?.both_forms ?? "refuse";
+  if (winningForm === "refuse" || !isRecord(body)) return undefined;
   const omittedFields: readonly string[] =
-    countedForm === "amount" ? ["price_id"] : ["amount_minor", "currency", "payment_method"];
+    winningForm === "amount" ? ["price_id"] : ["amount_minor", "currency", "payment_method"];
   return Object.fromEntries(Object.entries(body).filter(([name]) => !omittedFields.includes(name)));
 }
 
@@ -71,7 +71,7 @@ export function readEventIn(
     return [field, readValue(dialect, field, value)] as const;
   });
   const event = Object.fromEntries(fields);
-  return isSent(dialect, "event_id") ? event : { event_id: eventId, ...event };
+  return hasField(dialect, "event_id") ? event : { event_id: eventId, ...event };
 }
 
 /** A body as the service sends it, with fields changed; `change` reads and returns our names. */
@@ -86,7 +86,7 @@ export function changeEventIn(
 }
 
 /** Whether the body of an event has the field. */
-export function isSent(dialect: Dialect | undefined, field: string): boolean {
+export function hasField(dialect: Dialect | undefined, field: string): boolean {
   return dialect?.event_fields?.[field] !== null;
 }
 

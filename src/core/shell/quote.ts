@@ -60,7 +60,7 @@ export function quoteToCopy(text: string, shell: Shell = "sh"): string | undefin
   if (!text.isWellFormed() || text.includes("\0")) return undefined;
   if (isVisible(text)) return quote(text, shell);
   if (shell === "powershell" || text.endsWith("\n")) return undefined;
-  return `"$(printf '${octal(text, /[\w ./:@=+,-]/)}')"`;
+  return `"$(printf '${escapeOctal(text, /[\w ./:@=+,-]/)}')"`;
 }
 
 /** An option with its value; `--flag=value` if the value begins with `-`. Undefined as for `quoteToCopy`. */
@@ -72,7 +72,7 @@ export function optionToCopy(flag: string, value: string, shell: Shell = "sh"): 
 
 /** The command that prints a text byte for byte, in every shell except PowerShell. */
 export function printfOf(text: string): string {
-  return `printf '${octal(text, /[ -~\u00a0-\u{10ffff}]/u)}'`;
+  return `printf '${escapeOctal(text, /[ -~\u00a0-\u{10ffff}]/u)}'`;
 }
 
 /** The command that sets an environment variable; the value must not contain a NUL. */
@@ -87,7 +87,7 @@ function isVisible(text: string): boolean {
 }
 
 /** A printf format in single quotes: characters that `keptPattern` does not match become octal bytes. */
-function octal(text: string, keptPattern: RegExp): string {
+function escapeOctal(text: string, keptPattern: RegExp): string {
   // A format that begins with `-` would be an option.
   const isPlain = (character: string, index: number): boolean =>
     keptPattern.test(character) &&

@@ -34,7 +34,7 @@ type DeliveryParts = {
 /** Signs one attempt (interface 29; decision 12), with the injected fault, if any. */
 export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   const { eventId, fault, dialect } = parts;
-  const timestamp = Math.floor(parts.realNow / 1000) - (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
+  const timestamp = Math.floor(parts.realNow / 1000) - (fault?.action === "stale" ? STALE_AGE_SECONDS : 0);
   const genuineBody = eventBodyIn(dialect, parts.body);
   const rawBody = Buffer.from(genuineBody);
   const signedHeaders = signHeaders(secretsFor(parts), { eventId, timestamp, rawBody });
@@ -66,7 +66,7 @@ export function reconstructDeliveryRequest(
   const fault = parseFaultHeader(headers[FAULT_HEADER] ?? "") ?? null;
   const timestamp =
     Number(headers[headerNamesIn(parts.dialect).timestamp]) +
-    (fault?.action === "stale" ? STALE_BY_SECONDS : 0);
+    (fault?.action === "stale" ? STALE_AGE_SECONDS : 0);
   const realNow = timestamp * 1000;
   const request = deliveryRequest({ ...parts, realNow, fault });
   const isSame = request.auditedHeaders === audited.auditedHeaders && request.bodyHash === audited.bodyHash;
@@ -88,7 +88,7 @@ function secretsFor({ secrets, retiredSecrets, fault, eventId }: DeliveryParts):
 }
 
 /** The age of the timestamp of a stale delivery, in seconds. */
-export const STALE_BY_SECONDS = 3600;
+export const STALE_AGE_SECONDS = 3600;
 
 /** Changes the body as sent; adds a space if the dialect does not send the changed field. */
 function changeSentBody(body: string, genuineBody: string, dialect: Dialect | undefined): string {

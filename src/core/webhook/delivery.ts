@@ -33,7 +33,7 @@ export const MAX_DELIVERIES_IN_FLIGHT = 32;
 export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
 
 /** Maximum size of the stored part of an answer, in bytes. */
-export const KEPT_ANSWER_BYTES = 4096;
+export const MAX_ANSWER_BYTES = 4096;
 
 /** How long an endpoint may go without a success before it is disabled, in milliseconds (decision 13). */
 export const DISABLE_AFTER_MS = 120 * 3_600_000;

@@ -4,10 +4,10 @@ import { DEFAULT_HEADER_NAMES, HEADER_PARTS, headerNamesIn } from "./signature.t
 /** Stands for the name of something that the service does not send. */
 export const NO_NAME = "–";
 
-type Names = readonly (readonly [ours: string, theirs: string | number | null | undefined])[];
+type NamePairs = readonly (readonly [ours: string, theirs: string | number | null | undefined])[];
 
 /** The names that a dialect may change, by the decision that defines our names. */
-const NAMES_BY_DECISION: Readonly<Record<number, (dialect: Dialect) => Names>> = {
+const NAMES_BY_DECISION: Readonly<Record<number, (dialect: Dialect) => NamePairs>> = {
   4: ({ errors = {} }) =>
     Object.entries(errors).map(([ourCode, { code = ourCode, status }]) => [
       ourCode,

@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 import { loopbackAddresses, PORT_PATTERN } from "../loopback.ts";
-import { isNeverSentTo, isPublicAddress } from "../network/ranges.ts";
+import { isForbiddenAddress, isPublicAddress } from "../network/ranges.ts";
 import { completeAddress, hostSpelledIn } from "../network/spelled-address.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
@@ -131,7 +131,7 @@ export function parseTargetHost(text: string): Outcome<string> {
     return refuseFact("target_host_form", { received: printableLiteral(text) });
   const { hostname } = new URL(url);
   const address = hostname.replace(/[[\]]/g, "");
-  if (ipaddr.isValid(address) && isNeverSentTo(address))
+  if (ipaddr.isValid(address) && isForbiddenAddress(address))
     return refuseFact("target_never", { host: hostname });
   if (hostname === host) return accept(host);
   return refuseFact("host_spelling", { host: printableLiteral(text), meant: hostname });
@@ -145,7 +145,7 @@ export function filterAddresses(
 ): Outcome<readonly string[]> {
   if (target.addresses !== null) return accept(target.addresses);
   const allowedAddresses = addresses.filter((address) => {
-    if (!isPlainAddress(address) || isNeverSentTo(address)) return false;
+    if (!isPlainAddress(address) || isForbiddenAddress(address)) return false;
     return ipaddr.process(address).range() !== "loopback" || target.port !== ownPort;
   });
   if (allowedAddresses.length > 0) return accept(allowedAddresses);

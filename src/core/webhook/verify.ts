@@ -1,5 +1,5 @@
 import { decodeUtf8, isRecord, parseJson } from "../json.ts";
-import { isSent, readEventIn, type Dialect } from "../shape/dialect.ts";
+import { hasField, readEventIn, type Dialect } from "../shape/dialect.ts";
 import {
   bytesOf,
   headerNamesIn,
@@ -44,7 +44,7 @@ export const FIELDS_OF_CHECKOUT = Object.keys(CHECKS.checkout);
 /** The first invalid field of an event; undefined if all are valid. Additional fields are accepted. */
 function faultyField(body: unknown, dialect: Dialect | undefined): string | undefined {
   if (!isRecord(body)) return "its object";
-  const isNeeded = (field: string): boolean => field === "event_id" || isSent(dialect, field);
+  const isNeeded = (field: string): boolean => field === "event_id" || hasField(dialect, field);
   const envelopeFault = firstFault(body, CHECKS.envelope, isNeeded);
   if (envelopeFault !== undefined || body["type"] === "webhook.test") return envelopeFault;
   const hasKnownStatus = STATUSES.some((status) => String(body["type"]).endsWith(`.${status}`));

@@ -11,13 +11,13 @@ export async function readDialectFile(
   file: string,
 ): Promise<Outcome<Dialect, HostFailure>> {
   const text = readNamedText(world, file);
-  if (!text.ok) return usageFailure(`${printable(file)} ${text.refusal.why}`, NEXT);
+  if (!text.ok) return usageFailure(`${printable(file)} ${text.refusal.why}`, FIX_HINT);
   const { parseDialect } = await import("../../core/calibration/dialect-section.ts");
   const dialect = parseDialect(text.value);
-  return dialect.ok ? dialect : usageFailure(`${printable(file)}: ${dialect.refusal.message}`, NEXT);
+  return dialect.ok ? dialect : usageFailure(`${printable(file)}: ${dialect.refusal.message}`, FIX_HINT);
 }
 
-const NEXT = "name a file that checkout calibrate --write-dialect wrote, or correct it";
+const FIX_HINT = "name a file that checkout calibrate --write-dialect wrote, or correct it";
 
 /** The dialect of new stores: from the file of the setting `like`, otherwise from the configuration. */
 export async function dialectOfStart(

@@ -39,10 +39,10 @@ export function stateFile(folder: string, file: keyof typeof FILES): string {
 /** The program that uses a file name. Our names with a suffix of SQLite, or of an unfinished file, are ours too. */
 export function ownerOfName(name: string): "checkout" | "system" | "other" {
   if (SYSTEM_FILES.test(name)) return "system";
-  const isOurs = [IGNORE_FILE, ...Object.values(FILES)].some(
+  const isOwnFile = [IGNORE_FILE, ...Object.values(FILES)].some(
     (file) => name === file || (name.startsWith(file) && /^[-.]/.test(name.slice(file.length))),
   );
-  return isOurs ? "checkout" : "other";
+  return isOwnFile ? "checkout" : "other";
 }
 
 export function isOwnFolder(name: string): boolean {

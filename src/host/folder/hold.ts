@@ -7,7 +7,7 @@ import type { World } from "../../world.ts";
 import { stateFailure, type HostFailure } from "../failure.ts";
 import { stateFile } from "./files.ts";
 import { isRunningOwner } from "./owner-file.ts";
-import { alreadyServed, claimFolder, releaseFolder } from "./state-folder.ts";
+import { refuseServed, claimFolder, releaseFolder } from "./state-folder.ts";
 
 type HoldWorld = Pick<World, "files" | "pid" | "processStartTime" | "lockFile" | "hostName">;
 
@@ -85,7 +85,7 @@ function refuseHeld(
   folder: string,
 ): Outcome<never, HostFailure> {
   const run = unseenRun(world, folder);
-  if (run === undefined) return alreadyServed(world, folder);
+  if (run === undefined) return refuseServed(world, folder);
   return stateFailure({
     code: "already_running",
     message: `a sandbox already serves ${folder}: ${unseenProcess(run)}`,

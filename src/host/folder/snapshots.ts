@@ -17,7 +17,7 @@ export function snapshotsIn({ files }: Pick<World, "files">, folder: string): Sn
   const isFile = (file: string): boolean => files.look(file)?.kind === "file";
   const prepare = (): void => {
     files.makeFolder(path);
-    files.removeUnfinished(path);
+    files.removeUnfinishedFiles(path);
   };
   return {
     names: () =>

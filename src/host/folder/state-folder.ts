@@ -58,7 +58,7 @@ export function makeStateFolder(
     if (!contents.ok) return contents;
     if (trust.value === "vacant" && options.trustFolder !== true) files.makePrivate(folder);
   }
-  files.removeUnfinished(folder);
+  files.removeUnfinishedFiles(folder);
   files.createNew(join(folder, IGNORE_FILE), IGNORE_ALL);
   // Checked again with content in the folder, because some file systems do not store modes.
   return mapValue(trust.value === "used" ? trust : checkFolderTrust(world, folder, options), () => undefined);
@@ -69,7 +69,7 @@ export function readCredentials(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<Credentials | undefined, HostFailure> {
-  return readWith(world, stateFile(folder, "credentials"), parseCredentials);
+  return parseFile(world, stateFile(folder, "credentials"), parseCredentials);
 }
 
 /** Writes the merchant's copy of these values, atomically. */
@@ -87,7 +87,7 @@ export function readChosenStore(
   folder: string,
 ): Outcome<string | undefined, HostFailure> {
   return mapValue(
-    readWith(world, stateFile(folder, "store"), parseChosenStore),
+    parseFile(world, stateFile(folder, "store"), parseChosenStore),
     (record) => record?.store_id,
   );
 }
@@ -128,7 +128,7 @@ export function readOrCreateMasterKey(
 ): Outcome<Uint8Array, HostFailure> {
   const path = stateFile(folder, "masterKey");
   if (database === "empty")
-    writeOnce(world, path, `${Buffer.from(world.randomBytes(MASTER_KEY_BYTES)).toString("hex")}\n`);
+    writeIfMissing(world, path, `${Buffer.from(world.randomBytes(MASTER_KEY_BYTES)).toString("hex")}\n`);
   const text = world.files.read(path)?.trim();
   if (text === undefined)
     return refuseMissing(path, "the signing secrets in sandbox.db cannot be read without it");
@@ -137,17 +137,14 @@ export function readOrCreateMasterKey(
 }
 
 /** The command that serves the folder, if another command than `sandbox start` does; undefined otherwise. */
-export function otherStart({ files }: Pick<World, "files">, folder: string): string | undefined {
+export function hostedCommand({ files }: Pick<World, "files">, folder: string): string | undefined {
   return files.exists(stateFile(folder, "objects")) ? "checkout hosted dev" : undefined;
 }
 
 /** Refuses a folder that lacks its database but has files that are created later, and the state of a hosted service. */
-export function checkDatabaseIsThere(
-  world: Pick<World, "files">,
-  folder: string,
-): Outcome<void, HostFailure> {
+export function requireDatabase(world: Pick<World, "files">, folder: string): Outcome<void, HostFailure> {
   const { files } = world;
-  const otherCommand = otherStart(world, folder);
+  const otherCommand = hostedCommand(world, folder);
   if (otherCommand !== undefined)
     return usageFailure(
       `${folder} has the state of ${otherCommand}, which a sandbox cannot use`,
@@ -166,7 +163,7 @@ export function readAdminToken(
   world: Pick<World, "files">,
   folder: string,
 ): Outcome<string | undefined, HostFailure> {
-  return mapValue(readWith(world, stateFile(folder, "admin"), parseAdmin), (record) => record?.admin_token);
+  return mapValue(parseFile(world, stateFile(folder, "admin"), parseAdmin), (record) => record?.admin_token);
 }
 
 /** Reads the folder's admin token, which restarts keep. On first use it is taken from the environment, or generated. */
@@ -177,14 +174,14 @@ export function readOrCreateAdminToken(
 ): Outcome<string, HostFailure> {
   const path = stateFile(folder, "admin");
   const token = givenToken ?? newToken(world, "administrator");
-  writeOnce(world, path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
+  writeIfMissing(world, path, `${JSON.stringify({ admin_token: token }, null, 2)}\n`);
   const keptToken = readAdminToken(world, folder);
   if (!keptToken.ok) return keptToken;
   return keptToken.value === undefined ? refuseContent(path, STATE_DATA) : accept(keptToken.value);
 }
 
 /** Writes a missing file, which gets its name when it is complete, even on file systems without links (decision 62). */
-function writeOnce({ files }: Pick<World, "files">, path: string, content: string): void {
+function writeIfMissing({ files }: Pick<World, "files">, path: string, content: string): void {
   if (files.look(path) === undefined) files.write(path, content);
 }
 
@@ -225,11 +222,11 @@ export function claimFolder(
   const run: RunRecord = { ...ownFields, port: null, ...runFields };
   const path = stateFile(folder, "run");
   const owner = claimFile(world, path, { text: JSON.stringify(run), folder: ownFields.folder });
-  return owner === undefined ? accept(run) : alreadyServed(world, folder, owner.pid);
+  return owner === undefined ? accept(run) : refuseServed(world, folder, owner.pid);
 }
 
 /** The refusal for a folder that another process holds; its pid is unknown until it has written run.json. */
-export function alreadyServed(
+export function refuseServed(
   { files }: Pick<World, "files">,
   folder: string,
   ownerPid?: number,
@@ -267,7 +264,7 @@ export function releaseFolder(world: Pick<World, "files">, folder: string, ownRu
 }
 
 /** Reads and parses a file; undefined if it is missing. An empty file is refused as well, because no crash leaves one. */
-function readWith<Value>(
+function parseFile<Value>(
   world: Pick<World, "files">,
   path: string,
   parse: (text: string) => Value | undefined,

@@ -32,7 +32,7 @@ export function checkFolderTrust(
   const exposure = exposureOf(fileFacts);
   // An empty folder need not be trusted, unless other users could write into it.
   if (exposure !== undefined && !(isVacant && exposure === "readable") && options.trustFolder !== true)
-    return refuseOpen(folder, folder, OPEN_TEXTS[exposure]);
+    return refuseExposed(folder, folder, EXPOSURE_TEXTS[exposure]);
   for (const name of names) {
     const path = join(folder, name);
     const file = files.look(path);
@@ -41,7 +41,7 @@ export function checkFolderTrust(
     if (!isAllowedKind) return refuseFolder(`${path} is ${NOUNS[file.kind]}, not a regular file`);
     const reason = exposureOf(file);
     if (reason !== undefined && name !== IGNORE_FILE && options.trustFolder !== true)
-      return refuseOpen(folder, path, OPEN_TEXTS[reason]);
+      return refuseExposed(folder, path, EXPOSURE_TEXTS[reason]);
   }
   return accept(isVacant ? "vacant" : "used");
 }
@@ -57,15 +57,15 @@ export function checkContents({ files }: Pick<World, "files">, folder: string): 
 }
 
 /** Why a path is not a file or folder that this user owns, whoever else has access; undefined if it is, or is missing. */
-export function whyNotOurs(files: World["files"], path: string, kind: "file" | "folder"): string | undefined {
+export function ownerFault(files: World["files"], path: string, kind: "file" | "folder"): string | undefined {
   const fileFacts = files.look(path);
   if (fileFacts === undefined) return undefined;
   if (fileFacts.kind !== kind) return `is ${NOUNS[fileFacts.kind]}, not a ${kind}`;
-  return fileFacts.isOwn ? undefined : OPEN_TEXTS.foreign;
+  return fileFacts.isOwn ? undefined : EXPOSURE_TEXTS.foreign;
 }
 
 /** Why a path is not a file or folder to which only this user has access; undefined if it is, or is missing. */
-export function whyUntrusted(
+export function trustFault(
   { files }: Pick<World, "files">,
   path: string,
   kind: "file" | "folder",
@@ -74,7 +74,7 @@ export function whyUntrusted(
   if (fileFacts === undefined) return undefined;
   if (fileFacts.kind !== kind) return `is ${NOUNS[fileFacts.kind]}`;
   const exposure = exposureOf(fileFacts);
-  return exposure && OPEN_TEXTS[exposure];
+  return exposure && EXPOSURE_TEXTS[exposure];
 }
 
 const NOUNS: Readonly<Record<PathFacts["kind"], string>> = {
@@ -85,19 +85,19 @@ const NOUNS: Readonly<Record<PathFacts["kind"], string>> = {
 };
 
 /** Descriptions of a path to which other users have access. */
-const OPEN_TEXTS = {
+const EXPOSURE_TEXTS = {
   foreign: "belongs to another user",
   writable: "can be written by other users",
   readable: "can be read by other users",
 } as const;
 
-function exposureOf({ isOwn, openTo }: PathFacts): keyof typeof OPEN_TEXTS | undefined {
+function exposureOf({ isOwn, openTo }: PathFacts): keyof typeof EXPOSURE_TEXTS | undefined {
   if (!isOwn) return "foreign";
   if (openTo === "writers") return "writable";
   return openTo === "readers" ? "readable" : undefined;
 }
 
-function refuseOpen(folder: string, path: string, reason: string): Outcome<never, HostFailure> {
+function refuseExposed(folder: string, path: string, reason: string): Outcome<never, HostFailure> {
   return refuseFolder(
     `${path} ${reason}, as files from a repository or an archive often are`,
     `if checkout created it here: chmod -R go= ${quote(folder)}, or --trust-folder (CHECKOUT_SANDBOX_TRUST_FOLDER=1) if a group owns it or the file system has no modes; otherwise name another folder with --dir`,

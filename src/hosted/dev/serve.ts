@@ -18,13 +18,13 @@ import { holdFolder } from "../../host/folder/hold.ts";
 import * as state from "../../host/folder/state-folder.ts";
 import { readGivenSecrets } from "../../host/given-secrets.ts";
 import type { Host } from "../../host/hosting.ts";
-import { checkPortOfFirst, openOnce, portFailure } from "../../host/listen.ts";
+import { checkFirstPort, probePort, portFailure } from "../../host/listen.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import { readyMessageOf, type ReadyMessage } from "../../host/ready.ts";
 import { parseDescription } from "../../core/sandbox/description.ts";
 import { storageFailure } from "../../store/connection/storage-failure.ts";
 import {
-  confirmFirstStore,
+  markFirstStoreReady,
   holdOfState,
   indexPath,
   keepFirstStore,
@@ -32,7 +32,7 @@ import {
   START,
   type HostedState,
 } from "./state.ts";
-import { runWorkerd, whyProjectUntrusted, type ServiceSecrets } from "./workerd.ts";
+import { runWorkerd, projectTrustFault, type ServiceSecrets } from "./workerd.ts";
 import { WORKERD_VERSION, workerdConfig } from "./workerd-config.ts";
 
 /** The host of a hosted service: a command, which can run other programs. */
@@ -60,10 +60,10 @@ type RunningService = {
 };
 
 /** The folder of a hosted service, and the functions that run while it is served. */
-type Purpose<Value> = {
+type ServedFolder<Value> = {
   readonly folder: string;
   /** Aborted when the command is stopped, even while npx is still downloading workerd. */
-  readonly stopping: AbortSignal;
+  readonly stopSignal: AbortSignal;
   readonly announce: (ready: ReadyMessage) => Promise<void>;
   readonly use: (running: RunningService) => Promise<Value>;
 };
@@ -71,15 +71,15 @@ type Purpose<Value> = {
 /** Timeout of a start, in milliseconds: the first start lets npx download workerd. */
 const MAX_START_MS = 180_000;
 /** Maximum number of ports that are chosen, if other processes take each port first. */
-const MAX_DRAWS = 10;
-const CALL_MS = 15_000;
+const MAX_PORT_ATTEMPTS = 10;
+const CALL_TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** Serves while `use` runs. Each write is on disk before its answer is sent. "stopped": stopped before it was ready. */
 export async function serveHosted<Value>(
   context: HostedHost,
   options: HostedOptions,
-  purpose: Purpose<Value>,
+  purpose: ServedFolder<Value>,
 ): Promise<Outcome<Value | "stopped", HostFailure>> {
   const { world } = context;
   const { folder } = purpose;
@@ -87,7 +87,7 @@ export async function serveHosted<Value>(
   if (worker === undefined) return refuseWithoutWorker();
   const secrets = readGivenSecrets(world);
   if (!secrets.ok) return secrets;
-  const portCheck = await checkPortOfFirst(world, folder, options);
+  const portCheck = await checkFirstPort(world, folder, options);
   if (!portCheck.ok) return portCheck;
   const folderResult = state.makeStateFolder(world, folder, options);
   if (!folderResult.ok) return folderResult;
@@ -110,14 +110,14 @@ export async function serveHosted<Value>(
     const home = world.files.realPath(folder);
     const folderHold = holdOfState(hostedState.value, { path: home, adopt: options.adopt ?? false });
     const service = { home, folderHold, network: network.value, controlToken, ...keys.value };
-    for (let draws = 1; ; draws += 1) {
+    for (let attempts = 1; ; attempts += 1) {
       const port = await choosePort(context, options.port);
       if (!port.ok) return port;
       const portService = { ...service, port: port.value, run: hold.value.run };
       const outcome = await serveAt(context, { service: portService, purpose });
       // Another process took the port after it was chosen. If `--port` named the port, choosePort refuses it now.
       if (outcome !== "port_taken") return outcome;
-      if (draws === MAX_DRAWS) return refuseWithoutPort();
+      if (attempts === MAX_PORT_ATTEMPTS) return refuseWithoutPort();
     }
   } finally {
     hold.value.release();
@@ -134,26 +134,26 @@ type Service = Pick<HostedSettings, "port" | "folderHold"> &
 
 async function serveAt<Value>(
   context: HostedHost,
-  { service, purpose }: { readonly service: Service; readonly purpose: Purpose<Value> },
+  { service, purpose }: { readonly service: Service; readonly purpose: ServedFolder<Value> },
 ): Promise<Outcome<Value | "stopped", HostFailure> | "port_taken"> {
   const { world } = context;
-  const { folder, stopping } = purpose;
+  const { folder, stopSignal } = purpose;
   writeConfig(context, folder, service);
   const ending = new AbortController();
   let lossWatch: ReturnType<typeof watchForLoss> | undefined;
-  const { listening, result, sawTakenPort } = runWorkerd(world, {
+  const { listening, result, isPortTaken } = runWorkerd(world, {
     folder,
     secrets: service,
     signal: ending.signal,
   });
   try {
-    const timeout = world.sleep(MAX_START_MS, AbortSignal.any([stopping, ending.signal]));
+    const timeout = world.sleep(MAX_START_MS, AbortSignal.any([stopSignal, ending.signal]));
     // Nothing is sent before workerd listens: another program on the port would receive the token.
     const startResult = await Promise.race([listening, result, timeout]);
-    if (stopping.aborted) return accept("stopped");
+    if (stopSignal.aborted) return accept("stopped");
     if (startResult !== "listening") {
-      if (sawTakenPort()) return "port_taken";
-      return explainFullDisk(world, folder, failedStart(world, startResult));
+      if (isPortTaken()) return "port_taken";
+      return explainFullDisk(world, folder, startFailure(world, startResult));
     }
     const outcome = await readReady(context, folder, service);
     if (!outcome.ok) return explainFullDisk(world, folder, outcome);
@@ -176,13 +176,13 @@ function explainFullDisk<Failed extends Outcome<never, HostFailure>>(
   folder: string,
   failure: Failed,
 ): Failed | ReturnType<typeof stateFailure> {
-  if (files.disk(folder).freeBytes >= FIRST_FILES_BYTES) return failure;
+  if (files.disk(folder).freeBytes >= MIN_FREE_BYTES) return failure;
   const { code, sentence, next } = storageFailure("disk_full");
   return stateFailure({ code, message: `the service could not start in ${folder}: ${sentence}`, next });
 }
 
 /** With less free space than this, in bytes, the databases of a first start do not fit. */
-const FIRST_FILES_BYTES = 2 ** 18;
+const MIN_FREE_BYTES = 2 ** 18;
 
 /** The keys of a service. The key of a new first store is on disk before an object can create that store. */
 function readKeys(
@@ -204,14 +204,14 @@ async function choosePort(
   { world, printer }: Host,
   namedPort: number | undefined,
 ): Promise<Outcome<number, HostFailure>> {
-  const wantedPort = namedPort ?? DEFAULT_PORT;
-  for (const port of namedPort === undefined ? [wantedPort, 0] : [wantedPort]) {
-    const openOutcome = await openOnce(world, port);
+  const requestedPort = namedPort ?? DEFAULT_PORT;
+  for (const port of namedPort === undefined ? [requestedPort, 0] : [requestedPort]) {
+    const openOutcome = await probePort(world, port);
     if (!openOutcome.ok && namedPort !== undefined)
       return { ok: false, refusal: portFailure(world, port, openOutcome.refusal) };
     if (!openOutcome.ok) continue;
-    if (openOutcome.value !== wantedPort && namedPort === undefined)
-      printer.talk(`Port ${wantedPort} is taken; this service is on ${openOutcome.value}.`);
+    if (openOutcome.value !== requestedPort && namedPort === undefined)
+      printer.talk(`Port ${requestedPort} is taken; this service is on ${openOutcome.value}.`);
     return accept(openOutcome.value);
   }
   return refuseWithoutPort();
@@ -260,9 +260,9 @@ function writeConfig(
   world.files.write(stateFile(folder, "workerdConfig"), config);
 }
 
-function failedStart(world: HostedHost["world"], result: ShellResult | void): Outcome<never, HostFailure> {
+function startFailure(world: HostedHost["world"], result: ShellResult | void): Outcome<never, HostFailure> {
   const endText = result === undefined ? "did not answer" : `ended with ${result.exitCode ?? result.ending}`;
-  const untrustedReason = whyProjectUntrusted(world);
+  const untrustedReason = projectTrustFault(world);
   const installText =
     untrustedReason === undefined
       ? `to install workerd in this project: npm install --save-dev --save-exact workerd@${WORKERD_VERSION}`
@@ -290,7 +290,7 @@ async function readReady(
   if (!answer.ok) return answer;
   const description = parseDescription({ data: answer.value });
   if (description === undefined) throw new Error("the service describes itself in another way");
-  const keptStore = confirmFirstStore(world, folder);
+  const keptStore = markFirstStoreReady(world, folder);
   if (!keptStore.ok) return keptStore;
   const apiKey = keptStore.value?.stores[description.storeId]?.api_key ?? null;
   const { controlToken } = service;
@@ -311,7 +311,7 @@ async function call(
     url: localOrigin(port) + CONTROL_ROOT + path,
     headers: { Authorization: `Bearer ${controlToken}`, "Content-Type": "application/json" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    timeoutMs: CALL_MS,
+    timeoutMs: CALL_TIMEOUT_MS,
     maxResponseBytes: MAX_ANSWER_BYTES,
   });
   const answerBody = answer.ok ? parseJson(answer.body) : undefined;

@@ -18,7 +18,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { partOf } from "../../core/fact.ts";
 import type { Credentials } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
-import { holdElsewhere } from "../../sandbox/runtime/home.ts";
+import { holdOfOtherFolder } from "../../sandbox/runtime/home.ts";
 import { DEFAULT_STORE_NAME } from "../../sandbox/runtime/seed.ts";
 import type { FileRefusal } from "../../store/connection/database.ts";
 import { isAlarmFile, isStoreInFile, readIndexFile, type IndexRecord } from "../../store/object-files.ts";
@@ -26,7 +26,7 @@ import type { World } from "../../world.ts";
 import { fileFailure, stateFailure, type HostFailure } from "../../host/failure.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import * as state from "../../host/folder/state-folder.ts";
-import { refuseFolder, whyNotOurs } from "../../host/folder/trust.ts";
+import { refuseFolder, ownerFault } from "../../host/folder/trust.ts";
 
 type StateWorld = Pick<World, "files" | "sqliteAddon" | "now" | "randomBytes">;
 
@@ -72,7 +72,7 @@ export function holdOfState(
   if (!hasDatabases || adopt) return null;
   return home === undefined
     ? partOf("unknown_folder", { start: START })
-    : (holdElsewhere(home, path, START) ?? null);
+    : (holdOfOtherFolder(home, path, START) ?? null);
 }
 
 /** Writes the first store's id and key before the store is created, so that after a kill the next start uses them again. */
@@ -93,7 +93,7 @@ export function keepFirstStore(
 }
 
 /** Records that the first store exists; a state without it is refused from then on. */
-export function confirmFirstStore(
+export function markFirstStoreReady(
   world: StateWorld,
   folder: string,
 ): Outcome<Credentials | undefined, HostFailure> {
@@ -221,10 +221,10 @@ function checkObjectFiles({ files }: Pick<World, "files">, folder: string): Outc
   if (!files.exists(objects)) return accept(undefined);
   for (const name of files.list(objects)) {
     const objectPath = join(objects, name);
-    const refusal = whyNotOurs(files, objectPath, "folder");
+    const refusal = ownerFault(files, objectPath, "folder");
     if (refusal !== undefined) return refuseFolder(`${objectPath} ${refusal}`);
     for (const file of files.list(objectPath).map((fileName) => join(objectPath, fileName))) {
-      const reason = whyNotOurs(files, file, "file");
+      const reason = ownerFault(files, file, "file");
       if (reason !== undefined) return refuseFolder(`${file} ${reason}`);
     }
   }

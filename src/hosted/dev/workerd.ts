@@ -30,7 +30,7 @@ type Workerd = {
   readonly listening: Promise<"listening">;
   readonly result: Promise<ShellResult>;
   /** Whether workerd ended because another program uses the port. */
-  readonly sawTakenPort: () => boolean;
+  readonly isPortTaken: () => boolean;
 };
 
 /** Runs workerd until the signal, or until it ends by itself. Appends its stderr to the log of the folder. */
@@ -65,9 +65,9 @@ export function runWorkerd(
     maxOutputBytes: KEPT_OUTPUT_BYTES,
     signal,
   });
-  const sawTakenPort = (): boolean =>
+  const isPortTaken = (): boolean =>
     Buffer.from(files.readFrom(logFile, logSize)?.bytes ?? []).includes(SOCKET_FAILURE);
-  return { listening: listening.promise, result: command, sawTakenPort };
+  return { listening: listening.promise, result: command, isPortTaken };
 }
 
 /** Finds workerd in this program's packages, or in the project's if only this user can change them: workerd gets tokens. */
@@ -79,14 +79,14 @@ function findWorkerd(world: ProgramWorld): string | undefined {
     .filter((candidate) => basename(candidate) === "node_modules")
     .find((candidate) => workerdIn(files, candidate));
   const project = projectOf(world);
-  const modules =
+  const modulesFolder =
     ownModules ??
     (project && untrustedPath(files, project) === undefined ? join(project, "node_modules") : undefined);
-  return modules && workerdIn(files, modules);
+  return modulesFolder && workerdIn(files, modulesFolder);
 }
 
 /** Why the project's workerd is not run; undefined if the project has none, or if a workerd was found. */
-export function whyProjectUntrusted(world: ProgramWorld): string | undefined {
+export function projectTrustFault(world: ProgramWorld): string | undefined {
   const project = projectOf(world);
   if (project === undefined || findWorkerd(world) !== undefined) return undefined;
   const isInstalled = workerdIn(world.files, join(project, "node_modules")) !== undefined;

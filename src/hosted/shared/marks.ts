@@ -25,8 +25,8 @@ export function markedUuid(mark: Mark, milliseconds: number, random: Uint8Array)
   const time = milliseconds.toString(16).padStart(12, "0");
   const high = (mark >>> 14).toString(16).padStart(3, "0");
   const low = (0x8000 | (mark & 0x3fff)).toString(16);
-  const restDigits = Buffer.from(random.subarray(0, 6)).toString("hex");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${high}-${low}-${restDigits}`;
+  const randomDigits = Buffer.from(random.subarray(0, 6)).toString("hex");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${high}-${low}-${randomDigits}`;
 }
 
 /** The mark of an id; undefined for a text that is not a UUID v7. */
@@ -38,9 +38,9 @@ export function shardOfId(id: string): Mark | undefined {
 
 /** The random bytes of an API key, beginning with a mark. */
 export function markedKeyBytes(mark: Mark, random: Uint8Array): Uint8Array {
-  const restNumber =
+  const randomBits =
     BigInt(`0x${Buffer.from(random).toString("hex")}`) & ((1n << BigInt(KEY_BITS - MARK_BITS)) - 1n);
-  const wholeNumber = (BigInt(mark) << BigInt(KEY_BITS - MARK_BITS)) | restNumber;
+  const wholeNumber = (BigInt(mark) << BigInt(KEY_BITS - MARK_BITS)) | randomBits;
   return Buffer.from(wholeNumber.toString(16).padStart(KEY_BITS / 4, "0"), "hex");
 }
 

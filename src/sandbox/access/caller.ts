@@ -1,5 +1,5 @@
 // The role of a request, from its token or portal session, and the rights of this role. The rights: core/control/rights.ts.
-import { isPermitted, type LeastRole } from "../../core/control/rights.ts";
+import { isPermitted, type MinRole } from "../../core/control/rights.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { partOf } from "../../core/fact.ts";
 import { refuseFact } from "../../core/refusals.ts";
@@ -14,11 +14,11 @@ export type LimitedCaller = Pick<TokenEntry, "role" | "storeId" | "tokenId" | "e
  * The caller of an operation: `owner` runs the sandbox, `administrator` acts as the service's administrator. A field is
  * null if the caller reaches all stores, has no token, or has no expiry.
  */
-export type Caller = (typeof UNLIMITED & { readonly role: "owner" | "administrator" }) | LimitedCaller;
+export type Caller = (typeof NO_LIMITS & { readonly role: "owner" | "administrator" }) | LimitedCaller;
 
-const UNLIMITED = { storeId: null, tokenId: null, expiresAt: null } as const;
-export const OWNER: Caller = { role: "owner", ...UNLIMITED };
-export const ADMINISTRATOR: Caller = { role: "administrator", ...UNLIMITED };
+const NO_LIMITS = { storeId: null, tokenId: null, expiresAt: null } as const;
+export const OWNER: Caller = { role: "owner", ...NO_LIMITS };
+export const ADMINISTRATOR: Caller = { role: "administrator", ...NO_LIMITS };
 
 /** The caller of a page without a session, who reaches no store. */
 const NOBODY: Caller = { role: "viewer", storeId: "", tokenId: "", expiresAt: 0 };
@@ -31,11 +31,11 @@ export function callerOfSession(
 }
 
 /** Requires a role. The control token permits no administrator's action, and the admin token no other (decision 20). */
-export function permit({ role }: Caller, leastRole: LeastRole, operation: string): Outcome<void> {
-  if (isPermitted(role, leastRole)) return accept(undefined);
+export function permit({ role }: Caller, minRole: MinRole, operation: string): Outcome<void> {
+  if (isPermitted(role, minRole)) return accept(undefined);
   if (role === "owner") return refuseFact("not_administrator", { operation });
   if (role === "administrator") return refuseFact("not_of_administrator", { operation });
-  const values = { operation, needed: partOf(`role_${leastRole}`, {}), role: partOf(`role_${role}`, {}) };
+  const values = { operation, needed: partOf(`role_${minRole}`, {}), role: partOf(`role_${role}`, {}) };
   return refuseFact("role_too_low", values, {
     next: "ask the owner of the sandbox; checkout whoami shows the role of the token",
   });

@@ -47,7 +47,7 @@ export function createCheckout(
     const now = storeNow(facts.clock, world.now());
     const digest = fingerprint(command.path, request);
     const answer = store.idempotencyKeys.take(storeId, idempotencyKey, now);
-    if (answer !== undefined) return answerUsed(context, command, { response: answer, digest, now });
+    if (answer !== undefined) return answerUsedKey(context, command, { response: answer, digest, now });
 
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
@@ -111,7 +111,7 @@ function schedule(context: ServiceContext, checkout: Checkout, clock: StoreClock
 }
 
 /** Replays the answer of a used key, and logs the use. Returns a refusal, because a throw would roll back the log's row. */
-function answerUsed(
+function answerUsedKey(
   { store }: ServiceContext,
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,
   usedKey: { readonly response: StoredResponse; readonly digest: string; readonly now: number },

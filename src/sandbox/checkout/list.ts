@@ -43,7 +43,7 @@ type SearchPart = {
 
 const DEFAULT_PAGE = 50;
 /** Maximum number of checkouts from an unsorted index that are sorted to find the newest. */
-const MAX_PICKED = 500;
+const MAX_SORTED = 500;
 
 /** Maximum number of `olderPositions` on a page. */
 const MAX_OLDER = 5;
@@ -135,8 +135,8 @@ function findByOrder(
   storeId: string,
   orderId: string,
 ): readonly CheckoutPosition[] | undefined {
-  const positions = lists.ofOrder(storeId, orderId, MAX_PICKED + 1);
-  return positions.length > MAX_PICKED ? undefined : positions;
+  const positions = lists.ofOrder(storeId, orderId, MAX_SORTED + 1);
+  return positions.length > MAX_SORTED ? undefined : positions;
 }
 
 function pageOf(

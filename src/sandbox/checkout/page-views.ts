@@ -1,6 +1,6 @@
 // Records, for the story of a checkout, that its page was opened or left for the shop. The page's script reports both:
 // sandbox/pages/payment/send-back.js. Stored views: core/checkout/page-view.ts, store/checkout/page-views.ts.
-import { SAME_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
+import { VIEW_INTERVAL_MS, type PageView } from "../../core/checkout/page-view.ts";
 import { accept } from "../../core/outcome.ts";
 import { atCheckout } from "../at-store.ts";
 import type { ServiceContext } from "../context.ts";
@@ -9,7 +9,7 @@ import type { ServiceContext } from "../context.ts";
 export type PageViews = ReturnType<typeof createPageViews>;
 
 /** Maximum number of views in memory; a view that is in memory is not written again within a minute. */
-const MAX_REMEMBERED = 1000;
+const MAX_VIEWS = 1000;
 
 /** Creates a recorder that commits views separately, after the answer, so a crash in between can lose a view. */
 export function createPageViews(
@@ -19,7 +19,7 @@ export function createPageViews(
   },
   report: (error: unknown) => void,
 ) {
-  const notedViews = new Map<string, number>();
+  const viewTimes = new Map<string, number>();
   let lastWrite: Promise<void> = Promise.resolve();
 
   const keep = (checkoutId: string, view: Omit<PageView, "at">): Promise<unknown> =>
@@ -34,13 +34,13 @@ export function createPageViews(
     note: (checkoutId: string, view: Omit<PageView, "at">): void => {
       const viewKey = `${view.kind} ${checkoutId}`;
       const now = context.world.now();
-      if (now < (notedViews.get(viewKey) ?? -Infinity) + SAME_VIEW_MS) return;
-      notedViews.set(viewKey, now);
-      const [oldestView] = notedViews.keys();
-      if (notedViews.size > MAX_REMEMBERED && oldestView !== undefined) notedViews.delete(oldestView);
+      if (now < (viewTimes.get(viewKey) ?? -Infinity) + VIEW_INTERVAL_MS) return;
+      viewTimes.set(viewKey, now);
+      const [oldestView] = viewTimes.keys();
+      if (viewTimes.size > MAX_VIEWS && oldestView !== undefined) viewTimes.delete(oldestView);
       const previousWrite = lastWrite;
-      const writing = keep(checkoutId, view).catch(report);
-      lastWrite = Promise.all([previousWrite, writing]).then(() => undefined);
+      const pendingWrite = keep(checkoutId, view).catch(report);
+      lastWrite = Promise.all([previousWrite, pendingWrite]).then(() => undefined);
     },
     /** Resolves when all recorded views are on disk, or could not be written. */
     idle: (): Promise<void> => lastWrite,

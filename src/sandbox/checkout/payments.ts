@@ -31,7 +31,7 @@ type Change = {
 };
 
 /** Maximum number of due items that are applied in one transaction, because other requests wait for it. */
-export const MAX_DUE_AT_ONCE = 100;
+export const MAX_DUE_ITEMS = 100;
 
 /** An action of a payer on the hosted pages; `attempt` is the attempt shown on the page. */
 export type PayerAction =
@@ -48,13 +48,13 @@ export function applyPayerAction(
   checkoutId: string,
   action: PayerAction,
 ): Promise<Outcome<Change>> {
-  return onCheckout(context, { storeId: null, checkoutId }, (checkout, now) => {
+  return changeCheckout(context, { storeId: null, checkoutId }, (checkout, now) => {
     const isFromWallet =
       action.kind === "finish_late" || (action.kind === "cancel" && action.attempt !== null);
     if (isFromWallet && !isFinal(checkout.status) && openAttempt(context, checkout) !== action.attempt) {
       return refuseFact("attempt_not_open", { attempt: String(action.attempt), checkout: checkoutId });
     }
-    if (action.kind === "finish_late") return finishLate(context, { checkout, attempt: action.attempt }, now);
+    if (action.kind === "finish_late") return payLate(context, { checkout, attempt: action.attempt }, now);
     return apply(context, { checkout, command: action.kind === "cancel" ? { kind: "cancel" } : action }, now);
   });
 }
@@ -69,7 +69,7 @@ export function simulatePayment(
   ref: CheckoutRef,
   outcome: SimulatedOutcome,
 ): Promise<Outcome<Change>> {
-  return onCheckout(context, ref, (checkout, now) =>
+  return changeCheckout(context, ref, (checkout, now) =>
     outcome === "pending"
       ? apply(context, { checkout, command: { kind: "start" } }, now)
       : settle(context, { checkout, outcome }, now),
@@ -77,7 +77,7 @@ export function simulatePayment(
 }
 
 /** Applies everything that is due for a checkout, and then a change of the checkout. */
-function onCheckout(
+function changeCheckout(
   context: ServiceContext,
   ref: CheckoutRef,
   change: (checkout: Checkout, now: number) => Outcome<Change>,
@@ -121,7 +121,7 @@ export function applyDueChanges(context: ServiceContext, checkout: Checkout, now
 export function applyDueItems(
   context: ServiceContext,
   storeId: string,
-  { until, limit = MAX_DUE_AT_ONCE }: { readonly until: number; readonly limit?: number },
+  { until, limit = MAX_DUE_ITEMS }: { readonly until: number; readonly limit?: number },
 ): { readonly changes: readonly StatusChangeEntry[]; readonly doneCount: number; readonly hasMore: boolean } {
   const { store } = context;
   const changes: StatusChangeEntry[] = [];
@@ -187,7 +187,7 @@ function expireNow(context: ServiceContext, checkout: Checkout, now: number): Ou
 }
 
 /** Expires a checkout while the payer is in the wallet, and then confirms the payment. */
-function finishLate(
+function payLate(
   context: ServiceContext,
   attemptInput: { readonly checkout: Checkout; readonly attempt: number },
   now: number,

@@ -137,8 +137,8 @@ function changePrice(
   const price = priceWithDefaults(wanted);
   store.prices.put(storeId, price);
   const fields = differences.map(({ field }) => field).filter((field) => !FIELDS_WITHOUT_APPROVAL.has(field));
-  const isDecided = price.approved ? action === "add" || fields.length > 0 : fields.includes("approved");
-  if (isDecided) recordApproval(store, { storeId, price, note: CONFIG_NOTE, at });
+  const isApproval = price.approved ? action === "add" || fields.length > 0 : fields.includes("approved");
+  if (isApproval) recordApproval(store, { storeId, price, note: CONFIG_NOTE, at });
 }
 
 const FIELDS_WITHOUT_APPROVAL: ReadonlySet<string> = new Set(["description", "retired"]);

@@ -18,11 +18,11 @@ export const checkoutHandlers = {
   pay: async (context, { storeId, id, requestId, body }) => {
     const { outcome, leaseId } = body;
     const isDrill = leaseId !== undefined && context.leases.check({ storeId, id: leaseId }).ok;
-    const actingContext = isDrill ? withoutAssumptionLog(context) : context;
-    const payment = await simulatePayment(actingContext, { storeId, checkoutId: id }, outcome);
+    const paymentContext = isDrill ? withoutAssumptionLog(context) : context;
+    const payment = await simulatePayment(paymentContext, { storeId, checkoutId: id }, outcome);
     if (!payment.ok) return payment;
     // This operation takes the place of the payer on the pages, which is an assumption.
-    actingContext.assumptions.note(PAYER_DECISIONS, { storeId, requestId, at: storeTime(context, storeId) });
+    paymentContext.assumptions.note(PAYER_DECISIONS, { storeId, requestId, at: storeTime(context, storeId) });
     const { checkout, late, changes: moves } = payment.value;
     return accept({ ...checkout, late, moves });
   },

@@ -96,7 +96,7 @@ async function answerAs(
   context: ControlContext,
   { request, requestId, query, params, caller }: AreaRequest<Caller>,
 ): Promise<Outcome<Answer>> {
-  const permission = permit(caller, CONTROL_OPERATIONS[name].least, name);
+  const permission = permit(caller, CONTROL_OPERATIONS[name].minRole, name);
   if (!permission.ok) return permission;
   const storeId = findStore(context, caller, params["store_id"] ?? "");
   if (!storeId.ok) return storeId;
@@ -108,16 +108,16 @@ async function answerAs(
   const call = { storeId: storeId.value, id, requestId, leaseId, caller, body: givenBody };
   const work = run(context, name, call);
   // Only a GET waits for something. The answer to a write must not be replaced by a refusal.
-  const isWait = CONTROL_OPERATIONS[name].method === "GET";
-  const answer = await (isWait ? waitWhileValid(context, caller, work) : work);
+  const mayWait = CONTROL_OPERATIONS[name].method === "GET";
+  const answer = await (mayWait ? waitWhileValid(context, caller, work) : work);
   if (!answer.ok) return answer;
   const data = await encodeAnswer(context, name, answer.value);
-  const { bare, lasting } = CONTROL_OPERATIONS[name];
-  const wholeText = JSON.stringify(bare ? data : { ok: true, request_id: requestId, data });
+  const { isBare, isLasting } = CONTROL_OPERATIONS[name];
+  const wholeText = JSON.stringify(isBare ? data : { ok: true, request_id: requestId, data });
   const text = caller.role === "viewer" ? withoutSecrets(wholeText, context.secrets) : wholeText;
   // The line break marks the end of the result; the rest of the body only keeps the lease open.
   const isAllowed = (): boolean => context.tokens.isValid(caller);
-  const body = lasting ? context.leases.hold(requestId, `${text}\n`, isAllowed) : text;
+  const body = isLasting ? context.leases.hold(requestId, `${text}\n`, isAllowed) : text;
   return accept({ status: 200, headers: jsonHeaders(requestId), body });
 }
 

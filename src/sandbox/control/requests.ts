@@ -53,7 +53,7 @@ async function awaitRequests(
     limit: query.limit ?? DEFAULT_PAGE,
   };
   let position = query.after ?? null;
-  const newestFirst = await pollUntil(
+  const newestRequests = await pollUntil(
     context,
     { storeId, waitMs },
     {
@@ -66,7 +66,7 @@ async function awaitRequests(
       next: (leftMs) => log.next(storeId, leftMs),
     },
   );
-  return newestFirst.toReversed();
+  return newestRequests.toReversed();
 }
 
 /** A logged request with its times by the store's clock. */

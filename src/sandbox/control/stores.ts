@@ -30,8 +30,8 @@ export const storesHandlers = {
     return accept({ ...storeFields, storeId });
   },
   listStores: async ({ store }, { caller }) => {
-    const reachedStores = store.stores.all().filter(({ id }) => reaches(caller, id));
-    return accept({ stores: reachedStores.map(entryOf) });
+    const permittedStores = store.stores.all().filter(({ id }) => reaches(caller, id));
+    return accept({ stores: permittedStores.map(entryOf) });
   },
   storeAccess: async ({ store, masterKey }, { storeId }) => {
     const details = store.stores.details(storeId);
@@ -73,7 +73,7 @@ export const storesHandlers = {
       scope: all === true ? "all" : "as_taken",
       ...options,
     });
-    if (restoration.ok) await endLeasesOfDeleted(context, storesBefore);
+    if (restoration.ok) await endOrphanLeases(context, storesBefore);
     return restoration;
   },
   removeSnapshot: async (context, { caller, body: { name } }) => {
@@ -82,7 +82,7 @@ export const storesHandlers = {
   },
   deleteStore: async (context, { storeId }) => {
     const outcome = await deleteStore(context, storeId);
-    if (outcome.ok) await endLeasesOfDeleted(context, [storeId]);
+    if (outcome.ok) await endOrphanLeases(context, [storeId]);
     return outcome;
   },
 } satisfies HandlersOf<"stores">;
@@ -99,7 +99,7 @@ function requireOwnSnapshot(context: OperationContext, caller: Caller, name: str
 }
 
 /** Ends the leases of deleted stores: undoes the effects of their drills, and notifies the drills' commands. */
-async function endLeasesOfDeleted(
+async function endOrphanLeases(
   { store, leases }: Pick<OperationContext, "store" | "leases">,
   storeIds: readonly string[],
 ): Promise<void> {

@@ -37,7 +37,7 @@ import type { DeliveryEntry, EventEntry } from "../../core/webhook/shapes.ts";
 const DEFAULT_PAGE = 100;
 
 /** The state of an endpoint after each action; a removed endpoint has none. */
-const STATE_AFTER = { enable: "enabled", disable: "disabled", pause: "paused", leave: "paused" } as const;
+const STATE_BY_ACTION = { enable: "enabled", disable: "disabled", pause: "paused", leave: "paused" } as const;
 
 /** Makes the hold of the store's deliveries the reason of an endpoint, unless it has a cause other than a manual pause. */
 function addHold(
@@ -73,7 +73,7 @@ export const webhookHandlers = {
       action === "remove"
         ? await removeEndpoint(context, ref)
         : await setEndpointState(context, ref, {
-            state: STATE_AFTER[action],
+            state: STATE_BY_ACTION[action],
             ...(action === "leave" ? { reason: LISTENER_DISCONNECTED } : {}),
           });
     if (action === "leave" && outcome.ok) context.relay.endOthers(storeId);
@@ -110,7 +110,7 @@ export const webhookHandlers = {
       store.endpoints
         .of(storeId)
         .some((item) => item.kind === "listener" && item.url === url && item.state === "enabled");
-    const requests = await awaitFound(context, { storeId, waitMs }, () =>
+    const requests = await awaitItems(context, { storeId, waitMs }, () =>
       isListening() ? relay.heldRequests({ storeId, url }).filter(({ id }) => !handledIds.has(id)) : [],
     );
     return accept({ requests: requests.map(({ id, headers, body }) => ({ id, headers, body })) });
@@ -156,7 +156,7 @@ export const webhookHandlers = {
     if (!page.ok) return page;
     if (before !== undefined && store.deliveries.find(before)?.storeId !== storeId)
       return refuseFact("no_delivery_before", { delivery: before });
-    const foundDeliveries = await awaitFound(context, { storeId, waitMs }, () =>
+    const foundDeliveries = await awaitItems(context, { storeId, waitMs }, () =>
       listDeliveries(store, { storeId, ...body, limit: limit + 1 }),
     );
     const deliveries = foundDeliveries.slice(0, limit);
@@ -225,7 +225,7 @@ function awaitEvents(
   const { events } = context.store;
   const { type = null, checkoutId = null, orderId, limit = DEFAULT_PAGE, from, waitMs } = query;
   let nextPosition = query.since;
-  return awaitFound(context, { storeId, waitMs }, () => {
+  return awaitItems(context, { storeId, waitMs }, () => {
     const eventFilter = { storeId, type, checkoutId, orderId, limit };
     const newEvents =
       nextPosition === undefined
@@ -237,7 +237,7 @@ function awaitEvents(
 }
 
 /** Waits until `read` finds something. Returns an empty list after the wait, or when the store is being erased. */
-function awaitFound<Found>(
+function awaitItems<Found>(
   context: OperationContext,
   { storeId, waitMs }: { readonly storeId: string; readonly waitMs: number | undefined },
   read: () => readonly Found[],

@@ -126,11 +126,11 @@ function checkoutOfRequest({ context, storeId, id }: ExplainQuery): string | und
   const conflict = conflictingCheckout(context.store, storeId, request);
   const { orderId } = request;
   if (orderId === null) return conflict?.id;
-  const siblings = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
-  const createdCheckout = siblings.find((item) =>
+  const orderCheckouts = context.store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
+  const createdCheckout = orderCheckouts.find((item) =>
     keysOf(context, item.id).some(({ requestId }) => requestId === id),
   );
-  return (createdCheckout ?? conflict ?? siblings[0])?.id;
+  return (createdCheckout ?? conflict ?? orderCheckouts[0])?.id;
 }
 
 function checkoutOfEvent({ store }: ExplainContext, storeId: string, eventId: string): string | undefined {

@@ -12,7 +12,7 @@ type FindContext = {
 };
 
 /** Number of newest objects of each kind that are searched for the end of an id, the same number as in the commands. */
-const MAX_SEARCHED = 1000;
+const MAX_SEARCHED_IDS = 1000;
 /** Maximum number of stores to search for a request or an order if no store is named. */
 const MAX_STORES = 100;
 const END_OF_ID = /^[\da-f]{8}$/i;
@@ -29,7 +29,7 @@ export function findPageInStore(context: FindContext, storeId: string, text: str
     pathOfKey(context, storeId, text) ??
     (END_OF_ID.test(id) ? pathOfEnding(context, storeId, id) : undefined) ??
     pathOfName(context, storeId, text) ??
-    pathOfRefused(context, storeId, text);
+    pathOfRefusedOrder(context, storeId, text);
   return path && `/portal/${storeId}${path}`;
 }
 
@@ -83,7 +83,7 @@ function pathOfId({ store, requests }: FindContext, storeId: string, id: string)
 /** The page for a short id, as tables in the terminal show it; undefined if several of the newest objects have that end. */
 function pathOfEnding(context: FindContext, storeId: string, ending: string): string | undefined {
   const { store, requests } = context;
-  const noFilter = { checkoutId: null, limit: MAX_SEARCHED };
+  const noFilter = { checkoutId: null, limit: MAX_SEARCHED_IDS };
   const lists = store.checkoutLists;
   const anyDelivery = { ...noFilter, storeId, endpointId: null, eventId: null, state: null };
   const ids = [
@@ -91,16 +91,16 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
     ...store.endpoints.of(storeId),
     ...store.events.latest({ ...noFilter, storeId, type: null }),
     ...store.deliveries.list(anyDelivery),
-    ...requests.search(storeId, { limit: MAX_SEARCHED }).found.map(({ requestId: id }) => ({ id })),
+    ...requests.search(storeId, { limit: MAX_SEARCHED_IDS }).found.map(({ requestId: id }) => ({ id })),
   ].flatMap(({ id }) => (id.endsWith(ending) ? [id] : []));
   const [onlyId, ...otherIds] = new Set(ids);
   return onlyId === undefined || otherIds.length > 0 ? undefined : pathOfId(context, storeId, onlyId);
 }
 
 /** The page of a refused request with this idempotency key, if it is among the newest requests. */
-function pathOfRefused({ requests }: FindContext, storeId: string, key: string): string | undefined {
+function pathOfRefusedOrder({ requests }: FindContext, storeId: string, key: string): string | undefined {
   const refusedRequest = requests
-    .search(storeId, { limit: MAX_SEARCHED })
+    .search(storeId, { limit: MAX_SEARCHED_IDS })
     .found.find(({ refused }) => refused !== null && findHeader(refused.headers, "idempotency-key") === key);
   return refusedRequest && `/requests/${refusedRequest.requestId}`;
 }

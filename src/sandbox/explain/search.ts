@@ -26,7 +26,7 @@ export type SearchHits = {
 /** Maximum number of checkouts in a result. */
 const MAX_CHECKOUTS = 20;
 /** Maximum number of refused orders in a result. */
-const MAX_REFUSED = 20;
+const MAX_REFUSED_ORDERS = 20;
 
 /** Searches the newest 20,000 checkouts, and 1,000 refused requests among the newest 20,000 requests. Ignores ASCII case. */
 export async function searchStore(
@@ -66,7 +66,7 @@ export function findRefusedOrders(
     const { requestId, status, code, storeAt: at } = newestRequest;
     return [{ orderId, requestId, status, code, at, count: 1 + otherRequests.length }];
   });
-  return { orders: orders.slice(0, MAX_REFUSED), isWhole: result.isWhole };
+  return { orders: orders.slice(0, MAX_REFUSED_ORDERS), isWhole: result.isWhole };
 }
 
 function hasHappened({ store }: ServiceContext, storeId: string, type: string): boolean {

@@ -21,12 +21,12 @@ export function takeDeliveryFault(
     (fault.match.eventId ?? event.id) === event.id &&
     (fault.match.eventType === null || matchesPatterns([fault.match.eventType], event.type)) &&
     (fault.match.orderId === null || matchesPattern(fault.match.orderId, orderIdOf(context, delivery))) &&
-    !(holdsBack(fault) && delivery.fault !== null);
+    !(delays(fault) && delivery.fault !== null);
   return takeFault(context, storeId, { now, matches });
 }
 
 /** Whether a fault delays a delivery. A delivery is delayed only once: otherwise it might never be sent. */
-function holdsBack({ action }: DeliveryFault): boolean {
+function delays({ action }: DeliveryFault): boolean {
   return action === "delay" || action === "reorder";
 }
 

@@ -22,7 +22,7 @@ export function createAssumptionLog(
 ) {
   const knownUses = new Map<string, Set<number>>();
   let queue: readonly AssumptionUse[] = [];
-  const workers = createWorkers({ work: writeDown, onFailure: report });
+  const workers = createWorkers({ work: flushQueue, onFailure: report });
 
   const decisionsOf = (storeId: string): Set<number> => {
     const knownDecisions = knownUses.get(storeId);
@@ -32,7 +32,7 @@ export function createAssumptionLog(
     return storedDecisions;
   };
 
-  async function writeDown(): Promise<void> {
+  async function flushQueue(): Promise<void> {
     const writtenUses = new Set(queue);
     if (writtenUses.size === 0) return;
     // A use that `forget` removed meanwhile is not written.

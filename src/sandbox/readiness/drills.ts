@@ -135,8 +135,8 @@ function withSuffix(address: string, suffix: RequestOf<"postToEndpoint">["posts"
 type PostedAnswer = AnswerOf<"postToEndpoint">["answers"][number];
 
 function postedAnswer(url: string, { result, milliseconds }: PostResult): PostedAnswer {
-  const blank = { status: null, body: "", retryAfter: null, error: null, message: "", fault: null } as const;
-  const noAnswer = { url, milliseconds, ...blank };
+  const empty = { status: null, body: "", retryAfter: null, error: null, message: "", fault: null } as const;
+  const noAnswer = { url, milliseconds, ...empty };
   if (result === "forbidden")
     return { ...noAnswer, error: "target_forbidden", message: "the sandbox may not send to this address" };
   if (result.ok) {

@@ -20,12 +20,12 @@ function readReadiness(context: ReadinessContext, storeId: string): Outcome<Read
   if (details === undefined) return refuseUnknownStore(storeId);
   const now = storeTime(context, storeId);
   const actions = store.adminActions.of(storeId);
-  const lastSwitch = actions.findLast(({ action }) => action === "activate" || action === "deactivate");
+  const lastActivation = actions.findLast(({ action }) => action === "activate" || action === "deactivate");
   return accept({
     storeId,
     now,
     active: details.active,
-    activeSince: lastSwitch?.at ?? details.createdAt,
+    activeSince: lastActivation?.at ?? details.createdAt,
     capabilities: store.capabilities.of(storeId),
     production: productionOf(actions),
     returnOrigins: store.returnOrigins.of(storeId),
@@ -62,8 +62,8 @@ export function judgeStore(
 }
 
 function endpointFact(context: ReadinessContext, endpoint: Endpoint, now: number): EndpointFact {
-  const heldBy = context.leases.webhooksHeldBy(endpoint.storeId);
+  const holdingDrill = context.leases.webhooksHeldBy(endpoint.storeId);
   const [secret = ""] = endpointSecrets(context, endpoint, now).inForce;
   const drill = context.store.drills.latestOf(endpoint) ?? null;
-  return { ...effectiveEndpoint(endpoint, heldBy), subject: webhookSubject(endpoint, secret), drill };
+  return { ...effectiveEndpoint(endpoint, holdingDrill), subject: webhookSubject(endpoint, secret), drill };
 }

@@ -26,10 +26,10 @@ export type Leases = ReturnType<typeof createLeases>;
 
 /**
  * Leases are in memory, and last as long as their connections: no effect of a drill outlives its command (decision 66).
- * An error of `undo` is reported, and the lease ends anyway. `changed` is called when a store's leases have changed.
+ * An error of `undo` is reported, and the lease ends anyway. `onChange` is called when a store's leases have changed.
  */
 export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallbacks) {
-  const { changed } = callbacks;
+  const { onChange } = callbacks;
   const leases = new Map<string, OpenLease>();
   const finish = (id: string): Promise<void> => finishLease(leases, id, callbacks);
   /** Refuses with `not_found` a lease that has ended, or that belongs to another store or drill. */
@@ -46,7 +46,7 @@ export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallba
     /** Opens a lease for at most `timeoutMs`. */
     open: (lease: Lease, { timeoutMs, undo }: { readonly timeoutMs: number; readonly undo: Undo }): void => {
       leases.set(lease.id, { lease, undo, retrievedIds: [], announce: () => undefined });
-      changed(lease.storeId);
+      onChange(lease.storeId);
       // Ends the lease of a command that is connected but hangs, for example after Ctrl-Z.
       world.after(timeoutMs, () => void finish(lease.id));
     },
@@ -55,10 +55,10 @@ export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallba
      * client disconnects, or when `isAllowed` returns false.
      */
     hold: (id: string, text: string, isAllowed: () => boolean): AsyncIterable<Uint8Array> =>
-      createHeldBody(text, {
+      createLeaseBody(text, {
         isOver: async () => {
           if (!isAllowed()) await finish(id);
-          return awaitBeat(world, leases.get(id));
+          return awaitHeartbeat(world, leases.get(id));
         },
         finish: () => finish(id),
       }),
@@ -74,7 +74,7 @@ export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallba
     ): void => {
       if (leases.size === 0 || status !== "succeeded" || isOwnCommand(request)) return;
       for (const { lease, retrievedIds } of leases.values())
-        if (lease.storeId === storeId && retrievedIds.length < MAX_RETRIEVED) retrievedIds.push(id);
+        if (lease.storeId === storeId && retrievedIds.length < MAX_RETRIEVED_IDS) retrievedIds.push(id);
     },
     /** The paid checkouts that were retrieved during a lease, one entry for each retrieve. */
     retrievesOf: ({ id }: LeaseRef): readonly string[] => [...(leases.get(id)?.retrievedIds ?? [])],
@@ -93,13 +93,13 @@ export function createLeases(world: Pick<World, "after">, callbacks: LeaseCallba
 
 type LeaseCallbacks = {
   readonly report: (error: unknown) => void;
-  readonly changed: (storeId: string) => void;
+  readonly onChange: (storeId: string) => void;
 };
 
 async function finishLease(
   leases: Map<string, OpenLease>,
   id: string,
-  { report, changed }: LeaseCallbacks,
+  { report, onChange }: LeaseCallbacks,
 ): Promise<void> {
   const lease = leases.get(id);
   if (lease === undefined) return;
@@ -110,27 +110,27 @@ async function finishLease(
     report(error);
   } finally {
     lease.announce();
-    changed(lease.lease.storeId);
+    onChange(lease.lease.storeId);
   }
 }
 
 /** Maximum number of retrieves recorded for a lease, so that a busy store does not fill the memory. */
-const MAX_RETRIEVED = 10_000;
+const MAX_RETRIEVED_IDS = 10_000;
 
 /** Waits for the next beat of a lease, or for its end; returns whether it has ended. */
-function awaitBeat(world: Pick<World, "after">, lease: OpenLease | undefined): Promise<boolean> {
+function awaitHeartbeat(world: Pick<World, "after">, lease: OpenLease | undefined): Promise<boolean> {
   return new Promise((resolve) => {
     if (lease === undefined) return resolve(true);
     lease.announce = () => resolve(true);
-    world.after(BEAT_MS, () => resolve(false));
+    world.after(HEARTBEAT_MS, () => resolve(false));
   });
 }
 
 /** Interval of the bytes sent to the command, in milliseconds: without bytes, a Worker notices no closed connection. */
-const BEAT_MS = 1000;
+const HEARTBEAT_MS = 1000;
 
 /** Yields the text, then line breaks until the lease has ended; the lease ends when the client disconnects. */
-function createHeldBody(
+function createLeaseBody(
   text: string,
   lease: { readonly isOver: () => Promise<boolean>; readonly finish: () => Promise<void> },
 ): AsyncIterable<Uint8Array> {

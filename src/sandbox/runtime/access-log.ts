@@ -75,7 +75,7 @@ export function createAccessLog(
       entries = [];
       return;
     }
-    const lostText = droppedCount === 0 ? "" : lostLine(droppedCount, options.format);
+    const lostText = droppedCount === 0 ? "" : droppedLine(droppedCount, options.format);
     stream.write(lostText + entries.map(lineOf).join(""));
     entries = [];
     droppedCount = 0;
@@ -88,7 +88,7 @@ export function createAccessLog(
   return { flush, add, addDelivery: add };
 }
 
-function lostLine(count: number, format: LogFormat): string {
+function droppedLine(count: number, format: LogFormat): string {
   return format === "json"
     ? `${JSON.stringify({ dropped_lines: count })}\n`
     : `(${count} log lines dropped: stderr was blocked)\n`;

@@ -4,7 +4,7 @@ import type { World } from "../../world.ts";
 const MAX_WAIT_MS = 60_000;
 
 /** Delay after a failure before the work is repeated, in milliseconds; a failure is, for example, a locked database. */
-const RETRY_MS = 1000;
+const RETRY_DELAY_MS = 1000;
 
 /**
  * A timer for many keys. Runs the work of each due key, and repeats it after a failure. At most one timer runs, and
@@ -46,7 +46,7 @@ export function createAlarm(
     if (keys.length === 0) return;
     options.ring(keys).catch((error: unknown) => {
       options.report(error);
-      for (const key of keys) expect(key, world.now() + RETRY_MS);
+      for (const key of keys) expect(key, world.now() + RETRY_DELAY_MS);
     });
   };
 

@@ -17,7 +17,7 @@ type ClockAction = RequestOf<"moveClock">;
 type ClockState = AnswerOf<"moveClock">;
 
 /** Maximum time that a move waits for receivers, in real milliseconds; slow deliveries continue afterwards. */
-const DRAIN_BUDGET_MS = 20_000;
+const DRAIN_TIMEOUT_MS = 20_000;
 
 /** The context of moving a clock, which also sends due deliveries. */
 export type ClockContext = ServiceContext & {
@@ -63,7 +63,7 @@ async function move(
     to: timeOf(moveStoreClock(storeClock, change, world.now())),
   });
   const isTimeMove = change.action === "advance" || change.action === "set";
-  const deadline = world.monotonic() + DRAIN_BUDGET_MS;
+  const deadline = world.monotonic() + DRAIN_TIMEOUT_MS;
   const deliveredAttempts: FinishedAttemptEntry[] = [];
   const drain = async (): Promise<void> => {
     const budgetMs = deadline - world.monotonic();
@@ -83,7 +83,7 @@ async function move(
   const clockAt = (at: number): StoreClock => setClock(oldClock, at, realNow);
   for (let [reachedTime, isOver] = [storeNow(oldClock, realNow), false]; !isOver;) {
     // The clock stops at each time at which a delivery is sent, because the delay of its retry counts from that time.
-    const stop = nextStop(context, storeId, reachedTime);
+    const stop = nextDueTime(context, storeId, reachedTime);
     const isLast = stop >= now || world.monotonic() >= deadline;
     // The same write moves the clock, so that even after a crash nothing has happened later than the store's time.
     const { changes, hasMore } = await store.write(() => {
@@ -115,7 +115,7 @@ export function countDue({ store }: Pick<ServiceContext, "store">, storeId: stri
 }
 
 /** The first due time after `time`; infinite if there is none. Only deliveries to enabled endpoints count. */
-function nextStop({ store }: ServiceContext, storeId: string, time: number): number {
+function nextDueTime({ store }: ServiceContext, storeId: string, time: number): number {
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   if (endpoints.length === 0) return Infinity;
   const deliveries = endpoints.flatMap(({ id }) => store.deliveries.next(id).map(({ nextAt }) => nextAt));

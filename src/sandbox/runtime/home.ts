@@ -34,7 +34,7 @@ export async function recordHome(
   { path, adopt }: { readonly path: string; readonly adopt: boolean },
 ): Promise<Hold | undefined> {
   const knownPath = store.home.path();
-  if (knownPath !== undefined && !adopt) return holdElsewhere(knownPath, path, "checkout sandbox start");
+  if (knownPath !== undefined && !adopt) return holdOfOtherFolder(knownPath, path, "checkout sandbox start");
   await store.write(() => {
     if (adopt) for (const storeId of store.heldStores.all()) store.heldStores.release(storeId);
     store.home.record(path);
@@ -43,6 +43,6 @@ export async function recordHome(
 }
 
 /** Why nothing is delivered from a state that belongs to another folder; undefined if it belongs to this folder. */
-export function holdElsewhere(knownPath: string, path: string, start: string): Hold | undefined {
+export function holdOfOtherFolder(knownPath: string, path: string, start: string): Hold | undefined {
   return knownPath === path ? undefined : partOf("other_folder", { folder: printable(knownPath), start });
 }

@@ -177,7 +177,7 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
       end({ id });
       return undefined;
     },
-    prefer: ({ id }: PortalSession, preferences: Partial<PortalPreferences>): void => {
+    setPreferences: ({ id }: PortalSession, preferences: Partial<PortalPreferences>): void => {
       const session = sessions.get(id);
       if (session !== undefined) sessions.set(id, { ...session, ...preferences });
     },

@@ -32,7 +32,7 @@ type PendingLogEntry = { readonly owner: Owner | undefined; readonly arrivedAt: 
   | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
 );
 
-const NOTHING_FOUND: RequestSearchResult = { found: [], read: 0, next: null };
+const EMPTY_RESULT: RequestSearchResult = { found: [], read: 0, next: null };
 
 /** The facts of a row, without the columns that its batch adds. */
 type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
@@ -48,7 +48,7 @@ type RequestLogOptions = {
   /** The owner of a refused request whose answer names no store: the store of its key, otherwise the first store. */
   readonly ownerOf: (request: ReceivedRequest) => Owner;
   /** Maximum number of requests kept for a store. If 0, new requests are not logged, and logged requests stay. */
-  readonly kept: number;
+  readonly maxRequests: number;
   /** The clock of new stores. If it is frozen, so are the times in the log. Default: the real clock. */
   readonly startClock?: StoreClock | undefined;
   /** Called with an error, or with a sentence about a problem that is not a bug. */
@@ -61,7 +61,7 @@ const WRITE_AT_ENTRIES = 500;
 /** Maximum number of files on which work is tried: the damaged file, and a new one. */
 const MAX_FILES = 2;
 /** The limits of a search for refused requests: requests searched, and results. */
-const [MAX_SEARCHED, MAX_FOUND] = [20_000, 200];
+const [MAX_SEARCHED, MAX_RESULTS] = [20_000, 200];
 const MAX_PATH_CODE_POINTS = 200;
 const V1 = "/v1/";
 
@@ -80,7 +80,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     file.using((requests) => {
       const positionOf = (storeId: string): number => positions.last(requests, storeId);
       const batches = batchesOf(batch, { ...options, positionOf });
-      requests.append(batches, options.kept);
+      requests.append(batches, options.maxRequests);
       for (const { storeId, requests: entries } of batches) {
         positions.note(storeId, entries.at(-1)?.position ?? 0);
         signals.notify(storeId, entries);
@@ -97,7 +97,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
   return {
     /** Records a v1 request after its answer, by appending to a list. Other requests are not logged. */
     note: (request: ReceivedRequest, answer: Answer, times: Times): void => {
-      if (options.kept === 0 || file.isUnusable() || !request.target.startsWith(V1)) return;
+      if (options.maxRequests === 0 || file.isUnusable() || !request.target.startsWith(V1)) return;
       pendingEntries.push(createLogEntry(request, answer, times));
       if (pendingEntries.length >= WRITE_AT_ENTRIES) write();
       else if (pendingEntries.length === 1) world.after(WRITE_AFTER_MS, write);
@@ -107,14 +107,14 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
       readLog((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
     /** Searches the log backwards; finds nothing if the log cannot be read. */
     search: (storeId: string, search: RequestSearch): RequestSearchResult =>
-      readLog((log) => log.search(storeId, lastForgotten(log, storeId, options), search)) ?? NOTHING_FOUND,
+      readLog((log) => log.search(storeId, lastForgotten(log, storeId, options), search)) ?? EMPTY_RESULT,
     find: (storeId: string, requestId: string) => readLog((log) => log.find(storeId, requestId)),
     /** The newest refused requests whose order_id contains a text, newest first, within the limits of a search. */
     refusedOf: (storeId: string, text: string): ReturnType<RequestFile["refusedOf"]> =>
       readLog((log) =>
         log.refusedOf(storeId, text, {
           after: Math.max(lastForgotten(log, storeId, options), log.last(storeId) - MAX_SEARCHED),
-          limit: MAX_FOUND,
+          limit: MAX_RESULTS,
         }),
       ) ?? { requests: [], isWhole: true },
     /** Why nothing is logged, and the remedy; undefined if requests are logged. */
@@ -137,7 +137,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
   };
 }
 
-function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "report">) {
+function createLogFile(options: Pick<RequestLogOptions, "open" | "maxRequests" | "report">) {
   let file: RequestFile | "unusable" | undefined;
   let failure: string | undefined;
   const openFile = (): RequestFile | undefined => {
@@ -158,7 +158,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
     reportErrorsOf(options, () => oldFile !== undefined && oldFile !== "unusable" && oldFile.close());
   };
   /** Closes the file after an error. Returns whether the file was set aside; the next use then creates a new file. */
-  const leaveAfter = (error: unknown): boolean => {
+  const closeAfter = (error: unknown): boolean => {
     const oldFile = file;
     file = undefined;
     let isNew = false;
@@ -178,7 +178,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
         const requests = openFile();
         return requests && work(requests);
       } catch (error) {
-        if (!leaveAfter(error)) return undefined;
+        if (!closeAfter(error)) return undefined;
       }
     }
     return undefined;
@@ -192,7 +192,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
       }),
     isUnusable: (): boolean => file === "unusable",
     failure: (): string | undefined => {
-      if (options.kept > 0) useFile(() => undefined);
+      if (options.maxRequests > 0) useFile(() => undefined);
       return failure;
     },
     close: (): void => leave("unusable"),
@@ -203,9 +203,9 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "kept" | "repor
 function lastForgotten(
   requests: RequestFile,
   storeId: string,
-  { kept }: Pick<RequestLogOptions, "kept">,
+  { maxRequests }: Pick<RequestLogOptions, "maxRequests">,
 ): number {
-  return kept === 0 ? 0 : requests.last(storeId) - kept;
+  return maxRequests === 0 ? 0 : requests.last(storeId) - maxRequests;
 }
 
 /** Positions never go back, even if the file has forgotten requests, or was replaced. */

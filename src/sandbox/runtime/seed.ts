@@ -149,15 +149,15 @@ export async function createStore(
   },
 ): Promise<Outcome<NewStore>> {
   const hasMerchant = (): boolean => merchant?.isNew !== false || store.stores.hasMerchant(merchant.id);
-  const noMerchant = (): Outcome<never> => refuseFact("no_merchant", { merchant: String(merchant?.id) });
-  if (!hasMerchant()) return noMerchant();
+  const checkMerchant = (): Outcome<never> => refuseFact("no_merchant", { merchant: String(merchant?.id) });
+  if (!hasMerchant()) return checkMerchant();
   const givenStore = { id: maker.world.uuid(), name, apiKey: newApiKey(maker.world) };
   await maker.keepKeySoon(givenStore);
   const quietMaker = { ...maker, keepKey: () => undefined };
   return store.write(() =>
     hasMerchant()
       ? accept(insertStore(store, quietMaker, { ...givenStore, merchant, dialect }))
-      : noMerchant(),
+      : checkMerchant(),
   );
 }
 

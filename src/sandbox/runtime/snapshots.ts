@@ -47,7 +47,7 @@ type TakingContext = Pick<SnapshotContext, "store" | "masterKey"> & {
  * other work meanwhile. Throws `SecretUnreadable`.
  */
 export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint8Array {
-  return context.store.snapshots.take(planOf(context, scope));
+  return context.store.snapshots.take(planSnapshot(context, scope));
 }
 
 /** Writes a snapshot of the state at the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`. */
@@ -57,13 +57,13 @@ export async function writeSnapshot(
   path: string,
 ): Promise<SnapshotFacts> {
   const { snapshots } = context.store;
-  const plan = planOf(context, scope);
+  const plan = planSnapshot(context, scope);
   await snapshots.write(plan, path);
   const { storeId, takenAt } = plan;
   return { storeId, takenAt, format: snapshots.format };
 }
 
-function planOf({ store, world, masterKey }: TakingContext, scope: SnapshotScope) {
+function planSnapshot({ store, world, masterKey }: TakingContext, scope: SnapshotScope) {
   const storeId = scope === "all" ? null : scope.storeId;
   const isBeingErased = store.erasures
     .pending()

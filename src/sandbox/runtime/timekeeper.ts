@@ -1,7 +1,7 @@
 import { realTimeOf, storeNow } from "../../core/clock.ts";
 import type { World } from "../../world.ts";
 import { createAlarm } from "./alarm.ts";
-import { MAX_DUE_AT_ONCE, applyDueItems } from "../checkout/payments.ts";
+import { MAX_DUE_ITEMS, applyDueItems } from "../checkout/payments.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** Applies changes when they fall due. Reads do not rely on it: they check the time themselves. */
@@ -14,7 +14,7 @@ export function createTimekeeper(
     const context = options.context();
     const times = await context.store.write(
       () => {
-        const [realNow, budget] = [world.now(), { left: MAX_DUE_AT_ONCE }];
+        const [realNow, budget] = [world.now(), { left: MAX_DUE_ITEMS }];
         return storeIds.map((storeId) => [storeId, catchUp(context, { storeId, budget }, realNow)] as const);
       },
       { isOftenIdle: true },

@@ -10,8 +10,8 @@ export type Dispatcher = ReturnType<typeof createDispatcher>;
 export function createDispatcher(context: DispatchContext, report: (error: unknown) => void) {
   const { store, world } = context;
   const listeners = new Set<(attempt: FinishedAttempt) => void>();
-  const onEnded = (attempt: FinishedAttempt): void => listeners.forEach((listen) => listen(attempt));
-  const { wake, idle, stop } = createEndpointQueues(context, { report, onEnded });
+  const onEnd = (attempt: FinishedAttempt): void => listeners.forEach((listen) => listen(attempt));
+  const { wake, idle, stop } = createEndpointQueues(context, { report, onEnd });
   return {
     wake,
     /** Checks all endpoints of these stores, at the start and after a clock moved. */
@@ -26,7 +26,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
       const collection = collectAttempts(listeners, expectedCounts);
       for (const id of expectedCounts.keys()) wake(id);
       const timeout = new Promise<void>((resolve) => world.after(budgetMs, resolve));
-      await Promise.race([collection.complete, idle([...expectedCounts.keys()]), timeout]);
+      await Promise.race([collection.completion, idle([...expectedCounts.keys()]), timeout]);
       return collection.end();
     },
     /** Starts no new deliveries, and waits for running deliveries, at most `graceMs`. */
@@ -47,15 +47,15 @@ function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string
   return new Map(dueCounts.filter(([, count]) => count > 0));
 }
 
-/** Collects attempts. `complete` resolves when each endpoint has had the expected number of attempts. */
+/** Collects attempts. `completion` resolves when each endpoint has had the expected number of attempts. */
 function collectAttempts(
   listeners: Set<(attempt: FinishedAttempt) => void>,
   expectedCounts: ReadonlyMap<string, number>,
-): { readonly complete: Promise<void>; readonly end: () => readonly FinishedAttemptEntry[] } {
+): { readonly completion: Promise<void>; readonly end: () => readonly FinishedAttemptEntry[] } {
   const remainingCounts = new Map(expectedCounts);
   const attempts: FinishedAttempt[] = [];
   let resolveComplete = (): void => undefined;
-  const complete = new Promise<void>((resolve) => (resolveComplete = resolve));
+  const completion = new Promise<void>((resolve) => (resolveComplete = resolve));
   const listen = (attempt: FinishedAttempt): void => {
     const { endpointId } = attempt.entry;
     const count = remainingCounts.get(endpointId);
@@ -70,7 +70,7 @@ function collectAttempts(
   };
   listeners.add(listen);
   return {
-    complete,
+    completion,
     end: () => {
       listeners.delete(listen);
       return attempts.toSorted((left, right) => left.ordinal - right.ordinal).map(({ entry }) => entry);

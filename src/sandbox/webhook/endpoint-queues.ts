@@ -36,7 +36,7 @@ type EndpointQueue = {
 type Step = StartedAttempts & { readonly finished: readonly FinishedAttempt[]; readonly endedCount: number };
 
 /** Delay after a failure, such as a locked database, in milliseconds. */
-const RETRY_MS = 1000;
+const RETRY_DELAY_MS = 1000;
 /** After this number of event loop iterations without an ended attempt, about 0.2 ms, no end is expected soon. */
 const QUIET_ITERATIONS = 50;
 
@@ -46,10 +46,10 @@ const QUIET_ITERATIONS = 50;
  */
 export function createEndpointQueues(
   context: DispatchContext,
-  options: { readonly report: (error: unknown) => void; readonly onEnded: (entry: FinishedAttempt) => void },
+  options: { readonly report: (error: unknown) => void; readonly onEnd: (entry: FinishedAttempt) => void },
 ) {
   const { world } = context;
-  const { report, onEnded } = options;
+  const { report, onEnd } = options;
   const queues = new Map<string, EndpointQueue>();
   let startCount = 0;
   let isStopped = false;
@@ -58,7 +58,7 @@ export function createEndpointQueues(
     work: deliverDue,
     onFailure: (error, endpointId) => {
       report(error);
-      alarm.expect(endpointId, world.now() + RETRY_MS);
+      alarm.expect(endpointId, world.now() + RETRY_DELAY_MS);
     },
   });
   /** Reports that a delivery to an endpoint may be due. */
@@ -80,11 +80,11 @@ export function createEndpointQueues(
       report,
     });
     // Attempts that ended during the transaction are behind these in the list.
-    forgetEnded(queue, endedCount);
+    dropResults(queue, endedCount);
     queue.isFull = isFull;
     for (const attempt of attempts) launch(queue, attempt);
     if (queue.sends.size === 0 && queue.results.length === 0) queues.delete(endpointId);
-    finished.forEach(onEnded);
+    finished.forEach(onEnd);
   }
 
   /** Sends an attempt in parallel with others. All results that are available are recorded together. */
@@ -115,7 +115,7 @@ export function createEndpointQueues(
 }
 
 /** Waits for attempts that are about to end, because recording them in one commit takes less time. */
-async function yieldToOthers(
+async function awaitOtherEnds(
   { soon }: Pick<World, "soon">,
   { sends, results }: EndpointQueue,
 ): Promise<void> {
@@ -141,13 +141,13 @@ function newQueue(): EndpointQueue {
 }
 
 /** Removes the first `count` attempts that have ended. */
-function forgetEnded({ results, ordinals }: EndpointQueue, count: number): void {
+function dropResults({ results, ordinals }: EndpointQueue, count: number): void {
   for (const { ordinal, attempt } of results.splice(0, count))
     if (ordinals.get(attempt.delivery.id) === ordinal) ordinals.delete(attempt.delivery.id);
 }
 
 /** Records results. All attempts of a queue belong to the same store, whose clock is read once. */
-function recordEnded(context: DispatchContext, { results, ordinals }: EndpointQueue): FinishedAttempt[] {
+function recordResults(context: DispatchContext, { results, ordinals }: EndpointQueue): FinishedAttempt[] {
   const [firstResult] = results;
   const clock = firstResult && context.store.clocks.of(firstResult.attempt.delivery.storeId);
   if (clock === undefined) return [];
@@ -169,13 +169,13 @@ async function recordAndTake(
   },
 ): Promise<Step> {
   const { store, world } = context;
-  if (queue.results.length > 0) await yieldToOthers(world, queue);
+  if (queue.results.length > 0) await awaitOtherEnds(world, queue);
   for (;;) {
     try {
       return await store.write(
         () => {
           const endedCount = queue.results.length;
-          return { endedCount, finished: recordEnded(context, queue), ...options.take(queue.sends.size) };
+          return { endedCount, finished: recordResults(context, queue), ...options.take(queue.sends.size) };
         },
         { isOftenIdle: true },
       );
@@ -183,7 +183,7 @@ async function recordAndTake(
       if (queue.results.length === 0 || options.isStopped() || !(error instanceof StorageUnavailable))
         throw error;
       options.report(error);
-      await world.sleep(RETRY_MS);
+      await world.sleep(RETRY_DELAY_MS);
     }
   }
 }

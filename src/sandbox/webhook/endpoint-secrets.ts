@@ -18,7 +18,7 @@ export function endpointSecrets(
   const ownSecrets = store.signingSecrets.ofEndpoint(endpoint.id);
   return ownSecrets.length === 0
     ? storeSecret({ store, masterKey }, endpoint.storeId)
-    : decryptAt(ownSecrets, { at: now, masterKey });
+    : decryptSecrets(ownSecrets, { at: now, masterKey });
 }
 
 /** The secrets with which an endpoint signed at a past moment of its store's clock. */
@@ -40,7 +40,7 @@ export function endpointSecretsAt(
   const { inForce, retired } =
     earlierSecrets.length === 0
       ? storeSecret({ store, masterKey }, endpoint.storeId)
-      : decryptAt(earlierSecrets, { at, masterKey });
+      : decryptSecrets(earlierSecrets, { at, masterKey });
   return { inForce, retired, owner: earlierSecrets.length === 0 ? "store" : "endpoint", isUncertain };
 }
 
@@ -57,7 +57,7 @@ function storeSecret({ store, masterKey }: SecretsContext, storeId: string): End
 }
 
 /** An endpoint's own secrets, newest first: the secrets active at a moment, and the secrets retired by then. */
-function decryptAt(
+function decryptSecrets(
   secrets: ReturnType<SecretsContext["store"]["signingSecrets"]["ofEndpoint"]>,
   { at, masterKey }: { readonly at: number; readonly masterKey: Uint8Array },
 ): EndpointSecrets {

@@ -45,7 +45,7 @@ type EndpointForm = {
 const MAX_ENDPOINTS = 20;
 
 /** Maximum number of events that are redelivered to a listener. */
-const MAX_REPLAYED = 100_000;
+const MAX_REPLAYED_EVENTS = 100_000;
 
 /**
  * Adds an endpoint for a store's events. Refuses with `invalid_parameter` a forbidden address, patterns that match no
@@ -157,10 +157,10 @@ export function rotateSecret(
   const { signingSecrets } = context.store;
   return atEndpoint(context, ref, (endpoint, now) => {
     const [currentSecret] = endpointSecrets(context, endpoint, now).inForce;
-    const hasOwn = signingSecrets.ofEndpoint(endpoint.id).length > 0;
+    const hasOwnSecret = signingSecrets.ofEndpoint(endpoint.id).length > 0;
     const endTime = now + overlapMs;
     // Other endpoints keep the store's secret: this endpoint gets a copy of it that expires.
-    if (hasOwn) signingSecrets.retire(endpoint.id, endTime);
+    if (hasOwnSecret) signingSecrets.retire(endpoint.id, endTime);
     else if (currentSecret !== undefined)
       keepSecret(context, endpoint, { secret: currentSecret, createdAt: now, retiredAt: endTime });
     const secret = formatSigningSecret(context.world.randomBytes(SIGNING_SECRET_BYTES));
@@ -192,7 +192,7 @@ function eventsSince(
   const event = "eventId" in since ? findEvent(store, storeId, since.eventId) : undefined;
   if (event?.ok === false) return event;
   const from = "at" in since ? since.at : 0;
-  const limit = MAX_REPLAYED + 1;
+  const limit = MAX_REPLAYED_EVENTS + 1;
   const events = store.events.after({
     storeId,
     after: event?.value.position ?? 0,
@@ -201,8 +201,8 @@ function eventsSince(
     checkoutId: null,
     limit,
   });
-  if (events.length <= MAX_REPLAYED) return accept(events);
-  return refuseFact("too_many_events", { most: MAX_REPLAYED });
+  if (events.length <= MAX_REPLAYED_EVENTS) return accept(events);
+  return refuseFact("too_many_events", { most: MAX_REPLAYED_EVENTS });
 }
 
 /** Redelivers events in order, before new events. An event that is already waiting is not sent twice. */

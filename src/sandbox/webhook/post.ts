@@ -1,5 +1,5 @@
 import type { Hold } from "../../core/webhook/hold.ts";
-import { KEPT_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delivery.ts";
+import { MAX_ANSWER_BYTES, type DeliveryError } from "../../core/webhook/delivery.ts";
 import { isPolledAddress } from "../../core/webhook/endpoint.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { redactStored } from "../../core/request/redaction.ts";
@@ -70,7 +70,7 @@ export async function postToReceiver(
     method: "POST",
     ...requestFields,
     timeoutMs: deliveryTimeoutMs,
-    maxResponseBytes: KEPT_ANSWER_BYTES + MAX_SECRET_BYTES,
+    maxResponseBytes: MAX_ANSWER_BYTES + MAX_SECRET_BYTES,
     larger: "cut",
     examined: true,
     onEnd: () => (endedAt = world.monotonic()),

@@ -5,7 +5,7 @@ import {
   hasFailedTooLong,
   isAcceptedResult,
   jitterOf,
-  KEPT_ANSWER_BYTES,
+  MAX_ANSWER_BYTES,
   type DeliverySchedule,
 } from "../../core/webhook/delivery.ts";
 import { LISTENER_DISCONNECTED, type Endpoint } from "../../core/webhook/endpoint.ts";
@@ -127,5 +127,5 @@ function hasKeptConnectionFailed(result: EndedAttempt["result"]): boolean {
 }
 
 function answerOf(result: OutboundResult): Uint8Array | null {
-  return result.ok ? Buffer.from(result.body).subarray(0, KEPT_ANSWER_BYTES) : null;
+  return result.ok ? Buffer.from(result.body).subarray(0, MAX_ANSWER_BYTES) : null;
 }

@@ -17,7 +17,7 @@ type RetriesContext = EndpointsContext & Pick<PostContext, "heldBack">;
 /** Maximum number of failed deliveries that one request replays; the next request continues. */
 const MAX_REPLAYED_FAILED = 1000;
 /** Maximum number of waiting deliveries to an endpoint that one request makes due; the next request continues. */
-export const MAX_RETRIED = 1000;
+export const MAX_RETRIES = 1000;
 
 /**
  * Delivers an event again, with the same event_id and bytes (interface 32). Refuses with `not_found`, and with
@@ -134,7 +134,7 @@ function retryEndpoint(
   now: number,
 ): AnswerOf<"retryDeliveries"> {
   const filter = { endpointId, ...query, now };
-  const retriedCount = store.deliveries.makeDue({ ...filter, limit: MAX_RETRIED });
+  const retriedCount = store.deliveries.makeDue({ ...filter, limit: MAX_RETRIES });
   if (retriedCount > 0) wakeDispatcher(endpointId);
   return { retried: retriedCount, more: store.deliveries.isWaiting(filter) };
 }

@@ -79,7 +79,7 @@ export function takeDueDeliveries(
       options.expect(world.now());
       break;
     }
-    const { attempts: newAttempts, shouldContinue } = takeSome(
+    const { attempts: newAttempts, shouldContinue } = takeBatch(
       context,
       takeContext,
       freeSlots - attempts.length,
@@ -91,7 +91,7 @@ export function takeDueDeliveries(
 }
 
 /** Takes deliveries of different checkouts. `shouldContinue`: a fault delayed or dropped a delivery. */
-function takeSome(
+function takeBatch(
   context: TakeContext,
   { clock, expect, ...fields }: TakeOptions,
   limit: number,
@@ -109,7 +109,7 @@ function takeSome(
     if (event === undefined) throw new Error(`delivery ${delivery.id} has no event`);
     const fault = takeDeliveryFault(context, { delivery, event }, now);
     // The fault may have made another delivery the next one.
-    if (fault !== undefined && holdBack(context, { delivery, fault }, now))
+    if (fault !== undefined && applyHoldingFault(context, { delivery, fault }, now))
       return { attempts: takenAttempts, shouldContinue: true };
     takenAttempts.push(startAttempt(context, { delivery, event, fault: fault ?? null }, fields));
   }
@@ -117,7 +117,7 @@ function takeSome(
 }
 
 /** Applies a fault that prevents a delivery from being sent now; false for other faults. */
-function holdBack(
+function applyHoldingFault(
   { store }: TakeContext,
   { delivery, fault }: { readonly delivery: Delivery; readonly fault: DeliveryFault },
   now: number,
@@ -162,7 +162,7 @@ function startAttempt(
     body: event.body,
     secrets: inForce,
     retiredSecrets: retired,
-    realNow: (world.receiversNow ?? world.now)(),
+    realNow: (world.receiverTime ?? world.now)(),
     fault: fault ?? delivery.fault,
     dialect: store.stores.dialect(endpoint.storeId),
   });

@@ -44,7 +44,7 @@ const ATTEMPT = columnsOf<AttemptRow>("attempts", ATTEMPTS_DDL);
 
 export function attemptsTable(connection: Connection) {
   const select = connection.prepare<[string], Attempt>(
-    `SELECT ${ATTEMPT.some("number", "startedAt", "outcome", "finishedAt")} FROM attempts
+    `SELECT ${ATTEMPT.pick("number", "startedAt", "outcome", "finishedAt")} FROM attempts
      WHERE checkout_id = ? ORDER BY number`,
   );
   const upsert = connection.prepare<AttemptRow>(

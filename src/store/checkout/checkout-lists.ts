@@ -30,7 +30,7 @@ export type CheckoutSearchResult = {
 export const AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 
 /** The number of newest checkouts that are searched for the end of an id. */
-const NEWEST_IDS = 1000;
+const MAX_SEARCHED_IDS = 1000;
 /** Maximum number of checkouts that one search reads. */
 const MAX_SEARCHED = 20_000;
 /** Fewer positions than `MAX_DENSITY * MAX_SEARCHED` are read without an index, in half the time. */
@@ -73,7 +73,7 @@ export function checkoutLists(connection: Connection) {
 
     /** The positions of the newest checkouts whose id ends with a text. */
     endingIn: (storeId: string, ending: string): CheckoutPosition[] =>
-      sql.endingIn.all({ storeId, ending, maxSearched: NEWEST_IDS }),
+      sql.endingIn.all({ storeId, ending, maxSearched: MAX_SEARCHED_IDS }),
 
     /**
      * Searches the newest checkouts before a position for a text in order_id or description, ignoring the case of ASCII

@@ -36,7 +36,7 @@ CREATE INDEX checkouts_of_kind ON checkouts (store_id, status, object, payment_m
 -- Decision 8 as a constraint: an order_id of a store never has two checkouts that are open or paid.
 CREATE UNIQUE INDEX checkouts_of_order ON checkouts (store_id, order_id, (${LIVE_OR_ID}));
 CREATE TRIGGER checkout_terms_are_immutable BEFORE UPDATE OF
-  ${COLUMNS_OF_CHECKOUT.but("status", "expiresAt").join(", ")}
+  ${COLUMNS_OF_CHECKOUT.omit("status", "expiresAt").join(", ")}
   ON checkouts BEGIN SELECT RAISE(ABORT, 'the terms of a checkout are immutable'); END;
 CREATE TRIGGER checkouts_are_kept BEFORE DELETE ON checkouts
   WHEN NOT EXISTS (SELECT 1 FROM resets WHERE store_id = OLD.store_id)

@@ -22,7 +22,7 @@ type EventFilter = {
   readonly limit: number;
 };
 /** The events after a position, optionally only from a time on. */
-type EventsAfter = EventFilter & { readonly after: number; readonly from?: number };
+type EventRange = EventFilter & { readonly after: number; readonly from?: number };
 
 export const EVENTS_DDL = `
 CREATE TABLE events (
@@ -59,7 +59,7 @@ export function eventsTable(connection: Connection) {
     .pluck();
   const selectNewest = connection.prepare<[], number | null>("SELECT max(position) FROM events").pluck();
   const selectOf = connection.prepare<[string], EventSummary>(
-    `SELECT ${EVENT.some("id", "type", "sequence", "createdAt")} FROM events WHERE checkout_id = ? ORDER BY sequence`,
+    `SELECT ${EVENT.pick("id", "type", "sequence", "createdAt")} FROM events WHERE checkout_id = ? ORDER BY sequence`,
   );
   const select = connection.prepare<[string], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE id = ?`);
   const lists = prepareLists(connection);
@@ -75,7 +75,7 @@ export function eventsTable(connection: Connection) {
     find: (id: string): StoredEvent | undefined => select.get(id),
 
     /** Events after a position, in the order of all events. */
-    after: ({ from = 0, ...filter }: EventsAfter): StoredEvent[] => {
+    after: ({ from = 0, ...filter }: EventRange): StoredEvent[] => {
       const { selectAfter, selectAfterOf, selectOfOrder, at } = lists;
       const { checkoutId, orderId } = filter;
       if (checkoutId !== null && orderId === undefined) return selectAfterOf.all({ ...filter, from });
@@ -115,7 +115,7 @@ function typesOf({ type }: EventFilter): readonly string[] {
 /** Each statement names its index, or has a unary + before each column whose index must not be used. */
 function prepareLists(connection: Connection) {
   type TypeQuery = EventFilter & { readonly type: string };
-  type LaterQuery = EventsAfter & { readonly from: number };
+  type LaterQuery = EventRange & { readonly from: number };
   type OrderQuery = LaterQuery & { readonly orderId: string; readonly before: number };
   return {
     at: connection.prepare<[number], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE position = ?`),

@@ -30,14 +30,14 @@ const BOUND_KEY = columnsOf<BoundKey>("idempotency_keys", IDEMPOTENCY_KEYS_DDL);
 export function idempotencyKeysTable(connection: Connection) {
   const insert = connection.prepare<BoundKey>(`INSERT INTO idempotency_keys ${BOUND_KEY.values}`);
   const select = connection.prepare<[string, string], BoundAnswer>(
-    `SELECT ${BOUND_KEY.some("fingerprint", "status", "requestId", "body", "checkoutId", "createdAt")} FROM idempotency_keys WHERE store_id = ? AND key = ?`,
+    `SELECT ${BOUND_KEY.pick("fingerprint", "status", "requestId", "body", "checkoutId", "createdAt")} FROM idempotency_keys WHERE store_id = ? AND key = ?`,
   );
   const remove = connection.prepare<KeyReference>(
     "DELETE FROM idempotency_keys WHERE store_id = @storeId AND key = @key",
   );
 
   const selectOfCheckout = connection.prepare<[string], StoredAnswer>(
-    `SELECT ${BOUND_KEY.some("key", "fingerprint", "requestId", "body")} FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
+    `SELECT ${BOUND_KEY.pick("key", "fingerprint", "requestId", "body")} FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
        WHERE checkout_id = ?`,
   );
 

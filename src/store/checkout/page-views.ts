@@ -1,4 +1,4 @@
-import { MAX_PAGE_VIEWS, SAME_VIEW_MS, type PageView } from "../../core/checkout/page-view.ts";
+import { MAX_PAGE_VIEWS, VIEW_INTERVAL_MS, type PageView } from "../../core/checkout/page-view.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** The DDL of views of payment pages. Its limits are `MAX_PAGE_VIEWS` and the maximum length of a return address. */
@@ -32,7 +32,7 @@ export function pageViewsTable(connection: Connection) {
   return {
     /** Stores a view. Returns false for a repetition of the last view, and above the maximum. */
     keep: (checkoutId: string, view: PageView): boolean =>
-      statements.insert.run({ ...view, checkoutId, maxViews: MAX_PAGE_VIEWS, minGapMs: SAME_VIEW_MS })
+      statements.insert.run({ ...view, checkoutId, maxViews: MAX_PAGE_VIEWS, minGapMs: VIEW_INTERVAL_MS })
         .changes > 0,
 
     /** The views of a checkout, grouped by kind, oldest first. */

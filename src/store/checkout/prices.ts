@@ -27,7 +27,7 @@ CREATE TABLE prices (
 const PRICE = columnsOf<PriceRow>("prices", PRICES_DDL);
 
 export function pricesTable(connection: Connection) {
-  const assignments = PRICE.but("storeId", "id").map((column) => `${column} = excluded.${column}`);
+  const assignments = PRICE.omit("storeId", "id").map((column) => `${column} = excluded.${column}`);
   const upsert = connection.prepare<PriceRow>(
     `INSERT INTO prices ${PRICE.values} ON CONFLICT (store_id, id) DO UPDATE SET ${assignments.join(", ")}`,
   );

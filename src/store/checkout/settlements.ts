@@ -23,7 +23,7 @@ CREATE INDEX due_settlements ON settlements (store_id, due_at, checkout_id);
 `;
 
 const SETTLEMENT = columnsOf<Settlement>("settlements", SETTLEMENTS_DDL);
-const DUE_COLUMNS = SETTLEMENT.some("checkoutId", "dueAt", "outcome");
+const DUE_COLUMNS = SETTLEMENT.pick("checkoutId", "dueAt", "outcome");
 
 /** The table of automatic settlements. It is also the queue, so that a crash loses no settlement. */
 export function settlementsTable(connection: Connection) {

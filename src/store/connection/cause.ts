@@ -9,7 +9,7 @@ import {
   truncateSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { inFolderBeside, sizeOf } from "./durable-files.ts";
+import { withFolderBeside, sizeOf } from "./durable-files.ts";
 import {
   causeByCode,
   causeOfError,
@@ -45,7 +45,7 @@ function explainError(
   if (code === "database_damaged") return causeOfRawRead(path, { isOpen }) ?? readAgain(namedCause);
   if (!REPEATED_CODES.has(code) || READ_ERRORS.test(error.code)) return undefined;
   try {
-    openAll(path, { isOpen });
+    openDatabaseFiles(path, { isOpen });
     checkFreeSpace(path);
     return undefined;
   } catch (failure) {
@@ -88,16 +88,16 @@ const REPEATED_CODES: ReadonlySet<string> = new Set(["file_not_opened", "file_re
 const READ_ERRORS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
 /** The endings of the paths of a database, its log and its index. */
-const ENDINGS = ["", "-wal", "-shm"] as const;
+const SUFFIXES = ["", "-wal", "-shm"] as const;
 
 /**
  * Opens the files that SQLite opens, all at the same time. Opens the folder instead of a missing file, and instead of
  * each file of an open database: closing a descriptor of such a file would drop SQLite's locks.
  */
-function openAll(path: string, { isOpen }: { readonly isOpen: boolean }): void {
+function openDatabaseFiles(path: string, { isOpen }: { readonly isOpen: boolean }): void {
   const openedFiles: number[] = [];
   try {
-    for (const ending of ENDINGS) {
+    for (const ending of SUFFIXES) {
       const exists = ending === "" || existsSync(path + ending);
       if (exists) accessSync(path + ending, constants.R_OK | constants.W_OK);
       openedFiles.push(exists && !isOpen ? openSync(path + ending, "r+") : openSync(dirname(path), "r"));
@@ -112,9 +112,9 @@ const INDEX_STEP_BYTES = 32 * 1024;
 
 /** Writes as many bytes as SQLite adds to its index, at the same position; the hole before them takes no space. */
 function checkFreeSpace(path: string): void {
-  const end = Math.max(...ENDINGS.map((ending) => sizeOf(path + ending)));
+  const end = Math.max(...SUFFIXES.map((ending) => sizeOf(path + ending)));
   // Created with the pid 0, so that any later command may remove it.
-  inFolderBeside(path, {}, (room) => {
+  withFolderBeside(path, {}, (room) => {
     truncateSync(room, end);
     appendFileSync(room, new Uint8Array(INDEX_STEP_BYTES), { flush: true });
   });

@@ -29,7 +29,7 @@ type CheckedFile = {
 /** Options of a check. `countUnreadable` reads all rows as the program does. Default: rows are not read. */
 type CheckOptions = OpenOptions & {
   /** The path of a folder for the checked copy; the check makes and removes it. */
-  readonly scratch: string;
+  readonly scratchFolder: string;
   readonly countUnreadable?: (connection: FileConnection) => number;
 };
 
@@ -53,12 +53,12 @@ export function checkDatabase(
     if (headRefusal !== undefined) return { ok: false, refusal: headRefusal };
     const bytes = sizeOf(path) + sizeOf(`${path}-wal`);
     try {
-      mkdirSync(options.scratch, { mode: 0o700 });
-      const copy = bytes > MAX_COPY_BYTES ? undefined : copyWhole(path, options);
+      mkdirSync(options.scratchFolder, { mode: 0o700 });
+      const copy = bytes > MAX_COPY_BYTES ? undefined : copyWithLog(path, options);
       if (copy === undefined) return accept({ bytes, format: null, unreadable: 0 });
       return checkCopy(path, copy, options, bytes);
     } finally {
-      rmSync(options.scratch, { recursive: true, force: true });
+      rmSync(options.scratchFolder, { recursive: true, force: true });
     }
   });
 }
@@ -85,8 +85,8 @@ function checkCopy(path: string, copy: string, options: CheckOptions, bytes: num
  * page that may be copied into the file meanwhile. So a file that was copied before its log is complete together with
  * that log. Undefined if the log was restarted during every attempt.
  */
-function copyWhole(path: string, { scratch, kind }: CheckOptions): string | undefined {
-  const copy = join(scratch, "copy.db");
+function copyWithLog(path: string, { scratchFolder, kind }: CheckOptions): string | undefined {
+  const copy = join(scratchFolder, "copy.db");
   const log = `${path}-wal`;
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
     rmSync(`${copy}-wal`, { force: true });

@@ -4,7 +4,7 @@ import { isError, type Outcome } from "../../core/outcome.ts";
 import { causeOf, causeOfMisread, causeOfRawRead } from "./cause.ts";
 import { readPart, sizeOf } from "./durable-files.ts";
 import { judgeLog, LOG_OPENINGS_MIGRATION, readOpenings } from "./opening.ts";
-import { byPosition } from "./statements.ts";
+import { toPositional } from "./statements.ts";
 import {
   failureInVerdict,
   isSqliteError,
@@ -364,7 +364,7 @@ function compileOnce(connection: FileConnection): void {
   const examine = (error: unknown): void => EXAMINERS.get(connection)?.(error);
   Object.assign(connection, {
     prepare: (namedSql: string) => {
-      const { sql, valuesOf } = byPosition(namedSql);
+      const { sql, valuesOf } = toPositional(namedSql);
       return compileAtFirstUse({ make: () => prepare(withExpressions(sql)), valuesOf, examine });
     },
   });
@@ -380,7 +380,7 @@ export function examineErrors(connection: FileConnection, examine: (error: unkno
 type LazyStatement = Pick<Statement, "run" | "get" | "all" | "iterate"> &
   Readonly<Record<"pluck" | "raw", () => LazyStatement>>;
 
-type StatementParts = Pick<ReturnType<typeof byPosition>, "valuesOf"> & {
+type StatementParts = Pick<ReturnType<typeof toPositional>, "valuesOf"> & {
   readonly make: () => Statement;
   readonly examine: (error: unknown) => void;
 };

@@ -19,7 +19,7 @@ type Owner = { readonly pid?: number | undefined };
 
 /** Replaces a small file atomically; the new file is on disk when the call returns. */
 export function replaceFile(path: string, text: string, owner: Owner): void {
-  inFolderBeside(path, owner, (temporaryPath) => {
+  withFolderBeside(path, owner, (temporaryPath) => {
     writeFileSync(temporaryPath, text);
     flush(temporaryPath);
     renameSync(temporaryPath, path);
@@ -28,7 +28,7 @@ export function replaceFile(path: string, text: string, owner: Owner): void {
 }
 
 /** Runs work with a path in a new folder next to a file, and removes the folder afterwards. */
-export function inFolderBeside<Value>(
+export function withFolderBeside<Value>(
   path: string,
   { pid = 0 }: Owner,
   make: (unfinished: string) => Value,

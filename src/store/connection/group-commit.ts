@@ -18,9 +18,9 @@ export const NO_FILES: Files = {
   watch: { isIntact: () => true },
 };
 
-/** `ended` is called at the end of each batch, with undefined after a successful commit. */
+/** `onEnd` is called at the end of each batch, with undefined after a successful commit. */
 type Observers = Partial<Files> & {
-  readonly ended?: (failure: StorageUnavailable | undefined) => void;
+  readonly onEnd?: (failure: StorageUnavailable | undefined) => void;
 };
 
 /**
@@ -30,8 +30,8 @@ type Observers = Partial<Files> & {
 type Write = <Value>(work: () => Value, options?: WriteOptions) => Promise<Value>;
 type WriteOptions = { readonly isOftenIdle?: true };
 
-const MAX_BATCH = 256;
-const MAX_QUEUE = 10_000;
+const MAX_BATCH_JOBS = 256;
+const MAX_QUEUED_JOBS = 10_000;
 /** Maximum time that queued writes wait for another process's lock, in milliseconds; reads continue meanwhile. */
 const LOCK_WAIT_MS = 2000;
 /** Pause between two attempts to get the lock, in milliseconds. */
@@ -57,7 +57,7 @@ type Result =
  * again with a savepoint around each job, which costs two statements per job and is therefore not the default.
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & Observers): Write {
-  const { ended, ...files } = scheduler;
+  const { onEnd, ...files } = scheduler;
   const statements = prepare(connection);
   const commitWatched = createCommit(statements, connection, { ...NO_FILES, ...files });
   let queue: Job[] = [];
@@ -66,8 +66,8 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
 
   return <Value>(work: () => Value, options?: WriteOptions): Promise<Value> =>
     new Promise<Value>((resolve, reject) => {
-      if (queue.length >= MAX_QUEUE) {
-        reject(lockError(`more than ${MAX_QUEUE} writes are waiting`));
+      if (queue.length >= MAX_QUEUED_JOBS) {
+        reject(lockError(`more than ${MAX_QUEUED_JOBS} writes are waiting`));
         return;
       }
       queue.push({
@@ -83,7 +83,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     });
 
   function flush(): void {
-    let batch = queue.slice(0, MAX_BATCH);
+    let batch = queue.slice(0, MAX_BATCH_JOBS);
     const results = commit(batch);
     if (results === undefined) {
       isWaitOver ??= beginLockWait(scheduler);
@@ -104,7 +104,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
       if (!outcome.ok && outcome.error instanceof StorageUnavailable) failure ??= outcome.error;
       job.settle(outcome);
     }
-    ended?.(failure);
+    onEnd?.(failure);
   }
 
   /** Commits a batch; undefined if another process holds the lock. */
@@ -113,12 +113,12 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     try {
       return commitWatched(() => batch.map(runBare), isOftenIdle);
     } catch (error) {
-      if (!(error instanceof JobFailure)) return failAll(batch, error);
+      if (!(error instanceof JobFailure)) return failJobs(batch, error);
     }
     try {
       return commitWatched(() => batch.map((job) => runInSavepoint(statements, connection, job)));
     } catch (error) {
-      return failAll(batch, error);
+      return failJobs(batch, error);
     }
   }
 }
@@ -205,7 +205,7 @@ function prepare(connection: FileConnection) {
   };
 }
 
-function failAll(batch: readonly Job[], error: unknown): Result[] {
+function failJobs(batch: readonly Job[], error: unknown): Result[] {
   return batch.map(() => ({ ok: false, error: toStorageUnavailable(error) }));
 }
 

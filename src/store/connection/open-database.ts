@@ -18,7 +18,7 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { flush, flushFolder, inFolderBeside, nameOnce } from "./durable-files.ts";
+import { flush, flushFolder, withFolderBeside, nameOnce } from "./durable-files.ts";
 import { createLogBinding, hasMark, judgeLog, moveLogAside, renewMark } from "./opening.ts";
 import { storageFailure } from "./storage-failure.ts";
 
@@ -35,14 +35,14 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<FileCo
   if (path === IN_MEMORY) return accept(openInMemory(options));
   return withFileRefusal(path, options, () => {
     const refusal = existsSync(path)
-      ? inspectOwn(path, options)
-      : (refuseOrphanedLog(path) ?? createWhole(path, options));
-    return refusal === undefined ? accept(openWhole(path, options)) : { ok: false, refusal };
+      ? inspectAndMoveLog(path, options)
+      : (refuseOrphanedLog(path) ?? createDatabase(path, options));
+    return refusal === undefined ? accept(openChecked(path, options)) : { ok: false, refusal };
   });
 }
 
 /** Checks a file. Moves a log of another database aside before SQLite can use it (decision 69). */
-function inspectOwn(path: string, options: OpenOptions): FileRefusal | undefined {
+function inspectAndMoveLog(path: string, options: OpenOptions): FileRefusal | undefined {
   const refusal = inspectHead(path, options.kind);
   if (refusal !== undefined) return refusal;
   if (judgeLog(path, firstBoundVersion(options.kind)) === "other") {
@@ -52,7 +52,7 @@ function inspectOwn(path: string, options: OpenOptions): FileRefusal | undefined
   return inspectPages(path, options);
 }
 
-function openWhole(path: string, options: OpenOptions): FileConnection {
+function openChecked(path: string, options: OpenOptions): FileConnection {
   return openConnection(path, options, (connection) => {
     connection.pragma("journal_mode = WAL");
     makeDurable(connection);
@@ -69,8 +69,8 @@ function openWhole(path: string, options: OpenOptions): FileConnection {
  * was faster. So neither a crash nor a failing disk leaves a partial file, and two processes that create it at once end
  * up with one file. Refuses a file that the disk did not store correctly.
  */
-function createWhole(path: string, options: OpenOptions): FileRefusal | undefined {
-  return inFolderBeside(path, options, (temporaryPath) => {
+function createDatabase(path: string, options: OpenOptions): FileRefusal | undefined {
+  return withFolderBeside(path, options, (temporaryPath) => {
     const bytes = newFile(options);
     writeFileSync(temporaryPath, bytes);
     flush(temporaryPath);
@@ -153,7 +153,7 @@ function backUp(
   path: string,
   { backup, ...options }: OpenOptions & { readonly backup: string },
 ): void {
-  inFolderBeside(path, options, (temporaryPath) => {
+  withFolderBeside(path, options, (temporaryPath) => {
     connection.prepare("VACUUM INTO ?").run(temporaryPath);
     openConnection(temporaryPath, options, renewMark).close();
     const refusal = inspectFile(temporaryPath, options);

@@ -42,14 +42,14 @@ type Openings = {
   readonly length: number;
   /** The salt of the log; null before the log has its first frame. */
   readonly salt: number | null;
-  /** The marks, oldest first: `opening` and `before` of the row, in hex, or `ANY` for every database. */
+  /** The marks, oldest first: `opening` and `before` of the row, in hex, or `ANY_DATABASE` for every database. */
   readonly marks: readonly string[];
 };
 
 type Mark = Pick<Openings, "offset" | "length"> & Record<"present" | "next", string>;
 
 /** Stands for the unknown mark of a database from a version without the file of openings. */
-const ANY = "any";
+const ANY_DATABASE = "any";
 const OPENINGS_PATTERN = /^(\d+) (\d+) (\d+|-)((?: (?:any|[0-9a-f]{64}))+)\n$/;
 /** SQLite adds 1 to the salt whenever it restarts the log. The salt in the file of openings is at most this far behind. */
 const MAX_RESTARTS = 4096;
@@ -71,9 +71,9 @@ type LogVerdict = "own" | "other" | "unknown";
  * files between two reads, so only a repeated verdict counts.
  */
 export function judgeLog(path: string, firstVersion: number): LogVerdict {
-  for (let reads = 1; ; reads += 1) {
-    const verdict = judgeOnce(path, firstVersion);
-    if (verdict === "own" || reads === MAX_READS) return verdict;
+  for (let readCount = 1; ; readCount += 1) {
+    const verdict = readVerdict(path, firstVersion);
+    if (verdict === "own" || readCount === MAX_READS) return verdict;
   }
 }
 
@@ -86,7 +86,7 @@ export function moveLogAside(path: string): string {
   return asidePath;
 }
 
-function judgeOnce(path: string, firstVersion: number): LogVerdict {
+function readVerdict(path: string, firstVersion: number): LogVerdict {
   const openings = readOpenings(path);
   if (openings === undefined) {
     const version = readPart(path, SCHEMA_VERSION_OFFSET, 4);
@@ -99,9 +99,9 @@ function judgeOnce(path: string, firstVersion: number): LogVerdict {
   const log = readPart(`${path}-wal`, 0, frameEnd);
   // A log without a whole frame is never replayed.
   if (log.length < frameEnd) return "own";
-  if (!marks.some((mark) => mark === ANY || page.includes(mark))) return "unknown";
+  if (!marks.some((mark) => mark === ANY_DATABASE || page.includes(mark))) return "unknown";
   const isLater = salt !== null && (log.readUInt32BE(SALT_OFFSET) - salt) >>> 0 < MAX_RESTARTS;
-  const lastOpening = marks.at(-1)?.slice(0, ID_DIGITS) ?? ANY;
+  const lastOpening = marks.at(-1)?.slice(0, ID_DIGITS) ?? ANY_DATABASE;
   return isLater || log.toString("hex").includes(lastOpening) ? "own" : "other";
 }
 
@@ -134,7 +134,7 @@ export function createLogBinding(
     const { present, next, ...pageRange } = row;
     ownMark = next + present.slice(0, ID_DIGITS);
     const salt = currentSalt(path);
-    const earlierMarks = salt === null ? [] : (readOpenings(path)?.marks ?? [ANY]);
+    const earlierMarks = salt === null ? [] : (readOpenings(path)?.marks ?? [ANY_DATABASE]);
     const marks = [...earlierMarks.filter((mark) => mark !== present), present, ownMark];
     write({ ...pageRange, salt, marks });
     update.run(Buffer.from(next, "hex"));

@@ -7,7 +7,7 @@ type CachedRead<Value> = ((key: string) => Value) & {
 };
 
 /** How long a change by another process can go unnoticed, in milliseconds; our own changes are visible immediately. */
-const CACHE_MS = 50;
+const CACHE_LIFETIME_MS = 50;
 
 /**
  * Caches the results of a read: each read outside a transaction takes two locks, which was a twelfth of a create's
@@ -25,7 +25,7 @@ export function cacheBriefly<Value>(
     if (cachedValue !== undefined) return cachedValue;
     const value = read(key);
     if (value === undefined) return value;
-    if (knownValues.size === 0) scheduler.after(CACHE_MS, forget);
+    if (knownValues.size === 0) scheduler.after(CACHE_LIFETIME_MS, forget);
     knownValues.set(key, value);
     return value;
   };

@@ -5,11 +5,11 @@ type Columns<Row> = {
   /** For a SELECT: each column, named in camelCase. */
   readonly select: string;
   /** For a SELECT: some of the columns, named in camelCase. */
-  readonly some: (...names: readonly (keyof Row & string)[]) => string;
+  readonly pick: (...names: readonly (keyof Row & string)[]) => string;
   /** For an INSERT: the columns and their values, by name. */
   readonly values: string;
   /** The names of all columns, except the columns of these properties. */
-  readonly but: (...names: readonly (keyof Row & string)[]) => readonly string[];
+  readonly omit: (...names: readonly (keyof Row & string)[]) => readonly string[];
 };
 
 /** Matches a line of a table's DDL that begins with the name of a column, or a migration that adds a column. */
@@ -24,9 +24,9 @@ export function columnsOf<Row>(table: string, ddl: string): Columns<Row> {
   const names = columns.map(camelCase);
   return {
     select: names.map(selectAs).join(", "),
-    some: (...wantedNames) => wantedNames.map(selectAs).join(", "),
+    pick: (...wantedNames) => wantedNames.map(selectAs).join(", "),
     values: `(${columns.join(", ")}) VALUES (${names.map((name) => `@${name}`).join(", ")})`,
-    but: (...excludedNames) =>
+    omit: (...excludedNames) =>
       columns.filter((_, index) => !excludedNames.some((name) => name === names[index])),
   };
 }
@@ -49,7 +49,7 @@ type PositionalStatement = {
  * Binds a statement with `@names` by position. For each named parameter of each run, better-sqlite3 creates a new string
  * and looks it up twice, which made a create in the store a quarter slower. The Workers runtime supports no names at all.
  */
-export function byPosition(sql: string): PositionalStatement {
+export function toPositional(sql: string): PositionalStatement {
   const names = Array.from(sql.matchAll(NAMED_PARAMETER), ([, name = ""]) => name);
   if (names.length === 0) return { sql, valuesOf: (values) => values };
   return {

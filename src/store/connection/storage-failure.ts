@@ -171,8 +171,8 @@ export function causeOfError(error: unknown): Cause | undefined {
 export function causeByCode(error: unknown): Cause | undefined {
   if (!isError(error) || !("code" in error) || typeof error.code !== "string") return undefined;
   const { code, message } = error;
-  const [primary = ""] = /^SQLITE_[A-Z]+|^E[A-Z0-9]+$/.exec(code) ?? [];
-  const failureCode = CODE_BY_ERROR.get(code) ?? CODE_BY_ERROR.get(primary);
+  const [primaryCode = ""] = /^SQLITE_[A-Z]+|^E[A-Z0-9]+$/.exec(code) ?? [];
+  const failureCode = CODE_BY_ERROR.get(code) ?? CODE_BY_ERROR.get(primaryCode);
   if (failureCode !== undefined) return { failure: storageFailure(failureCode), detail: message };
   return isFileError(error) ? { failure: otherFailure(code), detail: message } : undefined;
 }

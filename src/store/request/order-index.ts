@@ -2,7 +2,7 @@ import type { LoggedRequest } from "../../core/request/logged-request.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** Maximum number of requests in an indexed log; a larger log is searched instead. */
-const MAX_INDEXED = 50_000;
+const MAX_INDEXED_REQUESTS = 50_000;
 
 /** The index of a store: the newest batch that was read, the number of entries, and the batches of each order. */
 type OrdersOfStore = { newestBatch: number; entryCount: number; readonly batches: Map<string, number[]> };
@@ -28,12 +28,12 @@ export function createOrderIndex(
   /** The index of a store, up to date; undefined if it would be too large. */
   const updateIndex = (storeId: string): OrdersOfStore | undefined => {
     const { oldest, newest } = range.get(storeId) ?? {};
-    if ((newest ?? 0) - (oldest ?? 0) > MAX_INDEXED) return undefined;
+    if ((newest ?? 0) - (oldest ?? 0) > MAX_INDEXED_REQUESTS) return undefined;
     const knownIndex = knownStores.get(storeId);
     // The index is built anew if it keeps too many deleted batches, or if another process has started a new log.
     const isUsable =
       knownIndex !== undefined &&
-      knownIndex.entryCount <= 2 * MAX_INDEXED &&
+      knownIndex.entryCount <= 2 * MAX_INDEXED_REQUESTS &&
       knownIndex.newestBatch <= (newest ?? 0);
     const orders: OrdersOfStore = isUsable
       ? knownIndex

@@ -63,7 +63,7 @@ export function openRequestFile(
   const outcome = openFile(path, options);
   if (outcome.ok || path === IN_MEMORY || !mustBeSetAside(outcome.refusal)) return outcome;
   return withFileRefusal(path, options, () => {
-    setAside(path, options, outcome.refusal.message);
+    moveAside(path, options, outcome.refusal.message);
     return openFile(path, options);
   });
 }
@@ -111,7 +111,7 @@ function requestFile(path: string, connection: FileConnection, options: RequestF
     closeAfter: (error) => {
       const isBroken = isUseless(path, options, error);
       connection.close();
-      if (isBroken && isThere()) setAside(path, options, error.message);
+      if (isBroken && isThere()) moveAside(path, options, error.message);
       return isBroken;
     },
     close: () => connection.close(),
@@ -121,7 +121,7 @@ function requestFile(path: string, connection: FileConnection, options: RequestF
 /** The suffix of a damaged log that was set aside; only one is kept, for inspection. */
 const ASIDE_SUFFIX = ".damaged";
 
-function setAside(path: string, { report }: RequestFileOptions, reason: string): void {
+function moveAside(path: string, { report }: RequestFileOptions, reason: string): void {
   for (const ending of ["", "-wal"]) {
     rmSync(`${path}${ASIDE_SUFFIX}${ending}`, { force: true });
     if (existsSync(path + ending)) renameSync(path + ending, `${path}${ASIDE_SUFFIX}${ending}`);

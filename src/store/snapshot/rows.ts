@@ -75,7 +75,7 @@ const STORE_CONDITIONS: ReadonlyMap<string, string> = new Map(
 );
 
 /** The number of rows that are read, and written to a snapshot, before other work can run. */
-const ROWS_AT_ONCE = 200;
+const BATCH_ROWS = 200;
 
 /** Conditions that exclude temporary rows: keys that are revoked with their drill, and attempts in flight. */
 const KEPT_CONDITIONS: ReadonlyMap<string, string> = new Map(
@@ -185,7 +185,7 @@ export function* selectRowsInSteps(
 ): Generator<readonly Row[]> {
   let slice: Row[] = [];
   for (const row of selectRows(connection, table, selection)) {
-    if (slice.push(row) < ROWS_AT_ONCE) continue;
+    if (slice.push(row) < BATCH_ROWS) continue;
     yield slice;
     slice = [];
   }

@@ -111,8 +111,8 @@ function renumberRows(
     const number = Number(row[position]);
     if (number < 1 || number > MAX_POSITION) throw new SnapshotDamage(`${name} has the ${column} ${number}`);
   }
-  const selectTaken = connection.prepare(`SELECT 1 FROM ${name} WHERE ${column} = ?`);
-  if (!rows.some((row) => selectTaken.get(row[position]) !== undefined)) return rows;
+  const selectExisting = connection.prepare(`SELECT 1 FROM ${name} WHERE ${column} = ?`);
+  if (!rows.some((row) => selectExisting.get(row[position]) !== undefined)) return rows;
   const floor = name === "events" ? "ifnull((SELECT position FROM event_floor), 0)" : "0";
   const lastNumber = connection
     .prepare<[], number>(`SELECT max(ifnull((SELECT max(${column}) FROM ${name}), 0), ${floor})`)

@@ -294,7 +294,7 @@ function prepareRetries(connection: Connection) {
 }
 
 /** Maximum number of deliveries examined in a search for one event type. */
-const MAX_EXAMINED = 1000;
+const MAX_EXAMINED_ROWS = 1000;
 
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
@@ -321,7 +321,7 @@ function pageOf(lists: Lists, { before: id, type, ...filter }: PageFilter): Deli
   const { storeId, limit } = filter;
   const { selectPosition, selectType, at } = lists;
   const endPosition = id === undefined ? AFTER_ALL : (selectPosition.get({ storeId, id }) ?? 0);
-  const maxExamined = type === null ? limit + 1 : MAX_EXAMINED;
+  const maxExamined = type === null ? limit + 1 : MAX_EXAMINED_ROWS;
   const positions = newestPositions(lists, { ...filter, before: endPosition, limit: maxExamined });
   const hits: number[] = [];
   for (const position of positions) {

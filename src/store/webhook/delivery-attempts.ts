@@ -44,7 +44,7 @@ type LastAttempt = Pick<
   "number" | "startedAt" | "url" | "milliseconds" | "status" | "error" | "answer" | "facts"
 >;
 /** Facts as stored: JSON. */
-type Stored<Attempt extends { readonly facts: AttemptFacts | null }> = Omit<Attempt, "facts"> & {
+type StoredFacts<Attempt extends { readonly facts: AttemptFacts | null }> = Omit<Attempt, "facts"> & {
   readonly facts: string | null;
 };
 type AttemptKey = Pick<DeliveryAttempt, "deliveryId" | "number">;
@@ -135,7 +135,7 @@ const ATTEMPT = columnsOf<DeliveryAttempt>(
   "delivery_attempts",
   DELIVERY_ATTEMPTS_DDL + REPLAYED_ATTEMPTS_DDL + ATTEMPT_FACTS_DDL,
 );
-const COPIED_COLUMNS = ATTEMPT.but("deliveryId", "number", "madeBy").join(", ");
+const COPIED_COLUMNS = ATTEMPT.omit("deliveryId", "number", "madeBy").join(", ");
 
 /** The attempts. A row is written before its attempt is sent, and does not change after the attempt has ended. */
 export function deliveryAttemptsTable(connection: Connection) {
@@ -143,12 +143,12 @@ export function deliveryAttemptsTable(connection: Connection) {
     `INSERT INTO delivery_attempts (delivery_id, number, started_at, url, headers, body_hash, fault)
      VALUES (@deliveryId, @number, @startedAt, @url, @headers, @bodyHash, @fault)`,
   );
-  const finish = connection.prepare<AttemptKey & Stored<RecordedAttemptResult>>(
+  const finish = connection.prepare<AttemptKey & StoredFacts<RecordedAttemptResult>>(
     `UPDATE delivery_attempts SET finished_at = @finishedAt, milliseconds = @milliseconds, address = @address,
        status = @status, error = @error, answer = @answer, next_at = @nextAt, facts = @facts
      WHERE delivery_id = @deliveryId AND number = @number AND finished_at IS NULL`,
   );
-  const selectOf = connection.prepare<[string], Stored<DeliveryAttempt>>(
+  const selectOf = connection.prepare<[string], StoredFacts<DeliveryAttempt>>(
     `SELECT ${ATTEMPT.select} FROM delivery_attempts WHERE delivery_id = ? ORDER BY number`,
   );
   const selectOpen = prepareOpen(connection);
@@ -164,7 +164,7 @@ export function deliveryAttemptsTable(connection: Connection) {
        JOIN delivery_attempts AS attempt ON attempt.delivery_id = delivery.id AND attempt.number = (
          SELECT max(number) FROM delivery_attempts WHERE delivery_id = delivery.id AND finished_at IS NOT NULL)`,
   );
-  const selectLast = connection.prepare<[string], Stored<LastAttempt>>(
+  const selectLast = connection.prepare<[string], StoredFacts<LastAttempt>>(
     `SELECT number, started_at AS startedAt, url, milliseconds, status, error, answer, facts FROM delivery_attempts
      WHERE delivery_id = ? ORDER BY number DESC LIMIT 1`,
   );
@@ -206,7 +206,7 @@ export function deliveryAttemptsTable(connection: Connection) {
 
 /** Attempts without a result, of deliveries that are due or were dropped meanwhile. */
 function prepareOpen(connection: Connection) {
-  return connection.prepare<[], Stored<DeliveryAttempt>>(
+  return connection.prepare<[], StoredFacts<DeliveryAttempt>>(
     `SELECT ${ATTEMPT.select} FROM delivery_attempts
      WHERE finished_at IS NULL AND delivery_id IN (
        SELECT id FROM deliveries INDEXED BY deliveries_of_endpoint

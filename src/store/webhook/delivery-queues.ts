@@ -9,18 +9,18 @@ type DeliveryQueue = {
 };
 
 const QUEUE = "coalesce(checkout_id, event_id)";
-const PLACE = "CASE in_order WHEN 1 THEN sequence ELSE next_at END";
+const QUEUE_PLACE = "CASE in_order WHEN 1 THEN sequence ELSE next_at END";
 
 /** The migration that gave each queue a head. Since `DELIVERY_ROWS_DDL`, the head is found by a query. */
 export const DELIVERY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_head INTEGER NOT NULL DEFAULT 0 CHECK (is_head IN (0, 1));
 DROP INDEX waiting_deliveries;
-CREATE INDEX queued_deliveries ON deliveries (endpoint_id, ${QUEUE}, is_head, in_order, ${PLACE}) WHERE state = 'due';
+CREATE INDEX queued_deliveries ON deliveries (endpoint_id, ${QUEUE}, is_head, in_order, ${QUEUE_PLACE}) WHERE state = 'due';
 CREATE INDEX head_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due' AND is_head = 1;
 
 WITH queued AS (
   SELECT rowid AS place, endpoint_id, ${QUEUE} AS queue, next_at,
-    row_number() OVER (PARTITION BY endpoint_id, ${QUEUE}, in_order ORDER BY ${PLACE}, rowid) AS number
+    row_number() OVER (PARTITION BY endpoint_id, ${QUEUE}, in_order ORDER BY ${QUEUE_PLACE}, rowid) AS number
   FROM deliveries WHERE state = 'due' AND TRUE
 ), first AS (
   SELECT place, row_number() OVER (PARTITION BY endpoint_id, queue ORDER BY next_at, place) AS number
@@ -74,7 +74,7 @@ CREATE TRIGGER moved_replays_are_queued AFTER UPDATE OF state, next_at, in_order
 `;
 
 /** Number of deliveries that are read first for each requested head: the three events of an order wait for each other. */
-const READS_PER_HEAD = 3;
+const ROWS_PER_HEAD = 3;
 
 type QueuePosition = { readonly position: number; readonly nextAt: number };
 type DueDelivery = QueuePosition & Omit<DeliveryQueue, "endpointId">;
@@ -96,7 +96,7 @@ export function deliveryQueues(connection: Connection) {
   const columns = `queued.rowid AS position, queued.next_at AS nextAt, queued.sequence, in_order AS inOrder,
     ${hasOpenAttempt("queued")} AS isInFlight`;
   const selectOfCheckout = connection.prepare<DeliveryQueue, QueuedDelivery>(
-    dueOfEvents(columns, { events: OF_CHECKOUT, replays: "first" }),
+    dueOfEvents(columns, { events: CHECKOUT_EVENTS, replays: "first" }),
   );
   const selectOfEvent = connection.prepare<DeliveryQueue, QueuedDelivery>(
     dueOfEvents(columns, { events: ONE_EVENT, replays: "first" }),
@@ -112,7 +112,7 @@ export function deliveryQueues(connection: Connection) {
       const headsByQueue = new Map<string, number | undefined>();
       let lastPosition: QueuePosition = BEFORE_ALL;
       // Many deliveries of one queue can be due at the same moment, so each further read is larger.
-      for (let maximum = limit * READS_PER_HEAD; ; maximum *= 2) {
+      for (let maximum = limit * ROWS_PER_HEAD; ; maximum *= 2) {
         const dueRows = selectDue.all({ ...lastPosition, endpointId, limit: maximum });
         for (const { position, checkoutId, eventId } of dueRows) {
           const queue = checkoutId ?? eventId;
@@ -143,7 +143,7 @@ type Events = { readonly tables: string; readonly condition: string };
 
 export const ONE_EVENT: Events = { tables: "deliveries", condition: "event_id = @eventId" };
 /** The events are joined, because SQLite would copy the ids of a list `IN (SELECT …)` into a table at each run. */
-const OF_CHECKOUT: Events = {
+const CHECKOUT_EVENTS: Events = {
   tables: "events CROSS JOIN deliveries",
   condition: "events.checkout_id = @checkoutId AND event_id = events.id",
 };
@@ -171,8 +171,8 @@ export function dueOfEvents(
 
 /** SQL for a checkout's due deliveries in order whose events come before (`<`) or after (`>`) a delivery's event. */
 export function deliveriesInOrder(columns: string, comparison: "<" | ">"): string {
-  return `SELECT ${columns} FROM ${OF_CHECKOUT.tables} AS queued INDEXED BY deliveries_of_event
-    WHERE ${OF_CHECKOUT.condition} AND events.sequence ${comparison} @sequence
+  return `SELECT ${columns} FROM ${CHECKOUT_EVENTS.tables} AS queued INDEXED BY deliveries_of_event
+    WHERE ${CHECKOUT_EVENTS.condition} AND events.sequence ${comparison} @sequence
       AND endpoint_id = @endpointId AND state = 'due' AND in_order = 1`;
 }
 

@@ -63,13 +63,13 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const updateState = connection.prepare<Pick<Endpoint, "id" | "state" | "reason">>(
     "UPDATE endpoints SET state = @state, reason = @reason, failing_since = NULL WHERE id = @id",
   );
-  const updateFailing = connection.prepare<Pick<Endpoint, "id" | "failingSince">>(
+  const updateFailingSince = connection.prepare<Pick<Endpoint, "id" | "failingSince">>(
     "UPDATE endpoints SET failing_since = @failingSince WHERE id = @id",
   );
   const updateTarget = connection.prepare<Row<Pick<Endpoint, "id"> & EndpointSettings>>(
     "UPDATE endpoints SET url = @url, event_types = @eventTypes, in_order = @inOrder, ca = @ca WHERE id = @id",
   );
-  const updateRemoved = connection.prepare<Pick<Endpoint, "id"> & Removal>(
+  const updateRemovedAt = connection.prepare<Pick<Endpoint, "id"> & Removal>(
     "UPDATE endpoints SET removed_at = @removedAt WHERE id = @id",
   );
 
@@ -98,7 +98,7 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
     /** Sets the start of an unbroken series of failures; null after a success. */
     setFailingSince: (id: string, failingSince: number | null): void => {
       of.forget();
-      updateFailing.run({ id, failingSince });
+      updateFailingSince.run({ id, failingSince });
     },
 
     /** Sets the endpoint's address, event types, order and CA certificates. */
@@ -109,7 +109,7 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
 
     remove: (id: string, removedAt: number): void => {
       of.forget();
-      updateRemoved.run({ id, removedAt });
+      updateRemovedAt.run({ id, removedAt });
     },
   };
 }

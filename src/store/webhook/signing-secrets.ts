@@ -43,7 +43,7 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
     `SELECT ${SECRET.select} FROM signing_secrets WHERE endpoint_id = ? ORDER BY rowid DESC`,
   );
   const selectCurrent = connection.prepare<[string], SealedSecret>(
-    `SELECT ${SECRET.some("id", "storeId", "nonce", "sealed")} FROM signing_secrets
+    `SELECT ${SECRET.pick("id", "storeId", "nonce", "sealed")} FROM signing_secrets
      WHERE store_id = ? AND endpoint_id IS NULL AND retired_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1`,
   );
 

@@ -1,5 +1,5 @@
 import type { CreateRun } from "../../client/judge/bench.ts";
-import { callsOn, searchBench, type SearchBench } from "../../client/judge/search/run-schedule.ts";
+import { callOnStore, searchBench, type SearchBench } from "../../client/judge/search/run-schedule.ts";
 import type { ShownOrder } from "../../core/judge/view.ts";
 import { isError } from "../../core/outcome.ts";
 import { englishOf } from "../../core/readiness/drills/said.ts";
@@ -41,7 +41,7 @@ function benchOf(
 ): SearchBench["bench"] {
   const { running, calls } = internalsOf(sandbox);
   const { world } = running;
-  const call = callsOn(calls.control, store.id);
+  const call = callOnStore(calls.control, store.id);
   const buy = async (): Promise<CreateRun> => {
     const run = await withTimeout(world, async () => {
       // An application without types can return anything, such as an incomplete answer.
@@ -52,7 +52,7 @@ function benchOf(
         namedCheckout && (await call({ name: "inspectCheckout", id: namedCheckout.id, body: undefined }));
       return { isWrong: shownCheckout === undefined || shownCheckout.checkoutUrl !== order?.checkout_url };
     });
-    if (!run.isDone && containsSecret(englishOf(run.got))) bench.noted.secrets.add("output");
+    if (!run.isDone && containsSecret(englishOf(run.got))) bench.notes.secrets.add("output");
     return run;
   };
   const read = async ({ orderId }: { readonly orderId: string }): Promise<ShownOrder> => {

@@ -1,4 +1,4 @@
-import { exploreAll } from "../../client/judge/search/search.ts";
+import { runSearch } from "../../client/judge/search/search.ts";
 import { runSchedule } from "../../client/judge/search/run-schedule.ts";
 import { isKill, NO_FAULTS, type Schedule, type ScheduledFault } from "../../core/judge/schedule.ts";
 import { checkOptions } from "../call-options.ts";
@@ -8,7 +8,7 @@ import { benchesOf } from "./bench.ts";
 import type { Exploration, ExploreFault, ExploreOptions } from "./types.ts";
 
 /** Maximum number of schedules that run in parallel: applications mostly wait. */
-const SIDE_BY_SIDE = 12;
+const CONCURRENCY = 12;
 
 /** Explores an application in stores of a sandbox. Throws if the application does not work without faults. */
 export async function exploreIn(
@@ -19,7 +19,7 @@ export async function exploreIn(
   const { only, seed, budgetMs, maxSchedules, depth } = options;
   const { world } = internalsOf(sandbox).running;
   const openBench = benchesOf(sandbox, options);
-  const result = await exploreAll({
+  const result = await runSearch({
     run: (schedule) => runSchedule(openBench, schedule),
     world,
     seed,
@@ -27,7 +27,7 @@ export async function exploreIn(
     maxSchedules,
     depth,
     only: only && { payer: NO_FAULTS.payer, ...only },
-    sideBySide: SIDE_BY_SIDE,
+    concurrency: CONCURRENCY,
     hasView: true,
     amountField: "amountMinor",
     rerunOf,

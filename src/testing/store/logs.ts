@@ -2,7 +2,7 @@ import { appliedFault } from "../../core/fault/shapes.ts";
 import { delivery, loggedRequest } from "../shapes.ts";
 import type { Delivery, Event, EventType, Log, LoggedRequest } from "../types.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
-import { textSaid } from "../../core/explain/delivery.ts";
+import { receivedText } from "../../core/explain/delivery.ts";
 import { parseJson } from "../../core/json.ts";
 import { decodeWith } from "../../core/shape/fields.ts";
 import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
@@ -148,7 +148,7 @@ export function requestSummary({ method, path, status, code, message }: LoggedRe
 /** A delivery as a line of text, with its endpoint, its faults and the result of its last finished attempt. */
 export function deliverySummary({ type, endpointId, state, tries, attempts, fault }: Delivery): string {
   const lastAttempt = attempts.findLast(({ finishedAt }) => finishedAt !== null);
-  const text = lastAttempt && textSaid(lastAttempt.answer, lastAttempt.message);
+  const text = lastAttempt && receivedText(lastAttempt.answer, lastAttempt.message);
   const answer = text === undefined ? "" : ` ${printableLiteral(text)}`;
   const resultText =
     lastAttempt === undefined

@@ -2,7 +2,7 @@ import { refuseFact } from "../../core/refusals.ts";
 import { restoreSnapshot, takeSnapshot } from "../../sandbox/runtime/snapshots.ts";
 import { answerOfRefusal } from "../calls.ts";
 import { CheckoutError } from "../errors.ts";
-import { refuseClosed, whileOpen, type InProcessSandbox } from "../in-process.ts";
+import { refuseClosed, runWhileOpen, type InProcessSandbox } from "../in-process.ts";
 import type { Identities } from "./identities.ts";
 
 const NO_BYTES = refuseFact("snapshot_no_bytes", {});
@@ -32,7 +32,7 @@ export async function restoreInto(
     identities,
   }: { readonly snapshot: Uint8Array; readonly forget: () => void; readonly identities: Identities },
 ): Promise<readonly string[]> {
-  const outcome = await whileOpen(sandbox, async () =>
+  const outcome = await runWhileOpen(sandbox, async () =>
     // A caller without types can pass anything, and in jest a Uint8Array can be from another realm.
     ArrayBuffer.isView(snapshot) ? restoreSnapshot(sandbox.context, scope, snapshot, ALL_RIGHTS) : NO_BYTES,
   );

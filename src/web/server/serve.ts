@@ -27,10 +27,10 @@ export async function serveHttp(
 ): Promise<Outcome<Listener, ListenFailure>> {
   const { after, addresses = [] } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  let binding = await bindAll(options, limits);
+  let binding = await bindAddresses(options, limits);
   // A port that is free at one address can be taken at the next.
-  for (let draws = 1; draws < MAX_DRAWS && isTaken(binding) && options.port === 0; draws += 1)
-    binding = await bindAll(options, limits);
+  for (let draws = 1; draws < MAX_PORT_ATTEMPTS && isTaken(binding) && options.port === 0; draws += 1)
+    binding = await bindAddresses(options, limits);
   if (!binding.ok) return binding;
   const { servers, port, host } = binding.value;
   const service = makeService(port, host);
@@ -51,7 +51,7 @@ export async function serveHttp(
 }
 
 /** Maximum number of times that a free port is drawn. */
-const MAX_DRAWS = 20;
+const MAX_PORT_ATTEMPTS = 20;
 
 type BoundServers = {
   readonly servers: readonly Server[];
@@ -64,7 +64,7 @@ function isTaken(binding: Outcome<BoundServers, ListenFailure>): boolean {
 }
 
 /** Binds a server to each address; closes all of them if one fails. */
-async function bindAll(
+async function bindAddresses(
   { port: wantedPort, addresses = [] }: ServerOptions,
   limits: ServerLimits,
 ): Promise<Outcome<BoundServers, ListenFailure>> {

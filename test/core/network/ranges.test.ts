@@ -2,9 +2,9 @@ import ipaddr from "ipaddr.js";
 import { expect, test } from "vitest";
 import {
   deniedBlocks,
-  isNeverSentTo,
+  isForbiddenAddress,
   isPublicAddress,
-  NEVER_SENT_TO,
+  FORBIDDEN_RANGES,
   PRIVATE_RANGES,
 } from "../../../src/core/network/ranges.ts";
 import { filterAddresses, parseTarget, resolveTargetHost } from "../../../src/core/webhook/target.ts";
@@ -63,13 +63,13 @@ const ROWS: readonly (readonly [address: string, verdict: "never" | "private" | 
 test("every address is classified as never sent to, private or public", () => {
   const verdicts = ROWS.map(([address]) => [
     address,
-    isNeverSentTo(address) ? "never" : isPublicAddress(address) ? "public" : "private",
+    isForbiddenAddress(address) ? "never" : isPublicAddress(address) ? "public" : "private",
   ]);
   expect(verdicts).toEqual(ROWS);
 });
 
 test("the first and last address of every forbidden range are refused, in a hosted URL and behind an allowed name", async () => {
-  for (const address of NEVER_SENT_TO.flatMap(edgesOf).filter((edge) => !isLoopback(edge))) {
+  for (const address of FORBIDDEN_RANGES.flatMap(edgesOf).filter((edge) => !isLoopback(edge))) {
     const target = { url: "http://shop.example/", host: "shop.example", port: 80, addresses: null };
     const policy = { allowedHosts: ["shop.example"], ownPort: OWN_PORT };
     expect([address, filterAddresses(target, [address], policy).ok]).toEqual([address, false]);
@@ -91,5 +91,5 @@ test("an allowed name permits only addresses that a receiver can have", async ()
 });
 
 test("the runtime's network rules get every range, also as IPv4-mapped IPv6", () => {
-  expect(deniedBlocks()).toEqual([...NEVER_SENT_TO, ...PRIVATE_RANGES, "::ffff:0:0/96"]);
+  expect(deniedBlocks()).toEqual([...FORBIDDEN_RANGES, ...PRIVATE_RANGES, "::ffff:0:0/96"]);
 });

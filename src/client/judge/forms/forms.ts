@@ -63,7 +63,7 @@ const MAX_ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 30_000;
 /** Maximum total time of the pauses for one receiver, in milliseconds. */
-const ALL_PAUSES_MS = 60_000;
+const MAX_PAUSES_MS = 60_000;
 
 /** Sends all forms, some in sequence and some in parallel, until too many get no answer or `isWanted` returns false. */
 export async function sendForms(context: FormsContext, receiver: FormReceiver): Promise<DrillResults> {
@@ -88,11 +88,11 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
     if (isWanted()) repeatedResults.push(...(await sender.form(name)));
   });
   for (const name of lastNames) await run(name);
-  const usedRetired = receiver.retiredSecret !== undefined;
+  const usesRetired = receiver.retiredSecret !== undefined;
   const orderedResults = results.toSorted(
     (left, right) => names.indexOf(left.name) - names.indexOf(right.name),
   );
-  return { results: orderedResults, repeated: repeatedResults, names, usedRetired, probed: probedCause };
+  return { results: orderedResults, repeated: repeatedResults, names, usesRetired, probed: probedCause };
 }
 
 /** `isOpen`: the receiver was still busy when the forms were no longer wanted, so the answer proves nothing. */
@@ -169,15 +169,15 @@ function createPacedSend(world: Pick<World, "now" | "sleep">, isWanted: () => bo
   };
   const pause = (milliseconds: number): boolean => {
     const extraMs = Math.max(0, world.now() + milliseconds - Math.max(pausedUntil, world.now()));
-    if (pausedMs + extraMs > ALL_PAUSES_MS) return false;
+    if (pausedMs + extraMs > MAX_PAUSES_MS) return false;
     pausedMs += extraMs;
     pausedUntil = Math.max(pausedUntil, world.now() + milliseconds);
     return true;
   };
-  const inTurn = oneAtATime();
+  const runInTurn = oneAtATime();
   const sendPatiently = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
     for (let attempts = 1; ; attempts += 1) {
-      const answer = await (pausedMs > 0 ? inTurn(() => awaitPause().then(send)) : send());
+      const answer = await (pausedMs > 0 ? runInTurn(() => awaitPause().then(send)) : send());
       if (!isBusy(answer)) return { ...answer, limited: attempts > 1 };
       if (!isWanted()) return { ...answer, limited: false, isOpen: true };
       if (attempts === MAX_ATTEMPTS) return { ...answer, limited: false };

@@ -2,7 +2,7 @@
 import { orderIdInBody } from "../../../core/checkout/event.ts";
 import type { OrderEvent } from "../../../core/judge/forms/requests.ts";
 import type { CallOperation } from "../../control/control.ts";
-import { isJudged } from "../events.ts";
+import { isDeliverable } from "../events.ts";
 import type { FormReceiver } from "./forms.ts";
 
 /** A receiver, and the checkout whose events are also sent; null if no order events are sent. */
@@ -23,7 +23,7 @@ export async function findReceivers(
   { storeId, realNow }: { readonly storeId: string; readonly realNow: number },
 ): Promise<readonly FoundReceiver[]> {
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
-  const enabledEndpoints = endpoints.filter(isJudged);
+  const enabledEndpoints = endpoints.filter(isDeliverable);
   const urlEndpoints = enabledEndpoints.filter(({ kind }) => kind === "url");
   const namedEndpoints = endpoints.filter(({ id }) => id === drillRequest.endpointId);
   const targets =

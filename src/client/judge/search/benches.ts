@@ -3,7 +3,7 @@
 import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
 import type { Bench, JudgedShop } from "../bench.ts";
 import { shopOf, type ShopDescription } from "../description.ts";
-import { callsOn, searchBench, type SearchBench } from "./run-schedule.ts";
+import { callOnStore, searchBench, type SearchBench } from "./run-schedule.ts";
 import { startShop, type ServedShop, type ShopWorld } from "../served-shop.ts";
 import type { EnvironmentVariables } from "../view.ts";
 
@@ -11,7 +11,7 @@ export type ExploredShop = Pick<Bench, "target" | "call" | "signal"> & {
   readonly world: ShopWorld["world"] & Bench["world"];
   readonly baseUrl: string;
   /** The command of one purchase, and the described parts of the shop; with `serve`, the endpoint is a path. */
-  readonly described: ShopDescription;
+  readonly description: ShopDescription;
   /** Timeout of the command, in milliseconds. */
   readonly timeoutMs: number;
   /** Returns an order_id that the merchant's records do not have; they outlive the store of a run. */
@@ -24,16 +24,16 @@ type OpenBench = (schedule: Schedule) => Promise<SearchBench>;
 const REMOVED_VARIABLES = { CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
 
 /** Returns a function that opens a bench for each schedule, in a new store that is deleted afterwards. */
-export function ownStoreBenches(explored: ExploredShop): OpenBench {
-  const { described, baseUrl, newOrderId } = explored;
+export function ownStoreBenches(exploredShop: ExploredShop): OpenBench {
+  const { description, baseUrl, newOrderId } = exploredShop;
   return async ({ faults }) => {
-    const createdStore = await explored.call({ name: "createStore", body: { name: "checkout explore" } });
+    const createdStore = await exploredShop.call({ name: "createStore", body: { name: "checkout explore" } });
     const { storeId, apiKey, signingSecret } = createdStore;
-    const call = callsOn(explored.call, storeId);
+    const call = callOnStore(exploredShop.call, storeId);
     let servedShop: ServedShop | undefined;
     const close = async (): Promise<void> => {
       await servedShop?.stop();
-      await explored.call({ name: "deleteStore", storeId, body: {} });
+      await exploredShop.call({ name: "deleteStore", storeId, body: {} });
     };
     const env = {
       CHECKOUT_BASE_URL: baseUrl,
@@ -42,22 +42,22 @@ export function ownStoreBenches(explored: ExploredShop): OpenBench {
       CHECKOUT_SIGNING_SECRET: signingSecret,
     };
     try {
-      const { serve: commandLine, endpoint: receiverPath = "" } = described;
+      const { serve: commandLine, endpoint: receiverPath = "" } = description;
       if (commandLine !== undefined) {
         const kills = faults.filter((fault) => isKill(fault.action) && targetsDelivery(fault));
         const command = { commandLine, receiverPath };
-        servedShop = await startShop(explored, command, { env: { ...env, ...REMOVED_VARIABLES }, kills });
+        servedShop = await startShop(exploredShop, command, { env: { ...env, ...REMOVED_VARIABLES }, kills });
         await call({ name: "addEndpoint", body: { url: servedShop.receiverUrl } });
       }
       const port = servedShop && String(servedShop.port);
       const describedShop = shopAt(
-        explored,
+        exploredShop,
         { ...env, ...(port && { PORT: port }) },
         `http://127.0.0.1:${port ?? ""}`,
       );
       const shop = { ...describedShop, served: servedShop, kill: servedShop?.restart ?? describedShop.kill };
       return {
-        bench: searchBench({ ...explored, call, shop, newId: newOrderId, search: { isOwn: true } }),
+        bench: searchBench({ ...exploredShop, call, shop, newId: newOrderId, search: { isOwn: true } }),
         close,
       };
     } catch (error) {
@@ -88,11 +88,11 @@ export function runningShopBenches(
 }
 
 function shopAt(
-  { described, timeoutMs: commandTimeoutMs }: ExploredShop,
+  { description, timeoutMs: commandTimeoutMs }: ExploredShop,
   env: EnvironmentVariables,
   origin: string,
 ): JudgedShop {
   const addressOf = (_flag: string, text: string): string =>
     text.startsWith("/") ? `${origin}${text}` : text;
-  return { ...shopOf(described, { ...env, ...REMOVED_VARIABLES }, addressOf), commandTimeoutMs };
+  return { ...shopOf(description, { ...env, ...REMOVED_VARIABLES }, addressOf), commandTimeoutMs };
 }

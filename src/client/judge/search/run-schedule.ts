@@ -13,9 +13,9 @@ import { isRequestWithSecret } from "../../../core/judge/secrets.ts";
 import type { CallOperation } from "../../control/control.ts";
 import {
   createBench,
-  dialectFact,
+  dialectFacts,
   newPurchase,
-  NOTHING_KNOWN,
+  NO_RECORDING,
   type Bench,
   type JudgedShop,
   type Purchase,
@@ -43,16 +43,16 @@ export type ExploreRun = {
   readonly viewError: unknown;
 };
 
-const MAX_LISTED = 1000;
+const PAGE_LIMIT = 1000;
 
 /** Creates the bench of one schedule; `call` must act on the schedule's store. */
 export function searchBench(
   benchInput: Parameters<typeof createBench>[0] & { readonly search: SearchedStore },
 ): Bench {
-  return createBench({ ...benchInput, recording: { ...NOTHING_KNOWN, hasSameId: !benchInput.search.isOwn } });
+  return createBench({ ...benchInput, recording: { ...NO_RECORDING, hasSameId: !benchInput.search.isOwn } });
 }
 
-export function callsOn(call: CallOperation, storeId: string): CallOperation {
+export function callOnStore(call: CallOperation, storeId: string): CallOperation {
   return ((request: Parameters<CallOperation>[0]) => call({ ...request, storeId })) as CallOperation;
 }
 
@@ -70,17 +70,17 @@ export async function runSchedule(
 }
 
 async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
-  const { shop, noted } = bench;
+  const { shop, notes } = bench;
   const purchase = newPurchase(bench.newId());
   const { dialect } = await bench.call({ name: "storeSummary", body: undefined });
-  const facts: Observation[] = [...dialectFact({ dialect }, schedule.faults.length === 0)];
+  const facts: Observation[] = [...dialectFacts({ dialect }, schedule.faults.length === 0)];
   const history = historyOf(schedule, {
     hasView: shop.view !== undefined,
     returns: shop.returns !== undefined,
   });
   await playHistory(bench, history, { orders: new Map([["a", purchase]]), facts });
   const trace = await traceOf(bench, purchase, facts);
-  facts.unshift({ kind: "secrets", places: noted.secrets }, ...endFacts(shop));
+  facts.unshift({ kind: "secrets", places: notes.secrets }, ...endFacts(shop));
   const isDown = shop.served?.isDown() === true;
   const log = {
     deliveries: purchase.deliveries ?? [],
@@ -104,7 +104,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
     isDropped: isPaymentHidden && isDroppedForGood(log.deliveries),
     purchases: purchasesIn(facts),
     lastLook,
-    viewError: noted.viewError,
+    viewError: notes.viewError,
   };
   return { ...run, story: broken.length === 0 ? "" : await storyText(bench, purchase, run) };
 }
@@ -121,13 +121,13 @@ function purchasesIn(facts: readonly Observation[]): readonly WatchedRun[] {
 }
 
 async function traceOf(
-  { call, search, noted }: Bench,
+  { call, search, notes }: Bench,
   { cartId, checkouts, deliveries = [] }: Purchase,
   facts: readonly Observation[],
 ): Promise<Trace> {
-  const body = { limit: MAX_LISTED, ...(search?.isOwn === false && { orderId: cartId }) };
+  const body = { limit: PAGE_LIMIT, ...(search?.isOwn === false && { orderId: cartId }) };
   const { requests } = await call({ name: "listRequests", body });
-  if (requests.some(isRequestWithSecret)) noted.secrets.add("request");
+  if (requests.some(isRequestWithSecret)) notes.secrets.add("request");
   return {
     requests: requests.map(({ method, path, status, fault }) => ({
       method,
@@ -137,7 +137,7 @@ async function traceOf(
     })),
     deliveries,
     hasOrder: checkouts.length > 0,
-    isBought: purchasesIn(facts)[0]?.isDone === true,
+    hasPurchased: purchasesIn(facts)[0]?.isDone === true,
   };
 }
 

@@ -35,7 +35,7 @@ type Search = {
   readonly depth: number | undefined;
   readonly only: Schedule | undefined;
   /** Number of schedules that run in parallel. */
-  readonly sideBySide: number;
+  readonly concurrency: number;
   /** The kills at each place. Default: no process is killed. */
   readonly kills?: KillsByPlace;
   /** Whether a view shows the application's bookings. Without a view, faults are injected at requests only. */
@@ -63,24 +63,24 @@ type UselessSearch = { readonly why: string; readonly cause?: unknown };
 export const SEARCH_DEFAULTS = { budgetMs: 60_000, depth: 2 } as const;
 const NO_KILLS: KillsByPlace = { request: [], delivery: [] };
 /** Number of further runs in which a schedule must break its rule again to be reported. */
-const CONFIRMATIONS = 3;
+const CONFIRMING_RUNS = 3;
 
 /** Searches for schedules that break an invariant, then shrinks and confirms each of them. */
-export async function exploreAll(search: Search): Promise<ExplorationResult | UselessSearch> {
+export async function runSearch(search: Search): Promise<ExplorationResult | UselessSearch> {
   const { only, seed } = search;
   const plainRun = await search.run(only ?? NO_FAULTS);
-  const uselessSearch = only === undefined ? uselessOf(plainRun, search.hasView) : undefined;
+  const uselessSearch = only === undefined ? findUseless(plainRun, search.hasView) : undefined;
   if (uselessSearch !== undefined) return uselessSearch;
   const runs = [plainRun];
   const isSearch = only === undefined && plainRun.broken.length === 0;
   const skippedSchedules = isSearch ? await runWaves(search, runs) : [];
-  const { confirmedFindings, unsteadyInvariants } = await confirmAll(search, runs);
+  const { confirmedFindings, flakyInvariants } = await confirmCauses(search, runs);
   return {
     schedules: runs.length,
     held: runs.filter(({ broken }) => broken.length === 0).length,
     notRun: skippedSchedules,
     broken: confirmedFindings,
-    notJudged: findNotJudged(runs, unsteadyInvariants, search),
+    notJudged: findNotJudged(runs, flakyInvariants, search),
     advice: adviceOf(runs),
     table: placeTable(placesOf(plainRun.trace), [
       ...runs.map((run) => ({ schedule: run.schedule, result: resultOf(run, confirmedFindings) })),
@@ -95,7 +95,7 @@ function resultOf({ broken, isDropped }: ExploreRun, findings: readonly Finding[
   return broken.length > 0 || isDropped ? "not_judged" : "held";
 }
 
-function uselessOf(
+function findUseless(
   { trace, purchases, lastLook, viewError }: ExploreRun,
   hasView: boolean,
 ): UselessSearch | undefined {
@@ -123,7 +123,7 @@ async function runWaves(
     seed,
     kills = NO_KILLS,
     hasView,
-    sideBySide: width,
+    concurrency: width,
     onWave,
   }: Search,
   runs: ExploreRun[],
@@ -133,7 +133,7 @@ async function runWaves(
   const knownRun = (searchRun: ExploreRun): KnownRun => ({
     schedule: searchRun.schedule,
     places: placesOf(searchRun.trace).filter(({ kind }) => hasView || kind === "request"),
-    closeness: plainRun === undefined ? 0 : differenceScore(searchRun.trace, plainRun.trace),
+    score: plainRun === undefined ? 0 : differenceScore(searchRun.trace, plainRun.trace),
     // A schedule that only breaks `refuses_forged` is extended, because a larger schedule may show another mistake.
     isBroken: searchRun.broken.some(({ invariant }) => invariant !== "refuses_forged"),
   });
@@ -154,7 +154,7 @@ async function runWaves(
 type FoundCause = Pick<Broken, "invariant"> & { readonly runs: readonly ExploreRun[] };
 
 /** Each cause with the runs that show it; runs with fewer faults first. */
-function causesIn(runs: readonly ExploreRun[]): readonly FoundCause[] {
+function groupByCause(runs: readonly ExploreRun[]): readonly FoundCause[] {
   const foundCauses = new Map<string, FoundCause>();
   for (const run of sortBySize(runs))
     for (const { invariant, cause } of run.broken) {
@@ -169,15 +169,15 @@ function sortBySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
 }
 
 /** Shrinks and confirms the smallest schedule of each cause. A cause that is not confirmed counts as unsteady. */
-async function confirmAll(
+async function confirmCauses(
   search: Search,
   runs: readonly ExploreRun[],
 ): Promise<{
   readonly confirmedFindings: readonly Finding[];
-  readonly unsteadyInvariants: readonly JudgedInvariant[];
+  readonly flakyInvariants: readonly JudgedInvariant[];
 }> {
   const knownRuns = new Map(runs.map((run) => [scheduleKey(run.schedule), run] as const));
-  const results = await mapInLanes(causesIn(runs), search.sideBySide, (foundCause) =>
+  const results = await mapInLanes(groupByCause(runs), search.concurrency, (foundCause) =>
     confirm(search, foundCause, knownRuns),
   );
   const confirmedFindings: Finding[] = [];
@@ -187,7 +187,7 @@ async function confirmAll(
   // A broken `refuses_forged` comes last: a booking of a forged event proves more than the answer to it.
   const rank = ({ invariant }: Finding): number => Number(invariant === "refuses_forged");
   confirmedFindings.sort((left, right) => rank(left) - rank(right));
-  return { confirmedFindings, unsteadyInvariants: results.filter((item) => typeof item === "string") };
+  return { confirmedFindings, flakyInvariants: results.filter((item) => typeof item === "string") };
 }
 
 function isSame(left: Finding, right: Finding): boolean {
@@ -199,21 +199,21 @@ async function confirm(
   { invariant, runs }: FoundCause,
   knownRuns: Map<string, ExploreRun>,
 ): Promise<Finding | JudgedInvariant> {
-  const breakIn = ({ broken }: ExploreRun) => broken.find((entry) => entry.invariant === invariant);
+  const brokenRule = ({ broken }: ExploreRun) => broken.find((entry) => entry.invariant === invariant);
   for (const { schedule } of runs) {
     const steps = shrinkSchedule(schedule);
     let step = steps.next();
     while (step.done !== true) {
       const candidate = knownRuns.get(scheduleKey(step.value)) ?? (await search.run(step.value));
       knownRuns.set(scheduleKey(step.value), candidate);
-      step = steps.next(breakIn(candidate) !== undefined);
+      step = steps.next(brokenRule(candidate) !== undefined);
     }
     const smallestSchedule = step.value;
-    const times = Array.from({ length: CONFIRMATIONS }, () => smallestSchedule);
-    const repeatedRuns = await mapInLanes(times, search.sideBySide, search.run);
+    const times = Array.from({ length: CONFIRMING_RUNS }, () => smallestSchedule);
+    const repeatedRuns = await mapInLanes(times, search.concurrency, search.run);
     const [firstRun] = repeatedRuns;
-    const firstBreak = firstRun && breakIn(firstRun);
-    if (firstBreak === undefined || !repeatedRuns.every((run) => breakIn(run) !== undefined)) continue;
+    const firstBreak = firstRun && brokenRule(firstRun);
+    if (firstBreak === undefined || !repeatedRuns.every((run) => brokenRule(run) !== undefined)) continue;
     return {
       ...smallestSchedule,
       invariant,
@@ -246,7 +246,7 @@ const CLIENT_INVARIANTS: ReadonlySet<JudgedInvariant> = new Set([
 
 function findNotJudged(
   runs: readonly ExploreRun[],
-  unsteady: readonly JudgedInvariant[],
+  flaky: readonly JudgedInvariant[],
   { hasView, amountField }: Pick<Search, "hasView" | "amountField">,
 ): ExplorationResult["notJudged"] {
   const judgedInvariants = new Set(runs.flatMap(({ shownInvariants: shown }) => [...shown]));
@@ -266,7 +266,7 @@ function findNotJudged(
   });
   return [
     ...unjudgedInvariants.map((invariant) => notJudgedItem(invariant, reasonOf(invariant))),
-    ...[...new Set(unsteady)].map((invariant) => notJudgedItem(invariant, "not_again")),
+    ...[...new Set(flaky)].map((invariant) => notJudgedItem(invariant, "not_again")),
   ];
 }
 

@@ -48,6 +48,6 @@ export const configOperations = {
     summary: "Shows the schema of the configuration file",
     description: "Returns the JSON Schema of `checkout.config.json`, for editors and validators.",
     answer: () => z.looseObject({ type: z.string() }),
-    bare: true,
+    isBare: true,
   }),
 };

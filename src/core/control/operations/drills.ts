@@ -11,7 +11,7 @@ const MAX_PAGE_LENGTH = 1000;
 /** The longest lease of a drill, in milliseconds: an hour more than the longest timeout of a command. */
 const MAX_LEASE_MS = 25 * 3_600_000;
 /** Maximum number of requests that are sent at the same moment. */
-const MAX_TOGETHER = 100;
+const MAX_POSTS = 100;
 /** Maximum number of header lines of a request to an endpoint, and of characters of its body in base64. */
 const MAX_HEADERS = 20;
 const MAX_POSTED_CHARACTERS = 200_000;
@@ -64,7 +64,7 @@ export const drillOperations = {
         apiKey: z.optional(z.string()),
       }),
     refusals: ["state_conflict"],
-    lasting: true,
+    isLasting: true,
   }),
   listDrills: storeOperation("viewer", {
     path: "/drills",
@@ -94,7 +94,7 @@ export const drillOperations = {
     request: () =>
       z.strictObject({
         leaseId: z.uuid(),
-        posts: z.array(postedRequest).check(z.maxLength(MAX_TOGETHER)),
+        posts: z.array(postedRequest).check(z.maxLength(MAX_POSTS)),
       }),
     answer: () => z.object({ answers: z.array(postedAnswer) }),
     refusals: ["state_conflict"],

@@ -14,7 +14,7 @@ export const sandboxOperations = {
         info: z.looseObject({ title: z.string(), version: z.string() }),
         paths: z.record(z.string(), z.unknown()),
       }),
-    bare: true,
+    isBare: true,
   }),
   describeSandbox: sandboxOperation("owner", {
     path: "/sandbox",

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { dialectSchema } from "../../calibration/dialect-section.ts";
-import { givenId as existingId, storeName } from "../../config/store-fields.ts";
+import { requestedId as existingId, storeName } from "../../config/store-fields.ts";
 import { namedSnapshot, restoreSummary, takenSnapshot } from "../../snapshot/shapes.ts";
 import { SNAPSHOT_NAME } from "../../snapshot/snapshot.ts";
 import { erasedStore, storeEntry } from "../../store/shapes.ts";

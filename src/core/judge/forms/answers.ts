@@ -69,7 +69,7 @@ export type DrillResults = {
   readonly repeated: readonly CaseResult[];
   /** The cases that should be sent. */
   readonly names: readonly CaseName[];
-  readonly usedRetired: boolean;
+  readonly usesRetired: boolean;
   /** The mistake in signing that the receiver also makes; undefined if none was found. */
   readonly probed: DrillCause | undefined;
 };
@@ -85,7 +85,7 @@ export const REORDERED_CASES = [
   "sorted_digits",
 ] as const;
 
-export function patternOf({ results, repeated, usedRetired, probed }: DrillResults): AnswerPattern {
+export function patternOf({ results, repeated, usesRetired, probed }: DrillResults): AnswerPattern {
   const kindOfCase = kindLookup(results);
   const answers = new Map(results.map(({ name, answer }) => [name, comparableAnswer(answer)]));
   const answeredCases = results.filter(({ answer }) => "status" in answer).map(({ name }) => name);
@@ -102,7 +102,7 @@ export function patternOf({ results, repeated, usedRetired, probed }: DrillResul
     isRouteMissing: results
       .filter(({ name }) => GOOD_CASES.includes(name))
       .every(({ answer }) => "status" in answer && MISSING_ROUTE_STATUSES.has(answer.status)),
-    usesRetiredSecret: usedRetired,
+    usesRetiredSecret: usesRetired,
     probed,
     isInconsistent: repeated.some(
       (result) => kindOf(result) === "refused" && kindOfCase(result.name) === "taken",

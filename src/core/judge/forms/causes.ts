@@ -14,7 +14,7 @@ import {
   type AnswerPattern,
   type CaseResult,
 } from "./answers.ts";
-import { LEAVES, STALE_CASES, type ByAnswer, type Needs } from "./leaves.ts";
+import { LEAVES, STALE_CASES, type FormsByAnswer, type Needs } from "./leaves.ts";
 import type { DrillStep, Said, SaidValue } from "../../readiness/drill-shapes.ts";
 
 /** A step for each case, and one step for all cases that were not sent. Commands in the causes name the endpoint. */
@@ -69,10 +69,8 @@ function contrastAnswers(result: CaseResult | undefined, { results }: DrillResul
   const otherResult =
     results.find((candidate) => shownResult !== undefined && kindOf(candidate) !== kindOf(shownResult)) ??
     firstResult;
-  const bothResults = [shownResult, otherResult].flatMap((caseResultShown): SaidValue[] =>
-    caseResultShown === undefined
-      ? []
-      : [factOf(`form:${caseResultShown.name}`), caseResult(caseResultShown)],
+  const bothResults = [shownResult, otherResult].flatMap((comparedResult): SaidValue[] =>
+    comparedResult === undefined ? [] : [factOf(`form:${comparedResult.name}`), caseResult(comparedResult)],
   );
   return factOf("not_explained", ...bothResults);
 }
@@ -110,7 +108,7 @@ function noteOf(
 }
 
 function hasPassed(name: CaseName, pattern: AnswerPattern): boolean {
-  if (name === "other_event_id" && believesHeader(pattern)) return false;
+  if (name === "other_event_id" && trustsHeaderId(pattern)) return false;
   if (recognisesBeforeAge(name, pattern) || isOtherRoute(name, pattern)) return true;
   return RIGHT_ANSWERS[DRILL_CASES[name].expected].includes(pattern.kindOfCase(name));
 }
@@ -135,7 +133,7 @@ function recognisesBeforeAge(name: CaseName, { areAll }: AnswerPattern): boolean
 }
 
 /** Whether the receiver trusts the event id header: it answers a known event with another id like a new event. */
-function believesHeader({ kindOfCase, areAlike }: AnswerPattern): boolean {
+function trustsHeaderId({ kindOfCase, areAlike }: AnswerPattern): boolean {
   return (
     kindOfCase("other_event_id") === "taken" &&
     areAlike("other_event_id", "good_event") &&
@@ -181,7 +179,7 @@ function areNeedsMet(
   { all, some, none, everything, differ, unless, condition }: Needs,
   pattern: AnswerPattern,
 ): boolean {
-  const matchesOf = (forms: ByAnswer = {}): readonly boolean[] =>
+  const matchesOf = (forms: FormsByAnswer = {}): readonly boolean[] =>
     Object.entries(forms).flatMap(([kind, names]) => names.map((name) => pattern.kindOfCase(name) === kind));
   return (
     matchesOf(all).every(Boolean) &&

@@ -4,13 +4,13 @@ import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 import { CASE_NAMES, DRILL_CASES, type CaseName } from "../../readiness/drills/webhook.ts";
 import { GOOD_CASES, REORDERED_CASES, type AnswerKind, type AnswerPattern } from "./answers.ts";
 
-export type ByAnswer = Readonly<Partial<Record<AnswerKind, readonly CaseName[]>>>;
+export type FormsByAnswer = Readonly<Partial<Record<AnswerKind, readonly CaseName[]>>>;
 
 /** The answers that a leaf needs: each of `all`, at least one of `some`, and none of `none`. */
 export type Needs = {
-  readonly all?: ByAnswer;
-  readonly some?: ByAnswer;
-  readonly none?: ByAnswer;
+  readonly all?: FormsByAnswer;
+  readonly some?: FormsByAnswer;
+  readonly none?: FormsByAnswer;
   /** The answer to every form that the service could send. */
   readonly everything?: AnswerKind;
   /** Two forms with different answers. */
@@ -42,9 +42,9 @@ const MALFORMED_SIGNATURES: readonly CaseName[] = [
 /** Forms signed with the value of an unset secret, for events by which a program may choose its secret. */
 const UNSET_SECRETS: readonly CaseName[] = ["other_store_unset", "no_store_unset"];
 const PRINTED_SECRETS: readonly CaseName[] = ["live_printed", "other_store_printed", "no_store_printed"];
-const ALL_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
+const ALL_CASE_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
 /** Forms whose signature does not belong to the request that is sent. */
-const MISSIGNED_FORMS = ALL_NAMES.filter((name) => {
+const MISSIGNED_FORMS = ALL_CASE_NAMES.filter((name) => {
   const { signature, secret, sent, reusesSignature } = DRILL_CASES[name];
   return signature !== undefined || secret !== undefined || sent !== undefined || reusesSignature === true;
 });
@@ -52,12 +52,12 @@ const GUESSED_SECRETS = CASE_NAMES.filter((name) => typeof DRILL_CASES[name].sec
 const UNSIGNED_FORMS = CASE_NAMES.filter((name) => name.startsWith("unsigned_"));
 const FIRST_FORMS = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")));
 /** Forms that are sent after the first form that must be refused. */
-const LATER_FORMS = ALL_NAMES.filter((name) => !FIRST_FORMS.has(name));
-const REFUSABLE_FORMS = ALL_NAMES.filter((name) => DRILL_CASES[name].expected !== "2xx");
-const INVALID_FORMS = ALL_NAMES.filter((name) => DRILL_CASES[name].expected === "4xx");
+const LATER_FORMS = ALL_CASE_NAMES.filter((name) => !FIRST_FORMS.has(name));
+const REFUSABLE_FORMS = ALL_CASE_NAMES.filter((name) => DRILL_CASES[name].expected !== "2xx");
+const INVALID_FORMS = ALL_CASE_NAMES.filter((name) => DRILL_CASES[name].expected === "4xx");
 /** Forms of another age that show no other mistake: past and future times. */
 const [OLD_FORMS = [], FUTURE_FORMS = []] = [1, -1].map((sign) =>
-  ALL_NAMES.filter((name) => {
+  ALL_CASE_NAMES.filter((name) => {
     const { age = 0, cause } = DRILL_CASES[name];
     return cause === undefined && Math.sign(age) === sign;
   }),
@@ -157,7 +157,7 @@ const SIMILAR_LEAVES: readonly Leaf[] = [
 ];
 
 /** Why a form that must be refused was answered with 2xx. */
-const TAKEN_LEAVES: readonly Leaf[] = [
+const ACCEPTED_LEAVES: readonly Leaf[] = [
   { cause: "takes_all", everything: "taken" },
   ...INVERTED_LEAVES,
   {
@@ -208,7 +208,7 @@ const REFUSED_LEAVES: readonly Leaf[] = [
   // A drill that stopped early has not sent the last of these forms.
   { cause: "parsed_body", all: { taken: ["spaced_body"] }, none: { taken: GOOD_CASES, failed: GOOD_CASES } },
   ...INVERTED_LEAVES,
-  { cause: "verifies_sometimes", some: { taken: ALL_NAMES }, none: { taken: ["good_event"] } },
+  { cause: "verifies_sometimes", some: { taken: ALL_CASE_NAMES }, none: { taken: ["good_event"] } },
   {
     forms: LATER_FORMS,
     cause: "shuts_out",
@@ -258,7 +258,7 @@ const FAILED_LEAVES: readonly Leaf[] = [
 
 /** The leaves, by the answer that they explain. */
 export const LEAVES: Readonly<Partial<Record<AnswerKind, readonly Leaf[]>>> = {
-  taken: TAKEN_LEAVES,
+  taken: ACCEPTED_LEAVES,
   refused: REFUSED_LEAVES,
   failed: FAILED_LEAVES,
   timeout: [

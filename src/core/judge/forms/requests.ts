@@ -3,7 +3,7 @@ import { createTestEvent, type CheckoutEvent } from "../../checkout/event.ts";
 import type { Status } from "../../checkout/checkout.ts";
 import { toIso } from "../../clock.ts";
 import { deliveryRequest } from "../../webhook/delivery-request.ts";
-import { eventBodyIn, isSent, type Dialect } from "../../shape/dialect.ts";
+import { eventBodyIn, hasField, type Dialect } from "../../shape/dialect.ts";
 import { DEFAULT_HEADER_NAMES, headerNamesIn, headersIn, signatureOf } from "../../webhook/signature.ts";
 import {
   ACCEPTED_CASE_NAMES,
@@ -38,15 +38,15 @@ export type OrderEvent = Pick<CheckoutEvent, "id" | "body"> & {
  * header are omitted if the body has no id: they would be other events.
  */
 export function casesOf({ order, dialect }: DrillSubject): readonly CaseName[] {
-  const names = namesWith(order);
-  return isSent(dialect, "event_id")
+  const names = caseNamesFor(order);
+  return hasField(dialect, "event_id")
     ? names
     : names.filter((name) => DRILL_CASES[name].otherEventId !== true);
 }
 
 type DrillSubject = { readonly order: OrderEvent | null; readonly dialect: Dialect | undefined };
 
-function namesWith(order: OrderEvent | null): readonly CaseName[] {
+function caseNamesFor(order: OrderEvent | null): readonly CaseName[] {
   if (order === null) return CASE_NAMES;
   const types = new Set(order.others?.map(({ type }) => type));
   const acceptedCases = ACCEPTED_CASE_NAMES.filter((name) => types.has(DRILL_CASES[name].acceptedType ?? ""));

@@ -1,9 +1,9 @@
 // The histories of a shop's create: every fault of its requests, a kill, similar orders, a second purchase. How they
 // are judged: core/judge/client.ts.
 import { faultAt, type ScheduledFault } from "../schedule.ts";
-import { ALWAYS, type OrderName, type Step } from "../step.ts";
+import { MANY, type OrderName, type Step } from "../step.ts";
 import {
-  API_BACK,
+  API_UP,
   API_BUSY,
   TRY_CREATE,
   cancel,
@@ -18,7 +18,7 @@ import {
   tell,
 } from "./steps.ts";
 
-const FAULTS_ENDED: Step = { act: "faults", of: "a", faults: [] };
+const END_FAULTS: Step = { act: "faults", of: "a", faults: [] };
 
 /** A create that the customer makes again until its answer has arrived. */
 function answerStep(order: OrderName): Step {
@@ -31,7 +31,7 @@ function atCreate(ordinal: number, action: ScheduledFault["action"]): ScheduledF
 }
 
 function refusalStep(status: number): Step {
-  const fault = { action: "status", status, match: { method: "POST" }, times: ALWAYS } as const;
+  const fault = { action: "status", status, match: { method: "POST" }, times: MANY } as const;
   return { act: "faults", of: "a", faults: [fault] };
 }
 
@@ -116,7 +116,7 @@ export const CLIENT_HISTORIES = {
       steps: [
         { act: "faults", of: "a", faults: [{ action: "status", status: 409, match: { method: "POST" } }] },
         { act: "create", of: "a", expects: "refusal" },
-        FAULTS_ENDED,
+        END_FAULTS,
         create,
       ],
       causes: { one_order: "conflict_new_order" },
@@ -156,7 +156,7 @@ export const CLIENT_HISTORIES = {
         ...on("a", create, tellCreated, create),
         API_BUSY,
         TRY_CREATE,
-        API_BACK,
+        API_UP,
         ...on("a", TRY_CREATE, pay, tell, look),
         ...on("b", create, tellCreated, end("declined"), tell, TRY_CREATE, pay, tell, look),
         ...on("c", create, tellCreated, pay, TRY_CREATE, tell, look),
@@ -166,7 +166,7 @@ export const CLIENT_HISTORIES = {
     refused_for_good: {
       title: ["creates that are always refused", "创建请求一直被拒绝"],
       isAlone: true,
-      steps: [refusalStep(403), { act: "create", of: "a", expects: "refusal" }, FAULTS_ENDED],
+      steps: [refusalStep(403), { act: "create", of: "a", expects: "refusal" }, END_FAULTS],
       causes: { client_ends: "never_gives_up" },
     },
   }),

@@ -4,7 +4,7 @@ import type { Neighbour } from "../neighbours.ts";
 import { ORDER_NAMES, type History, type OrderName, type OtherTerms, type Step } from "../step.ts";
 import {
   TRY_CREATE,
-  API_BACK,
+  API_UP,
   API_BUSY,
   API_FAILS,
   API_REFUSES,
@@ -76,7 +76,7 @@ const TELL_FIRST = tellOf("first");
 const AWAIT_QUESTION = { act: "await", of: "a", what: "question" } as const;
 
 /** Another system creates the order_id on other terms, as both kinds of checkout, and both are paid. */
-function otherTerms(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {
+function otherTermsRow(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {
   const onOtherTerms = (order: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
     on(order, create, cancel, tell, { act: "create_elsewhere", of: order, terms, kind }, pay, tell, look);
   return {
@@ -132,7 +132,7 @@ function lookAlikeRow(neighbours: Neighbour, title: Words): Row {
     tell,
     look,
   ];
-  const causes = { ...MIXED_UP, takes_events: "refuses_others" } as const;
+  const causes = { ...MIXED_ORDERS, takes_events: "refuses_others" } as const;
   return { title, needs: ["create", "names"], neighbours, steps, causes };
 }
 
@@ -156,7 +156,7 @@ function answersRow(faults: readonly ApiFault[], title: Words): Row {
     steps: [
       ...onEach(create, tellCreated, pay),
       ...answerSteps,
-      API_BACK,
+      API_UP,
       ...onEach(look),
       ...onEach(tell, look),
     ],
@@ -169,7 +169,7 @@ function twinRow(neighbours: Neighbour, outcome: UnpaidEnd | "succeeded", title:
   const otherOrderSteps = on("b", create, tellCreated);
   const endSteps = on("b", look, end(outcome), tell, look);
   const steps = [create, tellCreated, ...otherOrderSteps, pay, tell, look, ...endSteps, look];
-  return { title, needs: ["names"], neighbours, steps, causes: MIXED_UP };
+  return { title, needs: ["names"], neighbours, steps, causes: MIXED_ORDERS };
 }
 
 /** Events that must not change an order: delivered before and after its payment, and after a second payment. */
@@ -181,7 +181,7 @@ const CHANGES_NOTHING = {
   again: [tellAs("other_id"), tellAs("late")],
 };
 
-const MIXED_UP = {
+const MIXED_ORDERS = {
   never_unpaid: "mixes_up",
   booked_when_paid: "mixes_up",
   booked_once: "mixes_up",
@@ -309,8 +309,8 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     steps: [create, pay, tellAs("late", "created", "pending", "succeeded"), look],
     causes: { booked_when_paid: "lost_late" },
   },
-  other_amount: otherTerms(["a payment of another amount", "金额不同的支付"], "less", "more"),
-  other_currency: otherTerms(["a payment in another currency", "币种不同的支付"], "other_currency"),
+  other_amount: otherTermsRow(["a payment of another amount", "金额不同的支付"], "less", "more"),
+  other_currency: otherTermsRow(["a payment in another currency", "币种不同的支付"], "other_currency"),
   other_checkouts: {
     title: ["other checkouts of the order_id that end unpaid", "同一订单号的其他收款单未支付就结束"],
     needs: ["create"],
@@ -331,7 +331,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
       ...ordersElsewhere("other", "c"),
       look,
     ],
-    causes: { ...MIXED_UP, takes_events: "refuses_others" },
+    causes: { ...MIXED_ORDERS, takes_events: "refuses_others" },
   },
   look_alikes: lookAlikeRow("look_alike", [
     "order_ids that differ by an accent or a zero",
@@ -340,7 +340,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   same_numbers: lookAlikeRow("same_number", ["order_ids that are the same number", "订单号表示同一数字"]),
   webhook_without_api: {
     title: ["a payment while the API answers 503 for 2 s", "API 持续 2 秒返回 503 期间的支付"],
-    steps: [create, tellCreated, pay, API_BUSY, tellPaid, wait(2000), API_BACK, look, tell, look],
+    steps: [create, tellCreated, pay, API_BUSY, tellPaid, wait(2000), API_UP, look, tell, look],
     causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
   },
   webhook_api_refuses: answersRow(API_REFUSES, [
@@ -356,7 +356,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     steps: [
       create,
       ...[...API_REFUSES, ...API_FAILS].flatMap((fault) => [apiAnswers(fault), tellCreated, wait(700)]),
-      API_BACK,
+      API_UP,
       pay,
       tell,
       look,

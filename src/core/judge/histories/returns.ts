@@ -2,7 +2,7 @@
 import type { Words } from "../../language.ts";
 import type { History, Step } from "../step.ts";
 import {
-  API_BACK,
+  API_UP,
   API_BUSY,
   API_FAILS,
   API_REFUSES,
@@ -30,14 +30,14 @@ import {
 
 /** Queries that report success, with the parameters of several services. */
 export const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded&trade_status=TRADE_SUCCESS";
-const OTHER_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
+const SECOND_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
 const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
 
 type Row = Omit<History, "part">;
 
 /** Payment event and two returns at the same moment: the webhook first, or the customer first. */
 function sameMoment(webhookMs: number, returnMs: number, title: Words): Row {
-  const momentStep: Step = {
+  const sameMomentStep: Step = {
     act: "at_once",
     acts: [
       { tell: "a", afterMs: webhookMs },
@@ -47,20 +47,20 @@ function sameMoment(webhookMs: number, returnMs: number, title: Words): Row {
   };
   return {
     title,
-    steps: [create, tellCreated, pay, momentStep, look, tell, look],
+    steps: [create, tellCreated, pay, sameMomentStep, look, tell, look],
     causes: { booked_once: "books_by_both", booked_when_paid: "books_by_both" },
   };
 }
 
 /** The customer pays, and the event arrives, while a return page is being built, which asks a slow API. */
 function paymentWithinReturn(part: number, title: Words): Row {
-  const momentStep: Step = {
+  const sameMomentStep: Step = {
     act: "at_once",
     acts: [{ visit: "a" }, { steps: [pay, tellPaid], part, during: "visit" }],
   };
   return {
     title,
-    steps: [create, tellCreated, API_SLOW, visit, momentStep, API_BACK, look, tell, look],
+    steps: [create, tellCreated, API_SLOW, visit, sameMomentStep, API_UP, look, tell, look],
     causes: LOST_BY_RETURN,
   };
 }
@@ -101,7 +101,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     steps: unchangedBy(
       visit,
       visitAs({ query: PAID_QUERY }),
-      visitAs({ query: OTHER_QUERY }),
+      visitAs({ query: SECOND_QUERY }),
       visitAs({ method: "POST" }),
       visitAs({ query: THIRD_QUERY, from: "shop" }),
       visitAs({ from: "nowhere" }),
@@ -126,7 +126,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   return_without_api: {
     title: ["return while the API answers 503, or not at all", "API 返回 503 或没有响应时返回"],
-    steps: [create, tellCreated, API_BUSY, visit, look, API_SILENT, visit, look, API_BACK, pay, tell, look],
+    steps: [create, tellCreated, API_BUSY, visit, look, API_SILENT, visit, look, API_UP, pay, tell, look],
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up" },
   },
   return_api_refuses: {
@@ -135,7 +135,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
       create,
       tellCreated,
       ...[...API_REFUSES, ...API_FAILS].flatMap((fault) => [apiAnswers(fault), visit]),
-      API_BACK,
+      API_UP,
       look,
       pay,
       tell,
@@ -217,7 +217,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
           { steps: [visit], part: 0.5, during: "event", delayMs: SLOW_API_MS },
         ],
       },
-      API_BACK,
+      API_UP,
       look,
       tell,
       look,

@@ -2,7 +2,7 @@
 import type { Status } from "../../checkout/checkout.ts";
 import type { SamePart } from "../neighbours.ts";
 import type { ScheduledFault } from "../schedule.ts";
-import { ALWAYS, ORDER_NAMES, type History, type OrderName, type ReturnForm, type Step } from "../step.ts";
+import { MANY, ORDER_NAMES, type History, type OrderName, type ReturnForm, type Step } from "../step.ts";
 
 export type OrderStep = Extract<Step, { of: OrderName }>;
 
@@ -83,7 +83,7 @@ export type ApiFault = Pick<ScheduledFault, "action" | "status" | "latencyMs">;
 /** From this step on, the API answers each question about these orders in this way. */
 export function apiAnswers(fault: ApiFault, order: OrderName | "all" = "a"): Step {
   const match = { method: "GET", path: "/v1/checkout-sessions/*" } as const;
-  return { act: "faults", of: order, faults: [{ ...fault, match, times: ALWAYS }] };
+  return { act: "faults", of: order, faults: [{ ...fault, match, times: MANY }] };
 }
 
 export const API_BUSY = apiAnswers({ action: "status", status: 503 });
@@ -103,7 +103,7 @@ export const API_SILENT = apiAnswers({ action: "lose_request" });
 /** Delay of each answer of the slow API, in milliseconds. */
 export const SLOW_API_MS = 300;
 export const API_SLOW = apiAnswers({ action: "latency", latencyMs: SLOW_API_MS });
-export const API_BACK: Step = { act: "faults", of: "a", faults: [] };
+export const API_UP: Step = { act: "faults", of: "a", faults: [] };
 
 /** The cause, for each rule that a second attempt after an unpaid end can break. */
 export const SECOND_ATTEMPT = {

@@ -3,7 +3,7 @@ import type { Words } from "../../language.ts";
 import type { History, Step } from "../step.ts";
 import {
   TRY_CREATE,
-  API_BACK,
+  API_UP,
   API_DOWN,
   API_BUSY,
   cancel,
@@ -84,24 +84,24 @@ const MOMENTS = {
 } as const satisfies Readonly<Record<string, Row>>;
 
 /** A restart at each moment: by a kill, or by an orderly stop. */
-function restarts<Name extends "restart" | "stop">(
+function restartRows<Name extends "restart" | "stop">(
   name: Name,
   [english, chinese]: Words,
 ): Readonly<Record<`${Name}_${keyof typeof MOMENTS}`, Row>> {
   const [stepFields, servedNeeds]: [object, Row["needs"]] =
     name === "stop" ? [{ how: name }, ["served"]] : [{}, []];
   const rows = Object.entries<Row>(MOMENTS).map(([momentName, { title, steps, causes = {}, needs = [] }]) => {
-    const titles: Words = [`${english} ${title[0]}`, `${title[1]}${chinese}`];
+    const restartTitle: Words = [`${english} ${title[0]}`, `${title[1]}${chinese}`];
     const ownSteps = steps.map((step) => (step.act === "restart" ? { ...step, ...stepFields } : step));
     const row = {
-      title: titles,
+      title: restartTitle,
       steps: [create, tellCreated, ...ownSteps],
       causes,
       needs: [...needs, ...(servedNeeds ?? [])],
     };
     return [`${name}_${momentName}`, row] as const;
   });
-  return Object.fromEntries<Row>(rows) as ReturnType<typeof restarts<Name>>;
+  return Object.fromEntries<Row>(rows) as ReturnType<typeof restartRows<Name>>;
 }
 
 /** Waits for the other histories, and at least this long, in milliseconds. */
@@ -127,7 +127,7 @@ export const TIME_HISTORIES = {
         API_BUSY,
         tellPaid,
         wait(10_000),
-        API_BACK,
+        API_UP,
         waitForOthers(15_000),
         look,
         tell,
@@ -143,8 +143,8 @@ export const TIME_HISTORIES = {
     },
   }),
   ...historiesWith(RESTART_FIELDS, {
-    ...restarts("restart", ["a kill", "强制重启"]),
-    ...restarts("stop", ["an orderly stop", "正常停止"]),
+    ...restartRows("restart", ["a kill", "强制重启"]),
+    ...restartRows("stop", ["an orderly stop", "正常停止"]),
     restart_at_answers: {
       title: ["a kill while three answers are sent", "发送三个响应期间强制重启"],
       needs: ["create"],
@@ -160,7 +160,7 @@ export const TIME_HISTORIES = {
         API_DOWN,
         BOTH_AT_ONCE,
         BOTH_AT_ONCE,
-        API_BACK,
+        API_UP,
         ...on("c", tellPaid),
         ...onEach(look),
         ...onEach(tell),

@@ -69,11 +69,11 @@ export type Mutations = {
  * The expected answer. `not 2xx`: to requests that the service never sends. `2xx or 4xx`: to requests about which the
  * interface says nothing. `any`: to genuine events in a form that only a proxy makes, and that a receiver may not read.
  */
-type Expected = "2xx" | "4xx" | "not 2xx" | "2xx or 4xx" | "any";
+type ExpectedAnswer = "2xx" | "4xx" | "not 2xx" | "2xx or 4xx" | "any";
 
 /** A form: its mutations, the expected answer, and the likely cause of another answer. */
 export type Form = Mutations & {
-  readonly expected: Expected;
+  readonly expected: ExpectedAnswer;
   /** The cause if no leaf of core/judge/forms/leaves.ts names another cause. */
   readonly cause?: DrillCause;
   /** Notes about an answer that the interface leaves open. */
@@ -103,7 +103,7 @@ export function badlySignedForm(cause: DrillCause, mutations: Mutations): Form {
 }
 
 /** A form about which the interface says nothing. */
-export function openForm(notes: NonNullable<Form["notes"]>, mutations: Mutations): Form {
+export function unstatedForm(notes: NonNullable<Form["notes"]>, mutations: Mutations): Form {
   return { expected: "2xx or 4xx", notes, ...mutations };
 }
 
@@ -135,7 +135,7 @@ function changeEnd(id: string): string {
 }
 
 /** Number of correct digits at both ends of a signature with a wrong middle. */
-export const RIGHT_ENDS = { first: 40, last: 8 } as const;
+export const CORRECT_DIGITS = { first: 40, last: 8 } as const;
 
 export function claimOtherStore({ store_id: id }: EventFields): EventFields {
   return { store_id: changeEnd(String(id)) };
@@ -159,7 +159,7 @@ export function changeOrder(body: string, dialect: Dialect | undefined): string 
 }
 
 export function changeMiddle(digits: string): string {
-  const { first, last } = RIGHT_ENDS;
+  const { first, last } = CORRECT_DIGITS;
   return digits.slice(0, first) + flipDigits(digits.slice(first, -last)) + digits.slice(-last);
 }
 

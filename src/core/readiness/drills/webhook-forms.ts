@@ -1,7 +1,7 @@
 // The forms of webhooks that are sent to a receiver, as mutations of a genuine event. Their grammar: webhook-case.ts;
 // their titles and lists: webhook.ts; the causes of answers: core/judge/forms/causes.ts.
 import { gzipSync } from "node:zlib";
-import { STALE_BY_SECONDS } from "../../webhook/delivery-request.ts";
+import { STALE_AGE_SECONDS } from "../../webhook/delivery-request.ts";
 import { DEFAULT_TOLERANCE_SECONDS } from "../../webhook/signature.ts";
 import type { Words } from "../../language.ts";
 import {
@@ -18,7 +18,7 @@ import {
   forgedForm,
   genuineForm,
   indentBody,
-  openForm,
+  unstatedForm,
   placeSignature,
   unusualForm,
   writeUnusually,
@@ -34,7 +34,7 @@ export const MANY_SIGNATURES = 200;
 const LARGE_BODY_BYTES = 100 * 1024;
 const LONG_SIGNATURE_LENGTH = 10 * 1024;
 /** Ages of a timestamp that every receiver must accept, or must refuse, in seconds. */
-const MINUTE = 60;
+const MINUTE_SECONDS = 60;
 const TEN_MINUTES = 600;
 /** Slightly less and more than the tolerance of decision 12, in seconds. The interface states no tolerance. */
 const WITHIN_TOLERANCE = DEFAULT_TOLERANCE_SECONDS - 10;
@@ -88,15 +88,15 @@ export const TEST_FORMS = {
   short_signature: forgedForm("compares_what_came", { signature: (digits) => digits.slice(0, RIGHT_DIGITS) }),
   no_signature: forgedForm("skips_without_header", { without: ["signature"] }),
   no_event: forgedForm("skips_odd_bodies", { ...WRONG_SIGNATURE, signed: () => "this is no event" }),
-  hour_old: forgedForm(undefined, { age: STALE_BY_SECONDS }),
-  hour_ahead: forgedForm(undefined, { age: -STALE_BY_SECONDS }),
-  known_hour_old: openForm({ taken: "dedups_before_age" }, { ...FIRST_EVENT, age: STALE_BY_SECONDS }),
-  minute_old: genuineForm("narrow_tolerance", { age: MINUTE }),
-  minute_ahead: genuineForm("narrow_tolerance", { age: -MINUTE }),
-  within_tolerance_old: openForm({ refused: "strict_tolerance" }, { age: WITHIN_TOLERANCE }),
-  within_tolerance_ahead: openForm({ refused: "strict_tolerance" }, { age: -WITHIN_TOLERANCE }),
-  beyond_tolerance_old: openForm({ taken: "lenient_tolerance" }, { age: BEYOND_TOLERANCE }),
-  beyond_tolerance_ahead: openForm({ taken: "lenient_tolerance" }, { age: -BEYOND_TOLERANCE }),
+  hour_old: forgedForm(undefined, { age: STALE_AGE_SECONDS }),
+  hour_ahead: forgedForm(undefined, { age: -STALE_AGE_SECONDS }),
+  known_hour_old: unstatedForm({ taken: "dedups_before_age" }, { ...FIRST_EVENT, age: STALE_AGE_SECONDS }),
+  minute_old: genuineForm("narrow_tolerance", { age: MINUTE_SECONDS }),
+  minute_ahead: genuineForm("narrow_tolerance", { age: -MINUTE_SECONDS }),
+  within_tolerance_old: unstatedForm({ refused: "strict_tolerance" }, { age: WITHIN_TOLERANCE }),
+  within_tolerance_ahead: unstatedForm({ refused: "strict_tolerance" }, { age: -WITHIN_TOLERANCE }),
+  beyond_tolerance_old: unstatedForm({ taken: "lenient_tolerance" }, { age: BEYOND_TOLERANCE }),
+  beyond_tolerance_ahead: unstatedForm({ taken: "lenient_tolerance" }, { age: -BEYOND_TOLERANCE }),
   ten_minutes_old: forgedForm(undefined, { age: TEN_MINUTES }),
   ten_minutes_ahead: forgedForm(undefined, { age: -TEN_MINUTES }),
   no_timestamp: forgedForm("skips_without_timestamp", { without: ["timestamp"] }),
@@ -112,7 +112,7 @@ export const TEST_FORMS = {
   second_of_three: genuineForm("one_signature", { signature: placeSignature(1) }),
   third_of_three: genuineForm("one_signature", { signature: placeSignature(2) }),
   other_event_id: {
-    ...openForm({ taken: "ignores_event_id" }, { ...FIRST_EVENT, otherEventId: true }),
+    ...unstatedForm({ taken: "ignores_event_id" }, { ...FIRST_EVENT, otherEventId: true }),
     cause: "believes_header",
   },
   no_event_id: forgedForm("skips_without_event_id", { ...WRONG_SIGNATURE, without: ["eventId"] }),
@@ -224,16 +224,16 @@ export const TEST_FORMS = {
     without: ["timestamp"],
   }),
   timestamp_old_and_new: unusualForm("reads_doubled_headers", {
-    age: STALE_BY_SECONDS,
+    age: STALE_AGE_SECONDS,
     lines: ["timestamp", (oldValue, now) => [oldValue, now]],
   }),
   timestamp_new_and_old: unusualForm("reads_doubled_headers", {
-    age: STALE_BY_SECONDS,
+    age: STALE_AGE_SECONDS,
     lines: ["timestamp", (oldValue, now) => [now, oldValue]],
   }),
   known_event: forgedForm("known_before_check", { ...WRONG_SIGNATURE, ...FIRST_EVENT }),
   reused_signature: forgedForm("remembers_signature", { reusesSignature: true }),
-  made_hour_ago: genuineForm("reads_created_at", { signed: backdate(STALE_BY_SECONDS * 1000) }),
+  made_hour_ago: genuineForm("reads_created_at", { signed: backdate(STALE_AGE_SECONDS * 1000) }),
   forged_in_the_end: forgedForm("verifies_sometimes", WRONG_SIGNATURE),
   good_at_the_end: genuineForm("shuts_out"),
 } as const;

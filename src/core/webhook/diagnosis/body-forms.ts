@@ -16,7 +16,7 @@ const MAX_INNER_BYTES = 64 * 1024;
 /** Maximum size of a body whose form is looked for, in bytes. */
 const MAX_FORM_BYTES = 32 * 1024;
 /** Lengths at which databases and logs cut texts. */
-const USUAL_CUTS = new Set([255, 256, 512, 1000, 1023, 1024, 2000, 2048, 4000, 4095, 4096, 8192]);
+const COMMON_LIMITS = new Set([255, 256, 512, 1000, 1023, 1024, 2000, 2048, 4000, 4095, 4096, 8192]);
 
 type Recogniser = (bytes: Buffer, text: string) => BodyForm | undefined;
 
@@ -339,7 +339,7 @@ function recogniseCutOff(bytes: Buffer, text: string): BodyForm | undefined {
   if (/^\s*\{[\s\S]*\}\s*$/.test(text)) return undefined;
   return {
     code: "body_cut",
-    detail: detailOf(USUAL_CUTS.has(bytes.length) ? "cut_at_limit" : "cut", bytes.length),
+    detail: detailOf(COMMON_LIMITS.has(bytes.length) ? "cut_at_limit" : "cut", bytes.length),
     innerBody: null,
   };
 }

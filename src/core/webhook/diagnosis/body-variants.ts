@@ -19,7 +19,7 @@ export type VariantRow<Value> = readonly [
 export const MAX_VARIED_BYTES = 32 * 1024;
 /** Maximum depth of JSON that is serialized again: events are flat. */
 const MAX_DEPTH = 8;
-const BLANKS = " \t\r\n";
+const WHITE_SPACE = " \t\r\n";
 const BOM = "\u00ef\u00bb\u00bf";
 const BYTES = Array.from({ length: 256 }, (_, byte) => byte);
 /** The byte of each character in Windows-1252, which browsers also use for Latin-1. */
@@ -89,13 +89,13 @@ function whiteSpaceRows(latin1: string): VariantRow<Body>[] {
 /** Removes white space that all encodings share. A regular expression would take quadratic time. */
 function trimEnd(latin1: string): string {
   let end = latin1.length;
-  while (end > 0 && BLANKS.includes(latin1.charAt(end - 1))) end -= 1;
+  while (end > 0 && WHITE_SPACE.includes(latin1.charAt(end - 1))) end -= 1;
   return latin1.slice(0, end);
 }
 
 function trimStart(latin1: string): string {
   let start = 0;
-  while (start < latin1.length && BLANKS.includes(latin1.charAt(start))) start += 1;
+  while (start < latin1.length && WHITE_SPACE.includes(latin1.charAt(start))) start += 1;
   return latin1.slice(start);
 }
 

@@ -2,7 +2,7 @@ import { detailText, type DetailFact } from "./details.ts";
 
 const RAW_BYTES_ADVICE =
   "Verify the bytes as they arrived, before any parser, and never a body that was parsed and serialized again.";
-const TWO_SIDES =
+const TWO_SIDES_ADVICE =
   "Correct the side that deviates: the receiver's framework, or the program that signed the body.";
 
 /** The detail, in braces, never contains a secret or a digest (decision 46). */
@@ -81,10 +81,10 @@ export const DIAGNOSIS_CAUSES = {
   body_whitespace_added: `The signature matches the body without {detail}. A program added it after signing: an editor, echo, or a template. ${RAW_BYTES_ADVICE}`,
   body_whitespace_removed: `The signature matches the body with {detail}. A program removed it after signing: trim(), $(…) in a shell, or a form. ${RAW_BYTES_ADVICE}`,
   body_line_endings: `The signature matches the body with {detail}. Line endings were converted in transit: by git, an editor, or a file opened as text. ${RAW_BYTES_ADVICE}`,
-  body_reserialised: `{detail} ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
-  body_keys_reordered: `The signature matches the same JSON with its keys {detail}. A parser or a database (jsonb, a sorted map) reordered them. ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
-  body_unicode_escaped: `The signature matches the same JSON with its characters {detail} (ensure_ascii in Python, JSON_UNESCAPED_… in PHP, HTML escapes in Go). The JSON was parsed and serialized again. ${RAW_BYTES_ADVICE} ${TWO_SIDES}`,
-  body_charset: `The signature matches the body {detail}. UTF-8 was read or written as another encoding: read bytes, or name utf-8 wherever they become text. ${TWO_SIDES}`,
+  body_reserialised: `{detail} ${RAW_BYTES_ADVICE} ${TWO_SIDES_ADVICE}`,
+  body_keys_reordered: `The signature matches the same JSON with its keys {detail}. A parser or a database (jsonb, a sorted map) reordered them. ${RAW_BYTES_ADVICE} ${TWO_SIDES_ADVICE}`,
+  body_unicode_escaped: `The signature matches the same JSON with its characters {detail} (ensure_ascii in Python, JSON_UNESCAPED_… in PHP, HTML escapes in Go). The JSON was parsed and serialized again. ${RAW_BYTES_ADVICE} ${TWO_SIDES_ADVICE}`,
+  body_charset: `The signature matches the body {detail}. UTF-8 was read or written as another encoding: read bytes, or name utf-8 wherever they become text. ${TWO_SIDES_ADVICE}`,
   body_characters_lost:
     "{detail} Characters were lost where bytes became text: read bytes, or name utf-8 wherever they become text.",
   body_bom_added: `The signature matches the body without the byte order mark that it begins with: an editor or a file written as "UTF-8 with BOM" added it. ${RAW_BYTES_ADVICE}`,

@@ -35,13 +35,13 @@ const MAX_HASHED_BYTES = 64 * 1024 * 1024;
 /** Cost of an attempt in addition to its body, in bytes hashed. */
 const BYTES_PER_ATTEMPT = 512;
 /** Duration of an attempt apart from hashing, as the number of bytes that could be hashed in that time. */
-const ATTEMPT_TIME_BYTES = 8 * 1024;
+const ATTEMPT_COST_BYTES = 8 * 1024;
 /** The approximate number of variants of a body. */
 const VARIANTS_PER_BODY = 64;
 /** Maximum number of causes that are combined. */
 const MAX_CAUSES = 2;
 /** How far from each known timestamp the signed timestamp is searched for, in seconds; far enough for three retries. */
-const NEAR_SECONDS = 3600;
+const SEARCH_SECONDS = 3600;
 const PARSED_BODY_SUMMARY = "The verified body is neither bytes nor text, but a parsed value.";
 
 /** The causes, the likeliest first. For the receiver only: a forger must not learn how close a signature came. */
@@ -118,7 +118,7 @@ type Trial = {
   readonly parts: readonly (string | Uint8Array)[];
 };
 
-type Request = {
+type SearchRequest = {
   readonly rawBody: Uint8Array;
   readonly candidates: readonly DigestVariant[];
   readonly timestampText: string;
@@ -127,7 +127,7 @@ type Request = {
 /** The causes under which one of the signatures is valid; undefined if none was found within the limits. */
 function* prove(
   options: DiagnoseOptions,
-  request: Request,
+  request: SearchRequest,
 ): Generator<number, readonly CauseFinding[] | undefined> {
   if (request.candidates.length === 0) return undefined;
   // Creating the variants of a body costs about as much as hashing them.
@@ -138,7 +138,7 @@ function* prove(
     const cost = length * request.candidates.length;
     hashedBytes += cost;
     if (hashedBytes > MAX_HASHED_BYTES) return undefined;
-    yield cost + ATTEMPT_TIME_BYTES * request.candidates.length;
+    yield cost + ATTEMPT_COST_BYTES * request.candidates.length;
     const provenCandidate = request.candidates.find((candidate) => isDigestOf(candidate, key, parts));
     if (provenCandidate !== undefined) return [...provenCandidate.findings, ...findings()];
   }
@@ -146,7 +146,7 @@ function* prove(
 }
 
 /** First without a cause, then with one cause at a time, then with two causes, then with other timestamps. */
-function* trials(options: DiagnoseOptions, request: Request): Generator<Trial> {
+function* trials(options: DiagnoseOptions, request: SearchRequest): Generator<Trial> {
   const { rawBody, timestampText } = request;
   const [eventId] = headerValues(options.headers, headerNamesIn(options.dialect).eventId);
   const secrets = [options.secrets].flat();
@@ -194,12 +194,12 @@ function* otherTimestamps(
   now: number,
   rawBody: Uint8Array,
 ): Generator<number> {
-  const bases = [claimedSeconds, Math.floor(now / 1000), creationSeconds(rawBody)].filter(
+  const knownSeconds = [claimedSeconds, Math.floor(now / 1000), creationSeconds(rawBody)].filter(
     (base) => base !== undefined,
   );
   const yieldedTimes = new Set<number>();
-  for (let distance = 0; distance <= NEAR_SECONDS; distance += 1) {
-    for (const base of bases) {
+  for (let distance = 0; distance <= SEARCH_SECONDS; distance += 1) {
+    for (const base of knownSeconds) {
       for (const seconds of [base - distance, base + distance]) {
         if (yieldedTimes.has(seconds)) continue;
         yieldedTimes.add(seconds);

@@ -19,7 +19,7 @@ export function listUrl(
 }
 
 /** A link to another page; in a saved page, which has no links, only its text. */
-export function linkOut({ isSaved }: Pick<View, "isSaved">, address: string, text: Text): Html {
+export function linkUnlessSaved({ isSaved }: Pick<View, "isSaved">, address: string, text: Text): Html {
   return isSaved === true ? html`${text}` : html`<a href="${address}">${text}</a>`;
 }
 
@@ -29,7 +29,7 @@ export type ActionForm = {
   readonly fields?: Readonly<Record<string, string>>;
   readonly content?: Html | "";
   readonly style?: "" | "primary" | "danger";
-  readonly isOff?: boolean;
+  readonly isDisabled?: boolean;
 };
 
 /**
@@ -38,7 +38,7 @@ export type ActionForm = {
  */
 export function actionForm(
   view: Pick<PartView, "formToken" | "refusedForm" | "may">,
-  { action, label, fields = {}, content = "", style = "", isOff = false }: ActionForm,
+  { action, label, fields = {}, content = "", style = "", isDisabled = false }: ActionForm,
 ): Html {
   if (!view.may("POST", action)) return html``;
   const inputs = Object.entries({ ...fields, token: view.formToken });
@@ -48,7 +48,7 @@ export function actionForm(
   return html`<form method="post" action="${action}" class="act" id="${idOf(action, fields)}">
     ${error} ${inputs.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
     ${content}
-    <button type="submit" class="${style}" ${isOff ? html`disabled` : ""}>${label}</button>
+    <button type="submit" class="${style}" ${isDisabled ? html`disabled` : ""}>${label}</button>
   </form>`;
 }
 

@@ -1,5 +1,5 @@
 import { displayStoreName } from "../../../core/config/store-name.ts";
-import { selectorOf } from "../../../core/language.ts";
+import { translatorFor } from "../../../core/language.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
 import { storeTime } from "../../at-store.ts";
@@ -53,7 +53,7 @@ export function savedPage(store: string, { title, main }: PageContent): Html {
 function noticePart(context: PortalContext, { notice, storeId, language, refusedForm }: View): Html {
   if (notice === undefined) return html``;
   const now = storeTime(context, storeId);
-  const words = textWithMoments(selectorOf(language)(notice.words), (at) => listTime(at, now));
+  const words = textWithMoments(translatorFor(language)(notice.words), (at) => listTime(at, now));
   // The notice gets the focus if it is the refusal of a form that the page no longer contains.
   const focus = refusedForm === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">

@@ -86,7 +86,7 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
   refuse: (context, page, refusal) =>
     portalRefusalPage(context, { ...page, viewer: viewerOf(context.portal, page.request) }, refusal),
   fail: (request, requestId, refusal) => failurePage({ request, requestId }, refusal),
-  edge: translatePortalPath,
+  translate: translatePortalPath,
 };
 
 function guardRoute(route: PortalRoute): PortalRoute {
@@ -97,7 +97,7 @@ function guardRoute(route: PortalRoute): PortalRoute {
       const permission = permitRoute(session, { route, params });
       if (!permission.ok) return permission;
       const answer = await route.answer(context, call);
-      const isForViewer = route.least !== null && session?.limit?.role === "viewer";
+      const isForViewer = route.minRole !== null && session?.limit?.role === "viewer";
       if (!answer.ok || typeof answer.value.body !== "string" || !isForViewer) return answer;
       return accept({ ...answer.value, body: withoutSecrets(answer.value.body, context.secrets) });
     },
@@ -118,11 +118,11 @@ function permitRoute(
   session: PortalSession | undefined,
   { route, params }: Pick<AreaRequest, "params"> & { readonly route: PortalRoute },
 ): Outcome<void> {
-  const { least } = route;
-  if (least === null) return accept(undefined);
+  const { minRole } = route;
+  if (minRole === null) return accept(undefined);
   if (session === undefined) return refuseFact("not_signed_in", {});
   const caller = callerOfSession(session);
-  const permission = permit(caller, least, "this page");
+  const permission = permit(caller, minRole, "this page");
   return permission.ok ? permitStore(caller, params["store_id"]) : permission;
 }
 
@@ -142,7 +142,7 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
  * object with this id.
  */
 function firstStoreRoute(path: "/portal" | "/portal/{anything}"): PortalRoute {
-  return portalRoute({ path, least: "viewer" }, ({ store }, call) => {
+  return portalRoute({ path, minRole: "viewer" }, ({ store }, call) => {
     const { anything = "start" } = call.params;
     const caller = callerOfSession(call.caller);
     if (knowsStore(store, caller, anything))
@@ -158,5 +158,5 @@ function firstStoreRoute(path: "/portal" | "/portal/{anything}"): PortalRoute {
 }
 
 function portalAssetRoute(asset: Asset): PortalRoute {
-  return { ...assetRoute(asset), least: null, entersStore: false, onlyOwnPages: true };
+  return { ...assetRoute(asset), minRole: null, entersStore: false, onlyOwnPages: true };
 }

@@ -6,7 +6,7 @@ import {
   type OperationName,
   type RequestOf,
 } from "../../../core/control/operations.ts";
-import type { LeastRole } from "../../../core/control/rights.ts";
+import type { MinRole } from "../../../core/control/rights.ts";
 import { ERRORS } from "../../../core/errors.ts";
 import { accept, type Outcome, type Refusal, wordsOf } from "../../../core/outcome.ts";
 import { refuseFact } from "../../../core/refusals.ts";
@@ -38,7 +38,7 @@ import {
 
 export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
   /** The least role that may use the route; null for routes that need no session. */
-  readonly least: LeastRole | null;
+  readonly minRole: MinRole | null;
   /** Whether the route waits while its store is being erased, as its operation does (decision 91). */
   readonly entersStore: boolean;
   /** Set if only our own pages may request this route, such as a script. Default: links on other sites may lead here. */
@@ -48,12 +48,12 @@ export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
 /** Renders the content of a page. A refusal becomes an error page. */
 type PageRenderer = (context: PortalContext, view: View) => Promise<Outcome<PageContent>>;
 
-type RouteRow = Pick<PortalRoute, "path" | "least"> & Partial<Pick<PortalRoute, "methods" | "entersStore">>;
+type RouteRow = Pick<PortalRoute, "path" | "minRole"> & Partial<Pick<PortalRoute, "methods" | "entersStore">>;
 
 /** Makes a route; its least role decides which session it needs. Default method: GET. */
 export function portalRoute(row: RouteRow, answer: PortalRoute["answer"]): PortalRoute {
-  const session = row.least === "administrator" ? "administrator" : "merchant";
-  const role = row.least === null ? "anyone" : `portal ${session}`;
+  const session = row.minRole === "administrator" ? "administrator" : "merchant";
+  const role = row.minRole === null ? "anyone" : `portal ${session}`;
   return { methods: ["GET"], entersStore: true, ...row, role, answer };
 }
 
@@ -115,19 +115,19 @@ export function showOperation<Name extends OperationName>(
   show: (view: View, answer: AnswerOf<Name>, context: PortalContext) => PageContent,
 ): PageRenderer {
   return async (context, view) => {
-    const body = decodeRequest(operation, noFields(operation));
+    const body = decodeRequest(operation, emptyInput(operation));
     if (!body.ok) return body;
     const answer = await runAsViewer(context, operation, { ...view, body: body.value });
     return answer.ok ? accept(show(view, answer.value, context)) : answer;
   };
 }
 
-function noFields(operation: OperationName): unknown {
+function emptyInput(operation: OperationName): unknown {
   return inputKind(operation) === "nothing" ? undefined : {};
 }
 
 export function publicPageRoute(path: string, show: (view: View) => PageContent): PortalRoute {
-  return portalRoute({ path, least: null }, (context, call) => {
+  return portalRoute({ path, minRole: null }, (context, call) => {
     const view = viewOf(context, call);
     const markup = signedOutPage(roleOfPath(call.path), show(view));
     const { language } = view;
@@ -158,7 +158,7 @@ type Action<Name extends OperationName> = {
 };
 
 /** Maximum time for which a browser waits for an action, in milliseconds; a slower action continues on its own. */
-const PATIENCE_MS = 2000;
+const ACTION_TIMEOUT_MS = 2000;
 
 export type ActionContext = { readonly context: PortalContext; readonly view: View };
 
@@ -183,9 +183,9 @@ export function actionRoute<Name extends OperationName>(
   path: string,
   { operation, read, parse, nextAddress, waitingAddress, secretOf, notice, form }: Action<Name>,
 ): PortalRoute {
-  const { entersStore, least } = CONTROL_OPERATIONS[operation];
+  const { entersStore, minRole } = CONTROL_OPERATIONS[operation];
   const [, , , listPath = ""] = path.split("/");
-  return portalRoute({ methods: ["POST"], path, least, entersStore }, async (context, call) => {
+  return portalRoute({ methods: ["POST"], path, minRole, entersStore }, async (context, call) => {
     const fields = requireOwnForm(context, call);
     if (!fields.ok) return fields;
     const view = viewOf(context, call);
@@ -193,7 +193,7 @@ export function actionRoute<Name extends OperationName>(
     if (!storeCheck.ok) return storeCheck;
     const run = async (): Promise<Outcome<string>> => {
       const input =
-        parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value) ?? noFields(operation));
+        parse?.(fields.value, { context, view }) ?? accept(read?.(fields.value) ?? emptyInput(operation));
       if (!input.ok) return input;
       const body = decodeRequest(operation, input.value);
       if (!body.ok) return body;
@@ -243,7 +243,7 @@ async function shouldContinue(
     () => storeGate.leave(visit),
     () => storeGate.leave(visit),
   );
-  const isDone = await resolvesWithin(world, PATIENCE_MS, endPromise);
+  const isDone = await resolvesWithin(world, ACTION_TIMEOUT_MS, endPromise);
   // Nobody waits for the action now, so its failure is reported here.
   if (!isDone) work.catch((error: unknown) => report(call.requestId, error));
   return !isDone;

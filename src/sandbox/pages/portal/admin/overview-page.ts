@@ -16,12 +16,12 @@ import { ADMIN_TEXTS } from "./texts.ts";
 import type { Production } from "../../../../core/readiness/shapes.ts";
 
 /** Maximum number of stores shown; the newest are shown. */
-const MAX_SHOWN = 100;
+const MAX_SHOWN_STORES = 100;
 
 /** All stores for the administrator; stores with an open request come first. */
 export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<PageContent>> {
   const allStores = store.stores.all();
-  const shownStores = allStores.slice(-MAX_SHOWN).map((details) => ({
+  const shownStores = allStores.slice(-MAX_SHOWN_STORES).map((details) => ({
     details,
     production: productionOf(store.adminActions.of(details.id)),
     pendingCount: store.prices.of(details.id).filter((price) => !price.approved && !price.retired).length,
@@ -29,7 +29,7 @@ export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<Pag
   const sortedStores = shownStores.toSorted((left, right) => rank(left.production) - rank(right.production));
   const main = html`<p class="hint">${ADMIN_TEXTS.hint}</p>
     ${table(ADMIN_TEXTS.title, sortedStores, row, { isLinked: true })}
-    ${allStores.length > MAX_SHOWN ? html`<p class="hint">${ADMIN_TEXTS.hidden(allStores.length - MAX_SHOWN)}</p>` : ""}`;
+    ${allStores.length > MAX_SHOWN_STORES ? html`<p class="hint">${ADMIN_TEXTS.hidden(allStores.length - MAX_SHOWN_STORES)}</p>` : ""}`;
   return Promise.resolve(accept({ title: ADMIN_TEXTS.title, main }));
 }
 

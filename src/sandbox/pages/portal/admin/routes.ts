@@ -5,8 +5,8 @@ import { ADMIN_TEXTS } from "./texts.ts";
 
 /** The administrator's pages: requests for production, stores, capabilities, gate, audit log. */
 export const ADMIN_ROUTES: readonly PortalRoute[] = [
-  pageRoute({ path: "/portal/admin", least: "administrator" }, adminOverviewPage),
-  pageRoute({ path: "/portal/admin/{store_id}", least: "administrator" }, adminStorePage),
+  pageRoute({ path: "/portal/admin", minRole: "administrator" }, adminOverviewPage),
+  pageRoute({ path: "/portal/admin/{store_id}", minRole: "administrator" }, adminStorePage),
   actionRoute("/portal/admin/{store_id}/acts", {
     operation: "adminAct",
     read: parseActionForm,

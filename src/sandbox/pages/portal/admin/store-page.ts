@@ -79,11 +79,11 @@ function formWithQuestion(view: View, { action, subject }: ActionQuestion): Html
     action: path,
     fields,
     content: inputField(ADMIN_TEXTS.note, "note", { typedForm: typedValues(view, path, fields) }),
-    style: UNDOING_ACTIONS.has(action) ? "danger" : "primary",
+    style: REVOKING_ACTIONS.has(action) ? "danger" : "primary",
   });
 }
 
-const UNDOING_ACTIONS: ReadonlySet<AdministratorAction> = new Set([
+const REVOKING_ACTIONS: ReadonlySet<AdministratorAction> = new Set([
   "revoke_credential",
   "deactivate",
   "disable_capability",

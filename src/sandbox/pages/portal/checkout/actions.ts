@@ -13,7 +13,7 @@ export function payerActions(view: PartView, checkoutView: CheckoutView): Html {
   const action = storePath(view, `/checkouts/${id}/pay`);
   if (!view.may("POST", action)) return html``;
   const reason = isFinal(status) ? CHECKOUTS_TEXTS.isFinal[status] : undefined;
-  const whyNotLateText = whyNotLate(checkoutView);
+  const notLateText = notLateReason(checkoutView);
   const buttons = PAY_OUTCOMES.map((outcome) => {
     const label = CHECKOUTS_TEXTS.outcomes[outcome];
     const style = outcome === "succeeded" ? "primary" : "";
@@ -22,7 +22,7 @@ export function payerActions(view: PartView, checkoutView: CheckoutView): Html {
       : disabledButton(label, "why-final");
   });
   const lateForm =
-    whyNotLateText === undefined
+    notLateText === undefined
       ? actionForm(view, {
           action: `${action}?late`,
           label: CHECKOUTS_TEXTS.late,
@@ -34,13 +34,13 @@ export function payerActions(view: PartView, checkoutView: CheckoutView): Html {
     <div class="actions">${buttons} ${lateForm}</div>
     <p class="hint">
       ${reason === undefined ? "" : html`<span id="why-final">${reason}</span>`}
-      ${whyNotLateText === undefined ? "" : html`<span id="why-not-late">${whyNotLateText}</span>`}
+      ${notLateText === undefined ? "" : html`<span id="why-not-late">${notLateText}</span>`}
     </p>
   </section>`;
 }
 
 /** Why a late success is not possible: it requires a payment in progress when the checkout ended (decision 10). */
-function whyNotLate({ checkout, attempts, lateResults }: CheckoutView): Words | undefined {
+function notLateReason({ checkout, attempts, lateResults }: CheckoutView): Words | undefined {
   const reasons = CHECKOUTS_TEXTS.notLate;
   if (!isFinal(checkout.status)) return reasons.open;
   if (checkout.status === "succeeded") return reasons.paid;

@@ -1,4 +1,4 @@
-import { selectorOf } from "../../../../core/language.ts";
+import { translatorFor } from "../../../../core/language.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { displayText } from "../../../../core/text.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
@@ -16,7 +16,7 @@ import { lastChangeOf } from "../../../checkout/list.ts";
 import { viewCheckout } from "../../../checkout/view.ts";
 import { readStory } from "../../../explain/explain.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
-import { linkOut, listUrl, storePath } from "../forms.ts";
+import { linkUnlessSaved, listUrl, storePath } from "../forms.ts";
 import { amount, copyableText, momentWithDate, factList, statusBadge, type Facts } from "../parts.ts";
 import type { OperationContext } from "../../../control/handler.ts";
 import type { PageContent, PartView } from "../view.ts";
@@ -32,8 +32,8 @@ export async function showCheckout(context: OperationContext, view: PartView): P
   if (!shownCheckout.ok) return shownCheckout;
   const fullStory = readStory(context, shownCheckout.value);
   const { checkout, checkoutCount } = fullStory;
-  const { next } = explainCheckout(fullStory, fullStory, selectorOf(view.language));
-  const statusNote = EXPLAIN_SENTENCES.besideStatus[checkout.status];
+  const { next } = explainCheckout(fullStory, fullStory, translatorFor(view.language));
+  const statusNote = EXPLAIN_SENTENCES.statusNotes[checkout.status];
   const command = explainCommand(context, checkout, checkoutCount);
   const main = html`<section class="checkout-head">
       <p class="row sum">
@@ -74,7 +74,7 @@ function terms(
 ): Facts {
   const { checkout, command, checkoutCount } = story;
   const { id, object, orderId, description, priceId, createdAt, expiresAt } = checkout;
-  const orderLink = linkOut(
+  const orderLink = linkUnlessSaved(
     view,
     listUrl(view, "/checkouts", { q: orderId }),
     CHECKOUTS_TEXTS.ofOrder(String(checkoutCount)),

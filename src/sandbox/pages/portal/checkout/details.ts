@@ -2,7 +2,7 @@ import type { Checkout } from "../../../../core/checkout/checkout.ts";
 import type { StoryEvent, StoryRequest } from "../../../../core/explain/timeline.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
-import { actionForm, linkOut, storePath } from "../forms.ts";
+import { actionForm, linkUnlessSaved, storePath } from "../forms.ts";
 import { sentText, copyableText, momentWithDate, factList } from "../parts.ts";
 import { differencesTable, requestDetails } from "../request/exchange.ts";
 import type { OperationContext } from "../../../control/handler.ts";
@@ -49,5 +49,5 @@ export function attemptLineDetails(
 }
 
 function idLink(view: PartView, page: string, id: string): Html {
-  return linkOut(view, storePath(view, page), html`<code>${id}</code>`);
+  return linkUnlessSaved(view, storePath(view, page), html`<code>${id}</code>`);
 }

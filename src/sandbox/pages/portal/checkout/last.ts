@@ -1,6 +1,6 @@
 import { toIso } from "../../../../core/clock.ts";
 import { describeLastChange, lastChangeText } from "../../../../core/explain/last.ts";
-import { selectorOf } from "../../../../core/language.ts";
+import { translatorFor } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { inBothLanguages } from "../../../../core/language.ts";
@@ -14,7 +14,7 @@ import type { LastChange } from "../../../../core/checkout/shapes.ts";
 
 /** The last change of a checkout, with its time and actor, to print after the status; `now` is the store's time. */
 export function lastChangeHtml({ language }: Pick<View, "language">, change: LastChange, now: number): Html {
-  const say = selectorOf(language);
+  const say = translatorFor(language);
   const text = describeLastChange(change, say);
   return html`<span class="last"
     >${text === "" ? "" : html`· ${text} `}·

@@ -10,8 +10,8 @@ import { showCheckouts } from "./list-page.ts";
 import { SAVED_STORY_ROUTE } from "./saved-story.ts";
 
 export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
-  pageRoute({ path: "/portal/{store_id}/checkouts", least: "viewer" }, showCheckouts),
-  pageRoute({ path: "/portal/{store_id}/checkouts/{id}", least: "viewer" }, showCheckout),
+  pageRoute({ path: "/portal/{store_id}/checkouts", minRole: "viewer" }, showCheckouts),
+  pageRoute({ path: "/portal/{store_id}/checkouts/{id}", minRole: "viewer" }, showCheckout),
   SAVED_STORY_ROUTE,
   actionRoute("/portal/{store_id}/checkouts/test-orders", {
     operation: "createTestOrder",
@@ -36,6 +36,6 @@ export const ROUTES_OF_CHECKOUTS: readonly PortalRoute[] = [
       storePath(view, `/checkouts/${view.call.params["checkout_id"] ?? ""}#event-${view.id}`),
     notice: ({ deliveries }, scope) => deliveryNotice(scope, "replayed", deliveries),
   }),
-  portalRoute({ path: "/portal/{store_id}/find", least: "viewer" }, findInStore),
-  portalRoute({ path: "/portal/find", least: "viewer" }, findAnywhere),
+  portalRoute({ path: "/portal/{store_id}/find", minRole: "viewer" }, findInStore),
+  portalRoute({ path: "/portal/find", minRole: "viewer" }, findAnywhere),
 ];

@@ -31,7 +31,7 @@ export async function saveStory(
 
 /** The download of a checkout's page as a file. */
 export const SAVED_STORY_ROUTE = portalRoute(
-  { path: "/portal/{store_id}/checkouts/{id}/story.html", least: "viewer" },
+  { path: "/portal/{store_id}/checkouts/{id}/story.html", minRole: "viewer" },
   async (context, call) => {
     const { storeId, id, language } = viewOf(context, call);
     const outcome = await saveStory(context, { storeId, id, language });

@@ -1,4 +1,4 @@
-import { selectorOf } from "../../../../core/language.ts";
+import { translatorFor } from "../../../../core/language.ts";
 import { toIso } from "../../../../core/clock.ts";
 import type { DeliveryLine } from "../../../../core/explain/deliveries.ts";
 import type { PendingEntry, StoryEntry } from "../../../../core/explain/explanation.ts";
@@ -32,7 +32,7 @@ export function timeline(
   view: PartView,
   { fullStory, command }: StoryOptions,
 ): Html {
-  const say = selectorOf(view.language);
+  const say = translatorFor(view.language);
   const story = { checkouts: [fullStory.story], requests: fullStory.requests, now: fullStory.now };
   const maxLines = view.isSaved === true ? Infinity : MAX_LINES;
   const { shownLines, hiddenCount } = lastLines(storyLines(story, say), maxLines);
@@ -199,7 +199,7 @@ function emphasizeLine({ text, parts = [text], what }: StoryEntry): Html {
   return html`<span
     >${parts.map((part) => {
       if (typeof part === "string") return textWithMoments(part, momentHtml);
-      if ("took" in part) return html`${part.took}`;
+      if ("duration" in part) return html`${part.duration}`;
       if ("cause" in part) return html` <span class="cause">${CHECKOUTS_TEXTS.cause(part.cause)}</span>`;
       const status = String(part.status);
       return html`<b class="s${status.slice(0, 1)}xx">${status}</b>`;

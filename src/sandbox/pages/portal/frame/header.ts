@@ -17,13 +17,13 @@ import type { ListUpdates, PortalContext, View } from "../view.ts";
 /** The bar of a page: store, clock, search, and the settings of this browser. */
 export function headerBar(context: PortalContext, view: View, listUpdates: ListUpdates | undefined): Html {
   const role = view.call.caller?.role ?? "merchant";
-  const isStore = view.storeId !== "";
+  const hasStore = view.storeId !== "";
   return html`<header class="bar">
     ${BRAND_MARK}
     ${role === "administrator" ? html`<strong>${FRAME_TEXTS.administrator}</strong>` : stores(context, view)}
     <span class="test">${FRAME_TEXTS.test}</span>
-    ${isStore ? clock(context, view) : ""}
-    ${isStore && role === "merchant" ? search(view) : html`<span class="search"></span>`}
+    ${hasStore ? clock(context, view) : ""}
+    ${hasStore && role === "merchant" ? search(view) : html`<span class="search"></span>`}
     ${liveMark(listUpdates, view)} ${languageSwitch(view, role)} ${session(view, role)}
   </header>`;
 }

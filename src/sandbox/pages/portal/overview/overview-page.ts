@@ -1,5 +1,5 @@
 import { causeText, errorText, type StoryAttempt } from "../../../../core/explain/delivery.ts";
-import { selectorOf } from "../../../../core/language.ts";
+import { translatorFor } from "../../../../core/language.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import type { Endpoint } from "../../../../core/webhook/endpoint.ts";
@@ -19,7 +19,7 @@ import { OVERVIEW_TEXTS } from "./texts.ts";
 const DAY_MS = 24 * 3_600_000;
 /** Maximum number of rows in each part, and of requests that are read to find refused ones. */
 const MAX_SHOWN = 5;
-const MAX_READ = 500;
+const MAX_REQUESTS_READ = 500;
 /** Maximum number of unpaid checkouts that are counted. */
 const MAX_UNPAID = 99;
 
@@ -38,7 +38,7 @@ function hintPart(words: Text): Html {
 function failingPart(context: PortalContext, view: View, now: number): Html {
   const { store } = context;
   const endpoints = store.endpoints.of(view.storeId);
-  const noneFailing =
+  const healthyHint =
     endpoints.length === 0
       ? html`${hintPart(OVERVIEW_TEXTS.noEndpoint)}
           <p>${linkButton(storePath(view, "/webhooks"), COMMON_TEXTS.addEndpoint)}</p>`
@@ -49,7 +49,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
     (endpoint) => {
       const { id, url, failingSince, reason } = endpoint;
       const attempt = lastAttempt(context, endpoint);
-      const cause = attempt === undefined ? undefined : causeText(attempt, selectorOf(view.language));
+      const cause = attempt === undefined ? undefined : causeText(attempt, translatorFor(view.language));
       const { due: count } = healthOf(context, view, id);
       const sinceText =
         failingSince === null ? reason : html`${COMMON_TEXTS.since} ${listTime(failingSince, now)}`;
@@ -71,7 +71,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
         ],
       ];
     },
-    { noRows: noneFailing, isLinked: true },
+    { noRows: healthyHint, isLinked: true },
   );
   return section(OVERVIEW_TEXTS.failing, list);
 }
@@ -87,7 +87,7 @@ function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): Story
 }
 
 function refusedPart({ requests }: PortalContext, view: View, now: number): Html {
-  const refusedList = lastRefused(requests, view.storeId);
+  const refusedList = refusedRequests(requests, view.storeId);
   const list = table(
     OVERVIEW_TEXTS.refused,
     refusedList,
@@ -115,9 +115,9 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
 }
 
 /** The newest refused requests among the newest requests. */
-function lastRefused(log: PortalContext["requests"], storeId: string): readonly LoggedRequest[] {
+function refusedRequests(log: PortalContext["requests"], storeId: string): readonly LoggedRequest[] {
   const isMatch = ({ status }: LoggedRequest): boolean => status >= 400;
-  return log.search(storeId, { limit: MAX_SHOWN, maxRead: MAX_READ, isMatch }).found;
+  return log.search(storeId, { limit: MAX_SHOWN, maxRead: MAX_REQUESTS_READ, isMatch }).found;
 }
 
 /** The next due items; all expiries share one row. */
@@ -153,9 +153,9 @@ function dueSection(context: PortalContext, view: View, now: number): Html {
 
 function unpaidSection({ store }: PortalContext, view: View, now: number): Html {
   const lists = store.checkoutLists;
-  const anyCheckout = { storeId: view.storeId, object: null, paymentMethod: null, orderId: null };
+  const baseFilter = { storeId: view.storeId, object: null, paymentMethod: null, orderId: null };
   const positions = (["created", "pending"] as const).flatMap((status) =>
-    lists.newest({ ...anyCheckout, status }, { before: AFTER_ALL, limit: MAX_UNPAID + 1 }),
+    lists.newest({ ...baseFilter, status }, { before: AFTER_ALL, limit: MAX_UNPAID + 1 }),
   );
   const checkouts = lists.at(positions);
   if (checkouts.length === 0) return section(OVERVIEW_TEXTS.unpaid, hintPart(OVERVIEW_TEXTS.noneUnpaid));

@@ -2,5 +2,5 @@ import { pageRoute, type PortalRoute } from "../route.ts";
 import { overviewPage } from "./overview-page.ts";
 
 export const OVERVIEW_ROUTES: readonly PortalRoute[] = [
-  pageRoute({ path: "/portal/{store_id}/overview", least: "viewer" }, overviewPage),
+  pageRoute({ path: "/portal/{store_id}/overview", minRole: "viewer" }, overviewPage),
 ];

@@ -31,7 +31,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   const rowOf = ({ decision, title, chosen, shownBy, since }: (typeof usedAssumptions)[number]): TableRow => [
     [COMMON_TEXTS.decision, html`${String(decision)} · ${title}`, "head"],
     [LAUNCH_TEXTS.chosen, html`${chosen}`],
-    ...(dialect === undefined ? [] : [inEffectCell(dialect, decision)]),
+    ...(dialect === undefined ? [] : [differencesCell(dialect, decision)]),
     [LAUNCH_TEXTS.shownBy, html`${shownBy ?? ""}`],
     [LAUNCH_TEXTS.first, ageOf(since, now), "named"],
     ...(record === undefined ? [] : [calibratedCell(record, decision, context.world.now())]),
@@ -43,7 +43,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
   return accept({ title: LAUNCH_TEXTS.assumptions, main, liveTopic: "store" });
 }
 
-function inEffectCell(dialect: Dialect, decision: number): TableRow[number] {
+function differencesCell(dialect: Dialect, decision: number): TableRow[number] {
   const differences = differencesOn(dialect, decision);
   return [
     LAUNCH_TEXTS.inEffect,

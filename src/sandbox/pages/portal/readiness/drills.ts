@@ -15,12 +15,12 @@ import { LAUNCH_TEXTS } from "./texts.ts";
 import type { JudgedChecklist, ReadinessFacts } from "../../../../core/readiness/shapes.ts";
 import type { DrillFact, DrillStep } from "../../../../core/readiness/drill-shapes.ts";
 
-function titlesOf(kind: DrillKind): StepTitles {
+function stepTitlesOf(kind: DrillKind): StepTitles {
   return kind === "webhook" ? WEBHOOK_STEPS : RUN_STEPS;
 }
 
 /** The last result of a kind of drill: for each endpoint that has one, or for the shop. */
-function resultsOf(
+function lastResults(
   kind: DrillKind,
   { endpoints, duplicates, idempotency, browserReturn }: ReadinessFacts,
 ): readonly { readonly drill: DrillFact; readonly subject: string }[] {
@@ -51,12 +51,12 @@ export function runningDrills(
 }
 
 export function drillsIn(facts: ReadinessFacts): readonly DrillFact[] {
-  return DRILL_KINDS.flatMap((kind) => resultsOf(kind, facts).map(({ drill }) => drill));
+  return DRILL_KINDS.flatMap((kind) => lastResults(kind, facts).map(({ drill }) => drill));
 }
 
 /** The last results of a kind of drill, each collapsed. */
 export function drillResults(kind: DrillKind, facts: ReadinessFacts): Html {
-  return html`${resultsOf(kind, facts).map((result) => drillResult(result, facts.now))}`;
+  return html`${lastResults(kind, facts).map((result) => drillResult(result, facts.now))}`;
 }
 
 /** The actions for a kind of drill: run it in a terminal, or skip it. */
@@ -67,7 +67,7 @@ export function drillActions(view: View, kind: DrillKind, facts: ReadinessFacts)
   return html`<div class="drill" id="drill-${DRILL_NAMES[kind]}">
     <h4>
       ${LAUNCH_TEXTS.drillKinds[kind]}
-      ${resultsOf(kind, facts).length === 0 ? html`<span class="badge">${LAUNCH_TEXTS.neverRun}</span>` : ""}
+      ${lastResults(kind, facts).length === 0 ? html`<span class="badge">${LAUNCH_TEXTS.neverRun}</span>` : ""}
       ${waiver === undefined ? "" : html`<span class="badge warn">${LAUNCH_TEXTS.waived}</span>`}
     </h4>
     <p class="hint">${LAUNCH_TEXTS.drillHints[kind]}</p>
@@ -90,23 +90,23 @@ export function drillActions(view: View, kind: DrillKind, facts: ReadinessFacts)
   </div>`;
 }
 
-function drillResult({ drill, subject }: ReturnType<typeof resultsOf>[number], now: number): Html {
+function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number], now: number): Html {
   const { kind, passed, steps, at } = drill;
-  const passedList = steps.filter((step) => step.passed);
+  const passedSteps = steps.filter((step) => step.passed);
   const failedList = steps.filter((step) => !step.passed);
   const list: StepList = (shownSteps, { hasCause = shownSteps.some(({ cause }) => cause !== null) } = {}) =>
     table(html`${LAUNCH_TEXTS.drillKinds[kind]} ${subject}`, shownSteps, (step) => [
       [
         LAUNCH_TEXTS.step,
         html`${badStateBadge(step.passed, LAUNCH_TEXTS.ok, LAUNCH_TEXTS.drillFailed)}
-        ${stepTitle(titlesOf(kind), step.name)}`,
+        ${stepTitle(stepTitlesOf(kind), step.name)}`,
         "head",
       ],
       [LAUNCH_TEXTS.expected, wordsOf(step.expected), "named"],
       [COMMON_TEXTS.got, wordsOf(step.got), "named"],
       ...(hasCause ? ([[COMMON_TEXTS.cause, wordsOf(step.cause ?? "")]] as const) : []),
     ]);
-  const passedText = LAUNCH_TEXTS.steps(passedList.length, steps.length);
+  const passedText = LAUNCH_TEXTS.steps(passedSteps.length, steps.length);
   return html`<details class="result">
     <summary>
       ${badStateBadge(passed, LAUNCH_TEXTS.drillPassed, LAUNCH_TEXTS.drillFailed)}
@@ -115,11 +115,11 @@ function drillResult({ drill, subject }: ReturnType<typeof resultsOf>[number], n
     </summary>
     ${
       failedList.length === 0
-        ? list(passedList)
+        ? list(passedSteps)
         : html`${failedSteps(kind, failedList, list)}
             <details>
-              <summary>${LAUNCH_TEXTS.heldSteps(passedList.length)}</summary>
-              ${list(passedList)}
+              <summary>${LAUNCH_TEXTS.heldSteps(passedSteps.length)}</summary>
+              ${list(passedSteps)}
             </details>`
     }
   </details>`;
@@ -139,7 +139,7 @@ function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], list: St
     const cause = wordsOf(steps[0]?.cause ?? "");
     const otherSteps = steps
       .slice(MAX_SHOWN_OF_CAUSE)
-      .map(({ name }, index) => html`${index === 0 ? "" : " · "}${stepTitle(titlesOf(kind), name)}`);
+      .map(({ name }, index) => html`${index === 0 ? "" : " · "}${stepTitle(stepTitlesOf(kind), name)}`);
     return html`<details class="cause">
       <summary><strong>${LAUNCH_TEXTS.failedSteps(steps.length)}</strong> ${cause}</summary>
       ${list(steps.slice(0, MAX_SHOWN_OF_CAUSE), { hasCause: false })}

@@ -1,4 +1,4 @@
-import { COLON, selectorOf } from "../../../../core/language.ts";
+import { COLON, translatorFor } from "../../../../core/language.ts";
 import { isGateOpen, isRequested } from "../../../../core/readiness/admin-action.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
@@ -25,7 +25,7 @@ import type { DrillFact } from "../../../../core/readiness/drill-shapes.ts";
 
 /** The launch page: the checklist's items with their evidence, the drills, and the steps to production. */
 export async function launchPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
-  const judgement = judgeStore(context, view.storeId, selectorOf(view.language));
+  const judgement = judgeStore(context, view.storeId, translatorFor(view.language));
   if (!judgement.ok) return judgement;
   const { facts, checklist: shownChecklist } = judgement.value;
   const { store } = context;

@@ -7,8 +7,8 @@ import { LAUNCH_TEXTS } from "./texts.ts";
 const FORM = { page: launchPage };
 
 export const READINESS_ROUTES: readonly PortalRoute[] = [
-  pageRoute({ path: "/portal/{store_id}/launch", least: "viewer" }, launchPage),
-  pageRoute({ path: "/portal/{store_id}/launch/assumptions", least: "viewer" }, assumptionsPage),
+  pageRoute({ path: "/portal/{store_id}/launch", minRole: "viewer" }, launchPage),
+  pageRoute({ path: "/portal/{store_id}/launch/assumptions", minRole: "viewer" }, assumptionsPage),
   actionRoute("/portal/{store_id}/launch/waivers", {
     operation: "waiveDrill",
     read: (fields) => ({ drill: fields.get("drill"), reason: fields.get("reason") }),

@@ -8,7 +8,7 @@ import type { ErrorCode } from "../../../../core/errors.ts";
 import { explainRequest } from "../../../../core/explain/request.ts";
 import type { StoryRequest } from "../../../../core/explain/timeline.ts";
 import type { Checkout } from "../../../../core/checkout/checkout.ts";
-import { COLON, COMMA, selectorOf, type Words } from "../../../../core/language.ts";
+import { COLON, COMMA, translatorFor, type Words } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { readLoggedRequest } from "../../../explain/explain.ts";
 import { listUrl, storePath } from "../forms.ts";
@@ -24,11 +24,11 @@ export async function requestPage(context: PortalContext, view: View): Promise<O
   const loggedRequest = readLoggedRequest(context, view.storeId, view.id);
   if (!loggedRequest.ok) return loggedRequest;
   const { request, conflict, replays } = loggedRequest.value;
-  const explanation = explainRequest(request, conflict, replays, selectorOf(view.language));
+  const explanation = explainRequest(request, conflict, replays, translatorFor(view.language));
   const main = html`<section class="panel">
       ${requestFacts(view, request, conflict ?? newestCheckoutOf(context, view, request.orderId))}
     </section>
-    ${whyPart(request, explanation)} ${differencePart(explanation)}
+    ${explanationPart(request, explanation)} ${differencePart(explanation)}
     ${section(REQUEST_TEXTS.exchange, requestDetails(request, conflict))}`;
   return accept({ title: REQUEST_TEXTS.requestTitle(request.method, request.path), main });
 }
@@ -67,7 +67,7 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
 }
 
 /** The explanation of an answer, as in `checkout explain`; for a refusal with the failed check and the remedy. */
-function whyPart(
+function explanationPart(
   { method, code, fault }: StoryRequest,
   { summary, check, field, expected, received, rule, decision, next }: Explanation,
 ): Html {
@@ -94,7 +94,7 @@ function whyPart(
             html`<div class="fixes">${next.map((line) => html`<div>${copyableText(line)}</div>`)}</div>`,
           ],
     ])}
-    ${fault === null ? ladder(method, check === null ? null : code) : ""}
+    ${fault === null ? checkList(method, check === null ? null : code) : ""}
   </section>`;
 }
 
@@ -107,14 +107,14 @@ function ruleReference(number: Words, rule: RuleText | undefined): Html {
 }
 
 /** The checks in order: passed, failed and not reached. */
-function ladder(method: string, code: ErrorCode | null): Html {
+function checkList(method: string, code: ErrorCode | null): Html {
   const check = code === null ? null : checkOfCode(code).name;
-  const rungs = checksInOrder(method, check);
-  const refusedIndex = check === null ? rungs.length : rungs.indexOf(check);
+  const checks = checksInOrder(method, check);
+  const refusedIndex = check === null ? checks.length : checks.indexOf(check);
   return html`<figure class="ladder">
     <figcaption>${REQUEST_TEXTS.checks}</figcaption>
     <ol>
-      ${rungs.map((name, index) => {
+      ${checks.map((name, index) => {
         const result =
           index < refusedIndex ? "passed" : index === refusedIndex ? "refusedHere" : "notReached";
         return html`<li class="${result}">

@@ -3,6 +3,6 @@ import { requestPage } from "./request-page.ts";
 import { requestsPage } from "./requests-page.ts";
 
 export const REQUEST_ROUTES: readonly PortalRoute[] = [
-  pageRoute({ path: "/portal/{store_id}/requests", least: "viewer" }, requestsPage),
-  pageRoute({ path: "/portal/{store_id}/requests/{id}", least: "viewer" }, requestPage),
+  pageRoute({ path: "/portal/{store_id}/requests", minRole: "viewer" }, requestsPage),
+  pageRoute({ path: "/portal/{store_id}/requests/{id}", minRole: "viewer" }, requestPage),
 ];

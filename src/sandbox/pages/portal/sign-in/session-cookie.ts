@@ -44,8 +44,8 @@ function cookieName({ port }: PortalAccess, role: PortalRole): string {
 
 /** The attributes of the cookie. Without a Domain attribute, browsers send it only to this host. */
 function attributes({ origin }: PortalAccess, role: PortalRole): string {
-  const secure = origin.startsWith("https:") ? "; Secure" : "";
-  return `Path=${homeOf(role)}; HttpOnly; SameSite=Strict${secure}`;
+  const secureAttribute = origin.startsWith("https:") ? "; Secure" : "";
+  return `Path=${homeOf(role)}; HttpOnly; SameSite=Strict${secureAttribute}`;
 }
 
 /** The path of the action that signs out every browser. */

@@ -92,7 +92,7 @@ function refusalNotice(role: PortalRole, refusal: Refusal | undefined): Html {
 
 function signInRoute(role: PortalRole): PortalRoute {
   return portalRoute(
-    { methods: ["POST"], path: `${homeOf(role)}/sign-in`, least: null },
+    { methods: ["POST"], path: `${homeOf(role)}/sign-in`, minRole: null },
     async ({ portal }, call) => {
       const pageCheck = requireOwnPage(call.request, portal.origin);
       if (!pageCheck.ok) return pageCheck;
@@ -130,7 +130,7 @@ function preferencesRoute(role: PortalRole): PortalRoute {
   return ownFormRoute(role, "preferences", ({ portal }, call, fields) => {
     const [language, keys] = [fields.get("language"), fields.get("keys")];
     if (call.caller !== undefined) {
-      portal.prefer(call.caller, {
+      portal.setPreferences(call.caller, {
         ...(language === "en" || language === "zh" ? { language } : {}),
         ...(keys === undefined ? {} : { hasKeys: keys === "on" }),
       });
@@ -149,11 +149,14 @@ function ownFormRoute(
     fields: ReadonlyMap<string, string>,
   ) => Answer | Promise<Answer>,
 ): PortalRoute {
-  const least = role === "administrator" ? role : "viewer";
-  return portalRoute({ methods: ["POST"], path: `${homeOf(role)}/${name}`, least }, async (context, call) => {
-    const fields = requireOwnForm(context, call);
-    return fields.ok ? accept(await act(context, call, fields.value)) : fields;
-  });
+  const minRole = role === "administrator" ? role : "viewer";
+  return portalRoute(
+    { methods: ["POST"], path: `${homeOf(role)}/${name}`, minRole },
+    async (context, call) => {
+      const fields = requireOwnForm(context, call);
+      return fields.ok ? accept(await act(context, call, fields.value)) : fields;
+    },
+  );
 }
 
 const PLACEHOLDER_ORIGIN = "http://portal.invalid";

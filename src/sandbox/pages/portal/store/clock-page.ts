@@ -29,7 +29,7 @@ export async function clockPage(context: PortalContext, view: View): Promise<Out
   const main = html`${movePart(context, view, now)}
     <p id="moving" class="notice" role="status" hidden>${TEXTS.moving}</p>
     ${clockPanel(context, view, { now, isBusy })} ${moveForms(view, { now, isBusy })}
-    ${preview(view, dueItems, now)}`;
+    ${dueSection(view, dueItems, now)}`;
   return Promise.resolve(accept({ title: FRAME_TEXTS.clock, main, liveTopic: "store" }));
 }
 
@@ -125,18 +125,18 @@ function moveForm(
   fields: Readonly<Record<string, string>>,
   { isBusy, content = html`` }: Pick<ClockState, "isBusy"> & { readonly content?: Html },
 ): Html {
-  return actionForm(view, { action: storePath(view, "/clock"), label, fields, content, isOff: isBusy });
+  return actionForm(view, { action: storePath(view, "/clock"), label, fields, content, isDisabled: isBusy });
 }
 
-function preview(view: View, { items, hasMore }: PendingItems, now: number): Html {
-  const soonCount = items.filter(({ at }) => at <= now + HOUR_MS).length;
+function dueSection(view: View, { items, hasMore }: PendingItems, now: number): Html {
+  const hourCount = items.filter(({ at }) => at <= now + HOUR_MS).length;
   const countText = (total: number): string =>
     hasMore && total === items.length ? `${Math.min(total, MAX_PENDING_ITEMS - 1)}+` : String(total);
   const list = table(COMMON_TEXTS.due, items.slice(0, MAX_LISTED), (dueItem) => dueRow(view, dueItem, now), {
     isLinked: true,
   });
   const moreNote = items.length > MAX_LISTED ? html`<p class="hint">${TEXTS.listed(MAX_LISTED)}</p>` : html``;
-  const counts = html`<p>${TEXTS.counts(countText(soonCount), countText(items.length))}</p>`;
+  const counts = html`<p>${TEXTS.counts(countText(hourCount), countText(items.length))}</p>`;
   return section(COMMON_TEXTS.due, html`${counts} ${list}`, moreNote);
 }
 

@@ -46,7 +46,7 @@ const STORES_PAGE = {
 
 /** The pages of a store: its first page, catalog, keys, settings, clock, faults, and the list of stores. */
 export const STORE_ROUTES: readonly PortalRoute[] = [
-  portalRoute({ path: "/portal/{store_id}/start", least: "viewer" }, (context, call) => {
+  portalRoute({ path: "/portal/{store_id}/start", minRole: "viewer" }, (context, call) => {
     const view = viewOf(context, call);
     const { storeId } = view;
     if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
@@ -55,7 +55,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     const isFirst = view.may("GET", connectPath) && !hasFinishedFirstSteps(context, storeId);
     return accept(redirectAfterForm(call, isFirst ? connectPath : storePath(view, "/overview")));
   }),
-  pageRoute({ path: "/portal/{store_id}/connect", least: "store" }, CONNECT),
+  pageRoute({ path: "/portal/{store_id}/connect", minRole: "store" }, CONNECT),
   actionRoute("/portal/{store_id}/connect/key", {
     operation: "createKey",
     secretOf: ({ apiKey }) => apiKey,
@@ -65,7 +65,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     secretOf: ({ signingSecret }) => signingSecret,
   }),
 
-  pageRoute({ path: "/portal/{store_id}/catalog", least: "viewer" }, CATALOG),
+  pageRoute({ path: "/portal/{store_id}/catalog", minRole: "viewer" }, CATALOG),
   actionRoute("/portal/{store_id}/catalog", {
     operation: "addPrice",
     parse: parsePriceForm,
@@ -78,7 +78,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: ({ id }) => goodNotice(NOTICE_TEXTS.priceRetired(displayText(id))),
   }),
 
-  pageRoute({ path: "/portal/{store_id}/keys", least: "store" }, KEYS),
+  pageRoute({ path: "/portal/{store_id}/keys", minRole: "store" }, KEYS),
   actionRoute("/portal/{store_id}/keys", {
     operation: "createKey",
     read: parseKeyForm,
@@ -90,7 +90,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: ({ lastFour }) => goodNotice(NOTICE_TEXTS.keyRevoked(lastFour)),
   }),
 
-  pageRoute({ path: "/portal/{store_id}/settings", least: "viewer" }, SETTINGS),
+  pageRoute({ path: "/portal/{store_id}/settings", minRole: "viewer" }, SETTINGS),
   actionRoute("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
     read: parseReturnOriginForm,
@@ -103,7 +103,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: () => goodNotice(NOTICE_TEXTS.originRemoved),
   }),
 
-  pageRoute({ path: "/portal/{store_id}/clock", least: "viewer" }, clockPage),
+  pageRoute({ path: "/portal/{store_id}/clock", minRole: "viewer" }, clockPage),
   actionRoute("/portal/{store_id}/clock", {
     operation: "moveClock",
     parse: parseClockForm,
@@ -113,7 +113,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     form: { page: clockPage, names: { by_ms: "by" } },
   }),
 
-  pageRoute({ path: "/portal/{store_id}/faults", least: "viewer" }, FAULTS),
+  pageRoute({ path: "/portal/{store_id}/faults", minRole: "viewer" }, FAULTS),
   actionRoute("/portal/{store_id}/faults", {
     operation: "addFault",
     parse: parseFaultForm,
@@ -130,7 +130,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: () => goodNotice(NOTICE_TEXTS.faultsCleared),
   }),
 
-  pageRoute({ path: "/portal/{store_id}/stores", least: "store" }, storesPage),
+  pageRoute({ path: "/portal/{store_id}/stores", minRole: "store" }, storesPage),
   actionRoute("/portal/{store_id}/stores", {
     operation: "createStore",
     read: parseStoreForm,

@@ -1,8 +1,8 @@
 import { likelyCause } from "../../../../core/explain/delivery.ts";
-import { doubtOf } from "../../../../core/explain/delivery-causes.ts";
+import { falseSuccessCause } from "../../../../core/explain/delivery-causes.ts";
 import { isForgery } from "../../../../core/fault/actions.ts";
 import { printable } from "../../../../core/text.ts";
-import { KEPT_ANSWER_BYTES } from "../../../../core/webhook/delivery.ts";
+import { MAX_ANSWER_BYTES } from "../../../../core/webhook/delivery.ts";
 import { quote } from "../../../../core/shell/quote.ts";
 import { headerNamesIn } from "../../../../core/webhook/signature.ts";
 import type { HeaderNames } from "../../../../core/webhook/webhook.ts";
@@ -64,7 +64,7 @@ function signingWords(signing: SigningSecrets): Html {
 function attemptFacts(delivery: AttemptedDelivery, attempt: DeliveryAttempt): Facts {
   const { state, fault: deliveryFault } = delivery;
   const { url, address, milliseconds, finishedAt, status, error, nextAt } = attempt;
-  const cause = likelyCause(attempt) ?? doubtOf(attempt);
+  const cause = likelyCause(attempt) ?? falseSuccessCause(attempt);
   const fault = attempt.fault ?? deliveryFault?.action ?? null;
   const durationText = milliseconds === null ? "" : html` ${WEBHOOK_TEXTS.took(milliseconds)}`;
   const result =
@@ -108,6 +108,6 @@ function checkLine(
 function answerPart({ answer, status }: DeliveryAttempt): Html {
   if (status === null || answer === null) return html``;
   if (answer.length === 0) return html`<p class="hint">${WEBHOOK_TEXTS.noBody}</p>`;
-  const label = answer.length < KEPT_ANSWER_BYTES ? COMMON_TEXTS.answer : WEBHOOK_TEXTS.answerPart;
+  const label = answer.length < MAX_ANSWER_BYTES ? COMMON_TEXTS.answer : WEBHOOK_TEXTS.answerPart;
   return sentText(html`${label} ${String(status)}`, Buffer.from(answer).toString("utf8"));
 }

@@ -14,12 +14,12 @@ const CHECK_INTERVAL_MS = 50;
 
 type NewDelivery = { readonly id: string; readonly endpointId: string };
 
-type EndpointAction = "replayed" | "tested" | "added";
+type DeliveryTrigger = "replayed" | "tested" | "added";
 
 /** The notice after an action that delivers: the receivers' answers, as far as they arrive within two seconds. */
 export async function deliveryNotice(
   { context, view }: ActionContext,
-  action: EndpointAction,
+  action: DeliveryTrigger,
   deliveries: readonly NewDelivery[],
 ): Promise<Notice> {
   const at = toIso(storeTime(context, view.storeId));
@@ -52,7 +52,7 @@ async function awaitAttempts(
 }
 
 function noticeWords(
-  action: EndpointAction,
+  action: DeliveryTrigger,
   at: string,
   attempts: readonly (DeliveryAttempt | undefined)[],
 ): Words {

@@ -29,11 +29,11 @@ const ENDPOINT_FORM_PAGE = {
 };
 
 export const WEBHOOK_ROUTES: readonly PortalRoute[] = [
-  pageRoute({ path: WEBHOOKS_PATH, least: "viewer" }, webhooksPage),
-  pageRoute({ path: `${WEBHOOKS_PATH}/events`, least: "viewer" }, eventsPage),
-  pageRoute({ path: `${WEBHOOKS_PATH}/events/{id}`, least: "viewer" }, eventPage),
-  pageRoute({ path: `${WEBHOOKS_PATH}/deliveries/{id}`, least: "viewer" }, deliveryPage),
-  pageRoute({ path: ENDPOINT_PATH, least: "viewer" }, SHOW_ENDPOINT),
+  pageRoute({ path: WEBHOOKS_PATH, minRole: "viewer" }, webhooksPage),
+  pageRoute({ path: `${WEBHOOKS_PATH}/events`, minRole: "viewer" }, eventsPage),
+  pageRoute({ path: `${WEBHOOKS_PATH}/events/{id}`, minRole: "viewer" }, eventPage),
+  pageRoute({ path: `${WEBHOOKS_PATH}/deliveries/{id}`, minRole: "viewer" }, deliveryPage),
+  pageRoute({ path: ENDPOINT_PATH, minRole: "viewer" }, SHOW_ENDPOINT),
   actionRoute(`${WEBHOOKS_PATH}/endpoints`, {
     operation: "addEndpoint",
     read: parseEndpointForm,
