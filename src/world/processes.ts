@@ -93,7 +93,7 @@ export function portOwner(port: number): string | undefined {
   return pid && `${programOf(pid)} (pid ${pid})`;
 }
 
-/** The program of a process, by its file, because Node renames its main thread. */
+/** The name of a process's executable file; its `comm` is only the fallback, because Node renames its main thread. */
 function programOf(pid: string): string {
   try {
     return basename(readlinkSync(`/proc/${pid}/exe`)).replace(/ \(deleted\)$/, "");

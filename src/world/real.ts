@@ -120,7 +120,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
 /** Delay in milliseconds from which on work is not part of a call for which the program may be waiting. */
 const LATER_WORK_MS = 1000;
 
-/** The locks of files; their module is loaded when it is used. `addon`: the path of the SQLite addon. */
+/** File locks and the host name. The lock module is loaded at its first use. `addon`: the path of the SQLite addon. */
 function createLocks(
   addon: () => string | undefined,
 ): Required<Pick<World, "lockFile" | "isFileLocked" | "hostName">> {

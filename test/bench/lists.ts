@@ -46,7 +46,7 @@ const LOOKS: Readonly<Record<string, Query>> = {
   "search, descriptions of a rare status": { q: "needle", status: "failed" },
 };
 
-/** Times lists of a store with 100,000 checkouts, compared with lists of a store with one page of checkouts. */
+/** Measures lists of a store with 100,000 checkouts against the same lists of a store with one page of checkouts. */
 export async function measureLists(bench: Bench): Promise<Figure[]> {
   const [small, large] = [await openLists(bench, SMALL), await openLists(bench, CHECKOUTS)];
   const figures: Figure[] = [];

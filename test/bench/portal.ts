@@ -11,7 +11,7 @@ const CHECKOUTS = 100_000;
 const SMALL = 200;
 /** Number of requests in the log of each store, which is the most that a log keeps. */
 const LOGGED = 10_000;
-/** Maximum time of a page on the server, and its maximum ratio to the time in a small store. */
+/** Maximum time of a page on the server, and its maximum ratio to the time of the same page in a small store. */
 const MAX_PAGE_MS = 20;
 const MAX_GROWTH = 4;
 const BODY = "{}";

@@ -67,7 +67,7 @@ test("a command that receives SIGTERM can end by itself", async () => {
   expect(await running).toMatchObject({ ending: "aborted", exitCode: 0, stdout: "ended\n" });
 });
 
-test("a command gets no token of the sandbox, and an order_id with a null byte runs no command", async () => {
+test("a merchant's command gets no token of the sandbox, and is not run for an order_id with a null byte", async () => {
   const env = { CHECKOUT_CONTROL_TOKEN: "a", CHECKOUT_SANDBOX_ADMIN_TOKEN: "b", SHOP: "c" };
   const command = { env, timeoutMs: 60_000, maxOutputBytes: 10_000 };
   const { stdout } = await runMerchantCommand(REAL, { ...command, commandLine: "env" });

@@ -181,7 +181,7 @@ const DIALECT = {
 const IN_DIALECT = shopOf(CAREFUL_SHOPS, "remembers the id of each event");
 
 test.each([DIALECT, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialect(SEED + at))])(
-  "explore finds no fault in a shop that reads the names of the dialect %j",
+  "explore finds no failure in a shop that reads the names of the dialect %j",
   async (dialect) => {
     const far = FULL ? { depth: 1 } : { only: { faults: [] } };
     const found = await explore({ ...optionsFor({ ...IN_DIALECT, dialect }), seed: "s", dialect, ...far });

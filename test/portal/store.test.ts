@@ -122,7 +122,7 @@ test("the snippets have a tab for each language, and the tabs work without JavaS
   expect((await get("/connect?in=cobol")).text).toContain("npx checkout orders create");
 });
 
-test("each first step is ticked when it is done", async () => {
+test("each of the first steps is ticked when it is done", async () => {
   const { harness, act, create, get, run } = await openPortal();
   const done = async (): Promise<number> =>
     ((await get("/connect")).html.match(/<li class="done">/g) ?? []).length;

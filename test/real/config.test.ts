@@ -363,7 +363,7 @@ test("the editor schema agrees with the parser, and comments are allowed anywher
   }
 });
 
-test("a broken file, a missing variable or an impossible endpoint stops the start before anything is created", async () => {
+test("a broken file, a missing variable or a forbidden endpoint stops the start before anything is created", async () => {
   const rows = [
     ["{", /checkout\.config\.json:1:2: a closing brace/],
     [

@@ -151,12 +151,12 @@ function asLine({ secrets, headers, ...vector }: SignatureVector): string {
   return `${[...lists, vector.body_base64, vector.now, vector.tolerance_seconds].join("\t")}\n`;
 }
 
-test("docs/verifying.md has the verifiers of the whole shops, and they agree with every vector", async () => {
+test("docs/verifying.md has the verifiers of the complete shops, and they agree with every vector", async () => {
   expect(VECTORS.length).toBe(104);
   const folder = tempFolder();
   for (const { name, program, args, file, around } of LANGUAGES) {
     const block = new RegExp(`\`\`\`${name}\n([\\s\\S]*?)\`\`\``).exec(VERIFYING)?.[1] ?? "";
-    // The page shows the code of the whole shop, without the imports above it.
+    // The page shows the code of the complete shop, without the imports above it.
     const own = block.replace(/^import .*\n+/, "").replaceAll(/^(?=.)/gm, name === "java" ? "    " : "");
     const shop = readFileSync(DESCRIBED_SHOPS[name], "utf8");
     expect([name, own.length > 500 && shop.includes(own)]).toEqual([name, true]);

@@ -129,7 +129,7 @@ test("every bad request gets the same refusal from the Worker as from a sandbox,
   expect(rowCounts(site)).toEqual(before);
 });
 
-test("a request with a malformed Host is refused in the service's error envelope", async () => {
+test("a request with two Host headers is refused in the service's error envelope", async () => {
   const site = await openHostedSite(service);
   const twice = render(site, { headers: { Host: ["{host}", "{host}"] } }, 1);
   const verdicts = readAnswers(await send(site, twice, false), "POST").map((answer) =>

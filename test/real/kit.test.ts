@@ -293,7 +293,7 @@ test("a configuration sets up stores and settings, as an object and as a file", 
   }
 });
 
-test("the kit reads no environment or folder of its program, and writes to no stream", async () => {
+test("the kit ignores the variables and the configuration file of the program that uses it, and writes nothing to stdout or stderr", async () => {
   const folder = tempFolder();
   writeFileSync(join(folder, "checkout.config.json"), "no configuration");
   const program = `

@@ -246,7 +246,7 @@ CHECKOUT_BASE_URL=BASE CHECKOUT_API_KEY=KEY`,
 set CHECKOUT_BASE_URL BASE; set CHECKOUT_API_KEY KEY`,
 } as const;
 
-/** Runs curl lines; returns the arguments of each line, with the body in place of the body's option. */
+/** Runs curl lines; returns the arguments of each line, with the body in place of the option that passes it. */
 function sentByCurl(shell: TestedShell, lines: readonly string[]): string[][] {
   const fields = read(shell, [CURL[shell === "fish" ? "fish" : "sh"], ...lines].join("\n"));
   return lines.map(() => {

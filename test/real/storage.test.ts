@@ -235,7 +235,7 @@ test("an opening, a read and a check report damaged bytes as damage", async () =
   });
 });
 
-test("a system error about a file is answered with 503 and the error, and not reported as a bug", async () => {
+test("a file system error is answered with 503 and the error, and is not reported as a bug", async () => {
   const harness = createHarness();
   let failing: string | undefined;
   const fail = (code: string): never => {

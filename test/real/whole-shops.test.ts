@@ -28,7 +28,7 @@ const SHOPS = (["node", "python"] as const).filter((name) => name === "node" || 
 
 const isHere = (name: ShopLanguage): boolean => name === "node" || hasLanguage(name);
 
-test("a file of a whole shop has at most 150 lines", () => {
+test("a file of a complete shop has at most 150 lines", () => {
   for (const file of Object.values(DESCRIBED_SHOPS).flatMap(filesBeside)) {
     const lines = readFileSync(file, "utf8").trimEnd().split("\n").length;
     expect([file, lines > MAX_LINES]).toEqual([file, false]);
@@ -41,7 +41,7 @@ function filesBeside(file: string): readonly string[] {
   return names.map((name) => join(dirname(file), name));
 }
 
-test("one command in the head of a whole shop judges the whole shop", () => {
+test("one command in the head of a complete shop judges the complete shop", () => {
   for (const file of Object.values(WHOLE_SHOPS)) {
     const runs = headOf(file).filter((line) => line.startsWith("npx checkout checklist run --create"));
     expect([file, runs.length]).toEqual([file, 1]);
@@ -49,12 +49,14 @@ test("one command in the head of a whole shop judges the whole shop", () => {
   }
 });
 
-test("the whole shops of the installed languages pass checklist run with their configuration files", async () => {
+test("the complete shops of the installed languages pass checklist run with their configuration files", async () => {
   // `npm test` runs two histories in the languages that no other test uses; a campaign runs all histories.
   const languages = SHOP_LANGUAGES.filter(isHere).filter((name) => FULL || !(name in WHOLE_SHOPS));
   const options = FULL ? [] : ["--only", "return_same_moment", "--only", "second_failed"];
   const missing = SHOP_LANGUAGES.filter((name) => !isHere(name));
-  process.stderr.write(`whole shops in ${languages.join(", ")}; missing: ${missing.join(", ") || "none"}\n`);
+  process.stderr.write(
+    `complete shops in ${languages.join(", ")}; missing: ${missing.join(", ") || "none"}\n`,
+  );
   const check = async (language: ShopLanguage): Promise<void> => {
     const { code, stdout, stderr } = await judgeDescribed(language, ["--json", ...options]);
     const report = JSON.parse(stdout === "" ? "{}" : stdout) as Partial<Judged>;
@@ -113,7 +115,7 @@ async function judgeHurried(shop: (typeof HURRIED_SHOPS)[number]) {
   return { name, code, cause: cause?.slice(0, expected.length) ?? null, failed: stdout === "" ? stderr : "" };
 }
 
-test("the commands in the head of a whole shop make the shop ready, and a hurried shop is reported with its cause", async () => {
+test("the commands in the head of a complete shop make the shop ready, and a hurried shop is reported with its cause", async () => {
   // In `npm test` the seed selects the head of one language, and one hurried shop.
   const known = HURRIED_SHOPS.filter(({ language }) => SHOPS.includes(language));
   const hurried = part(known, known.length);
@@ -131,7 +133,7 @@ test("the commands in the head of a whole shop make the shop ready, and a hurrie
   );
 });
 
-test("a second attempt can be paid at a whole shop, and a late event of the first attempt changes nothing", async () => {
+test("a second attempt can be paid at a complete shop, and a late event of the first attempt changes nothing", async () => {
   for (const language of SHOPS) {
     const { cwd, origin, buy } = await serveWhole({ language });
     const type = async (...args: readonly string[]): Promise<string> => {

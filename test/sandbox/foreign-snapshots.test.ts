@@ -219,7 +219,7 @@ test("another sandbox's snapshot with an in-order delivery behind another is ref
   expect(stderr).toContain("a delivery in order is behind another");
 });
 
-test("only a store from another sandbox waits for adoption, also after resets, own snapshots and deletions", async () => {
+test("only stores from another sandbox are held until adoption, whatever is reset, restored or deleted in between", async () => {
   const { harness, ours: cwd, one, received, listens, run } = await twoFolders();
   listens();
   const { ready } = await harness.start(["--port", "0"], { cwd });

@@ -107,7 +107,7 @@ const OTHERS: readonly (() => string)[] = [
   () => `198.51.100.${digits(2)} 41 11 11 11 11 11 11 11`,
 ];
 
-test("a card number is not stored, whatever its form and place", () => {
+test("only the last four digits of a card number are stored, whatever its form and place", () => {
   for (let run = 0; run < size(2000, 200_000); run += 1) {
     const card = cardNumber();
     const [before, after] = oneOf(AROUND);

@@ -345,7 +345,7 @@ test("no statement on checkouts, events or deliveries reads a whole table, or so
   });
   const planned = compiled.filter((sql) => sql.startsWith("EXPLAIN"));
   expect(planned).toHaveLength(plans.length);
-  // SQLite would compile a statement at each run if its plan depended on the values.
+  // SQLite would recompile a statement at each run if its plan depended on the values.
   expect(planned.filter((sql) => /(?<!\+)(\?|@\w+\b)(?! \+ 0)|LIMIT \+/.test(sql))).toEqual([]);
   const isSlow = ({ sql, plan }: { readonly sql: string; readonly plan: string }): boolean =>
     (/SCAN (?!\(subquery|CONSTANT|json_each)/.test(plan) && !WHOLE.some((whole) => whole.test(sql))) ||

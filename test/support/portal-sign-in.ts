@@ -8,7 +8,7 @@ type PortalCookie = { readonly cookie: string; readonly formToken: string };
 
 const HOMES: Readonly<Record<PortalRole, string>> = { merchant: "/portal", administrator: "/portal/admin" };
 
-/** The host of a sandbox's portal: `localhost:4242`. */
+/** The host and port of a sandbox's portal, such as `localhost:4242`. */
 export function portalHost({ ready }: Pick<RunningSandbox, "ready">): string {
   return new URL(ready.portal_url ?? "http://none").host;
 }

@@ -52,7 +52,7 @@ test("a connection is reused for the next request, unless a new connection is re
   expect(sockets).toHaveLength(4);
 });
 
-test("a body in two parts is cut within a character, and its second part waits", async () => {
+test("a body sent in two parts is split within a character, and its second part is sent only when it is released", async () => {
   let arrived = Buffer.alloc(0);
   const server = createServer((socket) => {
     socket.on("data", (part: Buffer) => {

@@ -120,7 +120,7 @@ const CHANGES: readonly Change[] = [
   },
 ];
 
-/** A pattern without an event type, or a refused address, is a usage error even without a sandbox. */
+/** Refuses unknown event types before it calls the sandbox; an address that the sandbox refuses is a usage error too. */
 async function runAdd(context: Context, options: AddOptions, url = ""): Promise<number> {
   const next = "correct it; no endpoint was added";
   const patterns = parseEventTypes(options.events ?? [ALL_EVENTS]);

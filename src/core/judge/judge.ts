@@ -150,7 +150,7 @@ function judgeRefusal({
   type,
   cause,
 }: FactOf<"refused">): BrokenFinding | undefined {
-  // A shop may ask for an event again if it does not know the order yet, or if the API was down.
+  // A shop may answer so that the event is sent again, if it does not know the order yet or if the API was down.
   if ((isForeign || isAfterOutage) && !isRefusal(got)) return undefined;
   return { invariant: "takes_events", expected: "2xx", got: factOf("answered", got, type), cause };
 }

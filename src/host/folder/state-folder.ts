@@ -136,7 +136,7 @@ export function readOrCreateMasterKey(
   return refuseContent(path, "64 hexadecimal digits");
 }
 
-/** The command that serves the folder, if another command than `sandbox start` does; undefined otherwise. */
+/** The command that serves the folder, if it is not `sandbox start`; otherwise undefined. */
 export function hostedCommand({ files }: Pick<World, "files">, folder: string): string | undefined {
   return files.exists(stateFile(folder, "objects")) ? "checkout hosted dev" : undefined;
 }

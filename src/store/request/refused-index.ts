@@ -13,7 +13,7 @@ type RefusedOfStore = { readonly newestBatch: number; readonly lines: readonly R
 /** Maximum number of refused requests of a store that are kept and searched. */
 const MAX_SEARCHED = 1000;
 
-/** The limits of a search for refused requests: the position after which it starts, and the number of results. */
+/** The limits of a search for refused requests: only requests after this position, and the maximum number of results. */
 type RefusedQuery = { readonly after: number; readonly limit: number };
 
 /** An index in memory, because reading the whole log takes longer than the rest of a page. Built at the first search. */

@@ -68,7 +68,7 @@ test("every address is classified as never sent to, private or public", () => {
   expect(verdicts).toEqual(ROWS);
 });
 
-test("the first and last address of every forbidden range are refused, in a hosted URL and behind an allowed name", async () => {
+test("the first and last address of every forbidden range are refused, in a URL of a hosted service and as the address of an allowed name", async () => {
   for (const address of FORBIDDEN_RANGES.flatMap(edgesOf).filter((edge) => !isLoopback(edge))) {
     const target = { url: "http://shop.example/", host: "shop.example", port: 80, addresses: null };
     const policy = { allowedHosts: ["shop.example"], ownPort: OWN_PORT };

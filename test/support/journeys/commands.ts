@@ -70,7 +70,7 @@ export async function walkTools(site: Site): Promise<void> {
   await site.ask("orders create --order-id a-tea --price-id price_tea");
 }
 
-/** Runs the checklist with a short drill, and calibrate against the sandbox. */
+/** Runs the webhook drill, the checklist, and `calibrate` against the sandbox. */
 export async function walkChecklist(site: Site): Promise<void> {
   await site.type("checklist run webhooks");
   const { stdout } = await site.type("checklist --json", { code: 3 });

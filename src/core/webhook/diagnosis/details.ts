@@ -1,4 +1,4 @@
-// The detail of a cause, as a part of the cause's message: core/webhook/diagnosis/causes.ts.
+// The texts of details, which are inserted into the messages of core/webhook/diagnosis/causes.ts.
 
 const DETAILS = {
   secret_has_white_space: "The secret used for the verification has white space in or around it.",

@@ -198,7 +198,7 @@ export function factList(facts: Facts): Html {
   </dl>`;
 }
 
-/** A labelled text that can be copied, as it was sent, with control characters escaped. JSON is first shown formatted. */
+/** A labelled text to copy, as sent but with control characters escaped. JSON is shown formatted, then as sent. */
 export function sentText(label: Text, text: string): Html {
   const prettyText = prettyJson(text);
   if (prettyText === undefined || prettyText === text)

@@ -111,7 +111,7 @@ function countChanges(
   const cleanups = [
     writeSignals.follow(storeId, (notice) => {
       changes.count += 1;
-      // Without a notice the store was erased, unless the sandbox is stopping.
+      // A missing notice means that the store was erased, unless the sandbox is stopping.
       if (notice === undefined && !writeSignals.isOver()) changes.epoch = nextEpoch();
       touch(EVERY_WRITE);
       touch(notice?.checkoutId ?? NO_CHECKOUT);
