@@ -96,7 +96,7 @@ export function deliveryQueues(connection: Connection) {
   const columns = `queued.rowid AS position, queued.next_at AS nextAt, queued.sequence, in_order AS inOrder,
     ${hasOpenAttempt("queued")} AS isInFlight`;
   const selectOfCheckout = connection.prepare<DeliveryQueue, QueuedDelivery>(
-    dueOfEvents(columns, { events: CHECKOUT_EVENTS, replays: "first" }),
+    dueOfEvents(columns, { events: EVENTS_OF_CHECKOUT, replays: "first" }),
   );
   const selectOfEvent = connection.prepare<DeliveryQueue, QueuedDelivery>(
     dueOfEvents(columns, { events: ONE_EVENT, replays: "first" }),
@@ -143,7 +143,7 @@ type Events = { readonly tables: string; readonly condition: string };
 
 export const ONE_EVENT: Events = { tables: "deliveries", condition: "event_id = @eventId" };
 /** The events are joined, because SQLite would copy the ids of a list `IN (SELECT …)` into a table at each run. */
-const CHECKOUT_EVENTS: Events = {
+const EVENTS_OF_CHECKOUT: Events = {
   tables: "events CROSS JOIN deliveries",
   condition: "events.checkout_id = @checkoutId AND event_id = events.id",
 };
@@ -171,8 +171,8 @@ export function dueOfEvents(
 
 /** SQL for a checkout's due deliveries in order whose events come before (`<`) or after (`>`) a delivery's event. */
 export function deliveriesInOrder(columns: string, comparison: "<" | ">"): string {
-  return `SELECT ${columns} FROM ${CHECKOUT_EVENTS.tables} AS queued INDEXED BY deliveries_of_event
-    WHERE ${CHECKOUT_EVENTS.condition} AND events.sequence ${comparison} @sequence
+  return `SELECT ${columns} FROM ${EVENTS_OF_CHECKOUT.tables} AS queued INDEXED BY deliveries_of_event
+    WHERE ${EVENTS_OF_CHECKOUT.condition} AND events.sequence ${comparison} @sequence
       AND endpoint_id = @endpointId AND state = 'due' AND in_order = 1`;
 }
 
