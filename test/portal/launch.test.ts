@@ -139,7 +139,7 @@ test("the Launch page shows the webhook drill's steps, verdict and command", asy
   const [, steps = ""] = /<details class="result">([^]*?)<\/details>\s*<\/details>/.exec(failed.html) ?? [];
   expect(textOf(steps)).toMatch(/failed .* Steps that passed: \d+/);
   // A cause of several steps is shown once, with a few of these steps.
-  const causes = [...steps.matchAll(/<summary><strong>(\d+) steps:<\/strong> (.*?)<\/summary>/g)];
+  const causes = [...steps.matchAll(/<summary><strong>(\d+) steps failed:<\/strong> (.*?)<\/summary>/g)];
   expect(causes.map(([, count]) => Number(count) > 3)).toContain(true);
   for (const [, , cause = ""] of causes) expect(steps.split(cause)).toHaveLength(2);
   expect(failed.text).not.toMatch(/[\da-f]{8}-[\da-f]{4}-7/);

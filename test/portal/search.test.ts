@@ -86,7 +86,7 @@ test("several search results are listed by kind", async () => {
   expect([nothing.status, nothing.text.includes("in this store contains this text")]).toEqual([200, true]);
   expect(nothing.html).not.toContain("<script>nothing");
   await portal.post("/portal/preferences", { language: "zh", back: portal.home });
-  expect((await find("cart-")).text).toContain("被拒绝而没有收款单的订单");
+  expect((await find("cart-")).text).toContain("被拒绝、没有收款单的订单");
 });
 
 test("an order that was only refused links to its requests, without circular links", async () => {

@@ -46,16 +46,16 @@ export const PAYMENT_TEXTS = {
   checkAgain: ["Check again", "刷新支付状态"],
   settlesItself: [
     "This order number is reserved: the payment settles automatically in a moment.",
-    "该订单号为保留编号：支付结果将在片刻后自动产生。",
+    "该订单号为保留编号：稍后将自动产生支付结果。",
   ],
   settlesFrozen: [
     "This order number is reserved: the payment settles automatically, but not while the store’s clock is frozen.",
-    "该订单号为保留编号：商家时钟目前已冻结，恢复运行后支付结果将自动产生。",
+    "该订单号为保留编号：商家时钟目前已冻结，恢复运行后将自动产生支付结果。",
   ],
   cancel: ["Cancel payment", "取消支付"],
   cancelAsk: [
     "The order will not be paid, and can no longer be paid on this page.",
-    "取消后订单不会支付，本页面也无法再支付该订单。",
+    "取消后，该订单不会支付，也无法再在本页面支付。",
   ],
   cancelSure: ["Yes, cancel the payment", "确认取消支付"],
   returnUnpaid: (store: string) => [`Return to ${store} without paying`, `暂不支付，返回 ${store}`],
@@ -133,7 +133,7 @@ export const PAYMENT_TEXTS = {
   decline: ["Decline", "支付被拒"],
   declineHint: ["Refused this time; the customer can try again", "本次支付被拒，顾客可以重试"],
   fail: ["Fail", "失败"],
-  failHint: ["Refused permanently; the payment fails", "最终被拒，支付失败"],
+  failHint: ["Refused permanently; the payment fails", "支付被拒且无法重试，收款单失败"],
   cancelInWallet: ["Cancel", "取消"],
   cancelHint: ["The customer changes their mind", "顾客改变主意，取消支付"],
   tooLate: ["Pay too late", "过期后支付"],
@@ -141,12 +141,12 @@ export const PAYMENT_TEXTS = {
   walkAway: ["Walk away", "不操作，直接离开"],
   walkAwayHint: [
     "Nothing happens; the checkout stays open until it expires",
-    "收款单保持待支付状态，直至过期",
+    "不提交结果，收款单保持未完成，直到过期",
   ],
   walkedAway: ["You walked away", "您已离开钱包"],
   walkedAwayHint: [
     "Nothing was sent. The checkout stays open until it expires.",
-    "未提交任何结果，收款单保持待支付状态，直至过期。",
+    "未提交任何结果，收款单保持未完成，直到过期。",
   ],
   backToWallet: ["Back to the wallet", "返回钱包"],
   walletDeclined: ["Payment declined", "支付被拒"],

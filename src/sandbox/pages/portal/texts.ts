@@ -30,7 +30,7 @@ export const FRAME_TEXTS = {
   },
   sessionEnds: ["This session ends:", "登录到期时间："],
   signOut: ["Sign out", "退出登录"],
-  signOutEverywhere: ["Sign out everywhere", "退出所有浏览器"],
+  signOutEverywhere: ["Sign out everywhere", "在所有浏览器中退出登录"],
   signOutEverywhereAsk: [
     "Every browser is signed out, including this one. Unused sign-in links become invalid.",
     "所有浏览器都会退出登录，包括此浏览器。尚未使用的登录链接也会失效。",
@@ -57,7 +57,7 @@ export const FRAME_TEXTS = {
   faults: ["Faults", "故障"],
   launch: ["Launch", "上线"],
   stores: ["Stores", "商店"],
-  closed: ["Open the portal with checkout open", "请用 checkout open 打开控制台"],
+  closed: ["Run checkout open to open the portal", "请运行 checkout open 打开控制台"],
   closedHint: [
     "The portal’s address is secret, so this page does not show it, and a bookmark without it does not work. Run this command in a terminal, in the folder of the sandbox:",
     "控制台的地址是保密的，此处不会显示；不含该地址的书签无法使用。请在沙箱所在文件夹的终端中输入：",
@@ -80,7 +80,7 @@ export const FRAME_TEXTS = {
   ],
   codeRefused: [
     "This code was already used, has expired, or was never issued. Get a new code with checkout open.",
-    "该代码已使用、已过期或从未发出。运行 checkout open 可获取新的代码。",
+    "该代码已使用、已过期或不是由本沙箱生成。运行 checkout open 可获取新的代码。",
   ],
   tokenRefused: ["This is not the admin token of this sandbox.", "这不是此沙箱的管理员令牌。"],
   tooManyTries: (seconds: number) => [
@@ -97,7 +97,7 @@ export const FRAME_TEXTS = {
     ],
     404: [
       "The address may belong to another store, or to an object that a reset or a restore has removed. The search field finds every id of this store.",
-      "该地址可能属于其他商店，或其内容已被重置或恢复操作移除。搜索框可查找本商店的任意 ID。",
+      "该地址可能属于其他商店，或相应的内容已在重置或恢复快照时移除。搜索框可查找本商店的任意 ID。",
     ],
     405: ["Open the page again from its address.", "请重新输入地址打开页面。"],
     409: [
@@ -161,7 +161,7 @@ export const COMMON_TEXTS = {
   note: ["Note", "备注"],
   got: ["Received", "实际"],
   decision: ["Decision", "本沙箱约定"],
-  body: ["Body", "正文"],
+  body: ["Body", "请求体"],
   time: ["Time", "时间"],
   realTime: ["real time", "真实时间"],
   method: ["Method", "方法"],

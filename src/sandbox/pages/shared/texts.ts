@@ -5,7 +5,7 @@ export const SHARED_TEXTS = {
   noMoney: ["No money moves. Everything here runs on this machine.", "不会产生真实扣款，一切都在本机运行。"],
   noAnswer: [
     "The sandbox does not answer. This page shows the last known state.",
-    "沙箱没有响应，页面显示的是此前的状态。",
+    "沙箱没有响应，此页面显示的是最后的状态。",
   ],
   backToCheckout: ["Back to the payment page", "返回支付页面"],
   errorTitle: {
@@ -22,7 +22,7 @@ export const SHARED_TEXTS = {
   homeTitle: ["checkout sandbox", "checkout 沙箱"],
   homeHint: [
     "The Hosted Checkout and Orders Service on this machine. Merchants call its API; customers pay at the address that the API returns.",
-    "在本机运行的托管收银台与订单服务。商户调用其 API，顾客在 API 返回的地址上支付。",
+    "在本机运行的托管收银台与订单服务。商户调用其 API，顾客在 API 返回的地址支付。",
   ],
   homeApi: ["API", "API"],
   homeControl: ["Control API (requires a token)", "控制 API（需要令牌）"],

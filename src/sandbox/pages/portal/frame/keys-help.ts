@@ -2,7 +2,7 @@ import { html, type Html, type Texts } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
 
 const TEXTS = {
-  title: ["Keys", "快捷键"],
+  title: ["Keyboard shortcuts", "快捷键"],
   close: ["Close", "关闭"],
   off: [
     "Shortcuts do not work while a field has the focus. To turn them off, use “This browser” above.",

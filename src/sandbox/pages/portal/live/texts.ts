@@ -18,15 +18,15 @@ export const LIVE_TEXTS = {
   endings: {
     silent: [
       "The sandbox does not answer. This page shows its last state, and updates when the sandbox answers again.",
-      "沙箱没有响应：此页面显示的是最后的状态，沙箱恢复响应后会自动更新。",
+      "沙箱没有响应，此页面显示的是最后的状态；沙箱恢复响应后会自动更新。",
     ],
     signed_out: [
       "This browser was signed out, so this page no longer updates. To sign in again, run checkout open.",
-      "此浏览器已退出登录：页面不再更新。运行 checkout open 可重新登录。",
+      "此浏览器已退出登录，此页面不再更新。运行 checkout open 可重新登录。",
     ],
     gone: [
-      "The sandbox no longer has this page. The page shows its last state.",
-      "沙箱中已没有此页面：此处显示的是最后的状态。",
+      "This page no longer exists in the sandbox. It shows its last state.",
+      "沙箱中已没有此页面，此处显示的是最后的状态。",
     ],
   },
   again: ["Reload", "重新加载"],

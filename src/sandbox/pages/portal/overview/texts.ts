@@ -2,11 +2,11 @@ import type { Texts } from "../../../../web/html.ts";
 
 export const OVERVIEW_TEXTS = {
   failing: ["Failing now", "推送异常"],
-  noneFailing: ["Every endpoint has accepted its last delivery.", "所有接收端都已接收最近一次推送。"],
-  noEndpoint: ["No endpoint is registered, so events are not delivered.", "没有登记接收端：事件不会推送。"],
+  noneFailing: ["No endpoint is failing.", "没有推送异常的接收端。"],
+  noEndpoint: ["No endpoint is registered, so events are not delivered.", "尚未登记接收端，事件不会推送。"],
   wait: (count: string) => [
     count === "1" ? "1 delivery waits" : `${count} deliveries wait`,
-    `${count} 次推送等待中`,
+    `${count} 个推送等待中`,
   ],
   waiting: ["Waiting", "等待中"],
   last: ["Last result", "最近结果"],
@@ -20,7 +20,7 @@ export const OVERVIEW_TEXTS = {
     expiry: ["expires", "过期"],
     settlement: ["settles automatically", "自动产生支付结果"],
   },
-  others: (count: string) => [`and ${count} more`, `及另外 ${count} 项`],
+  others: (count: string) => [`and ${count} more`, `另有 ${count} 项`],
   unpaid: ["Unpaid", "未支付"],
   noneUnpaid: ["No checkout is waiting for a payment.", "没有等待支付的收款单。"],
   unpaidCount: (count: string) => [

@@ -33,7 +33,7 @@ export const LAUNCH_TEXTS = {
     ],
     idempotency: [
       "Runs your client, loses the answer to its create, and checks whether the client retries with the same key.",
-      "运行您的客户端，丢弃其创建请求的响应，并检查客户端是否使用相同的幂等键重试。",
+      "运行您的客户端，丢弃创建请求的响应，并检查客户端是否使用相同的幂等键重试。",
     ],
     browser_return: [
       "Opens the return page of an unpaid order, and checks whether your shop then shows the order as paid.",
@@ -52,15 +52,15 @@ export const LAUNCH_TEXTS = {
   neverRun: ["never run", "从未运行"],
   drillPassed: ["passed", "通过"],
   drillFailed: ["failed", "未通过"],
-  steps: (count: number, all: number) => [`${count} of ${all} steps`, `${all} 步中 ${count} 步通过`],
-  failedSteps: (count: number) => [`${count} steps:`, `${count} 步：`],
+  steps: (count: number, all: number) => [`${count} of ${all} steps passed`, `${all} 步中 ${count} 步通过`],
+  failedSteps: (count: number) => [`${count} steps failed:`, `${count} 步未通过：`],
   alsoFailed: ["Also:", "另有："],
   heldSteps: (count: number) => [`Steps that passed: ${count}`, `已通过的步骤：${count}`],
   step: ["Step", "步骤"],
   expected: ["Expected", "预期"],
   ok: ["ok", "通过"],
   waived: ["skipped", "已跳过"],
-  skippedUntil: ["until", "截止"],
+  skippedUntil: ["until", "跳过至"],
   waive: ["Skip for 7 days", "跳过 7 天"],
   waiveHint: [
     "The checklist can pass without this drill, and then shows a risk.",
@@ -68,7 +68,7 @@ export const LAUNCH_TEXTS = {
   ],
   reason: ["Reason", "原因"],
   waiveNow: ["Skip this drill", "跳过此演练"],
-  needsShell: ["Run it in a terminal", "在终端中运行"],
+  needsShell: ["Run in a terminal", "在终端中运行"],
   notRequested: [
     "Production access has not been requested yet. A request does not open the gate: the administrator decides.",
     "尚未申请生产环境。申请本身不会开放生产环境，由管理员决定。",
@@ -93,18 +93,15 @@ export const LAUNCH_TEXTS = {
     },
     requested: ["Production access requested; the administrator decides.", "已申请生产环境，由管理员决定。"],
   },
-  assumptions: ["Assumptions relied on", "所依赖的假设"],
+  assumptions: ["Assumptions in use", "依赖的假设"],
   assumptionsCount: (count: number) => [
     `Assumptions that this store relies on: ${count}`,
-    `此商店所依赖的假设：${count} 项`,
+    `此商店依赖的假设：${count} 项`,
   ],
-  assumptionsShort: [
-    "Another service may decide these points differently.",
-    "其他服务在这些方面可能有不同的约定。",
-  ],
+  assumptionsShort: ["Another service may decide these points differently.", "其他服务的约定可能不同。"],
   assumptionsHint: [
-    "Points that the interface leaves open, with the decision of this sandbox and the first use by this store. Another service may decide otherwise.",
-    "接口未规定的行为、本沙箱的约定，以及此商店首次依赖该约定的时间。其他服务可能有不同的约定。",
+    "Points that the interface leaves open, how this sandbox decides them, and when this store first relied on the decision. Another service may decide otherwise.",
+    "接口未规定之处、本沙箱的约定，以及此商店首次依赖该约定的时间。其他服务的约定可能不同。",
   ],
   calibration: ["Calibration", "校准"],
   verdicts: {
@@ -119,11 +116,11 @@ export const LAUNCH_TEXTS = {
   ],
   noAssumptions: [
     "Points that the interface leaves open, and on which your integration relies, will be listed here.",
-    "您的集成所依赖、而接口未规定的行为将显示在此处。",
+    "接口未规定、您的程序却依赖的行为将显示在此处。",
   ],
-  chosen: ["Decision here", "本沙箱约定"],
+  chosen: ["Behaviour here", "本沙箱的行为"],
   inEffect: ["Names used in this store", "本商店使用的名称"],
   asChosen: ["as decided", "与约定一致"],
   first: ["First use", "首次使用"],
-  shownBy: ["Evidence", "依据"],
+  shownBy: ["Evidence", "证据"],
 } satisfies Texts;

@@ -3,7 +3,7 @@ import type { Texts } from "../../../../web/html.ts";
 
 export const CONNECT_TEXTS = {
   access: ["Values that your application needs", "您的应用需要的信息"],
-  baseUrl: ["Base URL", "基础 URL"],
+  baseUrl: ["Base URL", "基础地址"],
   apiKey: ["API key", "API 密钥"],
   noKey: ["no active key", "没有有效的密钥"],
   makeKey: ["Create a key", "生成新密钥"],
@@ -17,7 +17,7 @@ export const CONNECT_TEXTS = {
   secretHint: ["It is not shown again after a reload.", "重新加载页面后将不再显示。"],
   variables: ["Environment variables", "环境变量"],
   variablesHint: [
-    "In the project folder, checkout commands find these values themselves. A key is shown only when it is created.",
+    "In the project folder, checkout commands find these values automatically. A key is shown only when it is created.",
     "在项目文件夹中，checkout 命令会自动找到这些信息。密钥只在生成时显示。",
   ],
   code: ["Code samples", "代码示例"],
@@ -31,7 +31,7 @@ export const CONNECT_TEXTS = {
   paid: ["The first payment succeeds", "第一笔支付成功"],
   delivered: ["The first webhook reaches a receiver", "第一个 Webhook 到达接收端"],
   verified: ["The first webhook is accepted with a 2xx", "第一个 Webhook 收到 2xx 响应"],
-  checked: ["The first drill of the launch checklist has run", "完成第一次上线检查演练"],
+  checked: ["The first drill of the launch checklist has run", "完成检查清单的第一次演练"],
 } satisfies Texts;
 
 export const CATALOG_TEXTS = {
@@ -88,13 +88,13 @@ export const SETTINGS_TEXTS = {
   dialect: ["Dialect", "方言"],
   noDialect: ["none: the names of this sandbox", "无：使用本沙箱的名称"],
   dialectHint: [
-    "The store got its dialect when it was created, and keeps it: checkout stores create --dialect FILE.",
-    "商店的方言在创建时指定，之后不变：checkout stores create --dialect FILE。",
+    "A store's dialect is set when the store is created, and cannot be changed: checkout stores create --dialect FILE.",
+    "商店的方言在创建时指定，之后无法更改：checkout stores create --dialect FILE。",
   ],
   origins: ["Return origins", "返回地址"],
   originsHint: [
     "Customers are redirected only to these origins, each at its path.",
-    "顾客只会返回到这些地址及其路径。",
+    "顾客只会返回到这些地址，路径以登记的为准。",
   ],
   noOrigins: [
     "The origins to which customers can return will appear here.",
@@ -140,7 +140,7 @@ export const CLOCK_TEXTS = {
   spanHint: ["such as 31m, 2h or 45s", "例如 31m、2h 或 45s"],
   setNow: ["Set the clock", "设置时钟"],
   moment: ["Time", "指定时间"],
-  momentHint: ["ISO 8601; moving the clock back undoes nothing", "ISO 8601；拨回时钟不会撤销任何事项"],
+  momentHint: ["ISO 8601; moving the clock back undoes nothing", "ISO 8601；拨回时钟不会撤销已发生的事项"],
   moving: ["The clock is being moved …", "正在调整时钟……"],
   movingTo: ["The clock is being moved to", "正在将时钟调整到"],
   isAt: ["now at", "目前为"],
@@ -174,7 +174,7 @@ export const CLOCK_TEXTS = {
 export const FAULTS_TEXTS = {
   none: [
     "The active faults will appear here: failures on demand, to test your client and your receiver.",
-    "生效中的故障将显示在此处：可按需为客户端和接收端注入故障。",
+    "生效中的故障将显示在此处。可按需注入故障，以测试您的客户端和接收端。",
   ],
   action: ["Action", "故障类型"],
   with: ["Parameters", "参数"],
@@ -189,51 +189,51 @@ export const FAULTS_TEXTS = {
   clearNow: ["Remove all faults", "移除所有故障"],
   clearQuestion: [
     "No more requests or deliveries of this store are affected. Past effects stay.",
-    "此商店的所有故障将不再生效。已发生的影响不会改变。",
+    "此商店的请求和推送不再受故障影响。已发生的影响不会改变。",
   ],
   groups: {
     answers: {
       title: ["v1 answers", "v1 响应"],
       about: [
         "The service refuses a request, or sends a broken answer: does your client retry with the same key?",
-        "服务拒绝请求，或响应内容损坏：客户端是否会用原幂等键重试？",
+        "服务拒绝请求，或返回损坏的响应：您的客户端是否会用相同的幂等键重试？",
       ],
     },
     connections: {
       title: ["v1 latency and connections", "v1 延迟与连接"],
       about: [
         "A request or its answer is slow or lost: does your client find out whether the order exists?",
-        "请求或响应缓慢甚至丢失：客户端能否查明订单是否已创建？",
+        "请求或响应缓慢或丢失：您的客户端能否查明订单是否已创建？",
       ],
     },
     deliveries: {
       title: ["Order and number of webhooks", "Webhook 的顺序与次数"],
       about: [
         "Events are duplicated, late, out of order or lost: does your shop still book each payment once?",
-        "事件重复、延迟、乱序或丢失：商店是否仍只入账一次？",
+        "事件重复、延迟、乱序或丢失：您的商店是否仍对每笔支付只入账一次？",
       ],
     },
     signatures: {
       title: ["Webhook signatures", "Webhook 签名"],
       about: [
         "A delivery cannot be trusted: does your receiver refuse it?",
-        "推送不可信：接收端是否会拒绝？",
+        "推送不可信：您的接收端是否会拒绝？",
       ],
     },
   },
   actions: {
     status: ["answers with an error status", "返回错误状态码"],
     rate_limit: ["answers 429 with Retry-After", "返回 429 与 Retry-After"],
-    storage_full: ["answers as if the disk were full", "返回磁盘已满的错误"],
-    empty: ["answers without a body", "响应没有正文"],
-    truncate: ["truncates the answer", "响应正文被截断"],
+    storage_full: ["answers as if the disk were full", "返回磁盘已满时的响应"],
+    empty: ["answers without a body", "响应体为空"],
+    truncate: ["truncates the answer", "响应体被截断"],
     latency: ["delays the answer", "延迟响应"],
     slow_body: ["sends the answer slowly", "缓慢发送响应"],
     reset: ["resets the connection before the request is processed", "处理请求之前重置连接"],
     lose_answer: ["processes the request, then loses the answer", "已处理请求，但响应丢失"],
     lose_request: ["loses the request without processing it", "请求丢失，未做任何处理"],
     duplicate: ["delivers an event twice", "同一事件推送两次"],
-    reorder: ["delivers an event after later ones", "事件在后续事件之后送达"],
+    reorder: ["delivers an event after later ones", "事件晚于后续事件推送"],
     delay: ["delivers an event late", "延迟推送事件"],
     drop: ["never delivers an event", "丢弃事件，不推送"],
     stale: ["signs with a timestamp that is too old", "使用过期的时间戳签名"],
@@ -323,8 +323,8 @@ export const STORES_TEXTS = {
   trust: ["Trust a snapshot that another sandbox took", "信任由其他沙箱创建的快照"],
   removeNow: ["Remove this snapshot", "移除此快照"],
   removeQuestion: (name: string) => [
-    `The snapshot ${name} is deleted. Stores that were restored from it stay unchanged.`,
-    `快照 ${name} 将被删除。由它恢复的商店不受影响。`,
+    `The snapshot ${name} is removed. Stores that were restored from it stay unchanged.`,
+    `快照 ${name} 将被移除。由它恢复的商店不受影响。`,
   ],
 } satisfies Texts;
 
@@ -349,11 +349,11 @@ export const NOTICE_TEXTS = {
     count === 1
       ? "The snapshot was restored: this store has the state of the snapshot."
       : `The snapshot was restored: ${count} stores have the state of the snapshot.`,
-    count === 1 ? "已恢复快照：此商店回到了当时的状态。" : `已恢复快照：${count} 个商店回到了当时的状态。`,
+    count === 1 ? "已恢复快照：此商店回到快照时的状态。" : `已恢复快照：${count} 个商店回到快照时的状态。`,
   ],
   restoredHeldBack: (count: number, [english, chinese]: Words) => [
     `The snapshot was restored (stores: ${count}). Its due deliveries are held: ${english}.`,
-    `已恢复快照（商店：${count} 个）。当时到期的推送暂不发送：${chinese}。`,
+    `已恢复快照（商店：${count} 个）。快照中到期的推送暂不发送：${chinese}。`,
   ],
   snapshotRemoved: (name: string) => [`The snapshot ${name} was removed.`, `已移除快照 ${name}。`],
 } satisfies Texts;

@@ -4,10 +4,10 @@ import type { Words } from "../../../../core/language.ts";
 
 export const WEBHOOK_TEXTS = {
   answerPart: ["Answer (first 4 KiB)", "响应（前 4 KiB）"],
-  noBody: ["The answer had no body.", "响应没有正文。"],
+  noBody: ["The answer had no body.", "响应体为空。"],
   otherBody: [
     "The bytes that were sent differ from the current event. Only their SHA-256 is stored.",
-    "当时发送的字节与该事件现在的内容不同：原始字节未保留，只保留了其 SHA-256。",
+    "当时发送的字节与该事件现在的内容不同，且只保留了当时字节的 SHA-256。",
   ],
   to: ["Sent to", "发送至"],
   took: (milliseconds: number) => [`${milliseconds} ms`, `${milliseconds} 毫秒`],
@@ -29,7 +29,7 @@ export const WEBHOOK_TEXTS = {
       "接收端的密钥恰在商店时钟的这一刻轮换，无法判断推送由哪个密钥签名。签名没有保存，因此无法显示。",
     ],
     unlike: [
-      "The current event does not match the audit of the attempt, so the signature cannot be computed again. The signature is not stored, and cannot be shown.",
+      "The current event does not match the audit record of the attempt, so the signature cannot be computed again. The signature is not stored, and cannot be shown.",
       "当前事件与该次尝试的审计记录不符，无法重新计算签名。签名没有保存，因此无法显示。",
     ],
   },
@@ -50,7 +50,7 @@ export const WEBHOOK_TEXTS = {
     "按商店时钟统计最近 24 小时的响应，每种状态取最新的 100 次推送。",
   ],
   quiet: ["nothing sent", "没有推送"],
-  nothingDue: ["nothing due", "没有待发送"],
+  nothingDue: ["nothing due", "无待发送"],
   untilEnabled: ["when enabled", "启用后发送"],
   dueCount: (count: string) => [`${count} due`, `${count} 个待发送`],
   pausedBy: {
@@ -66,10 +66,10 @@ export const WEBHOOK_TEXTS = {
     disabled: ["disabled", "已停用"],
   },
   noEndpoints: [
-    "Your endpoints will appear here, each with its answers in the last day. A running checkout listen is also an endpoint.",
-    "您的接收端会显示在这里，并附上最近一天的响应。checkout listen 运行时也是一个接收端。",
+    "Your endpoints will appear here, each with its answers in the last 24 hours. A running checkout listen is also an endpoint.",
+    "您的接收端将显示在此处，并附上最近 24 小时的响应。运行中的 checkout listen 也是接收端。",
   ],
-  address: ["URL of your receiver", "接收端的地址"],
+  address: ["URL of your receiver", "接收端的 URL"],
   typesHint: ["Event types (default: all)", "事件类型；不选则接收全部"],
   inOrder: ["One delivery at a time", "逐个推送"],
   ca: ["CA certificates in PEM, for https", "CA 证书（PEM 格式，用于 https）"],
@@ -97,12 +97,12 @@ export const WEBHOOK_TEXTS = {
   },
   noDeliveries: [
     "Each delivery of an event to an endpoint will appear here, with the endpoint’s last answer.",
-    "事件向接收端的每次推送都会显示在这里，并附上最后的响应。",
+    "向接收端推送事件的记录将显示在此处，并附上最后的响应。",
   ],
   replayFailed: ["Replay failed deliveries", "重新推送所有失败的事件"],
   replayFailedAsk: [
-    "Each event whose last delivery to an endpoint failed is delivered to that endpoint again, with the same event_id and bytes and a new signature; deliveries that wait after a failed attempt are sent now. At most 1000 at once.",
-    "最近一次推送到某接收端失败的事件，都会重新推送到该接收端：event_id 与正文不变，签名更新；失败后等待重试的推送立即发送。每次最多 1000 个。",
+    "Each event whose last delivery to an endpoint failed is delivered to that endpoint again, with the same event_id and bytes and a new signature; deliveries that wait after a failed attempt are sent now. At most 1000 events are replayed at once.",
+    "对每个接收端，最近一次推送失败的事件都会重新推送：event_id 和请求体不变，签名重新生成；失败后等待重试的推送会立即发送。每次最多重新推送 1000 个事件。",
   ],
   madeSince: ["Deliveries created in this period", "推送的产生时间"],
   replayFailedSure: ["Replay these events", "重新推送"],
@@ -112,7 +112,7 @@ export const WEBHOOK_TEXTS = {
       ? `${count.slice(0, -1)} events are delivered again. More deliveries have failed: use the same button again.`
       : `${count} events are delivered again.`,
     count.endsWith("+")
-      ? `正在重新推送 ${count.slice(0, -1)} 个事件。还有更多失败的事件：再次点击即可继续。`
+      ? `正在重新推送 ${count.slice(0, -1)} 个事件。还有更多失败的推送：再次点击即可继续。`
       : `正在重新推送 ${count} 个事件。`,
   ],
   retry: ["Send waiting deliveries now", "立即发送等待中的推送"],
@@ -164,29 +164,29 @@ export const WEBHOOK_TEXTS = {
   replayTo: ["Replay to", "重新推送至"],
   waitsForEarlier: [
     "(or after the earlier events of its order are accepted or given up)",
-    "（或在同一订单较早的事件被接收或放弃之后）",
+    "（或等同一订单较早的事件被接收或放弃之后）",
   ],
-  waitsForEndpoint: ["(waits, because its endpoint is not enabled)", "（接收端未启用：等待中）"],
+  waitsForEndpoint: ["(waits, because its endpoint is not enabled)", "（接收端未启用，等待中）"],
   noEvents: [
     "Each change of an order will appear here as an event, with the event’s exact bytes.",
-    "订单的每次变化都会作为事件显示在这里，并附上原始字节。",
+    "订单的每次变化都会产生一个事件，显示在此处，并附上原始字节。",
   ],
   newestEvents: ["Newest events", "最新事件"],
   sequence: ["Sequence", "序号"],
   ofNoOrder: ["no order", "不属于任何订单"],
-  samples: ["Sample bodies", "示例正文"],
+  samples: ["Sample bodies", "示例请求体"],
   samplesHint: [
     "One body of each type, for an order that does not exist. checkout trigger creates a real event.",
     "每种类型一份，以一个不存在的订单为例。checkout trigger 可产生真实事件。",
   ],
-  exactBody: ["Body", "正文"],
+  exactBody: ["Body", "请求体"],
   noSubscribers: [
     "No endpoint subscribed to this type when the event happened. Deliveries of the event will appear here.",
-    "事件发生时没有接收端订阅此类型。该事件的推送会显示在这里。",
+    "事件发生时没有接收端订阅此类型。该事件的推送将显示在此处。",
   ],
   noEndpointAtEvent: [
     "No endpoint was registered when the event happened. Add an endpoint; you can then deliver the event to it from this page.",
-    "事件发生时没有登记接收端。请添加一个：之后即可在此页向它推送该事件。",
+    "事件发生时没有登记接收端。请添加一个，之后即可在此页向它推送该事件。",
   ],
   lastSent: ["The newest delivery, as it was sent", "最近一次推送的实际内容"],
   /** The beginning of each action's notice, before the result. */
@@ -210,13 +210,13 @@ export const WEBHOOK_TEXTS = {
       ],
       added: (at: string) => [
         `The endpoint was added. webhook.test has been waiting since ${at}, because nothing is delivered now.`,
-        `已添加接收端；webhook.test 自 ${at} 起等待，因为目前不推送任何内容。`,
+        `已添加接收端；webhook.test 自 ${at} 起等待，因为目前暂停所有推送。`,
       ],
     },
     noAnswerYet: ["no answer yet", "尚无响应"],
     paused: [
       "The endpoint is paused: its deliveries wait until it is enabled.",
-      "接收端已暂停：推送等到启用后再发送。",
+      "接收端已暂停，推送将在启用后发送。",
     ],
     enabled: (waitingCount: number) => [
       waitingCount === 0
@@ -234,22 +234,22 @@ export const WEBHOOK_TEXTS = {
         `现在发送等待中的推送：${count} 个。${hasMore ? "还有更多：再次点击即可继续。" : ""}`,
       ];
     },
-    disabled: ["The endpoint is disabled: nothing is delivered to it.", "接收端已停用：不再向其推送。"],
+    disabled: ["The endpoint is disabled: nothing is delivered to it.", "接收端已停用，不再向其推送。"],
     removed: (url: string) => [`The endpoint ${url} was removed.`, `已移除接收端 ${url}。`],
   },
-  allSubscribers: ["all endpoints that subscribe to it", "所有订阅此事件的接收端"],
+  allSubscribers: ["all endpoints that subscribe to this type", "订阅此类型的所有接收端"],
 } satisfies Texts;
 
 export const FAULT_SIGNATURES: Readonly<Record<ForgeryAction, Words>> = {
   bad_signature: [
     "An injected fault signed the delivery with a secret that never existed.",
-    "注入的故障用一个从未存在过的密钥签了名。",
+    "注入的故障用一个不存在的密钥签了名。",
   ],
   old_secret: [
     "An injected fault signed the delivery with a secret that is no longer valid.",
     "注入的故障用一个已失效的密钥签了名。",
   ],
-  changed_body: ["An injected fault changed the body after signing.", "注入的故障在签名之后改动了请求体。"],
+  changed_body: ["An injected fault changed the body after signing.", "注入的故障在签名后改动了请求体。"],
   stale: [
     "An injected fault signed the delivery with a timestamp that is an hour old.",
     "注入的故障使用了一小时前的时间戳签名。",
