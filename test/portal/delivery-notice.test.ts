@@ -83,7 +83,7 @@ test("a new endpoint is tested immediately, and every requested delivery shows i
   expect(saidOn(await portal.act(`${endpoint}/state`, { action: "pause" }))).toContain(
     "The endpoint is paused",
   );
-  expect(saidOn(await portal.act(`${endpoint}/test`))).toContain("it is sent when the endpoint is enabled");
+  expect(saidOn(await portal.act(`${endpoint}/test`))).toContain("because nothing is delivered");
   await portal.act(`${checkout}/pay`, { outcome: "declined" });
   expect(saidOn(await portal.act(`${endpoint}/state`, { action: "enable" }))).toContain("are now sent: 3.");
   await harness.clock.sleep(1000);

@@ -372,7 +372,7 @@ test("replaying failed deliveries sends exactly the deliveries that failed since
   const form = await portal.get(webhooks);
   expect(form.text).toContain("Replay failed deliveries");
   const replayed = await portal.act(`${webhooks}/deliveries/replay`, { since: moment });
-  expect(replayed.text).toContain("2 events are delivered again.");
+  expect(replayed.text).toContain("Deliveries that are now sent: 2.");
   await settled();
   expect(hooks.got.map(({ event }) => event.data)).toMatchObject([
     { order_id: "order-2" },
@@ -418,7 +418,7 @@ test("more than 1,000 failed deliveries are sent again in several requests, but 
   file.close();
   const since = "2026-01-01T00:00:00Z";
   const first = await portal.act(`${webhooks}/deliveries/replay`, { since });
-  expect(first.text).toContain("1000 events are delivered again. More deliveries have failed");
+  expect(first.text).toContain("Deliveries that are now sent: 1000. More have failed");
   expect((await control("/deliveries/replay", { since })).data).toEqual({
     replayed: 101,
     retried: 0,

@@ -88,8 +88,8 @@ export const SETTINGS_TEXTS = {
   dialect: ["Dialect", "方言"],
   noDialect: ["none: the names of this sandbox", "无：使用本沙箱的名称"],
   dialectHint: [
-    "A store's dialect is set when the store is created, and cannot be changed: checkout stores create --dialect FILE.",
-    "商店的方言在创建时指定，之后无法更改：checkout stores create --dialect FILE。",
+    "A store's dialect is set when the store is created (checkout stores create --dialect FILE), and cannot be changed.",
+    "商店的方言在创建时指定（checkout stores create --dialect FILE），之后无法更改。",
   ],
   origins: ["Return origins", "返回地址"],
   originsHint: [
@@ -188,7 +188,7 @@ export const FAULTS_TEXTS = {
   clear: ["Remove all", "全部移除"],
   clearNow: ["Remove all faults", "移除所有故障"],
   clearQuestion: [
-    "No more requests or deliveries of this store are affected. Past effects stay.",
+    "Faults no longer affect requests and deliveries of this store. Past effects stay.",
     "此商店的请求和推送不再受故障影响。已发生的影响不会改变。",
   ],
   groups: {

@@ -99,7 +99,7 @@ export const WEBHOOK_TEXTS = {
     "Each delivery of an event to an endpoint will appear here, with the endpoint’s last answer.",
     "向接收端推送事件的记录将显示在此处，并附上最后的响应。",
   ],
-  replayFailed: ["Replay failed deliveries", "重新推送所有失败的事件"],
+  replayFailed: ["Replay failed deliveries", "重新推送失败的事件"],
   replayFailedAsk: [
     "Each event whose last delivery to an endpoint failed is delivered to that endpoint again, with the same event_id and bytes and a new signature; deliveries that wait after a failed attempt are sent now. At most 1000 events are replayed at once.",
     "对每个接收端，最近一次推送失败的事件都会重新推送：event_id 和请求体不变，签名重新生成；失败后等待重试的推送会立即发送。每次最多重新推送 1000 个事件。",
@@ -109,11 +109,11 @@ export const WEBHOOK_TEXTS = {
   nothingFailed: ["No delivery has failed since then.", "此后没有失败的推送。"],
   replayedCount: (count: string) => [
     count.endsWith("+")
-      ? `${count.slice(0, -1)} events are delivered again. More deliveries have failed: use the same button again.`
-      : `${count} events are delivered again.`,
+      ? `Deliveries that are now sent: ${count.slice(0, -1)}. More have failed: use the same button again.`
+      : `Deliveries that are now sent: ${count}.`,
     count.endsWith("+")
-      ? `正在重新推送 ${count.slice(0, -1)} 个事件。还有更多失败的推送：再次点击即可继续。`
-      : `正在重新推送 ${count} 个事件。`,
+      ? `现在发送的推送：${count.slice(0, -1)} 个。还有更多失败的推送：再次点击即可继续。`
+      : `现在发送的推送：${count} 个。`,
   ],
   retry: ["Send waiting deliveries now", "立即发送等待中的推送"],
   howMany: ["Concurrent deliveries", "并发推送"],
@@ -166,7 +166,7 @@ export const WEBHOOK_TEXTS = {
     "(or after the earlier events of its order are accepted or given up)",
     "（或等同一订单较早的事件被接收或放弃之后）",
   ],
-  waitsForEndpoint: ["(waits, because its endpoint is not enabled)", "（接收端未启用，等待中）"],
+  waitsForEndpoint: ["(waits: nothing is sent to its endpoint now)", "（等待中：目前不向接收端推送）"],
   noEvents: [
     "Each change of an order will appear here as an event, with the event’s exact bytes.",
     "订单的每次变化都会产生一个事件，显示在此处，并附上原始字节。",
@@ -201,16 +201,16 @@ export const WEBHOOK_TEXTS = {
     },
     waits: {
       replayed: (at: string) => [
-        `Replay requested at ${at}; it waits until the endpoint is enabled.`,
-        `自 ${at} 起等待重新推送：接收端未启用，暂不发送。`,
+        `Replay requested at ${at}; it waits, because nothing is delivered to the endpoint now.`,
+        `自 ${at} 起等待重新推送，因为目前不向接收端推送。`,
       ],
       tested: (at: string) => [
-        `webhook.test has been waiting since ${at}; it is sent when the endpoint is enabled.`,
-        `webhook.test 自 ${at} 起等待：接收端未启用，暂不发送。`,
+        `webhook.test has been waiting since ${at}, because nothing is delivered to the endpoint now.`,
+        `webhook.test 自 ${at} 起等待，因为目前不向接收端推送。`,
       ],
       added: (at: string) => [
-        `The endpoint was added. webhook.test has been waiting since ${at}, because nothing is delivered now.`,
-        `已添加接收端；webhook.test 自 ${at} 起等待，因为目前暂停所有推送。`,
+        `The endpoint was added. webhook.test has been waiting since ${at}, because nothing is delivered to it now.`,
+        `已添加接收端；webhook.test 自 ${at} 起等待，因为目前不向接收端推送。`,
       ],
     },
     noAnswerYet: ["no answer yet", "尚无响应"],
