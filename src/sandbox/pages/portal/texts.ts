@@ -80,7 +80,7 @@ export const FRAME_TEXTS = {
   ],
   codeRefused: [
     "This code was already used, has expired, or was never issued. Get a new code with checkout open.",
-    "该代码已使用、已过期或不是由本沙箱生成。运行 checkout open 可获取新的代码。",
+    "该代码已使用、已过期或从未发出。运行 checkout open 可获取新的代码。",
   ],
   tokenRefused: ["This is not the admin token of this sandbox.", "这不是此沙箱的管理员令牌。"],
   tooManyTries: (seconds: number) => [

@@ -69,7 +69,7 @@ export const WEBHOOK_TEXTS = {
     "Your endpoints will appear here, each with its answers in the last 24 hours. A running checkout listen is also an endpoint.",
     "您的接收端将显示在此处，并附上最近 24 小时的响应。运行中的 checkout listen 也是接收端。",
   ],
-  address: ["URL of your receiver", "接收端的 URL"],
+  address: ["URL of your receiver", "接收端的地址"],
   typesHint: ["Event types (default: all)", "事件类型；不选则接收全部"],
   inOrder: ["One delivery at a time", "逐个推送"],
   ca: ["CA certificates in PEM, for https", "CA 证书（PEM 格式，用于 https）"],
