@@ -70,7 +70,7 @@ export const EXPLAIN_SENTENCES = {
   ],
   noCheckout: (refusedCount: number) => [
     `no checkout was created with this order_id; ${refusedCount === 1 ? "1 request was" : `${refusedCount} requests were`} refused`,
-    `没有用该订单号创建收款单；${refusedCount} 个请求被拒绝`,
+    `该订单号没有收款单；${refusedCount} 个请求被拒绝`,
   ],
   checkoutsGone: [
     "the checkouts of this order no longer exist, because the store has since been restored",

@@ -6,7 +6,7 @@ import { JUDGED_INVARIANTS, type JudgedInvariant } from "./judged-invariants.ts"
 const CLIENT_CAUSES = {
   no_key: [
     "A create has no Idempotency-Key, and the service refuses it.",
-    "创建请求没有 Idempotency-Key，本服务拒绝了它。",
+    "创建请求没有 Idempotency-Key，因此被本服务拒绝。",
   ],
   invalid_key: [
     "A create has an invalid key: a key has 8 to 128 printable ASCII characters, in one header line.",
@@ -71,7 +71,7 @@ const JUDGE_CAUSES = {
   ],
   fails_undisturbed: [
     "The purchase failed although nothing disturbed it: read the output of the purchase, and the answers of the service in `checkout requests list`.",
-    "没有任何干扰，购买却失败了：请查看其输出，并用 `checkout requests list` 查看服务的响应。",
+    "在没有干扰的情况下购买失败：请查看其输出，并用 `checkout requests list` 查看服务的响应。",
   ],
   ...withRemedy("recovery", {
     no_recovery: [
@@ -162,7 +162,7 @@ const JUDGE_CAUSES = {
   }),
   other_names: (names) => [
     `The shop refused or did not book the events of a purchase that nothing disturbed. This store has a dialect: ${names}. Let the shop read the names of the dialect, or use a store without one.`,
-    `没有任何干扰，您的商店却拒绝了购买的事件，或没有入账。沙箱中的这个商店使用方言：${names}。请让您的商店读取方言的名称，或改用沙箱中没有方言的商店。`,
+    `在没有干扰的情况下，您的商店拒绝了购买的事件，或没有入账。沙箱中的这个商店使用方言：${names}。请让您的商店读取方言的名称，或改用沙箱中没有方言的商店。`,
   ],
   refuses_plain: [
     "The shop refused a genuine event of an ordinary purchase. 400 or 401: usually it verifies with another secret, or over a parsed body, which `checkout checklist run webhooks` shows. 404: its webhook path differs. No answer: it is not running, or listens on another port.",
@@ -218,7 +218,7 @@ const JUDGE_CAUSES = {
   ],
   mixes_up: [
     "An event of one order changes another order whose order_id resembles it: the shop finds orders by a part of the id, without regard to case, or takes the newest one. Find the order by its whole, unchanged order_id.",
-    "一个订单的事件改变了另一个订单号相似的订单：商店很可能只比较订单号的一部分、不区分大小写，或取最新的订单。请用完整且未改动的订单号查找订单。",
+    "某个订单的事件改变了订单号与其相似的另一订单：商店很可能只比较订单号的一部分、不区分大小写，或取最新的订单。请用完整且未改动的订单号查找订单。",
   ],
   other_terms: [
     "A payment of another amount or currency is booked for this order: compare amount_minor (a higher amount is also wrong) and currency of the event or answer with the order before booking it.",

@@ -17,7 +17,7 @@ export const NOT_JUDGED = {
   ],
   unknown_order: [
     "the view answers 404 for an order that your shop did not create: let your shop create the orders (create), or name unpaid orders of your shop with --checkout",
-    "订单不是由您的商店创建的，视图对其返回 404：请让您的商店创建订单（create），或用 --checkout 指定您的商店的未支付订单",
+    "订单不是由您的商店创建的，视图对其返回 404：请让商店创建订单（create），或用 --checkout 指定商店的未支付订单",
   ],
   no_order: (why) => [`the order could not be created: ${why}`, `无法创建订单：${why}`],
   budget: ["the budget was used up, so this was not run", "时间预算已用完，因此没有运行"],

@@ -16,7 +16,7 @@ export const JUDGED_INVARIANTS = {
     ],
     remedy: [
       "Limit the number of retries and the time of each, and report success only for a complete 201 answer.",
-      "限制重试次数和每次的时间；只有完整读到 201 响应才报告成功。",
+      "限制重试次数和每次的时间；只有收到完整的 201 响应才提示成功。",
     ],
   },
   recovery: {

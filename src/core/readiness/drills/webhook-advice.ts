@@ -64,7 +64,7 @@ export const DRILL_CAUSES = {
   ],
   takes_guessed_secret: [
     "It accepts requests signed with a secret that anybody can guess: the text of an unset variable (undefined, null, None, NaN), a default, its own address, or a text of the request. Remove this secret, and do not start without the right one.",
-    "接受用可猜到的密钥签名的请求：未设置的变量的字面文本（undefined、null、None、NaN）、默认值、接收端自己的地址或请求中的文本。请将其从密钥中去掉，没有正确的密钥时不要启动。",
+    "接受用可猜到的密钥签名的请求：未设置变量的字面文本（undefined、null、None、NaN）、默认值、接收端自己的地址或请求中的文本。请将其从密钥中去掉，没有正确的密钥时不要启动。",
   ],
   chooses_secret: [
     "It chooses its secret by the livemode or the store in the body, before it verifies the body. If the chosen secret is not set, it accepts requests signed with an empty string, undefined, null, None or the like, and anybody can sign like that. Choose the secret by the address of the endpoint, and refuse the request if that endpoint has no secret.",
@@ -72,7 +72,7 @@ export const DRILL_CAUSES = {
   ],
   secret_unset: (id) => [
     `Its secret is empty, or the text of an unset variable or a default: it accepts requests that anybody can sign, and refuses requests signed by the service. Set it to the output of ${secretCommand(id)}, and do not start without a secret.`,
-    `密钥为空，或者是未设置的变量的字面文本、默认值：会接受任何人用它签名的请求，却拒绝本服务签名的请求。请设为 ${secretCommand(id)} 显示的密钥，没有密钥时不要启动。`,
+    `密钥为空，或者是未设置变量的字面文本、默认值：会接受任何人用它签名的请求，却拒绝本服务签名的请求。请设为 ${secretCommand(id)} 显示的密钥，没有密钥时不要启动。`,
   ],
   secret_spelled: (id) => [
     `It has the right secret in another form: without whsec_, decoded, in quotes, or with white space. The key of the signature is the whole text, as ${secretCommand(id)} prints it.`,
@@ -292,7 +292,7 @@ export const DRILL_CAUSES = {
   ],
   default_names: (names) => [
     `It reads the names that the sandbox uses by default: it refuses the events of this store, and accepts the same event with those names. This store has a dialect: ${names}. Read the names of the dialect, or use a store without one.`,
-    `读取的是沙箱的默认名称：拒绝本商店的事件，却接受使用默认名称的同一事件。本商店使用方言：${names}。请读取方言的名称，或使用没有方言的商店。`,
+    `只认沙箱的默认名称：拒绝此商店的事件，却接受使用默认名称的同一事件。沙箱中的这个商店使用方言：${names}。请读取方言的名称，或改用沙箱中没有方言的商店。`,
   ],
   refuses_all: (id) => [
     `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${secretCommand(id)} prints the right one. Otherwise it expects headers other than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,

@@ -80,11 +80,11 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   no_event_id: ["no event id, badly signed", "没有事件 ID，签名错误"],
   no_headers: [
     "no Checkout-… headers, like a plain curl request",
-    "没有任何 Checkout-… 请求头，就像直接用 curl 发送",
+    "不带 Checkout-… 请求头，如同直接用 curl 发送",
   ],
   no_headers_form: [
     "no Checkout-… headers, like a form sent with curl -d",
-    "没有任何 Checkout-… 请求头，就像用 curl -d 发送的表单",
+    "不带 Checkout-… 请求头，如同用 curl -d 发送的表单",
   ],
   in_parts: ["a valid event whose body arrives in two parts", "有效事件，请求体分两段到达"],
   unusual_in_parts: [
