@@ -157,7 +157,6 @@ export const SHOP_RULES = {
   ],
 } as const satisfies Pick<CommandSpec<RunOptions>, "conflicts">;
 
-/** An option whose value is a command line of the merchant. */
 function commandOption(flags: string, description: string): Option {
   return valueOption(flags, description, toOptionParser(parseCommandLine));
 }
