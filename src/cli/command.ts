@@ -230,7 +230,7 @@ export function invalidOption(expectedText: string, gotText: string): InvalidArg
 function storeOption(): Option {
   const option = valueOption(
     "--store <id|name>",
-    "id or name of the store (default: the store chosen with checkout stores use, then the API key's store, then the first store)",
+    "id or name of the store; the variable takes only an id (default: the store chosen with checkout stores use, then the API key's store, then the first store)",
   );
   return markCommon(toSetting("CHECKOUT", option, "store-id"));
 }

@@ -15,7 +15,6 @@ export type NamesIn<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | NamesIn<Rest>
   : never;
 
-/** The parts without values. */
 export type PlainPartName = {
   [Name in PartName]: [NamesIn<(typeof PARTS)[Name][number]>] extends [never] ? Name : never;
 }[PartName];

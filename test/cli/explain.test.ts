@@ -592,7 +592,7 @@ test("a Chinese delivery line shows the fault, the event for which the delivery 
   const forged = { ...attempt, status: 400, fault: "changed_body" } as const;
   const holders = new Map([["waits", { type: "order.created", fault: "delay" }]]);
   const rows: readonly (readonly [StoryDelivery, string])[] = [
-    [delayed, "被故障 delay 推迟，2 秒后下次尝试"],
+    [delayed, "被故障 delay 推迟，2 秒后进行下次尝试"],
     [{ ...DUE, id: "waits" }, "等待被故障 delay 推迟的 order.created"],
     [{ ...DUE, state: "dropped", fault: { id: "fault", action: "drop" } }, "被故障 drop 丢弃，未推送"],
     [

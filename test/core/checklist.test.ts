@@ -535,7 +535,7 @@ test("evidence has the ids, times and steps of the observations", () => {
         at: NOW - 1000,
       },
       {
-        what: "the log has another request that was refused because key order-1001-attempt-1 was already used; only the drill is proof",
+        what: "the log shows a different request that was refused because key order-1001-attempt-1 was already used; only the drill is proof",
         reference: "r-2",
         at: NOW - 1000,
       },

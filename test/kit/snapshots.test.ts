@@ -210,12 +210,12 @@ test("a snapshot that cannot be restored is refused with the reason, and changes
     [
       () => other.restore(one),
       "state_conflict",
-      `the snapshot does not contain store ${other.id}: ${store.id}`,
+      `the snapshot does not contain store ${other.id}; it contains ${store.id}`,
     ],
     [
       () => late.restore(all),
       "state_conflict",
-      `the snapshot does not contain store ${late.id}: ${[sandbox.store, store, other].map((held) => held.id).join(", ")}`,
+      `the snapshot does not contain store ${late.id}; it contains ${[sandbox.store, store, other].map((held) => held.id).join(", ")}`,
     ],
     [
       () => sandbox.restore(one),
@@ -225,7 +225,7 @@ test("a snapshot that cannot be restored is refused with the reason, and changes
     [
       () => store.restore(withKeyOfOther),
       "state_conflict",
-      /^a store of this sandbox has an id or a key of the snapshot \(.*key_hash.*\); nothing was changed$/,
+      /^a store of this sandbox has the same id or key as a store in the snapshot \(.*key_hash.*\); nothing was changed$/,
     ],
     [
       () => store.restore(withOtherSecret),

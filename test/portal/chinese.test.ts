@@ -233,7 +233,7 @@ test("no Chinese page of the portal has an English sentence of the program", asy
     "对所有请求都返回 2xx",
     "再次推送支付事件时，订单重复入账",
     "重试因使用新的幂等键收到",
-    "因为顾客返回",
+    "顾客一返回",
   ])
     expect(launch.text).toContain(cause);
   const unknown = "00000000-0000-7000-8000-00000000dead";

@@ -33,7 +33,7 @@ test("replays and conflicts are evidence for the checklist if the merchant's cli
   expect(await evidence()).toEqual([replayed]);
   const conflict = await post(sandbox, { ...BODY, amount_minor: 1 }, { key });
   const refused = {
-    what: `the log has another request that was refused because key ${key} was already used; only the drill is proof`,
+    what: `the log shows a different request that was refused because key ${key} was already used; only the drill is proof`,
     at,
     reference: conflict.headers["X-Request-Id"],
   };

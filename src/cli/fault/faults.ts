@@ -103,17 +103,17 @@ function registerAdd(group: Group): void {
       ...matchOptions(),
       valueOption(
         "--status <status>",
-        `for status: HTTP status, 400 to 599 (default: ${FAULT_PARAMETERS.status.default})`,
+        `HTTP status of the action status, 400 to 599 (default: ${FAULT_PARAMETERS.status.default})`,
         wholeNumberParser(400, 599),
       ),
       valueOption(
         "--latency <duration>",
-        `for ${FAULT_PARAMETERS.latencyMs.of.join(", ")}: duration; delay and reorder use the store's clock (default: ${durationText(FAULT_PARAMETERS.latencyMs.default)})`,
+        `duration of ${FAULT_PARAMETERS.latencyMs.of.join(", ")}; delay and reorder use the store's clock (default: ${durationText(FAULT_PARAMETERS.latencyMs.default)})`,
         parseDuration,
       ),
       valueOption(
         "--retry-after <seconds>",
-        `for ${FAULT_PARAMETERS.retryAfterS.of.join(", ")}: value of Retry-After, 0 to 3600 (default: ${FAULT_PARAMETERS.retryAfterS.default})`,
+        `Retry-After of ${FAULT_PARAMETERS.retryAfterS.of.join(", ")} in seconds, 0 to 3600 (default: ${FAULT_PARAMETERS.retryAfterS.default})`,
         wholeNumberParser(0, 3600),
       ),
     ],

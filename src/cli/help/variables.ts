@@ -3,7 +3,7 @@ export const SYSTEM_VARIABLES = {
   APPDATA: "on Windows: folder of this user's settings",
   CI: "if set, nothing is prompted; unless it is 0 or false, human-readable output contains no secrets, except on a terminal",
   FORCE_COLOR: "print colours even without a terminal; 0 prints none",
-  NO_COLOR: "print no colours",
+  NO_COLOR: "if set, print no colours",
   HOME: "home folder, for the completion scripts",
   SHELL: "your shell, for hints and for completion install",
   OS: "if it is Windows_NT and SHELL is not set, hints are for PowerShell",

@@ -78,7 +78,7 @@ export function shopOptions(): readonly Option[] {
     ),
     commandOption(
       "--serve <command>",
-      "command that serves your shop on the port in the variable PORT, instead of a running shop",
+      "command that serves your shop on port $PORT, instead of a shop that is already running",
     ),
     commandOption(
       "--restart <command>",
@@ -124,7 +124,7 @@ export function runOptions(budget: string): readonly Option[] {
     ),
     repeatedOption(
       "--only <history>",
-      "run only this history, after the plain purchase (repeatable)",
+      "run only this history, after the purchase without faults (repeatable)",
       accept<string>,
     ),
     switchOption(
@@ -157,7 +157,6 @@ export const SHOP_RULES = {
   ],
 } as const satisfies Pick<CommandSpec<RunOptions>, "conflicts">;
 
-/** An option whose value is a command line of the merchant. */
 function commandOption(flags: string, description: string): Option {
   return valueOption(flags, description, toOptionParser(parseCommandLine));
 }

@@ -82,7 +82,7 @@ export function registerChecklistRun(group: Group): void {
     {
       ...judgeCommandSpec(ALL_PARTS),
       summary:
-        "test your shop with a plain purchase, customers who return, repeated and late events, second attempts, lost answers and forged webhooks",
+        "test your shop with a purchase without faults, customers who return, repeated and late events, second attempts, lost answers and forged webhooks",
       examples: [
         "checkout checklist run",
         `checkout checklist run --create "node create-order.js" --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --return-url http://localhost:3000/thanks`,
@@ -255,7 +255,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   });
   const startedAt = world.monotonic();
   const onJudged = createJudgedReporter(context, startedAt);
-  printer.talk("a plain purchase: create, pay, all events as they are delivered");
+  printer.talk("a purchase without faults: create, pay, all events as they are delivered");
   const purchase = runPlainPurchase(plainBench, () =>
     printer.talk("? your shop has accepted the payment and does not show it yet; it has up to 60 s"),
   );

@@ -20,7 +20,8 @@ export function registerShop(group: Group): void {
   });
   register<ShopOptions>(group, {
     name: "check",
-    summary: "test the description of your shop: create an order, read its view, and open the return page",
+    summary:
+      "test the shop section of checkout.config.json: create an order, read its view, and open the return page",
     exitCodes: { 0: "everything works", 1: "something does not work" },
     examples: ["checkout shop check", "checkout shop check --trust-config --json"],
     options: shopOptions(),

@@ -76,12 +76,12 @@ export function listenOptions(): Option[] {
     ),
     repeatedOption(
       "--route <type=url>",
-      "URL for some event types, such as order.*=http://localhost:3000/orders; the first match wins (repeatable)",
+      "URL for some event types, such as order.*=http://localhost:3000/orders; the first match wins (repeatable; the variable takes only one)",
       parseRoute,
     ),
     repeatedOption(
       "--header <name:value>",
-      "header to add to every forwarded event (repeatable)",
+      "header to add to every forwarded event (repeatable; the variable takes only one)",
       parseAddedHeader,
     ),
     valueOption(

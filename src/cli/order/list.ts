@@ -40,7 +40,7 @@ export function registerSessionsList(group: Group): void {
 function registerList(group: Group, { object, command }: ListKind): void {
   register<ListOptions>(group, {
     name: "list",
-    summary: `list the ${command} of the sandbox, newest first`,
+    summary: `list the store's ${command}, newest first`,
     examples: [
       `checkout ${command} list`,
       `checkout ${command} list --status pending --limit 10`,

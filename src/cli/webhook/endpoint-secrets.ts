@@ -50,7 +50,7 @@ export function registerEndpointSecrets(group: Group): void {
   });
   register<SecretOptions>(group, {
     name: "secret [id]",
-    summary: "print only the signing secret of an endpoint (default: the only endpoint)",
+    summary: "print just the signing secret of an endpoint (default: the store's only endpoint)",
     examples: [
       "checkout endpoints secret",
       "checkout endpoints secret <id> --format env >> .env",

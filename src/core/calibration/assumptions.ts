@@ -47,7 +47,7 @@ const CHOICES: readonly Choice[] = [
     title: ["Idempotency", "幂等"],
     chosen: [
       "A key belongs to a store for 30 days; a repeat with the same path and values gets the same bytes, any other request with the key gets 409 idempotency_key_reused.",
-      "幂等键在一个商店内保留 30 天；路径和取值相同则返回逐字节相同的响应，否则返回 409 idempotency_key_reused。",
+      "幂等键在一个商店内保留 30 天；以同一幂等键再次请求时，路径和取值相同则返回逐字节相同的响应，否则返回 409 idempotency_key_reused。",
     ],
     shownBy: [
       "a create was replayed, or its key was refused for another body",
@@ -68,7 +68,7 @@ const CHOICES: readonly Choice[] = [
     title: ["price_id", "price_id"],
     chosen: [
       "A create takes price_id instead of amount, currency and method, never both.",
-      "创建时 price_id 代替金额、币种和支付方式，不能同时给出。",
+      "创建时可用 price_id 代替金额、币种和支付方式，两者不能同时给出。",
     ],
     shownBy: ["a create named a price_id", "有创建请求使用了 price_id"],
   },
@@ -76,8 +76,8 @@ const CHOICES: readonly Choice[] = [
     decision: 8,
     title: ["order_id", "order_id"],
     chosen: [
-      "An order_id has one open or paid checkout in a store, across both endpoints; a second create with another key is 409 order_conflict.",
-      "一个商店内（两个接口合并计算）每个订单号只有一个未完成或已支付的收款单；用另一幂等键再次创建则返回 409 order_conflict。",
+      "An order_id has at most one open or paid checkout in a store, across both endpoints; a second create with another key is 409 order_conflict.",
+      "一个商店内（两个接口合并计算）每个订单号至多有一个未完成或已支付的收款单；用另一幂等键再次创建则返回 409 order_conflict。",
     ],
     shownBy: ["a create was refused with order_conflict", "有创建请求因 order_conflict 被拒绝"],
   },
@@ -95,7 +95,7 @@ const CHOICES: readonly Choice[] = [
     title: ["States", "状态"],
     chosen: [
       "A checkout can be paid for an hour; a declined attempt leaves it pending, and the fifth fails it; a result after the end is recorded but not applied.",
-      "收款单一小时内可支付；支付被拒后仍为 pending，第五次被拒即失败；结束之后才来的结果只记录，不生效。",
+      "收款单一小时内可支付；支付被拒后仍为 pending，第五次被拒即失败；结束之后才到达的结果只记录，不生效。",
     ],
     setting: "sandbox start --checkout-lifetime",
     shownBy: [
@@ -117,7 +117,7 @@ const CHOICES: readonly Choice[] = [
     title: ["Delivery headers", "推送请求头"],
     chosen: [
       "A delivery has Checkout-Event-Id, Checkout-Timestamp and Checkout-Signature; receivers accept a timestamp up to 300 s off.",
-      "推送带有 Checkout-Event-Id、Checkout-Timestamp 和 Checkout-Signature；接收端允许时间戳相差 300 秒。",
+      "推送带有 Checkout-Event-Id、Checkout-Timestamp 和 Checkout-Signature；接收端允许时间戳最多相差 300 秒。",
     ],
     setting: "headerNames and toleranceSeconds of hosted-checkout/webhooks",
     shownBy: ["an endpoint accepted an event", "有接收端接收了事件"],
@@ -164,7 +164,7 @@ const CHOICES: readonly Choice[] = [
     title: ["Rate limit", "限流"],
     chosen: [
       `1000 requests a second for each ${BUCKET_OWNER_TEXT[0]}, up to twice that in a burst; beyond that, 429 with Retry-After.`,
-      `每个 ${BUCKET_OWNER_TEXT[1]} 每秒 1000 个请求，瞬时至多两倍；超出时返回 429 和 Retry-After。`,
+      `每个 ${BUCKET_OWNER_TEXT[1]}每秒至多 1000 个请求，瞬时至多两倍；超出时返回 429 和 Retry-After。`,
     ],
     setting: "sandbox start --rate-limit",
     shownBy: ["a request was refused with 429", "有请求收到 429"],

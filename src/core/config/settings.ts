@@ -152,7 +152,7 @@ const SETTINGS = {
   ca: {
     kind: { kind: "text", parse: parseFileName },
     flags: "--ca <file>",
-    help: "PEM file of CA certificates to trust for endpoints with https (default: the system's CAs)",
+    help: "PEM file of CA certificates to trust for https endpoints (default: the system's CAs)",
     scope: "delivery",
     effect: "host/trusted-certificates.ts",
   },

@@ -41,7 +41,7 @@ const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
   // Words that `--store` does not read as a name, and words that look like them.
   [
     "^(?:[dD][eE][fF][aA][uU][lL][tT]|[nN][eE][wW])$",
-    ["be neither default nor new, in lower or upper case", "不得为 default 或 new，大小写均不可"],
+    ["be neither default nor new, in lower or upper case", "不得为 default 或 new（不区分大小写）"],
   ],
   [UUID_PATTERN, ["not be an id", "不得为 ID"]],
   [
@@ -55,14 +55,14 @@ const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
     `[${LATIN_LETTERS}].*[${RESEMBLING_SCRIPTS}]|[${RESEMBLING_SCRIPTS}].*[${LATIN_LETTERS}]`,
     [
       "not mix Latin letters with letters of another script that look like them",
-      "不得混用拉丁字母和与其相似的其他文字的字母",
+      "不得混用拉丁字母与形似拉丁字母的其他文字",
     ],
   ],
   [
     `^[ -@\\[-\`{-~]*[${LOOKALIKE_LETTERS}][ -@\\[-\`{-~${LOOKALIKE_LETTERS}]*$`,
     [
       "not consist only of letters that look like Latin letters but are not",
-      "不得全部由形似拉丁字母的其他文字的字母组成",
+      "不得全部由形似拉丁字母的其他文字组成",
     ],
   ],
 ];

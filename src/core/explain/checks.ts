@@ -59,7 +59,7 @@ const SHARED_PARTS: Readonly<Partial<Record<CheckName, Partial<RefusalCheck>>>> 
   service: {
     expected: [
       "an answer: the failure is the service's own, not the request's",
-      "一个响应：失败原因在服务自身，不在请求",
+      "正常的响应：失败原因在服务自身，不在请求",
     ],
   },
 };
@@ -167,7 +167,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
     field: "order_id",
     expected: [
       "an order_id without an open or paid checkout, or the Idempotency-Key of its first request",
-      "没有未完成或已支付收款单的订单号，或沿用其首个请求的 Idempotency-Key",
+      "一个尚无未完成或已支付收款单的订单号，或沿用其首个请求的 Idempotency-Key",
     ],
   },
   state_conflict: { name: "order" },

@@ -171,7 +171,7 @@ const CAUSES = {
   enable: {
     "410": [
       "the receiver answered 410 (gone), so the endpoint was disabled",
-      "接收端返回 410（已不存在），因此已被停用",
+      "接收端返回 410（已不存在），因此已将其停用",
     ],
   },
   event: {

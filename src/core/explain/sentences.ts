@@ -70,7 +70,7 @@ export const EXPLAIN_SENTENCES = {
   ],
   noCheckout: (refusedCount: number) => [
     `no checkout was created with this order_id; ${refusedCount === 1 ? "1 request was" : `${refusedCount} requests were`} refused`,
-    `没有用该订单号创建收款单；${refusedCount} 个请求被拒绝`,
+    `该订单号没有收款单；${refusedCount} 个请求被拒绝`,
   ],
   checkoutsGone: [
     "the checkouts of this order no longer exist, because the store has since been restored",
@@ -95,7 +95,7 @@ export const EXPLAIN_SENTENCES = {
   ],
   isReplay: [
     ", with the same bytes as the first answer for its key: nothing was created",
-    "，与该幂等键首次响应逐字节相同：未创建任何内容",
+    "，与该幂等键的首次响应逐字节相同：未创建任何内容",
   ],
   checkoutGone: [
     "; its checkout no longer exists, because the store has since been restored",
@@ -108,7 +108,7 @@ export const EXPLAIN_SENTENCES = {
   pageOpened: ["payment page opened", "打开支付页面"],
   browserReturned: (target: string | null) => [
     `browser returned to ${target ?? "the shop"} (proves nothing)`,
-    `浏览器返回 ${target ?? "商店"}（不能证明已支付）`,
+    `浏览器返回到 ${target ?? "商店"}（不能证明已支付）`,
   ],
   attemptStarted: (number: number) => [`payment attempt ${number} started`, `开始第 ${number} 次支付尝试`],
   attempt: (number: number) => [`payment attempt ${number}`, `第 ${number} 次支付尝试`],
@@ -130,8 +130,8 @@ export const EXPLAIN_SENTENCES = {
     duplicate: ["duplicate by a fault", "故障造成的重复"],
   } satisfies Readonly<Record<Exclude<DeliveryEntry["cause"], "event">, Words>>,
   endpoints: (count: number) => [`${count} endpoints`, `${count} 个接收端`],
-  nextAttempt: (span: string) => [`next attempt in ${span}`, `${span}后下次尝试`],
-  dueNow: ["next attempt due", "下次尝试已到时间"],
+  nextAttempt: (span: string) => [`next attempt in ${span}`, `${span}后进行下次尝试`],
+  dueNow: ["next attempt due", "已到下次尝试的时间"],
   dueAttempt: (number: number, type: string, endpoint: string) => [
     `attempt ${number} of ${type} → ${endpoint}`,
     `${type} 的第 ${number} 次尝试 → ${endpoint}`,

@@ -1,5 +1,4 @@
 import type { Words } from "../language.ts";
-
 import { NO_NAME } from "../webhook/dialect-differences.ts";
 
 export type DrillSentence = Words | ((...values: string[]) => Words);
@@ -58,7 +57,7 @@ export const STEP_RESULTS = {
   no_answer: ["no answer", "没有响应"],
   no_event_delivered: [
     "the order is not shown as paid, and no event was delivered, because the store has no endpoint: checkout endpoints add URL",
-    "订单未显示为已支付，也没有推送事件，因为商店没有接收端：checkout endpoints add URL",
+    "订单未显示为已支付，也没有推送事件，因为沙箱中的商店没有接收端：checkout endpoints add URL",
   ],
   made_no_order: ["the shop created no order", "商店没有创建订单"],
   no_more_orders: ["--checkout named no further order", "--checkout 没有指定更多订单"],

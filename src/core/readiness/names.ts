@@ -24,7 +24,6 @@ export const DRILL_NAMES = {
 };
 export type DrillKind = keyof typeof DRILL_NAMES;
 
-/** The command that judges every part. */
 export const RUN_COMMAND = "checkout checklist run";
 
 export const DRILL_KINDS = Object.keys(DRILL_NAMES) as readonly DrillKind[];

@@ -31,11 +31,11 @@ export const READINESS_SENTENCES = {
   ],
   notRequested: [
     "production access was not requested, and no administrator has approved a production credential",
-    "尚未申请生产环境，也没有管理员批准过凭证",
+    "尚未申请生产环境，管理员也未批准生产凭证",
   ],
   notApproved: [
     "production access was requested; no administrator has approved the production credential yet",
-    "已申请生产环境，管理员尚未批准凭证",
+    "已申请生产环境，管理员尚未批准生产凭证",
   ],
   approvalRevoked: [
     "an administrator has revoked the approval of the production credential",
@@ -44,7 +44,7 @@ export const READINESS_SENTENCES = {
   gateOpen: ["an administrator has opened the production gate of this store", "管理员已开放本商店的生产环境"],
   gateNeverOpened: [
     "no administrator has opened the production gate of this store",
-    "没有管理员开放过本商店的生产环境",
+    "管理员从未开放过本商店的生产环境",
   ],
   gateClosed: ["an administrator has closed the production gate", "管理员已关闭生产环境"],
   gateClosedByRevocation: [
@@ -112,7 +112,7 @@ export const READINESS_SENTENCES = {
     `日志中有一次用同一幂等键 ${key} 重复发送的创建请求；只有演练才算证明`,
   ],
   keyRefused: (key: string) => [
-    `the log has another request that was refused because key ${key} was already used; only the drill is proof`,
+    `the log shows a different request that was refused because key ${key} was already used; only the drill is proof`,
     `日志中有另一个请求因幂等键 ${key} 已使用而被拒绝；只有演练才算证明`,
   ],
   idempotencyPassed: ["the drill passed: a retry sent the same key", "演练通过：重试时沿用了原幂等键"],

@@ -8,15 +8,15 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
     no_attempts_left: [
       "checkout {checkout} has no payment attempt left",
-      "收款单 {checkout} 没有剩余的支付尝试",
+      "收款单 {checkout} 的支付尝试次数已用完",
     ],
     unknown_attempt: [
       "checkout {checkout} has no attempt {attempt}",
-      "收款单 {checkout} 没有第 {attempt} 次尝试",
+      "收款单 {checkout} 没有第 {attempt} 次支付尝试",
     ],
     attempt_ended: [
-      "attempt {attempt} of checkout {checkout} was already {outcome}",
-      "收款单 {checkout} 的第 {attempt} 次尝试已结束，结果为 {outcome}",
+      "attempt {attempt} of checkout {checkout} has already ended: {outcome}",
+      "收款单 {checkout} 的第 {attempt} 次支付尝试已结束，结果为 {outcome}",
     ],
     already_paid: [
       "checkout {checkout} is already paid (succeeded, which is final), so it cannot become {status}",
@@ -28,7 +28,7 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
     attempt_not_open: [
       "attempt {attempt} of checkout {checkout} is not open",
-      "收款单 {checkout} 的第 {attempt} 次尝试不在进行中",
+      "收款单 {checkout} 的第 {attempt} 次支付尝试不在进行中",
     ],
     no_terms: [
       "the store has no active payment method, or no active currency: checkout capabilities list",
@@ -40,7 +40,7 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
     price_id_retired: [
       "the price {price} already exists and is retired; its id cannot be used again",
-      "价格 {price} 已停用；其 ID 不能再次使用",
+      "价格 {price} 已存在且已停用；其 ID 不能再次使用",
     ],
     price_differs: [
       "the price {price} already exists, with {terms}; the terms of a price cannot change",
@@ -48,7 +48,7 @@ export const REFUSALS_OF_CHECKOUTS = {
     ],
     price_unapproved: [
       "the price {price} already exists and is not approved: see checkout admin approve-price",
-      "价格 {price} 已存在但未批准：见 checkout admin approve-price",
+      "价格 {price} 已存在但未获批准：见 checkout admin approve-price",
     ],
     price_retired: ["the price {price} is retired", "价格 {price} 已停用"],
     price_is_approved: ["the price {price} is already approved", "价格 {price} 已获批准"],
@@ -83,17 +83,20 @@ export const REFUSALS_OF_CHECKOUTS = {
       "生产凭证未获批准，因此生产环境仍未开放",
     ],
     capability_is_active: ["the capability {name} is already active", "支付能力 {name} 已是启用状态"],
-    capability_is_inactive: ["the capability {name} is already inactive", "支付能力 {name} 已是停用状态"],
+    capability_is_inactive: ["the capability {name} is already inactive", "支付能力 {name} 已是未启用状态"],
   },
   session_not_found: {
-    no_checkout: ["there is no checkout session or order {checkout}", "没有收银会话或订单 {checkout}"],
+    no_checkout: ["there is no checkout session or order {checkout}", "收银会话或订单 {checkout} 不存在"],
     no_checkout_before: [
       "there is no checkout {checkout}, so the list cannot continue from it",
-      "没有收款单 {checkout}，列表无法从此处继续",
+      "收款单 {checkout} 不存在，列表无法从此处继续",
     ],
   },
   not_found: {
-    no_attempt: ["checkout {checkout} has no attempt {attempt}", "收款单 {checkout} 没有支付尝试 {attempt}"],
+    no_attempt: [
+      "checkout {checkout} has no attempt {attempt}",
+      "收款单 {checkout} 没有 {attempt} 号支付尝试",
+    ],
     no_price: ["the store has no price {price}", "商店没有价格 {price}"],
     not_return_origin: [
       "{origin} is not a return origin of store {store}",

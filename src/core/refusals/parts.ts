@@ -26,7 +26,7 @@ export const ENDPOINT_REASONS = {
   switched_off: ["it was switched off", "已手动停用"],
   removed: ["it was removed", "已移除"],
   gone: ["it answered 410 Gone", "接收端返回了 410 Gone"],
-  no_success: ["no delivery succeeded for 120 hours", "120 小时内没有推送成功"],
+  no_success: ["no delivery succeeded for 120 hours", "120 小时内所有推送均未成功"],
   listener_disconnected: ["its listener went away", "监听程序已断开"],
   by_request: ["it was paused by request", "已手动暂停"],
   drill: [
@@ -37,7 +37,7 @@ export const ENDPOINT_REASONS = {
 
 /** The rules of a return address: the words after "must". */
 const RETURN_RULES = {
-  no_space: ["contain no space, line break or control character", "不得含空白、换行或控制字符"],
+  no_space: ["contain no space, line break or control character", "不得含空格、换行或控制字符"],
   plain_ascii: [
     "be plain ASCII: other letters can look the same as ASCII letters",
     "必须是纯 ASCII：其他字母可能与 ASCII 字母形状相同",
@@ -50,7 +50,7 @@ const RETURN_RULES = {
   no_wildcard: ["name one host, without a wildcard", "必须指明一个主机，不能用通配符"],
   not_null: [
     "be an address: browsers send null for pages without an origin",
-    "必须是地址：null 是浏览器对无来源页面发送的值",
+    "必须是地址：对没有来源的页面，浏览器发送 null",
   ],
   leading_slash: ["begin with a slash", "必须以斜杠开头"],
   one_slash: ["begin with one slash: two slashes begin a host", "只能以一个斜杠开头：两个斜杠后是主机"],
@@ -118,7 +118,7 @@ export const PARTS = {
   ...RETURN_RULES,
   example_origin: [
     "for example https://shop.example, or http://localhost:3000 for this machine",
-    "例如 https://shop.example，本机用 http://localhost:3000",
+    "https://shop.example 之类的地址，本机用 http://localhost:3000",
   ],
   role_viewer: ["viewer", "只读"],
   role_store: ["store", "商店"],
@@ -156,7 +156,7 @@ export const PARTS = {
   unit_characters: [" characters", " 个字符"],
   unit_items: [" items", " 项"],
   allowed_fields: ["; allowed: {names}", "；可用字段：{names}"],
-  too_large: ["the file is larger than 2 GiB, the maximum for a snapshot", "文件大于 2 GiB，即快照的上限"],
+  too_large: ["the file is larger than 2 GiB, the maximum for a snapshot", "文件超过快照的上限 2 GiB"],
 } as const;
 
 export type PartName = keyof typeof PARTS;

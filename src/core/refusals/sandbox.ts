@@ -23,7 +23,7 @@ export const SANDBOX_REFUSALS = {
     ],
     fault_parameter: [
       "applies only to {actions}; got this field with {action}",
-      "只用于 {actions}；却与 {action} 一起给出",
+      "仅适用于 {actions}；收到的故障类型为 {action}",
     ],
     fault_path: [
       "expected a path of v1 such as /v1/orders or /v1/checkout-sessions/*; got {received}",
@@ -31,12 +31,9 @@ export const SANDBOX_REFUSALS = {
     ],
     fault_latency: [
       "expected at most {most} for an answer; got {received}",
-      "响应至多 {most}；收到 {received}",
+      "响应最多延迟 {most}；收到 {received}",
     ],
-    until_past: [
-      "expected a time after {now}, the time of the store's clock",
-      "应晚于商店时钟的当前时间 {now}",
-    ],
+    until_past: ["expected a time after {now}, the store's current time", "应晚于商店时钟的当前时间 {now}"],
     duration_form: [
       "expected a duration such as 31m, 2h or 45s; got {received}",
       "应为时长，如 31m、2h 或 45s；收到 {received}",
@@ -51,7 +48,7 @@ export const SANDBOX_REFUSALS = {
     ],
     list_position: [
       "before must be a position in this list, a whole number; got {received}",
-      "before 是此列表中的位置，即一个整数；收到 {received}",
+      "before 应为此列表中的位置（整数）；收到 {received}",
     ],
     field_form: ["expected {form}; got {received}", "应为{form}；收到 {received}"],
     request_field: ["{why}{known}; got {received}", "{why}{known}；收到 {received}"],
@@ -87,17 +84,17 @@ export const SANDBOX_REFUSALS = {
     form_field_twice: "the form must have the field {field} only once",
   },
   not_found: {
-    no_merchant: ["there is no merchant {merchant}", "没有商户 {merchant}"],
-    no_store: ["there is no store {store}", "没有商店 {store}"],
+    no_merchant: ["there is no merchant {merchant}", "商户 {merchant} 不存在"],
+    no_store: ["there is no store {store}", "商店 {store} 不存在"],
     no_store_yet: ["there is no store yet", "还没有商店"],
     no_object_here: "no object in this sandbox has the id {object}",
     no_object_in_store: "no object in this store has the id {object}",
-    no_fault: ["there is no fault {id}", "没有故障 {id}"],
+    no_fault: ["there is no fault {id}", "故障 {id} 不存在"],
     no_store_at_all: ["this sandbox has no store", "本沙箱没有商店"],
     lease_ended:
       "lease {lease} has ended: its command lost the connection or took too long, or the sandbox was restarted",
-    no_key: ["there is no API key {id}", "没有 API 密钥 {id}"],
-    no_token: ["there is no token, link or session {id}", "没有令牌、链接或登录会话 {id}"],
+    no_key: ["there is no API key {id}", "API 密钥 {id} 不存在"],
+    no_token: ["there is no token, link or session {id}", "令牌、链接或登录会话 {id} 不存在"],
     nothing_to_explain: "this store has no {what} {received}",
     nothing_to_explain_in_log: "this store has no {what} {received}; {failure}",
     no_checkout_of: "this store has no checkout for the {what} {received}",
@@ -110,11 +107,11 @@ export const SANDBOX_REFUSALS = {
       "the request log of this store has no request {request}; {failure}",
       "本商店的请求日志中没有请求 {request}；{failure}",
     ],
-    no_snapshot: ["there is no snapshot {snapshot}", "没有快照 {snapshot}"],
+    no_snapshot: ["there is no snapshot {snapshot}", "快照 {snapshot} 不存在"],
   },
   storage_unavailable: {
     starting: "the sandbox is starting; try again",
-    snapshot_waits: ["a store is being reset or deleted; try again", "有商店正在重置或删除；请重试"],
+    snapshot_waits: ["a store is being reset or deleted; try again", "正在重置或删除某个商店；请重试"],
     store_erasing: "this store is being reset or deleted; try again with the same key",
   },
   state_conflict: {
@@ -144,7 +141,7 @@ export const SANDBOX_REFUSALS = {
     store_has_faults: ["the store has faults; remove them first", "商店有生效中的故障；请先移除"],
     store_is_drilled: [
       "a drill or another exploration of the store is running",
-      "该商店有演练或另一次探测正在进行",
+      "该商店正在进行演练或另一次故障探测",
     ],
     first_store: [
       "the first store of a sandbox cannot be deleted; to delete its history: checkout sandbox reset",
@@ -152,16 +149,16 @@ export const SANDBOX_REFUSALS = {
     ],
     several_stores: ["several stores have the name {name}: {stores}", "有多个商店名为 {name}：{stores}"],
     not_in_snapshot: [
-      "the snapshot does not contain store {store}: {stores}",
-      "快照不包含商店 {store}：{stores}",
+      "the snapshot does not contain store {store}; it contains {stores}",
+      "快照不包含商店 {store}；其中的商店：{stores}",
     ],
     snapshot_of_store: [
       "the snapshot contains only store {store}, not the whole sandbox",
-      "快照只包含商店 {store}，而不是整个沙箱",
+      "快照只包含商店 {store}，不包含整个沙箱",
     ],
     snapshot_conflict: [
-      "a store of this sandbox has an id or a key of the snapshot ({reason}); nothing was changed",
-      "本沙箱的某个商店与快照的 ID 或密钥相同（{reason}）；没有做任何更改",
+      "a store of this sandbox has the same id or key as a store in the snapshot ({reason}); nothing was changed",
+      "本沙箱中某个商店的 ID 或密钥与快照中的相同（{reason}）；未作任何更改",
     ],
     snapshot_name_taken: ["this name is taken; choose another name", "此名称已被占用；请换一个名称"],
     portal_is_off: [

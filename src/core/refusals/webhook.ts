@@ -74,14 +74,14 @@ export const WEBHOOK_REFUSALS = {
     ],
   },
   not_found: {
-    no_endpoint: ["there is no endpoint {endpoint}", "没有接收端 {endpoint}"],
+    no_endpoint: ["there is no endpoint {endpoint}", "接收端 {endpoint} 不存在"],
     no_delivery_before: [
       "there is no delivery {delivery}, so the list cannot continue from it",
-      "没有推送 {delivery}，列表无法从此处继续",
+      "推送 {delivery} 不存在，列表无法从此处继续",
     ],
-    no_delivery: ["there is no delivery {delivery}", "没有推送 {delivery}"],
-    no_event: ["there is no event {event}", "没有事件 {event}"],
-    no_held_request: ["no request {request} waits for an answer", "没有等待响应的请求 {request}"],
+    no_delivery: ["there is no delivery {delivery}", "推送 {delivery} 不存在"],
+    no_event: ["there is no event {event}", "事件 {event} 不存在"],
+    no_held_request: ["request {request} is not waiting for an answer", "请求 {request} 不在等待响应"],
   },
   state_conflict: {
     nothing_delivered: ["nothing is delivered: {hold}", "当前不推送：{hold}"],

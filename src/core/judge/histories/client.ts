@@ -85,7 +85,7 @@ export const CLIENT_HISTORIES = {
       steps: underFaults(atCreate(1, "truncate"), atCreate(2, "empty")),
     },
     create_unsent: {
-      title: ["a create lost on its way, then a connection reset", "创建请求在途中丢失，之后连接被重置"],
+      title: ["a create lost in transit, then a connection reset", "创建请求在途中丢失，之后连接被重置"],
       steps: underFaults(atCreate(1, "lose_request"), atCreate(2, "reset")),
     },
     create_5xx: {
@@ -97,12 +97,12 @@ export const CLIENT_HISTORIES = {
       steps: underFaults(ANSWER_LOST, atCreate(2, "rate_limit")),
     },
     keys_case: {
-      title: ["creates for order_ids that differ in case or a zero", "为仅差大小写或一个零的订单号创建订单"],
+      title: ["creates for order_ids that differ in case or a zero", "创建请求的订单号仅差大小写或一个零"],
       neighbours: "other_case",
       steps: SIMILAR_CREATES,
     },
     keys_digits: {
-      title: ["creates for order_ids whose digits are similar", "为数字相似的订单号创建订单"],
+      title: ["creates for order_ids whose digits are similar", "创建请求的订单号数字相似"],
       neighbours: "digits",
       steps: SIMILAR_CREATES,
     },
@@ -124,7 +124,7 @@ export const CLIENT_HISTORIES = {
   }),
   ...historiesWith(BOOKING_FIELDS, {
     created_early: {
-      title: ["the order's first event before its create is answered", "先收到首个事件，后收到创建的响应"],
+      title: ["the order's first event before its create is answered", "首个事件先于创建请求的响应到达"],
       steps: [{ act: "faults", of: "a", faults: [SLOW_ANSWER] }, CREATE_WITH_ITS_EVENT, pay, tell, look],
       causes: { booked_when_paid: "early_forgotten" },
     },
@@ -164,7 +164,7 @@ export const CLIENT_HISTORIES = {
       causes: { booked_when_paid: "gives_up_again" },
     },
     refused_for_good: {
-      title: ["creates that are always refused", "创建请求一直被拒绝"],
+      title: ["creates that are always refused", "创建请求始终被拒绝"],
       isAlone: true,
       steps: [refusalStep(403), { act: "create", of: "a", expects: "refusal" }, END_FAULTS],
       causes: { client_ends: "never_gives_up" },

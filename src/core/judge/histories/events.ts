@@ -200,7 +200,7 @@ const COMMON_FIELDS = { part: "duplicates" } as const;
 /** The histories of events, in the order in which they start. */
 export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   payment_again: {
-    title: ["all events again, also with another id in the header", "再次推送所有事件，也用不同的请求头 ID"],
+    title: ["all events again, also with another id in the header", "再次推送所有事件，包括请求头 ID 不同的"],
     steps: [create, pay, tell, look, tell, tellPaid, ...CHANGES_NOTHING.again, look],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
@@ -283,7 +283,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   order_expired: unpaidRow("expired", ["an order that expired", "订单过期"]),
   order_cancelled: unpaidRow("cancelled", ["an order that was cancelled", "订单取消"]),
   unknown_type: {
-    title: ["an event of a type from a later version", "类型属于后续版本的事件"],
+    title: ["an event of a type from a later version", "事件类型来自后续版本"],
     steps: unchangedBy(...CHANGES_NOTHING.unknown),
     causes: UNKNOWN_TYPE,
   },
@@ -292,7 +292,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   twin_shorter: twinRow("shorter", "succeeded", ["an order whose order_id is shorter", "订单号更短的订单"]),
   twin_pattern: twinRow("pattern", "failed", [
     "an order_id that matches another one as a pattern",
-    "订单号若当作模式，会匹配另一订单号",
+    "订单号当作通配模式时会匹配另一订单号",
   ]),
   twin_end: twinRow("same_end", "expired", ["an order_id with the same end", "订单号结尾相同"]),
   twin_head: twinRow("same_head", "cancelled", ["long order_ids that begin alike", "订单号很长且开头相同"]),
@@ -431,7 +431,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     steps: [create, cancel, tell, create, pay, tell, look, ...Object.values(CHANGES_NOTHING).flat(), look],
   },
   other_end_late: {
-    title: ["late events of other checkouts of a paid order", "已支付订单的其他收款单的事件迟到"],
+    title: ["a paid order, then late events of its other checkouts", "订单支付后，其他收款单的事件才到达"],
     needs: ["create", "names"],
     steps: [create, cancel, tell, ...ALL_ENDS, create, pay, tell, look, tellOf("elsewhere"), look],
     causes: SECOND_ATTEMPT,

@@ -47,7 +47,7 @@ export const PLAIN_PURCHASE = "plain_purchase";
 export const HISTORY_TITLES = {
   [PLAIN_PURCHASE]: {
     part: "duplicates",
-    title: ["a plain purchase: create, pay, all events", "普通购买：下单、支付、全部事件"],
+    title: ["a purchase without faults: create, pay, all events", "无故障购买：下单、支付、全部事件"],
   },
   ...HISTORIES,
 } as const;

@@ -35,8 +35,8 @@ const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
 
 type Row = Omit<History, "part">;
 
-/** Payment event and two returns at the same moment: the webhook first, or the customer first. */
-function sameMoment(webhookMs: number, returnMs: number, title: Words): Row {
+/** The payment event and two returns: at the same moment, or the later ones after some milliseconds. */
+function sameMoment(webhookMs: number, returnMs: number): Row {
   const sameMomentStep: Step = {
     act: "at_once",
     acts: [
@@ -46,10 +46,17 @@ function sameMoment(webhookMs: number, returnMs: number, title: Words): Row {
     ],
   };
   return {
-    title,
+    title: sameMomentTitle(returnMs - webhookMs),
     steps: [create, tellCreated, pay, sameMomentStep, look, tell, look],
     causes: { booked_once: "books_by_both", booked_when_paid: "books_by_both" },
   };
+}
+
+function sameMomentTitle(ms: number): Words {
+  if (ms === 0) return ["the webhook and two returns at the same moment", "Webhook 与两次返回同时到达"];
+  return ms > 0
+    ? [`two returns ${ms} ms after the webhook`, `两次返回比 Webhook 晚 ${ms} 毫秒`]
+    : [`two returns ${-ms} ms before the webhook`, `两次返回比 Webhook 早 ${-ms} 毫秒`];
 }
 
 /** The customer pays, and the event arrives, while a return page is being built, which asks a slow API. */
@@ -87,10 +94,7 @@ const COMMON_FIELDS = { part: "browser_return", needs: ["returnUrl"] } as const;
 
 /** The histories of a customer who returns, in the order in which they start. */
 export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
-  return_same_moment: sameMoment(0, 0, [
-    "the webhook and two returns at the same moment",
-    "Webhook 与两次返回同时到达",
-  ]),
+  return_same_moment: sameMoment(0, 0),
   return_without_payment: {
     title: ["return before the payment", "未支付就返回，之后才支付"],
     steps: [create, tellCreated, visit, look, pay, tell, look],
@@ -224,10 +228,10 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     ],
     causes: LOST_BY_RETURN,
   },
-  return_soon_after: sameMoment(0, 20, ["returns 20 ms after the webhook", "Webhook 之后 20 毫秒返回"]),
-  return_after: sameMoment(0, 60, ["returns 60 ms after the webhook", "Webhook 之后 60 毫秒返回"]),
-  return_late: sameMoment(0, 140, ["returns 140 ms after the webhook", "Webhook 之后 140 毫秒返回"]),
-  return_soon_before: sameMoment(30, 0, ["returns 30 ms before the webhook", "Webhook 之前 30 毫秒返回"]),
-  return_before: sameMoment(100, 0, ["returns 100 ms before the webhook", "Webhook 之前 100 毫秒返回"]),
-  return_early: sameMoment(200, 0, ["returns 200 ms before the webhook", "Webhook 之前 200 毫秒返回"]),
+  return_soon_after: sameMoment(0, 20),
+  return_after: sameMoment(0, 60),
+  return_late: sameMoment(0, 140),
+  return_soon_before: sameMoment(30, 0),
+  return_before: sameMoment(100, 0),
+  return_early: sameMoment(200, 0),
 });

@@ -54,7 +54,6 @@ export function wait(milliseconds: number): Step {
   return { act: "wait", milliseconds };
 }
 
-/** The same steps for another order. */
 export function on(order: OrderName, ...steps: readonly OrderStep[]): readonly Step[] {
   return steps.map((step) => Object.assign({}, step, { of: order }));
 }

@@ -6,7 +6,7 @@ import { JUDGED_INVARIANTS, type JudgedInvariant } from "./judged-invariants.ts"
 const CLIENT_CAUSES = {
   no_key: [
     "A create has no Idempotency-Key, and the service refuses it.",
-    "创建请求没有 Idempotency-Key，本服务拒绝了它。",
+    "创建请求没有 Idempotency-Key，因此被本服务拒绝。",
   ],
   invalid_key: [
     "A create has an invalid key: a key has 8 to 128 printable ASCII characters, in one header line.",
@@ -18,7 +18,7 @@ const CLIENT_CAUSES = {
   ],
   second_create: [
     "After the answer said that its order exists, another create with a new key gets 409 order_conflict, perhaps from a retry queue, a double click or a customer who comes back: show the open payment page, and check whether the order exists before another create.",
-    "得知订单已存在后，又用新的幂等键创建，收到 409 order_conflict：可能由重试队列、重复点击或返回的顾客引起。请显示未结束的支付页面，再次创建之前，请先查询订单是否已创建。",
+    "响应已表明订单存在，之后又用新的幂等键创建，收到 409 order_conflict：起因可能是重试队列、重复点击或返回的顾客。请显示未结束的支付页面，并在再次创建之前查询订单是否已存在。",
   ],
   other_body: [
     "A retry gets 409 idempotency_key_reused: with the same key it sends another body, or to another path. Something in the body changes with each attempt, such as a time or a description.",
@@ -38,7 +38,7 @@ const CLIENT_CAUSES = {
   ],
   forgotten: [
     "The purchase is repeated without a create, although no earlier attempt was answered: the order may exist, but the shop does not know it. Store the purchase and its key before the first attempt, and resume from there.",
-    "此前的尝试都没有得到响应，再次购买时却没有发送创建请求：订单可能已存在，而商店并不知道。请在首次尝试之前保存购买及其幂等键，之后继续完成。",
+    "此前的尝试都没有得到响应，再次购买时却没有发送创建请求：订单可能已存在，而商店并不知道。请在首次尝试之前保存购买及其幂等键，再次购买时由此继续。",
   ],
 } as const satisfies Readonly<Record<string, Words>>;
 
@@ -47,7 +47,7 @@ const JUDGE_CAUSES = {
   ...withRemedy("one_order", {
     new_order_id: [
       "The purchase created an order with another order_id: a retry uses a new order_id.",
-      "此次购买创建了另一个订单号的订单：重试时使用了新的订单号。",
+      "此次购买又以另一个订单号创建了订单：重试时换用了新的订单号。",
     ],
     order_again: [
       "The purchase created another order after the first one had ended.",
@@ -57,8 +57,8 @@ const JUDGE_CAUSES = {
   ...withRemedy("client_ends", {
     never_ends: ["The purchase does not end.", "购买没有结束。"],
     claims_success: [
-      "The purchase reports success without the order and its payment page: it does not check that the answer is a complete 201.",
-      "购买报告成功，却没有得到订单及其支付页面：没有检查是否收到完整的 201 响应。",
+      "The shop reports success without having received the order and its payment page: it does not check that the answer is a complete 201.",
+      "商店提示下单成功，却没有得到订单及其支付页面：没有检查响应是否为完整的 201。",
     ],
   }),
   early_forgotten: [
@@ -71,7 +71,7 @@ const JUDGE_CAUSES = {
   ],
   fails_undisturbed: [
     "The purchase failed although nothing disturbed it: read the output of the purchase, and the answers of the service in `checkout requests list`.",
-    "没有任何干扰，购买却失败了：请查看其输出，并用 `checkout requests list` 查看服务的响应。",
+    "在没有干扰的情况下购买失败：请查看其输出，并用 `checkout requests list` 查看服务的响应。",
   ],
   ...withRemedy("recovery", {
     no_recovery: [
@@ -105,7 +105,7 @@ const JUDGE_CAUSES = {
   ...withRemedy("right_amount", {
     believes_forged: [
       "The shop booked the amount of a webhook that was changed in transit: it uses the body without verifying it.",
-      "商店按传输途中被篡改的推送金额入账：没有验签就使用了请求体。",
+      "商店按传输途中被篡改的 Webhook 中的金额入账：没有验签就使用了请求体。",
     ],
     other_amount: [
       "The shop booked an amount that differs from the order's amount.",
@@ -115,7 +115,7 @@ const JUDGE_CAUSES = {
   ...withRemedy("booked_when_paid", {
     accepts_forged: [
       "The shop answered 2xx to a forged webhook and booked nothing, so the genuine one was never sent again: answer 4xx to a forged webhook.",
-      "商店对伪造的推送返回了 2xx 却没有入账，真实的事件因此不再推送：对伪造的推送应返回 4xx。",
+      "商店对伪造的 Webhook 返回了 2xx 却没有入账，真实的事件因此不再推送：对伪造的 Webhook 应返回 4xx。",
     ],
     not_told: [
       "No endpoint subscribes to the payment event, and the shop did not ask for the status.",
@@ -132,11 +132,11 @@ const JUDGE_CAUSES = {
   ...withRemedy("takes_events", {
     refuses_event: [
       "The shop never answered 2xx to a genuine event.",
-      "商店对一个真实的事件始终没有返回 2xx。",
+      "商店始终没有对某个真实的事件返回 2xx。",
     ],
     refuses_payment: [
       "The shop never answered 2xx to the payment event.",
-      "商店对支付事件始终没有返回 2xx。",
+      "商店始终没有对支付事件返回 2xx。",
     ],
   }),
   ...withRemedy("stays_up", {
@@ -152,7 +152,7 @@ const JUDGE_CAUSES = {
     ],
     secret_in_answer: [
       "A secret was in an answer to a webhook: the address that receives webhooks is public.",
-      "对推送的响应中含有密钥：接收推送的地址是公开的。",
+      "对 Webhook 的响应中含有密钥：接收 Webhook 的地址是公开的。",
     ],
     secret_in_output: [
       "A secret was in the output or the error message of the purchase, which logs keep.",
@@ -162,7 +162,7 @@ const JUDGE_CAUSES = {
   }),
   other_names: (names) => [
     `The shop refused or did not book the events of a purchase that nothing disturbed. This store has a dialect: ${names}. Let the shop read the names of the dialect, or use a store without one.`,
-    `没有任何干扰，您的应用却拒绝了购买的事件，或没有入账。本商店使用方言：${names}。请让应用读取方言的名称，或使用没有方言的商店。`,
+    `在没有干扰的情况下，您的商店拒绝了购买的事件，或没有入账。沙箱中的这个商店使用方言：${names}。请让您的商店读取方言的名称，或改用沙箱中没有方言的商店。`,
   ],
   refuses_plain: [
     "The shop refused a genuine event of an ordinary purchase. 400 or 401: usually it verifies with another secret, or over a parsed body, which `checkout checklist run webhooks` shows. 404: its webhook path differs. No answer: it is not running, or listens on another port.",
@@ -177,7 +177,7 @@ const JUDGE_CAUSES = {
     "收到签名错误的事件后，订单就入账：商店在验签之前处理了事件，或没有验签。请先验签，对无效的事件不做任何处理。",
   ],
   books_unknown_type: [
-    "An event of an unknown type books the order, or changes a paid order: the shop treats every unknown type as a payment or as an end. Ignore unknown types, and answer 2xx.",
+    "An event of an unknown type books the order, or changes a paid order: the shop treats every unknown type as a payment or as the end of the order. Ignore unknown types, and answer 2xx.",
     "收到未知类型的事件后，订单入账，或已支付的订单被改变：商店把未知类型都当作支付或订单结束。请忽略未知类型，并返回 2xx。",
   ],
   lost_early: [
@@ -198,7 +198,7 @@ const JUDGE_CAUSES = {
   ],
   goes_back: [
     "The order is no longer paid after an older event arrived late: never go back from a final status. Compare the sequence of events with the same data.id, or ask GET /v1/checkout-sessions/{id}.",
-    "较早的事件迟到之后，订单不再是已支付：最终状态不可回退。请比较同一 data.id 的事件的 sequence，或查询 GET /v1/checkout-sessions/{id}。",
+    "较早的事件迟到之后，订单不再是已支付状态：最终状态不可回退。请比较同一 data.id 的事件的 sequence，或查询 GET /v1/checkout-sessions/{id}。",
   ],
   books_at_once: [
     "Deliveries of one payment at the same moment are booked more than once: the shop most likely looks up the event first and stores it later. Insert the event_id into a column with a unique index, in the same transaction as the booking.",
@@ -206,11 +206,11 @@ const JUDGE_CAUSES = {
   ],
   lost_at_once: [
     "Payments of several orders arrived at the same moment, and one was answered with 2xx and not booked: the shop most likely drops events while it is busy, or reads all orders and writes them back. Change one order in one transaction, identify events by event_id alone, and answer 5xx to an event that was not processed.",
-    "多个订单的支付同时到达，商店对其中一个返回了 2xx 却没有入账：很可能在忙时丢弃事件，或读出全部订单再全部写回。请在一个事务中只修改一个订单，只用 event_id 识别事件，没有处理的事件应返回 5xx。",
+    "多个订单的支付同时到达，商店对其中一个返回了 2xx 却没有入账：很可能在繁忙时丢弃事件，或读出全部订单再全部写回。请在一个事务中只修改一个订单，只用 event_id 识别事件，没有处理的事件应返回 5xx。",
   ],
   confuses_events: [
     "The payment of an order was refused, or answered with 2xx and not booked, after an event of another order whose event_id has the same beginning or end: the shop most likely keeps only a part of the event_id, or converts it to a number, which is rounded. Keep the whole event_id as text.",
-    "先收到另一订单的事件，其 event_id 的开头或结尾相同；之后商店拒绝了本订单的支付，或返回了 2xx 却没有入账：很可能只保存了 event_id 的一部分，或把它当作数字而被舍入。请把完整的 event_id 作为文本保存。",
+    "先收到另一订单的事件，其 event_id 的开头或结尾相同；之后商店拒绝了本订单的支付，或返回了 2xx 却没有入账：很可能只保存了 event_id 的一部分，或把它转换为数字，因而被舍入。请把完整的 event_id 作为文本保存。",
   ],
   reads_part: [
     "The payment event arrived in two parts, as networks and proxies can split it, and was refused or not booked: read the body to its end (Content-Length) before you verify it.",
@@ -218,7 +218,7 @@ const JUDGE_CAUSES = {
   ],
   mixes_up: [
     "An event of one order changes another order whose order_id resembles it: the shop finds orders by a part of the id, without regard to case, or takes the newest one. Find the order by its whole, unchanged order_id.",
-    "一个订单的事件改变了另一个订单号相似的订单：商店很可能只比较订单号的一部分、不区分大小写，或取最新的订单。请用完整且未改动的订单号查找订单。",
+    "某个订单的事件改变了订单号与其相似的另一订单：商店很可能只比较订单号的一部分、不区分大小写，或取最新的订单。请用完整且未改动的订单号查找订单。",
   ],
   other_terms: [
     "A payment of another amount or currency is booked for this order: compare amount_minor (a higher amount is also wrong) and currency of the event or answer with the order before booking it.",
@@ -230,7 +230,7 @@ const JUDGE_CAUSES = {
   ],
   lost_late: [
     "The shop answered 2xx to a payment event whose created_at is a day old, and did not book it: the service repeats an event for a day after an outage. Compare Checkout-Timestamp, which is new with each attempt, with your clock, not created_at.",
-    "支付事件的 created_at 是一天之前，商店返回了 2xx 却没有入账：中断之后，服务会在一天内重复推送事件。请用每次推送都会更新的 Checkout-Timestamp 与时钟比较，而不是 created_at。",
+    "支付事件的 created_at 是一天之前，商店返回了 2xx 却没有入账：中断之后，服务会在一天内重复推送事件。请把每次尝试都会更新的 Checkout-Timestamp（而不是 created_at）与时钟比较。",
   ],
   books_others: [
     "The order is booked by an event of another, unpaid checkout with the same order_id: book only order.succeeded and checkout_session.succeeded, and answer 2xx to every other type without booking.",
@@ -238,10 +238,10 @@ const JUDGE_CAUSES = {
   ],
   refuses_others: [
     "An event of an order that your shop does not know is always refused: another system may use the same store. Answer 2xx to each event that verifies, and ignore orders that are not yours.",
-    "商店一直拒绝它不认识的订单的事件：同一商店可能还有其他系统在用。对验签通过的事件一律返回 2xx，与您无关的不作处理。",
+    "您的商店总是拒绝不属于自己的订单的事件：沙箱中的同一商店可能还有其他系统在用。对验签通过的事件一律返回 2xx，不属于自己的订单不作处理。",
   ],
   books_by_job: [
-    "The code that asks the API and the webhook handler book the same payment: each checks whether the order is paid, and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
+    "The webhook handler and the code that asks the API both book the same payment: each checks whether the order is paid, and books it afterwards. Let both call one function that books only an unpaid order, in one transaction or by one conditional UPDATE.",
     "查询 API 的程序和 Webhook 处理程序为同一笔支付重复入账：两者都先查看是否已支付，之后才入账。请让两者调用同一个函数，在一个事务中或用一条带条件的 UPDATE 只为未支付的订单入账。",
   ],
   lost_without_api: [
@@ -270,7 +270,7 @@ const JUDGE_CAUSES = {
   ],
   gives_up_refused: [
     "The API refused requests about an open order with 401 and 429, and the payment that followed was not booked: such an answer says nothing about the order. Leave it open, and ask again later.",
-    "API 用 401 和 429 拒绝了对未完成订单的查询，之后的支付没有入账：这样的响应不说明订单的状态。请保持订单未完成，稍后再查询。",
+    "API 用 401 和 429 拒绝了对未完成订单的查询，之后的支付没有入账：这样的响应不说明订单的状态。请不要结束该订单，稍后再查询。",
   ],
   lost_after_outage: [
     "The API answered 503 to some requests and then recovered, and a payment that followed was answered with 2xx and not booked: the shop stopped asking, and treated a missing answer as unpaid. If you cannot ask the API about an event, answer 503, so that the event is sent again.",
@@ -298,7 +298,7 @@ const JUDGE_CAUSES = {
   ],
   create_resets: [
     "The customer went back and bought a paid order again, and the order is no longer paid: a create must not overwrite a paid order.",
-    "顾客返回并再次购买已支付的订单，订单不再是已支付：创建请求不得覆盖已支付的订单。",
+    "顾客返回并再次购买已支付的订单，订单不再是已支付状态：创建请求不得覆盖已支付的订单。",
   ],
   pays_twice: [
     "The customer went back and bought a paid order again, and got another checkout, which can be paid too: check whether the order is paid before you create a checkout.",
@@ -310,7 +310,7 @@ const JUDGE_CAUSES = {
   ],
   conflict_new_order: [
     "A create was answered with 409, and the shop then used another order_id: report the conflict, or repeat the same request.",
-    "创建请求收到 409 后，商店换用了另一个订单号：请报告冲突，或重复相同的请求。",
+    "创建请求返回 409 后，商店换用了另一个订单号：请提示冲突，或原样重发该请求。",
   ],
   never_gives_up: [
     "Every create was refused with 403, and the command did not end with a failure: 400, 401, 403 and 409 do not go away by themselves. Stop, and report them.",
@@ -318,11 +318,11 @@ const JUDGE_CAUSES = {
   ],
   believes_return: [
     "The order is booked because the customer returned. A return proves nothing, and anybody can open that address: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}, and treat only succeeded as paid.",
-    "因为顾客返回，订单就入账了。返回不能证明任何事，任何人都能打开该地址：请等待验签通过的 Webhook，或查询 GET /v1/checkout-sessions/{id}，只有 succeeded 才是已支付。",
+    "顾客一返回，订单就入账了。返回不能证明已支付，任何人都能打开该地址：请等待验签通过的 Webhook，或查询 GET /v1/checkout-sessions/{id}，只有 succeeded 才是已支付。",
   ],
   gives_up: [
     "The customer returned before the payment was final, and the shop abandoned the order: the payment that followed was not booked. A return must not end an order; leave it open until its webhook arrives.",
-    "支付完成之前顾客返回，商店就放弃了该订单：之后的支付没有入账。返回不得结束订单；请保持订单未完成，直到收到 Webhook。",
+    "支付完成之前顾客返回，商店就放弃了该订单：之后的支付没有入账。返回不得结束订单；收到 Webhook 之前，请不要结束该订单。",
   ],
   mixes_orders: [
     "The customer returned with the session of another order, and its payment is booked for the wrong order, or lost: ask about the session that you have stored with the order, and compare the whole order_id of the answer.",
@@ -334,11 +334,11 @@ const JUDGE_CAUSES = {
   ],
   believes_without_api: [
     "The API did not answer when the customer returned, and the order is booked: without an answer nothing is proven. Leave the order open until its webhook arrives.",
-    "顾客返回时 API 没有响应，订单却已入账：没有响应就不能证明任何事。请保持订单未完成，直到收到 Webhook。",
+    "顾客返回时 API 没有响应，订单却已入账：没有响应就无法证明已支付。收到 Webhook 之前，请不要结束该订单。",
   ],
   paid_without_asking: [
     "The order is booked after the customer's return, before any webhook, and the shop has not asked the API: wait for the verified webhook, or ask GET /v1/checkout-sessions/{id}. (A view that asks the service shows the service's records, not your shop's.)",
-    "顾客返回后、任何 Webhook 推送之前，订单就已入账，而商店没有查询 API：请等待验签通过的 Webhook，或查询 GET /v1/checkout-sessions/{id}。（查询本服务的视图显示的是本服务的记录，而不是您的商店的。）",
+    "顾客返回后、任何 Webhook 推送之前，订单就已入账，而商店没有查询 API：请等待验签通过的 Webhook，或查询 GET /v1/checkout-sessions/{id}。（视图若查询本服务，显示的就是本服务的记录，而不是您的商店的记录。）",
   ],
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 

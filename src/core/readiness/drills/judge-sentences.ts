@@ -13,11 +13,11 @@ export const NOT_JUDGED = {
   ],
   unreached: (got) => [
     `no visit reached your return page; the first visit got ${got}: let customers open the page without a sign-in, or set cookie`,
-    `没有一次访问到达返回页面，首次访问得到 ${got}：请允许不登录访问该页面，或设置 cookie`,
+    `所有访问均未到达返回页面，首次访问的结果为 ${got}：请允许不登录访问该页面，或设置 cookie`,
   ],
   unknown_order: [
     "the view answers 404 for an order that your shop did not create: let your shop create the orders (create), or name unpaid orders of your shop with --checkout",
-    "对于不是由您的商店创建的订单，视图返回 404：请让商店创建订单（create），或用 --checkout 指定商店的未支付订单",
+    "订单不是由您的商店创建的，视图对其返回 404：请让商店创建订单（create），或用 --checkout 指定商店的未支付订单",
   ],
   no_order: (why) => [`the order could not be created: ${why}`, `无法创建订单：${why}`],
   budget: ["the budget was used up, so this was not run", "时间预算已用完，因此没有运行"],
@@ -59,7 +59,7 @@ export const MISSING_FIELDS = {
     title: ["orders that your shop creates", "由您的商店创建的订单"],
     note: [
       "the shop created no orders for this run, so repeated purchases, neighbour orders and simultaneous payments were not tried: set create",
-      "本次运行没有由商店创建订单，因此没有检查再次下单、相邻订单和同时到达的支付：请设置 create",
+      "本次运行中商店没有创建订单，因此没有检查再次下单、相邻订单和同时到达的支付：请设置 create",
     ],
   },
   endpoint: {
@@ -67,7 +67,7 @@ export const MISSING_FIELDS = {
     title: ["webhooks", "Webhook"],
     note: [
       "the store has no endpoint, so no webhook was sent, and your shop could learn of payments only from the API: set endpoint",
-      "商店没有接收端，因此没有发送 Webhook，您的商店只能通过查询 API 得知支付结果：请设置 endpoint",
+      "沙箱中的商店没有接收端，因此没有发送 Webhook，您的商店只能通过查询 API 得知支付结果：请设置 endpoint",
     ],
   },
   amount: {
@@ -121,9 +121,9 @@ export const NOT_JUDGED_REASONS = {
     `the view returns only a status; it could also return times and ${amountField}`,
     `视图只给出状态；还可以返回 times 和 ${amountField}`,
   ],
-  nothing_failed: ["no purchase failed, so no recovery was needed", "没有购买失败，因此无需恢复"],
+  nothing_failed: ["no purchase failed, so no recovery was needed", "没有失败的购买，因此无需恢复"],
   no_view: ["only the orders were checked, not the shop's bookings", "只查看了订单，没有查看商店的入账"],
-  not_shown: ["no run tested this rule", "没有任何一次运行检查过此规则"],
+  not_shown: ["no run tested this rule", "各次运行均未检查此规则"],
   not_again: [
     "this rule was broken once, but not in each of the three runs after that",
     "此规则曾被违反一次，但之后的三次运行没有全部重现",

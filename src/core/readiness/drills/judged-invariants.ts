@@ -16,7 +16,7 @@ export const JUDGED_INVARIANTS = {
     ],
     remedy: [
       "Limit the number of retries and the time of each, and report success only for a complete 201 answer.",
-      "限制重试次数和每次的时间；只有完整读到 201 响应才报告成功。",
+      "限制重试次数和每次的时间；只有收到完整的 201 响应才提示成功。",
     ],
   },
   recovery: {
@@ -58,7 +58,7 @@ export const JUDGED_INVARIANTS = {
     ],
   },
   final_stays: {
-    rule: ["a paid order stays paid", "已支付的订单保持已支付"],
+    rule: ["a paid order stays paid", "已支付的订单始终保持已支付状态"],
     remedy: [
       "Never go back from a final status: compare the sequence of events, or ask GET /v1/checkout-sessions/{id}.",
       "最终状态不可回退：请比较事件的 sequence，或查询 GET /v1/checkout-sessions/{id}。",
@@ -67,7 +67,7 @@ export const JUDGED_INVARIANTS = {
   secrets_kept: {
     rule: [
       "no secret appears in a v1 request (except its Authorization header), in an answer to a webhook, in the output of the purchase or in the view of the order; no other places are checked",
-      "密钥不会出现在 v1 的请求（Authorization 头除外）、对推送的响应、购买的输出或订单视图中；其他地方不作检查",
+      "密钥不会出现在 v1 的请求（Authorization 头除外）、对 Webhook 的响应、购买的输出或订单视图中；其他地方不作检查",
     ],
     remedy: [
       "Keep the API key and the signing secret out of descriptions, addresses, pages, messages and logs; do not print the environment, and turn off debug pages.",
@@ -82,7 +82,7 @@ export const JUDGED_INVARIANTS = {
     ],
   },
   refuses_forged: {
-    rule: ["a forged event is never answered 2xx", "伪造的事件绝不返回 2xx"],
+    rule: ["a forged event is never answered 2xx", "对伪造的事件绝不返回 2xx"],
     remedy: [
       "Verify the signature over the raw body before anything else, and answer 400 if it does not match, whatever the order's state is.",
       "首先对原始请求体验签；不匹配时无论订单状态如何都返回 400。",

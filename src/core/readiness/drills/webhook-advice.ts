@@ -64,7 +64,7 @@ export const DRILL_CAUSES = {
   ],
   takes_guessed_secret: [
     "It accepts requests signed with a secret that anybody can guess: the text of an unset variable (undefined, null, None, NaN), a default, its own address, or a text of the request. Remove this secret, and do not start without the right one.",
-    "接受用可猜到的密钥签名的请求：未设置的变量的字面文本（undefined、null、None、NaN）、默认值、接收端自己的地址或请求中的文本。请将其从密钥中去掉，没有正确的密钥时不要启动。",
+    "接受用可猜到的密钥签名的请求：未设置变量的字面文本（undefined、null、None、NaN）、默认值、接收端自己的地址或请求中的文本。请将其从密钥中去掉，没有正确的密钥时不要启动。",
   ],
   chooses_secret: [
     "It chooses its secret by the livemode or the store in the body, before it verifies the body. If the chosen secret is not set, it accepts requests signed with an empty string, undefined, null, None or the like, and anybody can sign like that. Choose the secret by the address of the endpoint, and refuse the request if that endpoint has no secret.",
@@ -72,7 +72,7 @@ export const DRILL_CAUSES = {
   ],
   secret_unset: (id) => [
     `Its secret is empty, or the text of an unset variable or a default: it accepts requests that anybody can sign, and refuses requests signed by the service. Set it to the output of ${secretCommand(id)}, and do not start without a secret.`,
-    `密钥为空，或者是未设置的变量的字面文本、默认值：会接受任何人用它签名的请求，却拒绝本服务签名的请求。请设为 ${secretCommand(id)} 显示的密钥，没有密钥时不要启动。`,
+    `密钥为空，或者是未设置变量的字面文本、默认值：会接受任何人用它签名的请求，却拒绝本服务签名的请求。请设为 ${secretCommand(id)} 显示的密钥，没有密钥时不要启动。`,
   ],
   secret_spelled: (id) => [
     `It has the right secret in another form: without whsec_, decoded, in quotes, or with white space. The key of the signature is the whole text, as ${secretCommand(id)} prints it.`,
@@ -164,7 +164,7 @@ export const DRILL_CAUSES = {
   ],
   skips_by_sender: [
     "It trusts a request because of its apparent sender: a User-Agent, Authorization or X-Forwarded-For header, which anybody can set. Verify the signature of every request.",
-    "根据表面上的发送方信任请求：User-Agent、Authorization 或 X-Forwarded-For，而任何人都能设置这些请求头。请校验每个请求的签名。",
+    "仅凭请求头（User-Agent、Authorization 或 X-Forwarded-For）显示的发送方就信任请求，而这些请求头任何人都能设置。请对每个请求验签。",
   ],
   skips_by_content: [
     "It reads the type, store or livemode in the body before it verifies the body, and answers 2xx. Verify every request first, and decide after that.",
@@ -180,7 +180,7 @@ export const DRILL_CAUSES = {
   ],
   once_a_connection: [
     "It verifies only the first request of a connection, and trusts the later ones: behind a proxy they can come from anybody. Verify every request.",
-    "只对连接上的第一个请求验签，之后的请求都直接相信：在代理后面，这些请求可能来自任何人。请对每个请求验签。",
+    "只对连接上的第一个请求验签，之后的请求一律信任：经过代理时，这些请求可能来自任何人。请对每个请求验签。",
   ],
   compares_what_came: [
     "It compares only as many digits as it received. Check the length first, then compare all 64 digits in constant time.",
@@ -271,7 +271,7 @@ export const DRILL_CAUSES = {
     `从响应看不出原因。两个不同的响应：对“${caseTitle}”返回 ${answer}，对“${otherTitle}”返回 ${otherAnswer}。请查看这两个请求的日志。`,
   ],
   fails_after_check: [
-    "It refuses invalid requests and fails with 5xx on a valid event: the code after the verification fails. It must also answer 2xx to event types that it does not know, such as webhook.test.",
+    "It refuses invalid requests and fails with 5xx on a valid event: the code that runs after the verification throws an error. It must also answer 2xx to event types that it does not know, such as webhook.test.",
     "拒绝无效请求，但收到有效事件时返回 5xx：验签之后的代码出错。对不认识的事件类型（如 webhook.test）也必须返回 2xx。",
   ],
   chokes_on_bytes: [
@@ -291,8 +291,8 @@ export const DRILL_CAUSES = {
     "能区分有效事件和伪造事件，却都拒绝：签名正确，但没有通过之后的检查。可能时钟相差几分钟，或拒绝不认识的类型（如 webhook.test）：对这些类型应返回 2xx。",
   ],
   default_names: (names) => [
-    `It reads the names that the sandbox uses by default: it refuses the events of this store, and accepts the same event in those names. This store has a dialect: ${names}. Read the names of the dialect, or use a store without one.`,
-    `读取的是沙箱的默认名称：拒绝本商店的事件，却接受使用默认名称的同一事件。本商店使用方言：${names}。请读取方言的名称，或使用没有方言的商店。`,
+    `It reads the names that the sandbox uses by default: it refuses the events of this store, and accepts the same event with those names. This store has a dialect: ${names}. Read the names of the dialect, or use a store without one.`,
+    `只认沙箱的默认名称：拒绝此商店的事件，却接受使用默认名称的同一事件。沙箱中的这个商店使用方言：${names}。请读取方言的名称，或改用沙箱中没有方言的商店。`,
   ],
   refuses_all: (id) => [
     `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${secretCommand(id)} prints the right one. Otherwise it expects headers other than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,

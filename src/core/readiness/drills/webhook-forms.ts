@@ -169,7 +169,7 @@ export const TEST_FORMS = {
     words: ["with a type in another format", "事件类型的格式不同"],
     change: claim(() => ({ type: "ping" })),
   }),
-  other_store: claimForm({ ...OTHER_STORE_CLAIM, words: ["of another store", "属于另一商店"] }),
+  other_store: claimForm({ ...OTHER_STORE_CLAIM, words: ["of another store", "事件属于另一商店"] }),
   no_store: claimForm(NO_STORE_CLAIM),
   live: claimForm(LIVE_CLAIM),
   even_digits: forgedForm(undefined, { signature: changeEveryOther("first") }),

@@ -80,11 +80,11 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   no_event_id: ["no event id, badly signed", "没有事件 ID，签名错误"],
   no_headers: [
     "no Checkout-… headers, like a plain curl request",
-    "没有任何 Checkout-… 请求头，就像直接用 curl 发送",
+    "不带 Checkout-… 请求头，如同直接用 curl 发送",
   ],
   no_headers_form: [
     "no Checkout-… headers, like a form sent with curl -d",
-    "没有任何 Checkout-… 请求头，就像用 curl -d 发送的表单",
+    "不带 Checkout-… 请求头，如同用 curl -d 发送的表单",
   ],
   in_parts: ["a valid event whose body arrives in two parts", "有效事件，请求体分两段到达"],
   unusual_in_parts: [
@@ -112,10 +112,10 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   ]),
   even_digits: ["a signature with every other digit wrong, from the first", "从首位起每隔一位错误的签名"],
   odd_digits: ["a signature with every other digit wrong, from the second", "从第二位起每隔一位错误的签名"],
-  swapped_digits: ["the right signature with two digits swapped", "正确签名交换两位数字"],
-  swapped_bytes: ["the right signature with two bytes swapped", "正确签名交换两个字节"],
-  reversed_digits: ["the right signature reversed", "正确签名倒序"],
-  sorted_digits: ["the digits of the right signature, sorted", "正确签名的数字排序后"],
+  swapped_digits: ["the right signature with two digits swapped", "正确签名，但两位数字互换"],
+  swapped_bytes: ["the right signature with two bytes swapped", "正确签名，但两个字节互换"],
+  reversed_digits: ["the right signature reversed", "正确签名，但顺序颠倒"],
+  sorted_digits: ["the digits of the right signature, sorted", "正确签名，但数字经过排序"],
   dots: [`a signature of ${SIGNATURE_DIGITS} dots`, `${SIGNATURE_DIGITS} 个点号作为签名`],
   percent: ["% as the signature", "% 作为签名"],
   non_hex: [
@@ -124,7 +124,7 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   ],
   many_signatures: [`${MANY_SIGNATURES} wrong signatures`, `${MANY_SIGNATURES} 个错误签名`],
   long_signature: ["a signature of 10 kB", "10 kB 的签名"],
-  doubled_signature: ["two lines with wrong signatures", "两行错误签名"],
+  doubled_signature: ["two lines with wrong signatures", "两行签名请求头，签名均错误"],
   secret_url: ["signed with the URL of the endpoint as the secret", "以接收端的 URL 为密钥签名"],
   secrets_known: [
     "signed with the header name, the event_id and the store_id as the secrets",
@@ -149,9 +149,9 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   made_hour_ago: ["a valid event from an hour ago, signed now", "一小时前的有效事件，现在签名"],
   forged_in_the_end: [
     "a signature made without a secret, after all other requests",
-    "所有其他请求之后，未用密钥生成的签名",
+    "在所有其他请求之后发送，签名未用密钥生成",
   ],
-  good_at_the_end: ["a valid event after all other requests", "所有其他请求之后的有效事件"],
+  good_at_the_end: ["a valid event after all other requests", "在所有其他请求之后发送的有效事件"],
   order_event: ["an accepted event of an order, sent again", "再次推送曾被接受的订单事件"],
   unknown_order: ["a forged payment for an order that does not exist", "伪造的支付，订单不存在"],
   older_event: [
