@@ -41,7 +41,7 @@ type OperationCommand<Name extends OperationName, Options> = {
   /** The kind of id that the argument is. Default: the argument is not an id. */
   readonly id?: IdKind;
   /** The remedy for each refusal. Default: for an unknown id, the command that shows such ids. */
-  readonly nextAfter?: Remedies | ((id: string) => Remedies);
+  readonly remedies?: Remedies | ((id: string) => Remedies);
   readonly text: (
     answer: AnswerOf<Name>,
     printer: Printer,
@@ -78,7 +78,7 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
     usesStoppedFolder,
     id: kind,
     body,
-    nextAfter,
+    remedies,
     json,
     text,
   }: OperationCommand<Name, Options> & BodyOption<Name, Options> & JsonOption<Name, Options>,
@@ -92,9 +92,9 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
       name,
       id,
       body: (await body?.(options, callInput)) as RequestOf<Name>,
-      nextAfter: {
+      remedies: {
         ...(kind === undefined ? {} : { not_found: hintForIds(kind) }),
-        ...(typeof nextAfter === "function" ? nextAfter(id) : nextAfter),
+        ...(typeof remedies === "function" ? remedies(id) : remedies),
       },
     };
     const answer = await (usesStoppedFolder === true

@@ -95,14 +95,14 @@ export function registerAction<Options extends CommonOptions>(
       exit(await spec.run(context, options, ...command.args));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      printer.problem(await nameHolder(context, error.problem));
+      printer.problem(await explainNoSandbox(context, error.problem));
       exit(error.problem.exitCode);
     }
   });
 }
 
 /** Completes the problem that no sandbox is running: adds the start command, or the process that holds the folder. */
-async function nameHolder(context: Context, problem: Problem): Promise<Problem> {
+async function explainNoSandbox(context: Context, problem: Problem): Promise<Problem> {
   const { world, around } = context;
   if (problem.code !== "no_sandbox" || problem.next !== START_SANDBOX) return problem;
   const source = isTyped(world, "dir") ? "--dir" : world.env["CHECKOUT_DIR"] && "CHECKOUT_DIR";

@@ -16,7 +16,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
   if (tail.length === 0 && ["--version", "-v", "-V", "version"].includes(firstWord)) {
     stdout.write(`${wantsJson(world) ? JSON.stringify({ version }) : version}\n`);
     const dir = world.env["CHECKOUT_DIR"] || undefined;
-    if (mayDiffer(world, stateFile(locateStateFolder(world, dir), "run"), version))
+    if (mayVersionDiffer(world, stateFile(locateStateFolder(world, dir), "run"), version))
       await (await import("./sandbox/version-note.ts")).noteSandboxVersion(world, version, dir);
     return EXIT.done;
   }
@@ -32,7 +32,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
     line = await readTypedLine({ world, version, exit: (code) => (exitCode = code) });
     const helpExitCode = await printHelp(line, version);
     if (helpExitCode !== undefined) return helpExitCode;
-    const flag = optionWithoutValue(line)?.flags ?? commonWithoutValue(argv, line.argv);
+    const flag = optionWithoutValue(line)?.flags ?? flagWithoutValue(argv, line.argv);
     if (flag !== undefined) {
       const message = `error: option '${flag}' argument missing`;
       throw new CommanderError(EXIT.usage, "checkout.missingValue", message);
@@ -51,7 +51,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
 }
 
 /** Whether the version note is needed: a run record names another version than this program, or cannot be read. */
-function mayDiffer({ files }: World, record: string, version: string): boolean {
+function mayVersionDiffer({ files }: World, record: string, version: string): boolean {
   try {
     const text = files.read(record);
     return text !== undefined && !text.includes(`"version": ${JSON.stringify(version)}`);
@@ -87,7 +87,7 @@ function optionWithoutValue({ words, command, argv }: TypedLine): Option | undef
 }
 
 /** `--dir` or `--store`, if it is the last word before its command or after a group, and so has no value. */
-function commonWithoutValue(argv: readonly string[], arrangedWords: readonly string[]): string | undefined {
+function flagWithoutValue(argv: readonly string[], arrangedWords: readonly string[]): string | undefined {
   const lastWord = wordsBeforeSeparator(argv).at(-1) ?? "";
   const flags = { "--dir": "--dir <folder>", "--store": "--store <id|name>" } as const;
   if (lastWord !== "--dir" && lastWord !== "--store") return undefined;

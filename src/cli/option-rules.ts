@@ -28,7 +28,7 @@ export function checkRules<Options>(
     const [firstOption, secondOption] = conflict.map((name) => optionAsTyped(command, name));
     throw refuseUsage(`${firstOption} and ${secondOption} exclude each other`, "leave one of them out");
   }
-  const [loneOption, neededOption] = requires.find(([name, mate]) => isGiven(name) && !isGiven(mate)) ?? [];
+  const [loneOption, neededOption] = requires.find(([name, need]) => isGiven(name) && !isGiven(need)) ?? [];
   if (loneOption !== undefined && neededOption !== undefined) {
     const optionText = optionAsTyped(command, loneOption);
     const next = `add ${optionOf(command, neededOption).flags}, or leave out ${optionText}`;

@@ -1,7 +1,7 @@
 import { errorRow } from "../core/errors.ts";
 import { escapeInJson, jsonLine, printable, redactSecrets, redactValues, displayText } from "../core/text.ts";
 import type { World } from "../world.ts";
-import { asTyped, maskQuoted, typedAgain } from "./hints/again.ts";
+import { hintAsTyped, maskQuoted, retypeLine } from "./hints/again.ts";
 import { isTyped } from "./option-rules.ts";
 import { EXIT, type Problem } from "./problem.ts";
 import { wrapText } from "./wrap.ts";
@@ -28,7 +28,7 @@ export type Printer = {
   /** Prints without an added newline, in every mode. On a terminal, control characters are written as \uXXXX. */
   readonly raw: (text: string) => number;
   /** Prints a message in addition to the result; silent in JSON mode. */
-  readonly talk: (text: string) => void;
+  readonly info: (text: string) => void;
   /** Prints requested details or warnings on stderr, in every mode. */
   readonly trace: (text: string) => void;
   /** Prints requested details or warnings on stderr, each text once. */
@@ -54,7 +54,7 @@ export function secretText({ isJobLog }: Pick<Printer, "isJobLog">, secret: stri
 /** A shorter text is an unfinished setting, such as `test`: hiding it would redact parts of other words. */
 const MIN_SECRET_LENGTH = 8;
 
-type TerminalWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
+type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
 /** Creates the printer of one command line. Text that looks like a secret never reaches stderr. */
 export async function createPrinter(
@@ -72,7 +72,7 @@ export async function createPrinter(
     secrets.sort((left, right) => right.length - left.length);
   };
   const style = !json && hasColour(world.stdout, world) ? await loadColouredStyle() : PLAIN_STYLE;
-  const talkStyle = !json && hasColour(world.stderr, world) ? await loadColouredStyle() : PLAIN_STYLE;
+  const infoStyle = !json && hasColour(world.stderr, world) ? await loadColouredStyle() : PLAIN_STYLE;
   const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
   const wrap = wrapFor(world.stdout);
   const formatHints = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
@@ -90,7 +90,7 @@ export async function createPrinter(
       world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
       return EXIT.done;
     },
-    talk: (text) => {
+    info: (text) => {
       if (!json) errorLine(formatHints(text, wrapFor(world.stderr)));
     },
     trace: errorLine,
@@ -103,9 +103,10 @@ export async function createPrinter(
       void world.starter?.notify(JSON.stringify({ problem }));
       // The text after the last quotation mark is this program's own: `got "coffee": see checkout prices list`.
       const quoteEnd = problem.message.lastIndexOf('"') + 1;
-      const message = problem.message.slice(0, quoteEnd) + asTyped(problem.message.slice(quoteEnd), world);
-      const shownError = { ...problem, message, next: asTyped(problem.next, world) };
-      errorLine(json ? problemJson(shownError) : problemText(shownError, talkStyle, wrapFor(world.stderr)));
+      const message =
+        problem.message.slice(0, quoteEnd) + hintAsTyped(problem.message.slice(quoteEnd), world);
+      const shownError = { ...problem, message, next: hintAsTyped(problem.next, world) };
+      errorLine(json ? problemJson(shownError) : problemText(shownError, infoStyle, wrapFor(world.stderr)));
     },
     redact,
     hide: (secret) => {
@@ -124,11 +125,11 @@ export async function createPrinter(
 
 /** The line after a page of a list: the command that prints the next page. `cursor`: its position; null at the end. */
 export function nextPageText(
-  { world, printer }: { readonly world: TerminalWorld; readonly printer: Pick<Printer, "style"> },
+  { world, printer }: { readonly world: CommandWorld; readonly printer: Pick<Printer, "style"> },
   { cursor, searchText = "" }: { readonly cursor: string | null; readonly searchText?: string },
 ): string {
   if (cursor === null) return "";
-  const command = typedAgain(world, new Map([["--before", 2]]), `--before ${cursor}`);
+  const command = retypeLine(world, new Map([["--before", 2]]), `--before ${cursor}`);
   return `\n${printer.style.dim(`${searchText}more:\n  ${command}`)}`;
 }
 
@@ -136,19 +137,19 @@ export function nextPageText(
 const COMMAND_FIELDS: ReadonlySet<string> = new Set(["next", "rerun"]);
 
 /** A result whose commands are as the user has to type them. */
-function resultAsTyped(value: Output, world: TerminalWorld): unknown {
-  const toTyped = (text: unknown): unknown => (typeof text === "string" ? asTyped(text, world) : text);
+function resultAsTyped(value: Output, world: CommandWorld): unknown {
+  const retype = (text: unknown): unknown => (typeof text === "string" ? hintAsTyped(text, world) : text);
   const text = JSON.stringify(value, (name, field: unknown) => {
     if (!COMMAND_FIELDS.has(name)) return field;
-    return Array.isArray(field) ? field.map(toTyped) : toTyped(field);
+    return Array.isArray(field) ? field.map(retype) : retype(field);
   });
   return JSON.parse(text);
 }
 
 /** A text whose hints, each after an arrow at the beginning of a line, are commands as the user has to type them. */
-function hintsAsTyped(text: string, world: TerminalWorld, wrap: Printer["wrap"]): string {
+function hintsAsTyped(text: string, world: CommandWorld, wrap: Printer["wrap"]): string {
   return text.replace(HINT_PATTERN, (_all, arrow: string, next: string) =>
-    hintLine(arrow, asTyped(next, world), wrap),
+    hintLine(arrow, hintAsTyped(next, world), wrap),
   );
 }
 
@@ -232,14 +233,14 @@ async function loadColouredStyle(): Promise<Style> {
 }
 
 /** Whether to print colours: on a terminal, unless --no-color, NO_COLOR or FORCE_COLOR says otherwise. */
-function hasColour(stream: World["stdout"], world: TerminalWorld): boolean {
+function hasColour(stream: World["stdout"], world: CommandWorld): boolean {
   if (hasPlainOutput(world)) return false;
   const forcedColor = world.env["FORCE_COLOR"];
   return forcedColor ? forcedColor !== "0" : isTerminal(stream);
 }
 
 /** Whether escape codes are disabled: by `--no-color`, by NO_COLOR, or by a dumb terminal. */
-export function hasPlainOutput({ argv = [], env }: TerminalWorld): boolean {
+export function hasPlainOutput({ argv = [], env }: CommandWorld): boolean {
   if (isTyped({ argv }, "no-color") || env["NO_COLOR"]) return true;
   return env["TERM"] === "dumb" && !env["FORCE_COLOR"];
 }

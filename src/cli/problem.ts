@@ -135,7 +135,7 @@ export function notRunningProblem(folder: string): Problem {
 export const RUN_THERE_HINT = "run the command there";
 
 /** The problem of a stop that cannot reach the process of the folder. */
-export function unseenProblem(holder: string): Problem {
+export function holderProblem(holder: string): Problem {
   const message = `the sandbox cannot be stopped from here: ${holder} serves this folder`;
   return { exitCode: EXIT.failed, code: "sandbox_unseen", message, next: RUN_THERE_HINT };
 }

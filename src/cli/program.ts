@@ -365,7 +365,7 @@ function arrangeArguments(program: Command, argv: readonly string[]): readonly s
     const word = argv[at] ?? "";
     const nextCommand = group.commands.find((command) => command.name() === word);
     const length = COMMON_LENGTHS.get(word) ?? Number(/^--(dir|store)=/.test(word));
-    if (HELP.has(word)) isHelp = true;
+    if (HELP_FLAGS.has(word)) isHelp = true;
     else if (length > 0) commonWords.push(...argv.slice(at, at + length));
     else if (nextCommand === undefined) break;
     else words.push((group = nextCommand).name());
@@ -374,14 +374,14 @@ function arrangeArguments(program: Command, argv: readonly string[]): readonly s
   const restWords = argv.slice(at);
   const isUnknown = group.commands.length > 0 && restWords[0]?.startsWith("-") === false;
   // An unknown word is an error, even with `help`.
-  if (isUnknown) return [...words, ...restWords.filter((word) => !HELP.has(word))];
+  if (isUnknown) return [...words, ...restWords.filter((word) => !HELP_FLAGS.has(word))];
   // `orders create help` asks for help, because `create` takes no argument.
   if (restWords[0] === "help" && group.registeredArguments.length === 0) isHelp = true;
   const hasCommonOptions = group.options.some(({ long }) => long === "--json");
   return [...words, ...(isHelp ? ["--help"] : []), ...(hasCommonOptions ? commonWords : []), ...restWords];
 }
 
-const HELP: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
+const HELP_FLAGS: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
 /** Options of every command, or of every command about a store, and the number of words that each takes. */
 const COMMON_LENGTHS: ReadonlyMap<string, number> = new Map([
   ...PLACES,

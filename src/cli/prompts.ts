@@ -31,8 +31,8 @@ export async function confirm(
   message: string,
   messageEnd = "; nothing was changed",
 ): Promise<void> {
-  const isAgreed = await runUnlessInterrupted(world, (questions) => questions.confirm(message), messageEnd);
-  if (!isAgreed) throw new Refused(interruptedProblem(messageEnd));
+  const isYes = await runUnlessInterrupted(world, (questions) => questions.confirm(message), messageEnd);
+  if (!isYes) throw new Refused(interruptedProblem(messageEnd));
 }
 
 export type Questions = {

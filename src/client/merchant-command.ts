@@ -1,4 +1,4 @@
-import type { SaidValue } from "../core/readiness/drill-shapes.ts";
+import type { StepValue } from "../core/readiness/drill-shapes.ts";
 import { factOf } from "../core/readiness/drills/said.ts";
 import { accept, isError, type Outcome } from "../core/outcome.ts";
 import { printable, printableLiteral, redactSecrets } from "../core/text.ts";
@@ -42,7 +42,7 @@ const NO_TOKENS = {
 const MAX_QUOTED_OUTPUT = 200;
 
 /** How a command ended, with the beginning and the end of its output as one line. */
-export function commandResult({ ending, exitCode, stdout, stderr }: ShellResult): SaidValue {
+export function commandResult({ ending, exitCode, stdout, stderr }: ShellResult): StepValue {
   const output = removeStackFrames(stderr.trim() === "" ? stdout : stderr)
     .trim()
     .replaceAll(/\s+/g, " ");

@@ -31,20 +31,20 @@ export function isPartName(name: string): name is PartName {
 }
 
 export function partWords({ fact, values }: Part): Words {
-  return fillBoth(PARTS[fact], values);
+  return fillPair(PARTS[fact], values);
 }
 
-const NAME = /\{(\w+)\}/g;
+const NAME_PATTERN = /\{(\w+)\}/g;
 
 export function namesIn(text: string): readonly string[] {
-  return Array.from(text.matchAll(NAME), ([, name = ""]) => name);
+  return Array.from(text.matchAll(NAME_PATTERN), ([, name = ""]) => name);
 }
 
 export function fill(text: string, values: FactValues, say: Translator = english): string {
-  return text.replaceAll(NAME, (_, name: string) => valueText(values[name], say));
+  return text.replaceAll(NAME_PATTERN, (_, name: string) => valueText(values[name], say));
 }
 
-export function fillBoth(words: Words, values: FactValues): Words {
+export function fillPair(words: Words, values: FactValues): Words {
   return inBothLanguages((say) => fill(say(words), values, say));
 }
 

@@ -24,13 +24,13 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
   3: ["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"],
   4: ["CLF", "UYW"],
 };
-const DECIMALS_OF = new Map(
+const DECIMALS_BY_CURRENCY = new Map(
   Object.entries(CODES).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
 );
 
 /** The number of decimals of a currency: 2 for EUR, 0 for JPY and KRW, 3 for KWD. Undefined for an invalid code. */
 export function currencyDecimals(currency: string): number | undefined {
-  return /^[A-Z]{3}$/.test(currency) ? (DECIMALS_OF.get(currency) ?? 2) : undefined;
+  return /^[A-Z]{3}$/.test(currency) ? (DECIMALS_BY_CURRENCY.get(currency) ?? 2) : undefined;
 }
 
 /** Whether Intl has a name for a code, as for the codes of ISO 4217, including funds and historic currencies. */
@@ -41,10 +41,11 @@ export function isCurrency(code: string): boolean {
 
 /** `19.99` in `EUR` is 1999. Undefined if the text is not an amount in the currency. */
 export function parseDecimalAmount(text: string, currency: string): number | undefined {
-  const [, units = "", decimals = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
+  const [, majorDigits = "", decimals = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
   const places = currencyDecimals(currency);
-  if (units === "" || places === undefined || decimals.replace(/0+$/, "").length > places) return undefined;
-  return Number(units + decimals.slice(0, places).padEnd(places, "0"));
+  if (majorDigits === "" || places === undefined || decimals.replace(/0+$/, "").length > places)
+    return undefined;
+  return Number(majorDigits + decimals.slice(0, places).padEnd(places, "0"));
 }
 
 /** Names the likely meaning if the text has decimals. Undefined if the text is valid. */
@@ -104,9 +105,9 @@ function formatOf(currency: string, locale: string): Intl.NumberFormat {
 export function pricePieces(amountMinor: number, currency: string, locale: string): readonly string[] {
   const decimals = currencyDecimals(currency) ?? 0;
   const digits = String(amountMinor).padStart(decimals + 1, "0");
-  const units = digits.slice(0, digits.length - decimals);
+  const majorDigits = digits.slice(0, digits.length - decimals);
   // Passed as text, because an amount must not become a floating-point number.
-  const exactText = `${units}.${digits.slice(digits.length - decimals)}` as `${number}`;
+  const exactText = `${majorDigits}.${digits.slice(digits.length - decimals)}` as `${number}`;
   const pieces = [""];
   for (const { type, value } of formatOf(currency, locale).formatToParts(exactText)) {
     const text = type === "currency" && currency === "JPY" ? "JP¥" : value;

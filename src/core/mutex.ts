@@ -16,7 +16,7 @@ export function createMutex(): Mutex {
 }
 
 /** Runs all work one after the other, in the order of the calls. */
-export function oneAtATime(): <Value>(work: () => Promise<Value>) => Promise<Value> {
+export function createQueue(): <Value>(work: () => Promise<Value>) => Promise<Value> {
   const mutex = createMutex();
   return (work) => mutex("", work);
 }
@@ -25,8 +25,8 @@ export function oneAtATime(): <Value>(work: () => Promise<Value>) => Promise<Val
 export type StepAside = (wait: () => Promise<void>) => Promise<void>;
 
 /** Runs all work one after the other, in the order of the calls; work that steps aside lets other work run. */
-export function inTurns(): (work: (aside: StepAside) => Promise<void>) => Promise<void> {
-  const queue = oneAtATime();
+export function createTurnQueue(): (work: (stepAside: StepAside) => Promise<void>) => Promise<void> {
+  const queue = createQueue();
   // Waits for the caller's turn; the returned function ends the turn.
   const takeTurn = (): Promise<() => void> =>
     new Promise((begin) => {

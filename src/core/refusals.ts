@@ -1,7 +1,7 @@
 // The sentences of refusals, by their facts: those of v1 here, all others in core/refusals/. The status and meaning of
 // each code: core/errors.ts; the check, rule and remedy that `explain` shows with a refusal: core/explain/checks.ts.
 import type { ErrorCode } from "./errors.ts";
-import { fill, fillBoth, namesIn, valueText, type FactValue, type FactValues, type NamesIn } from "./fact.ts";
+import { fill, fillPair, namesIn, valueText, type FactValue, type FactValues, type NamesIn } from "./fact.ts";
 import { english, type Words } from "./language.ts";
 import type { Refusal, Refused } from "./outcome.ts";
 import { REFUSALS_OF_CHECKOUTS } from "./refusals/checkout.ts";
@@ -298,7 +298,7 @@ export function refuseFact<Name extends FactName>(
 function factText({ fact, values }: KnownFact): readonly [message: string, chinese?: string] {
   const row: Row = REFUSALS[fact];
   if ("got" in row) return [`${fill(row.got[0], values)}; got ${valueText(values["received"], english)}`];
-  return typeof row.text === "string" ? [fill(row.text, values)] : fillBoth(row.text, values);
+  return typeof row.text === "string" ? [fill(row.text, values)] : fillPair(row.text, values);
 }
 
 /** The parts of a refusal for `explain`; undefined parts follow from the code. */
@@ -314,7 +314,7 @@ export function factParts({ fact, values }: KnownFact): {
     name in values ? valueText(values[name], english) : undefined;
   return {
     field: row.field ?? valueOf("field"),
-    expected: expectedValue && fillBoth(expectedValue, values),
+    expected: expectedValue && fillPair(expectedValue, values),
     received: row.received === undefined ? valueOf("received") : fill(row.received, values),
     next: row.next,
   };

@@ -30,7 +30,7 @@ export type StateLocation = {
   readonly shownId?: (id: string) => string;
 };
 
-export type MessageOutput = { readonly talk: (text: string) => void; readonly trace: (text: string) => void };
+export type MessageOutput = { readonly info: (text: string) => void; readonly trace: (text: string) => void };
 
 /** The host of a sandbox: a command, or a user's program. */
 export type Host = {

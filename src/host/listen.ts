@@ -162,7 +162,7 @@ export async function listenOnPort(
     const listener = await world.listen(makeService, { port, addresses, limits: LIMITS });
     if (listener.ok) {
       if (port !== requestedPort)
-        printer.talk(
+        printer.info(
           `Port ${requestedPort} is used by ${ownerOf(world, requestedPort)}; this sandbox is on ${port}.`,
         );
       if (isRefusedPort(port))

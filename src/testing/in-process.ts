@@ -136,7 +136,7 @@ const START_FAILURE = {
 };
 
 /** Discards messages: the kit prints nothing, and throws errors instead. */
-const SILENT_OUTPUT = { talk: () => undefined, trace: () => undefined };
+const SILENT_OUTPUT = { info: () => undefined, trace: () => undefined };
 
 type MemoryLog = LogStream & { readonly find: (requestId: string) => string | undefined };
 

@@ -122,7 +122,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
   if (file === undefined) throw optionError("config", "must be a configuration, or the path of one");
   return unwrap(
     await settingsWithLoadedConfig(
-      { world, printer: { talk: () => undefined, trace: () => undefined } },
+      { world, printer: { info: () => undefined, trace: () => undefined } },
       givenSettings,
       file,
     ),

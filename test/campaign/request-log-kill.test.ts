@@ -89,7 +89,7 @@ function readLog({ ready }: SandboxProcess) {
     method: null,
     path: null,
     orderId: null,
-    ofMerchant: false,
+    omitsDrills: false,
     after: null,
     from: null,
   };

@@ -1,5 +1,5 @@
 import { english, translatorFor } from "../../src/core/language.ts";
-import { asTyped, typedAgain } from "../../src/cli/hints/again.ts";
+import { hintAsTyped, retypeLine } from "../../src/cli/hints/again.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { CHECKS, checkOfCode } from "../../src/core/explain/checks.ts";
@@ -695,7 +695,7 @@ test("an explanation adds --store only to commands that take it", async () => {
   for (const command of new Set(ERROR_CODES.flatMap((code) => checkOfCode(code).next))) {
     const words = command.split(" ").filter((word) => !/^[<-]/.test(word));
     const { stdout } = await harness.run([...words.slice(1), "--help"]);
-    const takes = asTyped(command, { env: {}, argv: ["--store", "Tea"] }) !== command;
+    const takes = hintAsTyped(command, { env: {}, argv: ["--store", "Tea"] }) !== command;
     expect([command, takes]).toEqual([command, stdout.includes("--store <id|name>")]);
   }
 });
@@ -831,18 +831,18 @@ test("a command that is suggested or typed again acts in the same folder and sto
     ["checkout help clock", "checkout help clock"],
     ["checkout orders list --dir other", "checkout orders list --dir other"],
   ] as const;
-  expect(rows.map(([hint]) => asTyped(hint, world))).toEqual(
+  expect(rows.map(([hint]) => hintAsTyped(hint, world))).toEqual(
     rows.map(([hint, typed]) => typed ?? hint.replace("checkout", "checkout --dir 'my shop'")),
   );
-  expect(asTyped("checkout doctor", { env: {}, argv: ["events", "list", "--store", "a"] })).toBe(
+  expect(hintAsTyped("checkout doctor", { env: {}, argv: ["events", "list", "--store", "a"] })).toBe(
     "checkout doctor",
   );
-  const next = typedAgain(world, new Map([["--before", 2]]), "--before order-9");
+  const next = retypeLine(world, new Map([["--before", 2]]), "--before order-9");
   expect(next).toBe("checkout orders list --status=failed --dir 'my shop' --before order-9");
 });
 
 test("each command of a hint gets the typed store, except for commands in quotation marks", () => {
-  const typed = (hint: string): string => asTyped(hint, { env: {}, argv: ["--store", "Tea"] });
+  const typed = (hint: string): string => hintAsTyped(hint, { env: {}, argv: ["--store", "Tea"] });
   expect(typed('"a \\" b" was sent before: checkout orders get a; checkout explain 7 says why')).toBe(
     '"a \\" b" was sent before: checkout --store Tea orders get a; checkout --store Tea explain 7 says why',
   );

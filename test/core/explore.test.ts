@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Status } from "../../src/core/checkout/checkout.ts";
 import { API_ACTIONS, DELIVERY_ACTIONS } from "../../src/core/fault/actions.ts";
 import type { LoggedCreate, WatchedRun } from "../../src/core/judge/client.ts";
-import { isDroppedForGood, mustKnow, answersIn } from "../../src/core/judge/deliveries.ts";
+import { isPaymentDropped, mustShopKnow, answersIn } from "../../src/core/judge/deliveries.ts";
 import { type ObservedDelivery } from "../../src/core/judge/observation.ts";
 import { verdictsOn } from "../../src/core/judge/judge.ts";
 import { type LookFact, type Observation } from "../../src/core/judge/observation.ts";
@@ -254,7 +254,7 @@ function factsOf({
   isKilled = false,
   purchase,
   again,
-  live = 1,
+  live: liveCount = 1,
   hasOtherId = false,
   facts = [],
 }: Seen): readonly Observation[] {
@@ -266,15 +266,15 @@ function factsOf({
     view,
     got: "shown",
     waitedMs: 0,
-    truth: { paid: isPaid, told: false, asked: true, amountMinor: 1999, status, ...more },
+    truth: { paid: isPaid, isNotified: false, hasRetrieved: true, amountMinor: 1999, status, ...more },
     log: { deliveries, isKilled },
   });
   return [
-    { kind: "client", purchase: { runs, live, hasOtherId } },
+    { kind: "client", purchase: { runs, liveCount, hasOtherId } },
     look(before, { paid: false, status: "created" }),
     look(soon, {}),
     ...answersIn(deliveries),
-    look(last, { told: isPaid && mustKnow(deliveries) }),
+    look(last, { isNotified: isPaid && mustShopKnow(deliveries) }),
     ...facts,
   ];
 }
@@ -380,7 +380,7 @@ test("a paid view without a booking does not count as booked", () => {
 test("a payment whose event was dropped is not judged", () => {
   const seen = { ...lost, deliveries: [CREATED, DROPPED] };
   const { shown, broken } = verdictsOn(factsOf(seen));
-  expect([broken, isDroppedForGood(seen.deliveries), shown.has("booked_when_paid")]).toEqual([
+  expect([broken, isPaymentDropped(seen.deliveries), shown.has("booked_when_paid")]).toEqual([
     [],
     true,
     false,

@@ -5,13 +5,13 @@ import { HISTORIES } from "../../src/core/judge/histories/histories.ts";
 import { judgeHistory, judgeLateBooking, stepOf } from "../../src/core/judge/judge.ts";
 import { type CreateFact, type LookFact, type Truth } from "../../src/core/judge/observation.ts";
 import { nearAmount, neighbourIds } from "../../src/core/judge/neighbours.ts";
-import { isPattern, isSettle } from "../../src/core/judge/shop.ts";
+import { isPattern, isDelay } from "../../src/core/judge/shop.ts";
 import { withShopSection } from "../../src/core/config/shop-section.ts";
 import type { History, Step } from "../../src/core/judge/step.ts";
 
-const UNPAID: Truth = { paid: false, told: false, asked: false, amountMinor: 1999 };
-const TOLD: Truth = { paid: true, told: true, asked: true, amountMinor: 1999 };
-const HELD_BACK: Truth = { ...TOLD, told: false, asked: false };
+const UNPAID: Truth = { paid: false, isNotified: false, hasRetrieved: false, amountMinor: 1999 };
+const TOLD: Truth = { paid: true, isNotified: true, hasRetrieved: true, amountMinor: 1999 };
+const HELD_BACK: Truth = { ...TOLD, isNotified: false, hasRetrieved: false };
 
 function look(
   paid: boolean,
@@ -29,8 +29,8 @@ function create(more: Partial<CreateFact> = {}): CreateFact {
     kind: "create",
     runs,
     isRefused: false,
-    isAgain: false,
-    live: 1,
+    isRepeat: false,
+    liveCount: 1,
     hasOtherId: false,
     ...more,
   };
@@ -54,7 +54,7 @@ test("every rule is broken only by its own violation", () => {
     ["never_unpaid", look(true, UNPAID)],
     ["never_unpaid", look(false, UNPAID, { times: 1 })],
     ["never_unpaid", look(true, HELD_BACK)],
-    ["held", look(true, { ...HELD_BACK, asked: true })],
+    ["held", look(true, { ...HELD_BACK, hasRetrieved: true })],
     ["held", look(false, HELD_BACK)],
     ["booked_when_paid", look(false, TOLD)],
     ["booked_when_paid", look(true, TOLD, { times: 0 })],
@@ -65,23 +65,23 @@ test("every rule is broken only by its own violation", () => {
     ["takes_events", { ...refused, got: "503" }],
     ["takes_events", { ...refused, got: "404", isForeign: true }],
     ["held", { ...refused, got: "503", isForeign: true }],
-    ["one_order", create({ live: 2 })],
+    ["one_order", create({ liveCount: 2 })],
     ["one_order", create({ hasOtherId: true })],
     ["one_order", create({ isShared: true })],
     ["client_ends", create({ runs: failed })],
     ["client_ends", create({ runs: endless })],
-    ["client_ends", create({ live: 0 })],
-    ["held", create({ runs: failed, isRefused: true, live: 0 })],
-    ["client_ends", create({ isRefused: true, live: 0 })],
-    ["held", create({ runs: failed, isAgain: true })],
-    ["held", create({ runs: failed, isAgain: true, live: 0 })],
-    ["held", create({ isAgain: true, live: 0, deadEnd: "old_page" })],
+    ["client_ends", create({ liveCount: 0 })],
+    ["held", create({ runs: failed, isRefused: true, liveCount: 0 })],
+    ["client_ends", create({ isRefused: true, liveCount: 0 })],
+    ["held", create({ runs: failed, isRepeat: true })],
+    ["held", create({ runs: failed, isRepeat: true, liveCount: 0 })],
+    ["held", create({ isRepeat: true, liveCount: 0, deadEnd: "old_page" })],
     [
       "recovery",
-      create({ isAgain: true, live: 0, deadEnd: "old_page" }),
-      create({ isAgain: true, isRenewed: true }),
+      create({ isRepeat: true, liveCount: 0, deadEnd: "old_page" }),
+      create({ isRepeat: true, isRenewed: true }),
     ],
-    ["one_key", create({ runs: failed, isAgain: true, live: 0, deadEnd: "other_body" })],
+    ["one_key", create({ runs: failed, isRepeat: true, liveCount: 0, deadEnd: "other_body" })],
   ];
   for (const [expected, ...facts] of rows)
     expect([expected, verdict(...facts)]).toEqual([expected, expected]);
@@ -205,7 +205,7 @@ test("writing the shop section keeps the rest of the file, and patterns and sett
   expect(after).toContain('"paid_when": "paid"');
   expect(after).not.toContain("return_url");
   expect([isPattern("("), isPattern("a+")]).toEqual([false, true]);
-  expect(["3s", "60s", "61s", "soon"].map(isSettle)).toEqual([true, true, false, false]);
+  expect(["3s", "60s", "61s", "soon"].map(isDelay)).toEqual([true, true, false, false]);
 });
 
 test("a long view is cut around the passages that the judge reads", () => {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { inTurns } from "../../src/core/mutex.ts";
+import { createTurnQueue } from "../../src/core/mutex.ts";
 
 test("turns run one after the other, but the next turn runs while a turn waits aside", async () => {
-  const inTurn = inTurns();
+  const inTurn = createTurnQueue();
   const seen: string[] = [];
   const waited = Promise.withResolvers<void>();
   const first = inTurn(async (aside) => {
@@ -21,7 +21,7 @@ test("turns run one after the other, but the next turn runs while a turn waits a
 });
 
 test("a turn ends when its work fails, even aside", async () => {
-  const inTurn = inTurns();
+  const inTurn = createTurnQueue();
   const failing = inTurn((aside) => aside(() => Promise.reject(new Error("failed aside"))));
   const later = inTurn(() => Promise.reject(new Error("failed")));
   await expect(failing).rejects.toThrow("failed aside");

@@ -83,7 +83,7 @@ test("every command changes a checkout as decision 10 says, or is refused", () =
           outcome.value.status,
           outcome.value.attempt &&
             `${outcome.value.attempt.number}:${outcome.value.attempt.outcome ?? "open"}`,
-          outcome.value.late && `late:${outcome.value.late.result}`,
+          outcome.value.lateResult && `late:${outcome.value.lateResult.result}`,
         ]
           .filter(Boolean)
           .join(" ")

@@ -128,16 +128,16 @@ test("a timeline goes back in time only where the clock was set back, and has ea
       const story = tell(drawn);
       const lines = storyLines(story);
       let time = -Infinity;
-      for (const { entry, under } of lines) {
+      for (const { entry, deliveryLines } of lines) {
         if (entry.what !== "clock") expect(entry.at).toBeGreaterThanOrEqual(time);
         time = entry.at;
-        for (const one of under) expect(one.entry.at).toBe(entry.at);
+        for (const one of deliveryLines) expect(one.entry.at).toBe(entry.at);
       }
       const back = drawn.moves.every((move) => move >= 0);
       if (back) expect(lines.filter(({ entry }) => entry.what === "clock")).toEqual([]);
       const [checkout] = story.checkouts;
-      const attempts = lines.flatMap(({ under }) =>
-        under.flatMap(({ deliveries }) => deliveries.flatMap((one) => one.attempts)),
+      const attempts = lines.flatMap(({ deliveryLines }) =>
+        deliveryLines.flatMap(({ deliveries }) => deliveries.flatMap((one) => one.attempts)),
       );
       expect(new Set(attempts).size).toBe(attempts.length);
       expect(attempts).toHaveLength((checkout?.deliveries ?? []).flatMap((one) => one.attempts).length);

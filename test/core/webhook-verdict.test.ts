@@ -48,7 +48,7 @@ function drilled(answers: Answers, facts: Partial<DrillResults> = {}): DrillResu
     const { [name]: answer = right } = answers;
     return answer === null ? [] : [resultOf(name, answer)];
   });
-  return { results, repeated: [], names: NAMES, usesRetired: false, probed: undefined, ...facts };
+  return { results, repeats: [], names: NAMES, usesRetiredSecret: false, probedCause: undefined, ...facts };
 }
 
 function each<Value>(value: Value, ...names: readonly CaseName[]): Partial<Record<CaseName, Value>> {
@@ -142,13 +142,13 @@ const ALL: readonly Row[] = [
     "refuses everything, and the mistake was found",
     each(400, ...GOOD, ...OPEN),
     each("signs_otherwise", ...GOOD),
-    { probed: "signs_otherwise" },
+    { probedCause: "signs_otherwise" },
   ],
   [
     "fails on what is good, and the mistake was found",
     each(500, ...GOOD),
     each("secret_spelled", ...GOOD),
-    { probed: "secret_spelled" },
+    { probedCause: "secret_spelled" },
   ],
 ];
 
@@ -337,7 +337,7 @@ const SIGNATURES: readonly Row[] = [
     "believes PATCH, and refuses PUT a second time",
     each(TAKEN, "as_patch"),
     { as_patch: "skips_methods" },
-    { repeated: [resultOf("as_put", 400)] },
+    { repeats: [resultOf("as_put", 400)] },
   ],
   [
     "believes a connection",
@@ -348,7 +348,7 @@ const SIGNATURES: readonly Row[] = [
     "has an old secret",
     each(TAKEN, "wrong_secret"),
     each("old_secret", "wrong_secret"),
-    { usesRetired: true },
+    { usesRetiredSecret: true },
   ],
   ["takes a secret that nobody has", each(TAKEN, "wrong_secret"), each("verifies_sometimes", "wrong_secret")],
   ["verifies most", each(TAKEN, "bad_signature"), each("verifies_sometimes", "bad_signature")],
@@ -367,19 +367,19 @@ const SIGNATURES: readonly Row[] = [
     "refuses the second time what it took",
     each(TAKEN, "as_put"),
     each("verifies_sometimes", "as_put"),
-    { repeated: [resultOf("as_put", 400)] },
+    { repeats: [resultOf("as_put", 400)] },
   ],
   [
     "takes the second time what it took",
     each(TAKEN, "as_put"),
     each("skips_methods", "as_put"),
-    { repeated: [resultOf("as_put", 200)] },
+    { repeats: [resultOf("as_put", 200)] },
   ],
   [
     "fails the second time on what it took",
     each(TAKEN, "as_put"),
     each("skips_methods", "as_put"),
-    { repeated: [resultOf("as_put", 500)] },
+    { repeats: [resultOf("as_put", 500)] },
   ],
   [
     "verifies once a connection",
@@ -559,7 +559,7 @@ const REFUSALS: readonly Row[] = [
     "fails on good events, and on one that is old, and the mistake was found",
     each(500, ...GOOD, "hour_old"),
     { ...each<DrillCause>("signs_otherwise", ...GOOD), hour_old: "throws_on_bad" },
-    { probed: "signs_otherwise" },
+    { probedCause: "signs_otherwise" },
   ],
   [
     "takes a secret that nobody has, and refuses its own",
@@ -570,7 +570,7 @@ const REFUSALS: readonly Row[] = [
     "its clock is off, after a rotation",
     { ...each(400, ...GOOD), hour_old: TAKEN },
     each("clock_off", ...GOOD, "hour_old"),
-    { usesRetired: true },
+    { usesRetiredSecret: true },
   ],
   [
     "shuts out in the end, and before",
@@ -621,7 +621,7 @@ const REFUSALS: readonly Row[] = [
     "its secret was replaced",
     { ...each(400, ...GOOD), ...each(TAKEN, "wrong_secret") },
     each("replaced_secret", ...GOOD, "wrong_secret"),
-    { usesRetired: true },
+    { usesRetiredSecret: true },
   ],
   [
     "refuses what it does not know, and takes an order",
@@ -649,7 +649,7 @@ const REFUSALS: readonly Row[] = [
       ["refuses the last forged event", { forged_in_the_end: 400 }, "no_check", []],
       ["refuses a second time what it took", {}, "verifies_sometimes", [resultOf("as_put", 400)]],
     ] as const
-  ).map(([what, but, forged, repeated]): Row => {
+  ).map(([what, but, forged, repeats]): Row => {
     const answers: Answers = { ...each(400, ...GOOD), ...each(TAKEN, ...FORGED), ...but };
     const isTakenOne = (name: CaseName): boolean => answers[name] === TAKEN && !isSlash(name);
     return [
@@ -659,7 +659,7 @@ const REFUSALS: readonly Row[] = [
         ...each("verifies_sometimes", ...GOOD.filter((name) => answers[name] === 400)),
         ...each(forged, ...FORGED.filter(isTakenOne)),
       },
-      { repeated },
+      { repeats },
     ];
   }),
   [

@@ -25,7 +25,7 @@ const ORDERS = "/v1/orders";
 
 /** A filter that all requests match, with a limit of ten. */
 const ALL: RequestFilter = {
-  ofMerchant: false,
+  omitsDrills: false,
   statuses: null,
   method: null,
   path: null,

@@ -97,9 +97,9 @@ test("the drill finds the causes of answers that no receiver of these tests give
     const { causes } = explainCases({
       results,
       names: CASE_NAMES,
-      usesRetired: false,
-      repeated: [],
-      probed: undefined,
+      usesRetiredSecret: false,
+      repeats: [],
+      probedCause: undefined,
     });
     expect(Object.fromEntries(causes)).toEqual(expected);
   }
@@ -107,9 +107,9 @@ test("the drill finds the causes of answers that no receiver of these tests give
   const { causes } = explainCases({
     results: [first],
     names: CASE_NAMES,
-    usesRetired: false,
-    repeated: [],
-    probed: undefined,
+    usesRetiredSecret: false,
+    repeats: [],
+    probedCause: undefined,
   });
   expect(new Set(causes.values())).toEqual(new Set(["forbidden"]));
 });
@@ -129,9 +129,9 @@ test("an abandoned drill still reports the causes that it had found", () => {
   const { causes } = explainCases({
     results,
     names: CASE_NAMES,
-    usesRetired: false,
-    repeated: [],
-    probed: undefined,
+    usesRetiredSecret: false,
+    repeats: [],
+    probedCause: undefined,
   });
   expect(causes.get("good_event")).toBe("parsed_body");
   // If a receiver refuses everything, the drill cannot find the cause; the digest that the receiver computes shows it.
@@ -410,7 +410,7 @@ test("one case of every kind of mistake is also sent about an order", () => {
   expect(repeated.filter((name) => !BAD.some((one) => one === name))).toEqual([]);
   expect(repeated).toEqual(expect.arrayContaining(["bad_signature", "no_signature", "changed_byte", ...OLD]));
   // Each of our headers is left out alone, and all are left out together.
-  const left = CASE_NAMES.map((name) => DRILL_CASES[name].without?.toSorted().join() ?? "");
+  const left = CASE_NAMES.map((name) => DRILL_CASES[name].omittedNames?.toSorted().join() ?? "");
   expect(new Set(left)).toEqual(
     new Set(["", "eventId", "timestamp", "signature", "eventId,signature,timestamp"]),
   );

@@ -103,7 +103,7 @@ function acceptedEvent(): FormReceiver["order"] {
   if (!opened.ok) throw new Error(opened.refusal.message);
   const json = checkoutJson(opened.value, "http://127.0.0.1:4242");
   const made = { id: idOf(4), checkout: opened.value, checkoutJson: json, previousStatus: null, sequence: 1 };
-  return { ...createEvent(made, STARTED_AT), others: [] };
+  return { ...createEvent(made, STARTED_AT), otherEvents: [] };
 }
 
 function idOf(number: number): string {

@@ -107,7 +107,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const limits = { timeoutMs, signal: stop.signal };
   const results = await calibrate(world, target, { run: runId, ...limits });
   const payment = results.end === "done" ? await payer?.observe(target, results.answers, limits) : undefined;
-  const finalResults = isLiveAnswer(payment?.retrieved) ? LIVE_RESULT : results;
+  const finalResults = isLiveAnswer(payment?.retrieval) ? LIVE_RESULT : results;
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
   if (finalResults.end !== "done")
     throw new Refused({
@@ -124,7 +124,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   if (options.writeDialect !== undefined) {
     const file = resolvePath(world, options.writeDialect);
     world.files.write(file, dialectText(observedDialect(finalResults.answers, payment)));
-    context.printer.talk(`${printable(file)}: ${unobservedNames(payment !== undefined)}`);
+    context.printer.info(`${printable(file)}: ${unobservedNames(payment !== undefined)}`);
   }
   if (record !== undefined)
     return compare(context, { record, calibration, hasPayment: payment !== undefined });
@@ -166,19 +166,21 @@ async function compare(
     hasPayment,
   }: { readonly record: Calibration; readonly calibration: Calibration; readonly hasPayment: boolean },
 ): Promise<number> {
-  const { differing, missed } = calibrationDifferences(record, calibration, { withPayment: hasPayment });
+  const { differences, gaps } = calibrationDifferences(record, calibration, { hasPayment });
   const reportOf = (decisions: readonly number[]): string =>
     reportText(calibration.assumptions.filter(({ decision }) => decisions.includes(decision)));
-  const shownResult = { ...calibration, differences: [...differing], not_observed: [...missed] };
+  const shownResult = { ...calibration, differences: [...differences], not_observed: [...gaps] };
   await printer.result(output("calibration", shownResult), () =>
     [
-      ...(differing.length > 0 ? [`differs from the record of ${record.at}:\n${reportOf(differing)}`] : []),
-      ...(missed.length > 0 ? [`could not be compared this time:\n${reportOf(missed)}`] : []),
-      ...(differing.length + missed.length === 0 ? [`✓ as recorded at ${record.at}`] : []),
+      ...(differences.length > 0
+        ? [`differs from the record of ${record.at}:\n${reportOf(differences)}`]
+        : []),
+      ...(gaps.length > 0 ? [`could not be compared this time:\n${reportOf(gaps)}`] : []),
+      ...(differences.length + gaps.length === 0 ? [`✓ as recorded at ${record.at}`] : []),
     ].join("\n"),
   );
-  if (differing.length > 0) return EXIT.notReady;
-  return missed.length > 0 ? EXIT.unreachable : EXIT.done;
+  if (differences.length > 0) return EXIT.notReady;
+  return gaps.length > 0 ? EXIT.unreachable : EXIT.done;
 }
 
 /** Refuses a command that names no service: the sandbox would be compared with itself. */
@@ -217,12 +219,12 @@ async function confirmSending(
   if (isConfirmed) return;
   const lines = PROBES.map(({ summary }, index) => `  ${String(index + 1).padStart(2)} ${summary}`);
   const paymentText = payer === undefined ? "nothing is paid" : "you pay the order";
-  printer.talk(
+  printer.info(
     `${PROBES.length} requests go to ${baseUrl}; an order and a checkout session are created, and ${paymentText}:`,
   );
-  printer.talk(lines.join("\n"));
+  printer.info(lines.join("\n"));
   if (payer !== undefined)
-    printer.talk(
+    printer.info(
       `then the order is retrieved, at most ${payer.maxRetrieves} times, while you pay it;\n${payer.instructions}`,
     );
   if (!world.isInteractive())

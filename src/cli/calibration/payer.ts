@@ -28,9 +28,9 @@ export type PayerOptions = CommonOptions & {
 /** A fixed port, because its address is registered with the service. */
 const DEFAULT_PORT = 4300;
 /** Timeout of an idle connection, in milliseconds. */
-const IDLE_MS = 30_000;
-const BODY_BYTES = 1024 * 1024;
-const CONNECTIONS = 64;
+const IDLE_TIMEOUT_MS = 30_000;
+const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_CONNECTIONS = 64;
 const DRAIN_TIMEOUT_MS = 500;
 
 export function payerOptions(): Option[] {
@@ -68,7 +68,10 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
       receiver = createCalibrationReceiver(world, { orderId: probeOrderId(runId), hosts });
       return receiver.service;
     },
-    { port: requestedPort, limits: { bodyBytes: BODY_BYTES, connections: CONNECTIONS, silenceMs: IDLE_MS } },
+    {
+      port: requestedPort,
+      limits: { bodyBytes: MAX_BODY_BYTES, connections: MAX_CONNECTIONS, silenceMs: IDLE_TIMEOUT_MS },
+    },
   );
   if (!outcome.ok) throw new Refused(problemOf(portFailure(world, requestedPort, outcome.refusal)));
   if (receiver === undefined) throw new Error("a listener makes its service");

@@ -99,7 +99,7 @@ async function valuesOf(
   const printer = await createPrinter({ ...world, stderr: world.stdout }, { json: true });
   const silentPrinter = {
     ...printer,
-    talk: () => undefined,
+    info: () => undefined,
     trace: () => undefined,
     traceOnce: () => undefined,
   };

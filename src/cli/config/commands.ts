@@ -10,7 +10,7 @@ import { CONFIG_VARIABLE } from "../../host/config/find.ts";
 import { loadConfig, type LoadedConfig } from "../../host/config/load.ts";
 import { planText, settingsText, type SettingDifference } from "./report.ts";
 import { hideSecretsOf } from "./running-differences.ts";
-import { answered } from "../target/call.ts";
+import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, sandboxTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { ChangeEntry } from "../../core/config/shapes.ts";
@@ -159,7 +159,9 @@ async function applyFile(
   const resolvedStores = unwrap(await file.stores());
   const target = await sandboxTarget(context);
   hideSecretsOf(resolvedStores, context.printer);
-  const config = answered(await callControl(context.world, target, { name: "showConfig", body: undefined }));
+  const config = unwrapAnswer(
+    await callControl(context.world, target, { name: "showConfig", body: undefined }),
+  );
   const body = { stores: resolvedStores, prune: options.prune === true, dryRun };
   const applyResult = await callControl(context.world, target, { name: "applyConfig", body });
   if (applyResult.end === "refusal" && applyResult.status < 500)
@@ -167,7 +169,7 @@ async function applyFile(
       ...problemOf(file.refused({ ...applyResult.error, code: "state_conflict" })),
       code: applyResult.error.code,
     });
-  return { answer: answered(applyResult), settings: settingsOf(file, config) };
+  return { answer: unwrapAnswer(applyResult), settings: settingsOf(file, config) };
 }
 
 /** The settings in the file that differ from the running sandbox's settings. */
@@ -175,9 +177,9 @@ function settingsOf(
   { config }: LoadedConfig,
   { settings }: AnswerOf<"showConfig">,
 ): readonly SettingDifference[] {
-  return findDifferentSettings(config.sandbox ?? {}, settings).map(({ field, wanted, live }) => ({
+  return findDifferentSettings(config.sandbox ?? {}, settings).map(({ field, requested, live }) => ({
     field: `sandbox.${snakeCase(field)}`,
     from: live,
-    to: wanted,
+    to: requested,
   }));
 }

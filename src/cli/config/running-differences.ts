@@ -30,9 +30,9 @@ export async function runningDifferences(
 
 function settingDifferences(options: ServeOptions, { description }: RunningSandbox): readonly Difference[] {
   const { settings, heldBack } = description;
-  const fields = findDifferentSettings(settingsIn(options), settings).map(({ option, wanted, live }) => ({
+  const fields = findDifferentSettings(settingsIn(options), settings).map(({ option, requested, live }) => ({
     field: snakeCase(option),
-    expected: wanted,
+    expected: requested,
     live,
   }));
   // Options that a configuration cannot contain.

@@ -134,7 +134,7 @@ export function checkLog({ context: { world }, folder }: CheckSubjects): Finding
   const lines = (world.files.read(path) ?? "").split("\n");
   const errors = lines.filter((line) => ERROR_LINE.test(line) && !OTHER_LINE.test(line));
   if (errors.length === 0) return ["ok", "no errors in sandbox.log"];
-  const lastErrors = errors.slice(-MAX_SHOWN_ERRORS).map(excerpt).join("; ");
-  const finding = `${errors.length} errors in sandbox.log, the last: ${lastErrors}`;
+  const lastErrorsText = errors.slice(-MAX_SHOWN_ERRORS).map(excerpt).join("; ");
+  const finding = `${errors.length} errors in sandbox.log, the last: ${lastErrorsText}`;
   return ["warning", finding, "checkout sandbox logs shows the whole log"];
 }

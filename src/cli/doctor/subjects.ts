@@ -8,7 +8,7 @@ import { stateFile } from "../../host/folder/files.ts";
 import { checkFolderTrust } from "../../host/folder/trust.ts";
 import { catchRefusal } from "../problem.ts";
 import { fetchHealth } from "../sandbox/running.ts";
-import { answered } from "../target/call.ts";
+import { unwrapAnswer } from "../target/call.ts";
 import type { KnownVariables } from "../variables.ts";
 import { findSandbox, sandboxOfFolder, resolveStore } from "../target/control.ts";
 
@@ -68,7 +68,7 @@ export function sandboxCheck(check: (ask: CallOperation, context: Context) => Pr
       return ["unknown", "no sandbox answers"];
     const quietSandbox = { ...sandbox, onOtherVersion: () => undefined, timeoutMs: REQUEST_TIMEOUT_MS };
     const target = await resolveStore(context, quietSandbox);
-    return check(async (call) => answered(await callControl(context.world, target, call)), context);
+    return check(async (call) => unwrapAnswer(await callControl(context.world, target, call)), context);
   };
   return async (subjects) => {
     const { ok, value, refusal } = await catchRefusal(run(subjects));

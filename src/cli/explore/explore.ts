@@ -66,7 +66,7 @@ async function runExplore(
   const names = new Set(exploreOptions().map(({ long }) => long));
   const misplacedWord = words.find((word) => names.has(nameOf(word)));
   if (misplacedWord !== undefined && !world.argv.includes("--"))
-    context.printer.talk(
+    context.printer.info(
       `note: ${misplacedWord} goes to your command; put options of explore before the command`,
     );
   const description = await describeExplored(context, options, words);
@@ -177,14 +177,14 @@ async function exploreInRunningSandbox(
       `checkout endpoints add ${quote(receiver)}`,
     );
   const env = accessVariables(access);
-  context.printer.talk(
+  context.printer.info(
     "explore: the clock of the store is moved until the end, so that its other unpaid orders expire",
   );
   const lease = {
     drill: "explore",
     timeoutMs: Math.min(MAX_LEASE_MS, (request.options.budget ?? SEARCH_DEFAULTS.budgetMs) + LEASE_MARGIN_MS),
     signal: request.signal,
-    nextAfter: { state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again" },
+    remedies: { state_conflict: "checkout sandbox clock real; checkout faults clear; then run it again" },
   } as const;
   return underLease(context, target, lease, ({ id: leaseId }) => {
     const shop = exploredShop(context, request, { target: { ...target, leaseId }, baseUrl });
@@ -253,7 +253,7 @@ async function search(
     amountField: "amount_minor",
     rerunOf: (schedule) => rerunCommand(context, schedule, words),
     onWave: ({ size, count }) =>
-      printer.talk(`explore: ${count} schedules with ${size} ${size === 1 ? "fault" : "faults"}`),
+      printer.info(`explore: ${count} schedules with ${size} ${size === 1 ? "fault" : "faults"}`),
   }).catch((error: unknown) => {
     if (error instanceof ShopFailure) return { why: error.message };
     throw error;
@@ -281,7 +281,7 @@ async function recordExploration(
   };
   const outcome = await catchRefusal(record());
   // A failure is ignored: the sandbox may have stopped, or have another version.
-  if (outcome.value === true) context.printer.talk("explore: recorded for checkout checklist");
+  if (outcome.value === true) context.printer.info("explore: recorded for checkout checklist");
 }
 
 /** Creates a counter of the schedules that ran, which prints the progress at intervals. */
@@ -295,7 +295,7 @@ function createProgress({ world, printer }: Context) {
       allBrokenNames.push(...brokenNames);
       if (world.monotonic() - printedAt < PROGRESS_MS) return;
       printedAt = world.monotonic();
-      printer.talk(`explore: ${runCount} schedules, ${new Set(allBrokenNames).size} broken so far`);
+      printer.info(`explore: ${runCount} schedules, ${new Set(allBrokenNames).size} broken so far`);
     },
     /** The summary of an interrupted exploration: its findings are neither shrunk nor confirmed. */
     summary: (): string => {

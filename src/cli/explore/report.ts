@@ -50,7 +50,7 @@ export async function exploreText(
       : [await table(["PLACE", "HELD", "BROKEN", "NOT JUDGED"], rows, { width, wrap: true })];
   const adviceLines = advice.map(({ text }) => wrap(`  ${style.cyan("→")} ${text}`, 4));
   const reasons = [...new Set(notJudged.map(({ reason }) => reason))];
-  const openLines = reasons.map((reason) => {
+  const gapLines = reasons.map((reason) => {
     const names = notJudged.filter((entry) => entry.reason === reason).map(({ invariant }) => invariant);
     return wrap(`  not judged: ${names.join(", ")}: ${reason}`, 4);
   });
@@ -62,7 +62,7 @@ export async function exploreText(
   const isBookingUnjudged = notJudged.some(({ invariant }) => invariant === "booked_once");
   const summary = `${mark} ${schedules} schedules, ${held} held, ${causes} found (seed ${printable(seed)})${isBookingUnjudged ? "; booked_once was not judged" : ""}`;
   const lines = first === undefined ? [] : [wrap(`  ${notRunText(notRun.length, scheduleSize(first))}`, 2)];
-  return [...findings, ...tables, [...adviceLines, ...openLines, summary, ...lines].join("\n")].join("\n\n");
+  return [...findings, ...tables, [...adviceLines, ...gapLines, summary, ...lines].join("\n")].join("\n\n");
 }
 
 /** The line about schedules that were not run because the budget was used up. */

@@ -10,7 +10,7 @@ import { requestedFaults } from "../../core/fault/terms.ts";
 import { matchText, parametersText, parseProbabilityText } from "../../core/fault/text.ts";
 import { printableLiteral, shortId } from "../../core/text.ts";
 import { runnerFor, resolveMoment } from "../calling.ts";
-import { typedAgain } from "../hints/again.ts";
+import { retypeLine } from "../hints/again.ts";
 import { invalidOption, register, valueOption, type Context, type Group } from "../command.ts";
 import {
   parseUuid,
@@ -119,7 +119,7 @@ function registerAdd(group: Group): void {
     ],
     run: runnerFor("addFault", {
       body: (options, { context, typedArgument }) => requestOf(context, options, typedArgument),
-      nextAfter: {
+      remedies: {
         not_found: "checkout endpoints list and checkout events list show the ids",
         state_conflict: "checkout faults list shows the faults",
       },
@@ -187,7 +187,7 @@ async function requestOf(
     throw refuseUsage(
       `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : await unknownActionText(text)}`,
       text === undefined && status !== undefined
-        ? typedAgain(context.world, new Map(), "status")
+        ? retypeLine(context.world, new Map(), "status")
         : "checkout faults add --help lists the actions and their options",
     );
   const { method, path, endpoint: endpointId, orderId, nth, probability } = options;

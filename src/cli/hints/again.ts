@@ -1,9 +1,9 @@
-// Commands that a user copies, as the user has to type them: `asTyped` for a hint, `typedAgain` for the typed command.
+// Commands that a user copies, as the user has to type them: `hintAsTyped` for a hint, `retypeLine` for a typed command.
 import { quoteToCopy, shellOf } from "../../core/shell/quote.ts";
 import type { World } from "../../world.ts";
 import { wordsBeforeSeparator } from "../option-rules.ts";
 
-type Typed = Pick<World, "env"> & Partial<Pick<World, "argv">>;
+type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
 /** Options that select where a command acts, each with its number of words. */
 export const PLACES: ReadonlyMap<string, number> = new Map(
@@ -20,8 +20,8 @@ function programName({ env }: Pick<World, "env">): string {
 /** Matches a command of this program at the beginning of a hint, or after a word that introduces a command. */
 const COMMAND = /(?<=^|[:;(] ?|\b(?:run|and|or|see|from) )checkout (?=[a-z-])(?!session\b)/g;
 /** Commands without `--dir`, and commands without `--store`. */
-const FOLDERLESS = /^(-|help\b)/;
-const STORELESS =
+const FOLDERLESS_COMMAND = /^(-|help\b)/;
+const STORELESS_COMMAND =
   /^(completion|config|doctor|hosted|idempotency|mcp config|portal|keys generate|sandbox (logs|start|status|stop|wait)|snapshots (list|remove)|stores (create|delete|list|use)|webhooks sign)\b/;
 
 /** Texts in quotation marks, which may come from a user or another program. */
@@ -37,7 +37,7 @@ export function maskQuoted(text: string): string {
  * A hint with commands that run as they are: with `npx` if needed, and with the folder and store of the typed command.
  * Quoted text is left unchanged.
  */
-export function asTyped(hint: string, world: Typed): string {
+export function hintAsTyped(hint: string, world: CommandWorld): string {
   const places = typedPlaces(world);
   const maskedHint = maskQuoted(hint);
   let [typedText, from] = ["", 0];
@@ -45,7 +45,8 @@ export function asTyped(hint: string, world: Typed): string {
     const to = index + commandText.length;
     const [words = ""] = maskedHint.slice(to).split("; ", 1);
     const keptPlaces = places.filter(([name]) => {
-      const isExcluded = FOLDERLESS.test(words) || (name === "--store" && STORELESS.test(words));
+      const isExcluded =
+        FOLDERLESS_COMMAND.test(words) || (name === "--store" && STORELESS_COMMAND.test(words));
       return !isExcluded && !` ${words}`.includes(` ${name}`);
     });
     typedText += `${hint.slice(from, index)}${[programName(world), ...keptPlaces.map(([, text]) => text)].join(" ")} `;
@@ -55,7 +56,11 @@ export function asTyped(hint: string, world: Typed): string {
 }
 
 /** The typed command for another run: without the options in `options` (with their word counts), and with `addedText`. */
-export function typedAgain(world: Typed, options: ReadonlyMap<string, number>, addedText: string): string {
+export function retypeLine(
+  world: CommandWorld,
+  options: ReadonlyMap<string, number>,
+  addedText: string,
+): string {
   const words = groupWords(wordsBeforeSeparator(world.argv ?? []), options);
   const keptWords = words.filter(([word = ""]) => !options.has(nameOf(word)) && !SWITCHES.has(word));
   const quotedWords = keptWords.flat().map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>");
@@ -63,7 +68,7 @@ export function typedAgain(world: Typed, options: ReadonlyMap<string, number>, a
 }
 
 /** The typed options that select where a command acts: the name of each, and its words, quoted for the shell. */
-function typedPlaces(world: Typed): readonly (readonly [name: string, text: string])[] {
+function typedPlaces(world: CommandWorld): readonly (readonly [name: string, text: string])[] {
   return groupWords(wordsBeforeSeparator(world.argv ?? []), PLACES)
     .filter(
       ([word = "", value]) => PLACES.has(nameOf(word)) && (value !== undefined || PLACES.get(word) !== 2),

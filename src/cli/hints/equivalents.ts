@@ -5,8 +5,8 @@ export type Suggestion = readonly string[] | string;
 
 /** The suggestion of the longest row with which these words begin; undefined if there is no such row. */
 export function equivalentCommands(words: readonly string[]): Suggestion | undefined {
-  const starts = words.map((_word, at) => words.slice(0, words.length - at).join(" "));
-  return starts.map((start) => COMMANDS.get(start)).find((command) => command !== undefined);
+  const prefixes = words.map((_word, at) => words.slice(0, words.length - at).join(" "));
+  return prefixes.map((start) => COMMANDS.get(start)).find((command) => command !== undefined);
 }
 
 /** The corrected line for typed words; undefined if there is no row for them, or its line has no place for the value. */
@@ -29,7 +29,7 @@ export function correctedExec(typed: readonly string[], isWhole: boolean): strin
 
 /** Whether the command may remove or end something. Similar spelling alone never suggests such a command. */
 export function isDestructive(command: string): boolean {
-  return DESTRUCTIVE.has(command.split(" ").at(-1) ?? "");
+  return DESTRUCTIVE_COMMANDS.has(command.split(" ").at(-1) ?? "");
 }
 
 /** The value, or the placeholder if a shell or this program would not read the value as one plain word. */
@@ -281,7 +281,7 @@ const LINES = mapOf<string>(EQUIVALENTS.lines);
 const COMMANDS = mapOf<Suggestion>(EQUIVALENTS.commands);
 const SUBCOMMANDS = mapOf<readonly string[]>(EQUIVALENTS.subcommands);
 const PROGRAMS: ReadonlySet<string> = new Set(EQUIVALENTS.programs.split(" "));
-const DESTRUCTIVE: ReadonlySet<string> = new Set(EQUIVALENTS.destroying.split(" "));
+const DESTRUCTIVE_COMMANDS: ReadonlySet<string> = new Set(EQUIVALENTS.destroying.split(" "));
 const NOUNS = mapOf<string>(EQUIVALENTS.nouns);
 const OPTIONS = mapOf<readonly string[]>(EQUIVALENTS.options);
 

@@ -3,7 +3,7 @@ import { VERSION } from "../../version.ts";
 import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedLine } from "../program.ts";
-import { groupWords, nameOf, PLACES, SWITCHES, typedAgain } from "./again.ts";
+import { groupWords, nameOf, PLACES, SWITCHES, retypeLine } from "./again.ts";
 import { isAnyId } from "../parsers.ts";
 import {
   correctedLine,
@@ -24,7 +24,7 @@ type CommanderError = { readonly code: string; readonly message: string };
 
 const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
-const EXCESS = "commander.excessArguments";
+const EXCESS_ARGUMENTS = "commander.excessArguments";
 const DURATION = /^\+?(?:\d+(?:ms|s|m|h|d))+$/;
 const NUMBER_OPTIONS: ReadonlySet<string> = new Set(["--amount-minor", "--limit", "--port"]);
 const GO_BACK_HINT =
@@ -105,7 +105,7 @@ function lineWithOption(option: string, message: string, { command, world }: Typ
   const retypedLine = (length: number, addedText: string): string | undefined =>
     /secret|token|key|password|file/.test(typed + addedText) || world.argv.includes("--")
       ? undefined
-      : typedAgain(world, new Map([[nameOf(word), length]]), addedText);
+      : retypeLine(world, new Map([[nameOf(word), length]]), addedText);
   const isKnown = (name: string): boolean =>
     PLACES.has(name) || SWITCHES.has(name) || command.options.some(({ long }) => long === name);
   const typedOptions = world.argv.filter((text) => text.startsWith("--")).map(nameOf);
@@ -138,12 +138,12 @@ async function lineFor(text: string, message: string, { words, argv, world }: Ty
 
 /** The typed line with commander's only suggestion for a misspelt first word; undefined if the two differ much. */
 async function lineWithTypo(message: string, line: TypedLine): Promise<string | undefined> {
-  const [, typed = "", meant = ""] =
+  const [, typed = "", guess = ""] =
     /^unknown command '(.+)' \(Did you mean ([\w-]+)\?\)$/.exec(message) ?? [];
   const { default: leven } = await import("leven");
-  if (meant === "" || line.words.length > 0 || leven(typed, meant) > meant.length / 3) return undefined;
+  if (guess === "" || line.words.length > 0 || leven(typed, guess) > guess.length / 3) return undefined;
   const rest = ownWords(line.argv).filter((word) => word !== typed);
-  const { words } = await lineAt([meant, ...rest], line.world);
+  const { words } = await lineAt([guess, ...rest], line.world);
   return lineFor(words.join(" "), message, line);
 }
 
@@ -192,10 +192,13 @@ function correctedLineFor(
   const [, host, port] = /^(localhost|[\d.]+):(\d+)$/.exec(optionValue ?? "") ?? [];
   if (code === "checkout.refusedValue" && name === "--listen" && host !== undefined) {
     const listen = host === "localhost" ? "" : `${name} ${host} `;
-    return typedAgain(world, new Map([[name, joinedValue ? 1 : 2]]), `${listen}--port ${port}`);
+    return retypeLine(world, new Map([[name, joinedValue ? 1 : 2]]), `${listen}--port ${port}`);
   }
   // `trigger order succeeded`.
-  if (code === EXCESS && /^trigger (order|checkout_session) [a-z]+$/.test([...words, ...restWords].join(" ")))
+  if (
+    code === EXCESS_ARGUMENTS &&
+    /^trigger (order|checkout_session) [a-z]+$/.test([...words, ...restWords].join(" "))
+  )
     return `checkout trigger ${restWords.join(".")}`;
   // `checkout checkout orders list`.
   if (code === UNKNOWN_COMMAND && next === "checkout" && restWords.every((word) => safeWord("", word) !== ""))
@@ -221,9 +224,9 @@ function correctedLineFor(
   // `sandbox clock +2h`.
   if (words.at(-1) === "clock" && DURATION.test(next))
     return `checkout sandbox clock advance ${next.replace("+", "")}`;
-  if (code === EXCESS && PORT.test(next)) return correctedLine(words, next);
-  if (code === EXCESS && ADDRESS.test(next)) return correctedLine([...words, "<url>"], next);
-  if (code === EXCESS && restWords.length === 1) {
+  if (code === EXCESS_ARGUMENTS && PORT.test(next)) return correctedLine(words, next);
+  if (code === EXCESS_ARGUMENTS && ADDRESS.test(next)) return correctedLine([...words, "<url>"], next);
+  if (code === EXCESS_ARGUMENTS && restWords.length === 1) {
     const idLine = isAnyId(next) ? correctedLine([...words, "<id>"], next) : undefined;
     const wordLine = idLine ?? correctedLine([...words, "<word>"], next);
     if (wordLine !== undefined) return wordLine;
@@ -249,7 +252,7 @@ function lineWithFormat(message: string, { world }: TypedLine): string | undefin
   const [, name = ""] = /unknown option '(-o|--output|--format)'/.exec(message) ?? [];
   const format = name === "" ? undefined : world.argv[world.argv.indexOf(name) + 1];
   if (world.argv.includes("--") || !/^(ya?ml|table|text)$/.test(format ?? "")) return undefined;
-  const retype = (addedText: string): string => typedAgain(world, new Map([[name, 2]]), addedText).trimEnd();
+  const retype = (addedText: string): string => retypeLine(world, new Map([[name, 2]]), addedText).trimEnd();
   return format === "table" || format === "text"
     ? `the text is the default: ${retype("")}`
     : `there is no YAML; this prints JSON: ${retype("--json")}`;
@@ -266,7 +269,7 @@ function lineWithUnit({ code, message }: CommanderError, { world }: TypedLine): 
   if (code !== "checkout.refusedValue" || number === "" || world.argv.includes("--")) return undefined;
   const isJoined = world.argv.includes(`${option}=${number}`);
   const duration = `${number}${unit || (Number(number) < MIN_MS ? "s" : "ms")}`;
-  return typedAgain(world, new Map([[option, isJoined ? 1 : 2]]), `${option} ${duration}`);
+  return retypeLine(world, new Map([[option, isJoined ? 1 : 2]]), `${option} ${duration}`);
 }
 
 /** `get orders order-1001`: the verb after its noun, with the other words; undefined for other lines. */
@@ -296,18 +299,18 @@ function variableFor(message: string, words: readonly string[]): string | undefi
 async function suggestionFor({ code, message }: CommanderError, line: TypedLine): Promise<Suggestion> {
   const { words, command, argv } = line;
   if (code === UNKNOWN_COMMAND) return suggestedCommand(line);
-  const longs = command.options.flatMap(({ long }) => long ?? []);
-  if (code === EXCESS) {
+  const longFlags = command.options.flatMap(({ long }) => long ?? []);
+  if (code === EXCESS_ARGUMENTS) {
     const idLine = argv.some(isAnyId) ? equivalentCommands([...words, "<id>"]) : undefined;
     return idLine ?? suggestForExtra(command, wordsBeforeSeparator(argv));
   }
   if (code !== UNKNOWN_OPTION) return [];
   const [, typed = ""] = /unknown option '(--[^'=]+|-[a-z](?=\d+')|-[^'=]+)/i.exec(message) ?? [];
-  if (longs.includes(typed)) return [typed];
+  if (longFlags.includes(typed)) return [typed];
   return (
     equivalentCommands([...words, typed]) ??
     (typed.startsWith("--") ? equivalentCommands([typed]) : undefined) ??
-    similarOptions(longs, typed, argv)
+    similarOptions(longFlags, typed, argv)
   );
 }
 
@@ -323,7 +326,7 @@ async function suggestedCommand(line: TypedLine): Promise<Suggestion> {
   const paths = await commandPaths({ world, version: VERSION, exit: () => undefined });
   // Omits the group that was typed.
   const otherPaths = paths.filter((path) => path.join(" ") !== knownWords.join(" "));
-  return similarCommands(otherPaths, { words, known: group === undefined ? knownWords.length : 1 }, leven);
+  return similarCommands(otherPaths, { words, start: group === undefined ? knownWords.length : 1 }, leven);
 }
 
 /** The group for a noun of another tool, or for the singular of a group: `order list`. */
@@ -333,20 +336,20 @@ function groupFor({ program }: TypedLine, noun = ""): string | undefined {
 
 /** An excess argument may be half of a duration, a part of a value with spaces, or a value whose option is missing. */
 function suggestForExtra({ options, registeredArguments }: Command, argv: readonly string[]): Suggestion {
-  const longs = options.flatMap(({ long }) => long ?? []);
+  const longFlags = options.flatMap(({ long }) => long ?? []);
   const typed = argv.join(" ");
   const [, number, unit] = /(?<![^ ])(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typed) ?? [];
   if (unit !== undefined) return [`${number}${unit}`];
   const [, port] = / (\d{2,5})$/.exec(typed) ?? [];
-  if (port !== undefined && longs.includes("--port")) return [`--port ${port}`];
+  if (port !== undefined && longFlags.includes("--port")) return [`--port ${port}`];
   const duration = argv.find((word) => DURATION.test(word));
-  if (duration !== undefined && longs.includes("--latency")) return [`--latency ${duration}`];
+  if (duration !== undefined && longFlags.includes("--latency")) return [`--latency ${duration}`];
   const takesValue = (word = ""): boolean => options.some(({ long, required }) => long === word && required);
   const hasSplitValue = argv.some(
     (word, at) => !word.startsWith("-") && !takesValue(argv[at - 1]) && takesValue(argv[at - 2]),
   );
   if (registeredArguments.length === 0 && hasSplitValue) return "put a value with spaces in quotes";
-  return longs.filter((long) => long === "--order-id" && !argv.some((word) => nameOf(word) === long));
+  return longFlags.filter((long) => long === "--order-id" && !argv.some((word) => nameOf(word) === long));
 }
 
 /** The message about an unknown option without the option's value, which may be a secret, as in `--api-key=…`. */

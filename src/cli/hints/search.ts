@@ -9,17 +9,17 @@ const MAX_SUGGESTIONS = 3;
 /** The number of letters in a word for each letter that may be mistyped. */
 const LETTERS_PER_TYPO = 3;
 
-/** Typed words; the first `known` words name a command group. */
-type TypedWords = { readonly words: readonly string[]; readonly known: number };
+/** Typed words; the first `start` words name a command group. */
+type TypedWords = { readonly words: readonly string[]; readonly start: number };
 
 /** The commands that the typed words may mean. `distance` computes the edit distance of two words. */
 export function similarCommands(
   paths: CommandPaths,
-  { words, known }: TypedWords,
+  { words, start }: TypedWords,
   distance: (one: string, other: string) => number,
 ): readonly string[] {
-  const restWords = words.slice(known);
-  const groupPaths = paths.filter((path) => startsWithWords(words.slice(0, known), path));
+  const restWords = words.slice(start);
+  const groupPaths = paths.filter((path) => startsWithWords(words.slice(0, start), path));
   const isNear: WordComparison = (left, right) => distance(left, right) <= left.length / LETTERS_PER_TYPO;
   // A group is suggested only if its path has more words than were typed.
   const isWhole = (path: readonly string[]): boolean =>
@@ -31,13 +31,13 @@ export function similarCommands(
     // The same words in another order, or in the singular: `create order`.
     commandsWithWords(paths, words),
     // Another tool's subcommand, after the group (`orders show`) or before it (`show orders`).
-    ...subcommandsFor(restWords[0] ?? "").map((name) => commandsWithWords(paths, words.with(known, name))),
+    ...subcommandsFor(restWords[0] ?? "").map((name) => commandsWithWords(paths, words.with(start, name))),
     // A command without its group: `start` for `sandbox start`.
     pathsAt(1, Object.is).filter(isWhole),
     pathsAt(1, isSame).filter(isWhole),
     pathsAt(2, isSame),
     // Not within a group, where commander itself suggests commands.
-    known === 0 ? pathsAt(1, isNear).filter((path) => isWhole(path) && !isDestructive(path.join(" "))) : [],
+    start === 0 ? pathsAt(1, isNear).filter((path) => isWhole(path) && !isDestructive(path.join(" "))) : [],
     pathsAt(1, isSame),
   ];
   const matchingPaths = candidateLists.find((candidates) => candidates.length > 0) ?? [];
@@ -48,13 +48,13 @@ export function similarCommands(
 
 /** The options that a typed option may mean: `--amount`, `-json`, `-d`. */
 export function similarOptions(
-  longs: readonly string[],
+  longFlags: readonly string[],
   typed: string,
   argv: readonly string[],
 ): readonly string[] {
   const name = typed.replace(/^--?/, "");
   const names = new Set([name, ...optionWordsFor(name)]);
-  const nameFlags = longs.filter(
+  const nameFlags = longFlags.filter(
     (flag) =>
       flag.startsWith(`--${name}-`) ||
       flag
@@ -62,17 +62,17 @@ export function similarOptions(
         .split("-")
         .some((word) => names.has(word)),
   );
-  const aliasFlags = longs.filter((flag) => optionWordsFor(name).includes(flag.slice(2)));
-  const attempts = typed.startsWith("--")
+  const aliasFlags = longFlags.filter((flag) => optionWordsFor(name).includes(flag.slice(2)));
+  const flagLists = typed.startsWith("--")
     ? [aliasFlags, nameFlags]
     : [
         aliasFlags,
         // One dash is missing.
-        longs.filter((flag) => argv.includes(flag.slice(1))),
+        longFlags.filter((flag) => argv.includes(flag.slice(1))),
         nameFlags,
-        longs.filter((flag) => flag.startsWith(`-${typed}`)),
+        longFlags.filter((flag) => flag.startsWith(`-${typed}`)),
       ];
-  const matchingFlags = attempts.find((flags) => flags.length > 0) ?? [];
+  const matchingFlags = flagLists.find((flags) => flags.length > 0) ?? [];
   return matchingFlags.length <= MAX_SUGGESTIONS ? matchingFlags : [];
 }
 

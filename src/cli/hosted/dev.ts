@@ -60,7 +60,7 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
   });
   const end = unwrap(outcome);
   if (end === "stopped") {
-    printer.talk("checkout hosted stopped.");
+    printer.info("checkout hosted stopped.");
     return EXIT.done;
   }
   if (end !== undefined) throw new Refused(problemOf(end));

@@ -5,7 +5,7 @@ import { parseCommandLine } from "../../client/merchant-command.ts";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import { parseDurationText } from "../../core/duration.ts";
 import { shopRow, withShopSection } from "../../core/config/shop-section.ts";
-import { isPattern, isSettle, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
+import { isPattern, isDelay, type ShopField, type ShopSection } from "../../core/judge/shop.ts";
 import { printable } from "../../core/text.ts";
 import { completeAddress } from "../../core/network/spelled-address.ts";
 import { findNearestConfig } from "../../host/config/find.ts";
@@ -24,10 +24,10 @@ type Question = {
   readonly message: string;
   readonly suggestion?: string;
   /** Whether the suggestion is for a view in JSON. */
-  readonly isForJson?: true;
+  readonly needsJson?: true;
   readonly validate?: (answer: string, world: Context["world"]) => true | string;
   /** Whether the question is asked after these answers. Default: always. */
-  readonly isAsked?: (answers: Answers) => boolean;
+  readonly applies?: (answers: Answers) => boolean;
 };
 
 /** Matches an answer to `create` that is a page instead of a command. */
@@ -49,7 +49,7 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   endpoint: {
     message: "URL at which your shop receives webhooks, or its path with a command that serves",
     suggestion: "/hooks",
-    isAsked: ({ serve = "" }) => serve !== "",
+    applies: ({ serve = "" }) => serve !== "",
   },
   cookie: {
     message: "Variable with the Cookie header of a signed-in customer (empty: no sign-in is needed)",
@@ -64,13 +64,13 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   form: {
     message: "Fields of the form of that page",
     suggestion: "order_id={order_id}",
-    isAsked: ({ create = "" }) => POST_PATTERN.test(create),
+    applies: ({ create = "" }) => POST_PATTERN.test(create),
   },
   orderIdOf: {
     message:
       "Pattern with one group that finds the order_id in the answer, if your shop generates its own (empty: it does not)",
     validate: (answer) => isPattern(answer) || PATTERN_FAULT,
-    isAsked: ({ create }) => create !== "",
+    applies: ({ create }) => create !== "",
   },
   orderView: {
     message: "URL or path that shows an order, with {order_id} or {session_id} (empty: a command shows it)",
@@ -78,34 +78,34 @@ const QUESTIONS: Readonly<Record<keyof Required<Answers>, Question>> = {
   orderViewCommand: {
     message: "Command that shows the order CHECKOUT_ORDER_ID",
     validate: (answer) => (answer === "" ? VIEW_FAULT : checkCommand(answer)),
-    isAsked: ({ orderView }) => orderView === "",
+    applies: ({ orderView }) => orderView === "",
   },
   paidWhen: {
     message: "Pattern that matches the view of a paid order, and of no other",
     suggestion: '"status": *"paid"',
-    isForJson: true,
+    needsJson: true,
     validate: (answer) => (answer !== "" && isPattern(answer)) || PATTERN_FAULT,
   },
   bookings: {
     message: "How often it was booked: a JSON field or a pattern with one group (empty: not shown)",
     suggestion: "times",
-    isForJson: true,
+    needsJson: true,
   },
   amount: {
     message: "The booked amount: a JSON field or a pattern with one group (empty: not shown)",
     suggestion: "amount_minor",
-    isForJson: true,
+    needsJson: true,
   },
   returnUrl: { message: "URL or path of the page that customers return to (empty: none)" },
   restart: {
     message: "Command that restarts your shop (empty: none)",
     validate: checkCommand,
-    isAsked: ({ serve }) => serve === "",
+    applies: ({ serve }) => serve === "",
   },
   settle: {
     message: "How late the view may show a payment",
     suggestion: "3s",
-    validate: (answer) => isSettle(answer) || "must be a duration from 0s to 60s",
+    validate: (answer) => isDelay(answer) || "must be a duration from 0s to 60s",
   },
 };
 
@@ -131,7 +131,7 @@ export async function runInit(context: Context): Promise<number> {
   const control = await controlTarget(context);
   const answers = await runUnlessInterrupted(
     world,
-    (questions) => askAll(context, questions, control),
+    (questions) => askAnswers(context, questions, control),
     "; nothing was written",
   );
   const shop = { ...sectionOf(answers), settle: answers.settle };
@@ -148,24 +148,24 @@ export async function runInit(context: Context): Promise<number> {
   return EXIT.done;
 }
 
-async function askAll(context: Context, questions: Questions, control: ControlTarget): Promise<Answers> {
+async function askAnswers(context: Context, questions: Questions, control: ControlTarget): Promise<Answers> {
   let answers: Answers = {};
   const { world, printer } = context;
   let isJson = true;
   for (let index = 0; index < FIELDS.length; index += 1) {
     const field = FIELDS[index] ?? "settle";
-    const { message, suggestion, isForJson, validate = () => true, isAsked = () => true } = QUESTIONS[field];
-    if (!isAsked(answers)) continue;
+    const { message, suggestion, needsJson, validate = () => true, applies = () => true } = QUESTIONS[field];
+    if (!applies(answers)) continue;
     const question = {
       message,
       validate: (answer: string) => validate(answer.trim(), world),
-      ...(suggestion === undefined || (isForJson === true && !isJson) ? {} : { suggestion }),
+      ...(suggestion === undefined || (needsJson === true && !isJson) ? {} : { suggestion }),
     };
     const earlierAnswers = FIELDS.slice(0, index).map((name) => [name, answers[name]] as const);
     // Later answers may depend on a wrong answer, so they are asked for again.
     answers = { ...Object.fromEntries(earlierAnswers), [field]: (await questions.text(question)).trim() };
     const trials = await tryAnswer(context, control, { field, answers });
-    for (const trial of trials) printer.talk(trialLine(trial, printer.style));
+    for (const trial of trials) printer.info(trialLine(trial, printer.style));
     isJson = trials.find((trial) => trial.isJson !== undefined)?.isJson ?? isJson;
     const failedTrial = trials.find(({ ok }) => !ok);
     if (failedTrial !== undefined) index = Math.min(index, FIELDS.indexOf(failedTrial.field)) - 1;

@@ -13,7 +13,7 @@ import {
   type CommandSpec,
   type Context,
 } from "../command.ts";
-import { typedAgain } from "../hints/again.ts";
+import { retypeLine } from "../hints/again.ts";
 import { parseDuration } from "../parsers.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
 
@@ -196,5 +196,5 @@ const SELECTING_OPTIONS: ReadonlyMap<string, number> = new Map([
 
 /** The typed command line for another run, with `addedOptions` instead of the options that select its work. */
 export function rerunLine(world: Context["world"], addedOptions: string): string {
-  return typedAgain(world, SELECTING_OPTIONS, addedOptions);
+  return retypeLine(world, SELECTING_OPTIONS, addedOptions);
 }

@@ -195,14 +195,14 @@ export async function runText(report: RunReport, layout: DrillLayout): Promise<s
   const { style, showsAll } = layout;
   const { histories, seed, records, missingFields } = report;
   const arrow = style.cyan("→");
-  const breaks = historiesIn(histories, "broken");
-  const gaps = historiesIn(histories, "not_judged");
+  const brokenHistories = historiesIn(histories, "broken");
+  const unjudgedHistories = historiesIn(histories, "not_judged");
   const heldHistories = historiesIn(histories, "held");
-  const mistakes = Map.groupBy(breaks, (history) => englishOf(causeOf(history.verdict)));
+  const mistakes = Map.groupBy(brokenHistories, (history) => englishOf(causeOf(history.verdict)));
   const findings = [...mistakes].map(([cause, list]) =>
     mistakeText(report, style, { cause, histories: list }),
   );
-  const gapTexts = gaps
+  const gapTexts = unjudgedHistories
     .filter((history) => !isLeftOut(history))
     .map((history) => {
       const { field, got, reason } = history.verdict;
@@ -216,8 +216,13 @@ export async function runText(report: RunReport, layout: DrillLayout): Promise<s
     entry.verdict.note === null ? [] : [`${titleOf(entry)}: ${englishOf(entry.verdict.note)}`],
   );
   const notes = missingFields.map((field) => english(MISSING_FIELDS[field].note));
-  const mark = breaks.length > 0 ? style.red("✗") : gaps.length > 0 ? style.bold("?") : style.green("✓");
-  const counts = `${heldHistories.length} held, ${breaks.length} broken, ${gaps.length} not judged`;
+  const mark =
+    brokenHistories.length > 0
+      ? style.red("✗")
+      : unjudgedHistories.length > 0
+        ? style.bold("?")
+        : style.green("✓");
+  const counts = `${heldHistories.length} held, ${brokenHistories.length} broken, ${unjudgedHistories.length} not judged`;
   return [
     ...findings,
     ...(gapTexts.length > 0 ? [gapTexts.map((line) => `${style.bold("?")} ${line}`).join("\n")] : []),

@@ -108,7 +108,7 @@ function judgeCommandSpec(parts: ReadonlySet<Part>) {
     ...(isCreatesPart && { conflicts: [...SHOP_RULES.conflicts, ["clientCommand", "create"] as const] }),
     run: (context: Context, { clientCommand, ...options }: RunOptions) => {
       const create = clientCommand ?? options.create;
-      return runChecked(context, { ...options, ...(create && { create }) }, parts);
+      return runParts(context, { ...options, ...(create && { create }) }, parts);
     },
   };
 }
@@ -175,7 +175,7 @@ async function refuseHistory(text: string): Promise<Refused> {
   );
 }
 
-async function runChecked(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
+async function runParts(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
   const unknownName = options.only?.find((name) => !Object.hasOwn(HISTORY_TITLES, name));
   if (unknownName !== undefined) throw await refuseHistory(unknownName);
   const control = await controlTarget(context);
@@ -255,9 +255,9 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   });
   const startedAt = world.monotonic();
   const onJudged = createJudgedReporter(context, startedAt);
-  printer.talk("a purchase without faults: create, pay, all events as they are delivered");
+  printer.info("a purchase without faults: create, pay, all events as they are delivered");
   const purchase = runPlainPurchase(plainBench, () =>
-    printer.talk("? your shop has accepted the payment and does not show it yet; it has up to 60 s"),
+    printer.info("? your shop has accepted the payment and does not show it yet; it has up to 60 s"),
   );
   const plainPurchase = await untilAborted(signal, purchase);
   const firstHistory = await plainHistory(plainBench, plainPurchase);
@@ -310,7 +310,7 @@ function createJudgedReporter({ world, printer }: Context, startedAt: number): L
     const note =
       seen !== undefined && mayBeLate(verdict) ? "; a last look tells whether it is only late" : "";
     const seconds = Math.round((world.monotonic() - startedAt) / 1000);
-    printer.talk(`${mark} ${english(HISTORY_TITLES[name].title)} (${seconds} s)${note}`);
+    printer.info(`${mark} ${english(HISTORY_TITLES[name].title)} (${seconds} s)${note}`);
   };
 }
 
@@ -345,7 +345,7 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   const isQuick = options.quick === true;
   const plan = { parts: historyParts, only: names, isQuick, until: deadline, onJudged };
   const span = durationText(Math.max(1, Math.round(plainPurchase.recording.slowestMs)));
-  printer.talk(`a payment is shown after ${span}; histories, for at most ${durationText(base.budgetMs)}:`);
+  printer.info(`a payment is shown after ${span}; histories, for at most ${durationText(base.budgetMs)}:`);
   const webhookRecords: PartRecord[] = [];
   const shouldDrill =
     names === undefined && parts.has("webhook") && plainPurchase.recording.isWithoutEvents !== true;
@@ -363,7 +363,7 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   for (const [index, entry] of finalHistories.entries())
     if (entry.verdict !== playedHistories[index]?.verdict) onJudged(entry);
   const lateCount = finalHistories.filter(({ verdict }) => isLate(verdict)).length;
-  if (lateCount > 0) printer.talk(`${lateCount} histories were late and run again, two at a time`);
+  if (lateCount > 0) printer.info(`${lateCount} histories were late and run again, two at a time`);
   const until = Math.max(deadline, deadline - base.budgetMs + (options.budget ?? BUDGET_MS.most));
   const histories = mergeRuns(await replayLate(bench, finalHistories, { ...plan, until }));
   const isInterrupted = signal.aborted;
@@ -380,14 +380,14 @@ async function drillWebhooks(
   { control, description, bench, storeId, signal, deadline }: LeasedRun,
 ): Promise<readonly PartRecord[]> {
   const { printer } = context;
-  printer.talk("forged and genuine webhooks");
+  printer.info("forged and genuine webhooks");
   const isWanted = (): boolean => whyOver(bench, { until: deadline }) === undefined;
   const endpointId = await findEndpointId(context, control, description);
   const receiverRequest = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, isWanted };
   const outcome = await untilAborted(signal, judgeReceivers(context, control, receiverRequest));
   if (outcome === undefined) return [];
   const verdict = worstVerdict(outcome.map((result) => result.verdict));
-  if (verdict === "failed") printer.talk(`${printer.style.red("✗")} forged and genuine webhooks`);
+  if (verdict === "failed") printer.info(`${printer.style.red("✗")} forged and genuine webhooks`);
   const drillId = outcome[0]?.record?.id ?? null;
   const leftOutCount = outcome.reduce((sum, result) => sum + result.leftOutCount, 0);
   return [{ part: "webhook", verdict, drillId, steps: outcome.flatMap(({ steps }) => steps), leftOutCount }];

@@ -97,7 +97,7 @@ async function trustSection(
       next: "read them, then add --trust-config, or type the command once at a terminal",
     });
   const list = commands.map((line) => `  ${printable(line)}`).join("\n");
-  printer.talk(`${printable(path)} would run:\n${list}`);
+  printer.info(`${printable(path)} would run:\n${list}`);
   await confirm(world, "Run these commands now and later, as long as the section does not change?");
   keepTrust(world, path, shop);
 }

@@ -42,7 +42,7 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
   const servedShop = await serveShop(context, { ...binding, access });
   const base = servedShop === undefined ? description.endpoint : servedShop.origin;
   const env = { ...access, ...(servedShop === undefined ? {} : { PORT: String(servedShop.port) }) };
-  const shop = shopOf(description, env, (flag, text) => checkAddress(control, { flag, text, base }));
+  const shop = shopOf(description, env, (flag, text) => resolveAddress(control, { flag, text, base }));
   return {
     ...shop,
     kill: shop.kill ?? servedShop?.restart,
@@ -53,7 +53,7 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
 }
 
 /** An address on this machine; a path is below the shop's origin. */
-function checkAddress(
+function resolveAddress(
   control: ControlTarget,
   { flag, text, base }: { readonly flag: string; readonly text: string; readonly base: string | undefined },
 ): string {
@@ -125,7 +125,7 @@ async function serveShop(
 /** Timeout of the restart command, in milliseconds. */
 const RESTART_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 4096;
-const NEXT_RESTART = "the command must exit with 0 after it has told the supervisor to restart your shop";
+const RESTART_HINT = "the command must exit with 0 after it has told the supervisor to restart your shop";
 
 /** The restart command must exit. Its child processes end with it, so a supervisor must start the shop. */
 function restartOf(
@@ -140,6 +140,6 @@ function restartOf(
     const endText = ending === "exited" ? `ended with ${exitCode ?? "no exit code"}` : ending;
     const lastLine = stderr.trim().split("\n").at(-1) ?? "";
     const message = `--restart: the command ${endText}${lastLine === "" ? "" : `: ${printable(lastLine)}`}`;
-    throw new Refused({ exitCode: EXIT.failed, code: "not_restarted", message, next: NEXT_RESTART });
+    throw new Refused({ exitCode: EXIT.failed, code: "not_restarted", message, next: RESTART_HINT });
   };
 }

@@ -172,7 +172,7 @@ async function judgeReceiver(
           name: "postToEndpoint",
           body: { leaseId, posts: [postOf(endpointId, request, connection)] },
           timeoutMs: POST_TIMEOUT_MS,
-          nextAfter: { state_conflict: NOTHING_TO_DRILL },
+          remedies: { state_conflict: NOTHING_TO_DRILL },
         });
         const [answer] = answers;
         if (answer === undefined) throw new Error("each request has an answer");

@@ -7,7 +7,7 @@ import { printable } from "../../core/text.ts";
 import { openSeenEvents } from "../../store/journal/journal.ts";
 import { register, type Context, type Group } from "../command.ts";
 import { STDIN } from "../input.ts";
-import { listenOptions, checkListenOptions, type ListenCommandOptions } from "./options.ts";
+import { listenOptions, createListenPlan, type ListenCommandOptions } from "./options.ts";
 import { runSession, type Sender } from "./session.ts";
 import { unwrap, problemOf, Refused, catchRefusal, usageProblem } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
@@ -46,7 +46,7 @@ async function runListen(context: Context, options: ListenCommandOptions): Promi
   const { world } = context;
   // Registered first, so that a signal during the start is not lost.
   using stop = abortOnStop(world);
-  const plan = await checkListenOptions(context, options);
+  const plan = await createListenPlan(context, options);
   if (options.printSecret === true) return await printSecret(context);
   const sender = await resolveSender(context, options);
   using seenEvents = openSeenEventLog(context, options);
@@ -122,8 +122,8 @@ async function resolveSince(
   if ("eventId" in since) {
     // Looked up before the registration, so that a mistyped id does not take the events from a running listener.
     const { eventId } = since;
-    const nextAfter = EVENT_REMEDIES;
-    await callAt(context, target, { name: "showEvent", id: eventId, body: undefined, nextAfter });
+    const remedies = EVENT_REMEDIES;
+    await callAt(context, target, { name: "showEvent", id: eventId, body: undefined, remedies });
     return { eventId };
   }
   return { at: await resolveMoment(context, since, { direction: "past", target }) };

@@ -14,7 +14,7 @@ import { completeAddress } from "../../core/network/spelled-address.ts";
 import { parseTarget, parseTargetHost, type TargetPolicy } from "../../core/webhook/target.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { TlsTrust, World } from "../../world.ts";
-import { typedAgain } from "../hints/again.ts";
+import { retypeLine } from "../hints/again.ts";
 import {
   invalidOption,
   listOption,
@@ -121,10 +121,7 @@ export function listenOptions(): Option[] {
   ];
 }
 
-export async function checkListenOptions(
-  context: Context,
-  options: ListenCommandOptions,
-): Promise<ListenPlan> {
+export async function createListenPlan(context: Context, options: ListenCommandOptions): Promise<ListenPlan> {
   const { allowTarget: allowedHosts = [] } = options;
   const forward = options.forward && (completeAddress(options.forward) ?? options.forward);
   const routes = (options.route ?? []).map(({ pattern, url }) => ({
@@ -164,7 +161,7 @@ function targetFault(url: string, policy: TargetPolicy, world: World): Problem |
     const addedOption = `--allow-target ${quote(host)}`;
     // The value of a header may be a secret.
     const isSecret = world.argv.some((word) => /^(-H|--header)/.test(word));
-    const next = `allow that host as well: ${isSecret ? `add ${addedOption}` : typedAgain(world, new Map(), addedOption)}`;
+    const next = `allow that host as well: ${isSecret ? `add ${addedOption}` : retypeLine(world, new Map(), addedOption)}`;
     return usageProblem(`${message}; got ${printableLiteral(host)}`, next);
   }
   if (parseTarget(url, policy).ok) return undefined;

@@ -33,7 +33,7 @@ import {
 } from "./report.ts";
 import { portFailure } from "../../host/listen.ts";
 import { catchRefusal, EXIT, problemOf, Refused, type Problem } from "../problem.ts";
-import { answered } from "../target/call.ts";
+import { unwrapAnswer } from "../target/call.ts";
 import { output } from "../output/output.ts";
 
 /** The sender: a sandbox at its current address, or a service without registration. */
@@ -89,7 +89,7 @@ export async function runSession(
   stop: AbortController,
 ): Promise<number> {
   await listenUntil(context, options, stop);
-  context.printer.talk(STOP_TEXTS[options.sender.kind]);
+  context.printer.info(STOP_TEXTS[options.sender.kind]);
   return EXIT.done;
 }
 
@@ -101,7 +101,7 @@ const STOP_TEXTS = {
 /** Listens until the stop; refuses if listening ends otherwise. Either way, registration and port are released. */
 async function listenUntil(context: Context, options: SessionOptions, stop: AbortController): Promise<void> {
   await using session = await open(context, options);
-  const raceWithStop = createInterruption(stop.signal);
+  const raceWithStop = createStopRace(stop.signal);
   await raceWithStop(start(context, options, session));
   using keys = createKeyReader(context.world, keyHandler(context, session, stop));
   if (options.readsKeys) keys.read();
@@ -161,7 +161,7 @@ function receive(
     },
     onStray: (reason) =>
       void momentOf(context, registration).then(({ at: moment, realTimeTexts }) =>
-        printer.talk(
+        printer.info(
           [
             timeOfDay(moment),
             `not a delivery: ${printable(cutText(reason, MAX_REASON_LENGTH))}`,
@@ -209,7 +209,9 @@ async function start(
 ): Promise<void> {
   const sandboxSender = sender.kind === "sandbox" ? sender : undefined;
   const answer =
-    sandboxSender && registration ? answered(await registration.register(sandboxSender.since)) : undefined;
+    sandboxSender && registration
+      ? unwrapAnswer(await registration.register(sandboxSender.since))
+      : undefined;
   for (const secret of answer?.signingSecrets ?? []) printer.hide(secret);
   const readyFields = {
     url,
@@ -225,7 +227,7 @@ async function start(
   await printer.result(output("listen", readyJson(readyFields)), () => readyText(readyFields, printer.style));
 }
 
-type WatchOptions = SessionOptions & { readonly session: Session; readonly raceWithStop: Interruption };
+type WatchOptions = SessionOptions & { readonly session: Session; readonly raceWithStop: StopRace };
 
 async function watch(context: Context, options: WatchOptions): Promise<void> {
   const { session, raceWithStop } = options;
@@ -290,7 +292,7 @@ async function reportChange(
       );
       return undefined;
     case "refused":
-      return catchRefusal(() => answered(change.answer, { credential_invalid: ASK_OWNER })).refusal;
+      return catchRefusal(() => unwrapAnswer(change.answer, { credential_invalid: ASK_OWNER })).refusal;
     case "taken_over":
       return TAKEOVER_PROBLEM;
   }
@@ -323,23 +325,23 @@ function keyHandler(
   const replay = async (): Promise<void> => {
     const delivery = lastDelivery();
     const eventId = delivery?.verified === true ? delivery.claims.eventId : null;
-    if (registration === undefined) return printer.talk("only the service can send an event again");
-    if (eventId === null) return printer.talk("there is no verified event to replay yet");
+    if (registration === undefined) return printer.info("only the service can send an event again");
+    if (eventId === null) return printer.info("there is no verified event to replay yet");
     isReplaying = true;
     const outcome = await registration.replay(eventId);
     isReplaying = false;
     if (outcome.end === "success") {
       const { at, realTimeTexts } = await momentOf(context, registration);
-      return printer.talk([timeOfDay(at), `replaying ${printable(eventId)}`, ...realTimeTexts].join("  "));
+      return printer.info([timeOfDay(at), `replaying ${printable(eventId)}`, ...realTimeTexts].join("  "));
     }
     const reason = outcome.end === "refusal" ? outcome.error.message : "the sandbox does not answer";
-    printer.talk(printable(`not replayed: ${reason}`));
+    printer.info(printable(`not replayed: ${reason}`));
   };
   return (key) => {
     if (key === "quit") return stop.abort();
     if (key === "replay") return isReplaying ? undefined : void replay();
     const delivery = lastDelivery();
-    printer.talk(delivery === undefined ? "there was no delivery yet" : detailLines(delivery));
+    printer.info(delivery === undefined ? "there was no delivery yet" : detailLines(delivery));
   };
 }
 
@@ -357,10 +359,10 @@ function waitAtMost(world: Pick<World, "after">, milliseconds: number, work: Pro
 }
 
 /** Waits for one piece of work at a time, or for the stop, whichever happens first. */
-type Interruption = <Value>(work: Promise<Value>) => Promise<Value | "stopped">;
+type StopRace = <Value>(work: Promise<Value>) => Promise<Value | "stopped">;
 
 /** Keeps only the last wait: a promise that lives as long as the session would accumulate all of them. */
-function createInterruption(signal: AbortSignal): Interruption {
+function createStopRace(signal: AbortSignal): StopRace {
   let wake = (): void => undefined;
   signal.addEventListener("abort", () => wake(), { once: true });
   return (work) =>

@@ -62,7 +62,7 @@ function printConfig(
     ...(allowWrite === true ? ["--allow-write"] : []),
     ...(dir === undefined ? [] : ["--dir", dir]),
   ];
-  if (programArgs.length > 0) printer.talk(MISSING_HINT);
+  if (programArgs.length > 0) printer.info(MISSING_HINT);
   const server = { command, args };
   if (client === "codex") {
     const text = `[mcp_servers.checkout]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}`;

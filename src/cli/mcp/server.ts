@@ -46,7 +46,7 @@ export async function serveTools(
   }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const name = findTool(params.name);
-    if (name === undefined || !offeredTools.includes(name)) throw invalidParams(whyNotOffered(name));
+    if (name === undefined || !offeredTools.includes(name)) throw invalidParams(unavailableReason(name));
     const outcome = parseInput(name, params.arguments);
     if (!outcome.ok) throw invalidParams(outcome.refusal);
     const stoppableWorld = createStoppableWorld(world, signal);
@@ -64,7 +64,7 @@ export async function serveTools(
   await end;
 }
 
-function whyNotOffered(name: ToolName | undefined): string {
+function unavailableReason(name: ToolName | undefined): string {
   return name === undefined
     ? "there is no such tool"
     : `${name} changes the sandbox: start the server with checkout mcp --allow-write`;
@@ -127,7 +127,7 @@ async function runTool(
 
 async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly string[]): Promise<Result> {
   const output = { stdout: "", stderr: "" };
-  const collector = (name: keyof typeof output): Writable =>
+  const createCollector = (name: keyof typeof output): Writable =>
     new Writable({
       write: (bytes: Buffer, _encoding, onDone) => onDone(void (output[name] += bytes.toString())),
     });
@@ -135,8 +135,8 @@ async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly s
     ...world,
     argv,
     isInteractive: () => false,
-    stdout: collector("stdout"),
-    stderr: collector("stderr"),
+    stdout: createCollector("stdout"),
+    stderr: createCollector("stderr"),
   };
   let code = 0;
   try {

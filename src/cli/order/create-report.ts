@@ -120,7 +120,7 @@ function createProblem(
     };
   }
   if (exchange.end === "refusal")
-    return { ...problem, details, next: nextAfterRefusal(problem, report, sentCreate.entry) };
+    return { ...problem, details, next: remedyForRefusal(problem, report, sentCreate.entry) };
   return {
     ...problem,
     details,
@@ -129,7 +129,7 @@ function createProblem(
   };
 }
 
-function nextAfterRefusal(
+function remedyForRefusal(
   { code, message }: Pick<Problem, "code" | "message">,
   { kind, request }: CreateReport,
   entry: JournalEntry,

@@ -130,7 +130,7 @@ async function printCreated(context: Context, options: CreateOptions, order: Cre
   // Before the wait, so that the payer can pay.
   if (options.open === true) await openPage(context, page);
   if (options.wait !== true) return EXIT.done;
-  context.printer.talk(printable(`pay ${id} at ${page}`));
+  context.printer.info(printable(`pay ${id} at ${page}`));
   const waitOutcome = await catchRefusal(waitForStatus(context, options, { target, settings, id }));
   const response = unwrap(waitOutcome, (problem) => waitProblem(problem, { id, page, key: checkout.key }));
   return printCreatedCheckout(context, { ...checkout, response });

@@ -69,7 +69,7 @@ function registerList(group: Group, { object, command }: ListKind): void {
         limit,
         before: await findId(context, "checkout", before, target),
       }),
-      nextAfter: { session_not_found: `to start with the newest: checkout ${command} list` },
+      remedies: { session_not_found: `to start with the newest: checkout ${command} list` },
       text: async (list, printer, { context }) => {
         const { checkouts, nextBefore: cursor, searched, searchedBackTo } = list;
         const rows =

@@ -45,11 +45,13 @@ export async function createAllWithManagedKeys(
   using journal = openFolderJournal(context, folder);
   const createdCheckouts: CreatedCheckout[] = [];
   for (const request of inputs)
-    createdCheckouts.push(await createWith(context, options, { ...service, ...request, target, journal }));
+    createdCheckouts.push(
+      await createWithJournal(context, options, { ...service, ...request, target, journal }),
+    );
   return createdCheckouts;
 }
 
-async function createWith(
+async function createWithJournal(
   context: Context,
   options: ServiceOptions,
   managedCreate: ManagedCreate & Service & { readonly journal: Journal },

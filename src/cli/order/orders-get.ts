@@ -25,7 +25,7 @@ export function registerOrdersGet(group: Group): void {
     run: runnerFor("inspectCheckout", {
       target: (context) => findListingSandbox(context, "orders with their events"),
       id: "checkout",
-      nextAfter: { session_not_found: hintForIds("checkout") },
+      remedies: { session_not_found: hintForIds("checkout") },
       text: (order, { width }) => orderText(order, width),
     }),
   });

@@ -16,7 +16,7 @@ import type { CommonOptions } from "../target/surroundings.ts";
 const NO_ORIGINS_TEXT =
   "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
 
-const nextAfter = {
+const remedies = {
   state_conflict: "remove an origin that you no longer need: checkout return-origins remove <origin>",
   not_found: "checkout return-origins list shows the origins",
 };
@@ -40,8 +40,8 @@ export function registerReturnOrigins(group: Group): void {
     ],
     run: runnerFor("changeReturnOrigins", {
       body: ({ path }, { context, argument: origin }) =>
-        checkChange(context, { action: "add", origin, path }),
-      nextAfter,
+        validChange(context, { action: "add", origin, path }),
+      remedies,
       text: ({ returnOrigins }, _printer, { argument }) => addedText(returnOrigins, argument),
     }),
   });
@@ -50,7 +50,7 @@ export function registerReturnOrigins(group: Group): void {
     summary: "list the origins that customers may be sent back to, oldest first",
     examples: ["checkout return-origins list", "checkout return-origins list --json"],
     run: runnerFor("listReturnOrigins", {
-      nextAfter,
+      remedies,
       text: ({ returnOrigins: origins }) =>
         origins.length === 0 ? NO_ORIGINS_TEXT : origins.map(formatReturnOrigin).join("\n"),
     }),
@@ -60,8 +60,8 @@ export function registerReturnOrigins(group: Group): void {
     summary: "remove an origin; customers are no longer sent back to it",
     examples: ["checkout return-origins remove http://localhost:3000"],
     run: runnerFor("changeReturnOrigins", {
-      body: (_options, { context, argument: origin }) => checkChange(context, { action: "remove", origin }),
-      nextAfter,
+      body: (_options, { context, argument: origin }) => validChange(context, { action: "remove", origin }),
+      remedies,
       text: (_answer, _printer, { argument }) => `customers are no longer sent back to ${originOf(argument)}`,
     }),
   });
@@ -70,9 +70,9 @@ export function registerReturnOrigins(group: Group): void {
 type Change = RequestOf<"changeReturnOrigins">;
 
 /** Runs the service's own check first, so that an invalid origin is a usage error even without a sandbox. */
-function checkChange({ world }: Context, change: Change): Change {
+function validChange({ world }: Context, change: Change): Change {
   const origin = parseReturnOrigin(change.origin);
-  if (!origin.ok) throw refuseUsage(origin.refusal.message, nextAfterRefusal(change, shellOf(world.env)));
+  if (!origin.ok) throw refuseUsage(origin.refusal.message, remedyForOrigin(change, shellOf(world.env)));
   return change;
 }
 
@@ -81,7 +81,7 @@ function originOf(text: string): string {
   return origin.ok ? origin.value : text;
 }
 
-function nextAfterRefusal(request: Change, shell: Shell): string {
+function remedyForOrigin(request: Change, shell: Shell): string {
   const guessedOrigin = guessOrigin(request.origin);
   if (guessedOrigin === undefined) return "correct it; nothing was changed";
   const path = request.action === "add" && request.path === undefined ? guessPath(request.origin) : undefined;

@@ -59,7 +59,7 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
         ? `opened the portal at ${origin}`
         : `opened ${printable(id)} in the portal at ${origin}`,
   );
-  printer.talk("No page? checkout open --print shows the link to open by hand.");
+  printer.info("No page? checkout open --print shows the link to open by hand.");
   await outcome.settle();
   return exitCode;
 }
@@ -74,11 +74,11 @@ async function createSignIn(context: Context, options: OpenOptions, id?: string)
   // The portal finds every id, but for an order_id with several checkouts it would show only the newest one.
   const checkout = id === undefined ? undefined : await findByOrderId(context, id, target);
   if (id !== undefined && checkout === undefined && !isAnyId(id))
-    context.printer.talk(`note: ${noOrderText(id)}; the portal searches for this text`);
+    context.printer.info(`note: ${noOrderText(id)}; the portal searches for this text`);
   const q = checkout ?? id;
   const path = q === undefined ? page : `${home}/find?${new URLSearchParams({ q }).toString()}`;
   const body = isLimited ? { to: path, storeId, role: options.role, validMs: options.valid } : { to: path };
-  return callAt(context, target, { name: "createSignIn", body, nextAfter: LINK_REMEDIES });
+  return callAt(context, target, { name: "createSignIn", body, remedies: LINK_REMEDIES });
 }
 
 /** Whether a link is for somebody else: a printed link to a named store. The user's own browser opens as the owner. */

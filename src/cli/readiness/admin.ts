@@ -75,7 +75,7 @@ const ACTIONS: Readonly<Record<AdministratorAction, Action>> = {
 
 const CHECK_TOKEN =
   "check CHECKOUT_ADMIN_TOKEN: the token is in admin.json, or was set at the start with CHECKOUT_SANDBOX_ADMIN_TOKEN";
-const NEXT_AFTER: Remedies = {
+const REMEDIES: Remedies = {
   state_conflict: "checkout checklist shows the status, checkout admin log the actions so far",
   credential_invalid: CHECK_TOKEN,
   scope_missing: CHECK_TOKEN,
@@ -101,7 +101,7 @@ export function registerAdmin(group: Group): void {
           // An action on a part of the store has a subject.
           return { action, note, ...(part && { subject }) } as RequestOf<"adminAct">;
         },
-        nextAfter: part === undefined ? NEXT_AFTER : { ...NEXT_AFTER, not_found: PARTS[part].shows },
+        remedies: part === undefined ? REMEDIES : { ...REMEDIES, not_found: PARTS[part].shows },
         text: ({ subject }, { style }) =>
           `${style.green("✓")} ${subject === null ? resultText : `${printable(subject)} ${resultText}`}`,
       }),
@@ -112,7 +112,7 @@ export function registerAdmin(group: Group): void {
     summary: "print the audit log of administrator actions and merchant requests, oldest first",
     examples: ["checkout admin log", "checkout admin log --json"],
     run: runnerFor("adminLog", {
-      nextAfter: NEXT_AFTER,
+      remedies: REMEDIES,
       text: ({ acts }, { width }) =>
         acts.length === 0 ? "the audit log is empty" : actionLines(acts, width),
     }),

@@ -16,7 +16,7 @@ export function registerProduction(group: Group): void {
     options: [valueOption("--note <text>", "note for the administrator", parseNote)],
     run: runnerFor("requestProduction", {
       body: ({ note }) => ({ note }),
-      nextAfter: { state_conflict: "checkout checklist shows the status" },
+      remedies: { state_conflict: "checkout checklist shows the status" },
       text: (_answer, { style }) =>
         [
           `${style.green("✓")} production was requested; the administrator decides`,

@@ -40,10 +40,10 @@ export async function runWithSpinner<Result>(
     spinner?.clear();
     write(text);
   };
-  const [talk, trace] = [writeAboveSpinner(printer.talk), writeAboveSpinner(printer.trace)];
+  const [info, trace] = [writeAboveSpinner(printer.info), writeAboveSpinner(printer.trace)];
   const observer: ExchangeObserver = {
     onRetry: (cause, delayMs) =>
-      talk(printable(`${cause}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
+      info(printable(`${cause}; trying again in ${(delayMs / 1000).toFixed(1)} s`)),
     ...(options.showHeaders === true
       ? {
           onAttempt: (request: ApiRequest) => trace(redactRequest(request).text),

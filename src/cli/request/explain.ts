@@ -57,7 +57,7 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
     throw refuseUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
   if (options.html === true) return printPage(context, options, id);
   const story = await ask(context, options, id, (subject) =>
-    callSandbox(context, { name: "explain", body: subject, nextAfter: NEXT_AFTER }),
+    callSandbox(context, { name: "explain", body: subject, remedies: REMEDIES }),
   );
   return context.printer.result(answerOutput("explain", story), () =>
     explanationText(story, context.printer),
@@ -67,7 +67,7 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
 async function printPage(context: Context, options: ExplainOptions, id: string): Promise<number> {
   const language = options.lang ?? languageOf(context.world.env);
   const savedStory = await ask(context, options, id, (subject) =>
-    callSandbox(context, { name: "saveStory", body: { ...subject, language }, nextAfter: PAGE_REMEDIES }),
+    callSandbox(context, { name: "saveStory", body: { ...subject, language }, remedies: PAGE_REMEDIES }),
   );
   if (options.json === true) return context.printer.result(answerOutput("saveStory", savedStory), () => "");
   return context.printer.raw(savedStory.html);
@@ -107,7 +107,7 @@ async function findAnyByEnding(context: Context, text: string): Promise<string> 
   throw new Refused({ exitCode: EXIT.failed, code: "not_found", message, next });
 }
 
-const NEXT_AFTER = {
+const REMEDIES = {
   not_found:
     "checkout requests list, checkout orders list and checkout events list show the ids; the request log keeps only the newest requests",
 } as const;

@@ -12,7 +12,7 @@ import { fieldLines } from "../printer.ts";
 import { EXIT, catchRefusal } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { table, type TableStyle } from "../table.ts";
-import { answered } from "../target/call.ts";
+import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, controlTarget, findSandbox } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import type { RequestEntry } from "../../core/request/shapes.ts";
@@ -90,7 +90,7 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
     if (signal.aborted) return EXIT.done;
     // Waits for the sandbox to come back only if it has answered before.
     if (result.end === "unreachable" && waitMs > 0) {
-      if (!isLost) printer.talk("the sandbox is disconnected; following continues when it is back");
+      if (!isLost) printer.info("the sandbox is disconnected; following continues when it is back");
       isLost = true;
       await world.sleep(RECONNECT_PAUSE_MS, signal);
       context.around.reload();
@@ -98,8 +98,8 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
       if (sandbox !== undefined) target = { ...sandbox, ...storeScope };
       continue;
     }
-    const requestPage = answered(result);
-    if (isLost) printer.talk(`the sandbox is back at ${target.origin}`);
+    const requestPage = unwrapAnswer(result);
+    if (isLost) printer.info(`the sandbox is back at ${target.origin}`);
     isLost = false;
     printNewRequests(context, requestPage);
     after = Math.max(after ?? 0, requestPage.position);

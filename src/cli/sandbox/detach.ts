@@ -141,7 +141,7 @@ async function startDetached(
     throw new Refused(earlyEndProblem(await attachedProcess.ended, logLines(world, { logFile, logBytes })));
   }
   if ("problem" in startMessage) throw new Refused(startMessage.problem);
-  for (const note of startMessage.notes) printer.talk(note);
+  for (const note of startMessage.notes) printer.info(note);
   const exitCode = await printer.result(output("ready", startMessage.ready), () =>
     readyBanner(context, startMessage.ready, {
       mode: { logFile },
@@ -220,11 +220,11 @@ export async function serveDetached(
   });
   const folder = context.around.folder();
   const notes: string[] = [];
-  const talk = (text: string): void => {
+  const info = (text: string): void => {
     notes.push(text);
-    printer.talk(text);
+    printer.info(text);
   };
-  const servingContext = { ...context, printer: { ...printer, talk } };
+  const servingContext = { ...context, printer: { ...printer, info } };
   const mergedOptions = unwrap(await settingsWithConfig(servingContext, options));
   const outcome = await serveSandbox(servingContext, mergedOptions, {
     place: { folder, log: world.stderr, logFile: starter.logFile },
@@ -236,12 +236,12 @@ export async function serveDetached(
     },
     use: async (sandbox) => {
       const { ready } = sandbox;
-      printer.talk(`checkout sandbox ${ready.version} serves ${ready.base_url} (pid ${ready.pid}).`);
+      printer.info(`checkout sandbox ${ready.version} serves ${ready.base_url} (pid ${ready.pid}).`);
       await awaitStop(sandbox, stop.promise);
     },
   });
   unwrap(outcome);
-  printer.talk("checkout sandbox stopped.");
+  printer.info("checkout sandbox stopped.");
   return EXIT.done;
 }
 

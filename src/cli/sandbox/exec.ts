@@ -122,7 +122,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       const end = await world.runProgram({ program, args, env });
       if (options.keep === true && stop.signal() === undefined) {
         const address = sandbox.ready.portal_url ?? baseUrl;
-        printer.talk(`checkout exec: the command has ended; its sandbox runs until Ctrl-C: ${address}`);
+        printer.info(`checkout exec: the command has ended; its sandbox runs until Ctrl-C: ${address}`);
         await stop.firstSignal;
       }
       return exitCodeOf(program, end);
@@ -187,7 +187,7 @@ async function removeFreshStore(
 ): Promise<void> {
   const { storeId } = target;
   const hint = `checkout stores delete ${storeId} --yes`;
-  if (isKept) return context.printer.talk(`checkout exec: the store ${storeId} stays; to delete it: ${hint}`);
+  if (isKept) return context.printer.info(`checkout exec: the store ${storeId} stays; to delete it: ${hint}`);
   const outcome = await catchRefusal(callAt(context, target, { name: "deleteStore", body: {} }));
   if (!outcome.ok)
     context.printer.trace(

@@ -24,7 +24,7 @@ export function registerSandboxPay(group: Group): void {
     run: runnerFor("pay", {
       id: "payable",
       body: ({ outcome = "succeeded" }) => ({ outcome }),
-      nextAfter: (id) => ({
+      remedies: (id) => ({
         state_conflict: `checkout sessions get ${id} shows its state`,
         session_not_found: hintForIds("checkout"),
       }),

@@ -4,7 +4,7 @@ import type { Hold } from "../../core/webhook/hold.ts";
 import { assignmentCommand, shellOf } from "../../core/shell/quote.ts";
 import type { Context } from "../command.ts";
 import { EXIT, type Problem } from "../problem.ts";
-import { asTyped } from "../hints/again.ts";
+import { hintAsTyped } from "../hints/again.ts";
 import { fieldLines, secretText, type Field } from "../printer.ts";
 import { shortPath } from "../../host/folder/state-folder.ts";
 import type { GivenSecrets } from "../../host/given-secrets.ts";
@@ -70,7 +70,7 @@ export function readyBanner(
     ["State", message.data_dir === null ? "in memory only" : shortPath(world, message.data_dir)],
     ...(activeFaults === 0 ? [] : [["Faults", activeFaultsText(activeFaults)] satisfies Field]),
     ...(logFile === null ? [] : [["Log", shortPath(world, logFile)] satisfies Field]),
-    ...(isForeground ? [] : [["Stop", asTyped("checkout sandbox stop", world)] satisfies Field]),
+    ...(isForeground ? [] : [["Stop", hintAsTyped("checkout sandbox stop", world)] satisfies Field]),
   ]);
   return [
     `${style.green("●")} ${style.bold("checkout sandbox")} ${message.version} ${end}`,
@@ -79,9 +79,9 @@ export function readyBanner(
     "",
     style.dim("  In another terminal:"),
     ...(isJobLog && message.data_dir !== null
-      ? [`  eval "$(${asTyped("checkout env", world)})"`]
+      ? [`  eval "$(${hintAsTyped("checkout env", world)})"`]
       : exportLines(world, message, apiKey === undefined && !isJobLog)),
-    `  ${asTyped("checkout orders create --order-id order-1001 --price-id price_coffee", world)}`,
+    `  ${hintAsTyped("checkout orders create --order-id order-1001 --price-id price_coffee", world)}`,
     "",
   ].join("\n");
 }
@@ -90,11 +90,11 @@ const NOT_KEPT_TEXT = "not in credentials.json (it was shown once)";
 const LINK_HINT = "checkout open --print prints a link";
 
 /** The lines that set the variables of a shell; a given API key is not shown. */
-function exportLines({ env }: Context["world"], message: ReadyMessage, showsKey: boolean): string[] {
+function exportLines({ env }: Context["world"], message: ReadyMessage, showKey: boolean): string[] {
   const variables = {
     CHECKOUT_BASE_URL: message.base_url,
     CHECKOUT_STORE_ID: message.store_id,
-    CHECKOUT_API_KEY: (showsKey ? message.api_key : null) ?? "<your key>",
+    CHECKOUT_API_KEY: (showKey ? message.api_key : null) ?? "<your key>",
   };
   return Object.entries(variables).map(
     ([name, value]) => `  ${assignmentCommand(name, value, shellOf(env))}`,

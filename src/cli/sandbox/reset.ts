@@ -27,7 +27,7 @@ export function registerSandboxReset(group: Group): void {
         await confirmReset(context, options);
         return { store: options.store };
       },
-      nextAfter: NEXT_AFTER,
+      remedies: REMEDIES,
       text: ({ stores }) =>
         stores
           .map(({ storeId, name }) => `✓ ${printable(displayStoreName(name))} (${storeId}) was reset`)
@@ -36,7 +36,7 @@ export function registerSandboxReset(group: Group): void {
   });
 }
 
-const NEXT_AFTER = {
+const REMEDIES = {
   not_found: "checkout stores list shows the stores",
   state_conflict:
     "if several stores have the name, name the store by its id; otherwise run it again when its requests have ended",

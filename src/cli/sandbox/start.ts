@@ -51,7 +51,7 @@ async function runSandboxStart(context: Context, options: StartOptions): Promise
 function noteParentFolder({ world, printer, around }: Context): void {
   const folder = around.folder();
   if (around.options.dir !== undefined || dirname(folder) === world.cwd) return;
-  printer.talk(
+  printer.info(
     `note: the state folder belongs to a parent folder, ${printable(folder)}; --dir .checkout creates a new one here`,
   );
 }
@@ -64,9 +64,9 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   const folder = options.ephemeral === true ? undefined : context.around.folder();
   const settings = unwrap(await settingsWithConfig(context, options));
   // A terminal gets short ids, which fit 80 columns and which commands accept.
-  const ids = isTerminal(world.stderr) ? { shownId: shortId } : {};
+  const idOptions = isTerminal(world.stderr) ? { shownId: shortId } : {};
   const outcome = await serveSandbox(context, settings, {
-    place: { folder, log: world.stderr, ...ids },
+    place: { folder, log: world.stderr, ...idOptions },
     announce: async ({ ready, description, given }) => {
       await printer.result(output("ready", ready), () =>
         readyBanner(context, ready, { givenSecrets: given, description }),
@@ -80,6 +80,6 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
     },
   });
   unwrap(outcome);
-  printer.talk("checkout sandbox stopped.");
+  printer.info("checkout sandbox stopped.");
   return EXIT.done;
 }

@@ -199,9 +199,9 @@ async function runWait(context: Context, options: WaitOptions): Promise<number> 
   const { signal } = stop;
   const startedAt = world.monotonic();
   for (;;) {
-    const leftMs = timeout - (world.monotonic() - startedAt);
+    const checkTimeLeftMs = timeout - (world.monotonic() - startedAt);
     const check = await checkHealth(context, options, {
-      timeoutMs: Math.max(1, Math.min(CHECK_TIMEOUT_MS, leftMs)),
+      timeoutMs: Math.max(1, Math.min(CHECK_TIMEOUT_MS, checkTimeLeftMs)),
       signal,
     });
     if (signal.aborted) throw new Refused(interruptedProblem());

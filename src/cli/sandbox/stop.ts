@@ -5,7 +5,7 @@ import { register, type Context, type Group } from "../command.ts";
 import { unseenHolder } from "../../host/folder/hold.ts";
 import { refuseProjectFolder } from "./running.ts";
 import { noteTarget } from "../target/notes.ts";
-import { EXIT, interruptedProblem, Refused, catchRefusal, type Problem, unseenProblem } from "../problem.ts";
+import { EXIT, interruptedProblem, Refused, catchRefusal, type Problem, holderProblem } from "../problem.ts";
 import { abortOnStop } from "../stopping.ts";
 import { output } from "../output/output.ts";
 
@@ -34,7 +34,7 @@ async function runStop(context: Context): Promise<number> {
   const shownFolder = around.shownFolder();
   if (run === undefined) {
     const holder = await unseenHolder(world, folder);
-    if (holder !== undefined) throw new Refused(unseenProblem(holder));
+    if (holder !== undefined) throw new Refused(holderProblem(holder));
     refuseProjectFolder(context, "stop");
     const result = output("stopped", { ok: true, stopped: false, pid: null, data_dir: folder });
     return printer.result(result, () => `no sandbox was running here (${shownFolder})`);

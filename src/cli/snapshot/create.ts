@@ -6,7 +6,7 @@ import {
   withTemporaryName,
   checkSnapshotOptions,
   fileOption,
-  SNAPSHOT_REMEDIES as nextAfter,
+  SNAPSHOT_REMEDIES as remedies,
   snapshotFilesOf,
   resolvePath,
   type TemporaryName,
@@ -53,8 +53,8 @@ function create(context: Context, options: SnapshotOptions, name: string): Promi
     return takeToFile(context, options, { name, snapshots }, ({ name: snapshotName, signal }) => {
       const body = { name: snapshotName };
       return options.all === true
-        ? callAt(context, target, { name: "createSnapshot", body, signal, nextAfter })
-        : callAt(context, store, { name: "createStoreSnapshot", body, signal, nextAfter });
+        ? callAt(context, target, { name: "createSnapshot", body, signal, remedies })
+        : callAt(context, store, { name: "createStoreSnapshot", body, signal, remedies });
     });
   });
 }

@@ -1,7 +1,7 @@
 import { printable } from "../../core/text.ts";
 import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
-import { checkSnapshotOptions, SNAPSHOT_REMEDIES as nextAfter } from "./place.ts";
+import { checkSnapshotOptions, SNAPSHOT_REMEDIES as remedies } from "./place.ts";
 
 export function registerSnapshotsRemove(group: Group): void {
   register(group, {
@@ -15,7 +15,7 @@ export function registerSnapshotsRemove(group: Group): void {
         checkSnapshotOptions(context.world, options, name);
         return { name };
       },
-      nextAfter,
+      remedies,
       text: (_answer, _printer, { argument }) => `✓ ${printable(argument)} was removed`,
     }),
   });

@@ -13,7 +13,7 @@ import {
   withTemporaryName,
   checkSnapshotOptions,
   fileOption,
-  SNAPSHOT_REMEDIES as nextAfter,
+  SNAPSHOT_REMEDIES as remedies,
   snapshotFilesOf,
   resolvePath,
   type TemporaryName,
@@ -94,13 +94,13 @@ function restore(
             name: "restoreStoreSnapshot",
             body: { name: snapshot.name, ...rights },
             signal: snapshot.signal,
-            nextAfter,
+            remedies,
           })
         : callAt(context, target, {
             name: "restoreSnapshot",
             body: { name: snapshot.name, ...scope, ...rights },
             signal: snapshot.signal,
-            nextAfter,
+            remedies,
           }),
     );
     noteKeys(context, folder, restoreResult);

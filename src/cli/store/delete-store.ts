@@ -29,7 +29,7 @@ export function registerStoresDelete(group: Group): void {
         return target;
       },
       body: () => ({}),
-      nextAfter: {
+      remedies: {
         not_found: "checkout stores list shows the stores",
         state_conflict: "to delete only its history: checkout sandbox reset --store <id>",
       },

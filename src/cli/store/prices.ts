@@ -20,7 +20,7 @@ type AddOptions = CommonOptions & {
   readonly unapproved?: boolean;
 };
 
-const nextAfter = {
+const remedies = {
   state_conflict: "checkout prices list shows the existing price; use another id for other terms",
   not_found: "checkout prices list shows the prices",
 };
@@ -64,7 +64,7 @@ export function registerPrices(group: Group): void {
         const id = priceId(argument, "correct it; nothing was added");
         return { id, amountMinor, currency, paymentMethod, description, approved: !unapproved };
       },
-      nextAfter,
+      remedies,
       text: (price, { style }) =>
         [`${price.added ? style.green("✓") : "="} ${addedText(price)}`, ...obstacleLines(price)].join("\n"),
     }),
@@ -85,7 +85,7 @@ export function registerPrices(group: Group): void {
       body: (_options, { argument }) => ({
         id: priceId(argument, "checkout prices list shows the prices; nothing was changed"),
       }),
-      nextAfter,
+      remedies,
       text: ({ id }, { style }) =>
         `${style.green("✓")} the price ${printable(id)} was retired: new orders cannot use it; existing orders stay`,
     }),

@@ -52,7 +52,7 @@ export function registerStores(group: Group): void {
         if (fault === undefined) return { name, merchant, dialect };
         throw refuseUsage(`--name ${fault}`, "correct it; no store was created");
       },
-      nextAfter: { not_found: "checkout stores list --json shows the merchants" },
+      remedies: { not_found: "checkout stores list --json shows the merchants" },
       text: createdText,
     }),
   });

@@ -29,45 +29,45 @@ export async function callAt<Name extends OperationName>(
   call: CallWithRemedies<Name>,
 ): Promise<AnswerOf<Name>> {
   const result = await callControl(world, target, call);
-  if (result.end !== "unreachable") return answered(result, call.nextAfter);
+  if (result.end !== "unreachable") return unwrapAnswer(result, call.remedies);
   const source = catchRefusal(around.address).value?.source ?? "run.json";
-  return answered({ ...result, message: `${result.message}; the address is from ${source}` });
+  return unwrapAnswer({ ...result, message: `${result.message}; the address is from ${source}` });
 }
 
 /** The operations of a sandbox; a call may name another store. */
 export function operationsAt(
   context: Pick<Context, "world" | "around">,
   target: ControlTarget,
-  nextAfter: Remedies = {},
+  remedies: Remedies = {},
 ): CallOperation {
   return ({ storeId = target.storeId, ...call }) =>
-    callAt(context, { ...target, storeId }, { ...call, nextAfter });
+    callAt(context, { ...target, storeId }, { ...call, remedies });
 }
 
 /** Runs an action under a lease, which ends with the action. */
 export async function underLease<Value>(
   { world }: Pick<Context, "world">,
   target: ControlTarget,
-  { nextAfter, ...leaseInput }: LeaseRequest & { readonly nextAfter?: Remedies },
+  { remedies, ...leaseInput }: LeaseRequest & { readonly remedies?: Remedies },
   act: (lease: HeldLease) => Promise<Value>,
 ): Promise<Value> {
   const outcome = await withLease(world, target, leaseInput, async (lease) => wrapAnswer(await act(lease)));
-  return answered(outcome, nextAfter);
+  return unwrapAnswer(outcome, remedies);
 }
 
 export type CallWithRemedies<Name extends OperationName> = ControlCall<Name> & {
-  readonly nextAfter?: Remedies;
+  readonly remedies?: Remedies;
 };
 
-/** The answer of a call. Refuses every other outcome; `nextAfter` contains the remedy for each code. */
-export function answered<Value>(result: ControlResult<Value>, nextAfter: Remedies = {}): Value {
+/** The answer of a call. Refuses every other outcome; `remedies` contains the remedy for each code. */
+export function unwrapAnswer<Value>(result: ControlResult<Value>, remedies: Remedies = {}): Value {
   if (result.end === "success") return result.value;
-  throw new Refused(problemOfCall(result, nextAfter));
+  throw new Refused(problemOfCall(result, remedies));
 }
 
 function problemOfCall(
   result: Exclude<ControlResult<unknown>, { end: "success" }>,
-  nextAfter: Remedies,
+  remedies: Remedies,
 ): Problem {
   switch (result.end) {
     case "interrupted":
@@ -93,7 +93,7 @@ function problemOfCall(
       const { code, message, next: hint } = result.error;
       const isTokenProblem = /^(credential_missing|credential_invalid|scope_missing)$/.test(code);
       const defaultHint = isTokenProblem ? CHECK_TOKEN : "correct the error and run the command again";
-      const next = hint ?? new Map(Object.entries(nextAfter)).get(code) ?? defaultHint;
+      const next = hint ?? new Map(Object.entries(remedies)).get(code) ?? defaultHint;
       // The sandbox lacks a value that an option gives.
       const exitCode = code === "missing_parameter" ? EXIT.usage : exitCodeOfStatus(result.status);
       return { exitCode, code, message, next };

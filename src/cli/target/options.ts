@@ -39,12 +39,12 @@ export function limitFromVariable(env: World["env"], name: "timeout" | "retries"
 /** Waits for the sandbox as long as a request is retried; if none is running, only if the user asks for retries. */
 export async function awaitSandbox<Value>(
   context: Context,
-  look: () => Value,
+  readValue: () => Value,
   isAvailable: (value: Value) => boolean = (value) => value !== undefined,
 ): Promise<Value> {
   const { around, world } = context;
   const requestedRetries = around.options.retries ?? limitFromVariable(world.env, "retries");
-  const firstValue = look();
+  const firstValue = readValue();
   const isExpected = catchRefusal(around.run).value !== undefined;
   const retries = requestedRetries ?? (isExpected ? DEFAULT_RETRY_POLICY.retries : 0);
   if (isAvailable(firstValue) || retries === 0) return firstValue;
@@ -56,7 +56,7 @@ export async function awaitSandbox<Value>(
       await world.sleep(delayMs, signal);
       if (signal.aborted) throw new Refused(interruptedProblem());
       around.reload();
-      value = look();
+      value = readValue();
     }
     return value;
   });

@@ -136,8 +136,8 @@ function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "lo
   const owner = ownerOf({ stores }, ownKey ?? "") ?? (hasFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
   const isForeign = ownKey !== undefined && owner === undefined && !hasFlag && around.storeId === undefined;
-  const folderStore = ownKey === undefined && entry.ok && isOwn ? firstStore : undefined;
-  const id = isForeign ? undefined : (entry.value ?? folderStore);
+  const fallbackStoreId = ownKey === undefined && entry.ok && isOwn ? firstStore : undefined;
+  const id = isForeign ? undefined : (entry.value ?? fallbackStoreId);
   const store = id === undefined ? undefined : stores[id];
   const key = ownKey === undefined && isOwn ? store?.api_key : undefined;
   const isOtherStore = ownKey !== undefined && id !== undefined && owner !== undefined && id !== owner;

@@ -84,7 +84,7 @@ export function registerDeliveries(group: Group): void {
         await requireOrder(context, orderId);
         return { endpointId: await findId(context, "endpoint", endpoint), orderId };
       },
-      nextAfter: ENDPOINT_REMEDIES,
+      remedies: ENDPOINT_REMEDIES,
       text: ({ retried, more }) =>
         retried === 0
           ? "no delivery to an enabled endpoint waits; checkout endpoints list shows paused endpoints, and checkout events replay-failed delivers again what was given up"
@@ -105,7 +105,7 @@ async function requireOrder(context: Context, orderId: string | undefined): Prom
 /** Notes, below an empty list, that the store has no order with the order_id. */
 export async function noteUnknownOrder(context: Context, orderId: string | undefined): Promise<void> {
   const unknownText = await unknownOrderText(context, orderId);
-  if (unknownText !== undefined) context.printer.talk(`note: ${unknownText}; ${hintForIds("checkout")}`);
+  if (unknownText !== undefined) context.printer.info(`note: ${unknownText}; ${hintForIds("checkout")}`);
 }
 
 async function unknownOrderText(context: Context, orderId: string | undefined): Promise<string | undefined> {

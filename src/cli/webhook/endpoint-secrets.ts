@@ -74,7 +74,7 @@ async function runSecret(context: Context, options: SecretOptions, text?: string
     name: "showSecret",
     id,
     body: undefined,
-    nextAfter: ENDPOINT_REMEDIES,
+    remedies: ENDPOINT_REMEDIES,
   });
   const [secret = ""] = shownSecret.inForce;
   const { store_time: _, ...secrets } = encodeAnswer("showSecret", shownSecret);

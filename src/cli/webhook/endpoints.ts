@@ -75,7 +75,7 @@ export function registerEndpoints(group: Group): void {
       run: runnerFor("setEndpointState", {
         id: "endpoint",
         body: () => ({ action }),
-        nextAfter: ENDPOINT_REMEDIES,
+        remedies: ENDPOINT_REMEDIES,
         text: ({ url }) => `${printable(url)} ${resultText}`,
       }),
     });
@@ -130,7 +130,7 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   const request = callSandbox(context, {
     name: "addEndpoint",
     body: { url, eventTypes: patterns.value, inOrder: options.inOrder, ca },
-    nextAfter: { state_conflict: CHANGE_BY_FILE },
+    remedies: { state_conflict: CHANGE_BY_FILE },
   });
   const addedEndpoint = unwrap(await catchRefusal(request), (problem) =>
     problem.code === "invalid_parameter" ? usageProblem(problem.message, next) : problem,
@@ -153,7 +153,7 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
     name: "testEndpoint",
     id,
     body: {},
-    nextAfter: ENDPOINT_REMEDIES,
+    remedies: ENDPOINT_REMEDIES,
   });
   const { eventId } = testResult;
   if (options.wait === true) return awaitTest(context, options, eventId);

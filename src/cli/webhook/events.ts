@@ -27,7 +27,7 @@ import {
   webhookWaitOptions,
   type WebhookWaitOptions,
 } from "./wait.ts";
-import { answered } from "../target/call.ts";
+import { unwrapAnswer } from "../target/call.ts";
 import { callSandbox, controlTarget } from "../target/control.ts";
 import { resolveMoment } from "../calling.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
@@ -123,7 +123,7 @@ function registerReplays(group: Group): void {
     run: runnerFor("replayEvent", {
       id: "event",
       body: ({ endpoint }) => ({ endpointId: endpoint }),
-      nextAfter: {
+      remedies: {
         not_found: "checkout events list and checkout endpoints list show the ids",
         state_conflict: "checkout endpoints list shows the states and event types of endpoints",
       },
@@ -207,7 +207,7 @@ async function awaitNextEvents(
   const result = await runWithSpinner(context, ({ signal }) =>
     waitForEvents(context.world, target, { query, waitMs, signal }),
   );
-  const eventList = answered(result);
+  const eventList = unwrapAnswer(result);
   if (eventList.events.length > 0) return eventList;
   const since = query.from === undefined ? (query.since ?? 0) : toIso(query.from);
   const next = `continue to wait: checkout events list --since ${since} --wait, with the same filters`;
@@ -230,7 +230,7 @@ function showEvent(context: Context, id: string): Promise<AnswerOf<"showEvent">>
     name: "showEvent",
     id,
     body: undefined,
-    nextAfter: EVENT_REMEDIES,
+    remedies: EVENT_REMEDIES,
   });
 }
 
@@ -241,7 +241,7 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
   const replay = await callSandbox(context, {
     name: "replayFailed",
     body: { since: from, endpointId },
-    nextAfter: ENDPOINT_REMEDIES,
+    remedies: ENDPOINT_REMEDIES,
   });
   const { retried, more } = replay;
   const count = replay.replayed + retried;

@@ -13,7 +13,7 @@ import { fieldLines } from "../printer.ts";
 import { table } from "../table.ts";
 import { EXIT, Refused, refuseUsage, type Problem } from "../problem.ts";
 import { createInSandbox, DEFAULT_PRICE, newPurchaseRequest } from "../order/sandbox-create.ts";
-import { typedAgain } from "../hints/again.ts";
+import { retypeLine } from "../hints/again.ts";
 import { callAt } from "../target/call.ts";
 import { callSandbox, controlTarget, withStoreKey } from "../target/control.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
@@ -26,7 +26,7 @@ type TriggerOptions = ServiceOptions & { readonly orderId?: string; readonly pri
 type Goal = { readonly type: string; readonly kind: CheckoutKind; readonly status: Status };
 type Checkout = AnswerOf<"inspectCheckout">;
 
-const TEST = "webhook.test";
+const TEST_EVENT_TYPE = "webhook.test";
 
 /** Longer than a create with its retries, in milliseconds. */
 const KEY_TIMEOUT_MS = 3_600_000;
@@ -61,7 +61,7 @@ export function registerTrigger(group: Group): void {
 }
 
 async function runTrigger(context: Context, options: TriggerOptions, type = ""): Promise<number> {
-  if (type === TEST) return testEndpoints(context, options);
+  if (type === TEST_EVENT_TYPE) return testEndpoints(context, options);
   const goal = goalOf(context.world, type);
   const control = await controlTarget(context);
   const { id, isNew } = await findOrCreateCheckout(context, options, { goal, control });
@@ -102,7 +102,7 @@ function goalOf(world: World, type: string): Goal {
   const message = `expected an event type: ${EVENT_TYPE_FORM}; got ${printableLiteral(type)}`;
   throw refuseUsage(
     /refund/.test(type) ? `${message}; the v1 interface has no refunds` : message,
-    typedAgain({ ...world, argv: world.argv.filter((word) => word !== type) }, new Map(), "order.succeeded"),
+    retypeLine({ ...world, argv: world.argv.filter((word) => word !== type) }, new Map(), "order.succeeded"),
   );
 }
 
@@ -121,7 +121,7 @@ async function reach(
     name: "pay",
     id,
     body: { outcome: ACTIONS[goal.status] },
-    nextAfter: { state_conflict: `checkout sessions get ${id} shows its state` },
+    remedies: { state_conflict: `checkout sessions get ${id} shows its state` },
   });
   return inspect(context, control, id);
 }
@@ -159,8 +159,8 @@ function show({ printer: { result, width } }: Context, checkout: Checkout, count
 
 async function testEndpoints(context: Context, options: TriggerOptions): Promise<number> {
   if (options.orderId !== undefined || options.priceId !== undefined) {
-    const message = `${TEST} has no order, so --order-id and --price-id cannot be used`;
-    throw refuseUsage(message, `checkout trigger ${TEST}`);
+    const message = `${TEST_EVENT_TYPE} has no order, so --order-id and --price-id cannot be used`;
+    throw refuseUsage(message, `checkout trigger ${TEST_EVENT_TYPE}`);
   }
   const endpointList = await callSandbox(context, { name: "listEndpoints", body: undefined });
   const enabledEndpoints = endpointList.endpoints.filter(({ state }) => state === "enabled");
@@ -173,7 +173,7 @@ async function testEndpoints(context: Context, options: TriggerOptions): Promise
   return context.printer.result(output("new_tests", { tests }), () =>
     table(
       ["TYPE", "EVENT", "ENDPOINT"],
-      tests.map(({ event_id: eventId, url }) => [TEST, shortId(eventId), url]),
+      tests.map(({ event_id: eventId, url }) => [TEST_EVENT_TYPE, shortId(eventId), url]),
       { width: context.printer.width, middle: ["ENDPOINT"] },
     ),
   );

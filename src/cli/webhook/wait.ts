@@ -5,7 +5,7 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
 import { parseDuration } from "../parsers.ts";
 import { EXIT, type Problem } from "../problem.ts";
-import { answered, type Remedies } from "../target/call.ts";
+import { unwrapAnswer, type Remedies } from "../target/call.ts";
 import { controlTarget } from "../target/control.ts";
 import type { CommonOptions } from "../target/surroundings.ts";
 import { runWithSpinner } from "../request/exchange.ts";
@@ -38,7 +38,7 @@ export async function waitForDelivery(
   const waitResult = await runWithSpinner(context, ({ signal }) =>
     waitForDeliveries(context.world, target, { ...query, waitMs, signal }),
   );
-  return answered(waitResult, EVENT_REMEDIES);
+  return unwrapAnswer(waitResult, EVENT_REMEDIES);
 }
 
 export function waitMsOf({ timeout }: WebhookWaitOptions): number {

@@ -52,7 +52,7 @@ type SignFlags = SecretOptions & {
 };
 
 export function registerWebhooks(group: Group): void {
-  const payload = () =>
+  const payloadOption = () =>
     valueOption("--payload-file <file>", "file with the body, byte for byte, or - for standard input");
   register<VerifyFlags>(group, {
     name: "verify",
@@ -63,7 +63,7 @@ export function registerWebhooks(group: Group): void {
       "printenv SECRET | checkout webhooks verify --payload-file body.json --timestamp 1767225600 --signature 5d41… --secret-file -",
     ],
     options: [
-      payload(),
+      payloadOption(),
       valueOption("--timestamp <value>", `header ${DEFAULT_HEADER_NAMES.timestamp}, as received`),
       valueOption("--signature <value>", `header ${DEFAULT_HEADER_NAMES.signature}, as received`),
       secretOption(),
@@ -92,7 +92,7 @@ export function registerWebhooks(group: Group): void {
       "curl http://localhost:3000/hooks -H @headers.txt -H 'Content-Type: application/json' --data-binary @body.json",
     ],
     options: [
-      payload(),
+      payloadOption(),
       valueOption(
         "--timestamp <seconds>",
         "timestamp to sign, in Unix seconds (default: now)",

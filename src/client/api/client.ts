@@ -136,13 +136,13 @@ export function journalIntent(target: ServiceTarget, intent: RequestedCreate): C
 /** The answer that settles the entry. After an attempt that may have arrived, only a success or a conclusive refusal does. */
 function settlementOf(result: Exchange): FinalAnswer | undefined {
   if (result.end === "success") {
-    return { state: "created", checkoutId: result.response.data.id, code: null, proof: true };
+    return { state: "created", checkoutId: result.response.data.id, code: null, isProven: true };
   }
-  const proof = isProof(result);
-  if (result.uncertain && !proof) return undefined;
+  const isProven = isProof(result);
+  if (result.uncertain && !isProven) return undefined;
   const code =
     result.end === "refusal" ? result.error.code : result.end === "gave_up" ? result.code : "interrupted";
-  return { state: "refused", checkoutId: null, code, proof };
+  return { state: "refused", checkoutId: null, code, isProven };
 }
 
 /** Whether an answer shows the outcome of an earlier attempt that the service may have received (decision 23). */

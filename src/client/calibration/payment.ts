@@ -42,16 +42,16 @@ export async function awaitPayment(
 ): Promise<Omit<PaymentEvidence, "secrets">> {
   const { id } = checkoutInAnswer(answers.get(FIRST_PROBE));
   const pace = createPace();
-  let retrieveAnswer: ProbeAnswer | undefined;
+  let retrieval: ProbeAnswer | undefined;
   let retrieveCount = 0;
   let receivedCount = 0;
   let endedAt: number | undefined;
   const retrieve = async (): Promise<void> => {
     retrieveCount += 1;
     const request = { method: "GET", path: retrievePath(id) } as const;
-    retrieveAnswer = (await sendProbe(world, target, { ...options, pace, request })) ?? retrieveAnswer;
+    retrieval = (await sendProbe(world, target, { ...options, pace, request })) ?? retrieval;
     // After an answer with `livemode: true`, nothing more is sent.
-    if (isEnded(retrieveAnswer) || isLiveAnswer(retrieveAnswer)) endedAt ??= world.monotonic();
+    if (isEnded(retrieval) || isLiveAnswer(retrieval)) endedAt ??= world.monotonic();
   };
   const look = async (): Promise<void> => {
     const currentCount = countEvents(receiver) + (receiver.visit() === undefined ? 0 : 1);
@@ -64,7 +64,7 @@ export async function awaitPayment(
     (endedAt !== undefined && (isComplete(receiver) || world.monotonic() - endedAt >= AFTER_PAYMENT_MS));
   await poll(world, look, { isEnough, waitMs: PAYMENT_MS, firstPauseMs: PAUSE_MS, signal: options.signal });
   if (endedAt === undefined && !options.signal.aborted) await retrieve();
-  return { deliveries: receiver.deliveries(), visit: receiver.visit(), retrieved: retrieveAnswer };
+  return { deliveries: receiver.deliveries(), visit: receiver.visit(), retrieval };
 }
 
 /** The number of events that have arrived, each counted once whatever its number of attempts. */
@@ -86,7 +86,7 @@ function isComplete(receiver: CalibrationReceiver): boolean {
       delivery !== firstDelivery && Buffer.compare(delivery.body, firstDelivery?.body ?? delivery.body) === 0,
   );
   const hasPaymentEvent = deliveries.some(
-    ({ body, answered }) => answered < 300 && Buffer.from(body).includes(`"${PAID_STATUS}"`),
+    ({ body, answerCode }) => answerCode < 300 && Buffer.from(body).includes(`"${PAID_STATUS}"`),
   );
   return hasSecondAttempt && hasPaymentEvent && receiver.visit() !== undefined;
 }

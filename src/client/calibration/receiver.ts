@@ -28,11 +28,11 @@ export function createCalibrationReceiver(
       const isOfOrder = Buffer.from(body).includes(orderId);
       const status = isOfOrder && deliveries.length === 0 ? 503 : 204;
       if (isOfOrder && deliveries.length < MAX_DELIVERIES)
-        deliveries.push({ ...receivedRequest, answered: status });
+        deliveries.push({ ...receivedRequest, answerCode: status });
       return status === 503 ? plainAnswer(503, "once more, please") : { status: 204, headers: {}, body: "" };
     }
     if (method === "GET" && (path === RETURN_PATH || target.includes(orderId))) {
-      if (target.includes(orderId)) visit ??= { ...receivedRequest, answered: 200 };
+      if (target.includes(orderId)) visit ??= { ...receivedRequest, answerCode: 200 };
       return plainAnswer(200, "The calibration has seen this return. This page can be closed.");
     }
     return plainAnswer(404, "not found");

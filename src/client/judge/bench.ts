@@ -5,9 +5,9 @@ import type { AnswerOf } from "../../core/control/operations.ts";
 import type { OrderName } from "../../core/judge/step.ts";
 import type { Observation, ObservedDelivery } from "../../core/judge/observation.ts";
 import type { SecretPlace } from "../../core/judge/secrets.ts";
-import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
+import type { StepValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
-import { oneAtATime, type StepAside } from "../../core/mutex.ts";
+import { createQueue, type StepAside } from "../../core/mutex.ts";
 import type { Dialect } from "../../core/shape/dialect.ts";
 import { containsSecret } from "../../core/text.ts";
 import { deliveryDifferences } from "../../core/webhook/dialect-differences.ts";
@@ -146,7 +146,7 @@ export function createBench(
   givenParts: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
   const notes = { secrets: new Set<SecretPlace>(), carts: new Map(), events: new Map() };
-  return { leaseId: "", recording: NO_RECORDING, runExclusive: oneAtATime(), notes: notes, ...givenParts };
+  return { leaseId: "", recording: NO_RECORDING, runExclusive: createQueue(), notes, ...givenParts };
 }
 
 /** A purchase and its checkouts, oldest first. */
@@ -173,7 +173,7 @@ export type Purchase = {
     readonly type: string;
     readonly checkoutId: string;
     readonly variant: EventVariant;
-    readonly got: SaidValue;
+    readonly got: StepValue;
   }[];
   /** The run's own deliveries for this purchase; times by the monotonic clock. */
   readonly ownDeliveries: { readonly at: number; readonly text: string }[];
@@ -191,7 +191,7 @@ export type Purchases = Map<OrderName, Purchase>;
 export type CreateRun = {
   readonly hasEnded: boolean;
   readonly isDone: boolean;
-  readonly got: SaidValue;
+  readonly got: StepValue;
   readonly text: string;
   /** Whether the answer names an order that does not exist, or another payment page. */
   readonly isWrong?: boolean;
@@ -239,9 +239,9 @@ export function viewedCheckout(
 /** Thrown if a history cannot be played, for example because the shop created no order. */
 export class NoOrder extends Error {
   override readonly name = "NoOrder";
-  readonly reason: SaidValue;
+  readonly reason: StepValue;
 
-  constructor(reason: SaidValue) {
+  constructor(reason: StepValue) {
     super(englishOf(reason));
     this.reason = reason;
   }

@@ -57,12 +57,12 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const { bench, history } = play;
   const purchase = purchaseOf(play, of);
   const isRefused = expects === "refusal";
-  const isAgain = purchase.createCount > 0;
+  const isRepeat = purchase.createCount > 0;
   const checkoutCount = purchase.checkouts.length;
-  const sentCreates = isAgain ? await createsOf(bench, expectedOrderId(bench, purchase)) : [];
+  const sentCreates = isRepeat ? await createsOf(bench, expectedOrderId(bench, purchase)) : [];
   const timeoutMs = isRefused ? REFUSAL_TIMEOUT_MS : undefined;
   const runs = await createOrders(bench, purchase, { times, timeoutMs, isAlone: history.isAlone === true });
-  if (isAgain) await refresh(bench, purchase);
+  if (isRepeat) await refresh(bench, purchase);
   if (purchase.isShared !== true && (await isUnsent(play, purchase))) {
     play.facts.push({ kind: "note", note: "own_ids" });
     return false;
@@ -70,10 +70,10 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const liveCount = liveCheckouts(purchase).length;
   const isNew = purchase.checkouts.length > checkoutCount;
   const isDead =
-    checkoutCount > 0 && isAgain && !isRefused && purchase.paid === undefined && !isNew && liveCount === 0;
+    checkoutCount > 0 && isRepeat && !isRefused && purchase.paid === undefined && !isNew && liveCount === 0;
   // The order can still be paid, but the customer does not get to its page.
   const isLocked =
-    isAgain && !isNew && play.faults.length === 0 && isOpen(purchase) && !isSentToPage(purchase, runs);
+    isRepeat && !isNew && play.faults.length === 0 && isOpen(purchase) && !isSentToPage(purchase, runs);
   const deadEnd =
     (isDead && !isEarly) || isLocked
       ? await deadEndOf(bench, purchase, { runs, sentCount: sentCreates.length })
@@ -84,16 +84,16 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
     return buyOnce(play, step, true);
   }
   if (isLater) notes.sellsOnce ??= deadEnd === "old_page";
-  if (isAgain && isNew) notes.sellsOnce = false;
+  if (isRepeat && isNew) notes.sellsOnce = false;
   const fact = {
     isRefused,
-    isAgain,
+    isRepeat,
     isShared: purchase.isShared === true,
     // A new attempt may have an order_id of its own, such as 1001-2.
     hasOtherId:
-      history.isAlone === true && !(isAgain && isNew && liveCount === 1) && hasOtherId(bench, purchase),
-    live: liveCount,
-    isRenewed: isAgain && isNew,
+      history.isAlone === true && !(isRepeat && isNew && liveCount === 1) && hasOtherId(bench, purchase),
+    liveCount,
+    isRenewed: isRepeat && isNew,
     deadEnd,
   };
   play.facts.push({ kind: "create", runs, ...fact });
@@ -189,7 +189,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     return false;
   }
   const isOther = earlierLog.length === 0 && hasOtherId(bench, purchase);
-  const createFact = { runs, live: liveCheckouts(purchase).length, hasOtherId: isOther };
+  const createFact = { runs, liveCount: liveCheckouts(purchase).length, hasOtherId: isOther };
   facts.push({ kind: "client", purchase: createFact });
   if (retriesEarly(createFact)) facts.push({ kind: "note", note: "hasty" });
   if (search === undefined) return true;
@@ -248,13 +248,13 @@ export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolea
 
 async function createNow(
   play: Play,
-  { of, terms, kind = "own", like = of }: ElsewhereStep,
+  { of, terms, kind = "own", templateOrder = of }: ElsewhereStep,
 ): Promise<boolean> {
   const { bench } = play;
   const { world, shop, call, signal, target } = bench;
   const purchase = purchaseOf(play, of);
   // The first checkout is the shop's own.
-  const [modelCheckout = lastCheckout(purchase)] = purchaseOf(play, like).checkouts;
+  const [modelCheckout = lastCheckout(purchase)] = purchaseOf(play, templateOrder).checkouts;
   const { currency: code, paymentMethod, amountMinor, object } = modelCheckout;
   const orderId = purchase.checkouts.at(-1)?.orderId ?? purchase.cartId;
   const currency = terms === "other_currency" ? await otherCurrency(bench, code) : code;

@@ -1,6 +1,6 @@
 // Steps of a search, which moves the store's clock instead of waiting.
 import { isFinal } from "../../core/checkout/payment.ts";
-import { answersIn, mustKnow } from "../../core/judge/deliveries.ts";
+import { answersIn, mustShopKnow } from "../../core/judge/deliveries.ts";
 import { type ObservedDelivery } from "../../core/judge/observation.ts";
 import { isAnsweredWithSecret } from "../../core/judge/secrets.ts";
 import { refresh, type Bench, type Purchase } from "./bench.ts";
@@ -30,8 +30,8 @@ export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Pr
     if (isOver) break;
   }
   const { deliveries = [], checkouts } = purchase;
-  purchase.isTold = mustKnow(deliveries);
-  const clientFact = { runs: [], live: checkouts.length, hasOtherId: hasOtherId(bench, purchase) };
+  purchase.isTold = mustShopKnow(deliveries);
+  const clientFact = { runs: [], liveCount: checkouts.length, hasOtherId: hasOtherId(bench, purchase) };
   facts.push(...answersIn(deliveries), { kind: "client", purchase: clientFact });
 }
 

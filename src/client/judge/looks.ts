@@ -120,10 +120,10 @@ async function truthOf(
 ): Promise<Truth> {
   const shownCheckout = paid ?? checkouts.findLast(({ id }) => !foreignIds.has(id));
   const terms = { amountMinor: shownCheckout?.amountMinor ?? 0, status: shownCheckout?.status };
-  if (paid === undefined) return { ...terms, paid: false, told: false, asked: false };
-  if (isTold) return { ...terms, paid: true, told: true, asked: true };
+  if (paid === undefined) return { ...terms, paid: false, isNotified: false, hasRetrieved: false };
+  if (isTold) return { ...terms, paid: true, isNotified: true, hasRetrieved: true };
   // A search does not record the shop's retrieves, so the shop counts as having asked.
-  if (search !== undefined) return { ...terms, paid: true, told: false, asked: true };
+  if (search !== undefined) return { ...terms, paid: true, isNotified: false, hasRetrieved: true };
   const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
-  return { ...terms, paid: true, told: false, asked: paidCheckouts.includes(paid.id) };
+  return { ...terms, paid: true, isNotified: false, hasRetrieved: paidCheckouts.includes(paid.id) };
 }

@@ -71,7 +71,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   });
   const runs = await createOrders(bench, purchase, { times: 1 });
   const liveCount = purchase.checkouts.length;
-  facts.push({ kind: "create", runs, isRefused: false, isAgain: false, hasOtherId: false, live: liveCount });
+  facts.push({ kind: "create", runs, isRefused: false, isRepeat: false, hasOtherId: false, liveCount });
   if (purchase.checkouts.length === 0)
     return finish(NO_RECORDING, 0, await noOrderVerdict(bench, purchase, runs));
   const { orderId, object: kind, id } = lastCheckout(purchase);
@@ -126,7 +126,7 @@ async function noOrderVerdict(
   const watchedRuns = runs.map((run) => ({ ...run, isKilled: null, log }));
   const verdict = judgeHistory(
     {},
-    [{ kind: "client", purchase: { runs: watchedRuns, live: 0, hasOtherId: false } }],
+    [{ kind: "client", purchase: { runs: watchedRuns, liveCount: 0, hasOtherId: false } }],
     undefined,
   );
   return verdict.state === "broken" && verdict.invariant === "one_key"

@@ -288,7 +288,7 @@ function sessionOf(play: Play, purchase: Purchase, session: OrderName | "first" 
  */
 async function restart(
   play: Play,
-  { how, during, afterMs = 0, part = 0 }: Extract<Step, { act: "restart" }>,
+  { mode, during, afterMs = 0, part = 0 }: Extract<Step, { act: "restart" }>,
 ): Promise<boolean> {
   const { bench } = play;
   const { world, shop, signal, recording } = bench;
@@ -300,7 +300,7 @@ async function restart(
   const startDelayMs = Math.max(afterMs, part * (purchase.eventMs ?? 0));
   const restartLater = async (): Promise<void> => {
     if (startDelayMs > 0) await world.sleep(startDelayMs, signal);
-    await shop.restart?.(how);
+    await shop.restart?.(mode);
   };
   await awaitAll([restartLater(), notification]);
   if (shop.view === undefined) return true;

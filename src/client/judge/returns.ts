@@ -1,6 +1,6 @@
 import { PAID_QUERY } from "../../core/judge/histories/returns.ts";
 import type { ReturnForm } from "../../core/judge/step.ts";
-import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
+import type { StepValue } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { returnUrl } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
@@ -9,7 +9,7 @@ import type { CookieJar } from "./cookies.ts";
 import { BROWSER_HEADERS, fillAddress, noAnswer, sendPatiently, type ViewedCheckout } from "./view.ts";
 
 /** A visit of the return page: whether it was reached, and the answer. */
-type Visit = { readonly hasArrived: boolean; readonly got: SaidValue };
+type Visit = { readonly hasArrived: boolean; readonly got: StepValue };
 
 type ReturnVisit = {
   readonly page: string;

@@ -21,11 +21,11 @@ import {
 import { type Observation } from "../../core/judge/observation.ts";
 import type { Cause } from "../../core/readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../../core/readiness/drills/judged-invariants.ts";
-import type { Said } from "../../core/readiness/drill-shapes.ts";
+import type { StepText } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { History, Need, OrderName } from "../../core/judge/step.ts";
 import { dialectFacts, lastCheckout, NoOrder, type Bench, type Purchase, type Purchases } from "./bench.ts";
-import { inTurns } from "../../core/mutex.ts";
+import { createTurnQueue } from "../../core/mutex.ts";
 import { mapInLanes } from "../lanes.ts";
 import type { PlainPurchase } from "./plain.ts";
 import { lookAgain, patienceMs, quietMs } from "./looks.ts";
@@ -104,7 +104,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       else report(await judgedHistory(bench, turn, playedTurn));
     });
   const { maxHistories = recording.slowestMs > SLOW_MS ? MAX_SLOW_HISTORIES : MAX_HISTORIES } = plan;
-  const inTurn = inTurns();
+  const inTurn = createTurnQueue();
   const batches = batchesOf(bench.shop, plan);
   const lastingTurns = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
   let lanes: Promise<unknown> | undefined;
@@ -323,8 +323,8 @@ function runsOf(fact: Observation): readonly { readonly hasEnded: boolean }[] {
 
 function unplayed(
   [name]: readonly [name: HistoryName, ...unknown[]],
-  reason: Said,
-  gotText: Said = "",
+  reason: StepText,
+  gotText: StepText = "",
 ): JudgedHistory {
   return { name, verdict: notJudged(reason, null, gotText), reference: null, story: [] };
 }

@@ -2,10 +2,10 @@ import { type ScheduledFault } from "../../core/judge/schedule.ts";
 import { isRecord, parseJson } from "../../core/json.ts";
 import type { HttpRequest, HttpResponse, Listener, ShellEnd, ShellResult, World } from "../../world.ts";
 import type { EnvironmentVariables } from "./view.ts";
-import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
+import type { StepValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf } from "../../core/readiness/drills/said.ts";
 import { commandResult, runMerchantCommand } from "../merchant-command.ts";
-import { oneAtATime } from "../../core/mutex.ts";
+import { createQueue } from "../../core/mutex.ts";
 import { poll } from "../poll.ts";
 
 /** The command that starts a shop. The shop gets its port in the variable `PORT`, and webhooks at `receiverPath`. */
@@ -20,7 +20,7 @@ export type ServedShop = {
   /** Whether the shop did not listen again after it was killed. */
   readonly isDown: () => boolean;
   /** The unexpected ends of the shop. */
-  readonly endings: readonly SaidValue[];
+  readonly endings: readonly StepValue[];
   /** Starts the shop again if it has ended unexpectedly. */
   readonly restartIfEnded: () => Promise<void>;
   readonly stop: () => Promise<void>;
@@ -64,9 +64,9 @@ export async function startShop(
   },
 ): Promise<ServedShop> {
   const { world } = shopWorld;
-  const endings: SaidValue[] = [];
+  const endings: StepValue[] = [];
   const start = (port: number): Promise<RunningShop> => {
-    const onEnd = (ending: SaidValue): void => void endings.push(ending);
+    const onEnd = (ending: StepValue): void => void endings.push(ending);
     return serveShop(shopWorld, { commandLine, env: { ...env, PORT: String(port) }, onEnd }, port);
   };
   let port = requestedPort ?? (await freePort(world));
@@ -79,7 +79,7 @@ export async function startShop(
   });
   let isStopped = false;
   // Two kills at the same time would start the shop twice on one port.
-  const inTurn = oneAtATime();
+  const inTurn = createQueue();
   const startAgain = async (mode?: "stop"): Promise<void> => {
     if (isStopped) return;
     await shop.stop(mode);
@@ -131,7 +131,7 @@ async function serveShop(
     readonly commandLine: string;
     readonly env: EnvironmentVariables;
     /** Called if the shop ends unexpectedly. */
-    readonly onEnd: (ending: SaidValue) => void;
+    readonly onEnd: (ending: StepValue) => void;
   },
   port: number,
 ): Promise<RunningShop> {

@@ -2,7 +2,7 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { type Observation } from "../../core/judge/observation.ts";
 import type { OrderName, Step } from "../../core/judge/step.ts";
-import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
+import type { StepValue } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
 import type { EventEntry } from "../../core/webhook/shapes.ts";
 import { lastCheckout, NoOrder, type Bench, type Purchase } from "./bench.ts";
@@ -41,7 +41,7 @@ export async function eventsOf({ call }: Bench, id: string): Promise<readonly Ev
 
 export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Promise<void> {
   const { bench } = play;
-  const { of, statuses, how, from, idLike: samePart } = step;
+  const { of, statuses, alteration, from, sameIdPart: samePart } = step;
   const purchase = purchaseOf(play, of);
   const startedAt = bench.world.monotonic();
   const { checkouts, foreignIds } = purchase;
@@ -59,12 +59,12 @@ export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Pr
   for (const event of requestedEvents) {
     const variant =
       samePart === undefined
-        ? eventVariant(how, { id: world.uuid(), checkout: lastCheckout(purchase), dialect })
+        ? eventVariant(alteration, { id: world.uuid(), checkout: lastCheckout(purchase), dialect })
         : similarVariant(await lastEventOf(play, "a"), samePart);
     const answers = await deliver(bench, purchase, { ...event, variant });
-    if (how === undefined || how === "in_parts" || how === "late")
+    if (alteration === undefined || alteration === "in_parts" || alteration === "late")
       noteAnswers(purchase, { ...event, variant }, answers);
-    if (how === "forged") play.facts.push(...forgedFacts(answers));
+    if (alteration === "forged") play.facts.push(...forgedFacts(answers));
   }
   // A shop without an endpoint learns of the payment from the API.
   const isAsked = bench.recording.isWithoutEvents === true;
@@ -87,7 +87,7 @@ function forgedFacts(answers: Answers): readonly Observation[] {
   return answers.map((answer) => ({ kind: "forged", isAccepted: isAccepted(answer), got: gotOf(answer) }));
 }
 
-export function gotOf({ status, error }: Pick<Answers[number], "status" | "error">): SaidValue {
+export function gotOf({ status, error }: Pick<Answers[number], "status" | "error">): StepValue {
   if (status !== null) return String(status);
   return factOf(error === null ? "no_answer" : `no_answer:${error}`);
 }

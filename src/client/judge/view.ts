@@ -1,6 +1,6 @@
 import { parseView, viewExcerpt, type ShownOrder, type ViewPatterns } from "../../core/judge/view.ts";
 import type { FailureCode } from "../../core/readiness/drill-sentences.ts";
-import type { SaidValue } from "../../core/readiness/drill-shapes.ts";
+import type { StepValue } from "../../core/readiness/drill-shapes.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import type { Checkout } from "../../core/checkout/checkout.ts";
 import { isError, type Outcome } from "../../core/outcome.ts";
@@ -26,7 +26,7 @@ export type ViewedCheckout = Pick<Checkout, "id" | "orderId">;
 /** A reading of the view. If it failed, `order` is null and `got` is the reason. */
 export type ViewReading = {
   readonly order: ShownOrder | null;
-  readonly got: SaidValue;
+  readonly got: StepValue;
   /** The whole answer; empty if the reading failed. */
   readonly text: string;
   /** Whether the answer was 404. */
@@ -131,11 +131,11 @@ async function askCommand(
 }
 
 /** The reason why there was no answer, with the text of the failure. */
-export function noAnswer(failure: FailureCode, message: string): SaidValue {
+export function noAnswer(failure: FailureCode, message: string): StepValue {
   return factOf(`no_answer:${failure}`, excerpt(message));
 }
 
-function viewFailure(gotValue: SaidValue): ViewReading {
+function viewFailure(gotValue: StepValue): ViewReading {
   return { order: null, got: gotValue, text: "", isMissing: false };
 }
 

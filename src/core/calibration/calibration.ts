@@ -100,9 +100,9 @@ export function judgeCalibration(
     const judgePayment = PAYMENT_JUDGES.get(decision);
     if (judgePayment === undefined) return judge(run, results, decision);
     if (payment === undefined) return notObserved("only a payment shows it: --with-payer");
-    const { verdict, expected, shown } = judgePayment(payment, order);
-    const { request, answer } = displayEvidence({ run, order }, shown);
-    const isPaid = checkoutInAnswer(payment.retrieved)["status"] === PAID_STATUS;
+    const { verdict, expected, evidence } = judgePayment(payment, order);
+    const { request, answer } = displayEvidence({ run, order }, evidence);
+    const isPaid = checkoutInAnswer(payment.retrieval)["status"] === PAID_STATUS;
     return { verdict, expected, request, answer, ...(!isPaid && { missed: "the order was not paid" }) };
   };
   return ASSUMPTIONS.map(({ decision, title }) =>
@@ -113,7 +113,7 @@ export function judgeCalibration(
 type Verdict = Omit<CalibratedAssumption, "decision" | "title">;
 
 /** Decisions that a test key could observe but a calibration does not, with the reasons. */
-const UNOBSERVED: ReadonlyMap<number, string> = new Map([[17, "a calibration never provokes a rate limit"]]);
+const GAP_REASONS: ReadonlyMap<number, string> = new Map([[17, "a calibration never provokes a rate limit"]]);
 
 function notObserved(expectedText: string, missedText?: string): Verdict {
   const fields = { verdict: "not_observed", expected: expectedText, request: null, answer: null } as const;
@@ -132,21 +132,22 @@ function judge(run: CalibrationRun, { answers, missed }: ProbeResults, decision:
       .filter((check) => check.decision === decision)
       .map((check) => ({ probe, check, answer: answers.get(probe.name) })),
   );
-  if (rows.length === 0) return notObserved(UNOBSERVED.get(decision) ?? "a test key cannot observe it");
+  if (rows.length === 0) return notObserved(GAP_REASONS.get(decision) ?? "a test key cannot observe it");
   const contradictions = rows.filter(
     ({ check, answer }) => answer !== undefined && !check.holds(answer, answers),
   );
   // The first request may have had an effect, so the second answer proves nothing against the service.
-  const doubtfulRow = contradictions.find(({ answer }) => answer?.resent === true && answer.status < 300);
+  const doubtfulRow = contradictions.find(({ answer }) => answer?.wasResent === true && answer.status < 300);
   const contradiction = contradictions.find((row) => row !== doubtfulRow);
-  const gap = rows.find(({ answer }) => answer === undefined) ?? doubtfulRow;
+  const gapRow = rows.find(({ answer }) => answer === undefined) ?? doubtfulRow;
   const shownAnswer = contradiction ?? rows.findLast(({ answer }) => answer !== undefined);
-  const reason = gap && (missed.get(gap.probe.name) ?? (gap === doubtfulRow ? RESENT_REASON : undefined));
+  const reason =
+    gapRow && (missed.get(gapRow.probe.name) ?? (gapRow === doubtfulRow ? RESENT_REASON : undefined));
   const request = shownAnswer?.probe.request(run.name, answers);
   if (shownAnswer?.answer === undefined || request === undefined)
     return notObserved(reason ?? "no answer could be read", reason);
   const verdict =
-    contradiction !== undefined ? "contradicted" : gap !== undefined ? "not_observed" : "confirmed";
+    contradiction !== undefined ? "contradicted" : gapRow !== undefined ? "not_observed" : "confirmed";
   return {
     verdict,
     expected: verdict === "not_observed" && reason !== undefined ? reason : shownAnswer.check.expected,
@@ -175,14 +176,14 @@ function displayAnswer(
 /** The request that reached the receiver, or the retrieve of the paid order. */
 function displayEvidence(
   { run, order }: { readonly run: CalibrationRun; readonly order: PaidOrder },
-  evidence: PaymentVerdict["shown"],
+  evidence: PaymentVerdict["evidence"],
 ): Pick<CalibratedAssumption, "request" | "answer"> {
   if (evidence === undefined) return { request: null, answer: null };
   if ("text" in evidence) {
     const request = displayRequest(run, { method: "GET", path: retrievePath(order.id) });
     return { request, answer: displayAnswer(run, evidence) };
   }
-  const { method, target, rawHeaders, body, answered } = evidence;
+  const { method, target, rawHeaders, body, answerCode } = evidence;
   const normalizeText = (part: string): string => shortenText(removeTimes(removeRunSpecifics(run, part)));
   const headers = headerPairs(rawHeaders).filter(([name]) => !TRANSPORT_HEADERS.test(name));
   return {
@@ -194,7 +195,7 @@ function displayEvidence(
       ),
       body: body.length === 0 ? null : normalizeText(decodeUtf8(body) ?? "not UTF-8"),
     },
-    answer: { status: answered, headers: {}, body: null },
+    answer: { status: answerCode, headers: {}, body: null },
   };
 }
 
@@ -251,7 +252,7 @@ function normalizeValue(run: CalibrationRun, value: unknown, depth = MAX_SHOWN_D
 }
 
 /** Decisions for which a calibration differs from a record, and decisions that one of the two did not observe. */
-type CalibrationDifferences = { readonly differing: readonly number[]; readonly missed: readonly number[] };
+type CalibrationDifferences = { readonly differences: readonly number[]; readonly gaps: readonly number[] };
 
 /**
  * Compares a calibration with a record, by verdict, request and answer. A decision that one of the two did not observe
@@ -261,15 +262,15 @@ type CalibrationDifferences = { readonly differing: readonly number[]; readonly 
 export function calibrationDifferences(
   record: Calibration,
   calibration: Calibration,
-  { withPayment }: { readonly withPayment: boolean },
+  { hasPayment }: { readonly hasPayment: boolean },
 ): CalibrationDifferences {
   const base = new Map(record.assumptions.map((row) => [row.decision, row]));
   const verdicts = calibration.assumptions
-    .filter(({ decision }) => withPayment || !PAYMENT_JUDGES.has(decision))
+    .filter(({ decision }) => hasPayment || !PAYMENT_JUDGES.has(decision))
     .map((row) => ({ decision: row.decision, result: compareVerdicts(base.get(row.decision), row) }));
   const decisionsWith = (result: ReturnType<typeof compareVerdicts>): readonly number[] =>
     verdicts.filter((row) => row.result === result).map(({ decision }) => decision);
-  return { differing: decisionsWith("differs"), missed: decisionsWith("missed") };
+  return { differences: decisionsWith("differs"), gaps: decisionsWith("missed") };
 }
 
 function compareVerdicts(

@@ -14,7 +14,7 @@ import {
   FIRST_PROBE,
   PROBES,
   REPLAY_PROBE,
-  REPLAYED,
+  REPLAY_HEADER,
   type ProbeAnswers,
 } from "./probes.ts";
 
@@ -63,13 +63,13 @@ function observedErrors(answers: ProbeAnswers): NonNullable<Dialect["errors"]> {
 function observedReplay(answers: ProbeAnswers): Dialect["replay"] {
   const [firstAnswer, replay] = [answers.get(FIRST_PROBE), answers.get(REPLAY_PROBE)];
   if (firstAnswer === undefined || replay?.text !== firstAnswer.text) return undefined;
-  const isMarked = replay.headers[REPLAYED] === "true";
+  const isMarked = replay.headers[REPLAY_HEADER] === "true";
   const mark = Object.entries(replay.headers).find(
     ([name, value]) => value === "true" && firstAnswer.headers[name] === undefined,
   );
   return {
     status: replay.status === 200 ? 200 : undefined,
-    header: isMarked || firstAnswer.resent === true ? undefined : (mark?.[0] ?? null),
+    header: isMarked || firstAnswer.wasResent === true ? undefined : (mark?.[0] ?? null),
   };
 }
 

@@ -20,7 +20,7 @@ export type ReceivedRequest = {
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;
   /** The status of the receiver's answer. */
-  readonly answered: number;
+  readonly answerCode: number;
 };
 
 export type PaymentEvidence = {
@@ -29,7 +29,7 @@ export type PaymentEvidence = {
   /** The payer's return to the merchant; undefined if the payer did not return. */
   readonly visit: ReceivedRequest | undefined;
   /** The order after its payment; undefined if it could not be retrieved. */
-  readonly retrieved: ProbeAnswer | undefined;
+  readonly retrieval: ProbeAnswer | undefined;
   /** The signing secrets that the user gave; empty if there are none. */
   readonly secrets: readonly string[];
 };
@@ -48,11 +48,11 @@ export const RETURN_PATH = "/return";
 export const HOOK_PATH = "/hooks";
 export const PAID_STATUS = "succeeded";
 
-/** A verdict on a decision. `shown` is the request or answer on which the verdict is based. */
+/** A verdict on a decision. `evidence` is the request or answer on which the verdict is based. */
 export type PaymentVerdict = {
   readonly verdict: "confirmed" | "contradicted" | "not_observed";
   readonly expected: string;
-  readonly shown?: ReceivedRequest | ProbeAnswer | undefined;
+  readonly evidence?: ReceivedRequest | ProbeAnswer | undefined;
 };
 
 /** The verdicts on the decisions that need a payment. */
@@ -80,8 +80,8 @@ function unobservedVerdict(expectedText: string): PaymentVerdict {
   return { verdict: "not_observed", expected: expectedText };
 }
 
-function verdictOf(holds: boolean, expectedText: string, evidence: PaymentVerdict["shown"]): PaymentVerdict {
-  return { verdict: holds ? "confirmed" : "contradicted", expected: expectedText, shown: evidence };
+function verdictOf(holds: boolean, expectedText: string, proof: PaymentVerdict["evidence"]): PaymentVerdict {
+  return { verdict: holds ? "confirmed" : "contradicted", expected: expectedText, evidence: proof };
 }
 
 /** The event in a delivery; empty if the body is not a JSON object. */
@@ -102,16 +102,16 @@ function statusesOf(deliveries: readonly ReceivedRequest[]): readonly unknown[] 
   );
 }
 
-function judgeStates({ deliveries, retrieved }: PaymentEvidence): PaymentVerdict {
-  if (retrieved === undefined) return unobservedVerdict("the order could not be retrieved after its payment");
-  const status = dataOf(retrieved.body)["status"];
+function judgeStates({ deliveries, retrieval }: PaymentEvidence): PaymentVerdict {
+  if (retrieval === undefined) return unobservedVerdict("the order could not be retrieved after its payment");
+  const status = dataOf(retrieval.body)["status"];
   // A calibration waits less than half an hour, so this order expired too early.
-  if (status === "expired") return verdictOf(false, "payable for an hour", retrieved);
+  if (status === "expired") return verdictOf(false, "payable for an hour", retrieval);
   if (status !== PAID_STATUS && STATUSES.some((candidate) => candidate === status))
     return unobservedVerdict(`the order was not paid; it is ${String(status)}`);
   const statuses = statusesOf(deliveries).join(", ");
   const isInOrder = statuses === "" || /^(?:created, )?pending, succeeded$/.test(statuses);
-  return verdictOf(status === PAID_STATUS && isInOrder, "created, then pending, then succeeded", retrieved);
+  return verdictOf(status === PAID_STATUS && isInOrder, "created, then pending, then succeeded", retrieval);
 }
 
 function judgeEvents({ deliveries }: PaymentEvidence): PaymentVerdict {
@@ -174,7 +174,7 @@ function judgeSchedule({ deliveries }: PaymentEvidence): PaymentVerdict {
   const delayMs = secondAttempt === undefined ? undefined : secondAttempt.at - firstDelivery.at;
   const { minimum, maximum } = SECOND_ATTEMPT_MS;
   const holds = delayMs !== undefined && delayMs >= minimum && delayMs <= maximum;
-  return verdictOf(holds, `the same event again about 5 s after ${firstDelivery.answered}`, firstDelivery);
+  return verdictOf(holds, `the same event again about 5 s after ${firstDelivery.answerCode}`, firstDelivery);
 }
 
 function judgeSecret({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {

@@ -21,7 +21,7 @@ export type ProbeAnswer = {
   readonly text: string;
   readonly body: Readonly<Record<string, unknown>>;
   /** Whether the request was sent again after a 5xx or a lost answer, so that it may be a replay. */
-  readonly resent?: true;
+  readonly wasResent?: true;
 };
 
 /** The answers of a run so far, by probe name. */
@@ -54,7 +54,7 @@ export type Probe = {
 const V7_UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 /** The header that marks a replay (decision 5). */
-export const REPLAYED = "idempotent-replayed";
+export const REPLAY_HEADER = "idempotent-replayed";
 
 /** The first probe. Nothing more is sent unless its answer contains `livemode: false`. */
 export const FIRST_PROBE = "create";
@@ -222,7 +222,8 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
           "201 with the same bytes, and Idempotent-Replayed: true, which the first answer does not have",
         holds: ({ status, headers, text }, answers) => {
           const firstAnswer = answers.get(FIRST_PROBE);
-          const isMarked = headers[REPLAYED] === "true" && firstAnswer?.headers[REPLAYED] === undefined;
+          const isMarked =
+            headers[REPLAY_HEADER] === "true" && firstAnswer?.headers[REPLAY_HEADER] === undefined;
           return status === 201 && text === firstAnswer?.text && isMarked;
         },
       },

@@ -29,8 +29,10 @@ export type CreateIntent = CreateIdentity & {
   readonly idempotencyKey: string | null;
 };
 
-/** `proof`: the answer proves that no attempt with this key has created a checkout. */
-export type FinalAnswer = Pick<JournalEntry, "state" | "checkoutId" | "code"> & { readonly proof: boolean };
+/** `isProven`: the answer proves that no attempt with this key has created a checkout. */
+export type FinalAnswer = Pick<JournalEntry, "state" | "checkoutId" | "code"> & {
+  readonly isProven: boolean;
+};
 
 /** The latest attempt of a logical create, ignoring refused attempts. */
 export type LatestAttempt = { readonly attempt: number; readonly state: "pending" | "created" };

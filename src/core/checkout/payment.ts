@@ -32,7 +32,7 @@ type CommandEffect = {
   /** The new or finished attempt to write; null if no attempt changes. */
   readonly attempt: Attempt | null;
   /** A result that arrived after the checkout had ended: recorded, never applied (decision 10). */
-  readonly late: { readonly attempt: number; readonly result: AttemptResult } | null;
+  readonly lateResult: { readonly attempt: number; readonly result: AttemptResult } | null;
 };
 
 /** A final status: the table has no transition from it. */
@@ -97,7 +97,7 @@ function finish(
   // The same button was pressed twice.
   if (attempt.outcome === result) return accept(noChange(checkout));
   if (isFinal(checkout.status)) {
-    return accept({ ...noChange(checkout), late: { attempt: attempt.number, result } });
+    return accept({ ...noChange(checkout), lateResult: { attempt: attempt.number, result } });
   }
   if (attempt.outcome !== null) {
     return refuseFact("attempt_ended", {
@@ -118,11 +118,11 @@ function abandon(attempts: readonly Attempt[], now: number): Attempt | null {
 
 function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<CommandEffect> {
   const allowedStatuses: readonly Status[] = TRANSITIONS[checkout.status];
-  if (allowedStatuses.includes(status)) return accept({ status, attempt, late: null });
+  if (allowedStatuses.includes(status)) return accept({ status, attempt, lateResult: null });
   if (checkout.status === "succeeded") return refuseFact("already_paid", { checkout: checkout.id, status });
   return refuseFact("status_conflict", { checkout: checkout.id, status: checkout.status, wanted: status });
 }
 
 function noChange({ status }: Checkout): CommandEffect {
-  return { status, attempt: null, late: null };
+  return { status, attempt: null, lateResult: null };
 }

@@ -43,8 +43,8 @@ type FieldValue = ChangeEntry["differences"][number]["from"];
 
 export type PlannedChange = Omit<ChangeEntry, "kind"> &
   (
-    | { readonly kind: "store"; readonly wanted?: RequestedStore }
-    | { readonly kind: "price"; readonly wanted?: PriceInput }
+    | { readonly kind: "store"; readonly requested?: RequestedStore }
+    | { readonly kind: "price"; readonly requested?: PriceInput }
     | { readonly kind: "api_key"; readonly apiKey: string }
     | {
         readonly kind: "endpoint";
@@ -69,22 +69,23 @@ const ALL_EVENTS = ["*"];
  * change, with the field at the start of the message, so that applying the plan refuses nothing.
  */
 export function planChanges(
-  wantedStores: readonly RequestedStore[],
+  requestedStores: readonly RequestedStore[],
   state: ConfigState,
   options: PlanOptions,
 ): Outcome<readonly PlannedChange[]> {
-  const [conflict] = [...conflictsIn(wantedStores), ...keyConflicts(wantedStores)];
+  const [conflict] = [...conflictsIn(requestedStores), ...keyConflicts(requestedStores)];
   if (conflict !== undefined) return conflict;
   const knownStores = new Map(state.stores.map((store) => [store.id, store]));
   const changes: PlannedChange[] = [];
-  for (const [index, store] of wantedStores.entries()) {
+  for (const [index, store] of requestedStores.entries()) {
     const context = { ...options, state, currentStore: knownStores.get(store.id), path: ["stores", index] };
     const check = checkStore(store, context);
     if (!check.ok) return check;
     changes.push(...changesOf(store, context));
   }
-  const fileIds = new Set(wantedStores.map(({ id }) => id));
-  const unmanagedStores = wantedStores.length === 0 ? [] : state.stores.filter(({ id }) => !fileIds.has(id));
+  const fileIds = new Set(requestedStores.map(({ id }) => id));
+  const unmanagedStores =
+    requestedStores.length === 0 ? [] : state.stores.filter(({ id }) => !fileIds.has(id));
   const unmanagedEntries = unmanagedStores.map(({ id, name }) =>
     changeEntry("unmanaged", "store", { storeId: id, name }),
   );
@@ -103,26 +104,26 @@ type PlanContext = PlanOptions & {
   readonly path: FieldPath;
 };
 
-function changesOf(wantedStore: RequestedStore, context: PlanContext): PlannedChange[] {
+function changesOf(requestedStore: RequestedStore, context: PlanContext): PlannedChange[] {
   return [
-    storeChange(wantedStore, context),
-    ...merchantChanges(wantedStore, context),
-    ...keyChanges(wantedStore, context),
-    ...capabilityChanges(wantedStore, context, "payment_method"),
-    ...capabilityChanges(wantedStore, context, "currency"),
-    ...priceChanges(wantedStore, context),
-    ...originChanges(wantedStore, context),
-    ...endpointChanges(wantedStore, context),
+    storeChange(requestedStore, context),
+    ...merchantChanges(requestedStore, context),
+    ...keyChanges(requestedStore, context),
+    ...capabilityChanges(requestedStore, context, "payment_method"),
+    ...capabilityChanges(requestedStore, context, "currency"),
+    ...priceChanges(requestedStore, context),
+    ...originChanges(requestedStore, context),
+    ...endpointChanges(requestedStore, context),
   ];
 }
 
-function storeChange(wantedStore: RequestedStore, { currentStore }: PlanContext): PlannedChange {
-  const { id: storeId, name } = wantedStore;
+function storeChange(requestedStore: RequestedStore, { currentStore }: PlanContext): PlannedChange {
+  const { id: storeId, name } = requestedStore;
   if (currentStore === undefined)
-    return { ...changeEntry("add", "store", { storeId, name }), wanted: wantedStore };
+    return { ...changeEntry("add", "store", { storeId, name }), requested: requestedStore };
   return {
     ...compareItem("store", { storeId, name }, [["name", currentStore.name, name]]),
-    wanted: wantedStore,
+    requested: requestedStore,
   };
 }
 
@@ -174,18 +175,19 @@ function priceChanges(
   const knownPrices = currentStore?.prices ?? [];
   const otherPrices = knownPrices.filter(({ id }) => !prices.some((price) => price.id === id));
   return [
-    ...prices.map((wantedPrice): PlannedChange => {
-      const subject = { storeId, name: wantedPrice.id };
-      const knownPrice = knownPrices.find(({ id }) => id === wantedPrice.id);
-      if (knownPrice === undefined) return { ...changeEntry("add", "price", subject), wanted: wantedPrice };
-      const completePrice = priceWithDefaults(wantedPrice);
+    ...prices.map((requestedPrice): PlannedChange => {
+      const subject = { storeId, name: requestedPrice.id };
+      const knownPrice = knownPrices.find(({ id }) => id === requestedPrice.id);
+      if (knownPrice === undefined)
+        return { ...changeEntry("add", "price", subject), requested: requestedPrice };
+      const completePrice = priceWithDefaults(requestedPrice);
       const change = compareItem("price", subject, [
         ...PRICE_TERMS.map(([field, name]) => [name, knownPrice[field], completePrice[field]] as const),
         ["billing_model", knownPrice.billingModel, completePrice.billingModel],
         ["approved", knownPrice.approved, completePrice.approved],
         ["retired", knownPrice.retired, completePrice.retired],
       ]);
-      return { ...change, wanted: wantedPrice };
+      return { ...change, requested: requestedPrice };
     }),
     ...otherPrices.map(({ id }) => unlistedItem("price", { storeId, name: id }, prune)),
   ];
@@ -249,9 +251,9 @@ function endpointChanges(
 }
 
 /** Refuses changes that no plan can make. */
-function checkStore(wantedStore: RequestedStore, context: PlanContext): Outcome<void> {
+function checkStore(requestedStore: RequestedStore, context: PlanContext): Outcome<void> {
   const { currentStore, state, path } = context;
-  const { merchant, signingSecret, apiKeys = [] } = wantedStore;
+  const { merchant, signingSecret, apiKeys = [] } = requestedStore;
   if (currentStore !== undefined && merchant !== undefined && merchant.id !== currentStore.merchant.id)
     return atPath(
       [...path, "merchant", "id"],
@@ -264,20 +266,20 @@ function checkStore(wantedStore: RequestedStore, context: PlanContext): Outcome<
   }
   for (const [index, apiKey] of apiKeys.entries()) {
     const knownKey = state.keys.get(hashKey(apiKey));
-    if (knownKey === undefined || (knownKey.storeId === wantedStore.id && !knownKey.isRevoked)) continue;
+    if (knownKey === undefined || (knownKey.storeId === requestedStore.id && !knownKey.isRevoked)) continue;
     const refusal = knownKey.isRevoked
       ? refuseFact("key_revoked", {})
       : refuseFact("key_of_other_store", { store: knownKey.storeId });
     return atPath([...path, "api_keys", index], refusal);
   }
-  return checkLists(wantedStore, context);
+  return checkLists(requestedStore, context);
 }
 
 function checkLists(
-  wantedStore: RequestedStore,
+  requestedStore: RequestedStore,
   { currentStore, path, targets, prune }: PlanContext,
 ): Outcome<void> {
-  const { returnOrigins = [], endpoints = [], prices = [] } = wantedStore;
+  const { returnOrigins = [], endpoints = [], prices = [] } = requestedStore;
   for (const [index, { url, ca }] of endpoints.entries()) {
     const target = parseTarget(url, targets);
     if (!target.ok) return atPath([...path, "endpoints", index, "url"], target);
@@ -303,8 +305,8 @@ function checkLists(
 }
 
 /** A key must belong to one store only. */
-function keyConflicts(wantedStores: readonly RequestedStore[]): readonly PathRefusal[] {
-  const allKeys = wantedStores.flatMap(({ apiKeys = [] }, storeIndex) =>
+function keyConflicts(requestedStores: readonly RequestedStore[]): readonly PathRefusal[] {
+  const allKeys = requestedStores.flatMap(({ apiKeys = [] }, storeIndex) =>
     apiKeys.map((apiKey, index): NamedField => [["stores", storeIndex, "api_keys", index], apiKey]),
   );
   return findRepeatedNames(allKeys, "repeated_key");

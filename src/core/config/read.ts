@@ -56,10 +56,10 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
   const locate = (fault: FieldFault): ConfigFault => locateFault(source, tree, fault);
   const secrets = nodesOf(tree)
     .filter(({ type, value }) => type === "string" && containsSecret(String(value)))
-    .map((node) => faultAt(source, node, plainPath(node), SECRET_IN_FILE));
+    .map((node) => faultOf(source, node, plainPath(node), SECRET_IN_FILE));
   if (secrets.length > 0) return failWith(secrets);
   const duplicateFaults = findDuplicateKeys(tree).map((node) =>
-    faultAt(source, node, getNodePath(node), `${printableLiteral(node.value)} appears twice in this object`),
+    faultOf(source, node, getNodePath(node), `${printableLiteral(node.value)} appears twice in this object`),
   );
   if (duplicateFaults.length > 0) return failWith(duplicateFaults);
   const result = wireSchema(configFile).safeParse(getNodeValue(tree));
@@ -191,7 +191,7 @@ function parentNode(tree: Node, path: FieldPath): Node {
   return findNodeAtLocation(tree, parentPath) ?? parentNode(tree, parentPath);
 }
 
-function faultAt(text: string, node: Node, path: FieldPath, reason: string): ConfigFault {
+function faultOf(text: string, node: Node, path: FieldPath, reason: string): ConfigFault {
   const { message } = faultOfField(path, reason);
   return { field: fieldText(path), why: reason, message, ...positionAt(text, node.offset) };
 }

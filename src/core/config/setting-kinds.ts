@@ -47,31 +47,31 @@ export const NO_VALUE_TEXT = "none";
 
 const DURATION = {
   unit: "Ms",
-  serve: keep<number>,
-  read: keep<number>,
+  serve: identity<number>,
+  read: identity<number>,
   format: durationText,
 } as const;
 const LIST = {
   unit: "",
   serve: (values: readonly string[] = []) => values,
-  read: keep<readonly string[]>,
+  read: identity<readonly string[]>,
   format: listText,
 } as const;
 
 export const KINDS: { readonly [Name in KindName]: KindCodec<Name> } = {
-  integer: { unit: "", serve: keep<number>, read: keep<number>, format: String },
+  integer: { unit: "", serve: identity<number>, read: identity<number>, format: String },
   duration: DURATION,
   timeout: DURATION,
   rate: {
     unit: "",
     serve: (value) => (value === undefined ? undefined : rateLimitText(value)),
     read: parseRateLimitText,
-    format: keep<string>,
+    format: identity<string>,
   },
   schedule: {
     unit: "Ms",
-    serve: keep<DeliverySchedule>,
-    read: keep<DeliverySchedule>,
+    serve: identity<DeliverySchedule>,
+    read: identity<DeliverySchedule>,
     format: scheduleText,
   },
   hosts: LIST,
@@ -84,9 +84,9 @@ export const KINDS: { readonly [Name in KindName]: KindCodec<Name> } = {
   },
 };
 
-function keep<Value>(value: Value): Value;
-function keep<Value>(value: Value | undefined): Value | undefined;
-function keep<Value>(value: Value): Value {
+function identity<Value>(value: Value): Value;
+function identity<Value>(value: Value | undefined): Value | undefined;
+function identity<Value>(value: Value): Value {
   return value;
 }
 

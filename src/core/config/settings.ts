@@ -170,11 +170,11 @@ type SettingRows = typeof SETTINGS;
 /** The name of a setting's field in the file, in camelCase. */
 export type SettingName = keyof SettingRows;
 type KindOf<Name extends SettingName> = SettingRows[Name]["kind"]["kind"];
-type Camel<Text extends string> = Text extends `${infer Head}-${infer Tail}`
-  ? `${Head}${Capitalize<Camel<Tail>>}`
+type CamelCase<Text extends string> = Text extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Text;
 type OptionName<Name extends SettingName> = SettingRows[Name]["flags"] extends `--${infer Option} <${string}>`
-  ? Camel<Option>
+  ? CamelCase<Option>
   : never;
 type KitSettingName = {
   [Name in SettingName]: SettingRows[Name] extends { isInKit: true } ? Name : never;
@@ -222,7 +222,7 @@ export const KIT_SETTINGS = ALL_SETTINGS.flatMap(({ name, isInKit }) =>
 type DifferentSetting = {
   readonly field: SettingName;
   readonly option: string;
-  readonly wanted: string;
+  readonly requested: string;
   readonly live: string;
 };
 
@@ -238,18 +238,18 @@ export function servedSettingsOf(options: SettingOptions & { readonly port: numb
 
 /** The requested settings that differ in a running sandbox. Settings that were not requested are not compared. */
 export function findDifferentSettings(
-  wantedSettings: SandboxSettings,
+  requestedSettings: SandboxSettings,
   settings: ServedSettings,
 ): readonly DifferentSetting[] {
   return ALL_SETTINGS.flatMap((setting) => {
     const { name, option, serve, format } = setting;
-    const value = wantedSettings[name];
+    const value = requestedSettings[name];
     // Port 0 means any port.
     if (value === undefined || (name === "port" && value === 0)) return [];
     const [requestedText, servedText] = [format(serve(value)), servedTextOf(setting, settings)];
     return requestedText === servedText
       ? []
-      : [{ field: name, option, wanted: requestedText, live: servedText }];
+      : [{ field: name, option, requested: requestedText, live: servedText }];
   });
 }
 

@@ -61,9 +61,9 @@ export const SUBJECTS = {
 };
 
 type Subjects = typeof SUBJECTS;
-type Operations = AllOf<Subjects[keyof Subjects]["operations"]>;
+type Operations = Merge<Subjects[keyof Subjects]["operations"]>;
 /** The intersection of all members of a union. */
-type AllOf<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+type Merge<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
   ? All
   : never;
 

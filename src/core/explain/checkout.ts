@@ -25,7 +25,7 @@ export function explainCheckout(
     rule: FINAL_STATES_RULE,
     decision: STATES_DECISION,
     ...timelineOf({ checkouts: [story], requests, now }, say),
-    next: nextOf(checkout, story.deliveries),
+    next: nextCommands(checkout, story.deliveries),
   };
 }
 
@@ -53,7 +53,7 @@ export function explainOrder(
     next:
       lastCheckout === undefined
         ? explainCommands
-        : nextOf(lastCheckout.checkout, lastCheckout.story.deliveries),
+        : nextCommands(lastCheckout.checkout, lastCheckout.story.deliveries),
   };
 }
 
@@ -84,16 +84,16 @@ export function explainEvent(
     summary: `${event.type}: ${say(deliverySentence)}`,
     rule: EVENTS_RULE,
     decision: SCHEDULE_DECISION,
-    ...timelineOf({ checkouts: [{ ...ONLY_EVENTS, events: [event], deliveries }], requests: [], now }, say),
+    ...timelineOf({ checkouts: [{ ...EMPTY_STORY, events: [event], deliveries }], requests: [], now }, say),
     next: [
-      ...new Set(helpOf(deliveries)).add(
+      ...new Set(advice(deliveries)).add(
         deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
       ),
     ],
   };
 }
 
-const ONLY_EVENTS = { attempts: [], lateResults: [], views: [], due: [] } as const;
+const EMPTY_STORY = { attempts: [], lateResults: [], views: [], due: [] } as const;
 
 const EVENTS_RULE = 31;
 const SCHEDULE_DECISION = 13;
@@ -136,13 +136,13 @@ function summaryOf(checkout: Checkout, say: Translator): string {
   return `${checkoutText} by ${checkout.paymentMethod}: ${SUMMARY_TEXTS.status(checkout, say)}`;
 }
 
-function nextOf({ id, status }: Checkout, deliveries: readonly StoryDelivery[]): readonly string[] {
+function nextCommands({ id, status }: Checkout, deliveries: readonly StoryDelivery[]): readonly string[] {
   const isPayable = status === "created" || status === "pending";
-  return [...(isPayable ? [`checkout sandbox pay ${id} --outcome succeeded`] : []), ...helpOf(deliveries)];
+  return [...(isPayable ? [`checkout sandbox pay ${id} --outcome succeeded`] : []), ...advice(deliveries)];
 }
 
 /** Commands that help with the first failing delivery. */
-function helpOf(deliveries: readonly StoryDelivery[]): readonly string[] {
+function advice(deliveries: readonly StoryDelivery[]): readonly string[] {
   const failure = deliveries.find(({ state, attempts }) => state !== "succeeded" && attempts.length > 0);
   const lastAttempt = failure?.attempts.at(-1);
   const helpCommand = lastAttempt && likelyCause(lastAttempt)?.next;

@@ -1,6 +1,6 @@
 // The likely causes of failed attempts, as codes with values. Their sentences: core/explain/delivery-sentences.ts; the
 // sources of the facts: web/failure.ts and core/network/connection-fault.ts.
-import { fillBoth } from "../fact.ts";
+import { fillPair } from "../fact.ts";
 import type { Words } from "../language.ts";
 import type { AttemptFacts } from "../network/connection-fault.ts";
 import { excerpt } from "../text.ts";
@@ -110,5 +110,5 @@ function isAccepted(status: number): boolean {
 
 function causeWithCode(code: CauseCode | "other", ...values: string[]): LikelyCause {
   const { text, next } = DELIVERY_CAUSES.get(code) ?? OTHER_CAUSE;
-  return { code, values, cause: fillBoth(text, Object.fromEntries(values.entries())), next };
+  return { code, values, cause: fillPair(text, Object.fromEntries(values.entries())), next };
 }

@@ -5,16 +5,16 @@ import type { LastChange } from "../checkout/shapes.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
 const UNUSED_PAGE: Words = ["the payment page has not been used yet", "支付页面尚未使用"];
-const CREATE_AGAIN: Words = [
+const CREATE_HINT: Words = [
   "the same order_id may be used again with a new key",
   "可用新的幂等键以同一订单号再次创建",
 ];
 /** The part of a summary that follows from neither the last change nor the times of a checkout. */
 const STATUS_NOTES: Readonly<Partial<Record<Status, Words>>> = {
   created: UNUSED_PAGE,
-  failed: CREATE_AGAIN,
-  cancelled: CREATE_AGAIN,
-  expired: CREATE_AGAIN,
+  failed: CREATE_HINT,
+  cancelled: CREATE_HINT,
+  expired: CREATE_HINT,
 };
 
 /** The texts of explanations and of story lines, one row for each fact. Causes include the remedy. */
@@ -30,14 +30,14 @@ export const EXPLAIN_SENTENCES = {
       `付款人已开始支付；收款单将于 ${expires} 过期`,
     ],
     succeeded: () => ["paid, and final", "已支付，此为最终状态"],
-    failed: () => [`not paid, and final: ${CREATE_AGAIN[0]}`, `未支付，此为最终状态：${CREATE_AGAIN[1]}`],
+    failed: () => [`not paid, and final: ${CREATE_HINT[0]}`, `未支付，此为最终状态：${CREATE_HINT[1]}`],
     cancelled: () => [
-      `cancelled by the payer, and final: ${CREATE_AGAIN[0]}`,
-      `付款人已取消，此为最终状态：${CREATE_AGAIN[1]}`,
+      `cancelled by the payer, and final: ${CREATE_HINT[0]}`,
+      `付款人已取消，此为最终状态：${CREATE_HINT[1]}`,
     ],
     expired: (expires) => [
-      `not paid before ${expires}, and final: ${CREATE_AGAIN[0]}`,
-      `${expires} 前无人支付，此为最终状态：${CREATE_AGAIN[1]}`,
+      `not paid before ${expires}, and final: ${CREATE_HINT[0]}`,
+      `${expires} 前无人支付，此为最终状态：${CREATE_HINT[1]}`,
     ],
   } satisfies Readonly<Record<Status, (expires: string) => Words>>,
   /** The last change of a checkout, if its status does not imply it. */

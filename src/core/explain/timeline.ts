@@ -64,7 +64,7 @@ export type StoryLine = {
   readonly entry: StoryEntry;
   readonly request?: StoryRequest | undefined;
   readonly event?: StoryEvent | undefined;
-  readonly under: readonly DeliveryLine[];
+  readonly deliveryLines: readonly DeliveryLine[];
 };
 
 /** The subject of a line that can show more than its text. */
@@ -79,8 +79,8 @@ export function timelineOf(
   story: StoryMaterial,
   say: Translator = english,
 ): Pick<Explanation, "entries" | "pending"> {
-  const entries = storyLines(story, say).flatMap(({ entry, under }) =>
-    [entry].concat(under.map((line) => line.entry)),
+  const entries = storyLines(story, say).flatMap(({ entry, deliveryLines }) =>
+    [entry].concat(deliveryLines.map((line) => line.entry)),
   );
   return { entries, pending: pendingOf(story, say) };
 }
@@ -109,7 +109,7 @@ export function storyLines(
       entry,
       request,
       event,
-      under: event === undefined ? [] : groupDeliveries(event, eventDeliveries, context),
+      deliveryLines: event === undefined ? [] : groupDeliveries(event, eventDeliveries, context),
     };
   });
 }

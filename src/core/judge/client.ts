@@ -1,7 +1,7 @@
 // Judges how the shop's create behaves under faults, by the service's log of its requests. A cause is named only where
 // an answer in the log shows it.
 import type { ErrorCode } from "../errors.ts";
-import type { Said, SaidValue } from "../readiness/drill-shapes.ts";
+import type { StepText, StepValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import { factOf } from "../readiness/drills/said.ts";
@@ -19,7 +19,7 @@ export type LoggedCreate = {
 export type WatchedRun = {
   readonly hasEnded: boolean;
   readonly isDone: boolean;
-  readonly got: SaidValue;
+  readonly got: StepValue;
   /** Whether the run returned an order that does not exist, or another payment page. */
   readonly isWrong?: boolean;
   /** Whether faults hit other requests too: the run may then report a failure although its order has arrived. */
@@ -29,17 +29,17 @@ export type WatchedRun = {
   readonly log: readonly LoggedCreate[];
 };
 
-/** A purchase under faults: its runs, and the number of its checkouts that are open or paid (`live`). */
+/** A purchase under faults: its runs, and the number of its checkouts that are open or paid (`liveCount`). */
 export type WatchedPurchase = {
   readonly runs: readonly WatchedRun[];
-  readonly live: number;
+  readonly liveCount: number;
   readonly hasOtherId: boolean;
 };
 
 type BrokenClientRule = {
   readonly invariant: JudgedInvariant;
-  readonly expected: Said;
-  readonly got: Said;
+  readonly expected: StepText;
+  readonly got: StepText;
   readonly cause: Cause | undefined;
 };
 
@@ -58,25 +58,25 @@ function isAccepted({ status }: Pick<LoggedCreate, "status">): boolean {
   return status === 201 || status === 200;
 }
 
-export function rulesOfClient({ runs, live }: WatchedPurchase): readonly JudgedInvariant[] {
+export function rulesOfClient({ runs, liveCount }: WatchedPurchase): readonly JudgedInvariant[] {
   return [
     ...(runs.length > 0 ? (["client_ends"] as const) : []),
     ...(runs.some(({ log }) => log.length > 0) ? (["one_key"] as const) : []),
-    ...(live > 0 ? (["one_order"] as const) : []),
+    ...(liveCount > 0 ? (["one_order"] as const) : []),
     ...(runs.length > 1 ? (["recovery"] as const) : []),
   ];
 }
 
-export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): BrokenClientRule | undefined {
+export function brokenRuleOf({ runs, liveCount, hasOtherId }: WatchedPurchase): BrokenClientRule | undefined {
   const lastRun = runs.at(-1);
   const log = lastRun?.log ?? [];
-  const keyVerdict = findBrokenKey(log, orderExistedIn(runs));
+  const keyVerdict = findBrokenKey(log, orderExistedCheck(runs));
   if (keyVerdict !== undefined) return keyVerdict;
-  if (live > 1 || hasOtherId)
+  if (liveCount > 1 || hasOtherId)
     return {
       invariant: "one_order",
       expected: "1",
-      got: hasOtherId ? factOf("other_id") : `${live}`,
+      got: hasOtherId ? factOf("other_id") : `${liveCount}`,
       cause: hasOtherId ? "new_order_id" : "order_again",
     };
   const bodyVerdict = findChangedBody(log);
@@ -98,7 +98,7 @@ export function brokenByClient({ runs, live, hasOtherId }: WatchedPurchase): Bro
 /** Finds a refusal that only a wrong key causes. */
 function findBrokenKey(
   log: readonly LoggedCreate[],
-  orderExisted: OrderExisted,
+  orderExisted: OrderExistedCheck,
 ): BrokenClientRule | undefined {
   const index = log.findIndex(({ code, arrival }) => arrival === "whole" && KEY_CAUSES.has(code));
   const code = log[index]?.code ?? null;
@@ -106,10 +106,10 @@ function findBrokenKey(
   return code === null ? undefined : { invariant: "one_key", expected: factOf("same_key"), got: code, cause };
 }
 
-type OrderExisted = (earlierCreates: readonly LoggedCreate[]) => boolean;
+type OrderExistedCheck = (earlierCreates: readonly LoggedCreate[]) => boolean;
 
 /** Whether the order existed before a request. A create of a killed command was processed, but may be logged later. */
-function orderExistedIn(runs: readonly WatchedRun[]): OrderExisted {
+function orderExistedCheck(runs: readonly WatchedRun[]): OrderExistedCheck {
   return (earlierCreates) =>
     earlierCreates.some(isAccepted) || runs.some(({ isKilled }) => isKilled === true);
 }
@@ -117,7 +117,7 @@ function orderExistedIn(runs: readonly WatchedRun[]): OrderExisted {
 /** The causes of refusals of a key, from the creates before the refusal. */
 const KEY_CAUSES = new Map<
   ErrorCode | null,
-  (earlierCreates: readonly LoggedCreate[], orderExisted: OrderExisted) => Cause
+  (earlierCreates: readonly LoggedCreate[], orderExisted: OrderExistedCheck) => Cause
 >([
   ["idempotency_key_missing", () => "no_key"],
   ["idempotency_key_invalid", () => "invalid_key"],

@@ -1,7 +1,7 @@
 // Explains a wrong booking by the service's own deliveries: the events that a shop accepted, in their order.
 import type { FinalStatus } from "../checkout/payment.ts";
 import { isForgery } from "../fault/actions.ts";
-import type { SaidValue } from "../readiness/drill-shapes.ts";
+import type { StepValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import { factOf } from "../readiness/drills/said.ts";
 import type { Observation, ObservedAttempt, ObservedDelivery } from "./observation.ts";
@@ -27,13 +27,13 @@ function acceptedAttempts(deliveries: readonly ObservedDelivery[]): readonly Obs
 }
 
 /** Whether a shop must know of a payment: the shop accepted the event, or gets no event and must ask. */
-export function mustKnow(deliveries: readonly ObservedDelivery[]): boolean {
+export function mustShopKnow(deliveries: readonly ObservedDelivery[]): boolean {
   const payments = paymentDeliveries(deliveries);
   return payments.length === 0 || acceptedAttempts(payments).length > 0;
 }
 
 /** Whether every delivery that would have reported a payment was dropped. */
-export function isDroppedForGood(deliveries: readonly ObservedDelivery[]): boolean {
+export function isPaymentDropped(deliveries: readonly ObservedDelivery[]): boolean {
   const payments = paymentDeliveries(deliveries);
   return payments.length > 0 && payments.every(({ state }) => state === "dropped");
 }
@@ -71,7 +71,7 @@ function refusalCause(type: string): Cause {
   return isPaymentEvent(type) ? "refuses_payment" : "refuses_event";
 }
 
-function answerValue(attempt: ObservedAttempt | undefined): SaidValue {
+function answerValue(attempt: ObservedAttempt | undefined): StepValue {
   const { status = null } = attempt ?? {};
   return status === null ? factOf("no_answer") : String(status);
 }

@@ -1,12 +1,12 @@
 // Judges the observations of a history, for the checklist and for `explore`. The rules:
 // core/readiness/drills/judged-invariants.ts; their causes: judge-causes.ts next to it; special causes:
 // core/judge/histories/histories.ts; causes in deliveries: deliveries.ts.
-import type { DrillStep, Said, SaidValue } from "../readiness/drill-shapes.ts";
+import type { DrillStep, StepText, StepValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
-import { factOf, inNames } from "../readiness/drills/said.ts";
+import { factOf, withNames } from "../readiness/drills/said.ts";
 import type { Status } from "../checkout/checkout.ts";
-import { brokenByClient, rulesOfClient } from "./client.ts";
+import { brokenRuleOf, rulesOfClient } from "./client.ts";
 import { amountCause, lossCause, overwriteCause, repeatCause } from "./deliveries.ts";
 import type { CreateFact, DialectFact, LookFact, Observation } from "./observation.ts";
 import { SECRET_PLACES } from "./secrets.ts";
@@ -14,25 +14,25 @@ import { DEFAULT_SETTLE_MS, type ShopField } from "./shop.ts";
 import type { History, OrderName } from "./step.ts";
 
 export type HistoryVerdict =
-  | { readonly state: "held"; readonly note: Said | null; readonly got: Said }
+  | { readonly state: "held"; readonly note: StepText | null; readonly got: StepText }
   | {
       readonly state: "broken";
       readonly invariant: JudgedInvariant;
       /** Null if no answer shows the cause. */
       readonly cause: Cause | null;
-      readonly expected: Said;
-      readonly got: Said;
+      readonly expected: StepText;
+      readonly got: StepText;
       /** The names of the store's dialect, for the text of the cause. */
       readonly names?: string | undefined;
     }
   | {
       readonly state: "not_judged";
-      readonly reason: Said;
+      readonly reason: StepText;
       readonly field: ShopField | null;
-      readonly got: Said;
+      readonly got: StepText;
     };
 
-export type Broken = Pick<
+export type BrokenRule = Pick<
   Extract<HistoryVerdict, { state: "broken" }>,
   "invariant" | "expected" | "got" | "cause" | "names"
 >;
@@ -41,11 +41,11 @@ type UnclearFinding = Pick<Extract<HistoryVerdict, { state: "not_judged" }>, "re
 /** The rules on which facts decide, and the broken rules, in the order of the facts. */
 export function verdictsOn(facts: readonly Observation[]): {
   readonly shown: ReadonlySet<JudgedInvariant>;
-  readonly broken: readonly Broken[];
+  readonly broken: readonly BrokenRule[];
 } {
   const paidOrders = new Set<OrderName>();
   const shownRules = new Set<JudgedInvariant>();
-  const brokenVerdicts: Broken[] = [];
+  const brokenVerdicts: BrokenRule[] = [];
   const dialect = facts.find((fact) => fact.kind === "dialect");
   const renewsOrders = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
   // A booked forged event proves more than its answer.
@@ -86,19 +86,23 @@ export function judgeHistory(
 function causeIn(
   dialect: DialectFact | undefined,
   { cause, invariant }: BrokenFinding,
-): Pick<Broken, "cause" | "names"> {
+): Pick<BrokenRule, "cause" | "names"> {
   if (dialect === undefined) return { cause: cause ?? null };
   const dependsOnNames = invariant === "takes_events" || invariant === "booked_when_paid";
   return { cause: dialect.isPlain && dependsOnNames ? "other_names" : (cause ?? null), names: dialect.names };
 }
 
 /** The likely mistake and its remedy; without a cause the rule. */
-export function causeOf({ cause, invariant, names }: Pick<Broken, "cause" | "invariant" | "names">): Said {
-  return cause === "other_names" ? factOf(cause, names ?? "") : inNames(names, factOf(cause ?? invariant));
+export function causeOf({
+  cause,
+  invariant,
+  names,
+}: Pick<BrokenRule, "cause" | "invariant" | "names">): StepText {
+  return cause === "other_names" ? factOf(cause, names ?? "") : withNames(names, factOf(cause ?? invariant));
 }
 
 /** A broken rule with the cause that an answer shows. */
-type BrokenFinding = Omit<Broken, "cause"> & { readonly cause?: Cause | undefined };
+type BrokenFinding = Omit<BrokenRule, "cause"> & { readonly cause?: Cause | undefined };
 type FactOf<Kind extends Observation["kind"]> = Extract<Observation, { kind: Kind }>;
 
 /** The rules on which a fact decides, and the rule that it breaks. */
@@ -114,7 +118,7 @@ function judgeFact(fact: Observation, { wasPaid, renewsOrders }: Context): Judge
     case "create":
       return { rules: ["client_ends", "one_order"], broken: judgeCreate(fact, renewsOrders) };
     case "client":
-      return { rules: rulesOfClient(fact.purchase), broken: brokenByClient(fact.purchase) };
+      return { rules: rulesOfClient(fact.purchase), broken: brokenRuleOf(fact.purchase) };
     case "refused":
       return { rules: ["takes_events"], broken: judgeRefusal(fact) };
     case "taken":
@@ -138,7 +142,7 @@ function rulesOfLook({ view, truth }: LookFact, wasPaid: boolean): readonly Judg
     "never_unpaid",
     ...(view.times === null ? [] : (["booked_once"] as const)),
     ...(view.paid && view.amountMinor !== null ? (["right_amount"] as const) : []),
-    ...(truth.paid && truth.told ? (["booked_when_paid"] as const) : []),
+    ...(truth.paid && truth.isNotified ? (["booked_when_paid"] as const) : []),
     ...(wasPaid ? (["final_stays"] as const) : []),
   ];
 }
@@ -183,7 +187,7 @@ function judgeLook({ view, got, truth, log }: LookFact, wasPaid: boolean): Broke
     const cause = UNPAID_CAUSES[truth.status ?? "succeeded"];
     return { invariant: "never_unpaid", expected: factOf("unpaid"), got: shownFact, cause };
   }
-  if (isBooked && !truth.told && !truth.asked)
+  if (isBooked && !truth.isNotified && !truth.hasRetrieved)
     return { invariant: "never_unpaid", expected: factOf("unpaid_unless_asked"), got: shownFact };
   if (times !== null && times > 1)
     return { invariant: "booked_once", ...paidOnce, cause: log && repeatCause(log.deliveries, log.isKilled) };
@@ -215,7 +219,7 @@ const UNPAID_CAUSES = {
 } as const satisfies Readonly<Record<Status, Cause | undefined>>;
 
 function judgeCreate(fact: CreateFact, renewsOrders: boolean): BrokenFinding | undefined {
-  const { runs, isRefused, isAgain, isShared, live, hasOtherId, deadEnd } = fact;
+  const { runs, isRefused, isRepeat, isShared, liveCount, hasOtherId, deadEnd } = fact;
   if (isShared === true)
     return { invariant: "one_order", expected: "1", got: factOf("shared_order"), cause: "shares_order" };
   const endlessRun = runs.find(({ hasEnded }) => !hasEnded);
@@ -241,16 +245,16 @@ function judgeCreate(fact: CreateFact, renewsOrders: boolean): BrokenFinding | u
     const { got } = doneRun ?? runs[0] ?? { got: "" };
     return { invariant: "recovery", expected: factOf("another"), got, cause: "old_page" };
   }
-  if (doneRun !== undefined && live === 0 && !isAgain)
+  if (doneRun !== undefined && liveCount === 0 && !isRepeat)
     return { ...endRule, got: doneRun.got, cause: "claims_success" };
   const failedRun = runs.find(({ isDone }) => !isDone);
-  if (failedRun !== undefined && !isRefused && !isAgain)
+  if (failedRun !== undefined && !isRefused && !isRepeat)
     return { ...endRule, got: failedRun.got, cause: "fails_undisturbed" };
-  if (live > 1 || hasOtherId)
+  if (liveCount > 1 || hasOtherId)
     return {
       invariant: "one_order",
       expected: "1",
-      got: hasOtherId ? factOf("other_id") : `${live}`,
+      got: hasOtherId ? factOf("other_id") : `${liveCount}`,
     };
   return undefined;
 }
@@ -273,7 +277,7 @@ function lateReason(milliseconds: number): Pick<UnclearFinding, "reason" | "fiel
 
 /** Whether a look does not show a payment that the shop has accepted. */
 export function isUnbooked({ view, truth }: Pick<LookFact, "view" | "truth">): boolean {
-  return view !== null && truth.paid && truth.told && (!view.paid || view.times === 0);
+  return view !== null && truth.paid && truth.isNotified && (!view.paid || view.times === 0);
 }
 
 /** Judges again with looks at the end of the run: a second booking breaks a rule; a late booking is not a loss. */
@@ -293,12 +297,12 @@ export function judgeLateBooking(
 }
 
 /** Whether an answer refuses an event permanently; other answers ask for the event again. */
-function isRefusal(text: SaidValue): boolean {
+function isRefusal(text: StepValue): boolean {
   return typeof text === "string" && /^[1-4]\d\d$/.test(text) && !["408", "409", "425", "429"].includes(text);
 }
 
 /** Whether an answer to an event, or its absence, says that the shop is busy. */
-export function isBusyAnswer(text: SaidValue): boolean {
+export function isBusyAnswer(text: StepValue): boolean {
   return typeof text !== "string" || text === "429" || text === "503";
 }
 
@@ -328,7 +332,7 @@ function findUnseenPage(facts: readonly Observation[]): UnclearFinding | undefin
 }
 
 /** The verdict on a history that proves nothing; `field`: the missing field of the shop's description. */
-export function notJudged(reason: Said, field: ShopField | null, got: Said = ""): HistoryVerdict {
+export function notJudged(reason: StepText, field: ShopField | null, got: StepText = ""): HistoryVerdict {
   return { state: "not_judged", reason, field, got };
 }
 

@@ -1,7 +1,7 @@
 // The observations of a history. How they are judged: core/judge/judge.ts.
 import type { Status } from "../checkout/checkout.ts";
 import type { DeliveryAction } from "../fault/actions.ts";
-import type { SaidValue } from "../readiness/drill-shapes.ts";
+import type { StepValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { NOTES } from "../readiness/drills/judge-sentences.ts";
 import type { WatchedPurchase } from "./client.ts";
@@ -28,9 +28,9 @@ export type Truth = {
   /** Whether a checkout that the shop has created is paid. */
   readonly paid: boolean;
   /** Whether the shop answered 2xx to the event of the payment. */
-  readonly told: boolean;
+  readonly isNotified: boolean;
   /** Whether the shop has retrieved the paid checkout. */
-  readonly asked: boolean;
+  readonly hasRetrieved: boolean;
   readonly amountMinor: number;
   /** The status of the checkout that the shop has created last. */
   readonly status?: Status | undefined;
@@ -41,22 +41,22 @@ export type LookFact = {
   readonly kind: "look";
   readonly of: OrderName;
   readonly view: ShownOrder | null;
-  readonly got: SaidValue;
+  readonly got: StepValue;
   readonly truth: Truth;
   readonly waitedMs: number;
   /** The service's own deliveries of the order, and whether the shop was killed meanwhile, if they are known. */
   readonly log?: { readonly deliveries: readonly ObservedDelivery[]; readonly isKilled: boolean };
 };
 
-/** A purchase: how each of its runs ended, and the number of its checkouts that are open or paid (`live`). */
+/** A purchase: how each of its runs ended, and the number of its checkouts that are open or paid (`liveCount`). */
 export type CreateFact = {
   readonly kind: "create";
-  readonly runs: readonly { readonly hasEnded: boolean; readonly isDone: boolean; readonly got: SaidValue }[];
+  readonly runs: readonly { readonly hasEnded: boolean; readonly isDone: boolean; readonly got: StepValue }[];
   /** Whether the service refuses every create. */
   readonly isRefused: boolean;
   /** Whether the customer bought this order before. */
-  readonly isAgain: boolean;
-  readonly live: number;
+  readonly isRepeat: boolean;
+  readonly liveCount: number;
   readonly hasOtherId: boolean;
   /** Whether another purchase got the same checkout. */
   readonly isShared?: boolean;
@@ -73,7 +73,7 @@ type ClientFact = { readonly kind: "client"; readonly purchase: WatchedPurchase 
 type RefusedFact = {
   readonly kind: "refused";
   readonly type: string;
-  readonly got: SaidValue;
+  readonly got: StepValue;
   /** Whether the event is about a checkout that the shop has not created. */
   readonly isForeign: boolean;
   /** Whether the API was down before: the shop may then protect itself for a while. */
@@ -84,12 +84,12 @@ type RefusedFact = {
 /** A genuine event that got a 2xx. */
 type TakenFact = { readonly kind: "taken" };
 
-type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: SaidValue };
+type ForgedFact = { readonly kind: "forged"; readonly isAccepted: boolean; readonly got: StepValue };
 
-type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: SaidValue };
+type VisitFact = { readonly kind: "visit"; readonly hasArrived: boolean; readonly got: StepValue };
 
 /** Whether and how the shop's process has ended by itself, or did not start again after it was killed. */
-type EndFact = { readonly kind: "end"; readonly got: SaidValue | null; readonly isKilled?: boolean };
+type EndFact = { readonly kind: "end"; readonly got: StepValue | null; readonly isKilled?: boolean };
 
 /** The places in which a secret of the application was seen. */
 type SecretFact = { readonly kind: "secrets"; readonly places: ReadonlySet<SecretPlace> };

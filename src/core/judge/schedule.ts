@@ -101,9 +101,9 @@ function faultLine(fault: ScheduledFault): string {
   const { action, match = {}, ...parameters } = fault;
   const { method: _method, path: _path, eventType: _type, nth: _nth, ...fields } = match;
   const place = placeOfFault(fault);
-  const setFields = Object.entries({ ...fields, ...parameters }).filter(([, value]) => value !== undefined);
+  const entries = Object.entries({ ...fields, ...parameters }).filter(([, value]) => value !== undefined);
   const hasDefaults = JSON.stringify(parameters) === JSON.stringify(PARAMETERS_OF[action] ?? {});
-  return `${action} at ${place}${hasDefaults && Object.keys(fields).length === 0 ? "" : ` ${JSON.stringify(setFields)}`}`;
+  return `${action} at ${place}${hasDefaults && Object.keys(fields).length === 0 ? "" : ` ${JSON.stringify(entries)}`}`;
 }
 
 export function targetsDelivery({ match = {} }: ScheduledFault): boolean {

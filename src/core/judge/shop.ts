@@ -15,7 +15,7 @@ const pattern = text.check(z.refine(isPattern, "must be a regular expression"));
 const settleSpan = z.codec(
   z
     .string()
-    .check(z.refine((settle) => isSettle(settle), "must be a duration such as 3s or 30s, from 0s to 60s")),
+    .check(z.refine((settle) => isDelay(settle), "must be a duration such as 3s or 30s, from 0s to 60s")),
   z.number(),
   { decode: (settle) => parseDurationText(settle) ?? 0, encode: (milliseconds) => `${milliseconds}ms` },
 );
@@ -66,7 +66,7 @@ export function isPattern(source: string): boolean {
 }
 
 /** Whether a text is a valid delay of a view. */
-export function isSettle(settle: string): boolean {
+export function isDelay(settle: string): boolean {
   const milliseconds = parseDurationText(settle);
   return milliseconds !== undefined && milliseconds >= 0 && milliseconds <= MAX_SETTLE_MS;
 }

@@ -11,7 +11,7 @@ import type { Neighbour, AmountDirection, SamePart } from "./neighbours.ts";
 import type { ShopField } from "./shop.ts";
 
 /** Maximum number of requests to which a fault applies. */
-export const MANY = 10_000;
+export const MAX_TIMES = 10_000;
 
 /** The orders of a history: the subject `a`, its neighbours `b` and `c`, and further orders for a busy moment. */
 export const ORDER_NAMES = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"] as const;
@@ -61,7 +61,7 @@ export type Step =
       readonly isEarly?: true;
     }
   /**
-   * Another system creates a checkout of the order on these terms. `like`: the order whose terms are used, because the
+   * Another system creates a checkout of the order on these terms. `templateOrder`: the order whose terms are used, because the
    * shop does not know the order `of`. `kind`: the kind of the shop's own checkouts (default), or the other kind.
    */
   | {
@@ -69,7 +69,7 @@ export type Step =
       readonly of: OrderName;
       readonly terms: "same" | OtherTerms;
       readonly kind?: "own" | "other";
-      readonly like?: OrderName;
+      readonly templateOrder?: OrderName;
     }
   /** `isLate`: the checkout has already ended. */
   | {
@@ -81,8 +81,8 @@ export type Step =
   /**
    * Delivers events of the order's last checkout, one after the other: the events with these statuses in this order
    * (default: all). Events without a 2xx answer are delivered again later. `from`: the order's first checkout, or all
-   * checkouts of other systems. `idLike`: with an event_id that has the head or the end of the last event_id of order
-   * a. `how`: `late`: like the service's last attempt; `OtherTerms`: a payment of another checkout of the order_id; the
+   * checkouts of other systems. `sameIdPart`: with an event_id that has the head or the end of the last event_id of order
+   * a. `alteration`: `late`: like the service's last attempt; `OtherTerms`: a payment of another checkout of the order_id; the
    * API does not know that checkout.
    */
   | {
@@ -90,8 +90,8 @@ export type Step =
       readonly of: OrderName;
       readonly statuses?: readonly Status[];
       readonly from?: "first" | "elsewhere";
-      readonly how?: "forged" | "other_id" | "unknown_type" | "in_parts" | "late" | OtherTerms;
-      readonly idLike?: SamePart;
+      readonly alteration?: "forged" | "other_id" | "unknown_type" | "in_parts" | "late" | OtherTerms;
+      readonly sameIdPart?: SamePart;
     }
   | { readonly act: "at_once"; readonly acts: readonly ConcurrentStep[] }
   | { readonly act: "visit"; readonly of: OrderName; readonly form?: ReturnForm }
@@ -108,7 +108,7 @@ export type Step =
   /** Kills the shop, or asks it to stop, and starts it again; `part`: a share of the time that the last event took. */
   | {
       readonly act: "restart";
-      readonly how?: "stop";
+      readonly mode?: "stop";
       readonly during?: OrderName;
       readonly afterMs?: number;
       readonly part?: number;

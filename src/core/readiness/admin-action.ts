@@ -61,20 +61,20 @@ const REFUSALS = {
   request_production: ({ production }) =>
     isGateOpen(production)
       ? "nothing_to_request"
-      : factIf(isRequested(production), "production_is_requested"),
-  approve_credential: ({ production }) => factIf(isApproved(production), "credential_is_approved"),
-  revoke_credential: ({ production }) => factIf(!isApproved(production), "nothing_to_revoke"),
-  activate: ({ active }) => factIf(active, "store_is_active"),
-  deactivate: ({ active }) => factIf(!active, "store_is_inactive"),
+      : factIfRefused(isRequested(production), "production_is_requested"),
+  approve_credential: ({ production }) => factIfRefused(isApproved(production), "credential_is_approved"),
+  revoke_credential: ({ production }) => factIfRefused(!isApproved(production), "nothing_to_revoke"),
+  activate: ({ active }) => factIfRefused(active, "store_is_active"),
+  deactivate: ({ active }) => factIfRefused(!active, "store_is_inactive"),
   open_gate: ({ production }) => {
     if (isGateOpen(production)) return "gate_open";
     if (production.request === null) return "production_not_requested";
-    return factIf(!isApproved(production), "gate_stays_closed");
+    return factIfRefused(!isApproved(production), "gate_stays_closed");
   },
-  close_gate: ({ production }) => factIf(!isGateOpen(production), "gate_is_closed"),
+  close_gate: ({ production }) => factIfRefused(!isGateOpen(production), "gate_is_closed"),
 } satisfies Record<StoreAction, (status: StoreStatus) => FactWithoutValues | undefined>;
 
-function factIf(isRefused: boolean, fact: FactWithoutValues): FactWithoutValues | undefined {
+function factIfRefused(isRefused: boolean, fact: FactWithoutValues): FactWithoutValues | undefined {
   return isRefused ? fact : undefined;
 }
 

@@ -194,7 +194,7 @@ function webhookItem(facts: ReadinessFacts): ItemFinding {
 /** A receiver might accept only webhook.test: only order events prove other types (decision 67). */
 function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts): Proof {
   const title = SAID.webhookDrill(printableLiteral(url));
-  const claim = { kind: "webhook", what: title, subject, changed: SAID.endpointChanged, drill } as const;
+  const claim = { kind: "webhook", what: title, subject, change: SAID.endpointChanged, drill } as const;
   const proof = proofOf(claim, facts);
   if (proof.risks.length > 0 || drill === null || hasOrderEvents(drill.steps)) return proof;
   return { ...proof, risks: [SAID.sentTestOnly(title)] };
@@ -204,7 +204,7 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
   const { duplicates: drill } = facts;
   const subject = duplicatesSubject(endpoints);
   const title = SAID.duplicatesDrill;
-  const claim = { kind: "duplicates", what: title, subject, changed: SAID.endpointsChanged, drill } as const;
+  const claim = { kind: "duplicates", what: title, subject, change: SAID.endpointsChanged, drill } as const;
   const proof = proofOf(claim, facts);
   if (proof.status !== "pass" || proof.risks.length > 0 || drill === null) return proof;
   return { ...proof, risks: risksIn(drill.steps).map(wordsOf) };
@@ -215,8 +215,11 @@ function idempotencyItem(facts: ReadinessFacts): ItemFinding {
   const { storeId: subject, idempotency } = facts;
   const { replayed, refused, drill } = idempotency;
   const title = SAID.idempotencyDrill;
-  const claim = { kind: "idempotency", what: title, subject, changed: SAID.storeChanged, drill } as const;
-  const keyEvidence = [...keyUse(replayed, SAID.keyReplayed), ...keyUse(refused, SAID.keyRefused)];
+  const claim = { kind: "idempotency", what: title, subject, change: SAID.storeChanged, drill } as const;
+  const keyEvidence = [
+    ...keyUseEvidence(replayed, SAID.keyReplayed),
+    ...keyUseEvidence(refused, SAID.keyRefused),
+  ];
   return judgeByProofs([proofOf(claim, facts)], {
     passedReason: SAID.idempotencyPassed,
     moreEvidence: keyEvidence,
@@ -243,6 +246,6 @@ function judgeByProofs(
   return { status: "pass", reason, evidence, assumptions, next };
 }
 
-function keyUse(use: KeyUseFact | null, sentenceOf: (key: string) => Words): BilingualEvidence[] {
+function keyUseEvidence(use: KeyUseFact | null, sentenceOf: (key: string) => Words): BilingualEvidence[] {
   return use === null ? [] : [evidenceOf(sentenceOf(use.key), use.requestId, use.at)];
 }

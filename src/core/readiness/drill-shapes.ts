@@ -19,8 +19,8 @@ const factOfValues = z.strictObject({
 });
 /** A text of a step: a fact with its values, which `wordsOf` renders, or a text of the shop or of an older version. */
 const message = z.union([drillText, factOfValues]);
-export type SaidValue = DomainOf<typeof value>;
-export type Said = DomainOf<typeof message>;
+export type StepValue = DomainOf<typeof value>;
+export type StepText = DomainOf<typeof message>;
 
 export const drillStep = z.strictObject({
   name: drillText,

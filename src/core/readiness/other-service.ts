@@ -14,44 +14,46 @@ const CREATE_DECISION = 20;
 
 /** Judges a service by its calibration record. Facts that v1 does not show are `unknown`, such as the gate's state. */
 export function judgeService(record: Calibration | undefined, calibrateCommand: string): Checklist {
-  const openFinding = (title: string, next = calibrateCommand): ItemFinding => ({
+  const unknownFinding = (title: string, next = calibrateCommand): ItemFinding => ({
     status: "unknown",
     reason: `${title}; ${PORTAL_HINT}`,
     evidence: [],
     assumptions: [],
     next,
   });
-  const noRecord = openFinding("there is no calibration record of this service");
+  const noRecord = unknownFinding("there is no calibration record of this service");
   const findings = {
     production_credential:
       record === undefined
         ? noRecord
-        : openFinding("the calibration record says only that the service accepted a credential in test mode"),
-    store_active: record === undefined ? noRecord : storeItem(record, openFinding),
-    return_origins: openFinding("v1 does not show return origins", "checkout return-origins list"),
-    webhook_verification: openFinding("v1 does not show webhook endpoints", RUN_COMMAND),
-    idempotency_replay: record === undefined ? noRecord : idempotencyItem(record, openFinding),
-    production_gate: openFinding("v1 does not show the production gate", "checkout whoami"),
+        : unknownFinding(
+            "the calibration record says only that the service accepted a credential in test mode",
+          ),
+    store_active: record === undefined ? noRecord : storeItem(record, unknownFinding),
+    return_origins: unknownFinding("v1 does not show return origins", "checkout return-origins list"),
+    webhook_verification: unknownFinding("v1 does not show webhook endpoints", RUN_COMMAND),
+    idempotency_replay: record === undefined ? noRecord : idempotencyItem(record, unknownFinding),
+    production_gate: unknownFinding("v1 does not show the production gate", "checkout whoami"),
   } satisfies Record<ItemName, ItemFinding>;
   return checklistOf(CHECKLIST_ITEMS.map((name) => Object.assign({ name }, findings[name])));
 }
 
-type OpenFinding = (title: string) => ItemFinding;
+type UnknownFinding = (title: string) => ItemFinding;
 
-function storeItem(record: Calibration, openFinding: OpenFinding): ItemFinding {
+function storeItem(record: Calibration, unknownFinding: UnknownFinding): ItemFinding {
   const isActive = verdictOn(record, CREATE_DECISION) === "confirmed";
   const title = isActive
     ? "the store created an order; v1 does not show its other capabilities"
     : "the calibration record does not confirm that the store creates orders";
-  return { ...openFinding(title), evidence: evidenceOf(record, CREATE_DECISION) };
+  return { ...unknownFinding(title), evidence: evidenceOf(record, CREATE_DECISION) };
 }
 
 /** A difference is not a failure: the record also compares codes and bytes, which the interface does not state. */
-function idempotencyItem(record: Calibration, openFinding: OpenFinding): ItemFinding {
+function idempotencyItem(record: Calibration, unknownFinding: UnknownFinding): ItemFinding {
   const evidence = evidenceOf(record, IDEMPOTENCY_DECISION);
   if (verdictOn(record, IDEMPOTENCY_DECISION) !== "confirmed")
     return {
-      ...openFinding("the calibration record does not confirm that a key is used for one order"),
+      ...unknownFinding("the calibration record does not confirm that a key is used for one order"),
       evidence,
     };
   return {

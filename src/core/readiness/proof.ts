@@ -26,7 +26,7 @@ type Claim = {
   /** The subject that a drill of the current state would have; null if every drill of the kind counts. */
   readonly subject: string | null;
   /** Why a drill with another subject no longer counts. */
-  readonly changed?: Words;
+  readonly change?: Words;
   readonly drill: DrillFact | null;
 };
 
@@ -54,8 +54,8 @@ export function worstProof(proofs: readonly Proof[]): Proof | undefined {
 }
 
 /** Why a drill no longer counts; undefined if it counts. A failure stays valid when the clock is set back. */
-function invalidReason({ subject, changed }: Claim, drill: DrillFact, now: number): Words | undefined {
-  if (subject !== null && drill.subject !== subject) return changed;
+function invalidReason({ subject, change }: Claim, drill: DrillFact, now: number): Words | undefined {
+  if (subject !== null && drill.subject !== subject) return change;
   return !drill.passed && drill.at > now ? undefined : staleReason(drill, now);
 }
 

@@ -8,7 +8,7 @@ export const READINESS_SENTENCES = {
     not_ready: ["Not ready", "未就绪"],
   },
   explored: (schedules: number, brokenCount: number, notJudged: number): Words => {
-    const [openEnglish, openChinese] =
+    const [notJudgedEnglish, notJudgedChinese] =
       notJudged === 0
         ? ["", ""]
         : [
@@ -16,8 +16,8 @@ export const READINESS_SENTENCES = {
             `，${notJudged} 个故障未判定`,
           ];
     return [
-      `Explored: ${schedules} schedules, ${brokenCount} broken${openEnglish}`,
-      `故障探测：${schedules} 个方案，${brokenCount} 个出错${openChinese}`,
+      `Explored: ${schedules} schedules, ${brokenCount} broken${notJudgedEnglish}`,
+      `故障探测：${schedules} 个方案，${brokenCount} 个出错${notJudgedChinese}`,
     ];
   },
   /** Part of every report, because a test can prove nothing about live payments (interface 5). */
@@ -78,7 +78,7 @@ export const READINESS_SENTENCES = {
     count === 1 ? "a return origin is registered" : `${count} return origins are registered`,
     `已登记 ${count} 个返回地址`,
   ],
-  but: (leading: Words, words: Words) => [`${leading[0]}, but ${words[0]}`, `${leading[1]}，但${words[1]}`],
+  but: (first: Words, second: Words) => [`${first[0]}, but ${second[0]}`, `${first[1]}，但${second[1]}`],
   originsOnlyLocal: [
     "every return origin is http or on this machine: customers on other machines cannot return there",
     "所有返回地址都使用 http 或指向本机：其他机器上的顾客无法返回",

@@ -35,7 +35,7 @@ export type RequestFilter = {
   readonly path: string | null;
   readonly orderId: string | null;
   /** Whether to omit requests that a drill sent itself. */
-  readonly ofMerchant: boolean;
+  readonly omitsDrills: boolean;
   /** Selects the first requests after this position; null: the newest requests. */
   readonly after: number | null;
   /** Only requests from this moment on, in milliseconds by the store's clock. */
@@ -63,7 +63,7 @@ export function matchesFilter(filter: RequestFilter, request: LoggedRequest): bo
     (filter.method === null || request.method === filter.method) &&
     (filter.path === null || request.path.startsWith(filter.path)) &&
     (filter.orderId === null || request.orderId === filter.orderId) &&
-    !(filter.ofMerchant && request.byDrill === true)
+    !(filter.omitsDrills && request.byDrill === true)
   );
 }
 

@@ -10,7 +10,7 @@ export type DeliveryRequest = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   /** Whether the body is the event's; a fault can change it after signing. */
-  readonly isOfEvent: boolean;
+  readonly isEventBody: boolean;
   /** The headers without the signature, as JSON. */
   readonly auditedHeaders: string;
   /** SHA-256 of the body, in hex. */
@@ -51,7 +51,7 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
   return {
     headers,
     body,
-    isOfEvent: body === genuineBody,
+    isEventBody: body === genuineBody,
     auditedHeaders: JSON.stringify(Object.fromEntries(keptHeaders)),
     bodyHash: hash("sha256", body, "hex"),
   };
@@ -59,17 +59,18 @@ export function deliveryRequest(parts: DeliveryParts): DeliveryRequest {
 
 /** The request of an audited attempt, signed with the secrets of that time; undefined if the audit contradicts it. */
 export function reconstructDeliveryRequest(
-  audited: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
+  auditRecord: Pick<DeliveryRequest, "auditedHeaders" | "bodyHash">,
   parts: Pick<DeliveryParts, "eventId" | "body" | "secrets" | "retiredSecrets" | "dialect">,
 ): (DeliveryRequest & Pick<DeliveryParts, "realNow" | "fault">) | undefined {
-  const headers = readAuditedHeaders(audited.auditedHeaders);
+  const headers = readAuditedHeaders(auditRecord.auditedHeaders);
   const fault = parseFaultHeader(headers[FAULT_HEADER] ?? "") ?? null;
   const timestamp =
     Number(headers[headerNamesIn(parts.dialect).timestamp]) +
     (fault?.action === "stale" ? STALE_AGE_SECONDS : 0);
   const realNow = timestamp * 1000;
   const request = deliveryRequest({ ...parts, realNow, fault });
-  const isSame = request.auditedHeaders === audited.auditedHeaders && request.bodyHash === audited.bodyHash;
+  const isSame =
+    request.auditedHeaders === auditRecord.auditedHeaders && request.bodyHash === auditRecord.bodyHash;
   return isSame ? { ...request, realNow, fault } : undefined;
 }
 

@@ -70,11 +70,11 @@ export type DeliveryAttemptResult =
   | { readonly status: number; readonly retryAfterMs: number }
   | { readonly error: DeliveryError };
 
-/** The consequence of an attempt. `gone`: the receiver answered 410, and its endpoint is disabled. */
+/** The consequence of an attempt. `isGone`: the receiver answered 410, and its endpoint is disabled. */
 type DeliveryVerdict =
   | { readonly state: "succeeded" }
   | { readonly state: "due"; readonly nextAt: number }
-  | { readonly state: "failed"; readonly gone: boolean };
+  | { readonly state: "failed"; readonly isGone: boolean };
 
 /** Whether a receiver accepted a delivery: any 2xx. A redirect is a failure and is not followed. */
 export function isAcceptedResult(result: DeliveryAttemptResult): boolean {
@@ -98,9 +98,9 @@ export function decideAfterAttempt(
   { tries, schedule, jitter, now }: FinishedAttempt,
 ): DeliveryVerdict {
   if (isAcceptedResult(result)) return { state: "succeeded" };
-  if ("status" in result && result.status === 410) return { state: "failed", gone: true };
+  if ("status" in result && result.status === 410) return { state: "failed", isGone: true };
   const scheduledMs = schedule[tries];
-  if (scheduledMs === undefined) return { state: "failed", gone: false };
+  if (scheduledMs === undefined) return { state: "failed", isGone: false };
   const requestedMs = "status" in result ? result.retryAfterMs : 0;
   const waitMs =
     requestedMs === 0

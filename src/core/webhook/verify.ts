@@ -9,7 +9,7 @@ import {
   type VerifyInput,
 } from "./signature.ts";
 import { STATUSES } from "../checkout/checkout.ts";
-import { CHECKS, CHECKS_OF_LATER, type Check, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
+import { CHECKS, LENIENT_CHECKS, type Check, type WebhookEvent, type WebhookVerdict } from "./webhook.ts";
 
 /**
  * Verifies a webhook and parses its event (decisions 11 and 12): after `verifySignature` the body must be an event, and
@@ -48,7 +48,7 @@ function faultyField(body: unknown, dialect: Dialect | undefined): string | unde
   const envelopeFault = firstFault(body, CHECKS.envelope, isNeeded);
   if (envelopeFault !== undefined || body["type"] === "webhook.test") return envelopeFault;
   const hasKnownStatus = STATUSES.some((status) => String(body["type"]).endsWith(`.${status}`));
-  const { change: changeCheck, checkout } = hasKnownStatus ? CHECKS : CHECKS_OF_LATER;
+  const { change: changeCheck, checkout } = hasKnownStatus ? CHECKS : LENIENT_CHECKS;
   const changeFault = firstFault(body, changeCheck, isNeeded);
   if (changeFault !== undefined) return changeFault;
   const field = firstFault(body["data"] as Record<string, unknown>, checkout);

@@ -155,7 +155,7 @@ export const CHECKS = { envelope: ENVELOPE, change: CHANGE, checkout: CHECKOUT }
  *
  * @internal
  */
-export const CHECKS_OF_LATER: typeof CHECKS = {
+export const LENIENT_CHECKS: typeof CHECKS = {
   envelope: ENVELOPE,
   change: { ...CHANGE, previous_status: (value) => value === null || isText(value) },
   checkout: { ...CHECKOUT, status: isText },

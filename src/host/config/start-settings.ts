@@ -46,7 +46,7 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   const noteChanges = (changes: readonly PlannedChange[]): void => {
     const text = summarizeChanges(changes);
     const lines = exposureLines(config.sandbox ?? {}, options, changes);
-    for (const line of [text, ...lines].filter(Boolean)) printer.talk(`${shortPath(world, path)}: ${line}`);
+    for (const line of [text, ...lines].filter(Boolean)) printer.info(`${shortPath(world, path)}: ${line}`);
   };
   const isExposed = exposureLines(config.sandbox ?? {}, options, []).length > 0;
   if (result.value.length === 0 && !isExposed) return accept(settings);

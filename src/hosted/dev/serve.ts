@@ -211,7 +211,7 @@ async function choosePort(
       return { ok: false, refusal: portFailure(world, port, openOutcome.refusal) };
     if (!openOutcome.ok) continue;
     if (openOutcome.value !== requestedPort && namedPort === undefined)
-      printer.talk(`Port ${requestedPort} is taken; this service is on ${openOutcome.value}.`);
+      printer.info(`Port ${requestedPort} is taken; this service is on ${openOutcome.value}.`);
     return accept(openOutcome.value);
   }
   return refuseWithoutPort();

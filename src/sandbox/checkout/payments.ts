@@ -213,14 +213,15 @@ function apply(
   const { checkout, command } = commandInput;
   const decision = advance({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
   if (!decision.ok) return decision;
-  const { status, attempt, late } = decision.value;
+  const { status, attempt, lateResult } = decision.value;
   if (attempt !== null) store.attempts.save(checkout.id, attempt);
-  if (late !== null) store.attempts.recordLate({ checkoutId: checkout.id, ...late, recordedAt: now });
-  if (late !== null || attempt?.outcome === "declined" || status === "expired") {
+  if (lateResult !== null)
+    store.attempts.recordLate({ checkoutId: checkout.id, ...lateResult, recordedAt: now });
+  if (lateResult !== null || attempt?.outcome === "declined" || status === "expired") {
     const { id: requestId, storeId } = checkout;
     context.assumptions.note(UNSTATED_CHANGE_DECISIONS, { storeId, requestId, at: now });
   }
-  if (status === checkout.status) return accept({ checkout, changes: [], late: late !== null });
+  if (status === checkout.status) return accept({ checkout, changes: [], late: lateResult !== null });
 
   const changedCheckout = { ...checkout, status };
   const sequence = store.events.lastSequence(checkout.id) + 1;

@@ -48,7 +48,7 @@ async function awaitRequests(
     method: query.method?.toUpperCase() ?? null,
     path: query.path ?? null,
     orderId: query.orderId ?? null,
-    ofMerchant: query.by === "merchant",
+    omitsDrills: query.by === "merchant",
     from: query.from ?? null,
     limit: query.limit ?? DEFAULT_PAGE,
   };

@@ -299,7 +299,7 @@ function requestsOf(
   storeId: string,
   { orderId, keys }: { readonly orderId: string; readonly keys: readonly StoredAnswer[] },
 ): readonly StoryRequest[] {
-  const noFilter = { statuses: null, method: null, path: null, after: null, from: null, ofMerchant: false };
+  const noFilter = { statuses: null, method: null, path: null, after: null, from: null, omitsDrills: false };
   const requests = context.requests
     .list(storeId, { ...noFilter, orderId, limit: MAX_STORY_ITEMS })
     .toReversed();

@@ -27,7 +27,7 @@ export type SigningSecrets =
       /** The fault that was applied to the attempt, which may have changed its signature or body. */
       readonly fault: FaultAction | null;
       /** Whether the sent body is the event's. */
-      readonly isOfEvent: boolean;
+      readonly isEventBody: boolean;
       /** The verdict of a receiver with the secrets that were active at the time of sending. */
       readonly verdict: SignatureVerdict;
       /** The time at which the attempt was sent, in Unix seconds. */
@@ -54,11 +54,11 @@ export function reconstructAttempt(
     return { headers, body: undefined, signing: { isKnown: false, reason: "unlike" } };
   if (isUncertain)
     return { headers, body: rebuiltRequest.body, signing: { isKnown: false, reason: "rotated" } };
-  const { headers: sentHeaders, body: rawBody, isOfEvent, realNow: now } = rebuiltRequest;
+  const { headers: sentHeaders, body: rawBody, isEventBody, realNow: now } = rebuiltRequest;
   const verdict = verifySignature({ rawBody, headers: sentHeaders, secrets, now, dialect });
   const fault = rebuiltRequest.fault?.action ?? null;
   const sentAt = Math.floor(now / 1000);
   const signer = { owner, secretCount: secrets.length };
-  const signing = { isKnown: true, ...signer, fault, isOfEvent, verdict, sentAt } as const;
+  const signing = { isKnown: true, ...signer, fault, isEventBody, verdict, sentAt } as const;
   return { headers: sentHeaders, body: rawBody, signing };
 }

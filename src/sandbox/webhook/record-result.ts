@@ -74,7 +74,7 @@ export function recordAttemptResult(
   else if (!isUncounted)
     judgeEndpoint(
       context,
-      { endpoint, isAccepted: isAcceptedResult(outcome), isGone: "gone" in verdict && verdict.gone },
+      { endpoint, isAccepted: isAcceptedResult(outcome), isGone: "isGone" in verdict && verdict.isGone },
       now,
     );
   return {

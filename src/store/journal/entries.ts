@@ -22,7 +22,7 @@ type NewEntry = Omit<
 > & {
   readonly now: number;
 };
-type SettledEntry = Omit<FinalAnswer, "proof"> & {
+type SettledEntry = Omit<FinalAnswer, "isProven"> & {
   readonly proof: number;
   readonly key: string;
   readonly now: number;
@@ -78,7 +78,7 @@ export function entriesTable(database: WatchedDatabase): Journal {
     latestAttempt: (create) => sql.selectLatest.get(create),
     begin: (intent, body, now) => transact(() => begin(intent, body, now)),
     settle: (key, settlement, now) => {
-      const entry: SettledEntry = { ...settlement, proof: Number(settlement.proof), key, now };
+      const entry: SettledEntry = { ...settlement, proof: Number(settlement.isProven), key, now };
       transact(() => sql.update.run(entry));
     },
     list: () => sql.selectAll.all().map(fromRow),

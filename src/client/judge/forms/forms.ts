@@ -23,7 +23,7 @@ import {
 } from "../../../core/judge/forms/requests.ts";
 import { DRILL_CASES, FIRST_CASES, type CaseName } from "../../../core/readiness/drills/webhook.ts";
 import type { World } from "../../../world.ts";
-import { oneAtATime } from "../../../core/mutex.ts";
+import { createQueue } from "../../../core/mutex.ts";
 import { mapInLanes } from "../../lanes.ts";
 
 /** A receiver, and the data for its forms. */
@@ -83,16 +83,16 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
     (candidate) => !FIRST_CASES.has(candidate) && !lastNames.includes(candidate),
   );
   await mapInLanes(middleNames, lanes, run);
-  const repeatedResults: CaseResult[] = [];
+  const repeats: CaseResult[] = [];
   await mapInLanes(forgeriesToRepeat(results), lanes, async (name) => {
-    if (isWanted()) repeatedResults.push(...(await sender.form(name)));
+    if (isWanted()) repeats.push(...(await sender.form(name)));
   });
   for (const name of lastNames) await run(name);
-  const usesRetired = receiver.retiredSecret !== undefined;
+  const usesRetiredSecret = receiver.retiredSecret !== undefined;
   const orderedResults = results.toSorted(
     (left, right) => names.indexOf(left.name) - names.indexOf(right.name),
   );
-  return { results: orderedResults, repeated: repeatedResults, names, usesRetired, probed: probedCause };
+  return { results: orderedResults, repeats, names, usesRetiredSecret, probedCause };
 }
 
 /** `isOpen`: the receiver was still busy when the forms were no longer wanted, so the answer proves nothing. */
@@ -122,12 +122,16 @@ function createSender({ world, post, isWanted }: FormsContext, receiver: FormRec
       keys,
     );
     const request = buildFormRequest(mutations, plainRequest, keys);
-    const { limited, isOpen, ...reply } = await sendPaced(() =>
-      post(request, mutations.connection ?? "kept"),
-    );
+    const {
+      limited: isLimited,
+      isOpen,
+      ...reply
+    } = await sendPaced(() => post(request, mutations.connection ?? "kept"));
     const { milliseconds } = reply;
     const answer = answerOf(reply);
-    return isOpen === true ? [] : [{ name, eventId, milliseconds, answer, ...(limited ? { limited } : {}) }];
+    return isOpen === true
+      ? []
+      : [{ name, eventId, milliseconds, answer, ...(isLimited ? { isLimited } : {}) }];
   };
   return {
     form: sendForm,
@@ -174,7 +178,7 @@ function createPacedSend(world: Pick<World, "now" | "sleep">, isWanted: () => bo
     pausedUntil = Math.max(pausedUntil, world.now() + milliseconds);
     return true;
   };
-  const runInTurn = oneAtATime();
+  const runInTurn = createQueue();
   const sendPatiently = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
     for (let attempts = 1; ; attempts += 1) {
       const answer = await (pausedMs > 0 ? runInTurn(() => awaitPause().then(send)) : send());

@@ -90,7 +90,7 @@ async function acceptedOrder(
   if (event === undefined) return null;
   const otherEvents = knownEvents.filter(({ id }) => id !== event.id);
   const orderId = orderIdInBody(event.body);
-  return { event: { ...event, others: otherEvents }, checkout: { id: delivery.checkoutId ?? "", orderId } };
+  return { event: { ...event, otherEvents }, checkout: { id: delivery.checkoutId ?? "", orderId } };
 }
 
 function kindOf(type: string): string {

@@ -1,7 +1,7 @@
 // Runs one schedule of a search: plays its history in a store whose clock is moved, and lists its requests in both
 // directions. The benches: testing/explore/bench.ts (functions), client/judge/search/benches.ts (commands).
-import { isDroppedForGood } from "../../../core/judge/deliveries.ts";
-import { verdictsOn, type Broken } from "../../../core/judge/judge.ts";
+import { isPaymentDropped } from "../../../core/judge/deliveries.ts";
+import { verdictsOn, type BrokenRule } from "../../../core/judge/judge.ts";
 import { type LookFact, type Observation } from "../../../core/judge/observation.ts";
 import type { WatchedRun } from "../../../core/judge/client.ts";
 import type { JudgedInvariant } from "../../../core/readiness/drills/judged-invariants.ts";
@@ -31,7 +31,7 @@ export type ExploreRun = {
   readonly trace: Trace;
   /** The rules that this run has shown to hold or to be broken. */
   readonly shownInvariants: ReadonlySet<JudgedInvariant>;
-  readonly broken: readonly Broken[];
+  readonly broken: readonly BrokenRule[];
   /** Whether the payment's event was lost permanently. */
   readonly isDropped: boolean;
   /** The runs of the purchase. */
@@ -101,7 +101,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
     shownInvariants: shown,
     // A rule that two readings show as broken is reported once.
     broken: [...new Map(broken.toReversed().map((rule) => [rule.invariant, rule])).values()].toReversed(),
-    isDropped: isPaymentHidden && isDroppedForGood(log.deliveries),
+    isDropped: isPaymentHidden && isPaymentDropped(log.deliveries),
     purchases: purchasesIn(facts),
     lastLook,
     viewError: notes.viewError,

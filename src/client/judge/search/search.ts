@@ -1,7 +1,7 @@
 // Runs the search of `explore`, for the test kit (testing/explore/) and for commands (client/judge/search/benches.ts).
 // The schedules: core/judge/search.ts; a run and its verdicts: client/judge/search/run-schedule.ts.
 import { englishOf } from "../../../core/readiness/drills/said.ts";
-import { causeOf, type Broken } from "../../../core/judge/judge.ts";
+import { causeOf, type BrokenRule } from "../../../core/judge/judge.ts";
 import { JUDGED_INVARIANTS, type JudgedInvariant } from "../../../core/readiness/drills/judged-invariants.ts";
 import {
   DROPPED_EVENT_ADVICE,
@@ -151,7 +151,7 @@ async function runWaves(
   return [];
 }
 
-type FoundCause = Pick<Broken, "invariant"> & { readonly runs: readonly ExploreRun[] };
+type FoundCause = Pick<BrokenRule, "invariant"> & { readonly runs: readonly ExploreRun[] };
 
 /** Each cause with the runs that show it; runs with fewer faults first. */
 function groupByCause(runs: readonly ExploreRun[]): readonly FoundCause[] {
@@ -228,7 +228,7 @@ async function confirm(
 }
 
 /** A text with the broken rule and its cause or, without a cause, the expected and the received answer. */
-function textOf(finding: Broken): string {
+function textOf(finding: BrokenRule): string {
   const { invariant, cause, expected, got } = finding;
   const rule = english(JUDGED_INVARIANTS[invariant].rule);
   const words = englishOf(causeOf(finding));

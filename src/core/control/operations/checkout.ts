@@ -13,7 +13,7 @@ import {
   refusedOrder,
   statusChange,
 } from "../../checkout/shapes.ts";
-import { requestedPrice as wantedPrice, returnOrigin } from "../../config/store-fields.ts";
+import { requestedPrice, returnOrigin } from "../../config/store-fields.ts";
 import { moment, nonEmptyText, wholeNumberInQuery } from "../../shape/fields.ts";
 import { nameSchemas } from "../../shape/wire-names.ts";
 import { storeOperation } from "../operation.ts";
@@ -109,7 +109,7 @@ export const checkoutOperations = {
     summary: "Adds a price to the catalog",
     description:
       "Adds a price, approved by default, and returns it with the capabilities that the store is missing for it. An identical price stays unchanged. Refuses an existing id with other terms, and a price beyond the limit of the catalog.",
-    request: () => z.omit(wantedPrice, { retired: true }),
+    request: () => z.omit(requestedPrice, { retired: true }),
     answer: () =>
       z.extend(price, {
         added: z.boolean(),

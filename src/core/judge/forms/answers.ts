@@ -1,7 +1,7 @@
 import type { ConnectionFault } from "../../network/connection-fault.ts";
 import { excerpt, UUID_SOURCE } from "../../text.ts";
 import type { DeliveryError } from "../../webhook/delivery.ts";
-import type { SaidValue } from "../../readiness/drill-shapes.ts";
+import type { StepValue } from "../../readiness/drill-shapes.ts";
 import { factOf } from "../../readiness/drills/said.ts";
 import type { DrillCause } from "../../readiness/drills/webhook-advice.ts";
 import type { Form } from "../../readiness/drills/webhook-case.ts";
@@ -13,7 +13,7 @@ export type CaseResult = {
   readonly eventId: string;
   readonly milliseconds: number;
   /** Whether the request was resent because the receiver limits the rate. */
-  readonly limited?: true;
+  readonly isLimited?: true;
   readonly answer:
     | { readonly status: number; readonly body: string }
     | {
@@ -37,7 +37,7 @@ export type AnswerKind =
   | "forbidden"
   | "unsent";
 
-export type AnswerPattern = Pick<DrillResults, "probed"> & {
+export type AnswerPattern = Pick<DrillResults, "probedCause"> & {
   readonly kindOfCase: (name: CaseName) => AnswerKind;
   /** The observed fault of a case without an answer. */
   readonly faultOf: (name: CaseName) => ConnectionFault | "elsewhere" | undefined;
@@ -66,12 +66,12 @@ const MAX_REPEATED_CASES = 8;
 export type DrillResults = {
   readonly results: readonly CaseResult[];
   /** The results of cases that were sent a second time. */
-  readonly repeated: readonly CaseResult[];
+  readonly repeats: readonly CaseResult[];
   /** The cases that should be sent. */
   readonly names: readonly CaseName[];
-  readonly usesRetired: boolean;
+  readonly usesRetiredSecret: boolean;
   /** The mistake in signing that the receiver also makes; undefined if none was found. */
-  readonly probed: DrillCause | undefined;
+  readonly probedCause: DrillCause | undefined;
 };
 
 /** Valid events that every receiver accepts, regardless of how it reads them. */
@@ -85,7 +85,7 @@ export const REORDERED_CASES = [
   "sorted_digits",
 ] as const;
 
-export function patternOf({ results, repeated, usesRetired, probed }: DrillResults): AnswerPattern {
+export function patternOf({ results, repeats, usesRetiredSecret, probedCause }: DrillResults): AnswerPattern {
   const kindOfCase = kindLookup(results);
   const answers = new Map(results.map(({ name, answer }) => [name, comparableAnswer(answer)]));
   const answeredCases = results.filter(({ answer }) => "status" in answer).map(({ name }) => name);
@@ -102,9 +102,9 @@ export function patternOf({ results, repeated, usesRetired, probed }: DrillResul
     isRouteMissing: results
       .filter(({ name }) => GOOD_CASES.includes(name))
       .every(({ answer }) => "status" in answer && MISSING_ROUTE_STATUSES.has(answer.status)),
-    usesRetiredSecret: usesRetired,
-    probed,
-    isInconsistent: repeated.some(
+    usesRetiredSecret,
+    probedCause,
+    isInconsistent: repeats.some(
       (result) => kindOf(result) === "refused" && kindOfCase(result.name) === "taken",
     ),
   };
@@ -168,7 +168,7 @@ function mayPassByChance(name: CaseName): boolean {
   return [...REORDERED_CASES, "many_signatures"].includes(testFormOf(name) ?? name);
 }
 
-export function caseResult({ answer, milliseconds }: CaseResult): SaidValue {
+export function caseResult({ answer, milliseconds }: CaseResult): StepValue {
   const durationText = `${milliseconds}`;
   if ("error" in answer)
     return factOf(`no_answer_after:${answer.error}`, durationText, excerpt(answer.message));

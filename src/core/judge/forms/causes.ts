@@ -1,5 +1,5 @@
 import type { ConnectionFault } from "../../network/connection-fault.ts";
-import { factOf, inNames } from "../../readiness/drills/said.ts";
+import { factOf, withNames } from "../../readiness/drills/said.ts";
 import type { DrillCause, DrillNote } from "../../readiness/drills/webhook-advice.ts";
 import type { Dialect } from "../../shape/dialect.ts";
 import { deliveryDifferences } from "../../webhook/dialect-differences.ts";
@@ -15,7 +15,7 @@ import {
   type CaseResult,
 } from "./answers.ts";
 import { LEAVES, STALE_CASES, type FormsByAnswer, type Needs } from "./leaves.ts";
-import type { DrillStep, Said, SaidValue } from "../../readiness/drill-shapes.ts";
+import type { DrillStep, StepText, StepValue } from "../../readiness/drill-shapes.ts";
 
 /** A step for each case, and one step for all cases that were not sent. Commands in the causes name the endpoint. */
 export function drillSteps(
@@ -27,7 +27,7 @@ export function drillSteps(
   const results = new Map(drillResults.results.map((result) => [result.name, result]));
   const { causes, notes } = explainCases(drillResults);
   const unexplainedCase = names.find((name) => causes.get(name) === "not_explained");
-  const sentenceOf = (code: DrillCause | DrillNote | undefined): Said | null => {
+  const sentenceOf = (code: DrillCause | DrillNote | undefined): StepText | null => {
     if (code === undefined) return null;
     // One text for all unexplained answers, so that they are shown together.
     if (code === "not_explained")
@@ -37,7 +37,7 @@ export function drillSteps(
       );
     return code === "default_names"
       ? factOf(code, differences ?? "")
-      : inNames(differences, factOf(code, endpointId));
+      : withNames(differences, factOf(code, endpointId));
   };
   const sentSteps = names.flatMap((name): DrillStep[] => {
     const result = results.get(name);
@@ -63,13 +63,13 @@ export function drillSteps(
 }
 
 /** An unexplained answer, next to the first answer of another kind. */
-function contrastAnswers(result: CaseResult | undefined, { results }: DrillResults): Said {
+function contrastAnswers(result: CaseResult | undefined, { results }: DrillResults): StepText {
   const [firstResult] = results;
   const shownResult = result ?? firstResult;
   const otherResult =
     results.find((candidate) => shownResult !== undefined && kindOf(candidate) !== kindOf(shownResult)) ??
     firstResult;
-  const bothResults = [shownResult, otherResult].flatMap((comparedResult): SaidValue[] =>
+  const bothResults = [shownResult, otherResult].flatMap((comparedResult): StepValue[] =>
     comparedResult === undefined ? [] : [factOf(`form:${comparedResult.name}`), caseResult(comparedResult)],
   );
   return factOf("not_explained", ...bothResults);
@@ -100,7 +100,7 @@ function noteOf(
   pattern: AnswerPattern,
   result: CaseResult | undefined,
 ): DrillNote | undefined {
-  if (result?.limited === true) return "rate_limited_for_a_while";
+  if (result?.isLimited === true) return "rate_limited_for_a_while";
   if (recognisesBeforeAge(name, pattern)) return "dedups_before_age";
   const kind = pattern.kindOfCase(name);
   const form = DRILL_CASES[name];
@@ -152,8 +152,8 @@ function causeOf(name: CaseName, pattern: PatternWithLeaves): DrillCause {
   if (testForm !== undefined && pattern.kindOfCase(testForm) === kind) return causeOf(testForm, pattern);
   const { expected, cause: ownCause } = DRILL_CASES[name];
   const mayBeRefused = expected !== "2xx";
-  if (pattern.probed !== undefined && isAnswer(kind) && !(kind === "failed" && mayBeRefused))
-    return pattern.probed;
+  if (pattern.probedCause !== undefined && isAnswer(kind) && !(kind === "failed" && mayBeRefused))
+    return pattern.probedCause;
   const leaf = pattern.leaves[kind]?.find((candidate) => {
     const appliesToForm = candidate.forms === undefined || candidate.forms.includes(name);
     const hasSameAnswer = !("sameAs" in candidate) || pattern.kindOfCase(candidate.sameAs) === kind;
@@ -176,7 +176,7 @@ function isAnswer(kind: AnswerKind): boolean {
 }
 
 function areNeedsMet(
-  { all, some, none, everything, differ, unless, condition }: Needs,
+  { all, some, none, answerToAll, differentForms, exception, condition }: Needs,
   pattern: AnswerPattern,
 ): boolean {
   const matchesOf = (forms: FormsByAnswer = {}): readonly boolean[] =>
@@ -185,9 +185,9 @@ function areNeedsMet(
     matchesOf(all).every(Boolean) &&
     (some === undefined || matchesOf(some).some(Boolean)) &&
     !matchesOf(none).some(Boolean) &&
-    (everything === undefined || pattern.areAll(everything, pattern.serviceCases)) &&
-    (differ === undefined || !pattern.areAlike(...differ)) &&
-    (unless === undefined || !areNeedsMet(unless, pattern)) &&
+    (answerToAll === undefined || pattern.areAll(answerToAll, pattern.serviceCases)) &&
+    (differentForms === undefined || !pattern.areAlike(...differentForms)) &&
+    (exception === undefined || !areNeedsMet(exception, pattern)) &&
     condition?.(pattern) !== false
   );
 }

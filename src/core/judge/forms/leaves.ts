@@ -12,10 +12,10 @@ export type Needs = {
   readonly some?: FormsByAnswer;
   readonly none?: FormsByAnswer;
   /** The answer to every form that the service could send. */
-  readonly everything?: AnswerKind;
+  readonly answerToAll?: AnswerKind;
   /** Two forms with different answers. */
-  readonly differ?: readonly [CaseName, CaseName];
-  readonly unless?: Needs;
+  readonly differentForms?: readonly [CaseName, CaseName];
+  readonly exception?: Needs;
   readonly condition?: (pattern: AnswerPattern) => boolean;
 };
 
@@ -45,8 +45,10 @@ const PRINTED_SECRETS: readonly CaseName[] = ["live_printed", "other_store_print
 const ALL_CASE_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
 /** Forms whose signature does not belong to the request that is sent. */
 const MISSIGNED_FORMS = ALL_CASE_NAMES.filter((name) => {
-  const { signature, secret, sent, reusesSignature } = DRILL_CASES[name];
-  return signature !== undefined || secret !== undefined || sent !== undefined || reusesSignature === true;
+  const { signature, secret, changeSent, reusesSignature } = DRILL_CASES[name];
+  return (
+    signature !== undefined || secret !== undefined || changeSent !== undefined || reusesSignature === true
+  );
 });
 const GUESSED_SECRETS = CASE_NAMES.filter((name) => typeof DRILL_CASES[name].secret === "function");
 const UNSIGNED_FORMS = CASE_NAMES.filter((name) => name.startsWith("unsigned_"));
@@ -75,7 +77,7 @@ const INVERTED_LEAVES: readonly Leaf[] = [
   {
     cause: "inverted_check",
     all: { refused: GOOD_CASES, taken: [...FORGED_CASES, "forged_in_the_end"] },
-    unless: { condition: ({ isInconsistent }) => isInconsistent },
+    exception: { condition: ({ isInconsistent }) => isInconsistent },
   },
   { cause: "refuses_after_check", all: { refused: VALID_AND_FORGED, taken: ["order_event"] } },
   { cause: "secret_unset", all: { refused: VALID_AND_FORGED }, some: { taken: GUESSED_SECRETS } },
@@ -92,7 +94,7 @@ const INCONSISTENT_LEAVES: readonly Leaf[] = (
   [
     { condition: ({ isInconsistent }) => isInconsistent },
     { all: { refused: ["bad_signature"], taken: ["forged_in_the_end"] } },
-    { all: { taken: ["bad_signature"] }, unless: { all: { taken: FORGED_CASES } } },
+    { all: { taken: ["bad_signature"] }, exception: { all: { taken: FORGED_CASES } } },
     { all: { taken: ["wrong_secret", "changed_byte"] }, none: { taken: ["bad_signature"] } },
     {
       all: { taken: ["wrong_secret"] },
@@ -104,7 +106,7 @@ const INCONSISTENT_LEAVES: readonly Leaf[] = (
       none: { taken: ["bad_signature", "wrong_secret", "rewritten_body"] },
     },
   ] as const satisfies readonly Needs[]
-).map((needs) => Object.assign({ cause: "verifies_sometimes", unless: DIGIT_SUM_NEEDS } as const, needs));
+).map((needs) => Object.assign({ cause: "verifies_sometimes", exception: DIGIT_SUM_NEEDS } as const, needs));
 
 const PART_LEAVES: readonly Leaf[] = (
   [
@@ -158,7 +160,7 @@ const SIMILAR_LEAVES: readonly Leaf[] = [
 
 /** Why a form that must be refused was answered with 2xx. */
 const ACCEPTED_LEAVES: readonly Leaf[] = [
-  { cause: "takes_all", everything: "taken" },
+  { cause: "takes_all", answerToAll: "taken" },
   ...INVERTED_LEAVES,
   {
     cause: "once_a_connection",
@@ -198,13 +200,13 @@ const ACCEPTED_LEAVES: readonly Leaf[] = [
 
 /** Why a form that must be accepted was answered with 4xx. */
 const REFUSED_LEAVES: readonly Leaf[] = [
-  { cause: "no_route", everything: "refused", condition: ({ isRouteMissing }) => isRouteMissing },
+  { cause: "no_route", answerToAll: "refused", condition: ({ isRouteMissing }) => isRouteMissing },
   // Texts that are always different, such as a random id, prove nothing.
-  { cause: "refuses_all", everything: "refused", differ: ["good_event", "second_of_three"] },
-  { cause: "refuses_all", everything: "refused", differ: ["bad_signature", "first_digit"] },
-  { cause: "refuses_after_check", everything: "refused", differ: ["good_event", "bad_signature"] },
-  { cause: "wrong_secret", everything: "refused", differ: ["good_event", "no_signature"] },
-  { cause: "refuses_all", everything: "refused" },
+  { cause: "refuses_all", answerToAll: "refused", differentForms: ["good_event", "second_of_three"] },
+  { cause: "refuses_all", answerToAll: "refused", differentForms: ["bad_signature", "first_digit"] },
+  { cause: "refuses_after_check", answerToAll: "refused", differentForms: ["good_event", "bad_signature"] },
+  { cause: "wrong_secret", answerToAll: "refused", differentForms: ["good_event", "no_signature"] },
+  { cause: "refuses_all", answerToAll: "refused" },
   // A drill that stopped early has not sent the last of these forms.
   { cause: "parsed_body", all: { taken: ["spaced_body"] }, none: { taken: GOOD_CASES, failed: GOOD_CASES } },
   ...INVERTED_LEAVES,
@@ -233,7 +235,7 @@ const REFUSED_LEAVES: readonly Leaf[] = [
 
 /** Why a form was answered with 5xx. */
 const FAILED_LEAVES: readonly Leaf[] = [
-  { cause: "fails_always", everything: "failed" },
+  { cause: "fails_always", answerToAll: "failed" },
   { forms: ["no_event"], cause: "parses_first", none: { failed: ["bad_signature"] } },
   {
     forms: ["short_signature", "empty_signature"],

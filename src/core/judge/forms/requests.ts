@@ -30,7 +30,7 @@ export type DrillEvent = {
 /** An event of an order that the drilled receiver has already accepted. */
 export type OrderEvent = Pick<CheckoutEvent, "id" | "body"> & {
   /** Accepted events of other types, about this order and an order of the other kind. */
-  readonly others?: readonly (Pick<CheckoutEvent, "id" | "body"> & { readonly type: string })[];
+  readonly otherEvents?: readonly (Pick<CheckoutEvent, "id" | "body"> & { readonly type: string })[];
 };
 
 /**
@@ -48,7 +48,7 @@ type DrillSubject = { readonly order: OrderEvent | null; readonly dialect: Diale
 
 function caseNamesFor(order: OrderEvent | null): readonly CaseName[] {
   if (order === null) return CASE_NAMES;
-  const types = new Set(order.others?.map(({ type }) => type));
+  const types = new Set(order.otherEvents?.map(({ type }) => type));
   const acceptedCases = ACCEPTED_CASE_NAMES.filter((name) => types.has(DRILL_CASES[name].acceptedType ?? ""));
   return [...CASE_NAMES.slice(0, -1), ...ORDER_CASE_NAMES, ...acceptedCases, ...CASE_NAMES.slice(-1)];
 }
@@ -82,11 +82,11 @@ export function buildDrillRequest(
   keys: DrillKeys,
 ): { readonly eventId: string; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
   const {
-    signed: changeSigned = keepText,
-    sent: changeSent = keepText,
+    changeSigned = keepText,
+    changeSent = keepText,
     age = 0,
     signature = keepText,
-    without: omittedNames = [],
+    omittedNames = [],
   } = form;
   const { dialect } = keys;
   const names = DEFAULT_HEADER_NAMES;
@@ -183,7 +183,7 @@ function secretsOf(
 export function eventOfForm({ event: eventKind, acceptedType }: Mutations, events: DrillEvents): OrderEvent {
   const { own, first, order } = events;
   if (acceptedType !== undefined) {
-    const knownEvent = order?.others?.find(({ type }) => type === acceptedType);
+    const knownEvent = order?.otherEvents?.find(({ type }) => type === acceptedType);
     if (knownEvent === undefined) throw new Error(`no event ${acceptedType} was accepted`);
     return knownEvent;
   }

@@ -1,7 +1,7 @@
 // The histories of a shop's create: every fault of its requests, a kill, similar orders, a second purchase. How they
 // are judged: core/judge/client.ts.
 import { faultAt, type ScheduledFault } from "../schedule.ts";
-import { MANY, type OrderName, type Step } from "../step.ts";
+import { MAX_TIMES, type OrderName, type Step } from "../step.ts";
 import {
   API_UP,
   API_BUSY,
@@ -31,7 +31,7 @@ function atCreate(ordinal: number, action: ScheduledFault["action"]): ScheduledF
 }
 
 function refusalStep(status: number): Step {
-  const fault = { action: "status", status, match: { method: "POST" }, times: MANY } as const;
+  const fault = { action: "status", status, match: { method: "POST" }, times: MAX_TIMES } as const;
   return { act: "faults", of: "a", faults: [fault] };
 }
 

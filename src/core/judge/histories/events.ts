@@ -26,8 +26,8 @@ import {
   SLOW_API_MS,
   tell,
   tellAs,
-  tellLike,
-  tellOf,
+  tellWithSimilarId,
+  tellFrom,
   tellOnly,
   wait,
   type ApiFault,
@@ -72,7 +72,7 @@ function buyAfter(order: OrderName, outcome: UnpaidEnd): readonly Step[] {
   });
 }
 
-const TELL_FIRST = tellOf("first");
+const TELL_FIRST = tellFrom("first");
 const AWAIT_QUESTION = { act: "await", of: "a", what: "question" } as const;
 
 /** Another system creates the order_id on other terms, as both kinds of checkout, and both are paid. */
@@ -117,7 +117,7 @@ function paymentElsewhere(kind: Kind, order: OrderName): readonly Step[] {
 }
 
 function createElsewhere(kind: Kind, order: OrderName): Step {
-  return { act: "create_elsewhere", of: order, terms: "same", kind, like: "a" };
+  return { act: "create_elsewhere", of: order, terms: "same", kind, templateOrder: "a" };
 }
 
 /** Orders of another system are paid, which must not change order a. */
@@ -252,8 +252,8 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
       ...onEach(create, tellCreated),
       ...onEach(pay),
       tellPaid,
-      tellLike("b", "head"),
-      tellLike("c", "end"),
+      tellWithSimilarId("b", "head"),
+      tellWithSimilarId("c", "end"),
       ...onEach(look),
     ],
     causes: { booked_when_paid: "confuses_events", takes_events: "confuses_events" },
@@ -433,7 +433,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   other_end_late: {
     title: ["a paid order, then late events of its other checkouts", "订单支付后，其他收款单的事件才到达"],
     needs: ["create", "names"],
-    steps: [create, cancel, tell, ...ALL_ENDS, create, pay, tell, look, tellOf("elsewhere"), look],
+    steps: [create, cancel, tell, ...ALL_ENDS, create, pay, tell, look, tellFrom("elsewhere"), look],
     causes: SECOND_ATTEMPT,
   },
 });

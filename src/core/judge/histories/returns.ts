@@ -24,7 +24,7 @@ import {
   SECOND_ATTEMPT,
   SLOW_API_MS,
   tell,
-  tellOf,
+  tellFrom,
   visit,
 } from "./steps.ts";
 
@@ -199,7 +199,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
       VISIT_OF_FIRST,
       look,
       // The return page tells the shop of the end before the event arrives.
-      ...on("b", create, tellCreated, end("failed"), visit, CREATE_EARLY, tellOf("first"), pay, tell, look),
+      ...on("b", create, tellCreated, end("failed"), visit, CREATE_EARLY, tellFrom("first"), pay, tell, look),
     ],
     causes: SECOND_ATTEMPT,
   },

@@ -2,7 +2,7 @@
 import type { Status } from "../../checkout/checkout.ts";
 import type { SamePart } from "../neighbours.ts";
 import type { ScheduledFault } from "../schedule.ts";
-import { MANY, ORDER_NAMES, type History, type OrderName, type ReturnForm, type Step } from "../step.ts";
+import { MAX_TIMES, ORDER_NAMES, type History, type OrderName, type ReturnForm, type Step } from "../step.ts";
 
 export type OrderStep = Extract<Step, { of: OrderName }>;
 
@@ -30,19 +30,19 @@ export function tellOnly(...statuses: readonly Status[]): OrderStep {
 
 /** Delivers altered events (default: of all statuses). */
 export function tellAs(
-  manner: NonNullable<Extract<Step, { act: "tell" }>["how"]>,
+  alteration: NonNullable<Extract<Step, { act: "tell" }>["alteration"]>,
   ...statuses: readonly Status[]
 ): OrderStep {
-  return { act: "tell", of: "a", how: manner, ...(statuses.length > 0 && { statuses }) };
+  return { act: "tell", of: "a", alteration, ...(statuses.length > 0 && { statuses }) };
 }
 
 /** Delivers the payment of another order, with an event_id that resembles the event_id of order a's payment. */
-export function tellLike(order: OrderName, idLike: SamePart): Step {
-  return { act: "tell", of: order, statuses: ["succeeded"], idLike };
+export function tellWithSimilarId(order: OrderName, sameIdPart: SamePart): Step {
+  return { act: "tell", of: order, statuses: ["succeeded"], sameIdPart };
 }
 
 /** Delivers the events of other checkouts of the order. */
-export function tellOf(from: NonNullable<Extract<Step, { act: "tell" }>["from"]>): OrderStep {
+export function tellFrom(from: NonNullable<Extract<Step, { act: "tell" }>["from"]>): OrderStep {
   return { act: "tell", of: "a", from };
 }
 
@@ -82,7 +82,7 @@ export type ApiFault = Pick<ScheduledFault, "action" | "status" | "latencyMs">;
 /** From this step on, the API answers each question about these orders in this way. */
 export function apiAnswers(fault: ApiFault, order: OrderName | "all" = "a"): Step {
   const match = { method: "GET", path: "/v1/checkout-sessions/*" } as const;
-  return { act: "faults", of: order, faults: [{ ...fault, match, times: MANY }] };
+  return { act: "faults", of: order, faults: [{ ...fault, match, times: MAX_TIMES }] };
 }
 
 export const API_BUSY = apiAnswers({ action: "status", status: 503 });

@@ -1,6 +1,6 @@
 import type { Words } from "../../language.ts";
 import type { DrillSentence } from "../drill-sentences.ts";
-import type { DrillStep, Said } from "../drill-shapes.ts";
+import type { DrillStep, StepText } from "../drill-shapes.ts";
 
 export const NOT_JUDGED = {
   unreadable: [
@@ -99,7 +99,7 @@ export const MISSING_FIELDS = {
 >;
 export type MissingField = keyof typeof MISSING_FIELDS;
 
-export function risksIn(steps: readonly Pick<DrillStep, "name" | "cause">[]): readonly Said[] {
+export function risksIn(steps: readonly Pick<DrillStep, "name" | "cause">[]): readonly StepText[] {
   return steps.flatMap(({ name, cause }) => (cause !== null && RISKS.has(name) ? [cause] : []));
 }
 

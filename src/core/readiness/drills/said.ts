@@ -1,7 +1,7 @@
 // The texts of a drill's steps are facts with values. They are stored as facts, and rendered where they are shown.
 import { english, type Words } from "../../language.ts";
 import { EXPECTED_RESULTS, FAILURE_RESULTS, STEP_RESULTS, type DrillSentence } from "../drill-sentences.ts";
-import type { DrillStep, Said, SaidValue, ShownStep } from "../drill-shapes.ts";
+import type { DrillStep, StepText, StepValue, ShownStep } from "../drill-shapes.ts";
 import { CAUSES } from "./judge-causes.ts";
 import { MISSING_FIELDS, missingStepName, NOT_JUDGED, NOTES, NOT_JUDGED_REASONS } from "./judge-sentences.ts";
 import { JUDGED_INVARIANTS } from "./judged-invariants.ts";
@@ -33,7 +33,7 @@ const FACTS: ReadonlyMap<string, DrillSentence> = new Map(
   FACT_TABLES.flatMap((table) => Object.entries<DrillSentence>(table)),
 );
 
-export function factOf<Value extends SaidValue = string>(
+export function factOf<Value extends StepValue = string>(
   fact: string,
   ...values: readonly Value[]
 ): { readonly fact: string; readonly values: readonly Value[] } {
@@ -41,12 +41,12 @@ export function factOf<Value extends SaidValue = string>(
 }
 
 /** A fact with the names of a store's dialect; `names`: the differences by `deliveryDifferences`. */
-export function inNames(names: string | undefined, fact: SaidValue): Said {
-  return names === undefined ? fact : factOf<SaidValue>("in_names", fact, names);
+export function withNames(names: string | undefined, fact: StepValue): StepText {
+  return names === undefined ? fact : factOf<StepValue>("in_names", fact, names);
 }
 
 /** The words of a text or a fact; a fact that only another version knows is shown by its name. */
-export function wordsOf(value: Said): Words {
+export function wordsOf(value: StepText): Words {
   if (typeof value === "string") return [value, value];
   const values = value.values.map(wordsOf);
   const sentence = FACTS.get(value.fact);
@@ -55,7 +55,7 @@ export function wordsOf(value: Said): Words {
   return [sentence(...values.map(([text]) => text))[0], sentence(...values.map(([, text]) => text))[1]];
 }
 
-export function englishOf(text: Said): string {
+export function englishOf(text: StepText): string {
   return english(wordsOf(text));
 }
 

@@ -36,13 +36,13 @@ export type Mutations = {
   /** The type of an already accepted event to send instead. */
   readonly acceptedType?: CheckoutEvent["type"];
   /** Changes the event's bytes before they are signed, and the signed bytes before they are sent. */
-  readonly signed?: (body: string, dialect: Dialect | undefined) => string;
-  readonly sent?: (signed: string, dialect: Dialect | undefined) => string;
+  readonly changeSigned?: (body: string, dialect: Dialect | undefined) => string;
+  readonly changeSent?: (signed: string, dialect: Dialect | undefined) => string;
   /** Age of the timestamp, in seconds; negative means in the future. */
   readonly age?: number;
   /** The text that is signed and sent instead of a timestamp. */
   readonly timestamp?: string;
-  readonly without?: readonly OurHeader[];
+  readonly omittedNames?: readonly OurHeader[];
   /** Whether the event id header contains another event's id. */
   readonly otherEventId?: true;
   /** Whether timestamp and signature are copied from the first event. */
@@ -124,7 +124,7 @@ function fieldsOf(body: string): [string, unknown][] {
 }
 
 /** A mutation that gives the body other values of some fields. */
-export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["sent"]> {
+export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["changeSent"]> {
   return (body, dialect) => changeEventIn(dialect, body, change);
 }
 
@@ -166,8 +166,8 @@ export function changeMiddle(digits: string): string {
 /** Changes every other digit. */
 export function changeEveryOther(position: "first" | "second"): (digits: string) => string {
   return (digits) =>
-    digits.replace(/(.)(.)/g, (_, oddDigit: string, evenDigit: string) =>
-      position === "first" ? flipDigits(oddDigit) + evenDigit : oddDigit + flipDigits(evenDigit),
+    digits.replace(/(.)(.)/g, (_, firstDigit: string, secondDigit: string) =>
+      position === "first" ? flipDigits(firstDigit) + secondDigit : firstDigit + flipDigits(secondDigit),
     );
 }
 
@@ -201,7 +201,7 @@ export function indentBody(body: string): string {
 }
 
 /** A mutation that makes an event older by a span in milliseconds, as after an outage of the receiver. */
-export function backdate(spanMs: number): NonNullable<Mutations["sent"]> {
+export function backdate(spanMs: number): NonNullable<Mutations["changeSent"]> {
   return claim(({ created_at: at }) =>
     typeof at === "string" ? { created_at: toIso(Date.parse(at) - spanMs) } : {},
   );

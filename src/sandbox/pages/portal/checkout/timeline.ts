@@ -88,9 +88,11 @@ function lastLines(
   let [remainingLines, start] = [maxLines, lines.length];
   while (start > 0 && remainingLines > 0) {
     start -= 1;
-    remainingLines -= 1 + countLines(lines[start]?.under ?? []);
+    remainingLines -= 1 + countLines(lines[start]?.deliveryLines ?? []);
   }
-  const hiddenCount = lines.slice(0, start).reduce((sum, { under }) => sum + 1 + under.length, 0);
+  const hiddenCount = lines
+    .slice(0, start)
+    .reduce((sum, { deliveryLines }) => sum + 1 + deliveryLines.length, 0);
   return { shownLines: lines.slice(start), hiddenCount };
 }
 
@@ -115,7 +117,7 @@ function storyLine(
   view: PartView,
   { line, storyIndex }: { readonly line: StoryLine; readonly storyIndex: StoryIndex },
 ): Html {
-  const { entry, request, event, under } = line;
+  const { entry, request, event, deliveryLines } = line;
   const { checkout } = storyIndex.fullStory;
   const day = storyIndex.dayAt(entry);
   const details =
@@ -125,10 +127,10 @@ function storyLine(
         ? eventLineDetails(context, view, { event, checkout })
         : undefined;
   const deliveryRows =
-    under.length === 0
+    deliveryLines.length === 0
       ? ""
       : html`<ol class="under">
-          ${under.map((row) => deliveryLine(context, view, { line: row, storyIndex }))}
+          ${deliveryLines.map((row) => deliveryLine(context, view, { line: row, storyIndex }))}
         </ol>`;
   const anchor = anchorOf(entry, storyIndex, request?.position);
   return html`${day}

@@ -99,7 +99,7 @@ function checkLine(
   { headers, signing }: SentAttempt,
   names: HeaderNames,
 ): Html {
-  if (!signing.isKnown || !signing.isOfEvent) return html``;
+  if (!signing.isKnown || !signing.isEventBody) return html``;
   const { [names.timestamp]: timestamp = "", [names.signature]: signature = "" } = headers;
   const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${quote(timestamp)} --signature ${quote(signature)} --now ${signing.sentAt}`;
   return commandLine(WEBHOOK_TEXTS.checkIt, line);
