@@ -973,7 +973,9 @@ test("the cases of a passed drill have notes", () => {
 
 test("a case that waited for a rate limit has a note", () => {
   const { results, ...rest } = drilled({});
-  const limited = results.map((one) => (one.name === "as_put" ? Object.assign(one, { limited: true }) : one));
+  const limited = results.map((one) =>
+    one.name === "as_put" ? Object.assign(one, { isLimited: true }) : one,
+  );
   expect(explainCases({ ...rest, results: limited }).notes.get("as_put")).toBe("rate_limited_for_a_while");
 });
 

@@ -61,8 +61,8 @@ export type Step =
       readonly isEarly?: true;
     }
   /**
-   * Another system creates a checkout of the order on these terms. `templateOrder`: the order whose terms are used, because the
-   * shop does not know the order `of`. `kind`: the kind of the shop's own checkouts (default), or the other kind.
+   * Another system creates a checkout of the order on these terms. `templateOrder`: the order whose terms are used,
+   * because the shop does not know the order `of`. `kind`: the kind of the shop's own checkouts (default), or the other.
    */
   | {
       readonly act: "create_elsewhere";
@@ -81,9 +81,9 @@ export type Step =
   /**
    * Delivers events of the order's last checkout, one after the other: the events with these statuses in this order
    * (default: all). Events without a 2xx answer are delivered again later. `from`: the order's first checkout, or all
-   * checkouts of other systems. `sameIdPart`: with an event_id that has the head or the end of the last event_id of order
-   * a. `alteration`: `late`: like the service's last attempt; `OtherTerms`: a payment of another checkout of the order_id; the
-   * API does not know that checkout.
+   * checkouts of other systems. `sameIdPart`: the part of order a's last event_id that the event_id repeats.
+   * `alteration`: `late`: like the service's last attempt; `OtherTerms`: a payment of another checkout of the order_id,
+   * which the API does not know.
    */
   | {
       readonly act: "tell";

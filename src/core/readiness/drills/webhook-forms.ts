@@ -42,7 +42,7 @@ const BEYOND_TOLERANCE = DEFAULT_TOLERANCE_SECONDS + 30;
 
 const CURL_HEADERS = { "User-Agent": "curl/8.5.0", Accept: "*/*" } as const;
 const FORM_TYPE = { "Content-Type": "application/x-www-form-urlencoded" } as const;
-const NO_HEADERS = { without: ["eventId", "timestamp", "signature"] } as const;
+const NO_HEADERS = { omittedNames: ["eventId", "timestamp", "signature"] } as const;
 /** Headers that a receiver does not know, as proxies and tracers add them. */
 const EXTRA_HEADERS = {
   Traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-00`,
