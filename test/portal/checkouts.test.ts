@@ -543,6 +543,6 @@ test("a Chinese page has the story in Chinese", async () => {
     headers: { Authorization: "", Host: portal.host, Cookie: portal.cookie, "Accept-Language": "zh-CN" },
   });
   const html = String(answer.body);
-  for (const part of ["处理经过", "立即过期", "order.created", "支付页面尚未使用", "收款单过期"])
+  for (const part of ["处理经过", "立即过期", "order.created", "付款人尚未使用支付页面", "收款单过期"])
     expect(textOf(html)).toContain(part);
 });

@@ -118,7 +118,7 @@ const PARTS = [
     name: "duplicates",
     part: "duplicates",
     summary:
-      "run only the part on events: repeated, late, out of order, simultaneous, and of other orders and attempts",
+      "run only the duplicates part: events that are repeated, late, out of order or simultaneous, also of other orders and attempts",
     examples: [
       `checkout checklist run duplicates --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
       `checkout checklist run duplicates --order-view-command 'bin/order-status "$CHECKOUT_ORDER_ID"' --paid-when '^paid' --checkout order-1001 --checkout order-1002 --quick`,
@@ -128,7 +128,7 @@ const PARTS = [
     name: "browser-return",
     part: "browser_return",
     summary:
-      "run only the part on customers who return: before, during and after the webhook, with other sessions, without the API",
+      "run only the browser-return part: customers return before, during or after the webhook, with another order's session, or while the API fails",
     examples: [
       `checkout checklist run browser-return --return-url http://localhost:3000/thanks --order-view http://localhost:3000/orders/{order_id} --paid-when '"status": *"paid"' --create "node create-order.js"`,
     ],
@@ -137,7 +137,7 @@ const PARTS = [
     name: "idempotency",
     part: "idempotency",
     summary:
-      "run only the part on creates: lost answers, a client killed during a create, similar orders, and repeated purchases",
+      "run only the idempotency part: lost answers, a client killed during a create, similar orders, and repeated purchases",
     examples: [
       'checkout checklist run idempotency --create "node create-order.js"',
       'checkout checklist run idempotency --create "npm run checkout-once" --command-timeout 5m',

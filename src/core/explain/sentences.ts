@@ -4,7 +4,7 @@ import type { Words } from "../language.ts";
 import type { LastChange } from "../checkout/shapes.ts";
 import type { DeliveryEntry } from "../webhook/shapes.ts";
 
-const UNUSED_PAGE: Words = ["the payment page has not been used yet", "支付页面尚未使用"];
+const UNUSED_PAGE: Words = ["the payment page has not been used yet", "付款人尚未使用支付页面"];
 const CREATE_HINT: Words = [
   "the same order_id may be used again with a new key",
   "可用新的幂等键以同一订单号再次创建",

@@ -136,7 +136,7 @@ export const TIME_HISTORIES = {
       causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
     },
     much_later: {
-      title: ["the same payment again, after more than 30 s", "超过 30 秒后再次推送同一支付"],
+      title: ["the same payment event again, more than 30 s later", "超过 30 秒后再次推送同一支付事件"],
       isLong: true,
       steps: [create, tellCreated, pay, tellPaid, look, waitForOthers(31_000), tellPaid, look],
       causes: { booked_once: "forgets" },

@@ -88,7 +88,7 @@ export const MISSING_FIELDS = {
   },
   quick: {
     isRisk: true,
-    title: ["the same payment again, after more than 30 s", "超过 30 秒后再次推送同一支付"],
+    title: ["the same payment event again, more than 30 s later", "超过 30 秒后再次推送同一支付事件"],
     note: [
       "the run used --quick: it did not show whether the shop forgets events after 30 s",
       "运行使用了 --quick：没有检查商店是否在 30 秒后忘记事件",

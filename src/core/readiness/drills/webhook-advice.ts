@@ -211,8 +211,8 @@ export const DRILL_CAUSES = {
     "带有未知请求头的事件会被拒绝，而代理会添加请求头。请忽略未知的请求头。",
   ],
   body_not_covered: [
-    `Its check does not cover the body: a changed body passes with the old signature. ${VERIFY_RAW[0]}: the timestamp, a dot, the body.`,
-    `验签没有覆盖请求体：请求体改动后仍能用旧签名通过。${VERIFY_RAW[1]}，内容为：时间戳、点号、请求体。`,
+    `Its check does not cover the body: a changed body passes with the old signature. Compute the HMAC over the timestamp, a dot and the raw body. ${VERIFY_RAW[0]}.`,
+    `验签没有覆盖请求体：请求体改动后仍能用旧签名通过。请对“时间戳 + 点号 + 原始请求体”计算 HMAC。${VERIFY_RAW[1]}。`,
   ],
   no_staleness_check: [
     "It does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of its clock.",
