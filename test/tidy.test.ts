@@ -384,7 +384,7 @@ test("no folder has more than 15 files", () => {
   expect([...counts].filter(([, count]) => count > MAX_FILES)).toEqual([]);
 });
 
-test("no files import each other in a cycle, even by types or on demand", () => {
+test("no files import each other in a cycle, even by type imports or dynamic imports", () => {
   expect(circles(sources)).toEqual([]);
   const three = [
     fake('import { two } from "./two.ts";', "one.ts"),

@@ -15,7 +15,7 @@ const STARTS = size(4, 500);
 const KILL_WITHIN_MS = 12;
 /** The moments of a first start in order: a file exists, or the ready line is printed. */
 const MOMENTS = ["sandbox.db", "master.key", "credentials.json", "ready"] as const;
-/** Maximum number of polls for a moment, with pauses of at least a millisecond. */
+/** Maximum number of polls for each of the `MOMENTS`, with pauses of at least a millisecond. */
 const MAX_LOOKS = 60_000;
 /** Three first starts run at a time. */
 const PLACES = [1, 2, 3] as const;

@@ -271,7 +271,7 @@ test("the calibration receiver refuses foreign hosts and browser posts, and igno
   expect(verdictsOf(paid.harness)).toMatchObject({ 19: "not_observed", 88: "not_observed" });
 });
 
-test("a calibration with a payer sends nothing without consent, with --secret-file alone, or if its port is taken", async () => {
+test("calibrate sends nothing if consent is refused, if --secret-file is given without --with-payer, or if the payer's port is taken", async () => {
   const { harness, sent } = await openPaid();
   const no = await harness.run(["calibrate", ...AT_SANDBOX, "--with-payer"], {
     typed: [["Send them?", "n"]],

@@ -619,7 +619,7 @@ test("a refusal has the expected value, the received value and the next command"
   expect(await shop.ask("endpoints list")).toMatchObject({ endpoints: [{ id }] });
 });
 
-test("an event body is exact in a pipe, and escaped at a terminal", async () => {
+test("an event body is printed unchanged to a pipe, and escaped on a terminal", async () => {
   const harness = createHarness();
   await harness.start();
   const hostile = [

@@ -134,7 +134,7 @@ test("an interrupted create stays pending, and no later run makes a second order
     ]);
     expect(stateInJournal(harness)).toBe("pending");
     harness.setFault((_request, deliver) => deliver());
-    // A new attempt would be a second order at a service that does not compare order_ids.
+    // A new attempt would create a second order at a service that does not compare order_ids.
     const again = await harness.run([...CREATE, "--new-attempt"]);
     const { idempotency_key: key } = JSON.parse(stderr) as { readonly idempotency_key: string };
     const found = { idempotency_key: key, replayed: isTaken };

@@ -1053,7 +1053,7 @@ test("only a 2xx answer counts as accepted", () => {
   ]);
 });
 
-test("the receiver is probed for its mistake if a genuine event is refused or fails and no forged event is accepted", () => {
+test("the drill searches for the receiver's mistake if a genuine event is refused or fails and no forged event is accepted", () => {
   const looks = (answer: Answer, forged: Answer = 400) =>
     isWorthProbing(drilled({ good_event: answer, bad_signature: forged }).results);
   expect([400, 499, 500].map((answer) => looks(answer))).toEqual([true, true, true]);

@@ -218,7 +218,7 @@ test("stray files in a state folder are ignored, and a folder with project files
 
   const volume = beside(harness, "volume");
   mkdirSync(join(volume, "lost+found"));
-  // In the container image the state folder is the home of its user, too.
+  // In the container image, the state folder is also the user's home folder.
   mkdirSync(join(volume, ".cache/hosted-checkout/compiled"), { recursive: true });
   await (await harness.start(["--port", "0", "--dir", volume])).stop();
 

@@ -304,7 +304,7 @@ test("the list of checkouts has its filters in the address, and has pages of 50 
   );
 });
 
-test("the form on the list of checkouts creates a test order with a price or an amount and a kind, and opens the order's page", async () => {
+test("the form on the list of checkouts creates a test order of either kind, by price or by amount, and opens its page", async () => {
   const { harness, portal } = await openShop();
   for (const path of ["/checkouts", "/webhooks", "/webhooks/events"])
     expect((await portal.get(`${portal.home}${path}`)).text).toContain("Create a test order");

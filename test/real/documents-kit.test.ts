@@ -93,7 +93,7 @@ export declare const test: TestType<{ page: Page }, {}>;
 export declare function expect(locator: ReturnType<Page["getByText"]>): { toBeVisible(): Promise<void> };
 `;
 
-/** The part of Express that the snippet uses: its types are not installed. */
+/** The part of Express's types that the snippet uses, because `@types/express` is not installed. */
 const EXPRESS = `
 import type { IncomingMessage, ServerResponse } from "node:http";
 type Sent = IncomingMessage & { originalUrl: string };

@@ -176,7 +176,7 @@ test("a killed drill leaves no fault, pause, lease or partial result behind", as
   expect(clients).toBeGreaterThan(2);
 });
 
-test("a sandbox that is killed during a drill releases the drill's held webhooks", async () => {
+test("webhooks held by a drill are delivered after the sandbox was killed and restarted", async () => {
   const kills = [STEPS[0], STEPS[7], STEPS[10], STEPS[13]];
   const laboratories = await openLaboratories(kills.length, () => openLaboratory(startSandbox));
   await sideBySide(kills, laboratories, async ([kind, path, nth], laboratory) => {

@@ -521,7 +521,7 @@ test("a log file that is a link, a folder or open to others is not written to", 
   }
 });
 
-test("env prints the variables of the running sandbox, and fails in a shell if no sandbox runs", async () => {
+test("env prints the variables of the running sandbox; if none runs, it fails, and so does a shell that evaluates its output", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   for (const format of ["", "--format json", "--json"]) {

@@ -147,7 +147,7 @@ test("a plain value is not quoted, and other values get quotes that most shells 
   ]);
 });
 
-test("PowerShell's quoting rules give back every quoted value", () => {
+test("PowerShell reads every quoted value back unchanged", () => {
   for (const value of VALUES) {
     expect([value, readByPowerShell(quote(value, "powershell"))]).toEqual([value, value]);
     // A line for an unknown shell may be another word there, but never a command.

@@ -388,7 +388,7 @@ function addKey(pair: StorePair, storeId: string, scopes: readonly Scope[], numb
   return apiKey;
 }
 
-test("a checkout's form does nothing at a checkout of another store, whoever sends the form", async () => {
+test("a checkout's form token is refused at a checkout of another store, whatever credential is sent", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   const pages = await Promise.all(
     sites.map(async ({ id, apiKey }) => {
@@ -424,7 +424,7 @@ function checkoutsIn(events: string): readonly string[] {
   return data.events.map(({ checkout_id: id }) => id);
 }
 
-test("every set of scopes gives access to exactly the v1 routes of these scopes, in each store, active or not", async () => {
+test("a key with any set of scopes reaches exactly the v1 routes of these scopes, only in its own store, and cannot create in an inactive store", async () => {
   const { pair, sites, tokens, send } = await openTwoStores();
   const subsets = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
     SCOPES.filter((_scope, at) => (bits & (2 ** at)) !== 0),

@@ -124,7 +124,7 @@ test("the refusal of an unusable price says why and what to do, and a replay nee
   }
 });
 
-test("only the administrator approves and revokes a price, each with an audit row", async () => {
+test("approve-price and revoke-price change whether orders can use a price, each with an audit row", async () => {
   const { type, text, acts } = await openCatalog();
   expect(await text(`prices add tea ${TEA} --unapproved`)).toContain("checkout admin approve-price <id>");
   expect(await acts()).toEqual([]);

@@ -721,7 +721,7 @@ test("a client can wait for a delivery in a given state", async () => {
   expect((await site.control("/deliveries?wait_ms=99999999")).error?.code).toBe("invalid_parameter");
 });
 
-test("a listener that asks for an unknown event is refused and not stored", async () => {
+test("a listener that asks for the events after an unknown event is refused and not stored", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const listener = site.receiver(5000);
   const first = await site.control<{ readonly id: string }>("/listener", { url: listener.url });

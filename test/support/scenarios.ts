@@ -58,8 +58,8 @@ export async function runScenarios({ baseUrl, controlOrigin, access }: Service):
 }
 
 /**
- * Runs all scenarios by the lines of docs/scenarios.md, against the sandbox that runs in a folder; `npx checkout` runs
- * the command `checkout`. Returns the number of passed workflows for each file.
+ * Runs all scenarios with the first command block of docs/scenarios.md, against the sandbox that runs in `cwd`. In that
+ * block, `npx checkout` runs the command line `checkout`. Returns the number of passed workflows for each file.
  */
 export async function runScenariosByDocument({
   cwd,

@@ -85,7 +85,7 @@ test("the failure of a lost connection says whether the connection was reused", 
   expect(await post(never.url)).toMatchObject({ ok: false, failure: "connection_lost", onKept: false });
 });
 
-test("bytes that follow one answer never answer the next request", async () => {
+test("bytes after an answer are never taken for the answer to the next request", async () => {
   const stray = "HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nno";
   // The stray bytes come with the answer, or after the answer on the idle connection.
   const together = await open((socket) => void socket.write(OK + stray));

@@ -170,7 +170,7 @@ test("a stop waits for a stream that ends in time", async () => {
   expect([chunks.join(""), response.complete]).toEqual(["last words", true]);
 });
 
-test("a stop cuts an endless stream and tells its source", async () => {
+test("closing the server aborts an endless stream and ends its source", async () => {
   const stream = createStream();
   const { port, close } = await serveBody(stream.body);
   const response = await open(port);

@@ -140,7 +140,7 @@ test(`a complete answer counts whatever comes after it, and its connection is no
   }
 });
 
-test("an incomplete answer whose connection ends does not count", async () => {
+test("an answer that is incomplete when its connection ends is a failure", async () => {
   for (const [name, bytes, failure] of CUT)
     for (const end of ["end", "reset"] as const) {
       const { url } = await open((socket) =>

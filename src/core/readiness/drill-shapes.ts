@@ -53,7 +53,7 @@ export const shownDrill = z.object({
 /** The result of a drill, as it is stored. */
 export type DrillFact = Omit<DomainOf<typeof shownDrill>, "steps"> & { readonly steps: readonly DrillStep[] };
 
-/** A running drill and the time of its start. */
+/** `since`: when the drill began, by the store's clock. */
 export const runningDrill = z.object({ id: z.uuid(), drill: z.enum(DRILL_KINDS), since: moment });
 export type RunningDrill = DomainOf<typeof runningDrill>;
 

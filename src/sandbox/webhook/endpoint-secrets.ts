@@ -3,7 +3,7 @@ import type { Endpoint } from "../../core/webhook/endpoint.ts";
 import type { ServiceContext } from "../context.ts";
 import { openStoredSecret } from "./signing-secret.ts";
 
-/** The context of reading signing secrets (decision 16). */
+/** Includes the master key, because signing secrets are stored encrypted with it (decision 16). */
 export type SecretsContext = Pick<ServiceContext, "store"> & { readonly masterKey: Uint8Array };
 
 /** The signing secrets of an endpoint: the active secrets, newest first, and the retired secrets. */

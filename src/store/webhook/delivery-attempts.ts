@@ -32,7 +32,7 @@ export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
   readonly state: DeliveryState;
 };
 
-/** Number of a checkout's newest deliveries that are searched for last answers. */
+/** How many of a checkout's newest deliveries `lastAnswers` reads. */
 const NEWEST_DELIVERIES = 40;
 
 type NewAttempt = Pick<

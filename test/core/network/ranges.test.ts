@@ -60,7 +60,7 @@ const ROWS: readonly (readonly [address: string, verdict: "never" | "private" | 
   ["::ffff:8.8.8.8", "public"],
 ];
 
-test("every address is classified as never sent to, private or public", () => {
+test("every address is classified as forbidden, private or public", () => {
   const verdicts = ROWS.map(([address]) => [
     address,
     isForbiddenAddress(address) ? "never" : isPublicAddress(address) ? "public" : "private",

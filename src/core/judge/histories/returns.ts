@@ -35,7 +35,7 @@ const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
 
 type Row = Omit<History, "part">;
 
-/** The payment event and two returns: at the same moment, or the later ones after some milliseconds. */
+/** The payment event and two returns reach the shop, each after its own delay in milliseconds. */
 function sameMoment(webhookMs: number, returnMs: number): Row {
   const sameMomentStep: Step = {
     act: "at_once",

@@ -212,7 +212,7 @@ export const DRILL_CASES: Readonly<Record<CaseName, Form>> = {
   ...ACCEPTED_FORMS,
 };
 
-/** Names of forms: always sent; sent with an order event; sent with an accepted type. */
+/** Names of forms: always sent; about an order, so only with consent; with other events, only if such events exist. */
 export const CASE_NAMES: readonly CaseName[] = Object.keys(TEST_FORMS) as readonly TestName[];
 export const ORDER_CASE_NAMES = Object.keys(ORDER_FORMS) as readonly CaseName[];
 export const ACCEPTED_CASE_NAMES = Object.keys(ACCEPTED_FORMS) as readonly NameByType<"accepted">[];

@@ -31,7 +31,7 @@ export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
   return form === undefined ? [] : [form];
 }
 
-/** A form's code and detail, and the body inside. */
+/** The code and detail of a body's form, and the body that it contains. */
 type InnerBody = readonly [code: CauseFinding["code"], detail: DetailFact, inner: Uint8Array];
 
 /** The bodies inside the forms of a body, as variants of it. */
