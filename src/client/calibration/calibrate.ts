@@ -85,7 +85,7 @@ export async function sendProbe(
 }
 
 /** The last answer to a probe, and whether an earlier attempt may have had an effect. */
-type LastAnswer = { readonly result: OutboundResult; readonly resent: boolean };
+type LastAnswer = { readonly result: OutboundResult; readonly wasResent: boolean };
 
 async function askPatiently(
   world: CalibrationWorld,
@@ -97,17 +97,17 @@ async function askPatiently(
   await pauseFor(world, options, pace.pauseMs);
   for (let attempts = 1; ; attempts += 1) {
     const result = await ask(world, target, options);
-    if (signal.aborted || transientReason(result) === undefined) return { result, resent: wasResent };
+    if (signal.aborted || transientReason(result) === undefined) return { result, wasResent };
     const retryAfterMs = result.ok ? parseRetryAfter(result.headers["retry-after"], world.now()) : 0;
     const isLimited = result.ok && result.status === 429;
     const { least, most } = RATE_LIMIT_PAUSE_MS;
     if (isLimited) pace.pauseMs = Math.min(most, Math.max(least, pace.pauseMs * 2, retryAfterMs));
     const delayMs = Math.max(retryDelayMs(attempts, { random: world.random(), retryAfterMs }), pace.pauseMs);
     if (attempts === MAX_ATTEMPTS || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.remainingMs)
-      return { result, resent: wasResent };
+      return { result, wasResent };
     wasResent ||= !isLimited;
     await pauseFor(world, options, delayMs);
-    if (signal.aborted) return { result, resent: wasResent };
+    if (signal.aborted) return { result, wasResent };
   }
 }
 
@@ -131,11 +131,11 @@ function transientReason(result: OutboundResult): string | undefined {
 }
 
 /** Undefined for a 429, a 5xx, a failed connection, and a 403 to a create: a missing scope of the key proves nothing. */
-function usableAnswer({ method }: ProbeRequest, { result, resent }: LastAnswer): ProbeAnswer | undefined {
+function usableAnswer({ method }: ProbeRequest, { result, wasResent }: LastAnswer): ProbeAnswer | undefined {
   if (!result.ok || transientReason(result) !== undefined) return undefined;
   if (method === "POST" && result.status === 403) return undefined;
   const answer = parseProbeAnswer(result);
-  return resent ? { ...answer, resent } : answer;
+  return wasResent ? { ...answer, resent: wasResent } : answer;
 }
 
 /** Removes the replay header of a create that was sent again: the service may have processed the lost attempt. */

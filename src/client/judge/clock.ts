@@ -30,7 +30,7 @@ export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Pr
     if (isOver) break;
   }
   const { deliveries = [], checkouts } = purchase;
-  purchase.isTold = mustKnow(deliveries);
+  purchase.isNotified = mustKnow(deliveries);
   const clientFact = { runs: [], live: checkouts.length, hasOtherId: hasOtherId(bench, purchase) };
   facts.push(...answersIn(deliveries), { kind: "client", purchase: clientFact });
 }
