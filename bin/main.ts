@@ -1,7 +1,7 @@
 import { main } from "../src/cli/main.ts";
-import { nameSources } from "../src/world/machine.ts";
+import { enableSourceMaps } from "../src/world/machine.ts";
 import { exitProgram } from "../src/world/output.ts";
 import { realWorld } from "../src/world/real.ts";
 
-nameSources();
+enableSourceMaps();
 void main(realWorld()).then(exitProgram);

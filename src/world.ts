@@ -10,7 +10,7 @@ export type HttpRequest = {
   readonly rawHeaders: readonly string[];
   readonly body: Uint8Array;
   /** Whether the request was sent to an address that other machines can reach, whatever its Host is. */
-  readonly fromOutside?: boolean;
+  readonly isFromOutside?: boolean;
 };
 
 /**
@@ -26,9 +26,9 @@ export type HttpResponse = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: HttpBody;
   /** Set if the connection is closed without sending the answer. */
-  readonly dropped?: true;
+  readonly isDropped?: true;
   /** For a dropped answer: set if the connection is reset instead of closed. */
-  readonly reset?: true;
+  readonly isReset?: true;
 };
 
 /** A service as two functions, which never throw. */
@@ -55,12 +55,12 @@ export type OutboundRequest = {
   /** The body; it is sent with its length, unless the headers have `Transfer-Encoding: chunked`. */
   readonly body?: string | Uint8Array;
   /** Awaited in the middle of the body, which is then sent in two parts. Default: the body is sent in one part. */
-  readonly betweenParts?: (() => Promise<void>) | undefined;
+  readonly awaitBetweenParts?: (() => Promise<void>) | undefined;
   /** Timeout in milliseconds, from the start of the connection to the last byte of the answer. */
   readonly timeoutMs: number;
   readonly maxResponseBytes: number;
   /** What happens to a larger answer: the request fails (default), or the answer is cut. */
-  readonly larger?: "refused" | "cut";
+  readonly oversize?: "refused" | "cut";
   /** The only addresses to connect to, in order. Default: the host's name is looked up. */
   readonly addresses?: readonly string[] | undefined;
   /**
@@ -78,7 +78,7 @@ export type OutboundRequest = {
    * address accepts connections (nothing is sent), and whether the port expects TLS (a handshake is sent, once for each
    * URL and address until the result changes). Default: no.
    */
-  readonly examined?: boolean | undefined;
+  readonly examine?: boolean | undefined;
   /** Called at the end of the request, before the connection is examined. */
   readonly onEnd?: (() => void) | undefined;
   /** The certificates to trust for https. Default: the system's. */
@@ -88,8 +88,8 @@ export type OutboundRequest = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** `ca`: the only CA certificates to trust, in PEM. `unchecked`: certificates are not verified. */
-export type TlsTrust = { readonly ca: string } | { readonly unchecked: true };
+/** `ca`: the only CA certificates to trust, in PEM. `isUnchecked`: certificates are not verified. */
+export type TlsTrust = { readonly ca: string } | { readonly isUnchecked: true };
 
 /** A whole answer, or the reason why there is none. */
 export type OutboundResult =
@@ -113,7 +113,7 @@ export type OutboundResult =
       readonly facts?: AttemptFacts | undefined;
       readonly address?: string | undefined;
       /** Whether the request was sent over a kept connection, which the server may already have closed. */
-      readonly onKept?: boolean | undefined;
+      readonly wasReused?: boolean | undefined;
     };
 
 /** A server that listens until it is closed. */
@@ -131,9 +131,9 @@ export type ServerLimits = {
   readonly connections: number;
   readonly silenceMs: number;
   /** Paths, without a query, that accept larger bodies. */
-  readonly larger?: readonly { readonly path: RegExp; readonly bodyBytes: number }[];
+  readonly bodyLimits?: readonly { readonly path: RegExp; readonly bodyBytes: number }[];
   /** Paths, with all paths below them, that accept larger heads (request line and headers). */
-  readonly largerHeads?: { readonly below: readonly string[]; readonly headBytes: number };
+  readonly largerHeads?: { readonly paths: readonly string[]; readonly headBytes: number };
 };
 
 /** Why a port cannot be used. */
@@ -180,7 +180,7 @@ export type DiskFacts = {
 export type Machine = {
   readonly nodeVersion: string;
   /** The Node in use: a file of this system, or this program if it contains Node. */
-  readonly node: { readonly path: string; readonly isInside: boolean };
+  readonly node: { readonly path: string; readonly isEmbedded: boolean };
   /** The operating system, its release and the processor. */
   readonly system: string;
 };
@@ -221,7 +221,7 @@ export type Files = {
   /** Creates a folder and its parents, accessible only to the owner. */
   readonly makeFolder: (path: string) => void;
   /** The facts about a path, without following a link; undefined if it does not exist. */
-  readonly look: (path: string) => PathFacts | undefined;
+  readonly stat: (path: string) => PathFacts | undefined;
   /** The path of an existing folder without links. */
   readonly realPath: (path: string) => string;
   readonly list: (path: string) => readonly string[];
@@ -277,7 +277,7 @@ export type DetachedProcess = {
   /** The first message from the process to its starter; undefined if the process ended without a message. */
   readonly firstMessage: Promise<string | undefined>;
   /** The end of the process in words: `exit code 1`. */
-  readonly ended: Promise<string>;
+  readonly end: Promise<string>;
   /** Releases the process, which otherwise stops when its starter ends. */
   readonly release: () => Promise<void>;
   /** Asks the process to stop. */

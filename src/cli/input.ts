@@ -16,7 +16,7 @@ export async function readInput(
   if (outcome.ok) return outcome.value;
   const name = path === STDIN ? "standard input" : path;
   throw refuseUsage(
-    `${flag}: ${name} ${outcome.refusal.why}`,
+    `${flag}: ${name} ${outcome.refusal.reason}`,
     `name a regular file, or ${STDIN} for standard input`,
   );
 }
@@ -29,7 +29,7 @@ async function readAll(stdin: Readable): Promise<Outcome<Uint8Array, ReadFailure
     chunks.push(bytes);
     length += bytes.length;
     if (length > MAX_INPUT_BYTES)
-      return { ok: false, refusal: { isMissing: false, why: `has more than ${MAX_INPUT_BYTES} bytes` } };
+      return { ok: false, refusal: { isMissing: false, reason: `has more than ${MAX_INPUT_BYTES} bytes` } };
   }
   return accept(Buffer.concat(chunks));
 }

@@ -11,11 +11,11 @@ export function abortOnStop({ onStop }: Pick<World, "onStop">): AbortController 
 
 /** Resolves when a sandbox must end; throws if its database was deleted, after which it can serve nothing. */
 export async function awaitStop(
-  { stopRequested, stateLost }: Pick<ServedSandbox, "stopRequested" | "stateLost">,
+  { stopRequest, stateLoss }: Pick<ServedSandbox, "stopRequest" | "stateLoss">,
   stopPromise: Promise<unknown>,
 ): Promise<void> {
-  const lossFailure = stateLost.then((failure) => {
+  const lossFailure = stateLoss.then((failure) => {
     throw new Refused(problemOf(failure));
   });
-  await Promise.race([stopPromise, stopRequested, lossFailure]);
+  await Promise.race([stopPromise, stopRequest, lossFailure]);
 }

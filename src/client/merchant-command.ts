@@ -50,8 +50,8 @@ export function commandResult({ ending, exitCode, stdout, stderr }: ShellResult)
   const text = redactSecrets(printable(output));
   // Both ends are kept: npm prints the error first, Python last.
   const half = MAX_QUOTED_OUTPUT / 2;
-  const quoted = text.length <= MAX_QUOTED_OUTPUT ? text : `${text.slice(0, half)} … ${text.slice(-half)}`;
-  return ending === "aborted" ? factOf("killed", quoted) : factOf("exited", `${exitCode ?? "none"}`, quoted);
+  const quote = text.length <= MAX_QUOTED_OUTPUT ? text : `${text.slice(0, half)} … ${text.slice(-half)}`;
+  return ending === "aborted" ? factOf("killed", quote) : factOf("exited", `${exitCode ?? "none"}`, quote);
 }
 
 /** The output of a crashed program without the stack frames and the version that Node prints after the error. */

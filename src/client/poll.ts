@@ -21,8 +21,8 @@ export async function poll<Result>(
   const deadline = world.monotonic() + options.waitMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(maxPauseMs, pauseMs * PAUSE_GROWTH)) {
     const result = await read();
-    const leftMs = deadline - world.monotonic();
-    if (options.isEnough(result) || leftMs <= 0 || signal.aborted) return result;
-    await world.sleep(Math.min(leftMs, pauseMs), signal);
+    const remainingMs = deadline - world.monotonic();
+    if (options.isEnough(result) || remainingMs <= 0 || signal.aborted) return result;
+    await world.sleep(Math.min(remainingMs, pauseMs), signal);
   }
 }

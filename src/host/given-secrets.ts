@@ -100,7 +100,7 @@ function readSecret(world: SecretsWorld, variable: string, path: string): Outcom
       "name a file that contains only the secret, or unset the variable",
     );
   const text = readNamedText(world, path, { maxBytes: LARGEST_SECRET_FILE_BYTES });
-  if (!text.ok) return refuse(`which ${text.refusal.why}`);
+  if (!text.ok) return refuse(`which ${text.refusal.reason}`);
   const secret = text.value.replace(/\r?\n$/, "");
   return secret === "" ? refuse("which is empty") : accept(secret);
 }

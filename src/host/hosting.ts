@@ -11,13 +11,13 @@ export type ServedSandbox = {
   readonly ready: ReadyMessage;
   readonly description: SandboxDescription;
   /** The secrets that variables or files gave to the sandbox (decision 78). */
-  readonly given: GivenSecrets;
+  readonly secrets: GivenSecrets;
   readonly adminToken: string;
   readonly sandbox: Pick<Sandbox, "context">;
   /** Resolves when the control API asks the sandbox to stop. */
-  readonly stopRequested: Promise<void>;
+  readonly stopRequest: Promise<void>;
   /** Resolves when the database was deleted or replaced; the sandbox can then serve nothing. */
-  readonly stateLost: Promise<HostFailure>;
+  readonly stateLoss: Promise<HostFailure>;
 };
 
 export type StateLocation = {
@@ -27,7 +27,7 @@ export type StateLocation = {
   /** The path of the log file; undefined if the log is not a file, such as a terminal. */
   readonly logFile?: string;
   /** Formats an id in a log line. Default: the whole id, so that it can be found in a log file. */
-  readonly shownId?: (id: string) => string;
+  readonly formatId?: (id: string) => string;
 };
 
 export type MessageOutput = { readonly info: (text: string) => void; readonly trace: (text: string) => void };

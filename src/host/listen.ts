@@ -29,7 +29,7 @@ export type PortlessService = Pick<
   | "keepName"
   | "startClock"
   | "forgetStore"
-  | "instanceChanged"
+  | "onNewInstance"
   | "snapshotStorage"
   | "calibration"
   | "isAsleep"
@@ -42,8 +42,8 @@ export type ControlTokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
 /** A configuration may be larger than other bodies (decision 6); requests to pages may carry many cookies (decision 58). */
 const LIMITS = {
-  larger: [{ path: new RegExp(`^${CONFIG_PATH}$`), bodyBytes: 2 * 1024 * 1024 }, DRILL_BODIES],
-  largerHeads: { below: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
+  bodyLimits: [{ path: new RegExp(`^${CONFIG_PATH}$`), bodyBytes: 2 * 1024 * 1024 }, DRILL_BODIES],
+  largerHeads: { paths: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
 };
 
 /** Maximum number of further ports that are tried if the default port is taken. */

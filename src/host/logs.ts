@@ -25,9 +25,9 @@ export function openLogs(
     place,
   }: { readonly heldFolder: HeldFolder; readonly store: Store; readonly place: StateLocation },
 ) {
-  const { log: stream, shownId } = place;
+  const { log: stream, formatId } = place;
   const failures = createFailureLog(world, { format, stream });
-  const ids = shownId === undefined ? {} : { shownId };
+  const ids = formatId === undefined ? {} : { formatId };
   const path = heldFolder === undefined ? IN_MEMORY : stateFile(heldFolder.path, "requests");
   const report = (problem: unknown): void => failures.report("request log", problem);
   return {

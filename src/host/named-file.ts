@@ -6,8 +6,8 @@ import type { World } from "../world.ts";
 /** Maximum size of a file or of standard input, in bytes. */
 export const MAX_INPUT_BYTES = 16 * 1024 * 1024;
 
-/** Why a file that the user named cannot be read. `why` continues a sentence that begins with the path. */
-export type ReadFailure = { readonly isMissing: boolean; readonly why: string };
+/** Why a file that the user named cannot be read. `reason` continues a sentence that begins with the path. */
+export type ReadFailure = { readonly isMissing: boolean; readonly reason: string };
 
 /** Reads a file that the user named; follows links. `maxBytes` defaults to 16 MiB. */
 export function readNamedFile(
@@ -18,9 +18,9 @@ export function readNamedFile(
   try {
     const bytes = files.readBytes(resolve(cwd, path), { followsLinks: true, maxBytes });
     if (bytes !== undefined) return accept(bytes);
-    return { ok: false, refusal: { isMissing: true, why: "does not exist" } };
+    return { ok: false, refusal: { isMissing: true, reason: "does not exist" } };
   } catch (error) {
-    return { ok: false, refusal: { isMissing: false, why: readFailureText(error) } };
+    return { ok: false, refusal: { isMissing: false, reason: readFailureText(error) } };
   }
 }
 

@@ -24,7 +24,7 @@ export type ServeOptions = SettingOptions & {
 /** The stores of a configuration file, and a function that adds the position in the file to a refusal. */
 export type StoreSetup = {
   readonly stores: readonly RequestedStore[];
-  readonly problem: (refusal: Refusal) => HostFailure;
+  readonly failureOf: (refusal: Refusal) => HostFailure;
   /** Called with the changes once they are committed. */
   readonly onApplied: (changes: readonly PlannedChange[]) => void;
 };

@@ -43,7 +43,7 @@ export async function serveSandbox<Value>(
       heldFolder: undefined,
       place,
       tokens,
-      given: givenSecrets,
+      secrets: givenSecrets,
       ...callbacks,
     });
   }
@@ -66,7 +66,7 @@ export async function serveSandbox<Value>(
       heldFolder,
       place,
       tokens,
-      given: givenSecrets,
+      secrets: givenSecrets,
       ...callbacks,
     });
   } finally {
@@ -85,7 +85,7 @@ function serveFolder<Value>(
   { announce, use, ...source }: ServeRun<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
-  return withService(context, options, source, async ({ service, apiKey, run, stopRequested, markUsed }) => {
+  return withService(context, options, source, async ({ service, apiKey, run, stopRequest, markUsed }) => {
     const listenResult = await listenOnPort(context, options, service);
     if (!listenResult.ok) return listenResult;
     const { listener, sandbox } = listenResult.value;
@@ -110,9 +110,16 @@ function serveFolder<Value>(
       START_COMMAND,
     );
     try {
-      const { given } = source;
-      const endPromises = { stopRequested, stateLost: watch.failure };
-      const servedSandbox = { ready: readyMessage, description, given, adminToken, sandbox, ...endPromises };
+      const { secrets } = source;
+      const endPromises = { stopRequest, stateLoss: watch.failure };
+      const servedSandbox = {
+        ready: readyMessage,
+        description,
+        secrets,
+        adminToken,
+        sandbox,
+        ...endPromises,
+      };
       await announce?.(servedSandbox);
       sandbox.markAnnounced();
       return accept(await use(servedSandbox));

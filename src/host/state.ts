@@ -12,7 +12,7 @@ import {
   type SeedRefusal,
   type StoreMaker,
 } from "../sandbox/runtime/seed.ts";
-import { hasLostLog, IN_MEMORY, openingOfEmptyLog, type MigratedFile } from "../store/connection/database.ts";
+import { isLogEmpty, IN_MEMORY, openingOfEmptyLog, type MigratedFile } from "../store/connection/database.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Erasure } from "../store/erasures.ts";
 import { openStore, type Store } from "../store/store.ts";
@@ -31,7 +31,7 @@ type StateParts = {
   readonly heldFolder: HeldFolder;
   readonly store: Store;
   readonly maker: StoreMaker;
-  readonly given: GivenSecrets;
+  readonly secrets: GivenSecrets;
   readonly credentials: Credentials | undefined;
   readonly forgetStore: (erasure: Erasure) => void;
 };
@@ -40,7 +40,7 @@ type StateParts = {
 export async function openFirstStore(
   context: Host,
   options: ServeOptions,
-  { heldFolder, store, maker, given, forgetStore }: StateParts,
+  { heldFolder, store, maker, secrets, forgetStore }: StateParts,
 ) {
   const { seedHook, report } = await setUp(options, { ...maker, store });
   const storeOutcome = await retryWhileLocked(async () => {
@@ -52,7 +52,7 @@ export async function openFirstStore(
   });
   if (!storeOutcome.ok) return storeOutcome;
   const [seedOutcome, folderHold] = storeOutcome.value;
-  if (!seedOutcome.ok) return refuseSeed(seedOutcome.refusal, { heldFolder, given, setup: options.setup });
+  if (!seedOutcome.ok) return refuseSeed(seedOutcome.refusal, { heldFolder, secrets, setup: options.setup });
   report?.();
   const firstStore = seedOutcome.value;
   const credentialsOutcome = await checkpointFirstStore(context.world, heldFolder, store);
@@ -81,13 +81,13 @@ async function checkpointFirstStore(
 export function openState(
   { world, printer }: Host,
   heldFolder: HeldFolder,
-  { given, credentials }: Pick<StateParts, "given" | "credentials">,
+  { secrets, credentials }: Pick<StateParts, "secrets" | "credentials">,
 ): Outcome<{ readonly store: Store; readonly masterKey: Uint8Array }, HostFailure> {
   const path = heldFolder === undefined ? IN_MEMORY : stateFile(heldFolder.path, "database");
   const databaseCheck =
     heldFolder === undefined ? accept(undefined) : state.requireDatabase(world, heldFolder.path);
   if (!databaseCheck.ok) return databaseCheck;
-  if (heldFolder !== undefined && credentials?.ready === false && hasLostLog(path)) forgetStart(world, path);
+  if (heldFolder !== undefined && credentials?.ready === false && isLogEmpty(path)) forgetStart(world, path);
   const noteMigration = ({ from, to, backup }: MigratedFile): void =>
     printer.trace(
       `note: ${path} was migrated from schema version ${from} to ${to}; the older file is ${backup}`,
@@ -98,7 +98,7 @@ export function openState(
     pid: world.pid,
     scheduler: world,
     onMigrated: noteMigration,
-    movedAside: noteMovedLog,
+    onLogMoved: noteMovedLog,
   };
   const outcome = openStore(path, options);
   if (!outcome.ok) return { ok: false, refusal: fileFailure("database", outcome.refusal) };
@@ -108,10 +108,10 @@ export function openState(
     heldFolder !== undefined && isEmpty
       ? state.requireStoreInFolder(heldFolder.path, credentials)
       : accept(undefined);
-  const key = storeCheck.ok ? checkKey(world, { heldFolder, store, given }) : storeCheck;
-  if (key.ok) return accept({ store, masterKey: key.value });
+  const masterKey = storeCheck.ok ? loadMasterKey(world, { heldFolder, store, secrets }) : storeCheck;
+  if (masterKey.ok) return accept({ store, masterKey: masterKey.value });
   store.leave();
-  return key;
+  return masterKey;
 }
 
 /** Deletes the database of a start that was never ready: nobody has seen its store, and its writes may be incomplete. */
@@ -120,18 +120,18 @@ function forgetStart({ files }: Pick<World, "files">, database: string): void {
 }
 
 /** Refuses a key that cannot decrypt the first store's secrets, and other secrets than the given ones. */
-function checkKey(
+function loadMasterKey(
   world: GuestWorld,
   {
     heldFolder,
     store,
-    given,
-  }: { readonly heldFolder: HeldFolder; readonly store: Store; readonly given: GivenSecrets },
+    secrets,
+  }: { readonly heldFolder: HeldFolder; readonly store: Store; readonly secrets: GivenSecrets },
 ): Outcome<Uint8Array, HostFailure> {
   const key = masterKeyOf(world, heldFolder, store);
   if (!key.ok) return key;
-  const refusal = refusalOfFirstStore(store, { masterKey: key.value, given: secretsOf(given) });
-  return refusal === undefined ? key : refuseStore(refusal, { heldFolder, given });
+  const refusal = refusalOfFirstStore(store, { masterKey: key.value, presets: secretValues(secrets) });
+  return refusal === undefined ? key : refuseStore(refusal, { heldFolder, secrets });
 }
 
 function masterKeyOf(
@@ -163,24 +163,24 @@ export function createStoreMaker(
   {
     heldFolder,
     masterKey,
-    given,
+    secrets,
     dialect,
   }: Pick<StoreMaker, "masterKey" | "dialect"> & {
     readonly heldFolder: HeldFolder;
-    readonly given: GivenSecrets;
+    readonly secrets: GivenSecrets;
   },
 ): StoreMaker {
   return {
     world,
     masterKey,
-    given: secretsOf(given),
+    presets: secretValues(secrets),
     startClock,
     dialect,
     ...createKeyWriter(world, heldFolder?.path),
   };
 }
 
-function secretsOf({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMaker["given"]> {
+function secretValues({ apiKey, signingSecret }: GivenSecrets): NonNullable<StoreMaker["presets"]> {
   return { apiKey: apiKey?.value, signingSecret: signingSecret?.value };
 }
 
@@ -227,14 +227,14 @@ function refuseSeed(
   refusal: SeedRefusal | Refusal,
   parts: {
     readonly heldFolder: HeldFolder;
-    readonly given: GivenSecrets;
+    readonly secrets: GivenSecrets;
     readonly setup: StoreSetup | undefined;
   },
 ): Outcome<never, HostFailure> {
   if (typeof refusal === "string") return refuseStore(refusal, parts);
   const { code, message } = refusal;
   const failure = { kind: "failed", code, message, next: "correct the error and start again" } as const;
-  return { ok: false, refusal: parts.setup?.problem(refusal) ?? failure };
+  return { ok: false, refusal: parts.setup?.failureOf(refusal) ?? failure };
 }
 
 /** The refusal of a start because of the first store of the state. */
@@ -242,8 +242,8 @@ function refuseStore(
   refusal: SeedRefusal,
   {
     heldFolder,
-    given: { apiKey, signingSecret },
-  }: { readonly heldFolder: HeldFolder; readonly given: GivenSecrets },
+    secrets: { apiKey, signingSecret },
+  }: { readonly heldFolder: HeldFolder; readonly secrets: GivenSecrets },
 ): Outcome<never, HostFailure> {
   if (refusal === "other_api_key" && apiKey !== undefined) return refuseOtherSecret(apiKey, "API key");
   if (refusal === "other_signing_secret" && signingSecret !== undefined)
@@ -274,7 +274,7 @@ export function lostLogWarning(
   // A sandbox writes its version when it is ready; before that, it may have written nothing.
   if (run?.version === undefined) return undefined;
   const database = stateFile(folder, "database");
-  if (isRunningOwner(world, run, world.files.look(folder)?.id) || !hasLostLog(database)) return undefined;
+  if (isRunningOwner(world, run, world.files.stat(folder)?.id) || !isLogEmpty(database)) return undefined;
   // The log was empty when the sandbox wrote run.json, and it has changed nothing since.
   if (openingOfEmptyLog(database) === run.opening) return undefined;
   return `warning: the last sandbox of ${printable(folder)} was killed, and ${printable(database)}-wal is missing or empty: changes that were only in that log are lost, unless another program has written them into the database`;

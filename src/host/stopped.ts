@@ -33,7 +33,7 @@ export async function withStoppedFolder<Value>(
     heldFolder: { path: folder, run: hold.value.run },
     place: { folder, log: createWarningLog(context) },
     tokens: { controlToken: token, adminToken },
-    given: {},
+    secrets: {},
   };
   try {
     return await withService(context, { quiet: true }, source, async ({ service, markUsed }) => {

@@ -12,7 +12,7 @@ export function readCertificates(
   { isKept = false }: { readonly isKept?: boolean } = {},
 ): Outcome<string, string> {
   const text = readNamedText(world, file);
-  if (!text.ok) return { ok: false, refusal: text.refusal.why };
+  if (!text.ok) return { ok: false, refusal: text.refusal.reason };
   if (!areCertificates(text.value)) return { ok: false, refusal: "contains no PEM certificates" };
   const keptCertificates = isKept ? parseCertificates(text.value) : accept(text.value);
   return keptCertificates.ok ? keptCertificates : { ok: false, refusal: keptCertificates.refusal.message };

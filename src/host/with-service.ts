@@ -20,7 +20,7 @@ export type SandboxSource = {
   readonly heldFolder: HeldFolder;
   readonly place: StateLocation;
   readonly tokens: ControlTokens;
-  readonly given: GivenSecrets;
+  readonly secrets: GivenSecrets;
 };
 
 /** A service without a port, and its resources. */
@@ -30,7 +30,7 @@ type OpenedService = {
   readonly apiKey: string | null;
   readonly run: ReturnType<typeof createRunFile>;
   /** Resolves when the control API asks the sandbox to stop. */
-  readonly stopRequested: Promise<void>;
+  readonly stopRequest: Promise<void>;
   /** Marks the state as used; without it, the stop leaves the state unchanged. */
   readonly markUsed: () => void;
 };
@@ -39,7 +39,7 @@ type OpenedService = {
 export async function withService<Value>(
   context: Host,
   options: ServeOptions,
-  { heldFolder, place, tokens, given }: SandboxSource,
+  { heldFolder, place, tokens, secrets }: SandboxSource,
   use: (opened: OpenedService) => Promise<Outcome<Value, HostFailure>>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
@@ -49,18 +49,18 @@ export async function withService<Value>(
   if (!credentials.ok) return credentials;
   const dialect = await dialectOfStart(world, options);
   if (!dialect.ok) return dialect;
-  const openedState = openState(context, heldFolder, { given, credentials: credentials.value });
+  const openedState = openState(context, heldFolder, { secrets, credentials: credentials.value });
   if (!openedState.ok) return openedState;
   const { store, masterKey } = openedState.value;
   const { lines, failures, requests } = openLogs(world, options, { heldFolder, store, place });
-  const maker = createStoreMaker(world, options, { heldFolder, masterKey, given, dialect: dialect.value });
+  const maker = createStoreMaker(world, options, { heldFolder, masterKey, secrets, dialect: dialect.value });
   let closeStore = store.leave;
   try {
     const forgetStore = (erasure: Erasure): void => {
       requests.forget(erasure.storeId);
       forgetInFolder(world, heldFolder, erasure);
     };
-    const parts = { heldFolder, store, maker, given, credentials: credentials.value, forgetStore };
+    const parts = { heldFolder, store, maker, secrets, credentials: credentials.value, forgetStore };
     const firstStore = await openFirstStore(context, options, parts);
     if (!firstStore.ok) return firstStore;
     const { apiKey, folderHold } = firstStore.value;
@@ -77,7 +77,7 @@ export async function withService<Value>(
       requestStop: stopRequest.resolve,
       ...storeCreationParts(maker),
       forgetStore,
-      instanceChanged: run.renew,
+      onNewInstance: run.renew,
       snapshotStorage: heldFolder === undefined ? snapshotsInMemory() : snapshotsIn(world, heldFolder.path),
       calibration: async () => {
         const { calibrationPath, readCalibration } = await import("./folder/calibration-record.ts");
@@ -86,7 +86,7 @@ export async function withService<Value>(
       describe: (port, host) => describeProcess(context, options, { port, host, place, store, masterKey }),
     };
     const markUsed = (): void => void (closeStore = store.close);
-    return await use({ service, apiKey, run, stopRequested: stopRequest.promise, markUsed });
+    return await use({ service, apiKey, run, stopRequest: stopRequest.promise, markUsed });
   } finally {
     requests.close();
     lines.flush();

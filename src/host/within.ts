@@ -17,7 +17,7 @@ export async function sendToService(
   const pairs = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const lowerCaseHeaders = Object.fromEntries(pairs);
   const requestId = lowerCaseHeaders["x-request-id"] ?? "";
-  const text = answer.dropped === true ? undefined : await textOf(answer.body);
+  const text = answer.isDropped === true ? undefined : await textOf(answer.body);
   if (text === undefined)
     return { ok: false, failure: "connection_lost", message: "the connection was closed", requestId };
   return { ok: true, status: answer.status, headers: lowerCaseHeaders, body: text, requestId };

@@ -7,7 +7,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { HttpRequest } from "../world.ts";
 import { sleep } from "./world.ts";
 
-const LIMITS = { larger: [DRILL_BODIES] };
+const LIMITS = { bodyLimits: [DRILL_BODIES] };
 
 /** A Worker cannot close a connection without an answer, so a dropped answer becomes an answer with a truncated body. */
 export async function toWorkerResponse(

@@ -3,7 +3,7 @@ import { NEW_MERCHANT } from "../core/control/operations/stores.ts";
 import type { FirstStore } from "./shared/settings.ts";
 import { accept, mapValue, type Outcome } from "../core/outcome.ts";
 import { refuseFact } from "../core/refusals.ts";
-import { refuseNoStore } from "../sandbox/at-store.ts";
+import { refuseNoStore } from "../sandbox/with-store.ts";
 import { chooseStores, finishErasures } from "../sandbox/runtime/erase.ts";
 import { createFailureLog } from "../sandbox/runtime/failure-log.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";

@@ -14,8 +14,8 @@ import { workerWorld } from "./world.ts";
 export function createStorelessSandbox(env: HostedEnv): Sandbox {
   const world = workerWorld(0);
   const storage = { transactionSync: <Value>(work: () => Value) => work(), sync: () => Promise.resolve() };
-  const store = openObjectStore(EMPTY, { storage, scheduler: world, onWrite: () => undefined });
-  return createHostedSandbox(world, env, { connection: EMPTY, store, operations: REFUSED_OPERATIONS });
+  const store = openObjectStore(EMPTY_DB, { storage, scheduler: world, onWrite: () => undefined });
+  return createHostedSandbox(world, env, { connection: EMPTY_DB, store, operations: REFUSED_OPERATIONS });
 }
 
 const EMPTY_STATEMENT: Statement = {
@@ -28,7 +28,7 @@ const EMPTY_STATEMENT: Statement = {
 };
 
 /** An empty database that ignores writes. */
-const EMPTY = {
+const EMPTY_DB = {
   prepare: () => EMPTY_STATEMENT,
   exec: () => undefined,
   transaction: <Values extends unknown[], Value>(work: (...values: Values) => Value) =>

@@ -27,8 +27,8 @@ export function openRequestLog(
     ...table,
     append: (batches: readonly RequestBatch[], keptCount: number) =>
       table.append(batches.flatMap(splitBatch), keptCount),
-    isThere: () => true,
-    closeAfter: () => false,
+    isPresent: () => true,
+    closeAfterError: () => false,
     close: () => undefined,
   };
   return createRequestLog(world, {

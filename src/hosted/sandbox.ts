@@ -47,7 +47,7 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: S
       requests.forget(erasure.storeId);
       await forgetStore?.(erasure);
     },
-    instanceChanged: () => undefined,
+    onNewInstance: () => undefined,
     snapshotStorage: snapshotsInMemory(),
     calibration: () => Promise.resolve(undefined),
     operations,

@@ -5,7 +5,7 @@ import { INDEX_NAME } from "./shared/marks.ts";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { refuseFact } from "../core/refusals.ts";
 import { OWNER } from "../sandbox/access/caller.ts";
-import { refuseNoStore } from "../sandbox/at-store.ts";
+import { refuseNoStore } from "../sandbox/with-store.ts";
 import { runOperation } from "../sandbox/control/handlers.ts";
 import { finishErasures, resetStores } from "../sandbox/runtime/erase.ts";
 import { insertStore, type NewStore } from "../sandbox/runtime/seed.ts";
@@ -30,51 +30,51 @@ type OpenStore = {
 
 /** The object of a store. Before its store is created and after it is deleted, it answers as if there were no such store. */
 export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls {
-  private open: OpenStore | undefined;
+  private openedStore: OpenStore | undefined;
   /** The last report to the index; an erasure waits for it. */
   private lastReport: Promise<void> = Promise.resolve();
 
   constructor(state: ObjectState, env: HostedEnv) {
     super(state, env);
     void state.blockConcurrencyWhile(async () => {
-      if (hasTables(state.storage)) this.open = await openStore(state.storage, env);
+      if (hasTables(state.storage)) this.openedStore = await openStore(state.storage, env);
     });
   }
 
   async fetch(request: Request): Promise<Response> {
-    const { open } = this;
-    if (open === undefined) return toWorkerResponse(createStorelessSandbox(this.env), request);
+    const { openedStore } = this;
+    if (openedStore === undefined) return toWorkerResponse(createStorelessSandbox(this.env), request);
     const { method, headers, url } = request;
-    const response = await toWorkerResponse(open.sandbox, request);
+    const response = await toWorkerResponse(openedStore.sandbox, request);
     // The store was deleted meanwhile, so the answer is the answer for an unknown store.
-    if (this.open !== open && response.status >= 500)
+    if (this.openedStore !== openedStore && response.status >= 500)
       return toWorkerResponse(createStorelessSandbox(this.env), new Request(url, { method, headers }));
     // The throw lets the Worker refuse the request, and remember the failure for its health check.
-    const failure = open.store.failure();
+    const failure = openedStore.store.failure();
     if (response.status === 503 && failure !== undefined) throw new Error(failure.message);
     // If the index cannot be reached, the alarm repeats the report.
     if (method !== "GET" && new URL(url).pathname.startsWith(CONTROL_PREFIX))
-      await this.reportToIndex().catch(open.alarm.onWrite);
+      await this.reportToIndex().catch(openedStore.alarm.onWrite);
     return response;
   }
 
   hasWritten(): boolean {
-    return this.open?.store.hasWritten() ?? false;
+    return this.openedStore?.store.hasWritten() ?? false;
   }
 
   /** Called by the durable alarm, once the constructor has started the due work. */
   async alarm(): Promise<void> {
     await this.reportToIndex();
-    await this.open?.alarm.settle(this.open.store);
+    await this.openedStore?.alarm.settle(this.openedStore.store);
   }
 
   async create(input: StoreInput): Promise<Outcome<NewStore> | undefined> {
     const { storage } = this.ctx;
-    if (this.open !== undefined) return input.given && this.findGivenStore(input.given);
+    if (this.openedStore !== undefined) return input.given && this.findGivenStore(input.given);
     const createdStore = storage.transactionSync(() => insert(storage, this.env, input));
     // The alarm is on disk together with the rows: after a crash, it reports the store to the index.
     createObjectAlarm(storage, workerWorld(input.mark), null).onWrite();
-    this.open = await openStore(storage, this.env);
+    this.openedStore = await openStore(storage, this.env);
     await this.reportToIndex();
     return accept(createdStore);
   }
@@ -91,36 +91,36 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   }
 
   async describe(): Promise<Outcome<SandboxDescription>> {
-    const { open } = this;
-    if (open === undefined) return refuseNoStore();
-    const call = { storeId: open.storeId, id: "", requestId: "", caller: OWNER, body: undefined };
-    return runOperation(open.sandbox.context, "describeSandbox", call);
+    const { openedStore } = this;
+    if (openedStore === undefined) return refuseNoStore();
+    const call = { storeId: openedStore.storeId, id: "", requestId: "", caller: OWNER, body: undefined };
+    return runOperation(openedStore.sandbox.context, "describeSandbox", call);
   }
 
   async reset(): Promise<Outcome<void>> {
-    const { open } = this;
-    if (open === undefined) return accept(undefined);
-    const reset = await resetStores(open.sandbox.context, undefined);
+    const { openedStore } = this;
+    if (openedStore === undefined) return accept(undefined);
+    const reset = await resetStores(openedStore.sandbox.context, undefined);
     if (!reset.ok) return reset;
-    await open.sandbox.context.wakeStores([open.storeId]);
+    await openedStore.sandbox.context.wakeStores([openedStore.storeId]);
     return accept(undefined);
   }
 
   async erase(): Promise<void> {
-    const { open } = this;
+    const { openedStore } = this;
     const { storage } = this.ctx;
     await Promise.allSettled([this.lastReport]);
-    this.open = undefined;
-    await open?.sandbox.stop(0);
+    this.openedStore = undefined;
+    await openedStore?.sandbox.stop(0);
     await storage.deleteAlarm();
     await storage.deleteAll();
   }
 
   /** Reports the store's details to the index if they have changed. After a crash, the alarm repeats the report. */
   private async reportToIndex(): Promise<void> {
-    const { open, env } = this;
+    const { openedStore, env } = this;
     const { sql } = this.ctx.storage;
-    const details = open?.store.stores.details(open.storeId);
+    const details = openedStore?.store.stores.details(openedStore.storeId);
     if (details === undefined) return;
     const text = JSON.stringify(details);
     if (sql.exec("SELECT told FROM hosted_store").raw().next().value?.[0] === text) return;

@@ -59,7 +59,7 @@ export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
 
 /** The Worker's network gives no reasons: a refused address, a missing address and an untrusted certificate look alike. */
 async function send({ url, method, headers, body, ...limits }: OutboundRequest): Promise<OutboundResult> {
-  const { timeoutMs, maxResponseBytes, larger } = limits;
+  const { timeoutMs, maxResponseBytes, oversize } = limits;
   const signal = AbortSignal.timeout(timeoutMs);
   let isAnswered = false;
   try {
@@ -74,7 +74,7 @@ async function send({ url, method, headers, body, ...limits }: OutboundRequest):
     isAnswered = true;
     const readBody = await readUpTo(answer, maxResponseBytes);
     if (readBody.error !== undefined) throw readBody.error;
-    if (readBody.isCut && larger !== "cut")
+    if (readBody.isCut && oversize !== "cut")
       return {
         ok: false,
         failure: "bad_answer",

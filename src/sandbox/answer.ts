@@ -7,11 +7,11 @@ import { decisionsOfRefusal, type DecisionNumbers } from "../core/readiness/reli
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
-/** An answer with a note for the log. `unlogged`: the answer to a page that asks each second. */
+/** An answer with a note for the log. `isUnlogged`: the answer to a page that asks each second. */
 export type Answer = HttpResponse & {
   readonly note?: string;
-  readonly unlogged?: true;
-  readonly logged?: LogFields;
+  readonly isUnlogged?: true;
+  readonly logFields?: LogFields;
   /** Delay before the answer is sent, in milliseconds (decision 94). */
   readonly delayMs?: number;
 };
@@ -33,10 +33,10 @@ export function answerRefusal(
   requestId: string,
   refusal: Refusal,
   dialect?: Dialect,
-): Answer & { readonly logged: LogFields } {
+): Answer & { readonly logFields: LogFields } {
   const decisions = decisionsOfRefusal(refusal.code);
   const logFields = { storeId: undefined, orderId: null, decisions, refusal };
-  return { ...refusalResponse(requestId, refusal, dialect), note: refusal.code, logged: logFields };
+  return { ...refusalResponse(requestId, refusal, dialect), note: refusal.code, logFields };
 }
 
 /** The refusal if the database cannot be used: without paths, and with `Retry-After` if only a lock prevents writes. */

@@ -29,11 +29,11 @@ export type Area<Context, Caller = void> = {
   readonly routes: readonly AreaRoute<Context, Caller>[];
   readonly find: Router<AreaRoute<Context, Caller>>;
   /** The name of the sequence of request ids: with a seed, requests to the control API do not change the ids of v1. */
-  readonly requestIds: string;
+  readonly requestIdStream: string;
   /** Refuses before routing, so that refusals do not reveal whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
   /** The store of a request; its erasure waits for the request. Undefined for requests without a store. */
-  readonly storeOf: (context: Context, request: HttpRequest) => string | undefined;
+  readonly storeIdOf: (context: Context, request: HttpRequest) => string | undefined;
   readonly refuse: (
     context: Context,
     call: { readonly request: HttpRequest; readonly requestId: string },
@@ -53,21 +53,21 @@ export type Area<Context, Caller = void> = {
 };
 
 /** Answers a request; a refusal has the format of the area. Waits while the store of the request is being erased. */
-export async function answerIn<Context extends Pick<ServiceContext, "world" | "storeGate">, Caller>(
+export async function answerInArea<Context extends Pick<ServiceContext, "world" | "storeGate">, Caller>(
   area: Area<Context, Caller>,
   context: Context,
   request: HttpRequest,
 ): Promise<Answer> {
   const { storeGate, world } = context;
-  const requestId = world.uuid(area.requestIds);
-  const visit = (): string | undefined => area.storeOf(context, request);
-  const opening = storeGate.enter(visit);
+  const requestId = world.uuid(area.requestIdStream);
+  const openRequest = (): string | undefined => area.storeIdOf(context, request);
+  const opening = storeGate.enter(openRequest);
   if (opening !== undefined) await opening;
   try {
     const outcome = await answerByRoute(area, context, { request, requestId });
     return outcome.ok ? outcome.value : area.refuse(context, { request, requestId }, outcome.refusal);
   } finally {
-    storeGate.leave(visit);
+    storeGate.leave(openRequest);
   }
 }
 

@@ -8,7 +8,7 @@ import { createRouter, type Route } from "../web/router.ts";
 import type { HttpRequest } from "../world.ts";
 import type { Caller } from "./access/caller.ts";
 import { answerRefusal, storageRefusal, type Answer } from "./answer.ts";
-import { answerIn, type Area, type AreaRoute } from "./area.ts";
+import { answerInArea, type Area, type AreaRoute } from "./area.ts";
 import { V1_AREA, type ApiContext } from "./api/v1.ts";
 import type { ServiceContext } from "./context.ts";
 import type { ControlContext } from "./control/control-api.ts";
@@ -22,7 +22,7 @@ type Audience = "merchant" | "control" | "portal" | "browser";
 
 /** The host names for each audience: at loopback addresses, and at addresses that other machines can reach. */
 export type HostsByAudience = Readonly<
-  Record<Audience, { readonly here: AllowedHosts; readonly outside: AllowedHosts }>
+  Record<Audience, { readonly local: AllowedHosts; readonly remote: AllowedHosts }>
 >;
 
 type MountedArea = {
@@ -75,9 +75,9 @@ const FALLBACK_ROUTES_AREA: Area<FallbackContext> = {
   find: createRouter(FALLBACK_ROUTES, {
     owner: ["the API is under /v1; this server", "API 在 /v1 下；本服务器"],
   }),
-  requestIds: "rest",
+  requestIdStream: "rest",
   admit: () => accept(undefined),
-  storeOf: () => undefined,
+  storeIdOf: () => undefined,
   refuse: (_context, { requestId }, refusal) => answerRefusal(requestId, refusal),
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
@@ -112,8 +112,8 @@ function mount<AreaCaller>(
     routes: async () => (await getArea()).routes,
     answer: (context, request) =>
       area === undefined
-        ? getArea().then((loadedArea) => answerAt(loadedArea, context, request))
-        : answerAt(area, context, request),
+        ? getArea().then((loadedArea) => answerThroughEdge(loadedArea, context, request))
+        : answerThroughEdge(area, context, request),
     fail: async (context, { request, requestId }, refusal) => {
       const { translate, fail } = await getArea();
       const answerFailure = (innerRequest: HttpRequest): Answer => fail(innerRequest, requestId, refusal);
@@ -123,13 +123,13 @@ function mount<AreaCaller>(
 }
 
 /** Answers in an area, through its `edge` if it has one. */
-function answerAt<AreaCaller>(
+function answerThroughEdge<AreaCaller>(
   area: Area<AreasContext, AreaCaller>,
   context: AreasContext,
   request: HttpRequest,
 ): Promise<Answer> {
-  if (area.translate === undefined) return answerIn(area, context, request);
-  return area.translate(context, request, (innerRequest) => answerIn(area, context, innerRequest));
+  if (area.translate === undefined) return answerInArea(area, context, request);
+  return area.translate(context, request, (innerRequest) => answerInArea(area, context, innerRequest));
 }
 
 /** Loads the control API with its first request, so that a start does not wait for the schemas of its operations. */

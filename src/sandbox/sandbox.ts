@@ -77,7 +77,7 @@ export type SandboxOptions = Omit<
   readonly startClock: StoreMaker["startClock"];
   readonly dialect?: StoreMaker["dialect"];
   readonly forgetStore: ErasureContext["forgetStore"];
-  readonly instanceChanged: ErasureContext["instanceChanged"];
+  readonly onNewInstance: ErasureContext["onNewInstance"];
   readonly snapshotStorage: SnapshotStorage;
   readonly operations?: OperationContext["operations"] & {};
   /** The calibration record of the project; undefined if there is none. */
@@ -163,8 +163,8 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     stop: async (graceMs) => {
       for (const end of [() => controller.abort(), timekeeper.stop, writeSignals.end]) end();
       const idle = Promise.all([context.assumptions.idle(), context.pageViews.idle()]);
-      const idleOrEnd = Promise.race([idle, new Promise<void>((resolve) => world.after(graceMs, resolve))]);
-      await Promise.all([dispatcher.stop(graceMs), idleOrEnd, context.leases.endAll()]);
+      const idleWait = Promise.race([idle, new Promise<void>((resolve) => world.after(graceMs, resolve))]);
+      await Promise.all([dispatcher.stop(graceMs), idleWait, context.leases.endAll()]);
     },
   };
 
@@ -211,7 +211,7 @@ function deriveValues(options: SandboxOptions) {
     checkoutOrigin: publicUrl ?? origin,
     localOrigin: origin,
     rateLimiter: createRateLimiter(rateLimit),
-    heldBack: (storeId: string) => holdOfStore(options, storeId),
+    holdOf: (storeId: string) => holdOfStore(options, storeId),
     targets: { allowedHosts: allowTargets, ownPort: port, ...(targetReach && { reach: targetReach }) },
   };
 }
@@ -308,17 +308,17 @@ export function hostsOf(
   });
   const hasPortal = portalOrigin(port, { publicUrl, portalUrl }) !== undefined;
   return {
-    merchant: { here: merchantHosts, outside: merchantHosts },
-    browser: { here: browserHosts, outside: browserHosts },
+    merchant: { local: merchantHosts, remote: merchantHosts },
+    browser: { local: browserHosts, remote: browserHosts },
     // A client on another machine can send a loopback name as Host, so that name permits it nothing.
     control: {
-      here: allowedHosts(port, controlRule),
-      outside: allowedHosts(port, { ...controlRule, own: [] }),
+      local: allowedHosts(port, controlRule),
+      remote: allowedHosts(port, { ...controlRule, own: [] }),
     },
     // Without a portal, its address answers 404 under every name.
     portal: hasPortal
-      ? { here: allowedHosts(port, portalRule), outside: allowedHosts(port, { ...portalRule, own: [] }) }
-      : { here: merchantHosts, outside: merchantHosts },
+      ? { local: allowedHosts(port, portalRule), remote: allowedHosts(port, { ...portalRule, own: [] }) }
+      : { local: merchantHosts, remote: merchantHosts },
   };
 }
 
@@ -333,19 +333,19 @@ function publicHosts(url: string | undefined, port: number): readonly string[] {
  * Whether the log shows a request. The sandbox's own tools would bury the merchant's requests; failures of their requests
  * are in the failure log.
  */
-function isShown(request: Pick<HttpRequest, "target">, { unlogged }: Answer): boolean {
+function isShown(request: Pick<HttpRequest, "target">, { isUnlogged }: Answer): boolean {
   const { audience } = areaOf(request);
-  return unlogged !== true && (audience === "merchant" || audience === "browser");
+  return isUnlogged !== true && (audience === "merchant" || audience === "browser");
 }
 
 /** The log entry of an answered request, with the sandbox's tokens and the key of the portal redacted. */
 function entryOf(
   { method, target }: Pick<HttpRequest, "method" | "target">,
-  { status, headers, note, logged }: Answer,
+  { status, headers, note, logFields }: Answer,
   { secrets, ...times }: Pick<AccessEntry, "at" | "milliseconds"> & { readonly secrets: readonly string[] },
 ): AccessEntry {
   const requestId = headers["X-Request-Id"] ?? "";
-  const notes = [note, logged?.byDrill === true ? "made by a drill" : ""].filter(Boolean).join(", ");
+  const notes = [note, logFields?.byDrill === true ? "made by a drill" : ""].filter(Boolean).join(", ");
   const shownTexts = { target: redactValues(target, secrets), note: redactValues(notes, secrets) };
   return { ...times, method, status, requestId, ...shownTexts };
 }

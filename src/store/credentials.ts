@@ -19,7 +19,7 @@ type NewCredential = Credential & {
   readonly lastFour: string;
   readonly createdAt: number;
   /** Set if the key is not the merchant's: it belongs to a lease, and ends with the lease. */
-  readonly forDrill?: boolean;
+  readonly isForDrill?: boolean;
 };
 /** A credential as stored: the scopes are joined by spaces. */
 type StoredRow<Value> = Omit<Value, "scopes"> & { readonly scopes: string };
@@ -42,7 +42,7 @@ CREATE INDEX credentials_of_store ON credentials (store_id);
 /** API keys, as hashes (interface 24). */
 export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   const insert = connection.prepare<
-    Omit<StoredRow<NewCredential>, "forDrill"> & { readonly forDrill: number }
+    Omit<StoredRow<NewCredential>, "isForDrill"> & { readonly forDrill: number }
   >(
     `INSERT INTO credentials (id, store_id, key_hash, last_four, scopes, for_drill, created_at)
      VALUES (@id, @storeId, @keyHash, @lastFour, @scopes, @forDrill, @createdAt)`,
@@ -77,8 +77,8 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
   });
 
   return {
-    insert: ({ scopes, forDrill = false, ...credential }: NewCredential): void => {
-      insert.run({ ...credential, scopes: scopes.join(" "), forDrill: Number(forDrill) });
+    insert: ({ scopes, isForDrill = false, ...credential }: NewCredential): void => {
+      insert.run({ ...credential, scopes: scopes.join(" "), forDrill: Number(isForDrill) });
     },
 
     /** The credential of an API key with its store; undefined for an unknown or revoked key. */

@@ -30,7 +30,7 @@ export type InProcessSandbox = {
   /** Stops the sandbox as a signal stops `checkout sandbox start`; resolves when everything is on disk. */
   readonly close: () => Promise<void>;
   /** Resolves when the sandbox has closed, even by itself; never rejects. */
-  readonly ended: Promise<void>;
+  readonly endPromise: Promise<void>;
   /** Ends all remaining timers, waits and requests. */
   readonly end: () => void;
   readonly renewSeed: (position: number) => void;
@@ -72,7 +72,7 @@ export async function startInProcess(
     place: { folder, log },
     use: async (sandbox) => {
       readySandbox.resolve(sandbox);
-      loss = (await Promise.race([stop.promise, sandbox.stopRequested, sandbox.stateLost])) ?? undefined;
+      loss = (await Promise.race([stop.promise, sandbox.stopRequest, sandbox.stateLoss])) ?? undefined;
       isClosed = true;
     },
   });
@@ -101,7 +101,7 @@ export async function startInProcess(
       await endPromise;
     },
     // An error at the end is thrown by `close`.
-    ended: endPromise.then(
+    endPromise: endPromise.then(
       () => undefined,
       () => undefined,
     ),

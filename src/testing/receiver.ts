@@ -88,7 +88,7 @@ export async function startReceiver(
     const webhook = createReceived(request, { secrets: await secrets(), running: sandbox, storeId });
     deliveries.push(webhook);
     signals.notify(ARRIVAL_EVENT);
-    return checkStatus(await answer(webhook));
+    return parseStatus(await answer(webhook));
   };
   const listener = await listen(sandbox, take);
   const url = `http://127.0.0.1:${listener.port}/`;
@@ -157,7 +157,7 @@ async function listen(
 }
 
 /** Checks the status of an answer, from 200 to 599. Throws if an untyped caller returned anything else. */
-function checkStatus(status: unknown): number {
+function parseStatus(status: unknown): number {
   if (typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599) return status;
   throw new Error(`it returned ${printableLiteral(status)}; expected a status from 200 to 599`);
 }

@@ -120,7 +120,7 @@ function sandboxOf(service: InProcessSandbox, calls: Calls, identity: StoreIdent
   const forget = (): void => receivers.forget();
   const { fetch: send, handler } = createFetch(service);
   // The receivers end after the sandbox, so that they still answer its deliveries in flight.
-  const endPromise = service.ended.then(() => receivers.end()).finally(service.end);
+  const endPromise = service.endPromise.then(() => receivers.end()).finally(service.end);
   const close = async (): Promise<void> => {
     const timersProblem = fakeTimersProblem();
     if (timersProblem !== undefined)

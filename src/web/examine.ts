@@ -35,7 +35,7 @@ export async function examineResult(
     if (otherAddress === undefined || !(await acceptsConnection(otherAddress, portNumber, signal))) return {};
     return { facts: { ...facts, elsewhere: otherAddress } };
   }
-  const mayExpectTls = facts?.fault === "closed" && !isTls && result.onKept !== true;
+  const mayExpectTls = facts?.fault === "closed" && !isTls && result.wasReused !== true;
   if (!mayExpectTls || address === undefined || !LOOPBACK.test(address)) return {};
   const entry = handshakes.get(url);
   const answersTls =

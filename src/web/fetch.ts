@@ -51,7 +51,7 @@ async function responseTo(
   const answer = body.ok
     ? await service.answer({ method, target, rawHeaders, body: body.value })
     : await service.refuse({ ...body.refusal, method, target });
-  if (answer.dropped === true)
+  if (answer.isDropped === true)
     throw new TypeError("fetch failed", { cause: new Error("the connection was closed without an answer") });
   const { status, headers } = answer;
   // `Response` would add a Content-Type to an empty text.

@@ -15,11 +15,11 @@ import { headerLines } from "./http.ts";
  */
 export function guardRequest(
   request: HttpRequest,
-  { here: localHosts, outside: remoteHosts }: { readonly here: AllowedHosts; readonly outside: AllowedHosts },
+  { local: localHosts, remote: remoteHosts }: { readonly local: AllowedHosts; readonly remote: AllowedHosts },
 ): Outcome<void> {
   const host = checkHost(
     headerLines(request, "host"),
-    request.fromOutside === true ? remoteHosts : localHosts,
+    request.isFromOutside === true ? remoteHosts : localHosts,
   );
   if (!host.ok) return host;
   if (request.method === "CONNECT") {

@@ -59,9 +59,9 @@ export function proxyRefusal(status: number, target: string): string {
 export function toProxyFailure(
   proxy: string,
   failure: Extract<OutboundResult, { ok: false }>,
-): Extract<OutboundResult, { ok: false }> & { readonly sent: false } {
+): Extract<OutboundResult, { ok: false }> & { readonly wasConnected: false } {
   const message = `through the proxy ${displayProxy(proxy)}: ${failure.message}`;
-  return { ...failure, message, sent: false };
+  return { ...failure, message, wasConnected: false };
 }
 
 /** The HTTP client for a URL. TLS is loaded only when it is needed. */

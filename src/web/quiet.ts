@@ -1,23 +1,23 @@
 import type { Service, World } from "../world.ts";
 import { headerLines } from "./http.ts";
 
-/** Calls `quiet` once after each period with requests. Requests with If-None-Match do not count, because open pages poll. */
+/** Calls `onQuiet` once after each period with requests. Requests with If-None-Match do not count, because open pages poll. */
 export function watchForQuiet(
   service: Service,
   {
     after,
     monotonic,
     quietMs,
-    quiet,
-  }: Pick<World, "after" | "monotonic"> & { readonly quietMs: number; readonly quiet: () => void },
+    onQuiet,
+  }: Pick<World, "after" | "monotonic"> & { readonly quietMs: number; readonly onQuiet: () => void },
 ): Service {
   let lastAt = 0;
   let isWatching = false;
   const check = (): void => {
-    const leftMs = lastAt + quietMs - monotonic();
-    isWatching = leftMs > 0;
-    if (isWatching) after(leftMs, check);
-    else quiet();
+    const remainingMs = lastAt + quietMs - monotonic();
+    isWatching = remainingMs > 0;
+    if (isWatching) after(remainingMs, check);
+    else onQuiet();
   };
   return {
     ...service,

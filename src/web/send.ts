@@ -25,7 +25,7 @@ export async function sendHttp(
       ? await sendDirectly(outbound, signal, lacksIpv4)
       : await sendThroughProxy(proxy, outbound, signal);
   outbound.onEnd?.();
-  const isExamined = outbound.examined === true && proxy === undefined;
+  const isExamined = outbound.examine === true && proxy === undefined;
   return isExamined ? { ...result, ...(await examineResult(outbound, result, signal)) } : result;
 }
 
@@ -71,9 +71,9 @@ export function timeoutResult(
   { timeoutMs, proxy }: Pick<OutboundRequest, "timeoutMs" | "proxy">,
   result: SentResult,
 ): OutboundResult {
-  const { address, sent } = result;
+  const { address, wasConnected } = result;
   const facts = result.ok ? undefined : result.facts;
-  if (sent || (proxy === undefined && address !== undefined))
+  if (wasConnected || (proxy === undefined && address !== undefined))
     return {
       ok: false,
       failure: "timeout",
@@ -86,8 +86,8 @@ export function timeoutResult(
   return proxy === undefined ? failure : toProxyFailure(proxy, failure);
 }
 
-/** The result of a request. `sent`: whether the request could be sent, for the result of a timeout. */
-type SentResult = OutboundResult & { readonly sent: boolean };
+/** The result of a request. `wasConnected`: whether the request could be sent, for the result of a timeout. */
+type SentResult = OutboundResult & { readonly wasConnected: boolean };
 
 /** Sends to the first hop, which is the URL's server or a proxy. */
 async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Promise<SentResult> {
@@ -100,7 +100,12 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     let receivedBytes = (): number => 0;
     let answer: AnswerCollector | undefined;
     const end = (result: OutboundResult): void =>
-      resolve({ ...result, ...(result.ok ? {} : { onKept: isKept }), address, sent: progress.isConnected });
+      resolve({
+        ...result,
+        ...(result.ok ? {} : { wasReused: isKept }),
+        address,
+        wasConnected: progress.isConnected,
+      });
     const fail = (failure: Failure): void =>
       end(proxy === undefined || progress.isConnected ? failure : toProxyFailure(proxy, failure));
     const clientRequest = request(hop, optionsOf(outbound, route), (response) => {
@@ -145,14 +150,14 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
 
 async function sendBody(
   clientRequest: ClientRequest,
-  { body, betweenParts }: Pick<OutboundRequest, "body" | "betweenParts">,
+  { body, awaitBetweenParts }: Pick<OutboundRequest, "body" | "awaitBetweenParts">,
 ): Promise<void> {
-  if (body === undefined || betweenParts === undefined) return void clientRequest.end(body);
+  if (body === undefined || awaitBetweenParts === undefined) return void clientRequest.end(body);
   const bytes = Buffer.from(body);
   // Splits inside a character of several bytes, if there is one, because a receiver may decode each part separately.
   const middle = bytes.findIndex((byte) => byte >= 0xc0) + 1 || Math.floor(bytes.length / 2);
   clientRequest.write(bytes.subarray(0, middle));
-  await betweenParts();
+  await awaitBetweenParts();
   if (!clientRequest.destroyed) clientRequest.end(bytes.subarray(middle));
 }
 
@@ -276,7 +281,7 @@ type AnswerCollector = {
 /** Collects an answer, which ends with its announced body, whatever follows, or without a length with the connection. */
 function collectAnswer(
   response: IncomingMessage,
-  { maxResponseBytes, larger, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "larger" | "onPart">,
+  { maxResponseBytes, oversize, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "oversize" | "onPart">,
   end: (result: OutboundResult) => void,
 ): AnswerCollector {
   const chunks: Buffer[] = [];
@@ -298,7 +303,7 @@ function collectAnswer(
     chunks.push(chunk);
     onPart?.(chunk);
     if (size <= maxResponseBytes) return;
-    if (larger === "cut") answer();
+    if (oversize === "cut") answer();
     else end(tooLarge(maxResponseBytes));
     response.destroy();
   });

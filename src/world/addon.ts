@@ -96,6 +96,6 @@ function hasContent(path: string, content: Uint8Array): boolean {
 
 /** Whether a path exists, belongs to this user, and is closed to others. */
 function isPrivate(path: string, kind: PathFacts["kind"]): boolean {
-  const facts = files.look(path);
+  const facts = files.stat(path);
   return facts?.kind === kind && facts.isOwn && facts.openTo === "nobody";
 }

@@ -44,7 +44,7 @@ function watchDetached(child: ChildProcess): DetachedProcess {
     disconnect();
     child.unref();
   };
-  return { firstMessage, ended: endText, release: releaseChild, abandon: disconnect };
+  return { firstMessage, end: endText, release: releaseChild, abandon: disconnect };
 }
 
 /** The starter of this process. Removes the variable, so that child processes do not count as detached. */

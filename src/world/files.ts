@@ -76,7 +76,7 @@ export const files: Files = {
     }
   },
   makeFolder,
-  look: (path) => {
+  stat: (path) => {
     const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true });
     return stats && factsOf(stats);
   },
@@ -245,7 +245,7 @@ const CHECK_INTERVAL_MS = 1000;
 const MAX_MISSES = 2;
 
 export function onFileLost(path: string, onLost: () => void): () => void {
-  const idOf = (): string | undefined => files.look(path)?.id;
+  const idOf = (): string | undefined => files.stat(path)?.id;
   const ownId = idOf();
   let misses = 0;
   const timer = setInterval(() => {

@@ -9,7 +9,7 @@ export function machine(): Machine {
   const os = process.getBuiltinModule("node:os");
   return {
     nodeVersion: process.versions.node,
-    node: { path: process.execPath, isInside: sea().isSea() },
+    node: { path: process.execPath, isEmbedded: sea().isSea() },
     system: `${os.type()} ${os.release()} ${process.arch}`,
   };
 }
@@ -62,7 +62,7 @@ export function temporaryPath(): TemporaryFile {
 const SOURCE_POSITION = /(\/?[^()\s][^()]*\.js):(\d+):(\d+)/;
 
 /** Shows the sources in stack traces. Their source maps are read only when a trace is shown. */
-export function nameSources(): void {
+export function enableSourceMaps(): void {
   Error.prepareStackTrace = (error, sites) =>
     [String(error), ...sites.map(String).map((site) => `    at ${toSource(site)}`)].join("\n");
 }

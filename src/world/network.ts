@@ -42,7 +42,7 @@ export const listen: World["listen"] = async (makeService, options) => {
   ];
   const watchOptions = { after: runInBackground, monotonic: clock.monotonic, quietMs: QUIET_MS };
   return serveHttp(
-    (port, host) => watchForQuiet(makeService(port, host), { ...watchOptions, quiet: releaseMemory }),
+    (port, host) => watchForQuiet(makeService(port, host), { ...watchOptions, onQuiet: releaseMemory }),
     {
       ...options,
       after: clock.after,

@@ -81,7 +81,7 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     // A sandbox's later work, such as an expiry, does not keep the program running; a write in progress does.
     if (milliseconds >= LATER_WORK_MS) timer.unref();
   };
-  const untilEnd = (signal?: AbortSignal): AbortSignal =>
+  const signalUntilEnd = (signal?: AbortSignal): AbortSignal =>
     signal === undefined ? endSignal.signal : AbortSignal.any([signal, endSignal.signal]);
   const world: GuestWorld = {
     env: process.env,
@@ -94,10 +94,10 @@ export function guestWorld(): { readonly world: GuestWorld; readonly end: () => 
     ...clock,
     receiverTime: receiversNow,
     ...createLocks(() => undefined),
-    sleep: (milliseconds, signal) => clock.sleep(milliseconds, untilEnd(signal)),
+    sleep: (milliseconds, signal) => clock.sleep(milliseconds, signalUntilEnd(signal)),
     after: runLater,
     ...randomness,
-    send: (request) => send({ ...request, signal: untilEnd(request.signal) }),
+    send: (request) => send({ ...request, signal: signalUntilEnd(request.signal) }),
     resolve: addressesOf,
     listen: async (makeService, options) => {
       const { serveHttp } = await import("../web/server/serve.ts");

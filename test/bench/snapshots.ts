@@ -94,8 +94,8 @@ async function openOurs(
     storeGate: createStoreGate(REAL, () => undefined),
     assumptions: { forget: () => undefined },
     forgetStore: () => undefined,
-    instanceChanged: () => undefined,
-    heldBack: () => undefined,
+    onNewInstance: () => undefined,
+    holdOf: () => undefined,
     wakeStores: () => Promise.resolve(),
   };
   return { context, storeId };

@@ -8,22 +8,22 @@ const SHOP = "http://localhost:3000/thanks";
 
 test("a cookie is sent to every port of its host and to no other host", () => {
   const jar = createCookieJar();
-  expect(jar.of(SHOP)).toEqual({});
+  expect(jar.headerFor(SHOP)).toEqual({});
   jar.keep(SHOP, undefined);
   jar.keep(SHOP, "sid=a=b==; Path=/; Expires=Fri, 27 Nov 2026 10:00:00 GMT; HttpOnly\nlang=zh ;SameSite=Lax");
-  expect(jar.of("http://localhost:4000/")).toEqual({ Cookie: "sid=a=b==; lang=zh" });
-  expect(jar.of("http://127.0.0.1:3000/thanks")).toEqual({});
+  expect(jar.headerFor("http://localhost:4000/")).toEqual({ Cookie: "sid=a=b==; lang=zh" });
+  expect(jar.headerFor("http://127.0.0.1:3000/thanks")).toEqual({});
   jar.keep(SHOP, "sid=2\nlang=; Max-Age=3600");
-  expect(jar.of(SHOP)).toEqual({ Cookie: "sid=2" });
+  expect(jar.headerFor(SHOP)).toEqual({ Cookie: "sid=2" });
   jar.keep(SHOP, "sid=3; max-age=0\n=nameless\n");
-  expect(jar.of(SHOP)).toEqual({});
+  expect(jar.headerFor(SHOP)).toEqual({});
 });
 
 test("the cookie jar keeps at most 50 cookies of a host, and replaces known cookies", () => {
   const jar = createCookieJar();
   jar.keep(SHOP, Array.from({ length: 60 }, (_, at) => `c${at}=1`).join("\n"));
   jar.keep(SHOP, "c0=2");
-  const kept = jar.of(SHOP)["Cookie"]?.split("; ");
+  const kept = jar.headerFor(SHOP)["Cookie"]?.split("; ");
   expect([kept?.length, kept?.[0], kept?.at(-1)]).toEqual([50, "c0=2", "c49=1"]);
 });
 
@@ -40,5 +40,5 @@ test("several Set-Cookie lines of a real server are kept apart", async () => {
   const result = await sendHttp(wanted, AbortSignal.timeout(5000));
   const jar = createCookieJar();
   if (result.ok) jar.keep(url, result.headers["set-cookie"]);
-  expect(jar.of(url)).toEqual({ Cookie: "sid=1; lang=en" });
+  expect(jar.headerFor(url)).toEqual({ Cookie: "sid=1; lang=en" });
 });

@@ -85,21 +85,21 @@ test("every result of an attempt is final or retried, and certain or uncertain",
   const once = (status: number, code: string) => ({
     end: "refusal",
     attempts: 1,
-    uncertain: false,
+    isUncertain: false,
     status,
     error: { code, message: "m" },
     requestId: "r",
   });
   const rows: readonly (readonly [OutboundResult, object])[] = [
-    [created(), { end: "success", attempts: 1, uncertain: false, status: 201, response: CHECKOUT }],
+    [created(), { end: "success", attempts: 1, isUncertain: false, status: 201, response: CHECKOUT }],
     [created(200), { end: "success", attempts: 1, status: 200, headers: { a: "b" } }],
     [created(299), { end: "success", attempts: 1, status: 299 }],
-    [created(300), again("status_300", { uncertain: true, status: 300, message: noEnvelope(300) })],
-    [created(199), again("status_199", { uncertain: true, status: 199 })],
+    [created(300), again("status_300", { isUncertain: true, status: 300, message: noEnvelope(300) })],
+    [created(199), again("status_199", { isUncertain: true, status: 199 })],
     [
       answered(201, "{}"),
       again("bad_answer", {
-        uncertain: true,
+        isUncertain: true,
         status: 201,
         message: "status 201 with a body that is not a checkout",
         retryAfterMs: 0,
@@ -108,21 +108,21 @@ test("every result of an attempt is final or retried, and certain or uncertain",
     [refusal(400, "invalid_json"), once(400, "invalid_json")],
     [refusal(409, "order_conflict"), once(409, "order_conflict")],
     [refusal(499, "odd"), once(499, "odd")],
-    [refusal(409, "idempotency_in_progress"), again("idempotency_in_progress", { uncertain: true })],
-    [refusal(408, "request_timeout"), again("request_timeout", { uncertain: true, status: 408 })],
-    [refusal(429, "rate_limited"), again("rate_limited", { uncertain: false, status: 429, message: "m" })],
-    [refusal(500, "internal_error"), again("internal_error", { uncertain: true, status: 500 })],
-    [answered(429, "slow down"), again("status_429", { uncertain: false, status: 429 })],
-    [answered(404, "<html>"), again("status_404", { uncertain: true, message: noEnvelope(404) })],
+    [refusal(409, "idempotency_in_progress"), again("idempotency_in_progress", { isUncertain: true })],
+    [refusal(408, "request_timeout"), again("request_timeout", { isUncertain: true, status: 408 })],
+    [refusal(429, "rate_limited"), again("rate_limited", { isUncertain: false, status: 429, message: "m" })],
+    [refusal(500, "internal_error"), again("internal_error", { isUncertain: true, status: 500 })],
+    [answered(429, "slow down"), again("status_429", { isUncertain: false, status: 429 })],
+    [answered(404, "<html>"), again("status_404", { isUncertain: true, message: noEnvelope(404) })],
     [
       { ok: true, status: 502, headers: {}, body: "", proxy: "http://proxy:1" },
       again("status_502", { message: `${noEnvelope(502)}, through the proxy http://proxy:1` }),
     ],
-    [failed("unreachable"), again("unreachable", { uncertain: false, status: undefined, message: "why" })],
-    [failed("timeout"), again("timeout", { uncertain: true, headers: {}, retryAfterMs: 0 })],
-    [failed("connection_lost"), again("connection_lost", { uncertain: true })],
-    [failed("bad_answer"), again("bad_answer", { uncertain: true })],
-    [failed("aborted"), { end: "interrupted", attempts: 1, uncertain: true, headers: {} }],
+    [failed("unreachable"), again("unreachable", { isUncertain: false, status: undefined, message: "why" })],
+    [failed("timeout"), again("timeout", { isUncertain: true, headers: {}, retryAfterMs: 0 })],
+    [failed("connection_lost"), again("connection_lost", { isUncertain: true })],
+    [failed("bad_answer"), again("bad_answer", { isUncertain: true })],
+    [failed("aborted"), { end: "interrupted", attempts: 1, isUncertain: true, headers: {} }],
   ];
   for (const [answer, expected] of rows) {
     const { result, sent } = await send([answer]);
@@ -134,11 +134,11 @@ test("every result of an attempt is final or retried, and certain or uncertain",
 test("an uncertain attempt makes the exchange uncertain whatever follows, and a certain attempt does not", async () => {
   const last = refusal(403, "scope_missing");
   const rows = [
-    [[failed("timeout"), last], { end: "refusal", attempts: 2, uncertain: true }],
-    [[failed("timeout"), failed("unreachable"), last], { end: "refusal", attempts: 3, uncertain: true }],
-    [[failed("unreachable"), refusal(429, "rate_limited"), last], { end: "refusal", uncertain: false }],
-    [[refusal(503, "storage_unavailable"), created()], { end: "success", attempts: 2, uncertain: true }],
-    [[failed("unreachable"), failed("aborted")], { end: "interrupted", attempts: 2, uncertain: true }],
+    [[failed("timeout"), last], { end: "refusal", attempts: 2, isUncertain: true }],
+    [[failed("timeout"), failed("unreachable"), last], { end: "refusal", attempts: 3, isUncertain: true }],
+    [[failed("unreachable"), refusal(429, "rate_limited"), last], { end: "refusal", isUncertain: false }],
+    [[refusal(503, "storage_unavailable"), created()], { end: "success", attempts: 2, isUncertain: true }],
+    [[failed("unreachable"), failed("aborted")], { end: "interrupted", attempts: 2, isUncertain: true }],
   ] as const;
   for (const [answers, expected] of rows) expect((await send(answers)).result).toMatchObject(expected);
 });
@@ -200,7 +200,7 @@ test("the sandbox is looked up before every attempt, and nothing is sent while i
     end: "gave_up",
     code: "unreachable",
     message: "the sandbox is not running",
-    uncertain: false,
+    isUncertain: false,
   };
   expect([gone.sent, gone.result]).toMatchObject([[], end]);
 });
@@ -215,7 +215,7 @@ test("an abort signal is passed to every attempt, and ends an exchange during a 
     const { signal } = stopping;
     const { result, sent } = await send([answer], { options: { signal, observer } });
     expect([result, sent.map((one) => one.signal === signal)]).toEqual([
-      { end: "interrupted", attempts: 1, uncertain, headers: {} },
+      { end: "interrupted", attempts: 1, isUncertain: uncertain, headers: {} },
       [true],
     ]);
   }

@@ -203,7 +203,7 @@ test.each([
 });
 
 /** Opens a return page that answers with a status; returns the result and the opened addresses. */
-async function openPage(status: number, more: { readonly failsFrom?: 600 } = {}) {
+async function openPage(status: number, more: { readonly firstFailureStatus?: 600 } = {}) {
   const urls: string[] = [];
   const send = ({ url }: { readonly url: string }): Promise<OutboundResult> => {
     urls.push(url);
@@ -240,8 +240,8 @@ test("a return page with an order_id in its path is opened with the order_id of 
 });
 
 test("a return page that answers 503 counts as reached only while the API fails", async () => {
-  expect([(await openPage(503)).hasArrived, (await openPage(503, { failsFrom: 600 })).hasArrived]).toEqual([
-    false,
-    true,
-  ]);
+  expect([
+    (await openPage(503)).hasArrived,
+    (await openPage(503, { firstFailureStatus: 600 })).hasArrived,
+  ]).toEqual([false, true]);
 });

@@ -50,7 +50,7 @@ async function forwarded(row: OddEndpoint) {
       claims: { eventId: null, type: null, orderId: null, objectId: null },
       verified: true,
       fault: undefined,
-      injected: undefined,
+      injectedFault: undefined,
       result: { ...result, isReplay: false },
       answered: 502,
       milliseconds: 1,

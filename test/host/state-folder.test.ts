@@ -196,7 +196,7 @@ test("an empty state folder is made private; on a file system without modes the 
   expect(makeStateFolder({ files }, folder, {}).ok).toBe(true);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
   const look = (path: string): PathFacts | undefined => {
-    const facts = files.look(path);
+    const facts = files.stat(path);
     return facts && { ...facts, openTo: "writers" };
   };
   const modeless = { files: { ...files, look } };

@@ -1109,8 +1109,8 @@ test("a file in another user's folder is used only if --config or a variable sel
   const folder = tempFolder();
   const path = save(folder, {});
   const { files } = REAL;
-  const look: typeof files.look = (at) => {
-    const facts = files.look(at);
+  const look: typeof files.stat = (at) => {
+    const facts = files.stat(at);
     return facts && { ...facts, isOwn: false };
   };
   const world = { cwd: folder, files: { ...files, look }, env: {} };

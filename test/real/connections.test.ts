@@ -118,7 +118,7 @@ test("requests whose bodies never arrive block no other client, alone or pipelin
 });
 
 test("a server can accept larger request headers under some paths", async () => {
-  const { client } = await open({ largerHeads: { below: ["/pages"], headBytes: 64 * 1024 } });
+  const { client } = await open({ largerHeads: { paths: ["/pages"], headBytes: 64 * 1024 } });
   const ask = async (target: string, bytes: number): Promise<string> => {
     const asked = await client(
       `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: ${"a".repeat(bytes)}\r\n\r\n`,

@@ -53,7 +53,7 @@ test("a database check creates, changes and locks nothing, whether the file is o
       ]);
   const check = (at: string): unknown =>
     checkDatabase(at, { kind: KIND, scratchFolder: join(tempFolder(), "scratch") });
-  const whole = { ok: true, value: { format: 10 } };
+  const whole = { ok: true, value: { schemaVersion: 10 } };
   let before = seen();
   expect(check(path)).toMatchObject(whole);
   expect(seen()).toEqual(before);
@@ -113,7 +113,7 @@ test("every check of a busy database finds the database sound, or reports that i
   for (let look = 0; look < LOOKS; look += 1) {
     const checked = checkDatabase(path, { kind: KIND, scratchFolder: join(tempFolder(), "scratch") });
     expect([look, checked]).toMatchObject([look, { ok: true }]);
-    if (checked.ok) seen[checked.value?.format === 10 ? "whole" : "busy"] += 1;
+    if (checked.ok) seen[checked.value?.schemaVersion === 10 ? "whole" : "busy"] += 1;
   }
   expect(seen.whole).toBeGreaterThan(0);
   expect(writer.exitCode).toBeNull();

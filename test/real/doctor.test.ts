@@ -463,7 +463,7 @@ function writeRun(path: string, killed: { readonly pid: number; readonly folder?
 }
 
 function machineOf(nodeVersion: string): World["machine"] {
-  return () => ({ nodeVersion, node: { path: "/usr/bin/node", isInside: false }, system: "Linux" });
+  return () => ({ nodeVersion, node: { path: "/usr/bin/node", isEmbedded: false }, system: "Linux" });
 }
 
 function onDisk(disk: {
@@ -636,7 +636,7 @@ function treeOf(folder: string): unknown {
     .toSorted()
     .map((name) => {
       const path = join(folder, name);
-      const facts = files.look(path);
+      const facts = files.stat(path);
       const content = facts?.kind === "file" ? readFileSync(path).toString("latin1") : facts?.kind;
       return [name, content, facts?.changedAt];
     });

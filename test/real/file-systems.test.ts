@@ -43,7 +43,7 @@ test.each(WITHOUT_LINKS)("a file is created exclusively once even if hard links 
   refuse("linkSync", code);
   expect(files.createNew(path, "one")).toBe(true);
   expect(files.createNew(path, "two")).toBe(false);
-  expect([files.read(path), files.look(path)?.openTo, files.list(folder)]).toEqual([
+  expect([files.read(path), files.stat(path)?.openTo, files.list(folder)]).toEqual([
     "one",
     "nobody",
     ["master.key"],

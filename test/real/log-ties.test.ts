@@ -60,7 +60,7 @@ async function foundIn(path: string) {
   const aside: string[] = [];
   const opened = openStore(copy, {
     scheduler: { soon: setImmediate, after: (ms, run) => void setTimeout(run, ms) },
-    movedAside: (log) => void aside.push(log),
+    onLogMoved: (log) => void aside.push(log),
   });
   if (!opened.ok) return { refusal: opened.refusal, rows: [], aside };
   const { stores, write, close } = opened.value;

@@ -398,7 +398,7 @@ test("every store keeps its newest requests, and wakes only its own waiters", as
   const note = (storeId: string, at: number): void =>
     log.note(
       { method: "GET", target: "/v1/x" },
-      { status: 200, headers: {}, body: "", logged: { storeId, orderId: null, decisions: [] } },
+      { status: 200, headers: {}, body: "", logFields: { storeId, orderId: null, decisions: [] } },
       { at, milliseconds: 0 },
     );
   const next = log.next("b", 1000);

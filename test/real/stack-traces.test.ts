@@ -1,13 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { nameSources } from "../../src/world/machine.ts";
+import { enableSourceMaps } from "../../src/world/machine.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 test("a stack trace is shown unchanged if its source map cannot be parsed", () => {
   const prepareStackTrace: unknown = Reflect.get(Error, "prepareStackTrace");
   onTestFinished(() => void Object.assign(Error, { prepareStackTrace }));
-  nameSources();
+  enableSourceMaps();
   for (const map of ["{", "null", '{"version":3}']) {
     const file = join(tempFolder(), "program.js");
     writeFileSync(`${file}.map`, map);

@@ -161,11 +161,14 @@ test("a stopping sandbox sends nothing more and records the last answers, and th
 });
 
 test("the attempt after a failed connection uses a new connection, and any other attempt reuses a connection", async () => {
-  const failure = (kind: "connection_lost" | "bad_answer" | "timeout", onKept: boolean): OutboundResult => ({
+  const failure = (
+    kind: "connection_lost" | "bad_answer" | "timeout",
+    wasReused: boolean,
+  ): OutboundResult => ({
     ok: false,
     failure: kind,
     message: "closed",
-    onKept,
+    wasReused,
   });
   const rows: readonly (readonly [string, OutboundResult, string, number])[] = [
     ["a kept one that was closed", failure("connection_lost", true), "fresh", 1],
@@ -274,7 +277,7 @@ test("only an unreachable listener is paused; any other endpoint fails and is re
   const listener = await site.control<{ readonly id: string }>("/listener", { url });
   site.harness.setFault((request, deliver) =>
     request.url === url
-      ? Promise.resolve({ ok: false, failure: "connection_lost", message: "closed", onKept: false })
+      ? Promise.resolve({ ok: false, failure: "connection_lost", message: "closed", wasReused: false })
       : deliver(),
   );
   await site.order();
@@ -318,7 +321,7 @@ test("a dead kept-alive connection is not a failure of its endpoint", async () =
   site.harness.setFault((request, deliver) => {
     if (!request.url.startsWith(shop.url) || !isDead) return deliver();
     isDead = false;
-    return Promise.resolve({ ok: false, failure: "connection_lost", message: "closed", onKept: true });
+    return Promise.resolve({ ok: false, failure: "connection_lost", message: "closed", wasReused: true });
   });
   await site.order();
   await eventually("it is under way again", () => expect(shop.got).toHaveLength(1));

@@ -106,12 +106,12 @@ test("a request is sent again only if the receiver had closed the kept connectio
   const receiver = site.receiver(3000);
   const endpoint = await site.addEndpoint(receiver.url);
   const lease = await site.openLease("duplicates");
-  const sentAs = async (failure: "connection_lost" | "timeout" | "unreachable", onKept: boolean) => {
+  const sentAs = async (failure: "connection_lost" | "timeout" | "unreachable", wasReused: boolean) => {
     const connections: (string | undefined)[] = [];
     site.harness.setFault((request, pass) => {
       if (request.url !== receiver.url) return pass();
       connections.push(request.connection);
-      const lost = { ok: false, failure, message: "", onKept } as const;
+      const lost = { ok: false, failure, message: "", wasReused } as const;
       return request.connection === "kept" ? Promise.resolve(lost) : pass();
     });
     const { answers } = (

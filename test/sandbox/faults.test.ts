@@ -91,9 +91,9 @@ test("the answer, the request log and the explanation name the fault", async () 
   for (const action of API_ACTIONS) {
     const { fault, answer, logged } = await answers(action);
     expect([action, logged?.fault]).toEqual([action, { id: fault.id, action }]);
-    const isAnswered = answer.dropped !== true;
+    const isAnswered = answer.isDropped !== true;
     if (isAnswered) expect(answer.headers["Checkout-Fault"]).toBe(`${action} ${fault.id}`);
-    expect([action, isAnswered, answer.reset]).toEqual([
+    expect([action, isAnswered, answer.isReset]).toEqual([
       action,
       !["reset", "lose_answer", "lose_request"].includes(action),
       action === "reset" ? true : undefined,

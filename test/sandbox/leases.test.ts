@@ -80,8 +80,8 @@ async function openSite(start = EPHEMERAL) {
     const buy = () => create(`client-${orderId}`, { orderId, apiKey });
     const buying = (async () => {
       for (let attempts = 1; ; attempts += 1) {
-        const { status, dropped, body } = await buy();
-        if (status === 201 && dropped !== true && typeof body === "string" && body !== "")
+        const { status, isDropped, body } = await buy();
+        if (status === 201 && isDropped !== true && typeof body === "string" && body !== "")
           return end("exited");
         if (attempts === MAX_ATTEMPTS) return { ...end("exited"), exitCode: 1 };
         if (status === 429) await site.harness.clock.sleep(1000);
@@ -112,7 +112,7 @@ async function expectNothingLeft(site: Site, label: string): Promise<void> {
   await eventually(`${label}: no drill runs`, async () =>
     expect((await site.checklist()).underway).toEqual([]),
   );
-  expect([label, (await site.create(`after ${label}`.replaceAll(/\W/g, "-"))).dropped]).toEqual([
+  expect([label, (await site.create(`after ${label}`.replaceAll(/\W/g, "-"))).isDropped]).toEqual([
     label,
     undefined,
   ]);

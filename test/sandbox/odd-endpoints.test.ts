@@ -25,7 +25,7 @@ async function attempt(url: string, code: string | undefined, deliveryTls?: TlsT
       targets: { allowedHosts: ["nowhere.example"], ownPort: 1 },
       deliveryTimeoutMs: STILL.has(code ?? "") ? 500 : 20_000,
       deliveryTls,
-      heldBack: () => undefined,
+      holdOf: () => undefined,
       relay: NO_RELAY,
     },
     { storeId: "s", url, ca: null, headers: { "Content-Type": "application/json" }, body: "{}" },

@@ -332,12 +332,12 @@ function verdictOf(outcome: Outcome<void>): string {
 }
 
 test("a request needs the server's Host and a path; CONNECT and Expect are refused", () => {
-  const here = allowedHosts(4242, { flag: "--allow-host", added: [] });
-  const outside = allowedHosts(4242, { flag: "--public", added: [], own: ["shop.test"] });
+  const local = allowedHosts(4242, { flag: "--allow-host", added: [] });
+  const remote = allowedHosts(4242, { flag: "--public", added: [], own: ["shop.test"] });
   const rows: readonly (readonly [HttpRequest, RegExp])[] = [
     [asked([]), /^$/],
-    [asked([], { fromOutside: true }), /^host_not_allowed: .*--public/],
-    [asked([], { rawHeaders: ["Host", "shop.test:4242"], fromOutside: true }), /^$/],
+    [asked([], { isFromOutside: true }), /^host_not_allowed: .*--public/],
+    [asked([], { rawHeaders: ["Host", "shop.test:4242"], isFromOutside: true }), /^$/],
     [asked([], { rawHeaders: ["Host", "shop.test:4242"] }), /^host_not_allowed: .*--allow-host/],
     [asked([], { method: "CONNECT" }), /^method_not_allowed: this server is not a proxy$/],
     [asked(["Expect", "100-Continue"]), /^$/],
@@ -347,8 +347,8 @@ test("a request needs the server's Host and a path; CONNECT and Expect are refus
     [asked([], { target: "http://evil.example/" }), /^invalid_request: the request target .*evil/],
   ];
   for (const [request, expected] of rows)
-    expect(verdictOf(guardRequest(request, { here, outside }))).toMatch(expected);
-  const connect = guardRequest(asked([], { method: "CONNECT" }), { here, outside });
+    expect(verdictOf(guardRequest(request, { local, remote }))).toMatch(expected);
+  const connect = guardRequest(asked([], { method: "CONNECT" }), { local, remote });
   expect(connect).toMatchObject({ refusal: { allow: "GET, POST" } });
   const browser = verdictOf(refuseBrowsers(asked(["Origin", "https://evil.example"])));
   expect(browser).toMatch(

@@ -657,7 +657,7 @@ test("a dead kept-alive connection uses up no attempt", async () => {
   site.harness.setFault((request, deliver) => {
     if (!request.url.startsWith(shop.url) || dead === 0) return deliver();
     dead -= 1;
-    return Promise.resolve({ ok: false, failure: "connection_lost", message: "closed", onKept: true });
+    return Promise.resolve({ ok: false, failure: "connection_lost", message: "closed", wasReused: true });
   });
   await site.order();
   for (let turn = 0; turn < 20 && shop.got.length === 0; turn += 1) await site.advance(1);

@@ -264,7 +264,7 @@ test("a log that is moved aside is reported, and a log moved earlier is kept", (
   const moved: string[] = [];
   for (let times = 1; times <= 2; times += 1) {
     copyFileSync(`${killedWith([11, 12])}-wal`, `${path}-wal`);
-    const options = { movedAside: (log: string) => void moved.push(log) };
+    const options = { onLogMoved: (log: string) => void moved.push(log) };
     expect(openOutcome(path, KIND, options)).toEqual([1, 2, 3]);
   }
   expect(moved).toEqual([`${path}-wal.aside-1`, `${path}-wal.aside-2`]);

@@ -50,7 +50,7 @@ export function describedShop(
       headers: { "Idempotency-Key": `shop-${orderId}` },
       body: JSON.stringify({ order_id: orderId, price_id: "price_coffee" }),
     });
-    if (answer.dropped === true) throw new Error("the answer was lost");
+    if (answer.isDropped === true) throw new Error("the answer was lost");
     const made = parseJson(String(answer.body)) as { data: { id: string; amount_minor: number } } | undefined;
     if (made === undefined) throw new Error("the answer was cut off");
     const { data } = made;

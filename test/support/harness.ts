@@ -160,7 +160,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       files,
       machine: () => ({
         nodeVersion: "22.22.2",
-        node: { path: "/usr/bin/node", isInside: false },
+        node: { path: "/usr/bin/node", isEmbedded: false },
         system: "Linux",
       }),
       settingsFolder: () => join(settings, "hosted-checkout"),
@@ -232,7 +232,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     const log = (text: string): void => writeFileSync(logFile, older + text, { mode: 0o600 });
     log("");
     world.output.onTalk(log);
-    const ended = main(world, command.version).then((code) => {
+    const end = main(world, command.version).then((code) => {
       alive.delete(world.pid);
       hear(undefined);
       return `exit code ${code}`;
@@ -241,7 +241,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
       answer((isFree = true));
       return Promise.resolve();
     };
-    return { firstMessage, ended, release, abandon: () => answer(false) };
+    return { firstMessage, end, release, abandon: () => answer(false) };
   }
 
   /** Runs one command line to its end. */
@@ -536,9 +536,9 @@ async function deliver(
     status,
     headers,
     body: answer,
-    dropped,
+    isDropped,
   } = await service.answer({ method: outbound.method, target, rawHeaders, body });
-  if (dropped === true)
+  if (isDropped === true)
     return {
       ok: false,
       failure: "connection_lost",
@@ -610,7 +610,7 @@ async function request(
     target: call.path,
     rawHeaders: Object.entries({ ...defaults, ...call.headers }).flat(),
     body: Buffer.from(call.body ?? ""),
-    fromOutside: call.fromOutside ?? false,
+    isFromOutside: call.fromOutside ?? false,
   };
   const answer = await service.answer(inbound);
   return { ...answer, body: await firstOf(answer.body) };

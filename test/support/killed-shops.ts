@@ -257,7 +257,7 @@ function serviceOf(
           status: status ?? 502,
           headers: {},
           body: "",
-          ...(status === undefined && { dropped: true }),
+          ...(status === undefined && { isDropped: true }),
         };
       }
       const { paid, booked } = diskOf(request.target.split("/").at(-1) ?? "");

@@ -87,7 +87,7 @@ export function headerLines(rawHeaders: readonly string[], name: string): readon
 }
 
 function responseOf(answer: Answer): HttpResponse {
-  if (answer === "closed") return { status: 500, headers: {}, body: "", dropped: true };
+  if (answer === "closed") return { status: 500, headers: {}, body: "", isDropped: true };
   const { status, text, headers = {} } = typeof answer === "number" ? { status: answer, text: "" } : answer;
   return { status, headers, body: text };
 }

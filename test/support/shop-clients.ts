@@ -761,7 +761,7 @@ async function postOrder(
     body: Buffer.from(JSON.stringify({ order_id: env["CHECKOUT_ORDER_ID"], ...ORDER, ...change })),
   };
   const answer = await programOn(Number(url.port))?.answer(request);
-  if (answer === undefined || answer.dropped === true) return undefined;
+  if (answer === undefined || answer.isDropped === true) return undefined;
   // A client knows a created order only by its answer.
   return answer.status === 201 && !(await isWhole(answer)) ? undefined : answer.status;
 }

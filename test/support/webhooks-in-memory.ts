@@ -43,7 +43,7 @@ export async function drillWebhooksInMemory(
       status,
       headers: answered,
       body: text,
-      dropped,
+      isDropped,
     } = answer({
       method,
       target: pathname + suffix,
@@ -52,7 +52,7 @@ export async function drillWebhooksInMemory(
     });
     const milliseconds = now - begun;
     const none = { url: HOOKS, milliseconds, status: null, body: "", retryAfter: null, fault: null };
-    if (dropped === true)
+    if (isDropped === true)
       return Promise.resolve({ ...none, error: "connection_lost", message: "socket hang up" });
     return Promise.resolve({
       ...none,
@@ -82,7 +82,7 @@ export async function drillWebhooksInMemory(
     order: consent ? acceptedEvent() : null,
     now,
   };
-  const drilled = await sendForms({ world, post, isWanted: () => true }, subject);
+  const drilled = await sendForms({ world, post, mayRun: () => true }, subject);
   const steps = drillSteps(drilled, subject).map(inEnglish);
   return { passed: steps.every((step) => step.passed), drills: [{ steps, endpoint_id: ENDPOINT.id }] };
 }

@@ -22,7 +22,7 @@ async function closingReceiver() {
           world: { send, resolve: () => Promise.resolve([]), monotonic: () => happened.push("time") },
           targets: { allowedHosts: [], ownPort: 1 },
           deliveryTimeoutMs: 20_000,
-          heldBack: () => undefined,
+          holdOf: () => undefined,
           relay: NO_RELAY,
         },
         { storeId: "s", url, ca: null, headers: {}, body: "{}", signal },
@@ -72,7 +72,7 @@ test("an aborted examination ends immediately, keeps the earlier result, and is 
     { onConnect: true },
   );
   const limits = { method: "POST", headers: {}, timeoutMs: 20_000, maxResponseBytes: 100 } as const;
-  const attempt = (signal?: AbortSignal) => send({ ...limits, url, body: "{}", examined: true, signal });
+  const attempt = (signal?: AbortSignal) => send({ ...limits, url, body: "{}", examine: true, signal });
   const closed = { ok: false, failure: "connection_lost", facts: { fault: "closed" } };
   expect(await attempt(stop.signal)).toMatchObject(closed);
   expect(await attempt()).toMatchObject(closed);

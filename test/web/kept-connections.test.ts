@@ -30,7 +30,7 @@ function post(url: string, more: Partial<OutboundRequest> = {}): Promise<Outboun
     body: "{}",
     timeoutMs: 60_000,
     maxResponseBytes: 4096,
-    larger: "cut",
+    oversize: "cut",
     addresses: ["127.0.0.1"],
     connection: "kept",
     ...more,
@@ -61,10 +61,10 @@ test("a body sent in two parts is split within a character, and its second part 
     });
   });
   const url = `http://127.0.0.1:${await listenUntilEnd(server)}/hooks`;
-  const betweenParts = async (): Promise<void> => {
+  const awaitBetweenParts = async (): Promise<void> => {
     await eventually("the first part has arrived", () => expect(arrived.at(-1)).toBe(0xc3));
   };
-  expect(await post(url, { body: "x\u00e9", betweenParts })).toMatchObject({ ok: true, status: 200 });
+  expect(await post(url, { body: "x\u00e9", awaitBetweenParts })).toMatchObject({ ok: true, status: 200 });
   expect(arrived.toString("utf8")).toMatch(/\r\nContent-Length: 3\r\n[^]*\r\n\r\nx\u00e9$/);
 });
 
@@ -79,10 +79,10 @@ test("the failure of a lost connection says whether the connection was reused", 
     void (request === 1 ? socket.write(OK) : socket.destroy());
   const { url } = await open(drops);
   expect(await post(url)).toMatchObject({ ok: true });
-  expect(await post(url)).toMatchObject({ ok: false, failure: "connection_lost", onKept: true });
+  expect(await post(url)).toMatchObject({ ok: false, failure: "connection_lost", wasReused: true });
   expect(await post(url)).toMatchObject({ ok: true });
   const never = await open((socket) => void socket.destroy());
-  expect(await post(never.url)).toMatchObject({ ok: false, failure: "connection_lost", onKept: false });
+  expect(await post(never.url)).toMatchObject({ ok: false, failure: "connection_lost", wasReused: false });
 });
 
 test("bytes that follow one answer never answer the next request", async () => {

@@ -24,7 +24,7 @@ function watched() {
       after: (milliseconds, run) => void timers.push({ at: now + milliseconds, run }),
       monotonic: () => now,
       quietMs: QUIET_MS,
-      quiet: () => (quiets += 1),
+      onQuiet: () => (quiets += 1),
     },
   );
   const pass = (milliseconds: number): void => {

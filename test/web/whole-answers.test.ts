@@ -118,7 +118,7 @@ function post(url: string, connection: Row["connection"] = "kept"): Promise<Outb
     body: "{}",
     timeoutMs: 20_000,
     maxResponseBytes: 4096,
-    larger: "cut",
+    oversize: "cut",
     addresses: ["127.0.0.1"],
     connection,
   });

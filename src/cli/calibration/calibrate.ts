@@ -147,7 +147,7 @@ function unobservedNames(isPaid: boolean): string {
 
 /** Writes a file of the maximum size before any request, so that no answer is lost because the disk is full. */
 function requireWritable({ world }: Context, path: string, runId: string): void {
-  const kind = world.files.look(path)?.kind;
+  const kind = world.files.stat(path)?.kind;
   if (kind !== undefined && kind !== "file")
     throw refuseUsage(`${path} is not a regular file`, "name another file with --out; nothing was sent");
   // The name contains the id of this run, so that it is not the name of a file of the user.

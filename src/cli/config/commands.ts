@@ -70,10 +70,10 @@ function pruneOption(effect: string) {
 }
 
 async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {
-  const { path, config, stores, problem } = await loadFile({ world }, options);
+  const { path, config, stores, failureOfField } = await loadFile({ world }, options);
   const resolvedStores = unwrap(await stores());
   const { unreadVariables } = await import("../../core/config/secrets.ts");
-  for (const fault of unreadVariables(config)) printer.trace(`warning: ${problem(fault).message}`);
+  for (const fault of unreadVariables(config)) printer.trace(`warning: ${failureOfField(fault).message}`);
   const targets = Object.keys(config.targets ?? {});
   const checkOutput = output("config_check", { file: path, stores: resolvedStores.length, targets });
   return printer.result(checkOutput, () => `✓ ${shortPath(world, path)} is valid`);
@@ -166,7 +166,7 @@ async function applyFile(
   const applyResult = await callControl(context.world, target, { name: "applyConfig", body });
   if (applyResult.end === "refusal" && applyResult.status < 500)
     throw new Refused({
-      ...problemOf(file.refused({ ...applyResult.error, code: "state_conflict" })),
+      ...problemOf(file.failureOf({ ...applyResult.error, code: "state_conflict" })),
       code: applyResult.error.code,
     });
   return { answer: unwrapAnswer(applyResult), settings: settingsOf(file, config) };

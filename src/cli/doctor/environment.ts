@@ -19,7 +19,7 @@ const HIDDEN_VARIABLES = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 
 export function checkNode({ context: { world } }: CheckSubjects): Finding {
   const { nodeVersion, node } = world.machine();
-  const finding = `Node ${nodeVersion} (${node.isInside ? "inside " : ""}${node.path}); needed: ${NEEDED_NODE}`;
+  const finding = `Node ${nodeVersion} (${node.isEmbedded ? "inside " : ""}${node.path}); needed: ${NEEDED_NODE}`;
   const neededVersion = NEEDED_NODE.replace(/^\D+/, "");
   if (nodeVersion.localeCompare(neededVersion, "en", { numeric: true }) >= 0) return ["ok", finding];
   const next = "run it with npx in its project (npx --no -- checkout), or install a newer Node";

@@ -78,13 +78,13 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
       return ["warning", message, next];
     }
     if (outcome.value === undefined) return ["ok", "missing; created on first use"];
-    const { bytes, format, unreadable } = outcome.value;
+    const { bytes, schemaVersion, unreadableCount } = outcome.value;
     const size = `${(bytes / MIB).toFixed(1)} MiB with its log`;
-    if (unreadable > 0) {
-      const finding = `${size}; ${unreadable} rows are not valid requests, and are omitted from every list`;
+    if (unreadableCount > 0) {
+      const finding = `${size}; ${unreadableCount} rows are not valid requests, and are omitted from every list`;
       return ["warning", finding, "no action is needed; to start a new log, move the file away"];
     }
-    if (format !== null) return ["ok", `format ${format}, ${size}; every page is valid`];
+    if (schemaVersion !== null) return ["ok", `format ${schemaVersion}, ${size}; every page is valid`];
     const head = "too large or too busy to check every page; the header and the log belong to this file";
     return ["ok", `${size}; ${head}`];
   });
@@ -109,7 +109,7 @@ function existingPathOf({ files }: Pick<World, "files">, path: string): string {
 export function checkClock(subjects: CheckSubjects): Finding {
   const { now, files } = subjects.context.world;
   const nowText = new Date(now()).toISOString();
-  const times = ownFiles(subjects).map((name) => files.look(join(subjects.folder, name))?.changedAt ?? 0);
+  const times = ownFiles(subjects).map((name) => files.stat(join(subjects.folder, name))?.changedAt ?? 0);
   const aheadMs = Math.max(0, ...times) - now();
   if (aheadMs <= CLOCK_TOLERANCE_MS) return ["ok", nowText];
   const finding = `${nowText}, but a file of the state was written ${Math.round(aheadMs / 1000)} s later`;
@@ -128,7 +128,7 @@ const OTHER_LINE = /(?: {2}|, |":")fault [a-z_]+(?: {2}|")|"delivery":/;
 /** Reports the last errors in the log of a detached sandbox. */
 export function checkLog({ context: { world }, folder }: CheckSubjects): Finding {
   const path = stateFile(folder, "log");
-  const facts = world.files.look(path);
+  const facts = world.files.stat(path);
   if (facts === undefined) return ["ok", "there is no sandbox.log"];
   if (facts.kind !== "file" || !facts.isOwn) return ["unknown", `${path} was not created by checkout`];
   const lines = (world.files.read(path) ?? "").split("\n");

@@ -2,7 +2,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { runSearch, SEARCH_DEFAULTS, type ExplorationResult } from "../../client/judge/search/search.ts";
-import { ownStoreBenches, runningShopBenches, type ExploredShop } from "../../client/judge/search/benches.ts";
+import { ownStoreOpener, runningShopOpener, type ExploredShop } from "../../client/judge/search/benches.ts";
 import { parseCommandLine } from "../../client/merchant-command.ts";
 import { runSchedule, type SearchBench } from "../../client/judge/search/run-schedule.ts";
 import { ShopFailure } from "../../client/judge/served-shop.ts";
@@ -149,7 +149,7 @@ async function exploreInOwnSandbox(context: Context, request: ExploreRequest): P
       place: { folder: undefined, log: { writableNeedDrain: false, write: () => undefined } },
       use: async ({ ready: { base_url: baseUrl, control_token: token } }) => {
         const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-        const open = ownStoreBenches(exploredShop(context, request, { target, baseUrl }));
+        const open = ownStoreOpener(exploredShop(context, request, { target, baseUrl }));
         return search(context, request, { open, concurrency: MAX_PARALLEL, kills: KILLS });
       },
     },
@@ -188,7 +188,7 @@ async function exploreInRunningSandbox(
   } as const;
   return underLease(context, target, lease, ({ id: leaseId }) => {
     const shop = exploredShop(context, request, { target: { ...target, leaseId }, baseUrl });
-    return search(context, request, { open: runningShopBenches(shop, { env, endpoint }), concurrency: 1 });
+    return search(context, request, { open: runningShopOpener(shop, { env, endpoint }), concurrency: 1 });
   });
 }
 
@@ -255,14 +255,14 @@ async function search(
     onWave: ({ size, count }) =>
       printer.info(`explore: ${count} schedules with ${size} ${size === 1 ? "fault" : "faults"}`),
   }).catch((error: unknown) => {
-    if (error instanceof ShopFailure) return { why: error.message };
+    if (error instanceof ShopFailure) return { reason: error.message };
     throw error;
   });
-  if (!("why" in exploration)) return exploration;
+  if (!("reason" in exploration)) return exploration;
   throw new Refused({
     exitCode: EXIT.notReady,
     code: "nothing_learned",
-    message: exploration.why,
+    message: exploration.reason,
     next: "the command must create the order CHECKOUT_ORDER_ID at CHECKOUT_BASE_URL with CHECKOUT_API_KEY, and exit with 0",
   });
 }

@@ -32,7 +32,7 @@ function faultsIn(world: Context["world"], name: string): FaultRequests {
   const refuse = (reason: string): Refused => refuseUsage(`${printableLiteral(name)} ${reason}`, FAULTS_HINT);
   const text = readNamedText(world, name, { maxBytes: LARGEST_FILE_BYTES });
   if (!text.ok) {
-    const { isMissing, why } = text.refusal;
+    const { isMissing, reason: why } = text.refusal;
     throw refuse(isMissing ? "is neither a fault profile nor a file" : why);
   }
   const refuseItem = (index: number, { message }: Refusal): Refused =>

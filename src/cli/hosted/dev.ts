@@ -55,7 +55,7 @@ async function runHostedDev(context: Context, options: HostedOptions): Promise<n
     },
     use: (service) => {
       warnAboutHold(context, service);
-      return Promise.race([stopEvent, service.ended, service.stateLost]);
+      return Promise.race([stopEvent, service.end, service.stateLoss]);
     },
   });
   const end = unwrap(outcome);

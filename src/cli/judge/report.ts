@@ -1,4 +1,4 @@
-import { isLeftOut, isStuck, type JudgedHistory } from "../../client/judge/run.ts";
+import { isLeftOut, leftShopStuck, type JudgedHistory } from "../../client/judge/run.ts";
 import { durationText } from "../../core/duration.ts";
 import { causeOf } from "../../core/judge/judge.ts";
 import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
@@ -149,7 +149,7 @@ function leftOutPartOf({ histories, budgetMs, isInterrupted, records }: RunRepor
   ];
   const notRunText = `${countTexts.join(" and ")} were not run`;
   if (isInterrupted) return { count, text: `interrupted: ${notRunText}` };
-  if (histories.some(isStuck))
+  if (histories.some(leftShopStuck))
     return {
       count,
       text: `${notRunText}: since a restart your shop refuses all events, so they would show nothing`,

@@ -2,14 +2,14 @@
 // one of these parts. The histories: core/judge/histories/histories.ts; how they are played: client/judge/.
 import type { ControlTarget } from "../../client/control/control.ts";
 import {
-  isStuck,
+  leftShopStuck,
   judgeAgain,
   mergeRuns,
   replayLate,
   runHistories,
   plainHistory,
-  untilAborted,
-  whyOver,
+  raceWithAbort,
+  findEndReason,
   type JudgedHistory,
 } from "../../client/judge/run.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
@@ -259,7 +259,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const purchase = runPlainPurchase(plainBench, () =>
     printer.info("? your shop has accepted the payment and does not show it yet; it has up to 60 s"),
   );
-  const plainPurchase = await untilAborted(signal, purchase);
+  const plainPurchase = await raceWithAbort(signal, purchase);
   const firstHistory = await plainHistory(plainBench, plainPurchase);
   if (plainPurchase !== undefined) onJudged(firstHistory);
   const base = {
@@ -304,11 +304,11 @@ function budgetOf({ slowestMs }: Pick<Bench["recording"], "slowestMs"> = { slowe
 
 /** Reports each broken or unjudged history immediately, with the time since the beginning. */
 function createJudgedReporter({ world, printer }: Context, startedAt: number): LeasedRun["onJudged"] {
-  return ({ name, verdict, seen }) => {
+  return ({ name, verdict, evidence }) => {
     if (verdict.state === "held") return;
     const mark = verdict.state === "broken" ? printer.style.red("✗") : printer.style.bold("?");
     const note =
-      seen !== undefined && mayBeLate(verdict) ? "; a last look tells whether it is only late" : "";
+      evidence !== undefined && mayBeLate(verdict) ? "; a last look tells whether it is only late" : "";
     const seconds = Math.round((world.monotonic() - startedAt) / 1000);
     printer.info(`${mark} ${english(HISTORY_TITLES[name].title)} (${seconds} s)${note}`);
   };
@@ -336,7 +336,7 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   const { plainPurchase, parts, base, onJudged, deadline, signal } = run;
   const mayRestart = run.bench.shop.restart !== undefined && parts.has("duplicates");
   const repetition = mayRestart
-    ? untilAborted(signal, refusesAgain(run.bench, plainPurchase.purchase))
+    ? raceWithAbort(signal, refusesAgain(run.bench, plainPurchase.purchase))
     : undefined;
   const recording = { ...plainPurchase.recording, refusesAgain: (await repetition) === true };
   const bench = { ...run.bench, recording };
@@ -352,7 +352,7 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   const isDrillFirst = plainPurchase.recording.answerMs < QUICK_ANSWER_MS;
   if (shouldDrill && isDrillFirst) webhookRecords.push(...(await drillWebhooks(context, run)));
   const playedHistories = [run.firstHistory, ...(await runHistories(bench, plan))];
-  if (shouldDrill && !isDrillFirst && !playedHistories.some(isStuck))
+  if (shouldDrill && !isDrillFirst && !playedHistories.some(leftShopStuck))
     webhookRecords.push(...(await drillWebhooks(context, run)));
   const waitsForLateWork = names === undefined && !isQuick && parts.has("browser_return");
   const finalHistories = await judgeAgain(
@@ -381,10 +381,10 @@ async function drillWebhooks(
 ): Promise<readonly PartRecord[]> {
   const { printer } = context;
   printer.info("forged and genuine webhooks");
-  const isWanted = (): boolean => whyOver(bench, { until: deadline }) === undefined;
+  const isWanted = (): boolean => findEndReason(bench, { until: deadline }) === undefined;
   const endpointId = await findEndpointId(context, control, description);
   const receiverRequest = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, isWanted };
-  const outcome = await untilAborted(signal, judgeReceivers(context, control, receiverRequest));
+  const outcome = await raceWithAbort(signal, judgeReceivers(context, control, receiverRequest));
   if (outcome === undefined) return [];
   const verdict = worstVerdict(outcome.map((result) => result.verdict));
   if (verdict === "failed") printer.info(`${printer.style.red("✗")} forged and genuine webhooks`);

@@ -157,7 +157,7 @@ async function judgeReceiver(
   {
     receiver,
     leaseId,
-    isWanted,
+    isWanted: mayRun,
   }: { readonly receiver: FoundReceiver; readonly leaseId: string; readonly isWanted: () => boolean },
 ): Promise<JudgedReceiver> {
   const { world } = context;
@@ -166,7 +166,7 @@ async function judgeReceiver(
   const sentForms = await sendForms(
     {
       world,
-      isWanted,
+      mayRun,
       post: async (request, connection) => {
         const { answers } = await callAt(context, control, {
           name: "postToEndpoint",
@@ -182,7 +182,7 @@ async function judgeReceiver(
     },
     receiver,
   );
-  const leftOutCount = isWanted() ? 0 : sentForms.names.length - sentForms.results.length;
+  const leftOutCount = mayRun() ? 0 : sentForms.names.length - sentForms.results.length;
   const isUnknown = wasOutOfReach(sentForms.results) || leftOutCount > 0;
   // If the receiver is down, only the forms that were sent have results.
   const names = isUnknown ? sentForms.results.map(({ name }) => name) : sentForms.names;

@@ -142,7 +142,7 @@ function openSeenEventLog(
     now: world.now(),
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
-    movedAside: (log) => printer.trace(movedLogWarning(path, log)),
+    onLogMoved: (log) => printer.trace(movedLogWarning(path, log)),
   });
   if (!outcome.ok) throw new Refused(problemOf(fileFailure("journal", outcome.refusal)));
   const report = (error: unknown): void =>

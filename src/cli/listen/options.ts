@@ -179,7 +179,7 @@ async function resolveTrust(
 ): Promise<TlsTrust | undefined> {
   if (insecure === true) {
     printer.trace("warning: --insecure: TLS certificates of https targets are not verified");
-    return { unchecked: true };
+    return { isUnchecked: true };
   }
   if (ca === undefined) return undefined;
   return { ca: certificatesOfOption(world, ca) };

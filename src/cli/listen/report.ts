@@ -73,7 +73,8 @@ export function readyText(readyFields: ListenReady, style: Style): string {
 }
 
 export function deliveryJson(delivery: HandledDelivery) {
-  const { at, storeAt, claims, verified, fault, injected, result, answered, milliseconds, next } = delivery;
+  const { at, storeAt, claims, verified, fault, injectedFault, result, answered, milliseconds, next } =
+    delivery;
   const reply = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
   return {
     event: "delivery" as const,
@@ -88,7 +89,7 @@ export function deliveryJson(delivery: HandledDelivery) {
     code: fault?.code ?? (result.kind === "unanswered" ? result.failure : null),
     message: fault?.message ?? (result.kind === "unanswered" ? result.message : null),
     causes: result.kind === "not_verified" ? result.causes : [],
-    injected_fault: injected ?? null,
+    injected_fault: injectedFault ?? null,
     replay: reply?.isReplay ?? false,
     target: reply?.url ?? null,
     target_status: result.kind === "answered" ? result.status : null,
@@ -133,7 +134,7 @@ const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
  */
 export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineStyle): string {
   const { style, typeWidth, wrap } = lineStyle;
-  const { at, storeAt, claims, verified, fault, injected, result } = delivery;
+  const { at, storeAt, claims, verified, fault, injectedFault, result } = delivery;
   const type = displayOrDash(claims.type).padEnd(typeWidth);
   const verdict = verified ? style.green("✓ verified") : style.red("✗ not verified");
   const [event, object] = [claims.eventId, claims.objectId].map((id) => (id === null ? null : shortId(id)));
@@ -153,7 +154,8 @@ export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineSt
       : targetCauses(result, style);
   const faultLines = fault === undefined ? [] : [`  ${style.cyan("→")} ${fault.message}`];
   // An injected fault is the cause, so other causes are not shown.
-  const reasonLines = injected === undefined ? causes : [`  ${style.cyan("→")} ${faultReason(injected)}`];
+  const reasonLines =
+    injectedFault === undefined ? causes : [`  ${style.cyan("→")} ${faultReason(injectedFault)}`];
   return [line, ...answerLines(result, style), ...faultLines, ...reasonLines].join("\n");
 }
 

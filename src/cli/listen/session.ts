@@ -150,7 +150,7 @@ function receive(
     source: hideSecrets(context, registration ?? createFixedSource(sender, plan)),
     seen: seenEvents,
     plan,
-    forwarding: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
+    forwardOptions: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
     hosts: allowedHosts(port, { flag: "--allow-host", added: plan.ownHosts }),
     paths: pathsOf(plan),
     onHandled: (delivery) => {
@@ -159,7 +159,7 @@ function receive(
       const lineStyle = { style: printer.style, wrap: printer.wrap, plan, typeWidth };
       printer.line(output("listen", deliveryJson(delivery)), () => handledDeliveryLine(delivery, lineStyle));
     },
-    onStray: (reason) =>
+    onStrayRequest: (reason) =>
       void momentOf(context, registration).then(({ at: moment, realTimeTexts }) =>
         printer.info(
           [

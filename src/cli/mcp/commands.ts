@@ -76,7 +76,7 @@ function printConfig(
 /** Without `--no`, npx would install another package named `checkout`. On Windows, only a shell can start npx. */
 function programOf({ machine, env }: Context["world"]): readonly string[] {
   const { node } = machine();
-  if (node.isInside) return [node.path];
+  if (node.isEmbedded) return [node.path];
   const npx = ["npx", "--no", "--", "checkout"];
   return env["OS"] === "Windows_NT" ? ["cmd", "/c", ...npx] : npx;
 }

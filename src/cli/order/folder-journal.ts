@@ -14,7 +14,7 @@ export function openFolderJournal(
   const journal = openJournal(path, {
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
-    movedAside: (log) => printer.trace(movedLogWarning(path, log)),
+    onLogMoved: (log) => printer.trace(movedLogWarning(path, log)),
   });
   if (!journal.ok) throw new Refused(problemOf(fileFailure("journal", journal.refusal)));
   return { ...journal.value, [Symbol.dispose]: journal.value.close };

@@ -138,7 +138,7 @@ async function startDetached(
   if (message === "aborted") throw new Refused(interruptedProblem("; no sandbox was started"));
   const startMessage = message === undefined ? undefined : (parseJson(message) as StartMessage | undefined);
   if (startMessage === undefined) {
-    throw new Refused(earlyEndProblem(await attachedProcess.ended, logLines(world, { logFile, logBytes })));
+    throw new Refused(earlyEndProblem(await attachedProcess.end, logLines(world, { logFile, logBytes })));
   }
   if ("problem" in startMessage) throw new Refused(startMessage.problem);
   for (const note of startMessage.notes) printer.info(note);
@@ -177,7 +177,7 @@ function startAttachedProcess(world: World, logFile: string): DetachedProcess & 
       if (!isAttached) return;
       detachedProcess.abandon();
       const deadline = new Promise<void>((resolve) => world.after(ABANDON_TIMEOUT_MS, resolve));
-      await Promise.race([detachedProcess.ended, deadline]);
+      await Promise.race([detachedProcess.end, deadline]);
     },
   };
 }

@@ -64,7 +64,7 @@ export function fetchHealth(
     headers: {},
     ...limits,
     maxResponseBytes: MAX_HEALTH_BYTES,
-    larger: "cut",
+    oversize: "cut",
   });
 }
 

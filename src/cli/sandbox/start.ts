@@ -64,12 +64,12 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   const folder = options.ephemeral === true ? undefined : context.around.folder();
   const settings = unwrap(await settingsWithConfig(context, options));
   // A terminal gets short ids, which fit 80 columns and which commands accept.
-  const idOptions = isTerminal(world.stderr) ? { shownId: shortId } : {};
+  const idOptions = isTerminal(world.stderr) ? { formatId: shortId } : {};
   const outcome = await serveSandbox(context, settings, {
     place: { folder, log: world.stderr, ...idOptions },
-    announce: async ({ ready, description, given }) => {
+    announce: async ({ ready, description, secrets }) => {
       await printer.result(output("ready", ready), () =>
-        readyBanner(context, ready, { givenSecrets: given, description }),
+        readyBanner(context, ready, { givenSecrets: secrets, description }),
       );
       if (world.isResultLost()) throw new Refused(readyLineProblem());
     },

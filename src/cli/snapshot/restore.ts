@@ -119,9 +119,9 @@ function restoreFrom(
   const path = resolvePath(world, file);
   const outcome = readNamedFile(world, path, { maxBytes: MAX_SNAPSHOT_BYTES });
   if (!outcome.ok) {
-    const { isMissing, why } = outcome.refusal;
+    const { isMissing, reason } = outcome.refusal;
     const code = isMissing ? "file_missing" : "file_refused";
-    const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${why}`;
+    const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${reason}`;
     const next = SNAPSHOT_NAME.test(file)
       ? `check the path of --file; checkout snapshots restore ${file} restores a snapshot of that name`
       : "check the path of --file";

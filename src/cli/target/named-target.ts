@@ -46,7 +46,9 @@ export async function withNamedTarget({ world, around }: Context, name: string):
   const missingReason = missingVariableReason(variable, world.env);
   if (missingReason !== undefined) {
     const [unreadVariable] = unreadVariables({ targets: { [name]: target } });
-    const problem = loadedConfig.problem(unreadVariable ?? faultOfField(["targets", name], missingReason));
+    const problem = loadedConfig.failureOfField(
+      unreadVariable ?? faultOfField(["targets", name], missingReason),
+    );
     const next = `set ${variable} to a key of that service`;
     throw new Refused({ ...problem, ...missingCredential(problem.message, next) });
   }

@@ -69,7 +69,7 @@ export async function sendCreate(
   const request = buildCreateRequest(target, { endpoint: intent.endpoint, key: entry.key, body });
   const result = await sendWithRetries(world, request, options);
   const isMismatch = result.end === "success" && !isAnswerTo(intent, result.response.data);
-  const inDoubt = (entry.inDoubt || result.uncertain) && !isProof(result);
+  const inDoubt = (entry.inDoubt || result.isUncertain) && !isProof(result);
   const settlement = isMismatch ? undefined : settlementOf(result);
   const journalFailure = settlement && settle(journal, entry.key, { settlement, now: world.now() });
   return { end: "sent", entry, exchange: result, inDoubt, isMismatch, journalFailure };
@@ -139,7 +139,7 @@ function settlementOf(result: Exchange): FinalAnswer | undefined {
     return { state: "created", checkoutId: result.response.data.id, code: null, isProven: true };
   }
   const isProven = isProof(result);
-  if (result.uncertain && !isProven) return undefined;
+  if (result.isUncertain && !isProven) return undefined;
   const code =
     result.end === "refusal" ? result.error.code : result.end === "gave_up" ? result.code : "interrupted";
   return { state: "refused", checkoutId: null, code, isProven };

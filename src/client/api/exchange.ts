@@ -38,7 +38,7 @@ type Failure = {
 export type Exchange = {
   readonly attempts: number;
   /** Whether an attempt may have reached the service without a final answer, so that its effect is unknown. */
-  readonly uncertain: boolean;
+  readonly isUncertain: boolean;
   readonly headers: Readonly<Record<string, string>>;
 } & (FinalResult | ({ readonly end: "gave_up" } & Failure));
 
@@ -68,18 +68,18 @@ export async function sendWithRetries(
     const result = await attemptOnce(world, request, options);
     observer?.onAnswer?.(result);
     const verdict = judge(result, world.now());
-    isUncertain ||= verdict.end === "again" && verdict.uncertain;
+    isUncertain ||= verdict.end === "again" && verdict.isUncertain;
     const headers = result.ok ? result.headers : {};
-    if (verdict.end === "interrupted") return { ...verdict, attempts, uncertain: true, headers };
-    if (verdict.end !== "again") return { ...verdict, attempts, uncertain: isUncertain, headers };
+    if (verdict.end === "interrupted") return { ...verdict, attempts, isUncertain: true, headers };
+    if (verdict.end !== "again") return { ...verdict, attempts, isUncertain, headers };
 
     const { message, retryAfterMs } = verdict;
     if (attempts > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS)
-      return { ...verdict, end: "gave_up", attempts, uncertain: isUncertain, headers };
+      return { ...verdict, end: "gave_up", attempts, isUncertain, headers };
     const delayMs = retryDelayMs(attempts, { random: world.random(), retryAfterMs });
     observer?.onRetry?.(message, delayMs);
     await world.sleep(delayMs, signal);
-    if (signal?.aborted === true) return { end: "interrupted", attempts, uncertain: isUncertain, headers };
+    if (signal?.aborted === true) return { end: "interrupted", attempts, isUncertain, headers };
   }
 }
 
@@ -98,13 +98,13 @@ async function attemptOnce(
 
 const NOT_RUNNING = { ok: false, failure: "unreachable", message: "the sandbox is not running" } as const;
 
-type Verdict = FinalResult | ({ readonly end: "again"; readonly uncertain: boolean } & Failure);
+type Verdict = FinalResult | ({ readonly end: "again"; readonly isUncertain: boolean } & Failure);
 
 function judge(result: OutboundResult, now: number): Verdict {
   if (!result.ok) {
     const { failure, message } = result;
     if (failure === "aborted") return { end: "interrupted" };
-    return retryVerdict({ code: failure, uncertain: failure !== "unreachable", message });
+    return retryVerdict({ code: failure, isUncertain: failure !== "unreachable", message });
   }
   const { status } = result;
   const retryAfterMs = parseRetryAfter(result.headers["retry-after"], now);
@@ -113,7 +113,7 @@ function judge(result: OutboundResult, now: number): Verdict {
     const response = checkoutResponse.safeParse(body, { jitless: true });
     if (response.success) return { end: "success", status, response: response.data };
     const message = `status ${status} with a body that is not a checkout`;
-    return retryVerdict({ code: "bad_answer", uncertain: true, status, message });
+    return retryVerdict({ code: "bad_answer", isUncertain: true, status, message });
   }
   const outcome = errorResponse.safeParse(body, { jitless: true });
   if (!outcome.success) {
@@ -121,7 +121,7 @@ function judge(result: OutboundResult, now: number): Verdict {
     const message = `status ${status} without an error envelope${proxyText}`;
     return retryVerdict({
       code: `status_${status}`,
-      uncertain: status !== 429,
+      isUncertain: status !== 429,
       status,
       message,
       retryAfterMs,
@@ -130,7 +130,7 @@ function judge(result: OutboundResult, now: number): Verdict {
   const { error, request_id: requestId } = outcome.data;
   if (!isTransient(status, error.code)) return { end: "refusal", status, error, requestId };
   // A rate limiter refuses a request before it has an effect; after other failures, the effect is unknown.
-  return retryVerdict({ ...error, uncertain: status !== 429, status, retryAfterMs });
+  return retryVerdict({ ...error, isUncertain: status !== 429, status, retryAfterMs });
 }
 
 /** Whether another attempt may get another answer. */
@@ -139,7 +139,7 @@ function isTransient(status: number, code: string): boolean {
 }
 
 function retryVerdict(
-  failure: Pick<Failure, "code" | "message"> & Partial<Failure> & { readonly uncertain: boolean },
+  failure: Pick<Failure, "code" | "message"> & Partial<Failure> & { readonly isUncertain: boolean },
 ): Extract<Verdict, { end: "again" }> {
   return { end: "again", status: undefined, retryAfterMs: 0, ...failure };
 }

@@ -21,7 +21,7 @@ import {
 import type { CalibrationReceiver } from "./receiver.ts";
 
 /** Maximum time until the payment, in milliseconds. */
-const PAYMENT_MS = 15 * 60_000;
+const MAX_PAY_MS = 15 * 60_000;
 /** Maximum time from the payment to the last events, the second attempt and the payer's return, in milliseconds. */
 const AFTER_PAYMENT_MS = 60_000;
 const PAUSE_MS = 500;
@@ -62,7 +62,7 @@ export async function awaitPayment(
   const isEnough = (): boolean =>
     options.signal.aborted ||
     (endedAt !== undefined && (isComplete(receiver) || world.monotonic() - endedAt >= AFTER_PAYMENT_MS));
-  await poll(world, look, { isEnough, waitMs: PAYMENT_MS, firstPauseMs: PAUSE_MS, signal: options.signal });
+  await poll(world, look, { isEnough, waitMs: MAX_PAY_MS, firstPauseMs: PAUSE_MS, signal: options.signal });
   if (endedAt === undefined && !options.signal.aborted) await retrieve();
   return { deliveries: receiver.deliveries(), visit: receiver.visit(), retrieval };
 }

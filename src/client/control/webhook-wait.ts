@@ -21,8 +21,8 @@ export async function waitForEvents(
   const { query, signal } = options;
   const deadline = world.monotonic() + options.waitMs;
   for (;;) {
-    const leftMs = Math.max(0, Math.ceil(deadline - world.monotonic()));
-    const body = { ...query, waitMs: Math.min(leftMs, MAX_EVENT_WAIT_MS) };
+    const remainingMs = Math.max(0, Math.ceil(deadline - world.monotonic()));
+    const body = { ...query, waitMs: Math.min(remainingMs, MAX_EVENT_WAIT_MS) };
     const eventList = await callControl(world, target, { name: "listEvents", body, signal });
     if (eventList.end !== "success" || eventList.value.events.length > 0) return eventList;
     if (world.monotonic() >= deadline) return eventList;

@@ -29,14 +29,14 @@ import {
 } from "./view.ts";
 
 /** How the shop creates an order: a command, a function of a test suite, or a POST to one of its pages. */
-export type ShopCreate =
+export type CreateMethod =
   | { readonly commandLine: string }
   | { readonly buy: () => Promise<CreateRun> }
   | { readonly url: string; readonly form: Readonly<Record<string, string>> };
 
 /** The parts of a shop that a run uses. */
 export type JudgedShop = {
-  readonly create?: ShopCreate | undefined;
+  readonly create?: CreateMethod | undefined;
   /** Takes an unpaid checkout of the shop or, for a shop without `create`, a checkout that the run creates through v1. */
   readonly takeOrder?:
     | ((cartId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>)
@@ -86,7 +86,7 @@ export type Bench = {
     /** Places where a secret was seen. */
     readonly secrets: Set<SecretPlace>;
     /** The cart of each checkout. */
-    readonly carts: Map<string, string>;
+    readonly cartIds: Map<string, string>;
     viewError?: unknown;
     /** Whether the shop led a customer back to an ended checkout, and has created no second checkout for any order since. */
     sellsOnce?: boolean;
@@ -145,7 +145,7 @@ type ListedCheckout = AnswerOf<"listCheckouts">["checkouts"][number];
 export function createBench(
   givenParts: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
-  const notes = { secrets: new Set<SecretPlace>(), carts: new Map(), events: new Map() };
+  const notes = { secrets: new Set<SecretPlace>(), cartIds: new Map(), events: new Map() };
   return { leaseId: "", recording: NO_RECORDING, runExclusive: createQueue(), notes, ...givenParts };
 }
 
@@ -158,8 +158,8 @@ export type Purchase = {
   checkouts: readonly ListedCheckout[];
   /** Checkouts that another system has created. */
   foreignIds: ReadonlySet<string>;
-  paid: ListedCheckout | undefined;
-  isTold: boolean;
+  paidCheckout: ListedCheckout | undefined;
+  isNotified: boolean;
   /** Whether the shop answered with the checkout of another purchase. */
   isShared?: boolean;
   /** Whether the customer did not get the address of the payment page. */
@@ -209,8 +209,8 @@ export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Pur
     kind,
     checkouts: [],
     foreignIds: new Set(),
-    paid: undefined,
-    isTold: false,
+    paidCheckout: undefined,
+    isNotified: false,
     createCount: 0,
     openEvents: [],
     ownDeliveries: [],
@@ -232,7 +232,7 @@ export function viewedCheckout(
 ): ViewedCheckout {
   const ownCheckoutList = ownCheckouts(purchase);
   const [first] = ownCheckoutList;
-  const order = purchase.paid ?? ownCheckoutList.at(-1) ?? { id: "", orderId: purchase.cartId };
+  const order = purchase.paidCheckout ?? ownCheckoutList.at(-1) ?? { id: "", orderId: purchase.cartId };
   return hasSameId === true && first !== undefined ? { ...order, orderId: first.orderId } : order;
 }
 
@@ -277,7 +277,7 @@ export async function createOrders(
   const { cartId } = purchase;
   const run = (): Promise<CreateRun> => runCreate({ ...bench, signal }, create, { ...purchase, timeoutMs });
   const runAll = (): Promise<readonly CreateRun[]> => Promise.all(Array.from({ length: times }, run));
-  const isForeign = (id: string): boolean => (notes.carts.get(id) ?? cartId) !== cartId;
+  const isForeign = (id: string): boolean => (notes.cartIds.get(id) ?? cartId) !== cartId;
   const addCheckouts = (checkouts: readonly ListedCheckout[], createRuns: readonly CreateRun[]): void => {
     purchase.checkouts = mergeLists(purchase.checkouts, checkouts);
     // An answer that also contains ids of other orders proves nothing.
@@ -285,7 +285,7 @@ export async function createOrders(
     const onlyIds = namedIds.size === 1 ? [...namedIds] : [];
     const shownIds = purchase.checkouts.length > 0 ? checkouts.map(({ id }) => id) : onlyIds;
     if (shownIds.some(isForeign)) purchase.isShared = true;
-    for (const { id } of checkouts) if (!isForeign(id)) notes.carts.set(id, cartId);
+    for (const { id } of checkouts) if (!isForeign(id)) notes.cartIds.set(id, cartId);
   };
   if (recording.hasSameId && (!isAlone || search !== undefined)) {
     const newRuns = await runAll();
@@ -356,7 +356,7 @@ export function ownCheckouts({ checkouts, foreignIds }: Purchase): readonly List
 
 async function runCreate(
   { world, shop, target, signal, notes }: Pick<Bench, "world" | "shop" | "target" | "signal" | "notes">,
-  create: ShopCreate,
+  create: CreateMethod,
   { cartId, cookies, timeoutMs }: Pick<Purchase, "cartId" | "cookies"> & { readonly timeoutMs: number },
 ): Promise<CreateRun> {
   if ("buy" in create) return create.buy();
@@ -374,7 +374,7 @@ async function runCreate(
     value.replaceAll("{order_id}", () => cartId),
   ]);
   const url = fillAddress(create.url, checkout);
-  const cookie = cookies.of(url, shop.cookie);
+  const cookie = cookies.headerFor(url, shop.cookie);
   const answer = await sendLocally(world, target, {
     method: "POST",
     url,

@@ -70,7 +70,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
   const liveCount = liveCheckouts(purchase).length;
   const isNew = purchase.checkouts.length > checkoutCount;
   const isDead =
-    checkoutCount > 0 && isRepeat && !isRefused && purchase.paid === undefined && !isNew && liveCount === 0;
+    checkoutCount > 0 && isRepeat && !isRefused && !purchase.paidCheckout && !isNew && liveCount === 0;
   // The order can still be paid, but the customer does not get to its page.
   const isLocked =
     isRepeat && !isNew && play.faults.length === 0 && isOpen(purchase) && !isSentToPage(purchase, runs);
@@ -111,7 +111,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
 }
 
 function isOpen(purchase: Purchase): boolean {
-  return purchase.paid === undefined && ownCheckouts(purchase).at(-1)?.status === "created";
+  return !purchase.paidCheckout && ownCheckouts(purchase).at(-1)?.status === "created";
 }
 
 /** Whether the customer is sent to the open checkout, if only by a link in a refusal; an id in an API error is not a link. */

@@ -30,7 +30,7 @@ export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Pr
     if (isOver) break;
   }
   const { deliveries = [], checkouts } = purchase;
-  purchase.isTold = mustShopKnow(deliveries);
+  purchase.isNotified = mustShopKnow(deliveries);
   const clientFact = { runs: [], liveCount: checkouts.length, hasOtherId: hasOtherId(bench, purchase) };
   facts.push(...answersIn(deliveries), { kind: "client", purchase: clientFact });
 }

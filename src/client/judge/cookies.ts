@@ -1,7 +1,7 @@
 /** The cookies of one browser. A cookie belongs to a host name, and is sent to all its ports. */
 export type CookieJar = {
   /** The `Cookie` header for an address, with the cookies of `givenCookie` first; no header if there are no cookies. */
-  readonly of: (url: string, givenCookie?: string) => Readonly<Record<string, string>>;
+  readonly headerFor: (url: string, givenCookie?: string) => Readonly<Record<string, string>>;
   /** Keeps the cookies of an answer; `lines`: its `Set-Cookie` lines, separated by line breaks. */
   readonly keep: (url: string, lines: string | undefined) => void;
 };
@@ -13,7 +13,7 @@ const MAX_COOKIES = 50;
 export function createCookieJar(): CookieJar {
   const hosts = new Map<string, Map<string, string>>();
   return {
-    of: (url, givenCookie) => {
+    headerFor: (url, givenCookie) => {
       const pairs = [...(hosts.get(new URL(url).hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
       const cookiesToSend = givenCookie === undefined ? pairs : [givenCookie, ...pairs];
       return cookiesToSend.length === 0 ? {} : { Cookie: cookiesToSend.join("; ") };

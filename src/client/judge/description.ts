@@ -1,6 +1,6 @@
 // The shop as its section and options describe it.
 import type { ShopSection } from "../../core/judge/shop.ts";
-import type { JudgedShop, ShopCreate } from "./bench.ts";
+import type { JudgedShop, CreateMethod } from "./bench.ts";
 import type { EnvironmentVariables, ViewSource } from "./view.ts";
 
 /** A shop as described by the options and the section `shop`. */
@@ -39,7 +39,7 @@ export function shopOf(
 function createOf(
   { create }: ShopDescription,
   addressOf: (flag: string, text: string) => string,
-): ShopCreate | undefined {
+): CreateMethod | undefined {
   if (create === undefined) return undefined;
   if (typeof create === "string") return { commandLine: create };
   return { url: addressOf("create.post", create.post), form: create.form ?? {} };

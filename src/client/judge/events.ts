@@ -32,7 +32,7 @@ export type EventVariant = Mutations & {
   readonly ownId?: string;
 };
 
-export const AS_DELIVERED: EventVariant = { text: "{type}" };
+export const UNCHANGED_EVENT: EventVariant = { text: "{type}" };
 
 /** Rare currencies, which most tables of rates lack; an order has at most one of them. */
 const RARE_CURRENCIES = ["ISK", "XPF"];
@@ -56,7 +56,7 @@ export function eventVariant(
   const { amountMinor, currency } = checkout;
   switch (variant) {
     case undefined:
-      return AS_DELIVERED;
+      return UNCHANGED_EVENT;
     case "forged":
       return { ...DRILL_CASES.payment_bad_signature, text: "a payment with a wrong signature" };
     case "other_id": {

@@ -76,7 +76,7 @@ export async function lookAt(
   const { world, signal, search } = bench;
   // After all deliveries of a search, a shop that accepted no event may still ask the API.
   const mayAsk = search !== undefined && purchase.deliveries !== undefined;
-  const isExpected = purchase.paid !== undefined && (purchase.isTold || mayAsk);
+  const isExpected = purchase.paidCheckout !== undefined && (purchase.isNotified || mayAsk);
   const startedAt = world.monotonic();
   let waitedMs = 0;
   // After all deliveries of a search, a shop whose view cannot be read may only be busy.
@@ -116,14 +116,14 @@ export async function lookFact(
 
 async function truthOf(
   { call, leaseId, search }: Bench,
-  { paid, isTold, checkouts, foreignIds }: Purchase,
+  { paidCheckout, isNotified, checkouts, foreignIds }: Purchase,
 ): Promise<Truth> {
-  const shownCheckout = paid ?? checkouts.findLast(({ id }) => !foreignIds.has(id));
+  const shownCheckout = paidCheckout ?? checkouts.findLast(({ id }) => !foreignIds.has(id));
   const terms = { amountMinor: shownCheckout?.amountMinor ?? 0, status: shownCheckout?.status };
-  if (paid === undefined) return { ...terms, paid: false, isNotified: false, hasRetrieved: false };
-  if (isTold) return { ...terms, paid: true, isNotified: true, hasRetrieved: true };
+  if (paidCheckout === undefined) return { ...terms, paid: false, isNotified: false, hasRetrieved: false };
+  if (isNotified) return { ...terms, paid: true, isNotified: true, hasRetrieved: true };
   // A search does not record the shop's retrieves, so the shop counts as having asked.
   if (search !== undefined) return { ...terms, paid: true, isNotified: false, hasRetrieved: true };
   const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
-  return { ...terms, paid: true, isNotified: false, hasRetrieved: paidCheckouts.includes(paid.id) };
+  return { ...terms, paid: true, isNotified: false, hasRetrieved: paidCheckouts.includes(paidCheckout.id) };
 }

@@ -43,7 +43,7 @@ const SLOW_MS = 8000;
 const BUSY_STATUSES = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds, because the shop's speed is not known yet. */
-const PLAIN_QUIET_MS = 2500;
+const PLAIN_WATCH_MS = 2500;
 const CAUSES = { causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" } } as const;
 
 /** A payment that takes longer than this to be shown, in milliseconds, is not late because of earlier work of the shop. */
@@ -91,7 +91,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const reading = await awaitPayment(bench, purchase, onSlow);
   const slowestMs = bench.world.monotonic() - paidAt;
   const deliveries = await awaitDeliveries(bench, lastCheckout(purchase));
-  purchase.isTold = isAccepted(deliveries);
+  purchase.isNotified = isAccepted(deliveries);
   facts.push(...refusedFacts(deliveries));
   const isWithoutEvents = deliveries.length === 0;
   const measuredRecording = {
@@ -100,7 +100,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
     answerMs: slowestAnswerMs(deliveries),
     isWithoutEvents,
   };
-  const notifiedPurchase = { ...purchase, isTold: true };
+  const notifiedPurchase = { ...purchase, isNotified: true };
   if (!isBooked(reading) && isWithoutEvents)
     return finish(
       measuredRecording,
@@ -109,7 +109,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
     );
   if (!isBooked(reading)) facts.push(await lookFact(bench, { purchase: notifiedPurchase }, reading));
   else {
-    const waitMs = Math.max(PLAIN_QUIET_MS, quietMs({ recording: measuredRecording }));
+    const waitMs = Math.max(PLAIN_WATCH_MS, quietMs({ recording: measuredRecording }));
     const laterLook = await lookAt({ ...bench, recording: measuredRecording }, "a", notifiedPurchase, waitMs);
     facts.push({ ...laterLook, waitedMs: slowestMs });
   }
@@ -155,11 +155,11 @@ async function payOnPage({ world, call, signal }: Bench, purchase: Purchase): Pr
     headers: { Accept: "text/html" },
     timeoutMs: DELIVERY_TIMEOUT_MS,
     maxResponseBytes: 1_000_000,
-    larger: "cut",
+    oversize: "cut",
     signal,
   });
   await call({ name: "pay", id: checkout.id, body: { outcome: "succeeded" } });
-  purchase.paid = checkout;
+  purchase.paidCheckout = checkout;
   return world.monotonic();
 }
 

@@ -33,7 +33,7 @@ import {
   deliver,
   redeliver,
   eventsOf,
-  gotOf,
+  resultOf,
   noteAnswers,
   firstRefusal,
   tell,
@@ -164,8 +164,8 @@ async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pa
   await refresh(bench, purchase);
   const currentCheckout = purchase.checkouts.find((checkout) => checkout.id === id);
   if (currentCheckout?.status === "succeeded" && !purchase.foreignIds.has(id)) {
-    purchase.paid = currentCheckout;
-    purchase.isTold = false;
+    purchase.paidCheckout = currentCheckout;
+    purchase.isNotified = false;
   }
   return true;
 }
@@ -189,7 +189,7 @@ async function awaitService(
       return checkouts.length > 0;
     }
     const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
-    return purchase.paid === undefined || paidCheckouts.includes(purchase.paid.id);
+    return purchase.paidCheckout === undefined || paidCheckouts.includes(purchase.paidCheckout.id);
   };
   const waitMs = AWAIT_TIMEOUT_MS[awaitedKind];
   await poll(world, isSeen, { isEnough: Boolean, waitMs, firstPauseMs: POLL_PAUSE_MS, signal });
@@ -268,8 +268,8 @@ async function visit(
   const { cookies } = purchase;
   const sessionId = session === null ? null : sessionOf(play, purchase, session);
   const isOwn = ownCheckouts(purchase).some(({ id }) => id === sessionId);
-  const failsFrom = play.faults.length > 0 ? 600 : isOwn ? 300 : 500;
-  const visitor = { session: sessionId, cookies, failsFrom } as const;
+  const firstFailureStatus = play.faults.length > 0 ? 600 : isOwn ? 300 : 500;
+  const visitor = { session: sessionId, cookies, firstFailureStatus } as const;
   const pageVisit = { page: shop.returnUrl, checkout, form: formFields, ...visitor };
   const startedAt = bench.world.monotonic();
   const result = await openReturnPage(bench, pageVisit);
@@ -322,6 +322,6 @@ async function restart(
   );
   if (refusal === undefined || signal.aborted) return true;
   const cause = "refuses_since_restart";
-  play.facts.push({ kind: "refused", type: event.type, got: gotOf(refusal), isForeign: false, cause });
+  play.facts.push({ kind: "refused", type: event.type, got: resultOf(refusal), isForeign: false, cause });
   return false;
 }

@@ -18,7 +18,7 @@ type ReturnVisit = {
   /** The session_id in the address; null for an address without one. */
   readonly session: string | null;
   /** The lowest status that is not an arrival: a shop may refuse other sessions, and fail while the API fails. Default: 300. */
-  readonly failsFrom?: 300 | 500 | 600;
+  readonly firstFailureStatus?: 300 | 500 | 600;
   /** The cookies of the customer's browser, kept for all visits, so that the shop recognises the customer's session. */
   readonly cookies: CookieJar;
 };
@@ -28,7 +28,7 @@ const MAX_REDIRECTS = 5;
 /** Opens the return page as a customer's browser does, and follows its redirects. */
 export async function openReturnPage(
   { world, target, shop: { cookie }, signal }: Pick<Bench, "world" | "target" | "shop" | "signal">,
-  { page: template, checkout, form = {}, session, cookies, failsFrom = 300 }: ReturnVisit,
+  { page: template, checkout, form = {}, session, cookies, firstFailureStatus = 300 }: ReturnVisit,
 ): Promise<Visit> {
   const { query = "", method = "GET", from } = form;
   const shownCheckout = { ...checkout, id: session ?? "" };
@@ -46,13 +46,16 @@ export async function openReturnPage(
   for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
     const requestParts =
       method === "POST" && hops === 0 ? ({ method, headers: formHeaders, body } as const) : { headers };
-    const withCookies = { ...requestParts, headers: { ...requestParts.headers, ...cookies.of(url, cookie) } };
+    const withCookies = {
+      ...requestParts,
+      headers: { ...requestParts.headers, ...cookies.headerFor(url, cookie) },
+    };
     const answer = await sendPatiently(world, target, { ...withCookies, url, signal });
     if (!answer.ok) return { hasArrived: false, got: noAnswer(answer.failure, answer.message) };
     cookies.keep(url, answer.headers["set-cookie"]);
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;
     if (location === undefined || !URL.canParse(location, url))
-      return judgeVisit(new URL(url), { page, checkout, status: answer.status, failsFrom });
+      return judgeVisit(new URL(url), { page, checkout, status: answer.status, firstFailureStatus });
     url = new URL(location, url).href;
   }
   return { hasArrived: false, got: factOf("many_redirects", String(MAX_REDIRECTS)) };
@@ -65,13 +68,13 @@ function judgeVisit(
     page,
     checkout,
     status,
-    failsFrom,
+    firstFailureStatus,
   }: Pick<ReturnVisit, "page" | "checkout"> &
-    Required<Pick<ReturnVisit, "failsFrom">> & { readonly status: number },
+    Required<Pick<ReturnVisit, "firstFailureStatus">> & { readonly status: number },
 ): Visit {
   const ids = [checkout.orderId, encodeURIComponent(checkout.orderId), checkout.id];
   const isPage = pathname === new URL(page).pathname || ids.some((id) => pathname.includes(id));
-  const hasArrived = isPage && status >= 200 && status < failsFrom;
+  const hasArrived = isPage && status >= 200 && status < firstFailureStatus;
   return { hasArrived, got: isPage ? String(status) : `${excerpt(pathname)} (${status})` };
 }
 

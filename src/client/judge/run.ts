@@ -39,7 +39,7 @@ export type JudgedHistory = {
   /** The timeline of that checkout's order, for a broken history. */
   readonly story: readonly string[];
   /** The facts and orders of the played history, and its time by the monotonic clock, for a later reading. */
-  readonly seen?: {
+  readonly evidence?: {
     readonly facts: readonly Observation[];
     readonly orders: Purchases;
     readonly at: number;
@@ -78,7 +78,8 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     othersDone: othersDone.promise,
     signal: AbortSignal.any([signal, failureSignal.signal]),
   };
-  const skipReason = (): SkipReason | undefined => (histories.some(isStuck) ? "stuck" : whyOver(bench, plan));
+  const skipReason = (): SkipReason | undefined =>
+    histories.some(leftShopStuck) ? "stuck" : findEndReason(bench, plan);
   const report = (item: JudgedHistory): void => {
     histories.push(item);
     if (!isLeftOut(item)) plan.onJudged(item);
@@ -96,15 +97,15 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
   const run = (turn: Turn, benchChanges: Partial<Bench> = {}): Promise<void> =>
     runUnlessFailed(async () => {
       const reason = skipReason();
-      if (reason !== undefined) return report(unplayed(turn, factOf(reason)));
-      const playedTurn = await untilAborted(signal, playOnce({ ...ownBench, ...benchChanges }, turn));
-      if (playedTurn === undefined) report(unplayed(turn, factOf("interrupted")));
-      else if (histories.some(isStuck)) report(unplayed(turn, factOf("stuck")));
+      if (reason !== undefined) return report(unplayedHistory(turn, factOf(reason)));
+      const playedTurn = await raceWithAbort(signal, playOnce({ ...ownBench, ...benchChanges }, turn));
+      if (playedTurn === undefined) report(unplayedHistory(turn, factOf("interrupted")));
+      else if (histories.some(leftShopStuck)) report(unplayedHistory(turn, factOf("stuck")));
       else if (mayBeFlaky(playedTurn)) unsureTurns.push([turn, playedTurn]);
       else report(await judgedHistory(bench, turn, playedTurn));
     });
   const { maxHistories = recording.slowestMs > SLOW_MS ? MAX_SLOW_HISTORIES : MAX_HISTORIES } = plan;
-  const inTurn = createTurnQueue();
+  const runInTurn = createTurnQueue();
   const batches = batchesOf(bench.shop, plan);
   const lastingTurns = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
   let lanes: Promise<unknown> | undefined;
@@ -114,7 +115,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       othersDone.resolve();
       await (lanes ?? Promise.all(lastingTurns.map((turn) => run(turn))));
     } else if (pace === "beside") await mapInLanes(turns, maxHistories, (turn) => run(turn));
-    else await mapInLanes(turns, maxHistories, (turn) => inTurn((aside) => run(turn, { aside })));
+    else await mapInLanes(turns, maxHistories, (turn) => runInTurn((aside) => run(turn, { aside })));
     for (const [turn, history] of unsureTurns.splice(0))
       await runUnlessFailed(async () => report(await confirm(bench, turn, history, skipReason)));
     if (failureSignal.signal.aborted) await lanes;
@@ -126,7 +127,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
 type SkipReason = "budget" | "stuck" | "interrupted";
 
 /** Why no new history may start; undefined if one may. */
-export function whyOver(
+export function findEndReason(
   { world, signal }: Pick<Bench, "world" | "signal">,
   { until }: Pick<RunPlan, "until">,
 ): Exclude<SkipReason, "stuck"> | undefined {
@@ -135,7 +136,7 @@ export function whyOver(
 }
 
 /** The result of work; undefined if the run was interrupted meanwhile, because the result then proves nothing. */
-export async function untilAborted<Value>(
+export async function raceWithAbort<Value>(
   signal: AbortSignal,
   work: Promise<Value>,
 ): Promise<Value | undefined> {
@@ -158,7 +159,7 @@ export function isLeftOut({ verdict }: Pick<JudgedHistory, "verdict">): boolean 
 const SKIP_REASONS: ReadonlySet<string> = new Set<SkipReason>(["budget", "stuck", "interrupted"]);
 
 /** Whether the shop accepts no more events, so that no other history can show anything. */
-export function isStuck({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
+export function leftShopStuck({ verdict }: Pick<JudgedHistory, "verdict">): boolean {
   return verdict.state === "broken" && verdict.cause === "refuses_since_restart";
 }
 
@@ -195,10 +196,10 @@ function dropLikelyCauses(histories: readonly JudgedHistory[]): readonly JudgedH
       likelyCauses.set(invariant, (likelyCauses.get(invariant) ?? new Set()).add(cause));
   }
   return histories.map((item) => {
-    const { verdict, seen } = item;
+    const { verdict, evidence } = item;
     if (verdict.state !== "broken" || (likelyCauses.get(verdict.invariant)?.size ?? 0) < MANY_CAUSES)
       return item;
-    const brokenFact = verdictsOn(seen?.facts ?? []).broken.find(
+    const brokenFact = verdictsOn(evidence?.facts ?? []).broken.find(
       ({ invariant }) => invariant === verdict.invariant,
     );
     return { ...item, verdict: { ...verdict, cause: brokenFact?.cause ?? null } };
@@ -239,32 +240,36 @@ export async function judgeAgain(
 ): Promise<readonly JudgedHistory[]> {
   const { world, shop, signal } = bench;
   if (shop.view === undefined) return histories;
-  const lateHistories = histories.filter(({ verdict, seen }) => seen !== undefined && mayBeLate(verdict));
+  const lateHistories = histories.filter(
+    ({ verdict, evidence }) => evidence !== undefined && mayBeLate(verdict),
+  );
   const deadline = Math.max(
     notBefore,
-    ...histories.map(({ seen }) => (seen?.at ?? 0) + quietMs(bench)),
-    ...lateHistories.map(({ seen }) => (seen?.at ?? 0) + LOSS_TIMEOUT_MS - patienceMs(bench)),
+    ...histories.map(({ evidence }) => (evidence?.at ?? 0) + quietMs(bench)),
+    ...lateHistories.map(({ evidence }) => (evidence?.at ?? 0) + LOSS_TIMEOUT_MS - patienceMs(bench)),
   );
   const leftMs = deadline - world.monotonic();
   if (leftMs > 0) await world.sleep(leftMs, signal);
   return Promise.all(
     histories.map(async (item) => {
-      const { name, seen, verdict } = item;
-      if (seen === undefined || !isHistory(name)) return item;
-      const fallback = mayBeLate(verdict) ? unplayed([name], factOf("interrupted"), verdict.got) : item;
+      const { name, evidence, verdict } = item;
+      if (evidence === undefined || !isHistory(name)) return item;
+      const fallback = mayBeLate(verdict)
+        ? unplayedHistory([name], factOf("interrupted"), verdict.got)
+        : item;
       if (signal.aborted) return fallback;
       // An order that only another system has created is not judged.
-      const knownOrders = [...seen.orders].filter(([, { checkouts, foreignIds }]) =>
+      const knownOrders = [...evidence.orders].filter(([, { checkouts, foreignIds }]) =>
         checkouts.some(({ id }) => !foreignIds.has(id)),
       );
       const looks = await Promise.all(knownOrders.map(([of, purchase]) => lookAgain(bench, of, purchase)));
       // An interrupted reading proves nothing.
       if (signal.aborted) return fallback;
-      const sinceMs = patienceMs(bench) + world.monotonic() - seen.at;
+      const sinceMs = patienceMs(bench) + world.monotonic() - evidence.at;
       const laterLooks = { looks, settleMs: shop.settleMs, sinceMs };
       return {
         ...item,
-        verdict: judgeLateBooking(HISTORIES[name], { verdict, ...seen }, laterLooks),
+        verdict: judgeLateBooking(HISTORIES[name], { verdict, ...evidence }, laterLooks),
       };
     }),
   );
@@ -306,7 +311,7 @@ function canRun({ needs: historyNeeds = [], steps }: History, shop: Bench["shop"
 /** Whether a busy machine or another history may have caused the verdict; the history is then played again, alone. */
 function mayBeFlaky({ verdict, facts }: PlayResult): boolean {
   if (isLate(verdict)) return true;
-  if (verdict.state !== "broken" || isStuck({ verdict })) return false;
+  if (verdict.state !== "broken" || leftShopStuck({ verdict })) return false;
   if (verdict.invariant === "stays_up") return true;
   if (verdict.invariant === "client_ends")
     return facts.every((fact) => runsOf(fact).every(({ hasEnded }) => hasEnded));
@@ -321,7 +326,7 @@ function runsOf(fact: Observation): readonly { readonly hasEnded: boolean }[] {
   return fact.kind === "client" ? fact.purchase.runs : [];
 }
 
-function unplayed(
+function unplayedHistory(
   [name]: readonly [name: HistoryName, ...unknown[]],
   reason: StepText,
   gotText: StepText = "",
@@ -330,14 +335,14 @@ function unplayed(
 }
 
 async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): Promise<JudgedHistory> {
-  if (bench.signal.aborted) return unplayed(turn, factOf("interrupted"));
+  if (bench.signal.aborted) return unplayedHistory(turn, factOf("interrupted"));
   const [name] = turn;
   const { verdict, orders } = playedTurn;
   const checkouts = orders.get("a")?.checkouts ?? [];
   const isBroken = verdict.state === "broken";
   const subject = isBroken ? checkouts.at(-1) : checkouts[0];
   const story = isBroken && subject !== undefined ? await storyOf(bench, subject.orderId, orders) : [];
-  return { name, verdict, reference: subject?.id ?? null, story, seen: playedTurn };
+  return { name, verdict, reference: subject?.id ?? null, story, evidence: playedTurn };
 }
 
 /** Plays a history again, alone, if its verdict may be chance. A late or busy shop passes if the history then holds. */
@@ -349,7 +354,7 @@ async function confirm(
 ): Promise<JudgedHistory> {
   const firstVerdict = playedTurn.verdict;
   for (let run = 0; run < CONFIRMING_RUNS && skipReason() === undefined; run += 1) {
-    const rerun = await untilAborted(bench.signal, playOnce(bench, turn));
+    const rerun = await raceWithAbort(bench.signal, playOnce(bench, turn));
     if (rerun === undefined) break;
     const isRight =
       firstVerdict.state === "broken" &&
@@ -359,7 +364,7 @@ async function confirm(
       return judgedHistory(bench, turn, rerun);
   }
   if (isLate(firstVerdict)) return judgedHistory(bench, turn, playedTurn);
-  return unplayed(turn, factOf(skipReason() ?? "not_again"), firstVerdict.got);
+  return unplayedHistory(turn, factOf(skipReason() ?? "not_again"), firstVerdict.got);
 }
 
 /** Plays and judges a history. A served shop that ended meanwhile is restarted. */
@@ -388,7 +393,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<PlayResult> {
   return { orders, facts: [], at, verdict: notJudged(factOf("unpayable", problem), "create", problem) };
 }
 
-type PlayResult = NonNullable<JudgedHistory["seen"]> & { readonly verdict: HistoryVerdict };
+type PlayResult = NonNullable<JudgedHistory["evidence"]> & { readonly verdict: HistoryVerdict };
 
 const MAX_STORY_LINES = 16;
 

@@ -79,7 +79,7 @@ export async function startShop(
   });
   let isStopped = false;
   // Two kills at the same time would start the shop twice on one port.
-  const inTurn = createQueue();
+  const runInTurn = createQueue();
   const startAgain = async (mode?: "stop"): Promise<void> => {
     if (isStopped) return;
     await shop.stop(mode);
@@ -90,7 +90,7 @@ export async function startShop(
       isDown = true;
     }
   };
-  const restart = (mode?: "stop"): Promise<void> => inTurn(() => startAgain(mode));
+  const restart = (mode?: "stop"): Promise<void> => runInTurn(() => startAgain(mode));
   const url = `http://127.0.0.1:${port}${receiverPath}`;
   const gate = kills.length === 0 ? undefined : await openGate(world, { url, kills, restart });
   return {
@@ -99,11 +99,11 @@ export async function startShop(
     restart,
     isDown: () => isDown,
     endings,
-    restartIfEnded: () => inTurn(async () => (shop.hasEnded() ? startAgain() : undefined)),
+    restartIfEnded: () => runInTurn(async () => (shop.hasEnded() ? startAgain() : undefined)),
     stop: async () => {
       isStopped = true;
       await gate?.close(0);
-      await inTurn(() => shop.stop());
+      await runInTurn(() => shop.stop());
     },
   };
 }
@@ -176,7 +176,7 @@ async function isReachable({ send }: Pick<World, "send">, port: number): Promise
     headers: {},
     timeoutMs: LOOK_TIMEOUT_MS,
     maxResponseBytes: MAX_BYTES,
-    larger: "cut",
+    oversize: "cut",
     addresses: ["127.0.0.1"],
   });
   return answer.ok || answer.failure !== "unreachable";
@@ -209,7 +209,7 @@ async function openGate(
     if (kill.action === "kill") {
       await Promise.race([shopResponse, world.sleep(KILL_TIMEOUT_MS)]);
       await restart();
-      return { ...NO_ANSWER, dropped: true };
+      return { ...NO_ANSWER, isDropped: true };
     }
     const response = await shopResponse;
     await restart();
@@ -242,10 +242,12 @@ async function forward(
     body,
     timeoutMs: DELIVERY_TIMEOUT_MS,
     maxResponseBytes: MAX_BYTES,
-    larger: "cut",
+    oversize: "cut",
     addresses: ["127.0.0.1"],
   });
-  return reply.ok ? { status: reply.status, headers: {}, body: reply.body } : { ...NO_ANSWER, dropped: true };
+  return reply.ok
+    ? { status: reply.status, headers: {}, body: reply.body }
+    : { ...NO_ANSWER, isDropped: true };
 }
 
 const CONNECTION_HEADERS = new Set(["host", "connection", "content-length", "transfer-encoding"]);

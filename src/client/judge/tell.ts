@@ -7,7 +7,7 @@ import { englishOf, factOf } from "../../core/readiness/drills/said.ts";
 import type { EventEntry } from "../../core/webhook/shapes.ts";
 import { lastCheckout, NoOrder, type Bench, type Purchase } from "./bench.ts";
 import {
-  AS_DELIVERED,
+  UNCHANGED_EVENT,
   findEndpoints,
   postOf,
   requestsOf,
@@ -69,7 +69,7 @@ export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Pr
   // A shop without an endpoint learns of the payment from the API.
   const isAsked = bench.recording.isWithoutEvents === true;
   if (isAsked && requestedEvents.some(({ type, checkoutId }) => isPayment(type, checkoutId, purchase)))
-    purchase.isTold = true;
+    purchase.isNotified = true;
   purchase.eventMs = (bench.world.monotonic() - startedAt) / Math.max(1, requestedEvents.length);
 }
 
@@ -84,10 +84,10 @@ type Answer = Pick<AnswerOf<"postToEndpoint">["answers"][number], "status" | "er
 export type Answers = readonly (Answer & { readonly eventId: string })[];
 
 function forgedFacts(answers: Answers): readonly Observation[] {
-  return answers.map((answer) => ({ kind: "forged", isAccepted: isAccepted(answer), got: gotOf(answer) }));
+  return answers.map((answer) => ({ kind: "forged", isAccepted: isAccepted(answer), got: resultOf(answer) }));
 }
 
-export function gotOf({ status, error }: Pick<Answers[number], "status" | "error">): StepValue {
+export function resultOf({ status, error }: Pick<Answers[number], "status" | "error">): StepValue {
   if (status !== null) return String(status);
   return factOf(error === null ? "no_answer" : `no_answer:${error}`);
 }
@@ -113,7 +113,7 @@ export async function deliver(
   },
 ): Promise<Answers> {
   const { call, leaseId, notes, signal, world, dialect } = bench;
-  const { eventId, type, variant = AS_DELIVERED, concurrentIds } = delivery;
+  const { eventId, type, variant = UNCHANGED_EVENT, concurrentIds } = delivery;
   const at = world.monotonic();
   const endpoints = (notes.endpoints ??= await findEndpoints(call));
   const connection = concurrentIds === undefined ? "kept" : "fresh";
@@ -134,7 +134,7 @@ export async function deliver(
     for (const [index, { status, error }] of outcome.answers.entries())
       answers.push({ eventId: round[index]?.eventId ?? "", status, error });
   }
-  const gotText = answers.map((answer) => englishOf(gotOf(answer))).join(", ");
+  const gotText = answers.map((answer) => englishOf(resultOf(answer))).join(", ");
   purchase.ownDeliveries.push({
     at,
     text: `the run delivered ${variant.text.replace("{type}", type)}: ${gotText}`,
@@ -150,19 +150,19 @@ export function noteAnswers(
 ): void {
   const ownAnswers = answers.filter(({ eventId }) => eventId === event.eventId);
   const refusal = firstRefusal(ownAnswers);
-  const { eventId, type, checkoutId, variant = AS_DELIVERED } = event;
+  const { eventId, type, checkoutId, variant = UNCHANGED_EVENT } = event;
   const otherEvents = purchase.openEvents.filter((candidate) => candidate.eventId !== eventId);
   if (refusal !== undefined) {
-    purchase.openEvents = [...otherEvents, { eventId, type, checkoutId, variant, got: gotOf(refusal) }];
+    purchase.openEvents = [...otherEvents, { eventId, type, checkoutId, variant, got: resultOf(refusal) }];
     return;
   }
   purchase.openEvents = otherEvents;
   if (ownAnswers.length > 0) purchase.event ??= { eventId, type };
-  if (ownAnswers.length > 0 && isPayment(type, checkoutId, purchase)) purchase.isTold = true;
+  if (ownAnswers.length > 0 && isPayment(type, checkoutId, purchase)) purchase.isNotified = true;
 }
 
-function isPayment(type: string, checkoutId: string, { paid }: Purchase): boolean {
-  return type.endsWith(".succeeded") && checkoutId === paid?.id;
+function isPayment(type: string, checkoutId: string, { paidCheckout }: Purchase): boolean {
+  return type.endsWith(".succeeded") && checkoutId === paidCheckout?.id;
 }
 
 function isAccepted({ status }: Answers[number]): boolean {

@@ -187,7 +187,7 @@ export async function sendLocally(
   if (method === "POST") return world.send(request);
   const answer = await world.send({ ...request, connection: "kept" });
   // The shop may have ended, or closed the kept connection, since its last answer.
-  const isStale = !answer.ok && answer.onKept === true && answer.failure === "connection_lost";
+  const isStale = !answer.ok && answer.wasReused === true && answer.failure === "connection_lost";
   return isStale ? world.send({ ...request, connection: "fresh" }) : answer;
 }
 

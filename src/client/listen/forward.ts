@@ -55,8 +55,8 @@ export async function forwardDelivery(
     body: request.body,
     timeoutMs: options.timeoutMs,
     maxResponseBytes: MAX_ANSWER_BYTES,
-    larger: "cut",
-    examined: true,
+    oversize: "cut",
+    examine: true,
     addresses: addresses.value,
     tls: options.tls,
   });

@@ -66,7 +66,7 @@ export type HandledDelivery = {
   readonly verified: boolean;
   /** Why the delivery is not verified, or why the event in a verified delivery is invalid. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
-  readonly injected: AppliedFault | undefined;
+  readonly injectedFault: AppliedFault | undefined;
   readonly result: ListenerResult;
   /** The status returned to the sender. */
   readonly answered: number;
@@ -78,12 +78,12 @@ type ListenerOptions = {
   readonly source: DeliverySource;
   readonly seen: Pick<SeenEvents, "has" | "add">;
   readonly plan: ForwardPlan;
-  readonly forwarding: ForwardOptions;
+  readonly forwardOptions: ForwardOptions;
   readonly hosts: AllowedHosts;
   readonly paths: readonly string[];
   readonly onHandled: (delivery: HandledDelivery) => void;
   /** Called with the reason for each request that is not a delivery. */
-  readonly onStray: (reason: string) => void;
+  readonly onStrayRequest: (reason: string) => void;
   readonly report: (error: unknown) => void;
 };
 
@@ -108,7 +108,7 @@ type Context = ListenerOptions & {
   /** Whether the limit allows a look-up and a report for a request without a valid signature. */
   readonly mayReportStray: () => boolean;
   /** Runs the deliveries of one event in sequence: a retry that overtakes the first attempt counts as a duplicate. */
-  readonly inTurn: Mutex;
+  readonly runInTurn: Mutex;
   /** Tracks work that continues after the answer, and reports its error. */
   readonly trackWork: (work: Promise<void>) => void;
 };
@@ -127,7 +127,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
       return tokenResult.outcome.ok;
     },
     search: createCauseSearch(world),
-    inTurn: createMutex(),
+    runInTurn: createMutex(),
     trackWork: (work) => {
       const trackedWork = work.catch(options.report).finally(() => pendingWork.delete(trackedWork));
       pendingWork.add(trackedWork);
@@ -135,7 +135,7 @@ export function createWebhookListener(world: Context["world"], options: Listener
   };
   // Anyone can get this answer, so it reveals nothing about the listener's paths and targets.
   const refuse = (status: keyof typeof STRAY_ANSWERS, reason: string): HttpResponse => {
-    if (context.mayReportStray()) options.onStray(`${reason}; answered ${status}`);
+    if (context.mayReportStray()) options.onStrayRequest(`${reason}; answered ${status}`);
     return STRAY_ANSWERS[status];
   };
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
@@ -187,7 +187,7 @@ const STRAY_ANSWERS = {
 
 type ReceivedDelivery = Pick<
   HandledDelivery,
-  "at" | "storeAt" | "request" | "claims" | "verified" | "fault" | "injected"
+  "at" | "storeAt" | "request" | "claims" | "verified" | "fault" | "injectedFault"
 > & {
   /** Time of arrival by the monotonic clock, in milliseconds. */
   readonly arrivedAt: number;
@@ -215,7 +215,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     headerNames,
     verified: isVerified,
     fault: verdict.ok ? undefined : verdict,
-    injected: appliedFault,
+    injectedFault: appliedFault,
   };
   if (!isVerified) {
     const knownSecrets = secrets.retired.map((secret) => ({
@@ -231,7 +231,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   const eventId = eventIdOf(delivery);
   const work = async (): Promise<HttpResponse> =>
     answerAndReport(context, delivery, await handle(context, delivery));
-  return eventId === undefined ? work() : context.inTurn(eventId, work);
+  return eventId === undefined ? work() : context.runInTurn(eventId, work);
 }
 
 /** Answers an unverified request immediately; its cause is searched for and reported afterwards. */
@@ -264,7 +264,7 @@ async function refuseUnverified(
 
 /** Forwards a verified delivery, unless it is a duplicate or has no target. */
 async function handle(context: Context, delivery: ReceivedDelivery): Promise<ListenerResult> {
-  const { world, source, seen, plan, forwarding } = context;
+  const { world, source, seen, plan, forwardOptions } = context;
   const target = targetFor(plan, delivery.claims.type ?? "");
   if (typeof target === "string") return { kind: target };
   const eventId = eventIdOf(delivery);
@@ -273,7 +273,7 @@ async function handle(context: Context, delivery: ReceivedDelivery): Promise<Lis
   const isRepeated = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.
   if (isRepeated && (await source.inFlight(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
-  const result = await forwardDelivery(world, { ...delivery, url: target.url }, forwarding);
+  const result = await forwardDelivery(world, { ...delivery, url: target.url }, forwardOptions);
   // Recorded only once a target has accepted it: any other event must be delivered again.
   if (event !== undefined && isAccepted(result)) seen.add(event, world.now());
   return { ...result, isReplay: isRepeated };

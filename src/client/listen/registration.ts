@@ -169,8 +169,8 @@ async function nextAttempt(
   registration: RegistrationState,
   attemptInFlight: AttemptInFlight,
 ): Promise<NextAttempt | undefined> {
-  for (let look = 0; look < MAX_READS; look += 1) {
-    await registration.world.sleep(FIRST_WAIT_MS * 2 ** look);
+  for (let readCount = 0; readCount < MAX_READS; readCount += 1) {
+    await registration.world.sleep(FIRST_WAIT_MS * 2 ** readCount);
     const eventResult = await ask(registration, {
       name: "showEvent",
       id: attemptInFlight.eventId,

@@ -21,7 +21,7 @@ const MAX_QUEUED = 16;
 
 /** Creates a search that works between deliveries, within a budget of hashed bytes: anyone can send unsigned requests. */
 export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = BUDGET): CauseSearch {
-  const inTurn = createMutex();
+  const runInTurn = createMutex();
   let bucket: Bucket | undefined;
   let waitingCount = 0;
   let isStopped = false;
@@ -49,7 +49,7 @@ export function createCauseSearch(world: Pick<World, "now" | "soon">, budget = B
       if (waitingCount >= MAX_QUEUED) return [];
       waitingCount += 1;
       try {
-        return await inTurn("search", () => search(request));
+        return await runInTurn("search", () => search(request));
       } finally {
         waitingCount -= 1;
       }

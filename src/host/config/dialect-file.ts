@@ -11,7 +11,7 @@ export async function readDialectFile(
   file: string,
 ): Promise<Outcome<Dialect, HostFailure>> {
   const text = readNamedText(world, file);
-  if (!text.ok) return usageFailure(`${printable(file)} ${text.refusal.why}`, FIX_HINT);
+  if (!text.ok) return usageFailure(`${printable(file)} ${text.refusal.reason}`, FIX_HINT);
   const { parseDialect } = await import("../../core/calibration/dialect-section.ts");
   const dialect = parseDialect(text.value);
   return dialect.ok ? dialect : usageFailure(`${printable(file)}: ${dialect.refusal.message}`, FIX_HINT);

@@ -58,6 +58,6 @@ export function findConfig(
 
 /** Whether this user owns a file; for a link, whether this user owns the link. */
 function isOwn({ files }: Pick<World, "files">, path: string): boolean {
-  const fileFacts = files.look(path);
+  const fileFacts = files.stat(path);
   return fileFacts === undefined || fileFacts.isOwn;
 }

@@ -17,9 +17,9 @@ export type LoadedConfig = {
   /** The stores with their secrets from the environment; refuses if a variable is missing. */
   readonly stores: () => Promise<Outcome<readonly RequestedStore[], HostFailure>>;
   /** Makes the failure for a fault of a field, with the field's position in the file. */
-  readonly problem: (fault: FieldFault) => HostFailure;
+  readonly failureOfField: (fault: FieldFault) => HostFailure;
   /** Makes the failure for a refusal of the sandbox, with the position of the refused field. */
-  readonly refused: (refusal: Refusal) => HostFailure;
+  readonly failureOf: (refusal: Refusal) => HostFailure;
 };
 
 /** Maximum size of a configuration file, in bytes; the sandbox accepts no larger file either. */
@@ -38,7 +38,7 @@ export async function loadConfig(
   const text = readNamedText(world, path, { maxBytes: LARGEST_CONFIG_BYTES });
   if (!text.ok)
     return usageFailure(
-      `${path} ${text.refusal.why}`,
+      `${path} ${text.refusal.reason}`,
       `name the file itself, such as ${join(path, CONFIG_FILE)}`,
     );
   return loadConfigText(world, path, text.value);
@@ -63,11 +63,11 @@ function createLoadedConfig(
   { config, locate }: ParsedConfig,
 ): LoadedConfig {
   const name = shortPath(world, path);
-  const problem = (fault: FieldFault): HostFailure => faultsFailure(name, [locate(fault)]);
+  const failureOfField = (fault: FieldFault): HostFailure => faultsFailure(name, [locate(fault)]);
   return {
     path,
     config,
-    problem,
+    failureOfField,
     stores: async () => {
       const { resolveStores } = await import("../../core/config/secrets.ts");
       const { readCertificates } = await import("../trusted-certificates.ts");
@@ -77,8 +77,8 @@ function createLoadedConfig(
       });
       return result.ok ? result : refuseConfig(faultsFailure(name, result.refusal.map(locate)));
     },
-    refused: ({ code, message, path: field }) => {
-      if (field !== undefined) return { ...problem({ path: field, message }), kind: "failed", code };
+    failureOf: ({ code, message, path: field }) => {
+      if (field !== undefined) return { ...failureOfField({ path: field, message }), kind: "failed", code };
       return { kind: "failed", code, message, next: `correct ${name}` };
     },
   };

@@ -36,7 +36,7 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   options: Options,
   loadedConfig: LoadedConfig,
 ): Promise<Outcome<Options, HostFailure>> {
-  const { path, config, stores, refused } = loadedConfig;
+  const { path, config, stores, failureOf } = loadedConfig;
   const result = await stores();
   if (!result.ok) return result;
   const { dialect } = config;
@@ -50,19 +50,19 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   };
   const isExposed = exposureLines(config.sandbox ?? {}, options, []).length > 0;
   if (result.value.length === 0 && !isExposed) return accept(settings);
-  return accept({ ...settings, setup: { stores: result.value, problem: refused, onApplied: noteChanges } });
+  return accept({ ...settings, setup: { stores: result.value, failureOf, onApplied: noteChanges } });
 }
 
 /** Refuses endpoints that this sandbox would never send to. */
 function checkTargets(
-  { config, problem }: LoadedConfig,
+  { config, failureOfField }: LoadedConfig,
   { allowTarget: allowedHosts = [], port: ownPort = DEFAULT_PORT }: ServeOptions,
 ): Outcome<void, HostFailure> {
   for (const [storeIndex, { endpoints = [] }] of (config.stores ?? []).entries()) {
     for (const [endpointIndex, { url }] of endpoints.entries()) {
       const target = parseTarget(url, { allowedHosts, ownPort });
       const path = ["stores", storeIndex, "endpoints", endpointIndex, "url"];
-      if (!target.ok) return { ok: false, refusal: problem(atPath(path, target).refusal) };
+      if (!target.ok) return { ok: false, refusal: failureOfField(atPath(path, target).refusal) };
     }
   }
   return accept(undefined);

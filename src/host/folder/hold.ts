@@ -58,24 +58,24 @@ function claimOrUnlock(
 }
 
 /** Describes the process that holds a folder and cannot be seen from here; undefined if there is none. */
-export async function unseenHolder(
+export async function hiddenHolder(
   world: Pick<World, "files" | "processStartTime" | "isFileLocked">,
   folder: string,
 ): Promise<string | undefined> {
-  const run = unseenRun(world, folder);
+  const run = hiddenRun(world, folder);
   if (run === undefined) return undefined;
-  return (await world.isFileLocked?.(stateFile(folder, "lock"))) === true ? unseenProcess(run) : undefined;
+  return (await world.isFileLocked?.(stateFile(folder, "lock"))) === true ? hiddenProcess(run) : undefined;
 }
 
 /** The record in `run.json`, if its process does not run here: the process runs in another PID namespace, or has ended. */
-function unseenRun(world: Pick<World, "files" | "processStartTime">, folder: string): RunRecord | undefined {
+function hiddenRun(world: Pick<World, "files" | "processStartTime">, folder: string): RunRecord | undefined {
   const run = parseRunRecord(world.files.read(stateFile(folder, "run")) ?? "");
-  if (run === undefined || isRunningOwner(world, run, world.files.look(folder)?.id)) return undefined;
+  if (run === undefined || isRunningOwner(world, run, world.files.stat(folder)?.id)) return undefined;
   return run;
 }
 
 /** Says only what is certain about the lock's holder, because `run.json` may be from an earlier process. */
-function unseenProcess({ pid, host }: RunRecord): string {
+function hiddenProcess({ pid, host }: RunRecord): string {
   const hostText = host === undefined ? "" : ` on ${printable(host)}`;
   return `a process that cannot be seen from here (run.json names process ${pid}${hostText})`;
 }
@@ -84,11 +84,11 @@ function refuseHeld(
   world: Pick<World, "files" | "processStartTime">,
   folder: string,
 ): Outcome<never, HostFailure> {
-  const run = unseenRun(world, folder);
+  const run = hiddenRun(world, folder);
   if (run === undefined) return refuseServed(world, folder);
   return stateFailure({
     code: "already_running",
-    message: `a sandbox already serves ${folder}: ${unseenProcess(run)}`,
+    message: `a sandbox already serves ${folder}: ${hiddenProcess(run)}`,
     next: "use it or stop it there, or start another one with --dir or --ephemeral",
   });
 }

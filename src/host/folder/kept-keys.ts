@@ -48,7 +48,7 @@ function batchWrites(
       return pendingWrite.promise;
     }
     const addedStores: Stores = entry;
-    const keysWritten = new Promise<void>((resolve, reject) =>
+    const writeEnd = new Promise<void>((resolve, reject) =>
       soon(() => {
         pendingWrite = undefined;
         try {
@@ -59,7 +59,7 @@ function batchWrites(
         }
       }),
     );
-    pendingWrite = { stores: addedStores, promise: keysWritten };
-    return keysWritten;
+    pendingWrite = { stores: addedStores, promise: writeEnd };
+    return writeEnd;
   };
 }

@@ -14,7 +14,7 @@ export function snapshotsIn({ files }: Pick<World, "files">, folder: string): Sn
   const path = stateFile(folder, "snapshots");
   const fileOf = (name: string): string => join(path, snapshotFileName(name));
   // A folder, link or pipe with such a name is not a snapshot, and opening a pipe would block for ever.
-  const isFile = (file: string): boolean => files.look(file)?.kind === "file";
+  const isFile = (file: string): boolean => files.stat(file)?.kind === "file";
   const prepare = (): void => {
     files.makeFolder(path);
     files.removeUnfinishedFiles(path);

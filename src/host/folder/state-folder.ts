@@ -124,10 +124,10 @@ export function requireStoreInFolder(
 export function readOrCreateMasterKey(
   world: Pick<World, "files" | "randomBytes">,
   folder: string,
-  database: "empty" | "filled",
+  databaseContent: "empty" | "filled",
 ): Outcome<Uint8Array, HostFailure> {
   const path = stateFile(folder, "masterKey");
-  if (database === "empty")
+  if (databaseContent === "empty")
     writeIfMissing(world, path, `${Buffer.from(world.randomBytes(MASTER_KEY_BYTES)).toString("hex")}\n`);
   const text = world.files.read(path)?.trim();
   if (text === undefined)
@@ -182,7 +182,7 @@ export function readOrCreateAdminToken(
 
 /** Writes a missing file, which gets its name when it is complete, even on file systems without links (decision 62). */
 function writeIfMissing({ files }: Pick<World, "files">, path: string, content: string): void {
-  if (files.look(path) === undefined) files.write(path, content);
+  if (files.stat(path) === undefined) files.write(path, content);
 }
 
 export function newToken({ randomBytes }: Pick<World, "randomBytes">, role: ControlRole): string {
@@ -208,7 +208,7 @@ export function findRunRecord(
 }
 
 function idOf({ files }: Pick<World, "files">, folder: string): string {
-  return files.look(folder)?.id ?? "";
+  return files.stat(folder)?.id ?? "";
 }
 
 /** Claims a folder by writing its run.json. The database stays correct without this claim. */

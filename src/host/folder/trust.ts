@@ -24,7 +24,7 @@ export function checkFolderTrust(
   folder: string,
   options: TrustOptions,
 ): Outcome<"nothing" | "vacant" | "used", HostFailure> {
-  const fileFacts = files.look(folder);
+  const fileFacts = files.stat(folder);
   if (fileFacts === undefined) return accept("nothing");
   if (fileFacts.kind !== "folder") return refuseFolder(`${folder} is ${NOUNS[fileFacts.kind]}, not a folder`);
   const names = files.list(folder).filter((name) => ownerOfName(name) === "checkout");
@@ -35,7 +35,7 @@ export function checkFolderTrust(
     return refuseExposed(folder, folder, EXPOSURE_TEXTS[exposure]);
   for (const name of names) {
     const path = join(folder, name);
-    const file = files.look(path);
+    const file = files.stat(path);
     if (file === undefined) continue;
     const isAllowedKind = file.kind === "file" || (file.kind === "folder" && isOwnFolder(name));
     if (!isAllowedKind) return refuseFolder(`${path} is ${NOUNS[file.kind]}, not a regular file`);
@@ -58,7 +58,7 @@ export function checkContents({ files }: Pick<World, "files">, folder: string): 
 
 /** Why a path is not a file or folder that this user owns, whoever else has access; undefined if it is, or is missing. */
 export function ownerFault(files: World["files"], path: string, kind: "file" | "folder"): string | undefined {
-  const fileFacts = files.look(path);
+  const fileFacts = files.stat(path);
   if (fileFacts === undefined) return undefined;
   if (fileFacts.kind !== kind) return `is ${NOUNS[fileFacts.kind]}, not a ${kind}`;
   return fileFacts.isOwn ? undefined : EXPOSURE_TEXTS.foreign;
@@ -70,7 +70,7 @@ export function trustFault(
   path: string,
   kind: "file" | "folder",
 ): string | undefined {
-  const fileFacts = files.look(path);
+  const fileFacts = files.stat(path);
   if (fileFacts === undefined) return undefined;
   if (fileFacts.kind !== kind) return `is ${NOUNS[fileFacts.kind]}`;
   const exposure = exposureOf(fileFacts);

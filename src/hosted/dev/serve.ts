@@ -29,7 +29,7 @@ import {
   indexPath,
   keepFirstStore,
   readHostedState,
-  START,
+  START_COMMAND,
   type HostedState,
 } from "./state.ts";
 import { runWorkerd, projectTrustFault, type ServiceSecrets } from "./workerd.ts";
@@ -52,9 +52,9 @@ type AllowedNetwork = { readonly hosts: readonly string[]; readonly addresses: r
 
 type RunningService = {
   /** Resolves if workerd ends by itself. */
-  readonly ended: Promise<void>;
+  readonly end: Promise<void>;
   /** Resolves if the folder or the list of the stores was deleted or replaced. */
-  readonly stateLost: Promise<HostFailure>;
+  readonly stateLoss: Promise<HostFailure>;
   /** Why no events are delivered; null if events are delivered. */
   readonly hold: Hold | null;
 };
@@ -101,7 +101,7 @@ export async function serveHosted<Value>(
     const network = await readNetwork(world, options);
     if (!network.ok) return network;
     const keys = readKeys(context, folder, {
-      found: hostedState.value,
+      facts: hostedState.value,
       adminToken: secrets.value.adminToken?.value,
     });
     if (!keys.ok) return keys;
@@ -159,10 +159,10 @@ async function serveAt<Value>(
     if (!outcome.ok) return explainFullDisk(world, folder, outcome);
     const { store_id, version } = outcome.value;
     state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
-    lossWatch = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START);
+    lossWatch = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START_COMMAND);
     await purpose.announce(outcome.value);
     const end = result.then(() => undefined);
-    return accept(await purpose.use({ ended: end, stateLost: lossWatch.failure, hold: service.folderHold }));
+    return accept(await purpose.use({ end, stateLoss: lossWatch.failure, hold: service.folderHold }));
   } finally {
     lossWatch?.stop();
     ending.abort();
@@ -188,14 +188,14 @@ const MIN_FREE_BYTES = 2 ** 18;
 function readKeys(
   { world }: Host,
   folder: string,
-  { found, adminToken: givenToken }: { readonly found: HostedState; readonly adminToken: string | undefined },
+  { facts, adminToken: givenToken }: { readonly facts: HostedState; readonly adminToken: string | undefined },
 ): Outcome<Omit<ServiceSecrets, "controlToken">, HostFailure> {
   world.files.makeFolder(stateFile(folder, "objects"));
-  const masterKey = state.readOrCreateMasterKey(world, folder, found.stage === "new" ? "empty" : "filled");
+  const masterKey = state.readOrCreateMasterKey(world, folder, facts.stage === "new" ? "empty" : "filled");
   if (!masterKey.ok) return masterKey;
   const adminToken = state.readOrCreateAdminToken(world, folder, givenToken);
   if (!adminToken.ok) return adminToken;
-  const firstStore = keepFirstStore(world, folder, found);
+  const firstStore = keepFirstStore(world, folder, facts);
   return accept({ adminToken: adminToken.value, masterKey: masterKey.value, firstStore });
 }
 

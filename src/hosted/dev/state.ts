@@ -42,7 +42,7 @@ export type HostedState = {
 
 const ALARM_FILE = "metadata.sqlite";
 
-export const START = "checkout hosted dev";
+export const START_COMMAND = "checkout hosted dev";
 
 /** Reads the state. Refuses a lost or damaged part, and names its file: the runtime would create it again, empty. */
 export function readHostedState(world: StateWorld, folder: string): Outcome<HostedState, HostFailure> {
@@ -71,8 +71,8 @@ export function holdOfState(
 ): Hold | null {
   if (!hasDatabases || adopt) return null;
   return home === undefined
-    ? partOf("unknown_folder", { start: START })
-    : (holdOfOtherFolder(home, path, START) ?? null);
+    ? partOf("unknown_folder", { start: START_COMMAND })
+    : (holdOfOtherFolder(home, path, START_COMMAND) ?? null);
 }
 
 /** Writes the first store's id and key before the store is created, so that after a kill the next start uses them again. */
@@ -117,8 +117,8 @@ function stageOf({ credentials, index, stores }: StateFiles): HostedState["stage
 }
 
 function storeFiles({ files }: Pick<StateWorld, "files">, folder: string): readonly string[] {
-  const stores = join(stateFile(folder, "objects"), OBJECT_CLASSES.stores);
-  const names = files.exists(stores) ? files.list(stores) : [];
+  const storesFolder = join(stateFile(folder, "objects"), OBJECT_CLASSES.stores);
+  const names = files.exists(storesFolder) ? files.list(storesFolder) : [];
   return names.filter((name) => name.endsWith(".sqlite") && name !== ALARM_FILE);
 }
 

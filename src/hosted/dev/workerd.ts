@@ -102,13 +102,13 @@ function projectOf({ files, cwd }: ProgramWorld): string | undefined {
 }
 
 /** The path of workerd in a folder of packages, if it has the pinned version. */
-function workerdIn(files: World["files"], modules: string): string | undefined {
-  const packageJson = parseJson(files.read(join(modules, "workerd/package.json")) ?? "");
+function workerdIn(files: World["files"], modulesFolder: string): string | undefined {
+  const packageJson = parseJson(files.read(join(modulesFolder, "workerd/package.json")) ?? "");
   if (!isRecord(packageJson) || packageJson["version"] !== WORKERD_VERSION) return undefined;
-  const platforms = join(modules, "@cloudflare");
-  const names = files.exists(platforms) ? files.list(platforms) : [];
+  const platformsFolder = join(modulesFolder, "@cloudflare");
+  const names = files.exists(platformsFolder) ? files.list(platformsFolder) : [];
   const platformName = names.find((name) => name.startsWith("workerd-"));
-  return platformName && quote(join(platforms, platformName, "bin/workerd"));
+  return platformName && quote(join(platformsFolder, platformName, "bin/workerd"));
 }
 
 /** The reason why another user could change workerd in a project's packages; undefined if none could. */
@@ -121,7 +121,7 @@ function untrustedPath(files: World["files"], project: string): string | undefin
     ["", "bin", "bin/workerd"].map((path) => join(platforms, name, path)),
   );
   for (const path of [...paths, ...programs]) {
-    const facts = files.look(path);
+    const facts = files.stat(path);
     if (facts === undefined) continue;
     if (facts.kind === "link") return `${path} is a symbolic link`;
     if (!facts.isOwn) return `${path} belongs to another user`;

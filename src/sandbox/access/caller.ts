@@ -5,7 +5,7 @@ import { partOf } from "../../core/fact.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { TokenEntry } from "../../core/store/shapes.ts";
 import type { Store } from "../../store/store.ts";
-import { refuseUnknownStore } from "../at-store.ts";
+import { refuseUnknownStore } from "../with-store.ts";
 
 /** A caller who is limited to one store, by a token or by the session of a link. */
 export type LimitedCaller = Pick<TokenEntry, "role" | "storeId" | "tokenId" | "expiresAt">;

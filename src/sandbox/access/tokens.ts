@@ -8,16 +8,16 @@ import type { TokenEntry } from "../../core/store/shapes.ts";
 import type { Store } from "../../store/store.ts";
 import type { NewToken } from "../../store/tokens.ts";
 import type { World } from "../../world.ts";
-import { atStore } from "../at-store.ts";
+import { withStore } from "../with-store.ts";
 import type { Caller, LimitedCaller } from "./caller.ts";
 
 /** The rights of a token. Default: the role `store`, for 7 days. */
-type Rights = RequestOf<"createToken"> & { readonly storeId: string };
+type Grant = RequestOf<"createToken"> & { readonly storeId: string };
 
 export type Tokens = Readonly<ReturnType<typeof createTokens>>;
 
 /** How long a link can be used, in milliseconds. */
-const LINK_MS = 24 * 3_600_000;
+const LINK_TTL_MS = 24 * 3_600_000;
 /** Minimum time between two recorded uses of a token, in milliseconds, so that reads seldom write. */
 const USE_INTERVAL_MS = 60_000;
 
@@ -35,15 +35,15 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
   };
   return {
     /** Issues a token for programs, or the code of a link whose session has these rights. Refuses an unknown store. */
-    issue: (kind: "token" | "link", { storeId, role = "store", validMs = VALIDITY_MS.default }: Rights) => {
+    issue: (kind: "token" | "link", { storeId, role = "store", validMs = VALIDITY_MS.default }: Grant) => {
       const isLink = kind === "link";
       // In a hosted service, the random bytes of API keys and tokens contain the mark of the store's object.
       const token = isLink
         ? newCode(world)
         : formatStoreToken(world.randomBytes(API_KEY_RANDOM_BYTES, "api key"));
       const tokenFields = { storeId, role, kind, sessionMs: isLink ? validMs : null, linkId: null };
-      return atStore({ store, world }, storeId, () =>
-        accept(insert({ ...tokenFields, expiresAt: world.now() + (isLink ? LINK_MS : validMs) }, token)),
+      return withStore({ store, world }, storeId, () =>
+        accept(insert({ ...tokenFields, expiresAt: world.now() + (isLink ? LINK_TTL_MS : validMs) }, token)),
       );
     },
     /** Begins the session of a link, once. Undefined for a code that was used or revoked, has expired or is unknown. */
@@ -72,7 +72,7 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
       tokenId === null || isActive(tokens.find(tokenId), world.now()),
     /** Revokes a token, link or session of a store, if it is not revoked yet. Refuses with `not_found`. */
     revoke: (storeId: string, id: string): Promise<Outcome<TokenEntry>> =>
-      atStore({ store, world }, storeId, () => {
+      withStore({ store, world }, storeId, () => {
         const entry = tokens.find(id);
         if (entry?.storeId !== storeId) return refuseFact("no_token", { id });
         if (entry.revokedAt === null) tokens.revoke(id, world.now());

@@ -67,13 +67,13 @@ const ROUTES: readonly AreaRoute<ApiContext>[] = [
 export const V1_AREA: Area<ApiContext> = {
   routes: ROUTES,
   find: createRouter(ROUTES, { owner: ["v1", "v1 "] }),
-  requestIds: "v1",
+  requestIdStream: "v1",
   admit: (_context, request) => refuseBrowsers(request),
-  storeOf: ({ store }, request) => callerOf(store, request)?.storeId,
+  storeIdOf: ({ store }, request) => callerOf(store, request)?.storeId,
   refuse: (context, call, refusal) => {
     const answer = answerRefusal(call.requestId, refusal, dialectFor(context.store, call.request));
-    const caller = noteRefusal(context, call, answer.logged.decisions);
-    return { ...answer, logged: { ...answer.logged, ...caller } };
+    const caller = noteRefusal(context, call, answer.logFields.decisions);
+    return { ...answer, logFields: { ...answer.logFields, ...caller } };
   },
   fail: (_request, requestId, refusal) => answerRefusal(requestId, refusal),
 };
@@ -140,8 +140,8 @@ async function create(
   const { requestId, body, replayed } = outcome.value;
   const headers = jsonHeaders(requestId);
   const orderId = content.value.request.order_id;
-  const logged = { storeId, clock, orderId, decisions, byDrill };
-  if (!replayed) return accept({ status: 201, headers, body, note: orderId, logged });
+  const logFields = { storeId, clock, orderId, decisions, byDrill };
+  if (!replayed) return accept({ status: 201, headers, body, note: orderId, logFields });
   const { status = 201, header: replayHeader = "Idempotent-Replayed" } =
     context.store.stores.dialect(storeId)?.replay ?? {};
   return accept({
@@ -149,7 +149,7 @@ async function create(
     headers: replayHeader === null ? headers : { ...headers, [replayHeader]: "true" },
     body,
     note: `${orderId} replayed`,
-    logged,
+    logFields,
   });
 }
 
@@ -173,8 +173,14 @@ async function retrieve(
     context.assumptions.note(decisions, { storeId, requestId, at: storeNow(clock, context.world.now()) });
   context.leases.noteRetrieve(call.request, checkout.value);
   const body = successBody(requestId, checkoutJson(checkout.value, context.checkoutOrigin));
-  const logged = { storeId, clock, orderId: checkout.value.orderId, decisions };
-  return accept({ status: 200, headers: jsonHeaders(requestId), body, note: checkout.value.status, logged });
+  const logFields = { storeId, clock, orderId: checkout.value.orderId, decisions };
+  return accept({
+    status: 200,
+    headers: jsonHeaders(requestId),
+    body,
+    note: checkout.value.status,
+    logFields,
+  });
 }
 
 /** Checks credential, rate, environment and scope (decision 3). */

@@ -12,7 +12,7 @@ import {
   type ListRange,
 } from "../../store/checkout/checkout-lists.ts";
 import type { Store } from "../../store/store.ts";
-import { storeTime } from "../at-store.ts";
+import { storeTime } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { applyDueItems } from "./payments.ts";
 import type { LastChange } from "../../core/checkout/shapes.ts";
@@ -41,12 +41,12 @@ type SearchPart = {
   readonly search?: Omit<CheckoutSearchResult, "positions">;
 };
 
-const DEFAULT_PAGE = 50;
+const DEFAULT_ROWS = 50;
 /** Maximum number of checkouts from an unsorted index that are sorted to find the newest. */
 const MAX_SORTED = 500;
 
 /** Maximum number of `olderPositions` on a page. */
-const MAX_OLDER = 5;
+const MAX_OLDER_MATCHES = 5;
 
 const END_OF_ID = /^[0-9a-f]{8}$/i;
 
@@ -64,7 +64,7 @@ export async function listCheckouts(
   const lists = context.store.checkoutLists;
   const cursor = query.before === undefined ? AFTER_ALL : lists.positionOf(storeId, query.before);
   if (cursor === undefined) return refuseFact("no_checkout_before", { checkout: String(query.before) });
-  const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_PAGE } = query;
+  const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_ROWS } = query;
   const filter = { storeId, status, object, paymentMethod, orderId };
   const searchPart = find(lists, filter, { text: query.q, range: { before: cursor, limit: limit + 1 } });
   const { checkouts, ...pageFields } = pageOf(lists, searchPart, { storeId, before: cursor, limit });
@@ -113,7 +113,7 @@ function find(
   const orderPositions = findByOrder(lists, storeId, text) ?? [];
   const olderPositions = lists.pick(orderPositions, filter, {
     before: search.last,
-    limit: Math.min(MAX_OLDER, range.limit - 1),
+    limit: Math.min(MAX_OLDER_MATCHES, range.limit - 1),
   });
   return { positions, search, olderPositions };
 }

@@ -2,7 +2,7 @@
 // sandbox/pages/payment/send-back.js. Stored views: core/checkout/page-view.ts, store/checkout/page-views.ts.
 import { VIEW_INTERVAL_MS, type PageView } from "../../core/checkout/page-view.ts";
 import { accept } from "../../core/outcome.ts";
-import { atCheckout } from "../at-store.ts";
+import { withCheckout } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** Records page views of checkouts, for their stories (decision 99). */
@@ -23,7 +23,7 @@ export function createPageViews(
   let lastWrite: Promise<void> = Promise.resolve();
 
   const keep = (checkoutId: string, view: Omit<PageView, "at">): Promise<unknown> =>
-    atCheckout(context, { storeId: null, checkoutId }, ({ storeId }, at) => {
+    withCheckout(context, { storeId: null, checkoutId }, ({ storeId }, at) => {
       if (context.store.pageViews.keep(checkoutId, { ...view, at }))
         context.writeSignals.notify(storeId, { checkoutId });
       return accept(undefined);

@@ -19,7 +19,7 @@ import {
 import { checkoutJson } from "../../core/checkout/wire.ts";
 import type { DueItem } from "../../store/checkout/settlements.ts";
 import { emitEvent } from "../webhook/outbox.ts";
-import { atCheckout, type CheckoutRef } from "../at-store.ts";
+import { withCheckout, type CheckoutRef } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 
@@ -27,7 +27,7 @@ import type { StatusChangeEntry } from "../../core/checkout/shapes.ts";
 type Change = {
   readonly checkout: Checkout;
   readonly changes: readonly StatusChangeEntry[];
-  readonly late: boolean;
+  readonly isLate: boolean;
 };
 
 /** Maximum number of due items that are applied in one transaction, because other requests wait for it. */
@@ -82,7 +82,7 @@ function changeCheckout(
   ref: CheckoutRef,
   change: (checkout: Checkout, now: number) => Outcome<Change>,
 ): Promise<Outcome<Change>> {
-  return atCheckout(context, ref, (checkout, now) => change(applyDueChanges(context, checkout, now), now));
+  return withCheckout(context, ref, (checkout, now) => change(applyDueChanges(context, checkout, now), now));
 }
 
 export function hasDueChange(context: ServiceContext, checkout: Checkout, now: number): boolean {
@@ -221,7 +221,7 @@ function apply(
     const { id: requestId, storeId } = checkout;
     context.assumptions.note(UNSTATED_CHANGE_DECISIONS, { storeId, requestId, at: now });
   }
-  if (status === checkout.status) return accept({ checkout, changes: [], late: lateResult !== null });
+  if (status === checkout.status) return accept({ checkout, changes: [], isLate: lateResult !== null });
 
   const changedCheckout = { ...checkout, status };
   const sequence = store.events.lastSequence(checkout.id) + 1;
@@ -240,5 +240,5 @@ function apply(
   emitEvent(context, event);
   const { id: checkoutId, orderId } = checkout;
   const statusChange = { at: now, checkoutId, orderId, from: checkout.status, to: status, eventId: event.id };
-  return accept({ checkout: changedCheckout, changes: [statusChange], late: false });
+  return accept({ checkout: changedCheckout, changes: [statusChange], isLate: false });
 }

@@ -3,7 +3,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
-import { atStore } from "../at-store.ts";
+import { withStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Price } from "../../core/checkout/shapes.ts";
 
@@ -21,7 +21,7 @@ export function addPrice(
   storeId: string,
   requestedPrice: Price,
 ): Promise<Outcome<AddedPrice>> {
-  return atStore(context, storeId, (store, at) => {
+  return withStore(context, storeId, (store, at) => {
     const decision = decidePrice(requestedPrice, store.prices.of(storeId));
     if (!decision.ok) return decision;
     const { price, added } = decision.value;
@@ -39,7 +39,7 @@ export function retirePrice(
   context: ServiceContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },
 ): Promise<Outcome<Price>> {
-  return atStore(context, storeId, ({ prices }) => {
+  return withStore(context, storeId, ({ prices }) => {
     const price = prices.find(storeId, id);
     if (price === undefined) return refuseFact("no_price", { price: printableLiteral(id) });
     const retiredPrice = { ...price, retired: true };

@@ -1,7 +1,7 @@
 import { ROOT_PATH, type ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
-import { atStore } from "../at-store.ts";
+import { withStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 type OriginOfStore = { readonly storeId: string; readonly origin: string };
@@ -21,7 +21,7 @@ export function addReturnOrigin(
   context: ServiceContext,
   { storeId, origin, path }: OriginToAdd,
 ): Promise<Outcome<ReturnOrigin[]>> {
-  return atStore(context, storeId, (store, createdAt) => {
+  return withStore(context, storeId, (store, createdAt) => {
     const origins = store.returnOrigins.list(storeId);
     const knownOrigin = origins.find((entry) => entry.origin === origin);
     if (knownOrigin === undefined && origins.length >= MAX_RETURN_ORIGINS) {
@@ -37,7 +37,7 @@ export function removeReturnOrigin(
   context: ServiceContext,
   { storeId, origin }: OriginOfStore,
 ): Promise<Outcome<ReturnOrigin[]>> {
-  return atStore(context, storeId, (store) =>
+  return withStore(context, storeId, (store) =>
     store.returnOrigins.remove(storeId, origin)
       ? accept(store.returnOrigins.list(storeId))
       : refuseFact("not_return_origin", { origin, store: storeId }),

@@ -3,7 +3,7 @@ import type { ReturnOrigin } from "../../core/checkout/return-origin.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { StoreNames } from "../../store/stores.ts";
 import { currentCheckout, scheduledSettlement } from "./payments.ts";
-import { findCheckout, refuseUnknownStore, storeTime, type CheckoutRef } from "../at-store.ts";
+import { findCheckout, refuseUnknownStore, storeTime, type CheckoutRef } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Attempt, LateResult } from "../../core/checkout/shapes.ts";
 

@@ -4,7 +4,7 @@ import { hashKey } from "../../core/credential.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { TargetPolicy } from "../../core/webhook/target.ts";
 import type { Store } from "../../store/store.ts";
-import { storeTime } from "../at-store.ts";
+import { storeTime } from "../with-store.ts";
 import { recordApproval } from "../checkout/prices.ts";
 import { createKey } from "../runtime/keys.ts";
 import { insertStore, type NewStore, type StoreMaker } from "../runtime/seed.ts";

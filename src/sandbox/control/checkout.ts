@@ -3,7 +3,7 @@ import { checkoutUrl } from "../../core/checkout/wire.ts";
 import { accept, addField, mapValue, type Outcome } from "../../core/outcome.ts";
 import { priceWithDefaults } from "../../core/config/plan.ts";
 import { PAYER_DECISIONS } from "../../core/readiness/relied.ts";
-import { storeTime } from "../at-store.ts";
+import { storeTime } from "../with-store.ts";
 import { listCheckouts } from "../checkout/list.ts";
 import { simulatePayment } from "../checkout/payments.ts";
 import { addPrice, retirePrice } from "../checkout/prices.ts";
@@ -23,8 +23,8 @@ export const checkoutHandlers = {
     if (!payment.ok) return payment;
     // This operation takes the place of the payer on the pages, which is an assumption.
     paymentContext.assumptions.note(PAYER_DECISIONS, { storeId, requestId, at: storeTime(context, storeId) });
-    const { checkout, late, changes: moves } = payment.value;
-    return accept({ ...checkout, late, moves });
+    const { checkout, isLate, changes: moves } = payment.value;
+    return accept({ ...checkout, late: isLate, moves });
   },
   listCheckouts: async (context, { storeId, body }) => {
     const { q, before } = body;

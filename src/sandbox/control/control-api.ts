@@ -29,7 +29,7 @@ import { withoutSecrets } from "../access/redaction.ts";
 import { waitWhileValid } from "../access/validity.ts";
 import { answerRefusal, type Answer } from "../answer.ts";
 import type { Area, AreaRoute, AreaRequest } from "../area.ts";
-import { refuseNoStore, refuseUnknownStore } from "../at-store.ts";
+import { refuseNoStore, refuseUnknownStore } from "../with-store.ts";
 import type { OperationCall, OperationContext } from "./handler.ts";
 import { runOperation } from "./handlers.ts";
 import { admitToControl } from "../control-admission.ts";
@@ -53,9 +53,9 @@ const find = createRouter(ROUTES, { owner: ["the control API", "控制 API "], s
 export const CONTROL_AREA: Area<ControlContext, Caller> = {
   routes: ROUTES,
   find,
-  requestIds: "control",
+  requestIdStream: "control",
   admit: admitToControl,
-  storeOf: (context, request) => {
+  storeIdOf: (context, request) => {
     const match = find(request.method, splitTarget(request.target).path);
     if (!match.ok || !match.value.route.entersStore) return undefined;
     const caller = admitToControl(context, request);
@@ -84,14 +84,14 @@ function routeOf(name: OperationName): ControlRoute {
     role,
     entersStore,
     answer: async (context, call) => {
-      const outcome = await answerAs(name, context, call);
+      const outcome = await answerCall(name, context, call);
       const answer = outcome.ok ? outcome.value : answerRefusal(call.requestId, outcome.refusal);
       return accept(withHeaders(answer, { ...ownHeaders(context), [OPERATION_HEADER]: name }));
     },
   };
 }
 
-async function answerAs(
+async function answerCall(
   name: OperationName,
   context: ControlContext,
   { request, requestId, query, params, caller }: AreaRequest<Caller>,

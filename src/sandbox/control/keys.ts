@@ -1,13 +1,13 @@
 import { SCOPES } from "../../core/credential.ts";
 import { accept, mapValue } from "../../core/outcome.ts";
 import type { KeySummary } from "../../store/credentials.ts";
-import { atStore } from "../at-store.ts";
+import { withStore } from "../with-store.ts";
 import { createKey, revokeKey } from "../runtime/keys.ts";
 import type { HandlersOf } from "./handler.ts";
 
 export const keyHandlers = {
   createKey: (context, { storeId, body: { scopes: requestedScopes = SCOPES } }) =>
-    atStore(context, storeId, () => {
+    withStore(context, storeId, () => {
       const scopes = SCOPES.filter((scope) => requestedScopes.includes(scope));
       const { id: keyId, ...newKey } = createKey(context, { storeId, scopes });
       return accept({ ...newKey, keyId });

@@ -4,7 +4,7 @@ import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../core/calibration/assumptions.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { differencesOn } from "../../core/webhook/dialect-differences.ts";
-import { atStore, refuseUnknownStore } from "../at-store.ts";
+import { withStore, refuseUnknownStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { applyAction } from "../readiness/administration.ts";
 import { judgeStore } from "../readiness/facts.ts";
@@ -32,13 +32,13 @@ export const readinessHandlers = {
       caller.role === "viewer" ? { ...fields, apiKeys: [] } : fields,
     ),
   waiveDrill: (context, { storeId, body }) =>
-    atStore(context, storeId, ({ waivers }, at) => {
+    withStore(context, storeId, ({ waivers }, at) => {
       const waiver = { drill: body.drill, reason: redactStored(body.reason), at };
       waivers.insert({ ...waiver, storeId });
       return accept(waiver);
     }),
   recordExploration: (context, { storeId, body: { places, ...counts } }) =>
-    atStore(context, storeId, ({ explorations }, at) => {
+    withStore(context, storeId, ({ explorations }, at) => {
       const shownPlaces = places.map(({ place, ...results }) => ({ place: redactStored(place), ...results }));
       const exploration = { ...counts, places: shownPlaces, at };
       explorations.record({ ...exploration, storeId });

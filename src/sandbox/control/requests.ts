@@ -8,7 +8,7 @@ import { pollUntil } from "../runtime/write-signals.ts";
 import type { RequestEntry } from "../../core/request/shapes.ts";
 import { withoutDurations } from "../../core/explain/explanation.ts";
 
-const DEFAULT_PAGE = 100;
+const DEFAULT_ROWS = 100;
 
 export const requestHandlers = {
   listRequests: async (context, { storeId, body }) => {
@@ -50,7 +50,7 @@ async function awaitRequests(
     orderId: query.orderId ?? null,
     omitsDrills: query.by === "merchant",
     from: query.from ?? null,
-    limit: query.limit ?? DEFAULT_PAGE,
+    limit: query.limit ?? DEFAULT_ROWS,
   };
   let position = query.after ?? null;
   const newestRequests = await pollUntil(
@@ -63,7 +63,7 @@ async function awaitRequests(
         return requests;
       },
       isEnough: (items) => items.length > 0,
-      next: (leftMs) => log.next(storeId, leftMs),
+      next: (remainingMs) => log.next(storeId, remainingMs),
     },
   );
   return newestRequests.toReversed();

@@ -3,7 +3,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { StoreDetails } from "../../store/stores.ts";
 import { permitStore, reaches, type Caller } from "../access/caller.ts";
-import { refuseUnknownStore } from "../at-store.ts";
+import { refuseUnknownStore } from "../with-store.ts";
 import { deleteStore, resetStores } from "../runtime/erase.ts";
 import {
   createSnapshot,

@@ -17,7 +17,7 @@ import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Delivery, DeliveryFilter } from "../../store/webhook/deliveries.ts";
 import type { DeliveryAttempt } from "../../store/webhook/delivery-attempts.ts";
 import { eventBodyIn } from "../../core/shape/dialect.ts";
-import { findEndpoint } from "../at-store.ts";
+import { findEndpoint } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import {
   addEndpoint,
@@ -34,17 +34,17 @@ import type { OperationContext, HandlersOf } from "./handler.ts";
 import { pollUntil } from "../runtime/write-signals.ts";
 import type { DeliveryEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
-const DEFAULT_PAGE = 100;
+const DEFAULT_ROWS = 100;
 
 /** The state of an endpoint after each action; a removed endpoint has none. */
 const STATE_BY_ACTION = { enable: "enabled", disable: "disabled", pause: "paused", leave: "paused" } as const;
 
 /** Makes the hold of the store's deliveries the reason of an endpoint, unless it has a cause other than a manual pause. */
 function addHold(
-  { heldBack }: Pick<OperationContext, "heldBack">,
+  { holdOf }: Pick<OperationContext, "holdOf">,
   endpoint: EffectiveEndpoint,
 ): EffectiveEndpoint {
-  const hold = heldBack(endpoint.storeId);
+  const hold = holdOf(endpoint.storeId);
   const isOwn = endpoint.cause !== null && endpoint.cause.fact !== "by_request";
   if (hold === undefined || isOwn) return endpoint;
   const heldEndpoint = { ...endpoint, cause: null, hold };
@@ -121,7 +121,7 @@ export const webhookHandlers = {
     return isHeld ? accept({ id }) : refuseFact("no_held_request", { request: id });
   },
   listEvents: async (context, { storeId, body }) => {
-    const { before, since, limit = DEFAULT_PAGE } = body;
+    const { before, since, limit = DEFAULT_ROWS } = body;
     const page = checkPage(body);
     if (!page.ok) return page;
     const cursor = before === undefined ? undefined : findEvent(context.store, storeId, before);
@@ -151,7 +151,7 @@ export const webhookHandlers = {
   retryDeliveries: (context, { storeId, body }) => retryDeliveries(context, storeId, body),
   listDeliveries: async (context, { storeId, body }) => {
     const { store } = context;
-    const { before, limit = DEFAULT_PAGE, waitMs } = body;
+    const { before, limit = DEFAULT_ROWS, waitMs } = body;
     const page = checkPage(body);
     if (!page.ok) return page;
     if (before !== undefined && store.deliveries.find(before)?.storeId !== storeId)
@@ -197,7 +197,7 @@ function awaitEndpointChange(
         mapValue(findEndpoint(store, { storeId, endpointId }), (row) => currentEndpoint(context, row)),
       isEnough: (endpoint) =>
         !endpoint.ok || endpoint.value.state !== "enabled" || endpoint.value.url !== url,
-      next: (leftMs) => writeSignals.next(storeId, Math.min(leftMs, CHECK_INTERVAL_MS)),
+      next: (remainingMs) => writeSignals.next(storeId, Math.min(remainingMs, CHECK_INTERVAL_MS)),
       isOver: writeSignals.isOver,
     },
   );
@@ -223,7 +223,7 @@ function awaitEvents(
   position?: number,
 ): Promise<readonly StoredEvent[]> {
   const { events } = context.store;
-  const { type = null, checkoutId = null, orderId, limit = DEFAULT_PAGE, from, waitMs } = query;
+  const { type = null, checkoutId = null, orderId, limit = DEFAULT_ROWS, from, waitMs } = query;
   let nextPosition = query.since;
   return awaitItems(context, { storeId, waitMs }, () => {
     const eventFilter = { storeId, type, checkoutId, orderId, limit };
@@ -249,7 +249,7 @@ function awaitItems<Found>(
     {
       read,
       isEnough: (items) => items.length > 0,
-      next: (leftMs) => writeSignals.next(storeId, leftMs),
+      next: (remainingMs) => writeSignals.next(storeId, remainingMs),
       isOver: writeSignals.isOver,
     },
   );
@@ -260,7 +260,7 @@ function listDeliveries(
   query: Pick<DeliveryFilter, "storeId"> & RequestOf<"listDeliveries">,
 ): DeliveryEntry[] {
   const { storeId, endpointId = null, eventId = null, checkoutId = null, state = null } = query;
-  const { orderId, before, limit = DEFAULT_PAGE } = query;
+  const { orderId, before, limit = DEFAULT_ROWS } = query;
   return store.deliveries
     .list({ storeId, endpointId, eventId, checkoutId, orderId, state, limit, before })
     .map((delivery) => deliveryEntry(store, delivery));

@@ -28,7 +28,7 @@ import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoredAnswer } from "../../store/checkout/idempotency-keys.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
-import { storeTime } from "../at-store.ts";
+import { storeTime } from "../with-store.ts";
 import { scheduledSettlement } from "../checkout/payments.ts";
 import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 
@@ -36,7 +36,7 @@ import { viewCheckout, type CheckoutView } from "../checkout/view.ts";
 type ExplainContext = ServiceContext & {
   readonly requests: Pick<RequestLog, "failure" | "find" | "list">;
   readonly listenerTargets: ReadonlyMap<string, string>;
-  readonly heldBack: (storeId: string) => Hold | undefined;
+  readonly holdOf: (storeId: string) => Hold | undefined;
 };
 
 type ReadDelivery = Omit<Delivery, "tries"> &
@@ -57,7 +57,7 @@ type ExplainQuery = { readonly context: ExplainContext; readonly storeId: string
 type Subject = { readonly id: string; readonly as?: ExplainableKind | undefined };
 
 /** Explains each kind of object, in the order of a search; undefined if the store has no such object. */
-const KINDS = {
+const EXPLAINERS = {
   request: explainRequestById,
   checkout: explainCheckoutById,
   event: explainEventById,
@@ -71,7 +71,7 @@ function lookups(
   scope: Pick<ExplainQuery, "context" | "storeId">,
 ): readonly (readonly [ExplainableKind, ExplainQuery])[] {
   const id = isUuid(typedId) ? typedId.toLowerCase() : typedId;
-  const kinds = as === undefined ? (Object.keys(KINDS) as readonly ExplainableKind[]) : [as];
+  const kinds = as === undefined ? (Object.keys(EXPLAINERS) as readonly ExplainableKind[]) : [as];
   return kinds.map((kind) => [kind, { ...scope, id: kind === "order" ? typedId : id }]);
 }
 
@@ -82,7 +82,7 @@ export async function explain(
   subject: Subject,
 ): Promise<Outcome<Explanation>> {
   for (const [kind, query] of lookups(subject, { context, storeId })) {
-    const explanation = await KINDS[kind](query);
+    const explanation = await EXPLAINERS[kind](query);
     if (explanation !== undefined) return accept(explanation);
   }
   const noun = subject.as ?? "request, checkout, event, delivery or order_id";
@@ -335,10 +335,7 @@ function explainDeliveryById({ context, storeId, id }: ExplainQuery): Explanatio
 }
 
 /** Reads a delivery. The address of a listener is the address to which it forwards, if it has reported one. */
-function readDelivery(
-  { store, listenerTargets, heldBack }: ExplainContext,
-  delivery: Delivery,
-): ReadDelivery {
+function readDelivery({ store, listenerTargets, holdOf }: ExplainContext, delivery: Delivery): ReadDelivery {
   const endpoint = store.endpoints.find(delivery.endpointId);
   const attempts = store.deliveryAttempts.of(delivery.id);
   const forwardUrl = endpoint?.kind === "listener" ? listenerTargets.get(endpoint.storeId) : undefined;
@@ -346,7 +343,7 @@ function readDelivery(
   return {
     ...delivery,
     isHeld: endpoint?.state === "paused",
-    hold: heldBack(delivery.storeId),
+    hold: holdOf(delivery.storeId),
     endpointUrl,
     attempts,
   };

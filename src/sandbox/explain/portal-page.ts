@@ -3,7 +3,7 @@ import { refuseFact } from "../../core/refusals.ts";
 import { findHeader } from "../../core/request/logged-request.ts";
 import { isUuid } from "../../core/text.ts";
 import type { Store } from "../../store/store.ts";
-import { refuseUnknownStore } from "../at-store.ts";
+import { refuseUnknownStore } from "../with-store.ts";
 import type { RequestLog } from "../runtime/request-log.ts";
 
 type FindContext = {

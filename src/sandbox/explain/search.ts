@@ -46,7 +46,7 @@ export async function searchStore(
     endpoints: store.endpoints
       .of(storeId)
       .filter(({ id, url }) => [url, id].some((field) => field.includes(lowerText))),
-    eventTypes: EVENT_TYPES.filter((type) => type.includes(lowerText) && hasHappened(context, storeId, type)),
+    eventTypes: EVENT_TYPES.filter((type) => type.includes(lowerText) && hasEvent(context, storeId, type)),
   };
 }
 
@@ -69,6 +69,6 @@ export function findRefusedOrders(
   return { orders: orders.slice(0, MAX_REFUSED_ORDERS), isWhole: result.isWhole };
 }
 
-function hasHappened({ store }: ServiceContext, storeId: string, type: string): boolean {
+function hasEvent({ store }: ServiceContext, storeId: string, type: string): boolean {
   return store.events.latest({ storeId, type, checkoutId: null, limit: 1 }).length > 0;
 }

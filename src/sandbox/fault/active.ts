@@ -1,6 +1,6 @@
 import { hasEnded, type Fault } from "../../core/fault/fault.ts";
 import type { World } from "../../world.ts";
-import { storeTime } from "../at-store.ts";
+import { storeTime } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 export function countFaults(

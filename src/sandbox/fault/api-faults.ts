@@ -64,8 +64,8 @@ async function applyFault(context: ApiFaultContext, faultableCall: FaultableCall
   if (isSubstituteAction(action)) {
     const substitute = SUBSTITUTE_ANSWERS[action](fault, call.requestId);
     const { storeId, clock } = caller;
-    const logFields = { refusal: undefined, ...substitute.logged, storeId, clock, orderId, decisions: [] };
-    return accept(addFaultName({ ...substitute, logged: logFields }, fault));
+    const logFields = { refusal: undefined, ...substitute.logFields, storeId, clock, orderId, decisions: [] };
+    return accept(addFaultName({ ...substitute, logFields }, fault));
   }
   const outcome = await work();
   const answer = addFaultName(outcome.ok ? outcome.value : refuse(outcome.refusal), fault);
@@ -82,7 +82,7 @@ const SUBSTITUTE_ANSWERS = {
   },
   storage_full: (_fault, requestId) =>
     answerRefusal(requestId, storageRefusal(new StorageUnavailable(storageFailure("disk_full")))),
-  reset: (_fault, requestId) => ({ ...createUnsentAnswer(requestId), reset: true }),
+  reset: (_fault, requestId) => ({ ...createUnsentAnswer(requestId), isReset: true }),
   lose_request: (_fault, requestId) => createUnsentAnswer(requestId),
 } as const satisfies Readonly<Partial<Record<ApiAction, (fault: ApiFault, requestId: string) => Answer>>>;
 
@@ -103,7 +103,7 @@ const ANSWER_EFFECTS: Readonly<
     ...answer,
     delayMs: latencyMs ?? FAULT_PARAMETERS.latencyMs.default,
   }),
-  lose_answer: (answer) => ({ ...answer, dropped: true }),
+  lose_answer: (answer) => ({ ...answer, isDropped: true }),
   empty: (answer) => ({ ...answer, body: "" }),
   truncate: (answer) => streamAnswer(answer, yieldFirstHalf),
   slow_body: (answer, { latencyMs }, { pause }) =>
@@ -114,12 +114,12 @@ const ANSWER_EFFECTS: Readonly<
 
 function addFaultName(answer: Answer, fault: ApiFault): Answer {
   const { id, action } = fault;
-  const { storeId, orderId = null, decisions = [] } = answer.logged ?? {};
+  const { storeId, orderId = null, decisions = [] } = answer.logFields ?? {};
   return {
     ...answer,
     headers: { ...answer.headers, [FAULT_HEADER]: faultHeader(fault) },
     note: [answer.note, `fault ${action}`].filter(Boolean).join(", "),
-    logged: { ...answer.logged, storeId, orderId, decisions, fault: { id, action } },
+    logFields: { ...answer.logFields, storeId, orderId, decisions, fault: { id, action } },
   };
 }
 
@@ -151,7 +151,7 @@ function statusAnswer(fault: ApiFault, requestId: string): Answer {
 
 /** An answer that is never sent; the log shows the status 0. */
 function createUnsentAnswer(requestId: string): Answer {
-  return { status: 0, headers: { "X-Request-Id": requestId }, body: "", dropped: true };
+  return { status: 0, headers: { "X-Request-Id": requestId }, body: "", isDropped: true };
 }
 
 /** An answer whose body is sent in parts, with the Content-Length of the whole body. */

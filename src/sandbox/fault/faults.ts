@@ -6,7 +6,7 @@ import { requestedFaults } from "../../core/fault/terms.ts";
 import { accept, type Outcome, inField } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
-import { atStore, findEndpoint, storeTime } from "../at-store.ts";
+import { withStore, findEndpoint, storeTime } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { findEvent } from "../webhook/endpoints.ts";
 import { removeEndedFaults } from "./active.ts";
@@ -30,7 +30,7 @@ export function addFaults(
   request: FaultsRequest,
 ): Promise<Outcome<readonly Fault[]>> {
   const terms = requestedFaults(request);
-  return atStore(context, storeId, (store, now) => {
+  return withStore(context, storeId, (store, now) => {
     if (!terms.ok) return terms;
     const knownFaults = removeEndedFaults(context, storeId, now);
     if (knownFaults.length + terms.value.length > MAX_FAULTS)
@@ -65,7 +65,7 @@ export function listFaults(
 
 /** Removes a fault. Refuses with `not_found`, for another store's fault too. */
 export function removeFault(context: FaultsContext, storeId: string, id: string): Promise<Outcome<Fault>> {
-  return atStore(context, storeId, (store, now) => {
+  return withStore(context, storeId, (store, now) => {
     const foundFault = removeEndedFaults(context, storeId, now).find((fault) => fault.id === id);
     if (foundFault === undefined) return refuseFact("no_fault", { id });
     store.faults.remove(id);
@@ -74,7 +74,7 @@ export function removeFault(context: FaultsContext, storeId: string, id: string)
 }
 
 export function clearFaults(context: FaultsContext, storeId: string): Promise<Outcome<readonly Fault[]>> {
-  return atStore(context, storeId, (store, now) => {
+  return withStore(context, storeId, (store, now) => {
     const faults = removeEndedFaults(context, storeId, now);
     for (const { id } of faults) store.faults.remove(id);
     return accept(faults);

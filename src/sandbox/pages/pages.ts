@@ -24,9 +24,9 @@ export const PAGES_AREA: Area<PagesContext> = {
     owner: ["the payment page", "支付页面"],
     segments: { checkout_id: UUID_SOURCE.replaceAll("a-f", "a-fA-F"), attempt: "[1-9]" },
   }),
-  requestIds: "pages",
+  requestIdStream: "pages",
   admit: () => accept(undefined),
-  storeOf: ({ store }, request) => checkoutAt(store, splitTarget(request.target).path)?.storeId,
+  storeIdOf: ({ store }, request) => checkoutAt(store, splitTarget(request.target).path)?.storeId,
   refuse: (context, { request, requestId }, refusal) => {
     const returnPath = returnPathOf(context, splitTarget(request.target).path);
     return refusalPage({ request, requestId }, refusal, returnPath);

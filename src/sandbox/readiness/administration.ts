@@ -6,7 +6,7 @@ import {
 } from "../../core/readiness/admin-action.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import type { Store } from "../../store/store.ts";
-import { atStore, refuseUnknownStore } from "../at-store.ts";
+import { withStore, refuseUnknownStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { RecordedAction } from "../../core/readiness/shapes.ts";
 
@@ -20,7 +20,7 @@ type ActionInput = Omit<AdminAction, "at">;
  */
 export function applyAction(context: ServiceContext, input: ActionInput): Promise<Outcome<RecordedAction>> {
   const { storeId } = input;
-  return atStore(context, storeId, (store, at) => {
+  return withStore(context, storeId, (store, at) => {
     const details = store.stores.details(storeId);
     if (details === undefined) return refuseUnknownStore(storeId);
     const facts = {

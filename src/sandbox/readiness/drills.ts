@@ -5,7 +5,7 @@ import { refuseFact } from "../../core/refusals.ts";
 import { duplicatesSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
 import { isPolledAddress, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { World } from "../../world.ts";
-import { atStore } from "../at-store.ts";
+import { withStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { deliveryErrorOf, postToReceiver, type PostContext, type PostResult } from "../webhook/post.ts";
 import type { Leases } from "./leases.ts";
@@ -23,7 +23,7 @@ export function recordDrill(
   storeId: string,
   body: RequestOf<"recordDrill">,
 ): Promise<Outcome<RecordedDrill>> {
-  return atStore(context, storeId, (store, at) => {
+  return withStore(context, storeId, (store, at) => {
     const { kind, subject, steps } = body;
     if (kind === "duplicates") {
       const check = checkSubject(context, storeId, subject);
@@ -55,7 +55,7 @@ function checkSubject(context: DrillsContext, storeId: string, subject: string):
 
 /** The receiver of a drill's requests. Refuses with `not_found`, or with `state_conflict` if it receives nothing. */
 function endpointToDrill(
-  context: Pick<DrillsContext, "store" | "heldBack" | "listenerTargets">,
+  context: Pick<DrillsContext, "store" | "holdOf" | "listenerTargets">,
   storeId: string,
   endpointId: string,
 ): Outcome<Endpoint> {
@@ -72,8 +72,8 @@ function endpointToDrill(
   return refuseFact("endpoint_of_listener", { endpoint: endpointId });
 }
 
-function refuseHold({ heldBack }: Pick<DrillsContext, "heldBack">, storeId: string): Outcome<void> {
-  const hold = heldBack(storeId);
+function refuseHold({ holdOf }: Pick<DrillsContext, "holdOf">, storeId: string): Outcome<void> {
+  const hold = holdOf(storeId);
   return hold === undefined ? accept(undefined) : refuseFact("nothing_delivered", { hold });
 }
 
@@ -84,7 +84,7 @@ async function postWithRetry(context: DrillsContext, post: Post): Promise<PostRe
   const answer = await postToReceiver(context, post);
   const { result } = answer;
   const isStale =
-    result !== "forbidden" && !result.ok && result.onKept === true && result.failure !== "timeout";
+    result !== "forbidden" && !result.ok && result.wasReused === true && result.failure !== "timeout";
   return isStale ? postToReceiver(context, { ...post, connection: "fresh" }) : answer;
 }
 
@@ -111,7 +111,7 @@ export async function postToEndpoint(
       url: withSuffix(url, suffix),
       method,
       body: Buffer.from(body, "base64"),
-      betweenParts: inParts === true ? () => context.world.sleep(PARTS_PAUSE_MS) : undefined,
+      awaitBetweenParts: inParts === true ? () => context.world.sleep(PARTS_PAUSE_MS) : undefined,
       connection,
       headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
       lines: Object.fromEntries(lines),

@@ -5,7 +5,7 @@ import { effectiveEndpoint, type Endpoint } from "../../core/webhook/endpoint.ts
 import type { Translator } from "../../core/language.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import { endpointSecrets, type SecretsContext } from "../webhook/endpoint-secrets.ts";
-import { refuseUnknownStore, storeTime } from "../at-store.ts";
+import { refuseUnknownStore, storeTime } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { Leases } from "./leases.ts";
 import type { EndpointFact, JudgedChecklist, ReadinessFacts } from "../../core/readiness/shapes.ts";

@@ -3,7 +3,7 @@ import { REAL_CLOCK } from "../../core/clock.ts";
 import { accept, mapValue, type Outcome } from "../../core/outcome.ts";
 import type { LeaseKind } from "../../core/readiness/names.ts";
 import { refuseFact } from "../../core/refusals.ts";
-import { atStore } from "../at-store.ts";
+import { withStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import { clearFaults, listFaults, removeFault } from "../fault/faults.ts";
 import { moveClock, type ClockContext } from "../runtime/clock.ts";
@@ -38,7 +38,7 @@ export function openLease(
 ): Promise<Outcome<Pick<LeaseStart, "apiKey">>> {
   const { store, leases, wakeDispatcher, wakeStores } = context;
   const { storeId } = ref;
-  return atStore(context, storeId, (_store, since) =>
+  return withStore(context, storeId, (_store, since) =>
     mapValue(LEASE_STARTS[drill](context, ref), ({ end, ...leaseFields }) => {
       const undo = async (): Promise<void> => {
         await end?.();
@@ -55,7 +55,7 @@ export function openLease(
 /** Creates a key that, unlike the merchant's keys, is in no list and no snapshot. The start after a kill revokes it. */
 function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<LeaseStart> {
   const { store, world } = context;
-  const { id, apiKey } = createKey(context, { storeId, forDrill: true });
+  const { id, apiKey } = createKey(context, { storeId, isForDrill: true });
   return accept({ apiKey, end: () => store.write(() => store.credentials.revoke(id, world.now())) });
 }
 

@@ -56,14 +56,14 @@ export function createAccessLog(
     readonly format: LogFormat;
     readonly stream: LogStream;
     /** Formats a request's id in a line of text. Default: the whole id. */
-    readonly shownId?: (id: string) => string;
+    readonly formatId?: (id: string) => string;
   },
 ): AccessLog {
-  const { stream, shownId = (id) => id } = options;
+  const { stream, formatId = (id) => id } = options;
   const isJson = options.format === "json";
   const lineOf = (entry: AccessEntry | DeliveryAttemptEntry): string => {
     if ("attempt" in entry) return isJson ? deliveryJson(entry) : deliveryText(entry);
-    return isJson ? toJsonLine(entry) : toTextLine({ ...entry, requestId: shownId(entry.requestId) });
+    return isJson ? toJsonLine(entry) : toTextLine({ ...entry, requestId: formatId(entry.requestId) });
   };
   let entries: (AccessEntry | DeliveryAttemptEntry)[] = [];
   let droppedCount = 0;

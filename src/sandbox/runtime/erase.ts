@@ -6,7 +6,7 @@ import { refuseFact } from "../../core/refusals.ts";
 import type { Erasure } from "../../store/erasures.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
-import { refuseUnknownStore } from "../at-store.ts";
+import { refuseUnknownStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 import type { StoreGate } from "./store-gate.ts";
 import type { ErasedStore } from "../../core/store/shapes.ts";
@@ -20,7 +20,7 @@ export type ErasureContext = {
   /** Deletes the data that a store has elsewhere; repeated by the next start if it was interrupted. */
   readonly forgetStore: (erasure: Erasure) => void | Promise<void>;
   /** Called after each commit that gives the sandbox a new instance id (decision 96). */
-  readonly instanceChanged: () => void;
+  readonly onNewInstance: () => void;
   /** The clock of a store after a reset. Default: real time. */
   readonly startClock?: StoreClock | undefined;
 };
@@ -45,7 +45,7 @@ export async function resetStores(
         if (store.stores.details(storeId) !== undefined) store.erasures.begin({ storeId, kind: "reset" });
       store.instance.renew(world.freshId());
     });
-    context.instanceChanged();
+    context.onNewInstance();
     await finishErasures(context, ids);
     // An interrupted deletion that was completed here has removed its store.
     const stores = chosenStores.value.filter(({ storeId }) => store.stores.details(storeId) !== undefined);
@@ -94,7 +94,7 @@ export async function finishErasures(
   }
 }
 
-type FinishingContext = Omit<ErasureContext, "world" | "storeGate" | "instanceChanged">;
+type FinishingContext = Omit<ErasureContext, "world" | "storeGate" | "onNewInstance">;
 
 /** The store with this id or name; default: all. Refuses with `not_found`, or `state_conflict` if it is not unique. */
 export function chooseStores(

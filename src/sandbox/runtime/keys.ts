@@ -6,7 +6,7 @@ import { refuseFact } from "../../core/refusals.ts";
 import type { KeySummary } from "../../store/credentials.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
-import { atStore, storeTime } from "../at-store.ts";
+import { withStore, storeTime } from "../with-store.ts";
 
 type KeyContext = {
   readonly store: Store;
@@ -20,7 +20,7 @@ type KeyInput = {
   /** Default: every scope. */
   readonly scopes?: readonly Scope[];
   /** Whether the key ends with a lease. */
-  readonly forDrill?: boolean;
+  readonly isForDrill?: boolean;
 };
 
 /** A new key with its plaintext, which is not stored. */
@@ -29,14 +29,14 @@ type NewKey = Pick<KeySummary, "id" | "lastFour" | "scopes"> & { readonly apiKey
 /** Gives a store an API key, within a transaction; only its hash is stored (interface 24). */
 export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
-  { storeId, apiKey = newApiKey(world), scopes = SCOPES, forDrill = false }: KeyInput,
+  { storeId, apiKey = newApiKey(world), scopes = SCOPES, isForDrill = false }: KeyInput,
 ): NewKey {
   // The id is from a separate stream: simultaneous creates of stores draw all their ids before their transactions.
   const newKey = { id: world.uuid(`${storeId} credentials`), lastFour: apiKey.slice(-4), scopes };
   store.credentials.insert({
     ...newKey,
     storeId,
-    forDrill,
+    isForDrill,
     keyHash: hashKey(apiKey),
     createdAt: storeTime({ store, world }, storeId),
   });
@@ -48,7 +48,7 @@ export function revokeKey(
   context: KeyContext,
   { storeId, id }: { readonly storeId: string; readonly id: string },
 ): Promise<Outcome<KeySummary & { readonly revokedAt: number; readonly keysLeft: number }>> {
-  return atStore(context, storeId, ({ credentials }, now) => {
+  return withStore(context, storeId, ({ credentials }, now) => {
     const keys = credentials.of(storeId);
     const entry = keys.find((key) => key.id === id);
     if (entry === undefined) return refuseFact("no_key", { id });

@@ -14,7 +14,7 @@ type PortalPreferences = {
   /** The primary tag of a language; undefined for the browser's language. */
   readonly language: "en" | "zh" | undefined;
   /** Whether the portal has keyboard shortcuts (WCAG 2.1.4). */
-  readonly hasKeys: boolean;
+  readonly hasShortcuts: boolean;
 };
 
 export type PortalSession = PortalPreferences & {
@@ -157,7 +157,7 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
     for (const [ticket, { owner }] of keptTexts) if (owner === id) keptTexts.delete(ticket);
   };
   const add = (session: Pick<PortalSession, "id" | "role" | "limit">): PortalSession => {
-    const newSession = { ...session, formToken: freshId(), language: undefined, hasKeys: true };
+    const newSession = { ...session, formToken: freshId(), language: undefined, hasShortcuts: true };
     sessions.set(session.id, newSession);
     // Dropped first, because a link's session can be restored from its row.
     const [firstSession] = sessions.values();

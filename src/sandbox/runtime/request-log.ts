@@ -104,16 +104,16 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     },
     /** The newest matching requests or, with the filter's `after`, the first requests after that position. Newest first. */
     list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>
-      readLog((log) => log.list(storeId, filter, lastForgotten(log, storeId, options))) ?? [],
+      readLog((log) => log.list(storeId, filter, hiddenPosition(log, storeId, options))) ?? [],
     /** Searches the log backwards; finds nothing if the log cannot be read. */
     search: (storeId: string, search: RequestSearch): RequestSearchResult =>
-      readLog((log) => log.search(storeId, lastForgotten(log, storeId, options), search)) ?? EMPTY_RESULT,
+      readLog((log) => log.search(storeId, hiddenPosition(log, storeId, options), search)) ?? EMPTY_RESULT,
     find: (storeId: string, requestId: string) => readLog((log) => log.find(storeId, requestId)),
     /** The newest refused requests whose order_id contains a text, newest first, within the limits of a search. */
     refusedOf: (storeId: string, text: string): ReturnType<RequestFile["refusedOf"]> =>
       readLog((log) =>
         log.refusedOf(storeId, text, {
-          after: Math.max(lastForgotten(log, storeId, options), log.last(storeId) - MAX_SEARCHED),
+          after: Math.max(hiddenPosition(log, storeId, options), log.last(storeId) - MAX_SEARCHED),
           limit: MAX_RESULTS,
         }),
       ) ?? { requests: [], isWhole: true },
@@ -158,12 +158,12 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "maxRequests" |
     reportErrorsOf(options, () => oldFile !== undefined && oldFile !== "unusable" && oldFile.close());
   };
   /** Closes the file after an error. Returns whether the file was set aside; the next use then creates a new file. */
-  const closeAfter = (error: unknown): boolean => {
+  const closeAfterError = (error: unknown): boolean => {
     const oldFile = file;
     file = undefined;
     let isNew = false;
     reportErrorsOf(options, () => {
-      isNew = oldFile !== undefined && oldFile !== "unusable" && oldFile.closeAfter(error);
+      isNew = oldFile !== undefined && oldFile !== "unusable" && oldFile.closeAfterError(error);
       if (!isNew) options.report(error);
     });
     return isNew;
@@ -178,7 +178,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "maxRequests" |
         const requests = openFile();
         return requests && work(requests);
       } catch (error) {
-        if (!closeAfter(error)) return undefined;
+        if (!closeAfterError(error)) return undefined;
       }
     }
     return undefined;
@@ -188,7 +188,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "maxRequests" |
     /** Closes a file that another program deleted or replaced; the next use opens a new file. */
     leaveDeleted: (): void =>
       reportErrorsOf(options, () => {
-        if (file !== undefined && file !== "unusable" && !file.isThere()) leave(undefined);
+        if (file !== undefined && file !== "unusable" && !file.isPresent()) leave(undefined);
       }),
     isUnusable: (): boolean => file === "unusable",
     failure: (): string | undefined => {
@@ -200,7 +200,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "maxRequests" |
 }
 
 /** The newest position that is no longer shown. Without logging of new requests, all logged requests are still shown. */
-function lastForgotten(
+function hiddenPosition(
   requests: RequestFile,
   storeId: string,
   { maxRequests }: Pick<RequestLogOptions, "maxRequests">,
@@ -259,15 +259,15 @@ function batchesOf(
 
 /** The log entry of a request. A successful create or retrieve can contain a secret only in its order_id. */
 function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times): PendingLogEntry {
-  const { logged, status } = answer;
-  const { storeId, clock } = logged ?? {};
+  const { logFields, status } = answer;
+  const { storeId, clock } = logFields ?? {};
   const owner = storeId === undefined ? undefined : { storeId, ...(clock === undefined ? {} : { clock }) };
   // The time of arrival, so that a timeline shows a request before the checkout that it created.
   const arrivedAt = times.at - Math.ceil(times.milliseconds);
   if (
-    logged === undefined ||
+    logFields === undefined ||
     owner === undefined ||
-    logged.refusal !== undefined ||
+    logFields.refusal !== undefined ||
     !SUCCESS_STATUSES.has(status)
   )
     return { owner, arrivedAt, request, answer, times };
@@ -277,11 +277,11 @@ function createLogEntry(request: ReceivedRequest, answer: Answer, times: Times):
     method: request.method,
     path: splitTarget(request.target).path,
     status,
-    decisions: logged.decisions,
-    fault: logged.fault ?? null,
+    decisions: logFields.decisions,
+    fault: logFields.fault ?? null,
     code: null,
-    orderId: logged.orderId === null ? null : redactValues(logged.orderId, times.secrets ?? []),
-    byDrill: logged.byDrill,
+    orderId: logFields.orderId === null ? null : redactValues(logFields.orderId, times.secrets ?? []),
+    byDrill: logFields.byDrill,
     refused: null,
   };
   return { owner, arrivedAt, facts };
@@ -314,7 +314,7 @@ function factsOf({
 }): Facts {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { secrets = [] } = times;
-  const { orderId = null, decisions = [], refusal, fault = null, byDrill } = answer.logged ?? {};
+  const { orderId = null, decisions = [], refusal, fault = null, byDrill } = answer.logFields ?? {};
   const hide = (text: string): string => redactValues(text, secrets);
   const sentBody = refusal === undefined ? "" : Buffer.from(body).toString("utf8");
   const knownOrderId = orderId === null && sentBody !== "" ? orderIdIn(sentBody) : orderId;

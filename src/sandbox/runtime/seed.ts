@@ -67,7 +67,7 @@ type GivenStore = {
 export type StoreMaker = {
   readonly world: Pick<World, "now" | "uuid" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
-  readonly given?: GivenSecrets;
+  readonly presets?: GivenSecrets;
   /** Called with a new key before its hash is committed. `isFirst`: whether the store is the sandbox's first. */
   readonly keepKey: (newStore: NewStore, isFirst: boolean) => void;
   /** Called before a store is created; resolves when its key is stored, together with other new keys. */
@@ -103,7 +103,7 @@ export async function seed(
     if (!setup.ok) return setup;
     const firstStore = store.stores.first();
     if (firstStore === undefined) return accept(insertStore(store, maker));
-    const knownStore = setup.value.find(({ id }) => id === firstStore.id) ?? maker.given;
+    const knownStore = setup.value.find(({ id }) => id === firstStore.id) ?? maker.presets;
     return accept({ id: firstStore.id, apiKey: knownStore?.apiKey ?? null });
   };
   const isStarted = store.instance.id() !== undefined && store.stores.first() !== undefined;
@@ -114,17 +114,17 @@ export async function seed(
 /** Why the first store does not fit the given values; undefined if it fits, or does not exist yet. Writes nothing. */
 export function refusalOfFirstStore(
   store: Store,
-  { masterKey, given = NO_SECRETS, dialect }: Pick<StoreMaker, "masterKey" | "given" | "dialect">,
+  { masterKey, presets = NO_SECRETS, dialect }: Pick<StoreMaker, "masterKey" | "presets" | "dialect">,
 ): SeedRefusal | undefined {
   const firstStore = store.stores.first();
   if (firstStore === undefined) return undefined;
-  const { apiKey } = given;
+  const { apiKey } = presets;
   const sealedSecret = store.signingSecrets.current(firstStore.id);
   const signingSecret = sealedSecret && openSecret(sealedSecret, masterKey);
   if (signingSecret === undefined) return "master_key";
   if (apiKey !== undefined && store.credentials.byApiKey(apiKey)?.storeId !== firstStore.id)
     return "other_api_key";
-  const hasOtherSecret = given.signingSecret !== undefined && given.signingSecret !== signingSecret;
+  const hasOtherSecret = presets.signingSecret !== undefined && presets.signingSecret !== signingSecret;
   if (hasOtherSecret) return "other_signing_secret";
   const isSameDialect =
     dialect === undefined || JSON.stringify(dialect) === JSON.stringify(store.stores.dialect(firstStore.id));
@@ -164,7 +164,7 @@ export async function createStore(
 /** Creates a store within a transaction: with its API key and signing secret, its capabilities and its prices. */
 export function insertStore(
   store: Store,
-  { world, masterKey, keepKey, given: presets = NO_SECRETS, startClock = REAL_CLOCK, ...maker }: StoreMaker,
+  { world, masterKey, keepKey, presets = NO_SECRETS, startClock = REAL_CLOCK, ...maker }: StoreMaker,
   givenStore: GivenStore = {},
 ): NewStore {
   const createdAt = storeNow(startClock, world.now());

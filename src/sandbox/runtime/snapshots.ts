@@ -32,7 +32,7 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   readonly world: Pick<World, "now" | "randomBytes" | "freshId">;
   readonly masterKey: Uint8Array;
   /** Why nothing is delivered from a store; undefined if deliveries are sent. */
-  readonly heldBack: (storeId: string) => Hold | undefined;
+  readonly holdOf: (storeId: string) => Hold | undefined;
   /** Processes everything that is due in these stores, and sends their due deliveries. */
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
 };
@@ -165,7 +165,7 @@ async function replaceStores(
     const restoration = await refuseUnfitRows(() =>
       store.write(() => {
         const deletedIds = currentIds().filter((id) => !storeIds.includes(id));
-        store.snapshots.restore(image, { isOwn, rows, storeIds, gone: deletedIds, reseal });
+        store.snapshots.restore(image, { isOwn, rows, storeIds, deletedStoreIds: deletedIds, reseal });
         if (hold !== "as_taken") for (const id of storeIds) store.heldStores[hold](id);
         store.instance.renew(world.freshId());
         for (const id of [...storeIds, ...deletedIds]) assumptions.forget(id);
@@ -173,12 +173,12 @@ async function replaceStores(
       }),
     );
     if (!restoration.ok) return restoration;
-    context.instanceChanged();
+    context.onNewInstance();
     for (const storeId of restoration.value) await forgetStore({ storeId, kind: "delete" });
     await context.wakeStores(storeIds);
     const stores = storeIds.map((storeId) => ({ storeId, name: store.stores.names(storeId)?.store ?? "" }));
     const currentHold = storeIds
-      .map((storeId) => context.heldBack(storeId))
+      .map((storeId) => context.holdOf(storeId))
       .find((storeHold) => storeHold !== undefined);
     const holdFields =
       currentHold === undefined ? NO_HOLD : { heldBack: english(partWords(currentHold)), hold: currentHold };

@@ -54,8 +54,8 @@ type WaitOptions<Result> = {
   readonly read: () => Result;
   /** Whether a result ends the wait before the timeout. */
   readonly isEnough: (result: Result) => boolean;
-  /** Resolves when another read may find more, or after `leftMs`. */
-  readonly next: (leftMs: number) => Promise<void>;
+  /** Resolves when another read may find more, or after `remainingMs`. */
+  readonly next: (remainingMs: number) => Promise<void>;
   /** Whether further waiting is useless. Default: never. */
   readonly isOver?: () => boolean;
 };
@@ -72,8 +72,8 @@ export async function pollUntil<Result>(
   const deadline = world.monotonic() + waitMs;
   for (;;) {
     const result = read();
-    const leftMs = deadline - world.monotonic();
-    if (isEnough(result) || leftMs <= 0 || storeGate.isClosed(storeId) || isOver()) return result;
-    await next(leftMs);
+    const remainingMs = deadline - world.monotonic();
+    if (isEnough(result) || remainingMs <= 0 || storeGate.isClosed(storeId) || isOver()) return result;
+    await next(remainingMs);
   }
 }

@@ -4,7 +4,7 @@ import { partOf, partWords } from "../../core/fact.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { MAX_SNAPSHOT_BYTES, type SnapshotFacts, type SnapshotScope } from "../../core/snapshot/snapshot.ts";
 import type { Store } from "../../store/store.ts";
-import { refuseUnknownStore } from "../at-store.ts";
+import { refuseUnknownStore } from "../with-store.ts";
 import type { SnapshotStorage } from "./storage.ts";
 import {
   restoreSnapshot,

@@ -1,5 +1,5 @@
 import type { ServiceContext } from "../context.ts";
-import { storeTime } from "../at-store.ts";
+import { storeTime } from "../with-store.ts";
 import { createEndpointQueues, type DispatchContext, type FinishedAttempt } from "./endpoint-queues.ts";
 import type { FinishedAttemptEntry } from "../../core/webhook/shapes.ts";
 
@@ -21,7 +21,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
     /** Sends due deliveries for at most `budgetMs`, and returns their attempts in the order in which they started. */
     drain: async (storeId: string, budgetMs: number): Promise<readonly FinishedAttemptEntry[]> => {
       const expectedCounts = countDue(context, storeId);
-      if (expectedCounts.size === 0 || context.heldBack(storeId) !== undefined) return [];
+      if (expectedCounts.size === 0 || context.holdOf(storeId) !== undefined) return [];
       // The wait does not extend to deliveries that fall due later.
       const collection = collectAttempts(listeners, expectedCounts);
       for (const id of expectedCounts.keys()) wake(id);

@@ -23,7 +23,7 @@ export type DispatchContext = TakeContext &
 export type FinishedAttempt = { readonly ordinal: number; readonly entry: FinishedAttemptEntry };
 
 type EndpointQueue = {
-  readonly sends: Set<Promise<void>>;
+  readonly posts: Set<Promise<void>>;
   /** Attempts that have ended, but are not recorded yet. */
   readonly results: { readonly ordinal: number; readonly attempt: EndedAttempt }[];
   /** The ordinal of each delivery's newest attempt: after a restore, the result of an older attempt must not be recorded. */
@@ -33,7 +33,7 @@ type EndpointQueue = {
 };
 
 /** The recorded results, the number of attempts that had ended, and the next attempts to be sent. */
-type Step = StartedAttempts & { readonly finished: readonly FinishedAttempt[]; readonly endedCount: number };
+type Round = StartedAttempts & { readonly finished: readonly FinishedAttempt[]; readonly endedCount: number };
 
 /** Delay after a failure, such as a locked database, in milliseconds. */
 const RETRY_DELAY_MS = 1000;
@@ -83,7 +83,7 @@ export function createEndpointQueues(
     dropResults(queue, endedCount);
     queue.isFull = isFull;
     for (const attempt of attempts) launch(queue, attempt);
-    if (queue.sends.size === 0 && queue.results.length === 0) queues.delete(endpointId);
+    if (queue.posts.size === 0 && queue.results.length === 0) queues.delete(endpointId);
     finished.forEach(onEnd);
   }
 
@@ -92,11 +92,11 @@ export function createEndpointQueues(
     const ordinal = (startCount += 1);
     queue.ordinals.set(attempt.delivery.id, ordinal);
     const send = sendAttempt(context, attempt, report).then((endedAttempt) => {
-      queue.sends.delete(send);
+      queue.posts.delete(send);
       queue.results.push({ ordinal, attempt: endedAttempt });
       workers.wake(attempt.endpoint.id);
     });
-    queue.sends.add(send);
+    queue.posts.add(send);
   }
 
   return {
@@ -117,9 +117,9 @@ export function createEndpointQueues(
 /** Waits for attempts that are about to end, because recording them in one commit takes less time. */
 async function awaitOtherEnds(
   { soon }: Pick<World, "soon">,
-  { sends, results }: EndpointQueue,
+  { posts, results }: EndpointQueue,
 ): Promise<void> {
-  for (let quietCount = 0; sends.size > 0 && quietCount < QUIET_ITERATIONS; quietCount += 1) {
+  for (let quietCount = 0; posts.size > 0 && quietCount < QUIET_ITERATIONS; quietCount += 1) {
     const endedCount = results.length;
     await new Promise<void>((resolve) => soon(resolve));
     if (results.length > endedCount) quietCount = 0;
@@ -131,13 +131,13 @@ async function isSending(
   queues: ReadonlyMap<string, EndpointQueue>,
   endpointIds: readonly string[] = [...queues.keys()],
 ): Promise<boolean> {
-  const attempts = endpointIds.flatMap((id) => Array.from(queues.get(id)?.sends ?? []));
+  const attempts = endpointIds.flatMap((id) => Array.from(queues.get(id)?.posts ?? []));
   if (attempts.length > 0) await Promise.race(attempts);
   return attempts.length > 0;
 }
 
 function newQueue(): EndpointQueue {
-  return { sends: new Set(), results: [], ordinals: new Map(), isFull: false };
+  return { posts: new Set(), results: [], ordinals: new Map(), isFull: false };
 }
 
 /** Removes the first `count` attempts that have ended. */
@@ -167,7 +167,7 @@ async function recordAndTake(
     readonly isStopped: () => boolean;
     readonly report: (error: unknown) => void;
   },
-): Promise<Step> {
+): Promise<Round> {
   const { store, world } = context;
   if (queue.results.length > 0) await awaitOtherEnds(world, queue);
   for (;;) {
@@ -175,7 +175,7 @@ async function recordAndTake(
       return await store.write(
         () => {
           const endedCount = queue.results.length;
-          return { endedCount, finished: recordResults(context, queue), ...options.take(queue.sends.size) };
+          return { endedCount, finished: recordResults(context, queue), ...options.take(queue.posts.size) };
         },
         { isOftenIdle: true },
       );

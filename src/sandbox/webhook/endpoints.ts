@@ -22,7 +22,7 @@ import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
 import { endpointSecrets, type EndpointSecrets, type SecretsContext } from "./endpoint-secrets.ts";
 import { enqueueDelivery } from "./outbox.ts";
-import { atEndpoint, atStore, type EndpointRef } from "../at-store.ts";
+import { withEndpoint, withStore, type EndpointRef } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 export type EndpointsContext = ServiceContext &
@@ -62,7 +62,7 @@ export function addEndpoint(
 ): Promise<Outcome<EndpointWithSecrets>> {
   const { inOrder = false, ca = null } = endpointForm;
   const form = checkForm(context, endpointForm);
-  return atStore(context, storeId, (store, now) => {
+  return withStore(context, storeId, (store, now) => {
     if (!form.ok) return form;
     const knownEndpoints = store.endpoints.of(storeId).filter(({ kind }) => kind === "url");
     const knownEndpoint = knownEndpoints.find(({ url }) => url === form.value.url);
@@ -92,7 +92,7 @@ export function registerListener(
   const isPolled = isPolledAddress(listenerForm.url);
   const hosts = isPolled ? [...targets.allowedHosts, new URL(listenerForm.url).host] : targets.allowedHosts;
   const form = checkForm({ targets: { ...targets, allowedHosts: hosts } }, listenerForm);
-  return atStore(context, storeId, (store, now) => {
+  return withStore(context, storeId, (store, now) => {
     if (!form.ok) return form;
     const events = eventsSince(context, storeId, listenerForm.since);
     if (!events.ok) return events;
@@ -126,7 +126,7 @@ export function setEndpointState(
     reason = state === "disabled" ? "switched_off" : null,
   }: Pick<Endpoint, "state"> & Partial<Pick<Endpoint, "reason">>,
 ): Promise<Outcome<Endpoint>> {
-  return atEndpoint(context, ref, (endpoint) => {
+  return withEndpoint(context, ref, (endpoint) => {
     if (reason === LISTENER_DISCONNECTED && endpoint.kind !== "listener")
       return refuseFact("endpoint_without_listener", { endpoint: endpoint.id });
     context.store.endpoints.setState(endpoint.id, state, reason);
@@ -137,7 +137,7 @@ export function setEndpointState(
 
 /** Removes an endpoint. Its queued deliveries are dropped, and their audit is kept. Refuses with `not_found`. */
 export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<Endpoint>> {
-  return atEndpoint(context, ref, (endpoint, now) => {
+  return withEndpoint(context, ref, (endpoint, now) => {
     dropEndpoint(context.store, endpoint.id, now);
     return accept({ ...endpoint, state: "disabled", reason: "removed" });
   });
@@ -145,7 +145,7 @@ export function removeEndpoint(context: EndpointsContext, ref: EndpointRef): Pro
 
 /** The signing secrets of an endpoint. Refuses with `not_found`. */
 export function showSecrets(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<EndpointSecrets>> {
-  return atEndpoint(context, ref, (endpoint, now) => accept(endpointSecrets(context, endpoint, now)));
+  return withEndpoint(context, ref, (endpoint, now) => accept(endpointSecrets(context, endpoint, now)));
 }
 
 /** Replaces the secret; during the overlap, the old secret also signs (decision 12). Refuses with `not_found`. */
@@ -155,7 +155,7 @@ export function rotateSecret(
   overlapMs: number,
 ): Promise<Outcome<EndpointSecrets>> {
   const { signingSecrets } = context.store;
-  return atEndpoint(context, ref, (endpoint, now) => {
+  return withEndpoint(context, ref, (endpoint, now) => {
     const [currentSecret] = endpointSecrets(context, endpoint, now).inForce;
     const hasOwnSecret = signingSecrets.ofEndpoint(endpoint.id).length > 0;
     const endTime = now + overlapMs;
@@ -172,7 +172,7 @@ export function rotateSecret(
 /** Sends a test event. Refuses with `not_found`, and with `state_conflict` if the endpoint is disabled. */
 export function testEndpoint(context: EndpointsContext, ref: EndpointRef): Promise<Outcome<string>> {
   const { store, world } = context;
-  return atEndpoint(context, ref, (endpoint, now) => {
+  return withEndpoint(context, ref, (endpoint, now) => {
     if (endpoint.state === "disabled") return refuseDisabled(endpoint);
     const event = createTestEvent({ id: world.uuid(), storeId: endpoint.storeId }, now);
     store.events.insert(event);

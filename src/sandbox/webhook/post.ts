@@ -19,7 +19,7 @@ export type PostContext = {
   /** The certificates to trust for https. Default: the system's. */
   readonly deliveryTls?: TlsTrust | undefined;
   /** Why nothing is sent to the endpoints of a store (decisions 71, 95); undefined if deliveries are sent. */
-  readonly heldBack: (storeId: string) => Hold | undefined;
+  readonly holdOf: (storeId: string) => Hold | undefined;
 };
 
 /** The result of a request, and its duration. `forbidden`: nothing was sent, because the policy or a hold forbids it. */
@@ -27,14 +27,14 @@ export type PostResult = { readonly result: OutboundResult | "forbidden"; readon
 
 /** Sends a request to a receiver, outside transactions, at an address that the policy allows now (decision 14). */
 export async function postToReceiver(
-  { world, targets, relay, deliveryTimeoutMs, deliveryTls, heldBack }: PostContext,
+  { world, targets, relay, deliveryTimeoutMs, deliveryTls, holdOf }: PostContext,
   {
     storeId,
     ca,
     ...requestFields
   }: Omit<
     OutboundRequest,
-    "method" | "timeoutMs" | "maxResponseBytes" | "larger" | "addresses" | "examined" | "onEnd" | "tls"
+    "method" | "timeoutMs" | "maxResponseBytes" | "oversize" | "addresses" | "examine" | "onEnd" | "tls"
   > & {
     readonly body: string | Uint8Array;
     readonly storeId: string;
@@ -55,14 +55,14 @@ export async function postToReceiver(
         : result,
     milliseconds: Math.round((endedAt ?? world.monotonic()) - startedAt),
   });
-  if (isPolledAddress(url) && heldBack(storeId) === undefined) {
+  if (isPolledAddress(url) && holdOf(storeId) === undefined) {
     const { headers, body } = requestFields;
     const request = { storeId, url, headers, body: Buffer.from(body).toString() };
     return toPostResult(await relay.send(request, deliveryTimeoutMs));
   }
   const target = parseTarget(url, targets);
   const isTrustable = ca === null || (checkTrust(url, ca, targets).ok && parseCertificates(ca).ok);
-  if (!target.ok || !isTrustable || heldBack(storeId) !== undefined) return toPostResult("forbidden");
+  if (!target.ok || !isTrustable || holdOf(storeId) !== undefined) return toPostResult("forbidden");
   const resolvedAddresses = target.value.addresses === null ? await world.resolve(target.value.host) : [];
   const addresses = filterAddresses(target.value, resolvedAddresses, targets);
   if (!addresses.ok) return toPostResult(resolvedAddresses.length === 0 ? UNRESOLVED_HOST : "forbidden");
@@ -71,8 +71,8 @@ export async function postToReceiver(
     ...requestFields,
     timeoutMs: deliveryTimeoutMs,
     maxResponseBytes: MAX_ANSWER_BYTES + MAX_SECRET_BYTES,
-    larger: "cut",
-    examined: true,
+    oversize: "cut",
+    examine: true,
     onEnd: () => (endedAt = world.monotonic()),
     tls: ca === null ? deliveryTls : { ca },
     addresses: addresses.value,

@@ -105,10 +105,10 @@ function settleByReplay(
 /** Disables an endpoint that answered 410 or has failed for too long (decision 13). */
 function judgeEndpoint(
   { store }: RecordContext,
-  resultFacts: { readonly endpoint: Endpoint; readonly isAccepted: boolean; readonly isGone: boolean },
+  result: { readonly endpoint: Endpoint; readonly isAccepted: boolean; readonly isGone: boolean },
   now: number,
 ): void {
-  const { endpoint, isAccepted, isGone } = resultFacts;
+  const { endpoint, isAccepted, isGone } = result;
   if (endpoint.state !== "enabled") return;
   if (isGone) return store.endpoints.setState(endpoint.id, "disabled", "gone");
   if (isAccepted) {
@@ -122,7 +122,7 @@ function judgeEndpoint(
 
 /** Whether a kept connection failed: the receiver may have closed it before its reuse, or sent more than one answer. */
 function hasKeptConnectionFailed(result: EndedAttempt["result"]): boolean {
-  if (result === "forbidden" || result.ok || result.onKept !== true) return false;
+  if (result === "forbidden" || result.ok || result.wasReused !== true) return false;
   return result.failure === "connection_lost" || result.failure === "bad_answer";
 }
 

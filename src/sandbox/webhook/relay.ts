@@ -17,7 +17,7 @@ type HeldRequest = RelayedRequest & { readonly id: string; readonly end: (result
 const MAX_FETCH_GAP_MS = 25_000;
 const NO_FETCH = { ok: false, failure: "unreachable", message: "the listener fetches nothing" } as const;
 const NO_ANSWER = { ok: false, failure: "timeout", message: "the listener did not answer" } as const;
-const LOSS = { ok: false, failure: "connection_lost", message: "the listener went away" } as const;
+const LISTENER_LOST = { ok: false, failure: "connection_lost", message: "the listener went away" } as const;
 
 /**
  * Keeps requests in memory; an attempt that a stop of the sandbox interrupts is repeated after the next start.
@@ -60,7 +60,8 @@ export function createRelay(
     endOthers: (storeId: string, url?: string): void => {
       if (url === undefined) fetchedUrls.delete(storeId);
       else fetchedUrls.set(storeId, { url, at: monotonic() });
-      for (const item of requests.values()) if (item.storeId === storeId && item.url !== url) item.end(LOSS);
+      for (const item of requests.values())
+        if (item.storeId === storeId && item.url !== url) item.end(LISTENER_LOST);
     },
   };
 }

@@ -7,12 +7,12 @@ import { refuseFact } from "../../core/refusals.ts";
 import { effectiveEndpoint, reasonOf, type Endpoint } from "../../core/webhook/endpoint.ts";
 import { matchesPatterns } from "../../core/checkout/event-types.ts";
 import type { WaitingFilter } from "../../store/webhook/deliveries.ts";
-import { atStore, findEndpoint } from "../at-store.ts";
+import { withStore, findEndpoint } from "../with-store.ts";
 import { findEvent, refuseDisabled, type EndpointsContext } from "./endpoints.ts";
 import { enqueueDelivery } from "./outbox.ts";
 import type { PostContext } from "./post.ts";
 
-type RetriesContext = EndpointsContext & Pick<PostContext, "heldBack">;
+type RetriesContext = EndpointsContext & Pick<PostContext, "holdOf">;
 
 /** Maximum number of failed deliveries that one request replays; the next request continues. */
 const MAX_REPLAYED_FAILED = 1000;
@@ -28,7 +28,7 @@ export function replayEvent(
   { storeId, eventId }: { readonly storeId: string; readonly eventId: string },
   endpointId: string | undefined,
 ): Promise<Outcome<readonly { readonly id: string; readonly endpointId: string }[]>> {
-  return atStore(context, storeId, (store, now) => {
+  return withStore(context, storeId, (store, now) => {
     const event = findEvent(store, storeId, eventId);
     if (!event.ok) return event;
     const knownEndpoints = store.endpoints.of(storeId);
@@ -65,11 +65,11 @@ export function replayFailed(
   storeId: string,
   { since, endpointId }: { readonly since: number; readonly endpointId?: string | undefined },
 ): Promise<Outcome<{ readonly replayed: number; readonly retried: number; readonly more: boolean }>> {
-  return atStore(context, storeId, (store, now) => {
+  return withStore(context, storeId, (store, now) => {
     const target = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
     if (target?.ok === false) return target;
     if (target?.value.state === "disabled") return refuseDisabled(target.value);
-    const hold = context.heldBack(storeId);
+    const hold = context.holdOf(storeId);
     if (hold !== undefined) return refuseHold(hold);
     const endpoints = target === undefined ? store.endpoints.of(storeId) : [target.value];
     let remainingCount = MAX_REPLAYED_FAILED;
@@ -105,12 +105,12 @@ export function retryDeliveries(
   { endpointId, orderId: onlyOrderId }: RequestOf<"retryDeliveries">,
 ): Promise<Outcome<AnswerOf<"retryDeliveries">>> {
   const orderId = onlyOrderId ?? null;
-  return atStore(context, storeId, (store, now) => {
+  return withStore(context, storeId, (store, now) => {
     const target = endpointId === undefined ? undefined : findEndpoint(store, { storeId, endpointId });
     if (target?.ok === false) return target;
     if (target?.value.state === "disabled") return refuseDisabled(target.value);
     if (target?.value.state === "paused") return refusePaused(target.value);
-    const hold = context.heldBack(storeId);
+    const hold = context.holdOf(storeId);
     if (hold !== undefined) return refuseHold(hold);
     const endpoints = target === undefined ? store.endpoints.of(storeId) : [target.value];
     const retries = endpoints

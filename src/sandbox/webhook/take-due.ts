@@ -16,7 +16,7 @@ import type { PostContext } from "./post.ts";
 
 export type TakeContext = ServiceContext &
   SecretsContext &
-  Pick<PostContext, "heldBack"> & {
+  Pick<PostContext, "holdOf"> & {
     readonly leases: Pick<Leases, "webhooksHeldBy">;
     /** Maximum number of deliveries in flight to one endpoint. */
     readonly deliveriesInFlight: number;
@@ -66,7 +66,7 @@ export function takeDueDeliveries(
   const clock = store.clocks.of(endpoint.storeId);
   if (clock === undefined) return NO_DELIVERIES;
   // Deliveries of a store that is held stay due, without an attempt.
-  if (context.heldBack(endpoint.storeId) !== undefined) return NO_DELIVERIES;
+  if (context.holdOf(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   // The end of the drill wakes the dispatcher.
   if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   const now = storeNow(clock, world.now());

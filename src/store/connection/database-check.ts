@@ -21,9 +21,9 @@ import { judgeLog, LOG_HEADER_BYTES } from "./opening.ts";
 type CheckedFile = {
   readonly bytes: number;
   /** The schema version; null if only the header was checked: the file is too large, or is written all the time. */
-  readonly format: number | null;
+  readonly schemaVersion: number | null;
   /** The number of unreadable lines if the check counts them, otherwise 0. */
-  readonly unreadable: number;
+  readonly unreadableCount: number;
 };
 
 /** Options of a check. `countUnreadable` reads all rows as the program does. Default: rows are not read. */
@@ -55,7 +55,7 @@ export function checkDatabase(
     try {
       mkdirSync(options.scratchFolder, { mode: 0o700 });
       const copy = bytes > MAX_COPY_BYTES ? undefined : copyWithLog(path, options);
-      if (copy === undefined) return accept({ bytes, format: null, unreadable: 0 });
+      if (copy === undefined) return accept({ bytes, schemaVersion: null, unreadableCount: 0 });
       return checkCopy(path, copy, options, bytes);
     } finally {
       rmSync(options.scratchFolder, { recursive: true, force: true });
@@ -65,19 +65,19 @@ export function checkDatabase(
 
 /** Checks the pages and rows of a copy; refusals name the path of the original. */
 function checkCopy(path: string, copy: string, options: CheckOptions, bytes: number) {
-  let [format, unreadableCount] = [0, 0];
+  let [version, unreadableCount] = [0, 0];
   const refusal = checkForDamage(path, options.kind, () =>
     inspectContent(path, options, {
       open: () => openToRead(copy, options),
       checksPages: true,
       read: (connection) => {
-        format = schemaVersion(connection);
+        version = schemaVersion(connection);
         unreadableCount = options.countUnreadable?.(connection) ?? 0;
       },
     }),
   );
   if (refusal !== undefined) return { ok: false, refusal } as const;
-  return accept<CheckedFile>({ bytes, format, unreadable: unreadableCount });
+  return accept<CheckedFile>({ bytes, schemaVersion: version, unreadableCount });
 }
 
 /**

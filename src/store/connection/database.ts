@@ -55,7 +55,7 @@ export type OpenOptions = {
   /** Called after the migration of an older file. */
   readonly onMigrated?: ((file: MigratedFile) => void) | undefined;
   /** Called with the new path of a log that belonged to another database and was moved aside. */
-  readonly movedAside?: ((log: string) => void) | undefined;
+  readonly onLogMoved?: ((log: string) => void) | undefined;
 };
 
 /** The schema versions of a file before and after its migration, and the path of its backup. */
@@ -90,7 +90,7 @@ export function withFileRefusal<Value>(
 }
 
 /** Whether the log of a database is missing or empty: if its process was killed, commits may be lost. */
-export function hasLostLog(path: string): boolean {
+export function isLogEmpty(path: string): boolean {
   return existsSync(path) && sizeOf(`${path}-wal`) === 0;
 }
 
@@ -146,7 +146,7 @@ export function findCause(
   { isOpen, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },
   error: unknown,
 ): Cause | undefined {
-  return causeOf({ path, isOpen, readAgain: (namedCause) => readAgain(path, options, namedCause) }, error);
+  return causeOf({ path, isOpen, diskCause: (namedCause) => diskCause(path, options, namedCause) }, error);
 }
 
 function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.Options {
@@ -154,7 +154,7 @@ function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">):
 }
 
 /** Reads every page again: the disk failure behind an error about damage, or undefined if SQLite finds damage again. */
-function readAgain(
+function diskCause(
   path: string,
   options: Pick<OpenOptions, "nativeBinding">,
   namedCause: Cause,

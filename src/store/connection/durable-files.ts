@@ -55,7 +55,7 @@ function discard(folder: string): boolean {
 }
 
 /** Gives a finished file its name, unless another process was faster. */
-export function nameOnce(temporaryPath: string, path: string): void {
+export function nameNewFile(temporaryPath: string, path: string): void {
   try {
     linkSync(temporaryPath, path);
   } catch (error) {

@@ -18,7 +18,7 @@ import {
   type FileRefusal,
   type OpenOptions,
 } from "./database.ts";
-import { flush, flushFolder, withFolderBeside, nameOnce } from "./durable-files.ts";
+import { flush, flushFolder, withFolderBeside, nameNewFile } from "./durable-files.ts";
 import { createLogBinding, hasMark, judgeLog, moveLogAside, renewMark } from "./opening.ts";
 import { storageFailure } from "./storage-failure.ts";
 
@@ -47,7 +47,7 @@ function inspectAndMoveLog(path: string, options: OpenOptions): FileRefusal | un
   if (refusal !== undefined) return refusal;
   if (judgeLog(path, firstBoundVersion(options.kind)) === "other") {
     const asidePath = moveLogAside(path);
-    options.movedAside?.(asidePath);
+    options.onLogMoved?.(asidePath);
   }
   return inspectPages(path, options);
 }
@@ -79,7 +79,7 @@ function createDatabase(path: string, options: OpenOptions): FileRefusal | undef
         failure: storageFailure("disk_io_error"),
         detail: `${temporaryPath} reads back differently than it was written`,
       });
-    nameOnce(temporaryPath, path);
+    nameNewFile(temporaryPath, path);
     flushFolder(dirname(path));
     return undefined;
   });

@@ -27,9 +27,9 @@ export const REQUESTS_FILE: FileKind = {
 
 export type RequestFile = ReturnType<typeof requestsTable> & {
   /** Whether the file still has its name; writes to a deleted file are lost. */
-  readonly isThere: () => boolean;
+  readonly isPresent: () => boolean;
   /** Closes the file after an error. True if it is damaged or replaced: then it was set aside, and the next file is new. */
-  readonly closeAfter: (error: unknown) => boolean;
+  readonly closeAfterError: (error: unknown) => boolean;
   readonly close: () => void;
 };
 
@@ -91,7 +91,7 @@ function requestFile(path: string, connection: FileConnection, options: RequestF
   connection.pragma("synchronous = OFF");
   connection.pragma("busy_timeout = 0");
   const inode = inodeOf(path);
-  const isThere = (): boolean => inodeOf(path) === inode;
+  const isPresent = (): boolean => inodeOf(path) === inode;
   let isReported = false;
   const noteUnreadable = (): void => {
     if (isReported) return;
@@ -107,11 +107,11 @@ function requestFile(path: string, connection: FileConnection, options: RequestF
       if (path !== IN_MEMORY)
         for (const ending of ["", "-wal"]) rmSync(`${path}${ASIDE_SUFFIX}${ending}`, { force: true });
     },
-    isThere,
-    closeAfter: (error) => {
+    isPresent,
+    closeAfterError: (error) => {
       const isBroken = isUseless(path, options, error);
       connection.close();
-      if (isBroken && isThere()) moveAside(path, options, error.message);
+      if (isBroken && isPresent()) moveAside(path, options, error.message);
       return isBroken;
     },
     close: () => connection.close(),

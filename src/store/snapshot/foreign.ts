@@ -18,10 +18,13 @@ export function foreignFault(connection: Connection, rules: ForeignRules): strin
 }
 
 /** The first column with a value that is not a number, time or id of the program; undefined if there is none. */
-function columnFault(connection: Connection, { name, columns, integers }: CopiedTable): string | undefined {
+function columnFault(
+  connection: Connection,
+  { name, columns, integerColumns }: CopiedTable,
+): string | undefined {
   const rules = columns.flatMap((column): readonly ColumnRule[] => {
     if (TIME_COLUMN.test(column)) return [{ column, ...TIME }];
-    if (integers.includes(column)) return [{ column, ...INTEGER }];
+    if (integerColumns.includes(column)) return [{ column, ...INTEGER }];
     return ID_COLUMN.test(column) && name !== "prices" ? [{ column, ...ID }] : [];
   });
   if (rules.length === 0) return undefined;

@@ -15,7 +15,7 @@ export type CopiedTable = {
   readonly name: string;
   readonly columns: readonly string[];
   /** The columns of type INTEGER. */
-  readonly integers: readonly string[];
+  readonly integerColumns: readonly string[];
   /** The columns of its primary key. */
   readonly key: readonly string[];
   /** Whether the order in which its rows were created matters. */
@@ -104,7 +104,7 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
       return {
         name,
         columns: columns.map((column) => column.name),
-        integers: columns.flatMap((column) => (column.type === "INTEGER" ? [column.name] : [])),
+        integerColumns: columns.flatMap((column) => (column.type === "INTEGER" ? [column.name] : [])),
         key: columns
           .filter(({ pk }) => pk > 0)
           .toSorted((left, right) => left.pk - right.pk)

@@ -18,13 +18,13 @@ import {
   type RowSelection,
 } from "./rows.ts";
 
-/** The stores that a snapshot replaces. `gone`: the existing stores that the snapshot does not contain. */
+/** The stores that a snapshot replaces. `deletedStoreIds`: the existing stores that the snapshot does not contain. */
 type Replacement = {
   /** Whether this sandbox took the snapshot; only then its evidence is restored. */
   readonly isOwn: boolean;
   readonly rows: RowSelection;
   readonly storeIds: readonly string[];
-  readonly gone: readonly string[];
+  readonly deletedStoreIds: readonly string[];
   readonly reseal: Resealer;
 };
 
@@ -64,7 +64,7 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
 function restore(
   { connection, tables, clear, notifyChange }: CopyContext,
   { connection: image }: SnapshotImage,
-  { isOwn, rows: selection, storeIds, gone, reseal }: Replacement,
+  { isOwn, rows: selection, storeIds, deletedStoreIds, reseal }: Replacement,
 ): void {
   // References are checked at the end, when all referenced rows exist.
   connection.pragma("defer_foreign_keys = ON");
@@ -72,7 +72,7 @@ function restore(
     storeIds.map((id) => [id, selection === "all" ? undefined : positionOf(connection, id)]),
   );
   for (const id of storeIds) clear(id, "replace");
-  for (const id of gone) clear(id, "delete");
+  for (const id of deletedStoreIds) clear(id, "delete");
   if (selection === "all") connection.exec("DELETE FROM merchants");
   try {
     for (const table of tables()) {

@@ -22,7 +22,7 @@ const MAX_FAILED_EXAMINED = 10_000;
 /** Maximum number of attempted deliveries in each state that determine an endpoint's health. */
 const MAX_HEALTH_EXAMINED = 100;
 /** The sums of answers; the sum of no rows is null. */
-type Answers = { readonly [Name in Exclude<keyof EndpointHealth, "nextAt" | "due">]: number | null };
+type AnswerCounts = { readonly [Name in Exclude<keyof EndpointHealth, "nextAt" | "due">]: number | null };
 
 type HealthQuery = Pick<Delivery, "endpointId" | "state"> & {
   readonly since: number;
@@ -47,7 +47,7 @@ export function deliveryHealth(connection: Connection) {
           ? (selectAnswersOfDue.get(bindings) ?? [])
           : (selectAnswers.get({ ...bindings, state }) ?? []),
       );
-      const sum = (countOf: (answer: Answers) => number | null): number =>
+      const sum = (countOf: (answer: AnswerCounts) => number | null): number =>
         answers.reduce((total, answer) => total + (countOf(answer) ?? 0), 0);
       return {
         taken: sum((answer) => answer.taken),
@@ -70,13 +70,13 @@ const ANSWERS = `sum(status BETWEEN 200 AND 299) AS taken, sum(status BETWEEN 30
 /** Each statement names the index that it uses. */
 function prepare(connection: Connection) {
   return {
-    selectAnswers: connection.prepare<HealthQuery, Answers>(
+    selectAnswers: connection.prepare<HealthQuery, AnswerCounts>(
       `SELECT ${ANSWERS}
        FROM (SELECT id AS newest FROM deliveries INDEXED BY deliveries_of_endpoint
              WHERE endpoint_id = @endpointId AND state = @state ORDER BY rowid DESC LIMIT @maxRows)
        JOIN delivery_attempts ON delivery_id = newest WHERE started_at >= @since`,
     ),
-    selectAnswersOfDue: connection.prepare<Omit<HealthQuery, "state">, Answers>(
+    selectAnswersOfDue: connection.prepare<Omit<HealthQuery, "state">, AnswerCounts>(
       `SELECT ${ANSWERS}
        FROM (SELECT id AS newest FROM deliveries AS tried INDEXED BY tried_deliveries
              WHERE endpoint_id = @endpointId AND state = 'due' AND tries > 0 ORDER BY rowid DESC LIMIT @maxRows)

@@ -139,11 +139,11 @@ function firstOf(queuedRows: readonly QueuedDelivery[]): QueuedDelivery | undefi
 }
 
 /** SQL for the events whose deliveries are read: its tables, of which the last is `queued`, and its condition. */
-type Events = { readonly tables: string; readonly condition: string };
+type EventSelection = { readonly tables: string; readonly condition: string };
 
-export const ONE_EVENT: Events = { tables: "deliveries", condition: "event_id = @eventId" };
+export const ONE_EVENT: EventSelection = { tables: "deliveries", condition: "event_id = @eventId" };
 /** The events are joined, because SQLite would copy the ids of a list `IN (SELECT …)` into a table at each run. */
-const EVENTS_OF_CHECKOUT: Events = {
+const EVENTS_OF_CHECKOUT: EventSelection = {
   tables: "events CROSS JOIN deliveries",
   condition: "events.checkout_id = @checkoutId AND event_id = events.id",
 };
@@ -155,7 +155,7 @@ export function dueOfEvents(
     events: { tables, condition },
     replays,
     matching = "TRUE",
-  }: { readonly events: Events; readonly replays: "first" | "all"; readonly matching?: string },
+  }: { readonly events: EventSelection; readonly replays: "first" | "all"; readonly matching?: string },
 ): string {
   const parts = [
     "deliveries_of_event WHERE in_order = 1",

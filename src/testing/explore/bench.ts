@@ -1,5 +1,5 @@
 import type { CreateRun } from "../../client/judge/bench.ts";
-import { callOnStore, searchBench, type SearchBench } from "../../client/judge/search/run-schedule.ts";
+import { callOnStore, createSearchBench, type SearchBench } from "../../client/judge/search/run-schedule.ts";
 import type { ShownOrder } from "../../core/judge/view.ts";
 import { isError } from "../../core/outcome.ts";
 import { englishOf } from "../../core/readiness/drills/said.ts";
@@ -13,7 +13,7 @@ import type { ExploreOptions, View } from "./types.ts";
 const PURCHASE_TIMEOUT_MS = 20_000;
 
 /** Opens a bench for each schedule, with a new store and the application's functions. */
-export function benchesOf(sandbox: Sandbox, options: ExploreOptions): () => Promise<SearchBench> {
+export function createBenchOpener(sandbox: Sandbox, options: ExploreOptions): () => Promise<SearchBench> {
   return async () => {
     const store = await sandbox.createStore(options.dialect && { dialect: options.dialect });
     const remove = (): Promise<void> => store.delete().catch(ignoreNotFound);
@@ -59,7 +59,7 @@ function benchOf(
     const shownView = viewOf(await view(orderId, store));
     return bookings === undefined ? shownView : { ...shownView, times: await bookings(orderId, store) };
   };
-  const bench = searchBench({
+  const bench = createSearchBench({
     world: { ...world, run: () => Promise.reject(new Error("a bench of functions runs no command")) },
     target: { origin: sandbox.origin },
     call,

@@ -4,7 +4,7 @@ import { isKill, NO_FAULTS, type Schedule, type ScheduledFault } from "../../cor
 import { checkOptions } from "../call-options.ts";
 import { internalsOf } from "../internals.ts";
 import type { Sandbox } from "../types.ts";
-import { benchesOf } from "./bench.ts";
+import { createBenchOpener } from "./bench.ts";
 import type { Exploration, ExploreFault, ExploreOptions } from "./types.ts";
 
 /** Maximum number of schedules that run in parallel: applications mostly wait. */
@@ -18,7 +18,7 @@ export async function exploreIn(
   checkOptions("explore", options);
   const { only, seed, budgetMs, maxSchedules, depth } = options;
   const { world } = internalsOf(sandbox).running;
-  const openBench = benchesOf(sandbox, options);
+  const openBench = createBenchOpener(sandbox, options);
   const result = await runSearch({
     run: (schedule) => runSchedule(openBench, schedule),
     world,
@@ -32,7 +32,8 @@ export async function exploreIn(
     amountField: "amountMinor",
     rerunOf,
   });
-  if ("why" in result) throw new Error(result.why, result.cause === undefined ? {} : { cause: result.cause });
+  if ("reason" in result)
+    throw new Error(result.reason, result.cause === undefined ? {} : { cause: result.cause });
   return {
     ...result,
     notRun: result.notRun.length,

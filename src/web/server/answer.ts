@@ -46,11 +46,11 @@ export async function answerRequest(
 
 async function send(
   { incoming, response }: Pick<PendingRequest, "incoming" | "response">,
-  { status, headers, body, dropped, reset }: HttpResponse,
+  { status, headers, body, isDropped, isReset }: HttpResponse,
   { silenceMs }: ServerLimits,
 ): Promise<void> {
-  if (dropped === true) {
-    if (reset === true) incoming.socket.resetAndDestroy();
+  if (isDropped === true) {
+    if (isReset === true) incoming.socket.resetAndDestroy();
     else response.destroy();
     return;
   }

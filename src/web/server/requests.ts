@@ -9,16 +9,16 @@ import { SERVER_LIMITS, DEFAULT_LIMITS } from "./limits.ts";
 /** Maximum size of the body of a request, in bytes. */
 export function bodyLimit(
   target: string,
-  { bodyBytes = DEFAULT_LIMITS.bodyBytes, larger = [] }: Partial<ServerLimits>,
+  { bodyBytes = DEFAULT_LIMITS.bodyBytes, bodyLimits = [] }: Partial<ServerLimits>,
 ): number {
-  return larger.find(({ path }) => path.test(target))?.bodyBytes ?? bodyBytes;
+  return bodyLimits.find(({ path }) => path.test(target))?.bodyBytes ?? bodyBytes;
 }
 
 export function requestOf(
   { method = "", url: target = "", rawHeaders, socket }: IncomingMessage,
   body: Uint8Array,
 ): HttpRequest {
-  return toOriginForm({ method, target, rawHeaders, body, fromOutside: isFromOutside(socket) });
+  return toOriginForm({ method, target, rawHeaders, body, isFromOutside: isFromOutside(socket) });
 }
 
 /** Reads the whole body. Returns a refusal of an invalid request, undefined if the client disconnected. */
@@ -57,8 +57,8 @@ function headErrorOf(
   { largerHeads }: ServerLimits,
 ): Refusal | undefined {
   if (largerHeads === undefined) return undefined;
-  const { below, headBytes } = largerHeads;
-  const isLarger = below.some((path) => url.startsWith(path) && /^[/?]?$/.test(url.charAt(path.length)));
+  const { paths, headBytes } = largerHeads;
+  const isLarger = paths.some((path) => url.startsWith(path) && /^[/?]?$/.test(url.charAt(path.length)));
   const limit = isLarger ? headBytes : SERVER_LIMITS.headBytes;
   return method.length + url.length + bytesOf(rawHeaders) > limit ? headError(limit) : undefined;
 }

@@ -119,7 +119,7 @@ type Connections = {
   readonly service: Service;
   readonly idleConnections: IdleConnections;
   readonly limits: ServerLimits;
-  /** Whether other machines can reach the server, so that requests may have `fromOutside` set. */
+  /** Whether other machines can reach the server, so that requests may have `isFromOutside` set. */
   readonly isOpen: boolean;
 } & Pick<World, "after">;
 

@@ -50,7 +50,7 @@ type PostedAnswer = AnswerOf<"postToEndpoint">["answers"][number];
 export type FormsContext = {
   readonly world: Pick<World, "now" | "uuid" | "sleep">;
   readonly post: (request: DrillRequest, connection: "kept" | "fresh") => Promise<PostedAnswer>;
-  readonly isWanted: () => boolean;
+  readonly mayRun: () => boolean;
 };
 
 /** Maximum number of requests in flight to an endpoint. */
@@ -67,25 +67,25 @@ const MAX_PAUSES_MS = 60_000;
 
 /** Sends all forms, some in sequence and some in parallel, until too many get no answer or `isWanted` returns false. */
 export async function sendForms(context: FormsContext, receiver: FormReceiver): Promise<DrillResults> {
-  const { isWanted } = context;
+  const { mayRun } = context;
   const names = casesOf(receiver);
   const results: CaseResult[] = [];
   const sender = createSender(context, receiver);
   const run = async (name: CaseName): Promise<void> => {
-    if (shouldContinue(results) && isWanted()) results.push(...(await sender.form(name)));
+    if (shouldContinue(results) && mayRun()) results.push(...(await sender.form(name)));
   };
   const lastNames = names.slice(-2);
   for (const name of names.filter((candidate) => FIRST_CASES.has(candidate))) await run(name);
   const lanes = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
   const probedCause =
-    isWorthProbing(results) && isWanted() ? await probe(sender, receiver, { lanes, isWanted }) : undefined;
+    isWorthProbing(results) && mayRun() ? await probe(sender, receiver, { lanes, mayRun }) : undefined;
   const middleNames = names.filter(
     (candidate) => !FIRST_CASES.has(candidate) && !lastNames.includes(candidate),
   );
   await mapInLanes(middleNames, lanes, run);
   const repeats: CaseResult[] = [];
   await mapInLanes(forgeriesToRepeat(results), lanes, async (name) => {
-    if (isWanted()) repeats.push(...(await sender.form(name)));
+    if (mayRun()) repeats.push(...(await sender.form(name)));
   });
   for (const name of lastNames) await run(name);
   const usesRetiredSecret = receiver.retiredSecret !== undefined;
@@ -96,11 +96,11 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
 }
 
 /** `isOpen`: the receiver was still busy when the forms were no longer wanted, so the answer proves nothing. */
-type PacedAnswer = PostedAnswer & { readonly limited: boolean; readonly isOpen?: true };
+type PacedAnswer = PostedAnswer & { readonly isLimited: boolean; readonly isOpen?: true };
 type Sender = ReturnType<typeof createSender>;
 
 /** Creates a sender; if the receiver limits the rate, all requests wait for the same pause. */
-function createSender({ world, post, isWanted }: FormsContext, receiver: FormReceiver) {
+function createSender({ world, post, mayRun }: FormsContext, receiver: FormReceiver) {
   const { storeId, url, secret, retiredSecret, dialect, order, now } = receiver;
   const startedAt = world.now();
   let newestTime = now - 1;
@@ -110,7 +110,7 @@ function createSender({ world, post, isWanted }: FormsContext, receiver: FormRec
     return { id: world.uuid(), storeId, createdAt: newestTime, sentAt: world.now() };
   };
   const firstEvent = createEvent();
-  const sendPaced = createPacedSend(world, isWanted);
+  const sendPaced = createPacedSend(world, mayRun);
   const sendForm = async (name: CaseName): Promise<readonly CaseResult[]> => {
     const ownEvent = name === "good_event" ? firstEvent : createEvent();
     const realNow = name === "good_event" ? firstEvent.sentAt : world.now();
@@ -122,16 +122,13 @@ function createSender({ world, post, isWanted }: FormsContext, receiver: FormRec
       keys,
     );
     const request = buildFormRequest(mutations, plainRequest, keys);
-    const {
-      limited: isLimited,
-      isOpen,
-      ...reply
-    } = await sendPaced(() => post(request, mutations.connection ?? "kept"));
+    const { isLimited, isOpen, ...reply } = await sendPaced(() =>
+      post(request, mutations.connection ?? "kept"),
+    );
     const { milliseconds } = reply;
     const answer = answerOf(reply);
-    return isOpen === true
-      ? []
-      : [{ name, eventId, milliseconds, answer, ...(isLimited ? { isLimited } : {}) }];
+    const limitField = isLimited ? { isLimited } : {};
+    return isOpen === true ? [] : [{ name, eventId, milliseconds, answer, ...limitField }];
   };
   return {
     form: sendForm,
@@ -144,14 +141,14 @@ function createSender({ world, post, isWanted }: FormsContext, receiver: FormRec
 async function probe(
   sender: Sender,
   { secret, olderSecrets, dialect }: FormReceiver,
-  { lanes, isWanted }: Pick<FormsContext, "isWanted"> & { readonly lanes: number },
+  { lanes, mayRun }: Pick<FormsContext, "mayRun"> & { readonly lanes: number },
 ): Promise<DrillCause | undefined> {
   const ownEvent = sender.event();
   const event = eventOfForm(DRILL_CASES.good_event, { own: ownEvent, first: ownEvent, order: null });
   let foundCause: DrillCause | undefined;
   const keys = { secret, olderSecrets, dialect, realNow: ownEvent.sentAt };
   await mapInLanes(buildProbes(event, keys), lanes, async (probeRow) => {
-    if (foundCause !== undefined || !isWanted()) return;
+    if (foundCause !== undefined || !mayRun()) return;
     const { cause, headers, body } = probeRow;
     const answer = await sender.post({ method: "POST", suffix: "", headers, body });
     if (isAccepted({ answer: answerOf(answer) })) foundCause ??= cause;
@@ -182,12 +179,12 @@ function createPacedSend(world: Pick<World, "now" | "sleep">, isWanted: () => bo
   const sendPatiently = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
     for (let attempts = 1; ; attempts += 1) {
       const answer = await (pausedMs > 0 ? runInTurn(() => awaitPause().then(send)) : send());
-      if (!isBusy(answer)) return { ...answer, limited: attempts > 1 };
-      if (!isWanted()) return { ...answer, limited: false, isOpen: true };
-      if (attempts === MAX_ATTEMPTS) return { ...answer, limited: false };
+      if (!isBusy(answer)) return { ...answer, isLimited: attempts > 1 };
+      if (!isWanted()) return { ...answer, isLimited: false, isOpen: true };
+      if (attempts === MAX_ATTEMPTS) return { ...answer, isLimited: false };
       const namedPauseMs = parseRetryAfter(answer.retryAfter ?? undefined, world.now());
       const wantedPauseMs = Math.max(namedPauseMs, FIRST_PAUSE_MS * 2 ** (attempts - 1));
-      if (!pause(Math.min(wantedPauseMs, MAX_PAUSE_MS))) return { ...answer, limited: false };
+      if (!pause(Math.min(wantedPauseMs, MAX_PAUSE_MS))) return { ...answer, isLimited: false };
     }
   };
   return sendPatiently;

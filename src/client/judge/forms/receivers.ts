@@ -25,13 +25,13 @@ export async function findReceivers(
   const { endpoints } = await call({ name: "listEndpoints", body: undefined });
   const enabledEndpoints = endpoints.filter(isDeliverable);
   const urlEndpoints = enabledEndpoints.filter(({ kind }) => kind === "url");
-  const namedEndpoints = endpoints.filter(({ id }) => id === drillRequest.endpointId);
+  const requestedEndpoints = endpoints.filter(({ id }) => id === drillRequest.endpointId);
   const targets =
     drillRequest.endpointId === undefined
       ? urlEndpoints.length > 0
         ? urlEndpoints
         : enabledEndpoints
-      : namedEndpoints;
+      : requestedEndpoints;
   return Promise.all(
     targets.map(async ({ id, url }) => {
       const { inForce, retired, storeTime, dialect } = await call({

@@ -3,7 +3,7 @@
 import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
 import type { Bench, JudgedShop } from "../bench.ts";
 import { shopOf, type ShopDescription } from "../description.ts";
-import { callOnStore, searchBench, type SearchBench } from "./run-schedule.ts";
+import { callOnStore, createSearchBench, type SearchBench } from "./run-schedule.ts";
 import { startShop, type ServedShop, type ShopWorld } from "../served-shop.ts";
 import type { EnvironmentVariables } from "../view.ts";
 
@@ -24,7 +24,7 @@ type OpenBench = (schedule: Schedule) => Promise<SearchBench>;
 const REMOVED_VARIABLES = { CHECKOUT_DIR: undefined, CHECKOUT_TARGET: undefined } as const;
 
 /** Returns a function that opens a bench for each schedule, in a new store that is deleted afterwards. */
-export function ownStoreBenches(exploredShop: ExploredShop): OpenBench {
+export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
   const { description, baseUrl, newOrderId } = exploredShop;
   return async ({ faults }) => {
     const createdStore = await exploredShop.call({ name: "createStore", body: { name: "checkout explore" } });
@@ -57,7 +57,7 @@ export function ownStoreBenches(exploredShop: ExploredShop): OpenBench {
       );
       const shop = { ...describedShop, served: servedShop, kill: servedShop?.restart ?? describedShop.kill };
       return {
-        bench: searchBench({ ...exploredShop, call, shop, newId: newOrderId, search: { isOwn: true } }),
+        bench: createSearchBench({ ...exploredShop, call, shop, newId: newOrderId, search: { isOwn: true } }),
         close,
       };
     } catch (error) {
@@ -68,7 +68,7 @@ export function ownStoreBenches(exploredShop: ExploredShop): OpenBench {
 }
 
 /** Opens benches on a running shop. The faults are removed after each schedule; the store's clock is not moved back. */
-export function runningShopBenches(
+export function runningShopOpener(
   exploredShop: ExploredShop,
   {
     env,
@@ -82,7 +82,7 @@ export function runningShopBenches(
     // Failures in earlier schedules may have disabled the endpoint.
     if (state !== "enabled")
       await call({ name: "setEndpointState", id: endpointId, body: { action: "enable" } });
-    const bench = searchBench({ ...exploredShop, shop, newId, search: { isOwn: false, endpointId } });
+    const bench = createSearchBench({ ...exploredShop, shop, newId, search: { isOwn: false, endpointId } });
     return { bench, close: () => call({ name: "clearFaults", body: undefined }) };
   };
 }

@@ -30,10 +30,10 @@ export type ExploreRun = {
   readonly schedule: Schedule;
   readonly trace: Trace;
   /** The rules that this run has shown to hold or to be broken. */
-  readonly shownInvariants: ReadonlySet<JudgedInvariant>;
+  readonly judgedInvariants: ReadonlySet<JudgedInvariant>;
   readonly broken: readonly BrokenRule[];
   /** Whether the payment's event was lost permanently. */
-  readonly isDropped: boolean;
+  readonly isEventLost: boolean;
   /** The runs of the purchase. */
   readonly purchases: readonly WatchedRun[];
   readonly lastLook: LookFact | undefined;
@@ -46,7 +46,7 @@ export type ExploreRun = {
 const PAGE_LIMIT = 1000;
 
 /** Creates the bench of one schedule; `call` must act on the schedule's store. */
-export function searchBench(
+export function createSearchBench(
   benchInput: Parameters<typeof createBench>[0] & { readonly search: SearchedStore },
 ): Bench {
   return createBench({ ...benchInput, recording: { ...NO_RECORDING, hasSameId: !benchInput.search.isOwn } });
@@ -98,10 +98,10 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   const run = {
     schedule,
     trace,
-    shownInvariants: shown,
+    judgedInvariants: shown,
     // A rule that two readings show as broken is reported once.
     broken: [...new Map(broken.toReversed().map((rule) => [rule.invariant, rule])).values()].toReversed(),
-    isDropped: isPaymentHidden && isPaymentDropped(log.deliveries),
+    isEventLost: isPaymentHidden && isPaymentDropped(log.deliveries),
     purchases: purchasesIn(facts),
     lastLook,
     viewError: notes.viewError,
@@ -144,10 +144,10 @@ async function traceOf(
 /** The timeline of the order, or the requests if there is no order, and the end of each purchase. */
 async function storyText(
   bench: Bench,
-  { checkouts, paid }: Purchase,
+  { checkouts, paidCheckout }: Purchase,
   { trace, purchases }: Pick<ExploreRun, "trace" | "purchases">,
 ): Promise<string> {
-  const subject = paid ?? checkouts.at(-1);
+  const subject = paidCheckout ?? checkouts.at(-1);
   const lines =
     subject === undefined
       ? trace.requests.map(({ method, path, status }) => `${method} ${path}: ${status}`)

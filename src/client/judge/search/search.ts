@@ -57,7 +57,7 @@ export type ExplorationResult = DomainOf<typeof searchResult> & {
 };
 
 /** Why an application cannot be explored, for example because it fails even without faults. */
-type UselessSearch = { readonly why: string; readonly cause?: unknown };
+type UselessSearch = { readonly reason: string; readonly cause?: unknown };
 
 /** `budgetMs`: time after which no new schedule starts, in milliseconds; `depth`: maximum number of faults. */
 export const SEARCH_DEFAULTS = { budgetMs: 60_000, depth: 2 } as const;
@@ -90,9 +90,9 @@ export async function runSearch(search: Search): Promise<ExplorationResult | Use
   };
 }
 
-function resultOf({ broken, isDropped }: ExploreRun, findings: readonly Finding[]): ScheduleResult {
+function resultOf({ broken, isEventLost }: ExploreRun, findings: readonly Finding[]): ScheduleResult {
   if (broken.some(({ invariant }) => findings.some((item) => item.invariant === invariant))) return "broken";
-  return broken.length > 0 || isDropped ? "not_judged" : "held";
+  return broken.length > 0 || isEventLost ? "not_judged" : "held";
 }
 
 function findUseless(
@@ -100,13 +100,13 @@ function findUseless(
   hasView: boolean,
 ): UselessSearch | undefined {
   const [purchase] = purchases;
-  if (purchase?.hasEnded === false) return { why: "the purchase does not end even without faults" };
+  if (purchase?.hasEnded === false) return { reason: "the purchase does not end even without faults" };
   if (purchase?.isDone === false)
-    return { why: `the purchase fails even without faults: ${englishOf(purchase.got)}` };
-  if (!trace.hasOrder) return { why: "the purchase created no order in its store" };
+    return { reason: `the purchase fails even without faults: ${englishOf(purchase.got)}` };
+  if (!trace.hasOrder) return { reason: "the purchase created no order in its store" };
   if (hasView && lastLook?.view === null)
     return {
-      why: `the view cannot be read even without faults: ${englishOf(lastLook.got)}`,
+      reason: `the view cannot be read even without faults: ${englishOf(lastLook.got)}`,
       cause: viewError,
     };
   return undefined;
@@ -249,7 +249,7 @@ function findNotJudged(
   flaky: readonly JudgedInvariant[],
   { hasView, amountField }: Pick<Search, "hasView" | "amountField">,
 ): ExplorationResult["notJudged"] {
-  const judgedInvariants = new Set(runs.flatMap(({ shownInvariants: shown }) => [...shown]));
+  const judgedInvariants = new Set(runs.flatMap(({ judgedInvariants: shown }) => [...shown]));
   const unjudgedInvariants = (Object.keys(JUDGED_INVARIANTS) as JudgedInvariant[]).filter(
     (invariant) => !judgedInvariants.has(invariant),
   );
@@ -271,7 +271,7 @@ function findNotJudged(
 }
 
 function adviceOf(runs: readonly ExploreRun[]): ExplorationResult["advice"] {
-  const [smallestRun] = sortBySize(runs.filter(({ isDropped }) => isDropped));
+  const [smallestRun] = sortBySize(runs.filter(({ isEventLost }) => isEventLost));
   if (smallestRun === undefined) return [];
   return [{ faults: smallestRun.schedule.faults, text: english(DROPPED_EVENT_ADVICE) }];
 }

@@ -31,7 +31,7 @@ export function checkoutPage(context: PageContext): Html {
   const { view } = context;
   const { status } = view.checkout;
   const address = `${checkoutPath(view.checkout)}${context.isStaying ? `?${STAY_QUERY}` : ""}`;
-  const titleWith = (title: Words): Html => html`${title} · ${priceText(context)}`;
+  const titleWithPrice = (title: Words): Html => html`${title} · ${priceText(context)}`;
   if (isFinal(status)) {
     const content = result(context, status);
     const main = liveMain(context, {
@@ -41,7 +41,7 @@ export function checkoutPage(context: PageContext): Html {
       style: "single",
       content,
     });
-    return payerLayout({ title: titleWith(PAYMENT_TEXTS.result[status]), main });
+    return payerLayout({ title: titleWithPrice(PAYMENT_TEXTS.result[status]), main });
   }
   const content = html`${summary(context)}${payment(context)}`;
   const main = liveMain(context, {
@@ -51,7 +51,7 @@ export function checkoutPage(context: PageContext): Html {
     style: "checkout",
     content,
   });
-  return payerLayout({ title: titleWith(PAYMENT_TEXTS.payTo(view.names.store)), main });
+  return payerLayout({ title: titleWithPrice(PAYMENT_TEXTS.payTo(view.names.store)), main });
 }
 
 function summary(context: PageContext): Html {
@@ -163,7 +163,7 @@ function result(context: PageContext, status: FinalStatus): Html {
       ${time === undefined ? "" : factRow(PAYMENT_TEXTS.reference, html`<code>${checkout.id}</code>`)}
     </dl>
     ${returnLink(context, { style: "primary", label: PAYMENT_TEXTS.returnTo(names.store) })}
-    ${sendBack(context)} ${developerNotes(context)}
+    ${redirectElement(context)} ${developerNotes(context)}
   </section>`;
 }
 
@@ -178,7 +178,7 @@ function returnLink(
 }
 
 /** The element that redirects without a click; none if the customer stays, or opens the page later. Needs scripts. */
-function sendBack({ view, isStaying }: PageContext): Html {
+function redirectElement({ view, isStaying }: PageContext): Html {
   const { checkout, returnOrigin, names, now } = view;
   const time = paidAt(view);
   if (returnOrigin === null || isStaying || time === undefined || now - time > REDIRECT_WINDOW_MS)

@@ -17,7 +17,7 @@ import { emptyResponse, pageResponse, parseForm, redirect } from "../../../web/p
 import type { HttpRequest } from "../../../world.ts";
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, AreaRequest } from "../../area.ts";
-import { findCheckout, storeTime } from "../../at-store.ts";
+import { findCheckout, storeTime } from "../../with-store.ts";
 import { viewCheckout } from "../../checkout/view.ts";
 import type { PageViews } from "../../checkout/page-views.ts";
 import { applyPayerAction, type PayerAction } from "../../checkout/payments.ts";
@@ -36,18 +36,18 @@ export type PagesContext = ServiceContext & {
 
 /** The routes of the payment pages (decisions 39 to 41): GET for pages, POST for forms. */
 export const PAYMENT_ROUTES: readonly AreaRoute<PagesContext>[] = [
-  page("/pay/{checkout_id}", showCheckout),
-  form("/pay/{checkout_id}/start", () => accept({ kind: "start" })),
-  form("/pay/{checkout_id}/cancel", () => accept({ kind: "cancel", attempt: null })),
+  pageRoute("/pay/{checkout_id}", showCheckout),
+  formRoute("/pay/{checkout_id}/start", () => accept({ kind: "start" })),
+  formRoute("/pay/{checkout_id}/cancel", () => accept({ kind: "cancel", attempt: null })),
   { methods: ["POST"], path: "/pay/{checkout_id}/views", role: "payer", answer: noteView },
-  page("/pay/{checkout_id}/wallet/{attempt}", showWallet(walletPage)),
-  page("/pay/{checkout_id}/wallet/{attempt}/closed", showWallet(abandonedPage)),
-  form("/pay/{checkout_id}/wallet/{attempt}", readWalletAction),
+  pageRoute("/pay/{checkout_id}/wallet/{attempt}", showWallet(walletPage)),
+  pageRoute("/pay/{checkout_id}/wallet/{attempt}/closed", showWallet(abandonedPage)),
+  formRoute("/pay/{checkout_id}/wallet/{attempt}", readWalletAction),
 ];
 
 type PageRenderer = (context: PagesContext, pageContext: PageContext, call: AreaRequest) => Outcome<Html>;
 
-function page(path: string, show: PageRenderer): AreaRoute<PagesContext> {
+function pageRoute(path: string, show: PageRenderer): AreaRoute<PagesContext> {
   return {
     methods: ["GET"],
     path,
@@ -65,7 +65,7 @@ function page(path: string, show: PageRenderer): AreaRoute<PagesContext> {
         requestId,
       );
       const isPoll = call.request.method === "GET" && headerLines(call.request, "hx-request").length > 0;
-      return accept({ ...answer, note: view.checkout.status, ...(isPoll ? { unlogged: true } : {}) });
+      return accept({ ...answer, note: view.checkout.status, ...(isPoll ? { isUnlogged: true } : {}) });
     },
   };
 }
@@ -73,7 +73,7 @@ function page(path: string, show: PageRenderer): AreaRoute<PagesContext> {
 type ActionReader = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
 /** A route for a form. It redirects, so that reload and back never send the form again; so does a late or repeated form. */
-function form(path: string, readAction: ActionReader): AreaRoute<PagesContext> {
+function formRoute(path: string, readAction: ActionReader): AreaRoute<PagesContext> {
   return {
     methods: ["POST"],
     path,
@@ -90,7 +90,7 @@ function form(path: string, readAction: ActionReader): AreaRoute<PagesContext> {
       if (outcome.ok) noteReturn(context, call, outcome.value.checkout);
       const name = action.value.kind === "finish" ? action.value.result : action.value.kind;
       const result = outcome.ok
-        ? outcome.value.late
+        ? outcome.value.isLate
           ? "late"
           : outcome.value.checkout.status
         : outcome.refusal.code;
@@ -132,7 +132,7 @@ function noteView(context: PagesContext, call: AreaRequest): Outcome<Answer> {
   else if (kind === "returned" && offeredOrigin !== undefined)
     context.pageViews.note(id, { kind, target: formatReturnOrigin(offeredOrigin) });
   else return refuseFact("page_view_kind", {});
-  return accept({ ...emptyResponse(call.requestId), unlogged: true });
+  return accept({ ...emptyResponse(call.requestId), isUnlogged: true });
 }
 
 /** Records the use of a return origin when a form is sent: only our own page can send a form, any site can send a GET. */

@@ -63,7 +63,7 @@ export const PAYMENT_TEXTS = {
   ready: ["Ready for payment", "等待支付"],
   waiting: ["Waiting for your confirmation", "正在等待您确认支付"],
   declined: (triesLeft: number) => {
-    const [english, chinese] = tryAgain(triesLeft);
+    const [english, chinese] = tryAgainText(triesLeft);
     return [`The payment was declined. ${english}`, `支付被拒，${chinese}`];
   },
   result: {
@@ -150,12 +150,12 @@ export const PAYMENT_TEXTS = {
   ],
   backToWallet: ["Back to the wallet", "返回钱包"],
   walletDeclined: ["Payment declined", "支付被拒"],
-  tryAgain,
+  tryAgain: tryAgainText,
   triesAgain: ["A new attempt has started.", "已重新发起支付。"],
   payAnyway: ["Pay anyway, too late", "仍要支付（收款单已结束）"],
 } satisfies Texts;
 
-function tryAgain(triesLeft: number): Words {
+function tryAgainText(triesLeft: number): Words {
   const english = triesLeft === 1 ? "You can try once more." : `You can try again, up to ${triesLeft} times.`;
   return [english, `您还可以再试 ${triesLeft} 次。`];
 }

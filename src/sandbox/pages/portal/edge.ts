@@ -39,7 +39,7 @@ function closedPage(refusal: RefusalContext): Answer {
   </main>`;
   const markup = payerLayout({ title: FRAME_TEXTS.closed, main });
   const answer = refusalAnswer(refusal, { code: "not_found" }, markup);
-  return { ...answer, unlogged: true };
+  return { ...answer, isUnlogged: true };
 }
 
 /** Matches addresses in attributes of markup, but nothing in a user's text, whose quotation marks are escaped. */

@@ -2,7 +2,7 @@ import { displayStoreName } from "../../../core/config/store-name.ts";
 import { translatorFor } from "../../../core/language.ts";
 import type { Asset } from "../../../web/asset.ts";
 import { html, type Html, type Text } from "../../../web/html.ts";
-import { storeTime } from "../../at-store.ts";
+import { storeTime } from "../../with-store.ts";
 import type { PortalRole } from "../../runtime/portal-access.ts";
 import { HTMX_SCRIPT, BASE_STYLE } from "../shared/assets.ts";
 import { wholeFile, wholePage } from "../shared/layout.ts";
@@ -10,7 +10,7 @@ import { LIVE_SCRIPT, PORTAL_SCRIPT, PORTAL_STYLE } from "./assets.ts";
 import { iconLink } from "./frame/icon.ts";
 import { hasFailingEndpoint } from "./frame/menu-counts.ts";
 import { headerBar, savedBar, storeMenu, signedOutBar } from "./frame/header.ts";
-import { keysHelp } from "./frame/keys-help.ts";
+import { shortcutsHelp } from "./frame/shortcuts-help.ts";
 import { liveAttributes } from "./live/parts.ts";
 import { copyableText, textWithMoments, listTime } from "./parts.ts";
 import { FRAME_TEXTS } from "./texts.ts";
@@ -22,18 +22,18 @@ export function framePage(context: PortalContext, view: View, content: PageConte
     storeId === "" ? "" : ` · ${displayStoreName(context.store.stores.names(storeId)?.store ?? "")}`;
   const isAdmin = call.caller?.role === "administrator";
   const main = html`${content.main} ${isAdmin ? "" : commandsHint(context, view)}`;
-  const hasKeys = call.caller?.hasKeys === true;
+  const hasShortcuts = call.caller?.hasShortcuts === true;
   return portalPage({
     title: html`${content.title}${store}`,
     style: `portal${isAdmin ? " admin" : ""}${isAdmin || storeId === "" ? " wide" : ""}`,
-    hasKeys,
+    hasShortcuts,
     scripts: view.tag === undefined ? [] : [LIVE_SCRIPT],
     isFailing: storeId !== "" && hasFailingEndpoint(context, storeId),
     body: html`<a class="skip" href="#page">${FRAME_TEXTS.skip}</a>
       ${headerBar(context, view, content.listUpdates)} ${isAdmin ? "" : storeMenu(context, view)}
       ${noticePart(context, view)}
       ${mainPart({ ...content, main }, liveAttributes(content.listUpdates, view))}
-      ${hasKeys ? keysHelp() : ""}`,
+      ${hasShortcuts ? shortcutsHelp() : ""}`,
   });
 }
 
@@ -55,9 +55,9 @@ function noticePart(context: PortalContext, { notice, storeId, language, refused
   const now = storeTime(context, storeId);
   const words = textWithMoments(translatorFor(language)(notice.words), (at) => listTime(at, now));
   // The notice gets the focus if it is the refusal of a form that the page no longer contains.
-  const focus = refusedForm === undefined ? "" : html` tabindex="-1" autofocus`;
+  const focusMark = refusedForm === undefined ? "" : html` tabindex="-1" autofocus`;
   return html`<div class="said">
-    <p class="notice ${notice.tone}" role="status" ${focus}>${words}</p>
+    <p class="notice ${notice.tone}" role="status" ${focusMark}>${words}</p>
   </div>`;
 }
 
@@ -69,7 +69,7 @@ export function signedOutPage(
   return portalPage({
     title: content.title,
     style: `portal alone${role === "administrator" ? " admin" : ""}`,
-    hasKeys: false,
+    hasShortcuts: false,
     autoReload,
     body: html`${signedOutBar()} ${mainPart(content)}`,
   });
@@ -95,7 +95,7 @@ function portalPage(page: {
   readonly title: Text;
   readonly style: string;
   /** Whether the page has keyboard shortcuts. */
-  readonly hasKeys: boolean;
+  readonly hasShortcuts: boolean;
   /** Scripts in addition to the scripts of every page. */
   readonly scripts?: readonly Asset[];
   readonly body: Html;
@@ -109,7 +109,7 @@ function portalPage(page: {
     styles: [BASE_STYLE, PORTAL_STYLE],
     scripts: [PORTAL_SCRIPT, HTMX_SCRIPT, ...(page.scripts ?? [])],
     icon: iconLink({ isFailing: page.isFailing === true }),
-    body: html`<body class="${page.style}" ${page.hasKeys ? html` data-keys` : ""}>
+    body: html`<body class="${page.style}" ${page.hasShortcuts ? html` data-keys` : ""}>
       ${page.body}
     </body>`,
   });

@@ -31,7 +31,7 @@ import { STORE_ROUTES } from "./store/routes.ts";
 import { WEBHOOK_ROUTES } from "./webhook/routes.ts";
 import type { PermissionCheck, PortalContext, Viewer } from "./view.ts";
 
-const TABLE: readonly PortalRoute[] = [
+const ROWS: readonly PortalRoute[] = [
   firstStoreRoute("/portal"),
   ...PORTAL_ASSETS.map(portalAssetRoute),
   ...SIGN_IN_ROUTES,
@@ -46,10 +46,10 @@ const TABLE: readonly PortalRoute[] = [
 ];
 
 /** The routes; each answers only the roles that it names. */
-const ROUTES = TABLE.map(guardRoute);
+const ROUTES = ROWS.map(guardRoute);
 
 /** The names directly below `/portal`, which are never searched as ids. */
-const RESERVED_NAMES = new Set(TABLE.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
+const RESERVED_NAMES = new Set(ROWS.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
 
 const find = createRouter(ROUTES, {
   owner: ["the portal", "控制台"],
@@ -64,7 +64,7 @@ const find = createRouter(ROUTES, {
 export const PORTAL_AREA: Area<PortalContext, Viewer> = {
   routes: ROUTES,
   find,
-  requestIds: "portal",
+  requestIdStream: "portal",
   admit: ({ portal }, request) => {
     const hostCheck = requirePortalHost(portal, request);
     if (!hostCheck.ok) return hostCheck;
@@ -77,7 +77,7 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
     const viewer = viewerOf(portal, request);
     return viewer !== undefined || row?.role === "anyone" ? accept(viewer) : refuseFact("not_signed_in", {});
   },
-  storeOf: ({ store }, request) => {
+  storeIdOf: ({ store }, request) => {
     const match = find(request.method, splitTarget(request.target).path);
     if (!match.ok || !match.value.route.entersStore) return undefined;
     const { store_id: storeId = DEFAULT_STORE } = match.value.params;

@@ -17,7 +17,7 @@ import { emptyResponse, pageResponse, parseForm, redirect } from "../../../web/p
 import type { Answer } from "../../answer.ts";
 import type { AreaRoute, AreaRequest } from "../../area.ts";
 import { callerOfSession, permitStore } from "../../access/caller.ts";
-import { refuseUnknownStore } from "../../at-store.ts";
+import { refuseUnknownStore } from "../../with-store.ts";
 import { resolvesWithin } from "../../runtime/store-gate.ts";
 import { runOperation } from "../../control/handlers.ts";
 import { REFUSED_MARK } from "./fields.ts";
@@ -86,7 +86,7 @@ export async function answerWithPage(
   const markup = framePage(context, { ...view, tag }, content.value);
   return accept({
     ...pageResponse({ status: 200, markup, language: view.language }, call.requestId),
-    unlogged: true,
+    isUnlogged: true,
   });
 }
 
@@ -95,7 +95,7 @@ function answerToPoll(changes: ReturnType<typeof changesOf>, view: View): Answer
   const { call, query } = view;
   const [tag] = headerLines(call.request, "if-none-match");
   const changeKind = tag === undefined ? "something" : changes.changesSince(view, tag);
-  const noChange = { ...emptyResponse(call.requestId), unlogged: true } as const;
+  const noChange = { ...emptyResponse(call.requestId), isUnlogged: true } as const;
   if (changeKind === "nothing") return { ...noChange, status: 304 };
   // An open list does not update its rows, so a list whose rows were deleted is loaded again.
   const mustReload = changeKind === "erasure" && query.has(SEEN_PARAMETER);
@@ -131,7 +131,7 @@ export function publicPageRoute(path: string, show: (view: View) => PageContent)
     const view = viewOf(context, call);
     const markup = signedOutPage(roleOfPath(call.path), show(view));
     const { language } = view;
-    return accept({ ...pageResponse({ status: 200, markup, language }, call.requestId), unlogged: true });
+    return accept({ ...pageResponse({ status: 200, markup, language }, call.requestId), isUnlogged: true });
   });
 }
 
@@ -236,12 +236,12 @@ async function shouldContinue(
   work: Promise<unknown>,
 ): Promise<boolean> {
   if (storeGate.isClosed(storeId)) return false;
-  const visit = (): string => storeId;
+  const openRequest = (): string => storeId;
   // Enters immediately, because the store is open.
-  void storeGate.enter(visit);
+  void storeGate.enter(openRequest);
   const endPromise = work.then(
-    () => storeGate.leave(visit),
-    () => storeGate.leave(visit),
+    () => storeGate.leave(openRequest),
+    () => storeGate.leave(openRequest),
   );
   const isDone = await resolvesWithin(world, ACTION_TIMEOUT_MS, endPromise);
   // Nobody waits for the action now, so its failure is reported here.
@@ -277,12 +277,12 @@ async function readInStore<Value>(
   storeId: string,
   read: () => Promise<Outcome<Value>>,
 ): Promise<Outcome<Value>> {
-  const visit = (): string => storeId;
-  await storeGate.enter(visit);
+  const openRequest = (): string => storeId;
+  await storeGate.enter(openRequest);
   try {
     return await read();
   } finally {
-    storeGate.leave(visit);
+    storeGate.leave(openRequest);
   }
 }
 

@@ -17,6 +17,6 @@ export function assetRoute(file: Asset): AreaRoute<unknown, unknown> {
     methods: ["GET"],
     path: file.path,
     role: "anyone",
-    answer: (_context, { query }) => accept({ ...file.answer(query), unlogged: true }),
+    answer: (_context, { query }) => accept({ ...file.answer(query), isUnlogged: true }),
   };
 }

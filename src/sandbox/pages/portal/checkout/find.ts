@@ -6,7 +6,7 @@ import type { Answer } from "../../../answer.ts";
 import type { AreaRequest } from "../../../area.ts";
 import { findPageInAnyStore, findPageInStore } from "../../../explain/portal-page.ts";
 import { searchStore } from "../../../explain/search.ts";
-import { refuseUnknownStore } from "../../../at-store.ts";
+import { refuseUnknownStore } from "../../../with-store.ts";
 import { redirectAfterForm, answerWithPage } from "../route.ts";
 import type { PortalContext, Viewer } from "../view.ts";
 import { searchResultsPage, pagesOfHits } from "./found-page.ts";

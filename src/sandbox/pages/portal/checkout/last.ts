@@ -4,7 +4,7 @@ import { translatorFor } from "../../../../core/language.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { inBothLanguages } from "../../../../core/language.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { lastChangeOf } from "../../../checkout/list.ts";
 import type { ActionContext } from "../route.ts";
 import { COMMON_TEXTS } from "../texts.ts";

@@ -3,7 +3,7 @@ import { decodeRequest, type AnswerOf } from "../../../../core/control/operation
 import { mapValue, type Outcome } from "../../../../core/outcome.ts";
 import type { LastAnswer } from "../../../../store/webhook/delivery-attempts.ts";
 import { html, joinTexts, type Html, type Text } from "../../../../web/html.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { listUrl, storePath } from "../forms.ts";
 import { listPage } from "../list.ts";

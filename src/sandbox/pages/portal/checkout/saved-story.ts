@@ -3,7 +3,7 @@ import { toIso } from "../../../../core/clock.ts";
 import { html, trustMarkup } from "../../../../web/html.ts";
 import { pageResponse } from "../../../../web/page.ts";
 import { withoutSecrets } from "../../../access/redaction.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import type { OperationContext, SavedStory } from "../../../control/handler.ts";
 import { savedPage } from "../frame.ts";
 import { portalRoute } from "../route.ts";
@@ -42,7 +42,7 @@ export const SAVED_STORY_ROUTE = portalRoute(
       ...page.headers,
       "Content-Disposition": `attachment; filename="${fileName(orderId, id)}"`,
     };
-    return accept({ ...page, headers, unlogged: true });
+    return accept({ ...page, headers, isUnlogged: true });
   },
 );
 

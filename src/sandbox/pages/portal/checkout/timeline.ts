@@ -19,7 +19,7 @@ type StoryOptions = { readonly fullStory: StoryWithRequests; readonly command: s
 
 type StoryIndex = {
   /** The mark of a new day, or nothing. Called for each line from top to bottom. */
-  readonly dayAt: (entry: StoryEntry) => Html;
+  readonly dayOf: (entry: StoryEntry) => Html;
   readonly fullStory: StoryWithRequests;
   readonly deliveries: ReadonlyMap<string, StoryWithRequests["story"]["deliveries"][number]>;
   /** The position of the first request of each id. */
@@ -54,13 +54,13 @@ export function timeline(
 /** The section of the pending entries, soonest first. */
 function pendingSection(entries: readonly PendingEntry[]): Html {
   if (entries.length === 0) return html``;
-  const dayAt = dayMarks();
+  const dayOf = dayMarker();
   return html`<section>
     <h2 id="pending">${CHECKOUTS_TEXTS.pending}</h2>
     <ol class="story pending" aria-labelledby="pending">
       ${entries.map(
         (entry) =>
-          html`${dayAt(entry)}
+          html`${dayOf(entry)}
             <li class="${entry.what}">
               <span class="at">${momentHtml(entry.at)}</span>
               <div class="line">${entry.text}</div>
@@ -74,7 +74,8 @@ function indexOf(story: StoryWithRequests): StoryIndex {
   const deliveries = new Map(story.story.deliveries.map((delivery) => [delivery.id, delivery]));
   const positions = story.requests.map(({ requestId, position }) => [requestId, position] as const);
   // Reversed, because a map keeps the last of two entries with the same key.
-  return { dayAt: dayMarks(), fullStory: story, deliveries, firstPositions: new Map(positions.toReversed()) };
+  const firstPositions = new Map(positions.toReversed());
+  return { dayOf: dayMarker(), fullStory: story, deliveries, firstPositions };
 }
 
 /** The last lines, at most `maxLines`, and the number of earlier lines. */
@@ -102,7 +103,7 @@ function countLines(lines: readonly DeliveryLine[]): number {
 }
 
 /** Returns a function that marks the first line of each day; the script converts the days to the browser's zone. */
-function dayMarks(): (entry: Pick<StoryEntry, "at">) => Html {
+function dayMarker(): (entry: Pick<StoryEntry, "at">) => Html {
   let previousDay = "";
   return ({ at }) => {
     const day = toIso(at).slice(0, 10);
@@ -119,7 +120,7 @@ function storyLine(
 ): Html {
   const { entry, request, event, deliveryLines } = line;
   const { checkout } = storyIndex.fullStory;
-  const day = storyIndex.dayAt(entry);
+  const day = storyIndex.dayOf(entry);
   const details =
     request !== undefined
       ? requestLineDetails(view, request, checkout)

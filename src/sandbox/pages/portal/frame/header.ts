@@ -186,7 +186,7 @@ function languageSwitch(view: View, role: PortalRole): Html {
 
 /** The settings of this browser, and the button to sign out. */
 function session(view: View, role: PortalRole): Html {
-  const hasKeys = view.call.caller?.hasKeys === true;
+  const hasShortcuts = view.call.caller?.hasShortcuts === true;
   const limit = view.call.caller?.limit;
   return html`<details class="drop end">
     <summary>
@@ -201,9 +201,9 @@ function session(view: View, role: PortalRole): Html {
       }
       <form method="post" action="${homeOf(role)}/preferences">
         ${hiddenFields(view)}
-        <p class="hint">${hasKeys ? FRAME_TEXTS.keysAreOn : FRAME_TEXTS.keysAreOff}</p>
-        <button name="keys" value="${hasKeys ? "off" : "on"}">
-          ${hasKeys ? FRAME_TEXTS.keysOff : FRAME_TEXTS.keysOn}
+        <p class="hint">${hasShortcuts ? FRAME_TEXTS.keysAreOn : FRAME_TEXTS.keysAreOff}</p>
+        <button name="keys" value="${hasShortcuts ? "off" : "on"}">
+          ${hasShortcuts ? FRAME_TEXTS.keysOff : FRAME_TEXTS.keysOn}
         </button>
       </form>
       ${actionForm(view, { action: `${homeOf(role)}/sign-out`, label: FRAME_TEXTS.signOut })}

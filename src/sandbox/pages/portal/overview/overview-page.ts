@@ -6,7 +6,7 @@ import type { Endpoint } from "../../../../core/webhook/endpoint.ts";
 import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { listUrl, storePath } from "../forms.ts";
 import { isFailing } from "../frame/menu-counts.ts";
 import { ageOf, answerBadge, linkButton, linkTo, section, table, listTime } from "../parts.ts";

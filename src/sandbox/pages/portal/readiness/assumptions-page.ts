@@ -4,7 +4,7 @@ import type { Dialect } from "../../../../core/shape/dialect.ts";
 import { differencesOn } from "../../../../core/webhook/dialect-differences.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { storePath } from "../forms.ts";
 import { ageOf, linkButton, noItems, linkTo, table, type TableRow } from "../parts.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
@@ -34,7 +34,7 @@ export async function assumptionsPage(context: PortalContext, view: View): Promi
     ...(dialect === undefined ? [] : [differencesCell(dialect, decision)]),
     [LAUNCH_TEXTS.shownBy, html`${shownBy ?? ""}`],
     [LAUNCH_TEXTS.first, ageOf(since, now), "named"],
-    ...(record === undefined ? [] : [calibratedCell(record, decision, context.world.now())]),
+    ...(record === undefined ? [] : [calibrationCell(record, decision, context.world.now())]),
   ];
   const main = html`<p class="hint">${LAUNCH_TEXTS.assumptionsHint}</p>
     ${calibrationNotice(record, context)}
@@ -52,7 +52,7 @@ function differencesCell(dialect: Dialect, decision: number): TableRow[number] {
 }
 
 /** The verdict on a decision, with its age by this machine's clock, by which the calibration was dated too. */
-function calibratedCell(record: Calibration, decision: number, now: number): TableRow[number] {
+function calibrationCell(record: Calibration, decision: number, now: number): TableRow[number] {
   const verdict = verdictOn(record, decision);
   const badge = html`<span class="badge ${TONES[verdict]}">${LAUNCH_TEXTS.verdicts[verdict]}</span>`;
   const cell = verdict === "not_observed" ? badge : html`${badge} ${ageOf(Date.parse(record.at), now)}`;

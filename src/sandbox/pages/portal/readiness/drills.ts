@@ -94,7 +94,10 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
   const { kind, passed, steps, at } = drill;
   const passedSteps = steps.filter((step) => step.passed);
   const failedList = steps.filter((step) => !step.passed);
-  const list: StepList = (shownSteps, { hasCause = shownSteps.some(({ cause }) => cause !== null) } = {}) =>
+  const stepTable: StepTable = (
+    shownSteps,
+    { hasCause = shownSteps.some(({ cause }) => cause !== null) } = {},
+  ) =>
     table(html`${LAUNCH_TEXTS.drillKinds[kind]} ${subject}`, shownSteps, (step) => [
       [
         LAUNCH_TEXTS.step,
@@ -115,23 +118,23 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
     </summary>
     ${
       failedList.length === 0
-        ? list(passedSteps)
-        : html`${failedSteps(kind, failedList, list)}
+        ? stepTable(passedSteps)
+        : html`${failedSteps(kind, failedList, stepTable)}
             <details>
               <summary>${LAUNCH_TEXTS.heldSteps(passedSteps.length)}</summary>
-              ${list(passedSteps)}
+              ${stepTable(passedSteps)}
             </details>`
     }
   </details>`;
 }
 
-type StepList = (steps: readonly DrillStep[], columns?: { readonly hasCause?: boolean }) => Html;
+type StepTable = (steps: readonly DrillStep[], columns?: { readonly hasCause?: boolean }) => Html;
 
 /** Maximum number of failed steps with the same cause that are shown in full; the others are only named. */
 const MAX_SHOWN_OF_CAUSE = 3;
 
 /** The failed steps. A cause that several steps share is shown once, with its steps collapsed. */
-function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], list: StepList): Html {
+function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], stepTable: StepTable): Html {
   const causes = [...Map.groupBy(failedList, ({ cause }) => JSON.stringify(cause)).values()];
   const singleSteps = causes.filter(({ length }) => length === 1).flat();
   const stepsByCause = causes.filter(({ length }) => length > 1);
@@ -142,11 +145,11 @@ function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], list: St
       .map(({ name }, index) => html`${index === 0 ? "" : " · "}${stepTitle(stepTitlesOf(kind), name)}`);
     return html`<details class="cause">
       <summary><strong>${LAUNCH_TEXTS.failedSteps(steps.length)}</strong> ${cause}</summary>
-      ${list(steps.slice(0, MAX_SHOWN_OF_CAUSE), { hasCause: false })}
+      ${stepTable(steps.slice(0, MAX_SHOWN_OF_CAUSE), { hasCause: false })}
       ${otherSteps.length === 0 ? "" : html`<p class="hint">${LAUNCH_TEXTS.alsoFailed} ${otherSteps}</p>`}
     </details>`;
   })}
-  ${singleSteps.length === 0 ? "" : list(singleSteps)}`;
+  ${singleSteps.length === 0 ? "" : stepTable(singleSteps)}`;
 }
 
 function removeScheme(url: string): string {

@@ -4,7 +4,7 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { parseStatuses } from "../../../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { listUrl, storePath } from "../forms.ts";
 import { listPage, PAGE_ROWS, parsePosition } from "../list.ts";
 import { answerBadge, linkButton, noItems, linkTo, listTime, type TableRow } from "../parts.ts";

@@ -132,7 +132,7 @@ function preferencesRoute(role: PortalRole): PortalRoute {
     if (call.caller !== undefined) {
       portal.setPreferences(call.caller, {
         ...(language === "en" || language === "zh" ? { language } : {}),
-        ...(keys === undefined ? {} : { hasKeys: keys === "on" }),
+        ...(keys === undefined ? {} : { hasShortcuts: keys === "on" }),
       });
     }
     return redirectAfterForm(call, parsePortalPath(portal, fields.get("back")) ?? homeOf(role));

@@ -13,11 +13,11 @@ import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/checkout/shapes
 
 export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): PageContent {
   const names = new Set(capabilities.filter((capability) => capability.active).map(({ name }) => name));
-  const noPrices = noItems(
+  const emptyNote = noItems(
     TEXTS.none,
     "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
   );
-  const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, names), { noRows: noPrices });
+  const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, names), { noRows: emptyNote });
   const main = html`${list} ${addForm(view, capabilities)}`;
   return { title: FRAME_TEXTS.catalog, main, liveTopic: "store" };
 }

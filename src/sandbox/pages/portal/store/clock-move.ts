@@ -13,10 +13,10 @@ import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 /** The address of the clock page with the result of the last move. */
 export function movePath({ storeId }: View, _done: unknown, { clockMoves }: PortalContext): string {
   const move = clockMoves.last(storeId);
-  return listUrl({ storeId }, "/clock", { [MOVE_KEY]: move === undefined ? null : String(move.number) });
+  return listUrl({ storeId }, "/clock", { [MOVE_PARAM]: move === undefined ? null : String(move.number) });
 }
 
-const MOVE_KEY = "move";
+const MOVE_PARAM = "move";
 
 export function isMoving({ clockMoves }: PortalContext, { storeId }: View): boolean {
   return clockMoves.last(storeId)?.isOver === false;
@@ -25,7 +25,8 @@ export function isMoving({ clockMoves }: PortalContext, { storeId }: View): bool
 /** The progress of a move and, after its end, its result: changes, then deliveries, then deliveries in flight. */
 export function movePart(context: PortalContext, view: View, now: number): Html {
   const move = context.clockMoves.last(view.storeId);
-  if (move === undefined || (move.isOver && view.query.get(MOVE_KEY) !== String(move.number))) return html``;
+  if (move === undefined || (move.isOver && view.query.get(MOVE_PARAM) !== String(move.number)))
+    return html``;
   const dueCount = countDue(context, view.storeId, now);
   const parts = [
     ...changesPart(view, move),
@@ -47,9 +48,10 @@ export function movePart(context: PortalContext, view: View, now: number): Html 
 
 /** The progress of a move: the clock shows the time of the last processed item. */
 function progress({ from, to }: ClockMove, now: number): Html {
-  const [total, doneMs] = [Math.max(1, to - from), Math.min(Math.max(0, now - from), Math.max(1, to - from))];
+  const total = Math.max(1, to - from);
+  const elapsedMs = Math.min(Math.max(0, now - from), total);
   return html`<p>${TEXTS.movingTo} ${momentWithDate(to)} · ${TEXTS.isAt} ${momentWithDate(now)}</p>
-    <progress max="${String(total)}" value="${String(doneMs)}"></progress>`;
+    <progress max="${String(total)}" value="${String(elapsedMs)}"></progress>`;
 }
 
 function changesPart(view: View, { changes }: ClockMove): readonly Html[] {

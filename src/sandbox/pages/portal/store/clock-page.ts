@@ -2,7 +2,7 @@ import { toIso } from "../../../../core/clock.ts";
 import { decodeRequest } from "../../../../core/control/operations.ts";
 import { accept, addField, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { inputField } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
 import { momentWithDate, factList, linkTo, section, table, type Facts, type TableRow } from "../parts.ts";

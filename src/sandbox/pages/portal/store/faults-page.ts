@@ -7,7 +7,7 @@ import { FAULT_PARAMETERS } from "../../../../core/fault/rules.ts";
 import { matchText, parametersText, parseProbabilityText } from "../../../../core/fault/text.ts";
 import { accept, addField, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { filledFields, refuseForm } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath } from "../forms.ts";
 import { copyableText, momentWithDate, section, table, type TableRow } from "../parts.ts";

@@ -5,7 +5,7 @@ import { accept, mapValue, type Outcome } from "../../../../core/outcome.ts";
 import { partWords } from "../../../../core/fact.ts";
 import { displayText } from "../../../../core/text.ts";
 import { callerOfSession, permitStore } from "../../../access/caller.ts";
-import { refuseUnknownStore } from "../../../at-store.ts";
+import { refuseUnknownStore } from "../../../with-store.ts";
 import { storePath } from "../forms.ts";
 import {
   actionRoute,
@@ -30,11 +30,11 @@ import { NOTICE_TEXTS } from "./texts.ts";
 
 type Fields = ReadonlyMap<string, string>;
 
-const CONNECT = showOperation("storeSummary", connectPage);
-const CATALOG = showOperation("storeSummary", catalogPage);
-const KEYS = showOperation("listKeys", keysPage);
-const SETTINGS = showOperation("storeSummary", settingsPage);
-const FAULTS = showOperation("listFaults", faultsPage);
+const SHOW_CONNECT = showOperation("storeSummary", connectPage);
+const SHOW_CATALOG = showOperation("storeSummary", catalogPage);
+const SHOW_KEYS = showOperation("listKeys", keysPage);
+const SHOW_SETTINGS = showOperation("storeSummary", settingsPage);
+const SHOW_FAULTS = showOperation("listFaults", faultsPage);
 /** The page of the stores, whose forms are sent to other addresses. */
 const STORES_PAGE = {
   page: storesPage,
@@ -55,7 +55,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     const isFirst = view.may("GET", connectPath) && !hasFinishedFirstSteps(context, storeId);
     return accept(redirectAfterForm(call, isFirst ? connectPath : storePath(view, "/overview")));
   }),
-  pageRoute({ path: "/portal/{store_id}/connect", minRole: "store" }, CONNECT),
+  pageRoute({ path: "/portal/{store_id}/connect", minRole: "store" }, SHOW_CONNECT),
   actionRoute("/portal/{store_id}/connect/key", {
     operation: "createKey",
     secretOf: ({ apiKey }) => apiKey,
@@ -65,12 +65,12 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     secretOf: ({ signingSecret }) => signingSecret,
   }),
 
-  pageRoute({ path: "/portal/{store_id}/catalog", minRole: "viewer" }, CATALOG),
+  pageRoute({ path: "/portal/{store_id}/catalog", minRole: "viewer" }, SHOW_CATALOG),
   actionRoute("/portal/{store_id}/catalog", {
     operation: "addPrice",
     parse: parsePriceForm,
     notice: ({ id }) => goodNotice(NOTICE_TEXTS.priceAdded(displayText(id))),
-    form: { page: CATALOG, field: "price_id", names: { id: "price_id" } },
+    form: { page: SHOW_CATALOG, field: "price_id", names: { id: "price_id" } },
   }),
   actionRoute("/portal/{store_id}/catalog/retire", {
     operation: "retirePrice",
@@ -78,24 +78,24 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: ({ id }) => goodNotice(NOTICE_TEXTS.priceRetired(displayText(id))),
   }),
 
-  pageRoute({ path: "/portal/{store_id}/keys", minRole: "store" }, KEYS),
+  pageRoute({ path: "/portal/{store_id}/keys", minRole: "store" }, SHOW_KEYS),
   actionRoute("/portal/{store_id}/keys", {
     operation: "createKey",
     read: parseKeyForm,
     secretOf: ({ apiKey }) => apiKey,
-    form: { page: KEYS, field: "scopes" },
+    form: { page: SHOW_KEYS, field: "scopes" },
   }),
   actionRoute("/portal/{store_id}/keys/{id}/revoke", {
     operation: "revokeKey",
     notice: ({ lastFour }) => goodNotice(NOTICE_TEXTS.keyRevoked(lastFour)),
   }),
 
-  pageRoute({ path: "/portal/{store_id}/settings", minRole: "viewer" }, SETTINGS),
+  pageRoute({ path: "/portal/{store_id}/settings", minRole: "viewer" }, SHOW_SETTINGS),
   actionRoute("/portal/{store_id}/settings/return-origins", {
     operation: "changeReturnOrigins",
     read: parseReturnOriginForm,
     notice: () => goodNotice(NOTICE_TEXTS.originAdded),
-    form: { page: SETTINGS, field: "origin" },
+    form: { page: SHOW_SETTINGS, field: "origin" },
   }),
   actionRoute("/portal/{store_id}/settings/return-origins/remove", {
     operation: "changeReturnOrigins",
@@ -113,13 +113,13 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     form: { page: clockPage, names: { by_ms: "by" } },
   }),
 
-  pageRoute({ path: "/portal/{store_id}/faults", minRole: "viewer" }, FAULTS),
+  pageRoute({ path: "/portal/{store_id}/faults", minRole: "viewer" }, SHOW_FAULTS),
   actionRoute("/portal/{store_id}/faults", {
     operation: "addFault",
     parse: parseFaultForm,
     notice: ({ faults }) =>
       goodNotice(NOTICE_TEXTS.faultsAdded(faults.map(({ action }) => action).join(", "))),
-    form: { page: FAULTS, names: { latency_ms: "latency" } },
+    form: { page: SHOW_FAULTS, names: { latency_ms: "latency" } },
   }),
   actionRoute("/portal/{store_id}/faults/{id}/remove", {
     operation: "removeFault",

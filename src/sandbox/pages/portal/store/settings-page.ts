@@ -44,7 +44,7 @@ function names({ merchant, store, dialect }: Summary): Html {
 }
 
 function origins(view: View, { returnOrigins }: Summary): Html {
-  const noOrigins = noItems(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
+  const noOriginsNotice = noItems(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
   const list = table(
     TEXTS.origins,
     returnOrigins,
@@ -58,7 +58,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
         [COMMON_TEXTS.act, removeForm],
       ];
     },
-    { noRows: noOrigins },
+    { noRows: noOriginsNotice },
   );
   const action = storePath(view, "/settings/return-origins");
   const typedForm = typedValues(view, action);

@@ -29,14 +29,14 @@ export async function snapshotSection(context: PortalContext, view: View): Promi
   const details = new Map(list?.value.snapshots.map((snapshot) => [snapshot.name, snapshot]));
   const names = list === undefined ? context.snapshotStorage.names().toSorted() : [...details.keys()];
   const rowOf = (name: string): TableRow => snapshotRow(context, view, { name, snapshot: details.get(name) });
-  const noSnapshots = noItems(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
+  const noSnapshotsNotice = noItems(TEXTS.noSnapshots, "checkout snapshots create before-the-sale");
   const link = html`<p>
     <a href="${storePath(view, "/stores")}?snapshots=details#snapshots">${TEXTS.details}</a>
   </p>`;
   return accept(
     html`<section id="snapshots">
       <h2>${TEXTS.snapshots}</h2>
-      ${table(TEXTS.snapshots, names, rowOf, { noRows: noSnapshots })}
+      ${table(TEXTS.snapshots, names, rowOf, { noRows: noSnapshotsNotice })}
       ${isDetailed || names.length === 0 ? "" : link}
       <div class="panel actions">
         ${snapshotForm(view, TEXTS.snapshotStore, storePath(view, "/snapshots"))}

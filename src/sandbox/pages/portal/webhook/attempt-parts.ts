@@ -42,7 +42,7 @@ export function attemptDetails(
     ${sentText(COMMON_TEXTS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
     ${sentRequest.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : sentText(COMMON_TEXTS.body, sentRequest.body)}
     <p class="signing"><strong>${WEBHOOK_TEXTS.signature}</strong> ${signingWords(sentRequest.signing)}</p>
-    ${checkLine(delivery, sentRequest, headerNamesIn(context.store.stores.dialect(delivery.storeId)))}
+    ${verifyCommand(delivery, sentRequest, headerNamesIn(context.store.stores.dialect(delivery.storeId)))}
     ${answerPart(attempt)}
   </div>`;
 }
@@ -94,7 +94,7 @@ function fillInIds(line: string, { endpointId, eventId }: Pick<Delivery, "endpoi
 }
 
 /** The command that checks the signature in a terminal, as of the time of the attempt. */
-function checkLine(
+function verifyCommand(
   { eventId }: AttemptedDelivery,
   { headers, signing }: SentAttempt,
   names: HeaderNames,

@@ -10,7 +10,7 @@ import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
 import { listPage, PAGE_ROWS } from "../list.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { answerBadge, noItems, linkTo, table, listTime, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { COMMON_TEXTS, FRAME_TEXTS } from "../texts.ts";
@@ -56,20 +56,20 @@ export function deliveriesPage(
   });
 }
 
-/** `sameTarget`: whether all deliveries go to one endpoint, which the page shows elsewhere. */
+/** `hideTarget`: whether all deliveries go to one endpoint, which the page shows elsewhere. */
 export function deliveryTable(
   context: ListContext,
   view: View,
-  { deliveries, sameTarget }: { readonly deliveries: readonly Delivery[]; readonly sameTarget: boolean },
+  { deliveries, hideTarget }: { readonly deliveries: readonly Delivery[]; readonly hideTarget: boolean },
 ): Html {
-  const shownTable = table(WEBHOOK_TEXTS.deliveries, deliveries, deliveryRow(context, view, sameTarget), {
+  const shownTable = table(WEBHOOK_TEXTS.deliveries, deliveries, deliveryRow(context, view, hideTarget), {
     isLinked: true,
   });
   return html`<div class="deliveries">${shownTable}</div>`;
 }
 
 /** The state of a delivery, with a mark that does not depend on colour; for a due delivery, its time. */
-export function deliveryState({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
+export function deliveryStateBadge({ state, nextAt }: Pick<Delivery, "state" | "nextAt">, now: number): Html {
   const style = { due: "pending", succeeded: "succeeded", failed: "failed", dropped: "cancelled" }[state];
   const timeText = state === "due" ? html` ${listTime(nextAt, now)}` : "";
   return html`<span class="badge ${style}">${WEBHOOK_TEXTS.states[state]}</span>${timeText}`;
@@ -85,7 +85,7 @@ export function orderLink(view: View, { checkoutId, body }: StoredEvent): Html {
 function deliveryRow(
   context: ListContext,
   view: View,
-  sameTarget: boolean,
+  hideTarget: boolean,
 ): (delivery: Delivery) => TableRow {
   const { store } = context;
   const now = storeTime(context, view.storeId);
@@ -104,9 +104,9 @@ function deliveryRow(
       [COMMON_TEXTS.endpoint, html`<span class="address" title="${url}">${url}</span>`],
       [COMMON_TEXTS.answer, attemptResult(attempt)],
       [WEBHOOK_TEXTS.tries, String(attempt?.number ?? tries), "named"],
-      [COMMON_TEXTS.state, deliveryState(delivery, now)],
+      [COMMON_TEXTS.state, deliveryStateBadge(delivery, now)],
     ];
-    return sameTarget ? cells.filter(([column]) => column !== COMMON_TEXTS.endpoint) : cells;
+    return hideTarget ? cells.filter(([column]) => column !== COMMON_TEXTS.endpoint) : cells;
   };
 }
 

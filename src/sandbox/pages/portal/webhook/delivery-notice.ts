@@ -2,7 +2,7 @@ import { toIso } from "../../../../core/clock.ts";
 import { causeText, errorText, isSuccess } from "../../../../core/explain/delivery.ts";
 import { inBothLanguages, type Words } from "../../../../core/language.ts";
 import type { DeliveryAttempt } from "../../../../store/webhook/delivery-attempts.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import type { ActionContext } from "../route.ts";
 import type { PortalContext, Notice } from "../view.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
@@ -24,7 +24,7 @@ export async function deliveryNotice(
 ): Promise<Notice> {
   const at = toIso(storeTime(context, view.storeId));
   const sentDeliveries = deliveries.filter(({ endpointId }) => isSentTo(context, endpointId));
-  if (sentDeliveries.length === 0 || context.heldBack(view.storeId) !== undefined)
+  if (sentDeliveries.length === 0 || context.holdOf(view.storeId) !== undefined)
     return { words: WEBHOOK_TEXTS.notices.waits[action](at), tone: "warn" };
   const attempts = await awaitAttempts(context, view.storeId, sentDeliveries);
   return { words: noticeWords(action, at, attempts), tone: toneOf(attempts) };
@@ -45,9 +45,10 @@ async function awaitAttempts(
     const attempts = deliveries.map(({ id }) =>
       store.deliveryAttempts.of(id).find(({ finishedAt }) => finishedAt !== null),
     );
-    const leftMs = deadline - world.monotonic();
-    if (attempts.every((item) => item !== undefined) || leftMs <= 0 || writeSignals.isOver()) return attempts;
-    await writeSignals.next(storeId, Math.min(leftMs, CHECK_INTERVAL_MS));
+    const remainingMs = deadline - world.monotonic();
+    if (attempts.every((item) => item !== undefined) || remainingMs <= 0 || writeSignals.isOver())
+      return attempts;
+    await writeSignals.next(storeId, Math.min(remainingMs, CHECK_INTERVAL_MS));
   }
 }
 

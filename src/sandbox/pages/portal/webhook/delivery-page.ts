@@ -2,12 +2,12 @@ import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { refuseFact } from "../../../../core/refusals.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Delivery } from "../../../../store/webhook/deliveries.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { actionForm, storePath } from "../forms.ts";
 import { answerBadge, copyableText, momentWithDate, factList } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { attemptDetails } from "./attempt-parts.ts";
-import { deliveryState, orderLink } from "./deliveries.ts";
+import { deliveryStateBadge, orderLink } from "./deliveries.ts";
 import { endpointPath } from "./endpoint-parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { WEBHOOK_TEXTS } from "./texts.ts";
@@ -36,7 +36,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
   const main = html`<section class="panel">
       ${factList([
         ["ID", copyableText(delivery.id)],
-        [COMMON_TEXTS.state, deliveryState(delivery, storeTime(context, view.storeId))],
+        [COMMON_TEXTS.state, deliveryStateBadge(delivery, storeTime(context, view.storeId))],
         [
           COMMON_TEXTS.event,
           html`<a href="${storePath(view, `/webhooks/events/${event.id}`)}">${event.type}</a>`,

@@ -3,14 +3,14 @@ import type { AnswerOf } from "../../../../core/control/operations.ts";
 import { DEFAULT_OVERLAP_MS } from "../../../../core/control/operations/webhook.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import type { Words } from "../../../../core/language.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { actionForm, formWithConfirmation, listUrl, storePath } from "../forms.ts";
 import { copyableText, momentWithDate, nextPartLink, noItems, factList } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { deliveryTable } from "./deliveries.ts";
 import {
   endpointPath,
-  endpointState,
+  endpointStateBadge,
   healthBadges,
   healthOf,
   dueSummary,
@@ -38,7 +38,7 @@ export function endpointPage(
     <section class="panel">
       ${factList([
         ["ID", copyableText(endpoint.id)],
-        [COMMON_TEXTS.state, endpointState(endpoint)],
+        [COMMON_TEXTS.state, endpointStateBadge(endpoint)],
         [TEXTS.eventTypes, eventTypesText(endpoint)],
         [TEXTS.howMany, endpoint.inOrder ? TEXTS.oneByOne : TEXTS.severalAtOnce],
         ...(endpoint.ca === null ? [] : [[TEXTS.ca, describeCertificates(endpoint.ca)] as const]),
@@ -53,7 +53,7 @@ export function endpointPage(
     </section>
     <section>
       <h2>${TEXTS.deliveries}</h2>
-      ${deliveries.length === 0 ? noItems(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, sameTarget: true })}
+      ${deliveries.length === 0 ? noItems(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, hideTarget: true })}
       <p class="row">
         ${nextBefore === null ? "" : nextPartLink(address(nextBefore), COMMON_TEXTS.older)}
         <a href="${address(null)}">${TEXTS.filterThese}</a>

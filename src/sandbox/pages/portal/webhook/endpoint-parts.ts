@@ -3,7 +3,7 @@ import { reasonWords } from "../../../../core/webhook/endpoint.ts";
 import type { EndpointEntry } from "../../../../core/webhook/shapes.ts";
 import type { EndpointHealth } from "../../../../store/webhook/delivery-health.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { inputField, textField, refusalText } from "../fields.ts";
 import { actionForm, storePath, typedValues } from "../forms.ts";
 import { copyableText, momentWithDate, labelledValue, table, listTime } from "../parts.ts";
@@ -25,7 +25,7 @@ export function endpointTable(context: PortalContext, view: View, endpoints: rea
       const page = html`<a class="address" href="${endpointPath(view, id)}" title="${url}">${url}</a>`;
       return [
         [COMMON_TEXTS.endpoint, html`${page} <span class="hint">${eventTypesText(endpoint)}</span>`, "head"],
-        [COMMON_TEXTS.state, endpointState(endpoint)],
+        [COMMON_TEXTS.state, endpointStateBadge(endpoint)],
         [WEBHOOK_TEXTS.lastDay, healthBadges(health)],
         [WEBHOOK_TEXTS.nextAttemptColumn, dueSummary(health, { state, now })],
       ];
@@ -76,7 +76,7 @@ export function eventTypesText({ eventTypes }: Pick<EndpointEntry, "eventTypes">
   return eventTypes.includes(ALL_EVENTS) ? WEBHOOK_TEXTS.allTypes : eventTypes.join(", ");
 }
 
-export function endpointState(
+export function endpointStateBadge(
   endpoint: Pick<EndpointEntry, "state" | "reason" | "cause" | "hold" | "pausedBy" | "failingSince">,
 ): Html {
   const { state, reason, pausedBy, failingSince } = endpoint;

@@ -24,7 +24,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const deliveries = store.deliveries.list({ ...filter, storeId, eventId: event.id });
   const hasDeliveries = deliveries.length > 0;
   const deliveriesPart = hasDeliveries
-    ? deliveryTable(context, view, { deliveries, sameTarget: false })
+    ? deliveryTable(context, view, { deliveries, hideTarget: false })
     : undeliveredNote(context, view, event);
   const delivery = deliveries.find(({ id }) => store.deliveryAttempts.last(id) !== undefined);
   const attempt = delivery && store.deliveryAttempts.of(delivery.id).at(-1);

@@ -4,7 +4,7 @@ import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
 import { listPage, PAGE_ROWS, parsePosition } from "../list.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { sentText, copyableText, noItems, linkTo, section, listTime } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { orderLink } from "./deliveries.ts";

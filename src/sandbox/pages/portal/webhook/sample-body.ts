@@ -2,7 +2,7 @@ import { createEvent, createTestEvent } from "../../../../core/checkout/event.ts
 import { STATUSES, type Checkout, type Status } from "../../../../core/checkout/checkout.ts";
 import { purchaseTerms } from "../../../../core/checkout/create-request.ts";
 import { checkoutJson } from "../../../../core/checkout/wire.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import type { PortalContext } from "../view.ts";
 
 const EVENT_ID = "00000000-0000-7000-8000-000000000001";

@@ -1,7 +1,7 @@
 import { toIso } from "../../../../core/clock.ts";
 import type { Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
-import { storeTime } from "../../../at-store.ts";
+import { storeTime } from "../../../with-store.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import { noItems } from "../parts.ts";
 import { runAsViewer } from "../route.ts";

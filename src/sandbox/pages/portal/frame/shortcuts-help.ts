@@ -10,7 +10,7 @@ const TEXTS = {
   ],
 } satisfies Texts;
 
-const KEYS: readonly (readonly [keys: readonly string[], effect: Words])[] = [
+const SHORTCUTS: readonly (readonly [keys: readonly string[], effect: Words])[] = [
   [["/"], ["search", "搜索"]],
   [
     ["j", "k"],
@@ -26,12 +26,12 @@ const KEYS: readonly (readonly [keys: readonly string[], effect: Words])[] = [
   [["?"], ["this list", "此列表"]],
 ];
 
-export function keysHelp(): Html {
+export function shortcutsHelp(): Html {
   return html`<dialog id="keys" aria-labelledby="keys-title">
     <form method="dialog">
       <h2 id="keys-title">${TEXTS.title}</h2>
       <dl class="facts">
-        ${KEYS.map(
+        ${SHORTCUTS.map(
           ([names, effect]) =>
             html`<div>
               <dt>${names.map((name) => html`<kbd>${name}</kbd> `)}</dt>

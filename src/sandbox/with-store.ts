@@ -16,7 +16,7 @@ export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId
 export type EndpointRef = { readonly storeId: string; readonly endpointId: string };
 
 /** Runs a verb in one transaction with one `now`, the store's time. Refuses with `not_found`, also during an erasure. */
-export function atStore<Value>(
+export function withStore<Value>(
   context: StoreContext,
   storeId: string,
   work: (store: Store, now: number) => Outcome<Value>,
@@ -28,20 +28,20 @@ export function atStore<Value>(
   });
 }
 
-/** Runs a verb on an endpoint, as `atStore` does. Refuses with `not_found`, also for another store's endpoint. */
-export function atEndpoint<Value>(
+/** Runs a verb on an endpoint, as `withStore` does. Refuses with `not_found`, also for another store's endpoint. */
+export function withEndpoint<Value>(
   context: StoreContext,
   { storeId, endpointId }: EndpointRef,
   work: (endpoint: Endpoint, now: number) => Outcome<Value>,
 ): Promise<Outcome<Value>> {
-  return atStore(context, storeId, (store, now) => {
+  return withStore(context, storeId, (store, now) => {
     const endpoint = findEndpoint(store, { storeId, endpointId });
     return endpoint.ok ? work(endpoint.value, now) : endpoint;
   });
 }
 
-/** Runs a verb on a checkout, as `atStore` does. Refuses with `session_not_found`, also for another store's checkout. */
-export function atCheckout<Value>(
+/** Runs a verb on a checkout, as `withStore` does. Refuses with `session_not_found`, also for another store's checkout. */
+export function withCheckout<Value>(
   context: StoreContext,
   ref: CheckoutRef,
   work: (checkout: Checkout, now: number) => Outcome<Value>,
