@@ -195,11 +195,11 @@ test("an empty state folder is made private; on a file system without modes the 
   const { files } = REAL;
   expect(makeStateFolder({ files }, folder, {}).ok).toBe(true);
   expect(statSync(folder).mode & 0o777).toBe(0o700);
-  const look = (path: string): PathFacts | undefined => {
+  const stat = (path: string): PathFacts | undefined => {
     const facts = files.stat(path);
     return facts && { ...facts, openTo: "writers" };
   };
-  const modeless = { files: { ...files, look } };
+  const modeless = { files: { ...files, stat } };
   const other = join(tempFolder(), "new");
   const refused = makeStateFolder(modeless, other, {});
   expect(refused.ok ? "" : refused.refusal.next).toContain("CHECKOUT_SANDBOX_TRUST_FOLDER=1");

@@ -1109,11 +1109,11 @@ test("a file in another user's folder is used only if --config or a variable sel
   const folder = tempFolder();
   const path = save(folder, {});
   const { files } = REAL;
-  const look: typeof files.stat = (at) => {
+  const stat: typeof files.stat = (at) => {
     const facts = files.stat(at);
     return facts && { ...facts, isOwn: false };
   };
-  const world = { cwd: folder, files: { ...files, look }, env: {} };
+  const world = { cwd: folder, files: { ...files, stat }, env: {} };
   expect(findNearestConfig(world)).toBe(path);
   expect(findConfig(world, {})).toMatchObject({ ok: false, refusal: { code: "config_refused" } });
   for (const options of [{ config: FILE }, { trustFolder: true }])
