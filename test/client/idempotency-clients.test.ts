@@ -92,7 +92,11 @@ test("every cause names the answer that shows the cause, and the drill is record
     ["a new key per attempt", "answer_lost", "A retry gets 409 order_conflict"],
     ["the attempt number in the body", "answer_lost", "A retry gets 409 idempotency_key_reused"],
     ["the order id in lower case is the key", "keys_case", "The first create of an order gets 409"],
-    ["gives up, and reports success", "answer_lost", "The shop reports success without having received the order"],
+    [
+      "gives up, and reports success",
+      "answer_lost",
+      "The shop reports success without having received the order",
+    ],
     ["no key from the second attempt on", "answer_lost", "A create has no Idempotency-Key"],
     ["no key", "plain_purchase", "A create has no Idempotency-Key"],
   ] as const;
