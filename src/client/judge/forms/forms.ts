@@ -65,7 +65,7 @@ const MAX_PAUSE_MS = 30_000;
 /** Maximum total time of the pauses for one receiver, in milliseconds. */
 const MAX_PAUSES_MS = 60_000;
 
-/** Sends all forms, some in sequence and some in parallel, until too many get no answer or `isWanted` returns false. */
+/** Sends all forms, some in sequence and some in parallel, until too many get no answer or `mayRun` returns false. */
 export async function sendForms(context: FormsContext, receiver: FormReceiver): Promise<DrillResults> {
   const { mayRun } = context;
   const names = casesOf(receiver);
