@@ -55,9 +55,9 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
       return answer;
     } catch (error) {
       const failure = toObjectFailure(error);
-      const isWriteFailed = lastFailure?.key === key && !lastFailure.isRead;
+      const wasLastFailureWrite = lastFailure?.key === key && !lastFailure.isRead;
       if (failure instanceof StorageUnavailable)
-        lastFailure = { key, failure, isRead: method === "GET" && !isWriteFailed };
+        lastFailure = { key, failure, isRead: method === "GET" && !wasLastFailureWrite };
       // The request is copied without its body, which the object may have read already.
       return failedResponse(createStorelessSandbox(env), new Request(url, { method, headers }), failure);
     }

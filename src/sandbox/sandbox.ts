@@ -127,7 +127,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     ...access,
     assumptions: createAssumptionLog(options.store, report("assumptions")),
     pageViews: createPageViews({ store: options.store, world, writeSignals }, report("page views")),
-    ...drillsOf(world, { report: report("lease"), writeSignals }),
+    ...createDrillState(world, { report: report("lease"), writeSignals }),
     writeSignals,
     expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),
@@ -228,7 +228,7 @@ const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
 /** The state of running drills and clock moves, in memory. Its changes notify the followers of their store. */
-function drillsOf(
+function createDrillState(
   world: SandboxWorld,
   {
     report,

@@ -13,7 +13,7 @@ type ShopCommand = { readonly commandLine: string; readonly receiverPath: string
 
 export type ServedShop = {
   readonly port: number;
-  /** The address for webhooks: the shop's own or, if a delivery is to kill the shop, the address of a forwarding gate. */
+  /** The address for webhooks: the shop's own or, if a delivery is to kill the shop, the address of a proxy. */
   readonly receiverUrl: string;
   /** Kills all processes of the shop, or asks them to stop, and starts the shop again. */
   readonly restart: (mode?: "stop") => Promise<void>;
@@ -92,17 +92,17 @@ export async function startShop(
   };
   const restart = (mode?: "stop"): Promise<void> => runInTurn(() => startAgain(mode));
   const url = `http://127.0.0.1:${port}${receiverPath}`;
-  const gate = kills.length === 0 ? undefined : await openGate(world, { url, kills, restart });
+  const killProxy = kills.length === 0 ? undefined : await openKillProxy(world, { url, kills, restart });
   return {
     port,
-    receiverUrl: gate === undefined ? url : `http://127.0.0.1:${gate.port}${receiverPath}`,
+    receiverUrl: killProxy === undefined ? url : `http://127.0.0.1:${killProxy.port}${receiverPath}`,
     restart,
     isDown: () => isDown,
     endings,
     restartIfEnded: () => runInTurn(async () => (shop.hasEnded() ? startAgain() : undefined)),
     stop: async () => {
       isStopped = true;
-      await gate?.close(0);
+      await killProxy?.close(0);
       await runInTurn(() => shop.stop());
     },
   };
@@ -183,7 +183,7 @@ async function isReachable({ send }: Pick<World, "send">, port: number): Promise
 }
 
 /** Forwards deliveries to the shop, and kills the shop at each delivery that a scheduled kill matches. */
-async function openGate(
+async function openKillProxy(
   world: Pick<World, "listen" | "send" | "sleep">,
   {
     url,

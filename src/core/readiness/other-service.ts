@@ -14,46 +14,46 @@ const CREATE_DECISION = 20;
 
 /** Judges a service by its calibration record. Facts that v1 does not show are `unknown`, such as the gate's state. */
 export function judgeService(record: Calibration | undefined, calibrateCommand: string): Checklist {
-  const unknownFinding = (title: string, next = calibrateCommand): ItemFinding => ({
+  const createUnknownFinding = (title: string, next = calibrateCommand): ItemFinding => ({
     status: "unknown",
     reason: `${title}; ${PORTAL_HINT}`,
     evidence: [],
     assumptions: [],
     next,
   });
-  const noRecord = unknownFinding("there is no calibration record of this service");
+  const noRecord = createUnknownFinding("there is no calibration record of this service");
   const findings = {
     production_credential:
       record === undefined
         ? noRecord
-        : unknownFinding(
+        : createUnknownFinding(
             "the calibration record says only that the service accepted a credential in test mode",
           ),
-    store_active: record === undefined ? noRecord : storeItem(record, unknownFinding),
-    return_origins: unknownFinding("v1 does not show return origins", "checkout return-origins list"),
-    webhook_verification: unknownFinding("v1 does not show webhook endpoints", RUN_COMMAND),
-    idempotency_replay: record === undefined ? noRecord : idempotencyItem(record, unknownFinding),
-    production_gate: unknownFinding("v1 does not show the production gate", "checkout whoami"),
+    store_active: record === undefined ? noRecord : storeItem(record, createUnknownFinding),
+    return_origins: createUnknownFinding("v1 does not show return origins", "checkout return-origins list"),
+    webhook_verification: createUnknownFinding("v1 does not show webhook endpoints", RUN_COMMAND),
+    idempotency_replay: record === undefined ? noRecord : idempotencyItem(record, createUnknownFinding),
+    production_gate: createUnknownFinding("v1 does not show the production gate", "checkout whoami"),
   } satisfies Record<ItemName, ItemFinding>;
   return checklistOf(CHECKLIST_ITEMS.map((name) => Object.assign({ name }, findings[name])));
 }
 
-type UnknownFinding = (title: string) => ItemFinding;
+type CreateUnknownFinding = (title: string) => ItemFinding;
 
-function storeItem(record: Calibration, unknownFinding: UnknownFinding): ItemFinding {
+function storeItem(record: Calibration, createUnknownFinding: CreateUnknownFinding): ItemFinding {
   const isActive = verdictOn(record, CREATE_DECISION) === "confirmed";
   const title = isActive
     ? "the store created an order; v1 does not show its other capabilities"
     : "the calibration record does not confirm that the store creates orders";
-  return { ...unknownFinding(title), evidence: evidenceOf(record, CREATE_DECISION) };
+  return { ...createUnknownFinding(title), evidence: evidenceOf(record, CREATE_DECISION) };
 }
 
 /** A difference is not a failure: the record also compares codes and bytes, which the interface does not state. */
-function idempotencyItem(record: Calibration, unknownFinding: UnknownFinding): ItemFinding {
+function idempotencyItem(record: Calibration, createUnknownFinding: CreateUnknownFinding): ItemFinding {
   const evidence = evidenceOf(record, IDEMPOTENCY_DECISION);
   if (verdictOn(record, IDEMPOTENCY_DECISION) !== "confirmed")
     return {
-      ...unknownFinding("the calibration record does not confirm that a key is used for one order"),
+      ...createUnknownFinding("the calibration record does not confirm that a key is used for one order"),
       evidence,
     };
   return {

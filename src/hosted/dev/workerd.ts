@@ -113,12 +113,12 @@ function workerdIn(files: World["files"], modulesFolder: string): string | undef
 
 /** The reason why another user could change workerd in a project's packages; undefined if none could. */
 function untrustedPath(files: World["files"], project: string): string | undefined {
-  const modules = join(project, "node_modules");
-  const platforms = join(modules, "@cloudflare");
-  const platformNames = files.exists(platforms) ? files.list(platforms) : [];
-  const paths = [project, modules, join(modules, "workerd"), platforms];
+  const modulesFolder = join(project, "node_modules");
+  const platformsFolder = join(modulesFolder, "@cloudflare");
+  const platformNames = files.exists(platformsFolder) ? files.list(platformsFolder) : [];
+  const paths = [project, modulesFolder, join(modulesFolder, "workerd"), platformsFolder];
   const programs = platformNames.flatMap((name) =>
-    ["", "bin", "bin/workerd"].map((path) => join(platforms, name, path)),
+    ["", "bin", "bin/workerd"].map((path) => join(platformsFolder, name, path)),
   );
   for (const path of [...paths, ...programs]) {
     const facts = files.stat(path);

@@ -161,7 +161,7 @@ function* trials(options: DiagnoseOptions, request: SearchRequest): Generator<Tr
   for (let causeCount = 0; causeCount <= MAX_CAUSES; causeCount += 1) yield* combinations(axes, causeCount);
   for (const seconds of otherTimestamps(claimedSeconds, options.now, rawBody)) {
     const findings = (): CauseFinding[] => [
-      { code: "other_timestamp", detail: distanceTo(seconds, claimedSeconds) },
+      { code: "other_timestamp", detail: timestampDetail(seconds, claimedSeconds) },
     ];
     for (const key of secrets) yield { findings, key, parts: [String(seconds), ".", rawBody] };
   }
@@ -227,7 +227,7 @@ function creationSeconds(rawBody: Uint8Array): number | undefined {
   return Number.isNaN(createdMs) ? undefined : Math.floor(createdMs / 1000);
 }
 
-function distanceTo(seconds: number, reference: number | undefined): CauseFinding["detail"] {
+function timestampDetail(seconds: number, reference: number | undefined): CauseFinding["detail"] {
   if (reference === undefined || reference === seconds) return String(seconds);
   return detailOf(
     seconds < reference ? "earlier" : "later",
