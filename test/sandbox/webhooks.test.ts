@@ -102,7 +102,7 @@ test("the receiver's answer decides whether a delivery ends or is retried", () =
     [at(answer(299)), { state: "succeeded" }],
     [at(answer(301)), 5000],
     [at(answer(404)), 5000],
-    [at(answer(410)), { state: "failed", gone: true }],
+    [at(answer(410)), { state: "failed", isGone: true }],
     [at({ error: "timeout" }), 5000],
     [at(answer(503, 7000)), 7000],
     [at(answer(503, 1000)), 5000],
@@ -110,7 +110,7 @@ test("the receiver's answer decides whether a delivery ends or is retried", () =
     [at(answer(429, 400_000), 2), 400_000],
     [at(answer(500), 1, 0), 4000],
     [at(answer(500), 7), 10 * HOUR],
-    [at(answer(500), 8), { state: "failed", gone: false }],
+    [at(answer(500), 8), { state: "failed", isGone: false }],
   ] as const;
   for (const [got, expected] of rows) expect(got).toEqual(expected);
   expect([hasFailedTooLong(1, 120 * HOUR), hasFailedTooLong(1, 120 * HOUR + 1)]).toEqual([false, true]);
