@@ -14,8 +14,7 @@ export function lockFile(path: string, nativeBinding: string | undefined): FileL
     const database = new Database(path, { timeout: LOCK_TIMEOUT_MS, nativeBinding });
     connection = database;
     // Otherwise SQLite would create a journal next to the file.
-    database.pragma("journal_mode = MEMORY");
-    database.exec("BEGIN EXCLUSIVE");
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return { state: "own", release: () => void database.close() };
   } catch (error) {
     connection?.close();

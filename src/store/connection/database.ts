@@ -127,10 +127,8 @@ export function openConnection(
   try {
     connection = new Database(path, databaseOptions(options));
     compileOnce(connection);
-    connection.pragma("foreign_keys = ON");
-    // Otherwise INSERT OR REPLACE would delete a row without the triggers that forbid deletion.
-    connection.pragma("recursive_triggers = ON");
-    connection.pragma("trusted_schema = OFF");
+    // Without recursive triggers, INSERT OR REPLACE deletes a row without running the triggers that forbid it.
+    connection.exec("PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON; PRAGMA trusted_schema = OFF");
     begin(connection);
     return connection;
   } catch (error) {

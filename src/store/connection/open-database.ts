@@ -107,8 +107,7 @@ function openInMemory(options: OpenOptions): FileConnection {
     disableFiles(connection);
     connection.pragma(`application_id = ${kind.applicationId}`);
     if (kind.tables?.version === currentSchemaVersion(kind)) {
-      connection.exec(kind.tables.sql);
-      connection.pragma(`user_version = ${kind.tables.version}`);
+      connection.exec(`${kind.tables.sql}; PRAGMA user_version = ${kind.tables.version}`);
     }
     applyMigrations(connection, kind);
     NEW_DATABASES.set(kind, connection.serialize());
@@ -117,8 +116,7 @@ function openInMemory(options: OpenOptions): FileConnection {
 
 /** Disables the journal file and flushing, for a database in memory. */
 function disableFiles(connection: FileConnection): void {
-  connection.pragma("journal_mode = MEMORY");
-  connection.pragma("synchronous = OFF");
+  connection.exec("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF");
 }
 
 function migrate(connection: FileConnection, path: string, options: OpenOptions): void {
