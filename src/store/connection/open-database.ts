@@ -106,10 +106,9 @@ function openInMemory(options: OpenOptions): FileConnection {
   return openConnection(IN_MEMORY, options, (connection) => {
     disableFiles(connection);
     connection.pragma(`application_id = ${kind.applicationId}`);
-    if (kind.tables?.version === currentSchemaVersion(kind)) {
+    if (kind.tables?.version === currentSchemaVersion(kind))
       connection.exec(`${kind.tables.sql}; PRAGMA user_version = ${kind.tables.version}`);
-    }
-    applyMigrations(connection, kind);
+    else applyMigrations(connection, kind);
     NEW_DATABASES.set(kind, connection.serialize());
   });
 }
