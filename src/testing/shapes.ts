@@ -94,7 +94,8 @@ export const pendingEntry = z.extend(pendingLine, { at: time });
 /** The outcome of a payment. */
 export const payOutcome = z.enum(SIMULATED_OUTCOMES);
 
-export const createCheckout = createShapes().eitherShape;
+const { amountShape, priceShape } = createShapes();
+export const createCheckout = z.union([amountShape, priceShape]);
 export { invariant, payerOutcome } from "../core/judge/shapes.ts";
 
 /** A fault at one request or one delivery. */

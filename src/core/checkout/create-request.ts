@@ -48,13 +48,13 @@ export const createShapes = lazyValue(() => {
     ...optionalFields,
   });
   const fields = { ...amountShape.shape, ...priceShape.shape };
-  return { amountShape, priceShape, fields, eitherShape: z.union([amountShape, priceShape]) };
+  return { amountShape, priceShape, fields };
 });
 
 const FIELDS_SET_BY_PRICE = ["amount_minor", "currency", "payment_method"] as const;
 
 type CreateShapes = ReturnType<typeof createShapes>;
-export type CreateRequest = z.infer<CreateShapes["eitherShape"]>;
+export type CreateRequest = z.infer<CreateShapes["amountShape" | "priceShape"]>;
 
 /** Refuses conflicting, unknown, missing and invalid parameters, in that order, naming the field. */
 export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
