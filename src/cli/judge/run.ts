@@ -364,7 +364,7 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
     if (entry.verdict !== playedHistories[index]?.verdict) onJudged(entry);
   const lateCount = finalHistories.filter(({ verdict }) => isLate(verdict)).length;
   if (lateCount > 0) printer.info(`${lateCount} histories were late and run again, two at a time`);
-  const until = Math.max(deadline, deadline - base.budgetMs + (options.budget ?? BUDGET_MS.most));
+  const until = deadline + (options.budget === undefined ? BUDGET_MS.most - base.budgetMs : 0);
   const histories = mergeRuns(await replayLate(bench, finalHistories, { ...plan, until }));
   const isInterrupted = signal.aborted;
   const records =

@@ -285,7 +285,8 @@ export async function replayLate(
   histories: readonly JudgedHistory[],
   plan: RunPlan,
 ): Promise<readonly JudgedHistory[]> {
-  if (!histories.some(({ verdict }) => isLate(verdict))) return histories;
+  // Nothing can be shown by a shop that takes no more events.
+  if (histories.some(leftShopStuck) || !histories.some(({ verdict }) => isLate(verdict))) return histories;
   const openHistories = histories.filter((item) => isLate(item.verdict) || isLeftOut(item));
   const only = new Set<string>(openHistories.map(({ name }) => name));
   const playedHistories = await runHistories(bench, { ...plan, only, maxHistories: MAX_REPLAYS });
