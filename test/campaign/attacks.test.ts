@@ -174,7 +174,7 @@ async function launch(
   }
 }
 
-/** Returns the ids of new checkouts. Throws for an answer that the service must not give. */
+/** Returns the ids of the checkouts that an attack created. Throws for an answer that the service must not give. */
 function judgeAttack(
   site: Site,
   attack: { readonly bytes: Buffer; readonly received: Buffer; readonly canaryId: string },
@@ -253,7 +253,7 @@ async function inParallel<Item, Result>(
 const POLICY = { allowedHosts: ["shop.test", "10.1.2.3"], ownPort: 4242 };
 const NAMED: DeliveryTarget = { url: "http://shop.test/", host: "shop.test", port: 80, addresses: null };
 
-/** Whether, as Node parses the URL, its host is this machine or an allowed host, in its normal form. */
+/** Whether Node parses the URL as this machine (but not the sandbox's port) or an allowed host, in its normal form. */
 function isTarget(text: string): boolean {
   const [, spelled = "", digits] =
     /^https?:\/\/(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::([1-9][0-9]{0,4}))?(?:[/?][^\0-\x20#@]*)?$/.exec(text) ?? [];

@@ -26,10 +26,10 @@ const SANDBOX_ARGS = ["--rate-limit", "off", "--quiet"];
 const IMPATIENT: ClientWorld = { ...REAL, sleep: async () => undefined };
 const PATIENT = { retries: 12, timeoutMs: 60_000 };
 
-// --- The answer is cut at every byte.
+// --- The answer is truncated at every byte.
 
 test.for(["close", "reset"] as const)(
-  "a create makes one order if its answer is cut off at any byte: %s",
+  "a create makes one order if a %s of the connection truncates its answer at any byte",
   checkCuts,
 );
 
@@ -64,7 +64,7 @@ function cutOrderId(cutAt: number): string {
 
 const CLIENT_KILLS = size(4, 200);
 /** Kills are spread over a whole run of the command, however slow the machine is, and a little beyond its end. */
-const KILLED_WITHIN = 1.1;
+const LAST_KILL_RATIO = 1.1;
 const TIMED_RUNS = size(1, 3);
 
 type ClientFolder = { readonly name: string; readonly folderOf: (round: number) => string | undefined };
@@ -88,7 +88,7 @@ test.for(CLIENT_FOLDERS)(
       await run(createArgs(`timed-${index}`, folderOf(0)), { cwd, env: serviceEnv(sandbox) });
       times.push(performance.now() - from);
     }
-    const lastKillMs = Math.max(...times) * KILLED_WITHIN;
+    const lastKillMs = Math.max(...times) * LAST_KILL_RATIO;
     for (let round = 1; round <= CLIENT_KILLS / CLIENT_FOLDERS.length; round += 1) {
       const delayMs = random() * lastKillMs;
       const where = `seed ${SEED}, round ${round}, killed after ${delayMs.toFixed(1)} ms`;

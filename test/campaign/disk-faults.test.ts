@@ -23,7 +23,7 @@ const START = ["sandbox", "start", "--json", "--port", "0", ...PLAIN];
 /** The creates and payments that were acknowledged. */
 type AcknowledgedWork = { readonly creates: ReadonlyMap<string, Answer>; readonly paid: readonly string[] };
 
-/** A run under strace; resolves with its end and the work that it acknowledged. */
+/** A run under strace; resolves with its exit code, its output and the work that it acknowledged. */
 type Trial = (cwd: string, strace: readonly string[]) => Promise<Finished & AcknowledgedWork>;
 
 /** One kind of trial: the state before, the run, and the required state after. */
@@ -48,10 +48,10 @@ test("a state folder opens after the failure of any system call, and has lost no
   expect(await (await startSandboxHere({ cwd: used, args: PLAIN })).stop()).toBe(0);
   const shop = await startSandboxHere({ cwd: tempFolder(), args: PLAIN });
   const scenarios = [
-    serve("start in a new folder", undefined),
-    serve("start again", used),
-    order(shop),
-    migrate(older, await useFolder(older)),
+    serverScenario("start in a new folder", undefined),
+    serverScenario("start again", used),
+    orderScenario(shop),
+    migrationScenario(older, await useFolder(older)),
   ];
   const faults = await allFaults(scenarios);
   const chosen = choose(faults);
@@ -172,7 +172,7 @@ function leftovers(folder: string): string[] {
 }
 
 /** The scenario of a server that answers creates and a payment, and is stopped. */
-function serve(name: string, template: string | undefined): Scenario {
+function serverScenario(name: string, template: string | undefined): Scenario {
   return {
     name,
     prepare: (cwd) => {
@@ -190,7 +190,7 @@ function serve(name: string, template: string | undefined): Scenario {
   };
 }
 
-/** Writes a folder of the current schema version, with all the work of `serve`. */
+/** Writes a folder of the current schema version, with all the work of `serverScenario`. */
 async function useFolder(cwd: string): Promise<AcknowledgedWork> {
   const sandbox = await startSandboxHere({ cwd, args: PLAIN });
   const seen = await useServer(cwd, sandbox.output.stdout);
@@ -199,8 +199,8 @@ async function useFolder(cwd: string): Promise<AcknowledgedWork> {
 }
 
 /** The scenario of a later version that opens an older file; only its migrations are invented by the test. */
-function migrate(template: string, seen: AcknowledgedWork): Scenario {
-  const copy = `state/sandbox.db.v${PRESENT}.backup`;
+function migrationScenario(template: string, seen: AcknowledgedWork): Scenario {
+  const copy = `state/sandbox.db.v${PRESENT_VERSION}.backup`;
   return {
     name: "migrate",
     prepare: (cwd) => cpSync(join(template, "state"), join(cwd, "state"), { recursive: true }),
@@ -228,12 +228,12 @@ function migrate(template: string, seen: AcknowledgedWork): Scenario {
 }
 
 const MIGRATE = join(import.meta.dirname, "../support/migrate-program.ts");
-/** The allowed schema versions of a file, and the rows that the test's own migrations must have written. */
-const PRESENT = currentSchemaVersion(SANDBOX_FILE);
+const PRESENT_VERSION = currentSchemaVersion(SANDBOX_FILE);
+/** The allowed schemas of a file: its version, and the column and the tables that the test's own migrations add. */
 const SCHEMAS = [
-  `${PRESENT}`,
-  `${PRESENT + 1} checkouts.label labels`,
-  `${PRESENT + 2} checkouts.label labels copies`,
+  `${PRESENT_VERSION}`,
+  `${PRESENT_VERSION + 1} checkouts.label labels`,
+  `${PRESENT_VERSION + 2} checkouts.label labels copies`,
 ];
 
 function schemaIn(path: string): string {
@@ -318,8 +318,8 @@ function lostPayments(sandbox: SandboxHere, { paid }: AcknowledgedWork): string[
   return paid.filter((id) => status.get(id)?.status !== "succeeded").map((id) => `${id} was paid and is not`);
 }
 
-/** The scenario of a client's create with a failing journal; the service is another process with another folder. */
-function order(shop: SandboxHere): Scenario {
+/** The scenario of a client's create with a failing journal; the service is not traced, and has another folder. */
+function orderScenario(shop: SandboxHere): Scenario {
   const env = { CHECKOUT_API_KEY: apiKeyOf(shop) };
   const fixed = `--amount-minor 1999 --currency EUR --payment-method alipay_plus --base-url ${shop.ready.base_url}`;
   const argsIn = (cwd: string): string[] =>

@@ -40,7 +40,7 @@ type KilledState = {
   readonly posts: () => number;
 };
 
-async function killedState(): Promise<KilledState> {
+async function createKilledState(): Promise<KilledState> {
   const [folder, kept] = [join(tempFolder(), ".checkout"), join(tempFolder(), "kept")];
   let posts = 0;
   const url = await openHttpReceiver((_request, response) => {
@@ -88,7 +88,7 @@ const DAMAGES: readonly Damage[] = [
   ),
 ];
 
-/** Number of rounds over all damages; each round cuts the databases at different bytes. */
+/** Number of rounds over all damages; each round truncates the files at different bytes. */
 const ROUNDS = size(1, 2);
 
 test("a start with a damaged state serves the same stores, or changes nothing and names the file to restore", async () => {
@@ -96,7 +96,7 @@ test("a start with a damaged state serves the same stores, or changes nothing an
   const wrong: string[] = [];
   const ends = { served: 0, refused: 0 };
   for (let round = 0; round < ROUNDS; round += 1) {
-    const state = await killedState();
+    const state = await createKilledState();
     for (const damage of part(DAMAGES, 24)) {
       putFolder(state.kept, state.folder);
       damageState(state.folder, damage, random());
@@ -195,7 +195,7 @@ const CRAFTS: readonly ((folder: string) => void)[] = [
 ];
 
 test("a copied state delivers nothing until it is adopted, even if it was edited to look new, and the original still delivers", async () => {
-  const { folder, kept, posts } = await killedState();
+  const { folder, kept, posts } = await createKilledState();
   const copy = join(tempFolder(), ".checkout");
   const before = posts();
   for (const craft of CRAFTS) {

@@ -313,7 +313,7 @@ function acknowledge({ ledger }: Load, id: string, told: Status): void {
   ledger.facts.push({ id, what: `was ${told}`, holds });
 }
 
-/** Checks rows and answers after a restart; returns all that are lost, unfinished or contradictory. */
+/** Checks rows and answers after a restart; returns a line for each that is lost, unfinished or contradictory. */
 async function verify(sandbox: SandboxProcess, { cycle, random, ledger }: Load): Promise<string[]> {
   const rows = openRows(sandbox);
   const payments = paymentRows(rows);

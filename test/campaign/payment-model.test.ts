@@ -33,7 +33,8 @@ const RACES_OF_EACH = Math.max(6, RUNTIME.share(size(6, 1000)));
 const STEPS = 60;
 const ORDERS = ["order-0", "order-1", "order-2", "order-3", ...PAY_OUTCOMES.map((one) => `order-4~${one}`)];
 const MAX_ADVANCE_MS = 3_500_000;
-const LOOKED_AT = 4;
+/** Number of checkouts that one look reads. */
+const CHECKOUTS_PER_LOOK = 4;
 /** If a kind of step never changes anything in this many attempts, this test is wrong. */
 const ENOUGH = 50;
 const RESULTS = ["succeeded", "declined", "failed"] as const satisfies readonly AttemptResult[];
@@ -281,7 +282,7 @@ async function perform(site: Site, id: string, act: Act): Promise<Answered> {
 /** Reads all views of some checkouts, which must change nothing. */
 async function lookAround(site: Site, ids: readonly string[]): Promise<void> {
   const first = Math.floor(site.random() * ids.length);
-  for (const id of ids.slice(first, first + LOOKED_AT)) {
+  for (const id of ids.slice(first, first + CHECKOUTS_PER_LOOK)) {
     const token = site.tokens.get(id) ?? "";
     const shown = endIn(String((await visit(site, `/pay/${id}`)).body));
     const asked = ["", "?outcome=succeeded&status=succeeded", `?token=${token}&outcome=succeeded`];
@@ -322,7 +323,7 @@ async function create(site: Site, orderId: string): Promise<string | undefined> 
   return data.id;
 }
 
-/** The status of every checkout in the answer of the v1 API, which does due work first. */
+/** The status of every checkout as v1 reports it; a retrieve does due work first. */
 async function retrieveAll(site: Site): Promise<Map<string, string | undefined>> {
   const said = new Map<string, string | undefined>();
   for (const id of paymentRows(site.service.rows).keys()) said.set(id, await retrieve(site, id));

@@ -11,9 +11,9 @@ import { tempFolder } from "../support/temp-folder.ts";
 const KILLS = size(2, 100);
 const CONNECTIONS = 16;
 /** Maximum number of waiting requests before their batch is written (decision 86). */
-const BATCH = 500;
+const MAX_BATCH = 500;
 /** Minimum number of answers before a kill, so that some of them must be in the log. */
-const MIN_ANSWERS = BATCH + CONNECTIONS + 10;
+const MIN_ANSWERS = MAX_BATCH + CONNECTIONS + 10;
 
 test("the request log opens after kill -9 under load, and has lost at most its last batch", async ({
   annotate,
@@ -26,13 +26,13 @@ test("the request log opens after kill -9 under load, and has lost at most its l
     const where = `seed ${SEED}, round ${round}`;
     const load = await loadAndKill(sandbox, {
       round,
-      answers: MIN_ANSWERS + Math.floor(random() * 2 * BATCH),
+      answers: MIN_ANSWERS + Math.floor(random() * 2 * MAX_BATCH),
     });
     const answered = [...load.acknowledged.keys()].map(({ orderId }) => orderId);
     const logged = readLog(sandbox);
     const kept = new Set(logged.map(({ orderId }) => orderId));
     // Answers on several connections may arrive in a different order than their requests.
-    const settled = answered.slice(0, answered.length - BATCH - CONNECTIONS);
+    const settled = answered.slice(0, answered.length - MAX_BATCH - CONNECTIONS);
     expect(settled.length, where).toBeGreaterThan(0);
     expect(
       settled.filter((orderId) => !kept.has(orderId)),
@@ -93,7 +93,7 @@ function readLog({ ready }: SandboxProcess) {
     after: null,
     from: null,
   };
-  const logged = opened.value.list(ready.store_id, { ...everything, limit: 10 * BATCH });
+  const logged = opened.value.list(ready.store_id, { ...everything, limit: 10 * MAX_BATCH });
   opened.value.close();
   return logged;
 }

@@ -30,14 +30,14 @@ type Report = {
 
 const MAKES: readonly Make[] = HAS_PYTHON ? ["express", "python"] : ["express"];
 /** Four shops are launched in parallel, because each mostly waits. */
-const PLACES = ["one", "two", "three", "four"];
+const WORKERS = ["one", "two", "three", "four"];
 
 const STEPS: readonly (readonly string[])[] = launchSteps();
 /** The refusal of a drill whose shop created no order: the item stays open. */
 const NO_ORDER = '"code":"no_order_created"';
 const READY: Launch = { code: 0, verdict: "ready", open: [], causes: [] };
 
-/** The part of a checklist run that judges a single item. */
+/** For each item that a single part of a checklist run judges: that part. */
 const PARTS: Partial<Record<ItemName, string>> = {
   idempotency_replay: "idempotency",
   return_origins: "browser-return",
@@ -126,7 +126,7 @@ function chooseBreakages(rows: readonly Breakage[]): Breakage[] {
   return FULL ? own : own.slice(Math.floor(seededRandom(SEED)() * own.length)).slice(0, 1);
 }
 
-test("a launch by docs/launch.md ends in ready, or names a broken shop's cause", async ({ annotate }) => {
+test("docs/launch.md makes a correct shop ready, or names a broken shop's cause", async ({ annotate }) => {
   if (!HAS_PYTHON) await annotate("python3 is not installed: only the shop with Express was launched");
   // In `npm test`, test/real/whole-shops.test.ts launches a correct shop.
   const right = FULL ? MAKES : [];
@@ -136,7 +136,7 @@ test("a launch by docs/launch.md ends in ready, or names a broken shop's cause",
     ...broken.map((row) => () => breakageFaults(row)),
   ];
   const faults: string[] = [];
-  await sideBySide(launches, PLACES, async (begin) => void faults.push(...(await begin())));
+  await sideBySide(launches, WORKERS, async (begin) => void faults.push(...(await begin())));
   expect(faults, `seed ${SEED}`).toEqual([]);
   const names = broken.map(({ make, name }) => `${make} ${name}`).join(", ");
   await annotate(

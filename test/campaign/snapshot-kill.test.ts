@@ -44,13 +44,13 @@ test(`a killed snapshot or restore leaves the old or the new state, never a mixt
     // `fill` writes as another program, without the log's mark. This write adds a mark, so that the log does not look
     // foreign after the kill.
     expect(await post({ cwd, sandbox }, "clock", { action: "real" })).toBe(200);
-    const [before, other] = [ordersIn(database), heldBy(cwd, "other")];
+    const [before, other] = [ordersIn(database), ordersInSnapshot(cwd, "other")];
     const work = await startWork({ cwd, sandbox }, kind);
     // In a campaign the first work of each kind is not killed.
     await (FULL && round < KINDS.length ? work.ended : sleep(random() * usualMs[kind]));
     await work.kill();
     sandbox = await startSandbox({ cwd });
-    const [after, held] = [ordersIn(database), heldBy(cwd, "other")];
+    const [after, held] = [ordersIn(database), ordersInSnapshot(cwd, "other")];
     const isRestore = kind !== "create";
     outcomes.add(`${kind}: ${isRestore ? after === base : held === before ? "new" : "old"}`);
     expect([round, kind, isRestore ? [before, base] : [before]]).toEqual([
@@ -63,7 +63,7 @@ test(`a killed snapshot or restore leaves the old or the new state, never a mixt
       kind,
       expect.arrayContaining([held]),
     ]);
-    expect(heldBy(cwd, "base")).toBe(base);
+    expect(ordersInSnapshot(cwd, "base")).toBe(base);
     expect(database.pragma("foreign_key_check")).toEqual([]);
     expect(await snapshots({ cwd, sandbox }, "/restore", "base")).toBe(200);
     expect(await snapshots({ cwd, sandbox }, "", "other")).toBe(200);
@@ -132,7 +132,7 @@ function ordersIn(database: Database.Database): string {
 }
 
 /** The number of orders, keys and events in a named snapshot, which must open. */
-function heldBy(cwd: string, name: string): string {
+function ordersInSnapshot(cwd: string, name: string): string {
   const bytes = readFileSync(join(cwd, `.checkout/snapshots/${name}.snapshot`));
   const opened = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
   if (!opened.ok) throw new Error(opened.refusal.message);

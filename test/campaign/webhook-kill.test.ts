@@ -115,7 +115,7 @@ test("after kill -9, every event is delivered at least once, in order for each c
   await annotate(
     `seed ${SEED}: ${hit} of ${CYCLES} kills cut off ${interrupted.join(" + ")} attempts; ${acknowledged.size} checkouts acknowledged, ` +
       `${count("events")} events, ${count("deliveries")} deliveries in ${count("delivery_attempts")} attempts; ` +
-      `${requests} requests received, ${refused} refused, ${seen.filter(({ answered }) => twice(answered)).length} events taken twice`,
+      `${requests} requests received, ${refused} refused, ${seen.filter(({ answered }) => wasAcceptedTwice(answered)).length} events taken twice`,
   );
 });
 
@@ -151,7 +151,7 @@ async function addEndpoints(
   return added;
 }
 
-/** Trades and kills the sandbox; in a third of the cycles the clock moves, so that retries are cut off too. */
+/** Creates and pays checkouts until the kill; in a third of the cycles the clock moves, so that retries are cut too. */
 async function tradeAndKill(
   shop: Shop,
   options: {
@@ -170,13 +170,13 @@ async function tradeAndKill(
   const moving = random() < 1 / 3 ? service.control.attempt("moveClock", { body }) : undefined;
   await sleep(loadMs / 2);
   await eventually("some checkouts are made", () => expect(acknowledged.size).toBeGreaterThan(before + 1));
-  if (moment !== "any") await untilNext(moment, witnesses, service.kill);
+  if (moment !== "any") await runAtNext(moment, witnesses, service.kill);
   else await service.kill();
   await Promise.all([...work, moving]);
 }
 
 /** Runs `act` when a receiver gets its next request, or has answered it. */
-async function untilNext(
+async function runAtNext(
   moment: "request" | "answer",
   witnesses: readonly Witness[],
   act: () => Promise<void>,
@@ -226,6 +226,6 @@ function countInterrupted({ openRows }: ServiceProcess, endpoints: readonly Audi
   return counts;
 }
 
-function twice(answered: readonly number[]): boolean {
+function wasAcceptedTwice(answered: readonly number[]): boolean {
   return answered.filter((status) => status === 200).length > 1;
 }

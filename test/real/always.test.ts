@@ -16,10 +16,10 @@ const ROOT = join(import.meta.dirname, "../..");
 type Rule = {
   /** The first words of the rule in ARCHITECTURE.md. */
   readonly rule: string;
-  readonly holds: (edition: Edition, annotate: (said: string) => Promise<unknown>) => Promise<void>;
+  readonly check: (edition: Edition, annotate: (text: string) => Promise<unknown>) => Promise<void>;
 };
 
-type RuleOfARunning = Pick<Rule, "rule"> & { readonly holds: (served: Served) => Promise<void> };
+type RunningServiceRule = Pick<Rule, "rule"> & { readonly check: (served: Served) => Promise<void> };
 
 /** Options of `unshare` for a process with its own mounts and the rights of root. */
 const MOUNTS = ["--user", "--map-root-user", "--mount"];
@@ -36,7 +36,7 @@ async function createOrder({ request }: Served, description?: string): Promise<s
   return (JSON.parse(answer.body) as { readonly data: { readonly id: string } }).data.id;
 }
 
-/** Signs in by a link to the portal, as a browser does; returns the sign-in code. The hosted edition has no portal. */
+/** Signs in by a link to the portal, as a browser does; returns the sign-in code, or {} without a portal (hosted). */
 async function signInByLink({ control, ready }: Served): Promise<{ readonly sign_in_code?: string }> {
   const link = await control.attempt("createSignIn", { body: {} });
   expect([link.end, ready.portal_url === null]).toEqual([link.end, link.end !== "success"]);
@@ -50,14 +50,14 @@ async function signInByLink({ control, ready }: Served): Promise<{ readonly sign
   return { sign_in_code: codeOf(url) };
 }
 
-/** Requests that must be refused or change nothing. */
+/** Paths of requests that must change nothing, and must be refused with a foreign Host. */
 const PATHS = ["/", "/v1/orders", "/pay/x", "/__sandbox/stores", "/assets/x", "/x"] as const;
 
 /** Rules of "What always holds" about a running service; one service of each edition is tested for all of them. */
-const RULES_OF_A_RUNNING: readonly RuleOfARunning[] = [
+const RUNNING_SERVICE_RULES: readonly RunningServiceRule[] = [
   {
     rule: "Every change of a status has its row in `events`",
-    holds: async (served) => {
+    check: async (served) => {
       const id = await createOrder(served);
       await served.control.call("pay", { id, body: { outcome: "succeeded" } });
       const types = served.rows(`SELECT type FROM events WHERE checkout_id = '${id}' ORDER BY rowid`);
@@ -66,7 +66,7 @@ const RULES_OF_A_RUNNING: readonly RuleOfARunning[] = [
   },
   {
     rule: "No query crosses stores",
-    holds: async (served) => {
+    check: async (served) => {
       const id = await createOrder(served);
       const other = await served.control.call("createStore", { body: {} });
       const headers = { Authorization: `Bearer ${other.apiKey}` };
@@ -79,7 +79,7 @@ const RULES_OF_A_RUNNING: readonly RuleOfARunning[] = [
   },
   {
     rule: "Every request passes the guard before its route is looked up",
-    holds: async (served) => {
+    check: async (served) => {
       await createOrder(served);
       const changes =
         "SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM checkouts) AS checkouts";
@@ -96,7 +96,7 @@ const RULES_OF_A_RUNNING: readonly RuleOfARunning[] = [
   },
   {
     rule: "Nothing is sent to an address that nobody named",
-    holds: async ({ control }) => {
+    check: async ({ control }) => {
       for (const host of ["169.254.169.254", "100.100.100.200", "0.0.0.0", "10.0.0.1", "[64:ff9b::1]"])
         expect(await control.attempt("addEndpoint", { body: { url: `http://${host}/` } })).toMatchObject({
           end: "refusal",
@@ -106,7 +106,7 @@ const RULES_OF_A_RUNNING: readonly RuleOfARunning[] = [
   },
   {
     rule: "Every string is escaped before it becomes markup",
-    holds: async (served) => {
+    check: async (served) => {
       const id = await createOrder(served, "<script>alert(1)</script>");
       const page = await served.request(`/pay/${id}`, { headers: { Accept: "text/html" } });
       expect(page.status).toBe(200);
@@ -119,7 +119,7 @@ const RULES_OF_A_RUNNING: readonly RuleOfARunning[] = [
   },
   {
     rule: "A store that is being erased has no clock",
-    holds: async (served) => {
+    check: async (served) => {
       const { storeId, apiKey } = await served.control.call("createStore", { body: {} });
       const headers = { Authorization: `Bearer ${apiKey}` };
       const retrieve = `/v1/checkout-sessions/${storeId}`;
@@ -133,7 +133,7 @@ const RULES_OF_A_RUNNING: readonly RuleOfARunning[] = [
   },
   {
     rule: "The effect of a drill on the sandbox ends",
-    holds: async (served) => {
+    check: async (served) => {
       await served.control.call("addEndpoint", { body: { url: "http://127.0.0.1:9/hooks" } });
       const connection = new AbortController();
       const { control_token: token, store_id: storeId, base_url: url } = served.ready;
@@ -160,7 +160,7 @@ const RULES_OF_A_RUNNING: readonly RuleOfARunning[] = [
 const RULES: readonly Rule[] = [
   {
     rule: "An answer leaves after its commit",
-    holds: async (edition) => {
+    check: async (edition) => {
       const served = await serve(edition);
       const ids = [await createOrder(served), await createOrder(served)];
       await served.stop("SIGKILL");
@@ -170,7 +170,7 @@ const RULES: readonly Rule[] = [
   },
   {
     rule: "Work that matters is a row in the database",
-    holds: async (edition) => {
+    check: async (edition) => {
       let status = 500;
       const seen: number[] = [];
       const url = await openHttpReceiver((_request, response) => {
@@ -184,13 +184,13 @@ const RULES: readonly Rule[] = [
       await served.stop("SIGKILL");
       status = 200;
       await serve(edition, served.folder);
-      // No request causes the delivery.
+      // The test sends no request, so only the stored row can cause the delivery.
       await eventually("it is delivered after the start", () => expect(seen).toContain(200));
     },
   },
   {
     rule: "No database, log, command line or error contains an API key",
-    holds: async (edition) => {
+    check: async (edition) => {
       const served = await serve(edition);
       const id = await createOrder(served);
       const { ready, request } = served;
@@ -232,7 +232,7 @@ const RULES: readonly Rule[] = [
   },
   {
     rule: "Audit rows never change",
-    holds: async (edition) => {
+    check: async (edition) => {
       const served = await serve(edition);
       await createOrder(served);
       await served.stop("SIGTERM");
@@ -244,7 +244,7 @@ const RULES: readonly Rule[] = [
   },
   {
     rule: "No command reads a state folder that it has not checked",
-    holds: async (edition) => {
+    check: async (edition) => {
       const served = await serve(edition);
       await served.stop("SIGTERM");
       const copy = join(tempFolder(), ".checkout");
@@ -271,7 +271,7 @@ const RULES: readonly Rule[] = [
   },
   {
     rule: "A file gets its name when it is complete",
-    holds: async (edition) => {
+    check: async (edition) => {
       const served = await serve(edition);
       await served.stop("SIGKILL");
       expect(Object.keys(digestsOf(served.folder)).filter((name) => name.includes(".new-"))).toEqual([]);
@@ -281,9 +281,9 @@ const RULES: readonly Rule[] = [
   },
   {
     rule: "An error of a failing disk names its cause",
-    holds: async (edition, annotate) => {
-      if (!HAS_DISKS) return void (await annotate("not tried: unshare mounts no disks here"));
-      const isNamed = (text: string): void => {
+    check: async (edition, annotate) => {
+      if (!CAN_MOUNT) return void (await annotate("not tried: unshare mounts no disks here"));
+      const expectDiskFull = (text: string): void => {
         expect(text).toContain("the disk is full");
         expect(text).not.toMatch(/bug|damaged|install workerd|\n\s+at /);
       };
@@ -295,7 +295,7 @@ const RULES: readonly Rule[] = [
           expect(refused.process.exitCode).toBe(1),
         );
         await refused.ended;
-        isNamed(refused.output.stderr);
+        expectDiskFull(refused.output.stderr);
       }
       const served = await serve(edition, folder, withDisk(disk, "4m"));
       const create = (at: number) =>
@@ -310,15 +310,15 @@ const RULES: readonly Rule[] = [
         503,
         expect.stringContaining('"storage_unavailable"'),
       ]);
-      isNamed(answer.body);
+      expectDiskFull(answer.body);
       const health = await served.request("/healthz");
       expect(health.status).toBe(503);
-      isNamed(health.body);
+      expectDiskFull(health.body);
     },
   },
   {
     rule: "`listen` forwards only events",
-    holds: async (edition) => {
+    check: async (edition) => {
       const forwarded: string[] = [];
       const url = await openHttpReceiver((request, response) => {
         void readBody(request).then((body) => {
@@ -344,16 +344,16 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** Whether this machine lets a test mount a disk without privileges. */
-const HAS_DISKS = spawnSync("unshare", [...MOUNTS, "mount", "-t", "tmpfs", "tmpfs", "/tmp"]).status === 0;
+/** Whether this machine lets a test mount a disk without root's rights. */
+const CAN_MOUNT = spawnSync("unshare", [...MOUNTS, "mount", "-t", "tmpfs", "tmpfs", "/tmp"]).status === 0;
 
-/** Runs the program with a disk of the given size mounted on a folder. */
+/** Launch options that mount a disk of the given size on a folder, and then run the program. */
 function withDisk(folder: string, size: string): { readonly command: readonly string[] } {
   const script = 'mount -t tmpfs -o "size=$0" tmpfs "$1"; shift; exec "$@"';
   return { command: ["unshare", ...MOUNTS, "sh", "-c", script, size, folder, process.execPath, PROGRAM] };
 }
 
-/** Rules that have their own tests, because they are not about both editions of the service. */
+/** Rules that other files test, because they are not about both editions of the service. */
 const OTHER_RULES: readonly string[] = [
   // A hosted service has no snapshots (docs/hosted.md).
   "A restore is one transaction",
@@ -361,12 +361,12 @@ const OTHER_RULES: readonly string[] = [
   "A user's command line runs only",
 ];
 
-test("every rule of ARCHITECTURE.md is checked here, or listed as a rule that is not about a running program", () => {
+test("every rule of ARCHITECTURE.md that always holds is tested here, or listed as a rule that other files test", () => {
   const text = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
   const section = /## What always holds\n([\s\S]*?)\n## /.exec(text)?.[1] ?? "";
   const rules = section.split(/^\* /m).slice(1);
   const tried = [
-    ...RULES_OF_A_RUNNING.map(({ rule }) => rule),
+    ...RUNNING_SERVICE_RULES.map(({ rule }) => rule),
     ...RULES.map(({ rule }) => rule),
     ...OTHER_RULES,
   ];
@@ -377,10 +377,10 @@ test("every rule of ARCHITECTURE.md is checked here, or listed as a rule that is
 describe.each(EDITIONS)("with $name", (edition) => {
   test("the rules about a running service hold", async () => {
     const served = await serve(edition);
-    for (const { rule, holds } of RULES_OF_A_RUNNING)
-      await expect(holds(served), rule).resolves.toBeUndefined();
+    for (const { rule, check } of RUNNING_SERVICE_RULES)
+      await expect(check(served), rule).resolves.toBeUndefined();
   });
-  test.for(RULES)("$rule", async ({ holds }, { annotate }) => {
-    expect(await holds(edition, annotate)).toBeUndefined();
+  test.for(RULES)("$rule", async ({ check }, { annotate }) => {
+    expect(await check(edition, annotate)).toBeUndefined();
   });
 });

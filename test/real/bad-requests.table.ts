@@ -2,7 +2,7 @@ import type { ErrorCode } from "../../src/core/errors.ts";
 
 /**
  * The answer to a bad request: the status and code of decision 4, written out so that a changed table in the source is
- * noticed, with the Allow header where there is one. An answer to HEAD has no body and so no code.
+ * noticed, with the Allow header if there is one. An answer to HEAD has no body and so no code.
  */
 export type Verdict =
   | `${number} ${ErrorCode}`
@@ -791,7 +791,7 @@ export const SLOW_REQUESTS: readonly Row[] = [
   ["chunks that stop", "408 request_timeout", chunked(GOOD_CHUNK)],
 ];
 
-/** A fault for each check of decision 3, in the order of the checks; one request can have all of these faults. */
+/** A mistake for each check of decision 3, in the order of the checks; one request can have all of these mistakes. */
 const LADDER: readonly Row[] = [
   ["a line without a colon", "400 invalid_request", lines("Accept")],
   ["a foreign Host", "403 host_not_allowed", host("shop.example")],
@@ -878,14 +878,14 @@ const MIXED: readonly Row[] = [
   ],
 ];
 
-/** Every pair of checks, and every check with all later ones: the earliest check decides the answer. */
+/** A request for every pair of checks, and for every check with all later checks: the earliest check decides. */
 export const WRONG_IN_SEVERAL_WAYS: readonly Row[] = [
   ...LADDER.flatMap((rung, index) => LADDER.slice(index + 1).map((later) => together([rung, later]))),
   ...LADDER.slice(0, -2).map((_, index) => together(LADDER.slice(index))),
   ...MIXED,
 ];
 
-/** Requests that carry the API key where it does not belong and would be logged. */
+/** Requests with the API key in a place that the log would show. */
 export const MISPLACED_KEYS: readonly Change[] = [
   line("POST /v1/orders?api_key={apiKey} HTTP/1.1"),
   line("POST /v1/{apiKey}/orders HTTP/1.1"),
@@ -895,16 +895,16 @@ export const MISPLACED_KEYS: readonly Change[] = [
   field("currency", "{apiKey}"),
 ];
 
-/** A request with all faults from the scope check on; the rate limit is checked before them. */
+/** A request with all mistakes from the scope check on; the rate limit is checked before them. */
 export const WRONG_FROM_SCOPE_ON: Row = together(LADDER.slice(4));
 
-/** One request with several faults. If two faults change the same header, the change of the earlier fault counts. */
-function together(faults: readonly Row[]): Row {
-  const [earliest] = faults;
+/** One request with several mistakes. If two change the same header, the change of the earlier mistake counts. */
+function together(mistakes: readonly Row[]): Row {
+  const [earliest] = mistakes;
   if (earliest === undefined) throw new Error("a request is wrong in at least one way");
   let change: Change = {};
-  for (const [, , fault] of faults.toReversed()) change = over(change, fault);
-  return [faults.map(([name]) => name).join(" + "), earliest[1], change];
+  for (const [, , mistake] of mistakes.toReversed()) change = over(change, mistake);
+  return [mistakes.map(([name]) => name).join(" + "), earliest[1], change];
 }
 
 function over(later: Change, earlier: Change): Change {

@@ -72,7 +72,7 @@ test("the rate limit is checked between the credential and the scope", async () 
   expect(rowCounts(site)).toEqual(before);
 });
 
-test("clients that disconnect half-way leave no trace", async () => {
+test("clients that disconnect in the middle of a request leave no trace", async () => {
   const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const whole = render(site, {}, 1);
@@ -81,7 +81,7 @@ test("clients that disconnect half-way leave no trace", async () => {
   await expectUnharmed(site, before);
 });
 
-test("a refusal reaches a client that sends its whole body before it reads", async () => {
+test("a refusal reaches a client that sends its whole body before it reads the answer", async () => {
   const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
   const piece = Buffer.alloc(PIECE_BYTES, " ");
@@ -152,7 +152,7 @@ async function check(site: Site, [name, expected, change]: Row, number: number):
   return got === expected ? undefined : `${name}: expected ${expected}; got ${got}`;
 }
 
-/** The answer as a verdict, or the error that makes it an invalid HTTP answer or envelope. */
+/** The verdicts of the received answers, or the error that makes them invalid HTTP or invalid envelopes. */
 function describeAnswers(site: Site, received: Buffer, method: string): string {
   try {
     const answers = readAnswers(received, method);
@@ -180,7 +180,7 @@ async function sendBeforeReading({ sandbox }: Site, parts: readonly Uint8Array[]
   return Buffer.concat(received);
 }
 
-/** Sends bytes and drops the connection at once. */
+/** Sends bytes and resets the connection at once. */
 async function hangUp({ sandbox }: Site, bytes: Uint8Array): Promise<void> {
   const socket = connect({ host: "127.0.0.1", port: sandbox.port });
   socket.on("error", () => undefined);

@@ -31,7 +31,7 @@ import { update } from "./bin/build/output.ts";
 await update({ root: ".", out: "dist", kind: "package", make: (folder) => buildProgram(folder) });
 `;
 
-/** A clone after `npm ci`. */
+/** Creates a clone as `npm ci` leaves it. */
 function clone(): string {
   const folder = tempFolder();
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
@@ -41,7 +41,7 @@ function clone(): string {
   return folder;
 }
 
-/** Every file of a folder, with its inode and the time of its last change. */
+/** Every file of a folder except the compile cache, with its inode and the time of its last change. */
 function state(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => !name.startsWith("compile-cache"))
@@ -49,7 +49,7 @@ function state(folder: string): string[] {
     .toSorted();
 }
 
-test("npx builds nothing, and npm ci builds only outdated files", async () => {
+test("npm ci keeps an up-to-date build, npx never builds, and a program that is not built says so", async () => {
   const folder = clone();
   const env = { ...process.env, npm_config_cache: tempFolder() };
   const options = { cwd: folder, env, shell: process.platform === "win32" };
@@ -127,7 +127,7 @@ ${definition}`,
   });
 });
 
-/** A repository with one source, and builds that copy it. */
+/** Creates a repository with one source file, and a build that copies it. */
 function repository() {
   const root = tempFolder();
   const [out, source] = [join(root, "dist"), join(root, "src/source.ts")];

@@ -17,9 +17,9 @@ async function bundledFiles(): Promise<string[]> {
   const bundle = await rolldown({ ...common, cwd: ROOT, input, external: ["better-sqlite3"] });
   const { output } = await bundle.generate({ format: "cjs" });
   const files = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
-  // The bundler's own functions come from no file.
-  const ofPackages = files.filter((path) => !path.startsWith("\0"));
-  return ofPackages.map((path) => relative(ROOT, path.replace(/\?raw$/, "")).replaceAll("\\", "/"));
+  // An id that begins with NUL is code of the bundler, which has no file.
+  const paths = files.filter((path) => !path.startsWith("\0"));
+  return paths.map((path) => relative(ROOT, path.replace(/\?raw$/, "")).replaceAll("\\", "/"));
 }
 
 test("every bundled package has its licence text, and no unwanted package is bundled", async () => {

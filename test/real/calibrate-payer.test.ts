@@ -6,7 +6,7 @@ import { eventually } from "../support/eventually.ts";
 import { begin, runHere, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const BY_PAYMENT = [10, 11, 12, 13, 16, 19, 88];
+const PAYMENT_DECISIONS = [10, 11, 12, 13, 16, 19, 88];
 
 test("calibrate --with-payer receives events on its own port, and confirms the seven assumptions that need a payment", async () => {
   const cwd = tempFolder();
@@ -32,8 +32,8 @@ test("calibrate --with-payer receives events on its own port, and confirms the s
   expect([await running.ended, running.output.stdout]).toEqual([0, expect.stringContaining("recorded in")]);
   const text = readFileSync(join(cwd, "checkout.calibration.json"), "utf8");
   const { assumptions } = calibrationRecord.parse(JSON.parse(text));
-  const verdicts = assumptions.filter(({ decision }) => BY_PAYMENT.includes(decision));
+  const verdicts = assumptions.filter(({ decision }) => PAYMENT_DECISIONS.includes(decision));
   expect(verdicts.map(({ decision, verdict }) => [decision, verdict])).toEqual(
-    BY_PAYMENT.map((decision) => [decision, "confirmed"]),
+    PAYMENT_DECISIONS.map((decision) => [decision, "confirmed"]),
   );
 });

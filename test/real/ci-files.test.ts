@@ -129,7 +129,7 @@ test("the image runs the program as an ordinary user, with a health check", () =
   expect(values("HEALTHCHECK")[0]).toMatch(/CMD \["checkout", "sandbox", "wait"/);
 });
 
-test("files with secret names do not get into the image", () => {
+test("files that usually contain secrets are not copied into the image", () => {
   const patterns = text("Dockerfile.dockerignore").split("\n").filter(Boolean);
   // Docker compares a pattern with the whole path; a double star stands for any number of folders.
   const isIgnored = (path: string): boolean =>
@@ -200,10 +200,10 @@ function commandHere(words: readonly string[], folder: string): string[] {
   return rest.map((word) => (word.startsWith("/opt/") ? join(folder, word) : word));
 }
 
-type Started = { readonly stop: () => Promise<number | null>; readonly said: () => string };
+type ContainerProcess = { readonly stop: () => Promise<number | null>; readonly said: () => string };
 
 /** Starts a process with the environment of its container; the process ends with the test. */
-function start(words: readonly string[], env: Readonly<Record<string, string>>): Started {
+function start(words: readonly string[], env: Readonly<Record<string, string>>): ContainerProcess {
   const child = spawn(process.execPath, words, { cwd: tempFolder(), env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   for (const stream of [child.stdout, child.stderr])
@@ -217,7 +217,7 @@ function start(words: readonly string[], env: Readonly<Record<string, string>>):
   return { stop: end("SIGTERM"), said: () => said };
 }
 
-const GIVEN = {
+const REQUIRED_VARIABLES = {
   CHECKOUT_SANDBOX_API_KEY: formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 3)),
   CHECKOUT_SANDBOX_SIGNING_SECRET: formatSigningSecret(Buffer.alloc(SIGNING_SECRET_BYTES, 4)),
 };
@@ -230,8 +230,8 @@ function fillIn(
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
       const given = value.replaceAll(/\$\{(\w+):\?[^}]*\}/g, (_all, key: string) => {
-        expect(Object.keys(GIVEN)).toContain(key);
-        return GIVEN[key as keyof typeof GIVEN];
+        expect(Object.keys(REQUIRED_VARIABLES)).toContain(key);
+        return REQUIRED_VARIABLES[key as keyof typeof REQUIRED_VARIABLES];
       });
       const placed = Object.entries(places).reduce((rest, [from, to]) => rest.replaceAll(from, to), given);
       return [name, placed];
@@ -239,7 +239,7 @@ function fillIn(
   );
 }
 
-/** Opens the page of a checkout as a browser does, and sends its form. */
+/** Sends a form of a checkout's page as a browser does; returns the address of the next page. */
 async function submit(page: string, form: (action: string) => boolean, fields = {}): Promise<string> {
   const shown = await fetch(page);
   const markup = await shown.text();
@@ -307,7 +307,7 @@ test("a shop in a second container creates an order, is paid through the public 
   expect([await sandbox.stop(), await shopProcess.stop()]).toEqual([0, 0]);
 });
 
-/** The folder of a CI job, in which npx and npm run this program on free ports. */
+/** A shell of a CI job, in which `npx checkout` runs this program on a free port and `npm` does nothing. */
 function job(env: Readonly<Record<string, string>>) {
   const [cwd, bin] = [tempFolder(), tempFolder()];
   const program = `"${process.execPath}" "${join(ROOT, "bin/checkout.cjs")}"`;

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { REAL } from "../support/real.ts";
 
-test("a sleep until a moment that has passed ends without a Node warning", async () => {
+test("a sleep of negative length ends without a Node warning", async () => {
   const warnings: string[] = [];
   const note = ({ name }: Error): void => void warnings.push(name);
   process.on("warning", note);

@@ -26,7 +26,7 @@ const IS_UNIX = process.getuid !== undefined;
 const OTHERS = "another user's, mode 700";
 const AS_ANOTHER = "const own = process.getuid(); process.getuid = () => own + 1;";
 
-/** Folders for compiled code that another user created, or can read or write; `plant` creates the folder at a path. */
+/** Unsafe cache folders: of another user, open to other users, a link or a file. `plant` creates one at a path. */
 const PLANTED: readonly (readonly [what: string, plant: (path: string) => void, possible: boolean])[] = [
   ...[0o777, 0o770, 0o755, 0o701, 0o1777].map(
     (mode) =>
@@ -44,7 +44,7 @@ const PLANTED: readonly (readonly [what: string, plant: (path: string) => void, 
   ["a file", (path) => writeFileSync(path, "", { mode: 0o600 }), true],
 ];
 
-/** A copy of the installed program. */
+/** Copies the built program; returns its start file and its cache folder. */
 function install(): { readonly bin: string; readonly cache: string } {
   const folder = tempFolder();
   cpSync(join(ROOT, "bin"), join(folder, "bin"), { recursive: true });

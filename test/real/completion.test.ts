@@ -9,7 +9,7 @@ import { hasTerminals, installedShells } from "../support/machine.ts";
 import { PROGRAM, runHere, startSandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** The shells of this machine with testable completion, and how to start each without its user's settings. */
+/** Shells whose completion can be tested: the arguments without the user's settings, and the first line to type. */
 const STARTS = {
   bash: { args: "--noprofile --norc -i", load: "source completion; PS1=at-'prompt '" },
   zsh: { args: "-f -i", load: "autoload -U compinit; compinit -u -D; source completion; PS1=at-'prompt '" },
@@ -18,14 +18,14 @@ const STARTS = {
     load: "source completion; function fish_prompt; echo -n at-'prompt '; end",
   },
 } as const;
-type Tested = keyof typeof STARTS;
-const INSTALLED = (Object.keys(STARTS) as Tested[]).filter((shell) => installedShells().includes(shell));
+type TestedShell = keyof typeof STARTS;
+const INSTALLED = (Object.keys(STARTS) as TestedShell[]).filter((shell) => installedShells().includes(shell));
 const SHELLS = hasTerminals() ? INSTALLED : [];
 
 /** A text that a person types before Tab, and the order_id that must reach the command. */
 type Line = { readonly typed: string; readonly orderId: string };
 
-/** Any text that a shell would execute creates the file `canary`. */
+/** A shell that executes any part of these texts creates the file `canary`. */
 const HOSTILE: readonly Line[] = [
   { typed: "a", orderId: "a b  c" },
   { typed: "b", orderId: `b'quote "two" #*?[x]{y,z}~` },
@@ -52,7 +52,7 @@ for (const shell of SHELLS)
   test(`completion in ${shell} inserts every order_id as one word, without executing it`, async () => {
     const cwd = tempFolder();
     await startSandboxHere({ cwd });
-    const lines = await ordersOf(cwd, [...HOSTILE, ...drawLines(size(0, 70))]);
+    const lines = await createOrders(cwd, [...HOSTILE, ...drawLines(size(0, 70))]);
     expect(lines.length).toBeGreaterThanOrEqual(size(6, 60));
     // The first request makes the sandbox load code, which may take longer than a Tab waits.
     await runHere(["complete", "--", "sandbox", "pay", ""], { cwd });
@@ -65,7 +65,7 @@ for (const shell of SHELLS)
   test(`completion in ${shell} does not expand an order_id that begins with ~`, async () => {
     const cwd = tempFolder();
     await startSandboxHere({ cwd });
-    const lines = await ordersOf(cwd, [{ typed: "", orderId: "~root" }]);
+    const lines = await createOrders(cwd, [{ typed: "", orderId: "~root" }]);
     expect(lines).toHaveLength(1);
     await runHere(["complete", "--", "sandbox", "pay", ""], { cwd });
     const [reached = []] = await typeInto(shell, cwd, lines);
@@ -97,8 +97,8 @@ test("every installed shell parses its completion script, and no completion scri
   }
 });
 
-/** The lines with an order_id that the service accepts, each with its order. */
-async function ordersOf(cwd: string, lines: readonly Line[]): Promise<readonly Line[]> {
+/** Creates an order for each line; returns the lines whose order_id the service accepts. */
+async function createOrders(cwd: string, lines: readonly Line[]): Promise<readonly Line[]> {
   const accepted: Line[] = [];
   for (const line of lines) {
     const words = ["orders", "create", `--order-id=${line.orderId}`, "--price-id", "price_coffee"];
@@ -124,7 +124,7 @@ function drawLines(count: number): readonly Line[] {
 
 /** Types each line with a Tab into a shell on a terminal; returns the words that reached `checkout`. */
 async function typeInto(
-  shell: Tested,
+  shell: TestedShell,
   cwd: string,
   lines: readonly Line[],
 ): Promise<readonly (readonly string[])[]> {
@@ -136,7 +136,7 @@ async function typeInto(
   writeFileSync(
     join(bin, "checkout"),
     `#!/bin/sh
-# A Tab gives up after a second, in which a busy machine may answer nothing: it is pressed again.
+# A busy machine may not answer within the second that a completion waits: ask again.
 if [ "$1" = complete ]; then
   for again in 1 2 3 4 5 6 7 8; do
     answer=$('${process.execPath}' '${PROGRAM}' "$@")

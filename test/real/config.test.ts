@@ -389,7 +389,7 @@ test("a broken file, a missing variable or a forbidden endpoint stops the start 
   }
 });
 
-/** The rows of a stopped sandbox, except the mark of each opening. */
+/** All rows of a stopped sandbox, except the log mark, which each opening changes. */
 function rowsOf(harness: Harness): unknown {
   const db = new Database(join(harness.cwd, ".checkout", "sandbox.db"), { readonly: true });
   try {
@@ -675,7 +675,7 @@ test("after two concurrent applies the sandbox has the complete result of one fi
   }
 });
 
-test("a flag wins over a variable, the file and the default, and a running sandbox reports differences", async () => {
+test("a flag or a variable wins over the file, and config diff reports the differences", async () => {
   const harness = createHarness();
   save(harness.cwd, {
     sandbox: {
@@ -720,7 +720,7 @@ test("an export is the same file at a terminal and in a pipe", async () => {
   }
 });
 
-/** Each setting of the file with another value than the default: as an option, in the file, and in a running sandbox. */
+/** Each setting with a value that the running sandbox lacks, as an option and in the file; and the sandbox's value. */
 const SETTINGS: Readonly<Record<string, readonly [typed: string, inFile: unknown, live: string]>> = {
   port: ["4998", 4998, "4999"],
   rate_limit: ["5/s", "5/s", "1000/s"],
@@ -970,12 +970,12 @@ test("--target takes the address and the timeouts from the file, and sends the t
   expect(lost.stderr).toContain("--target staging");
 });
 
-const LIVE_KEY = "CHECKOUT_TARGET_LIVE_API_KEY";
+const LIVE_KEY_VARIABLE = "CHECKOUT_TARGET_LIVE_API_KEY";
 
 test("a target's missing fields have defaults, a flag wins over the target's fields, and a target needs a file", async () => {
   const harness = createHarness();
   const whoami = (words: string, env: Readonly<Record<string, string>> = {}) =>
-    ask(harness, `whoami --target live${words}`, { env: { [LIVE_KEY]: "live-key", ...env } });
+    ask(harness, `whoami --target live${words}`, { env: { [LIVE_KEY_VARIABLE]: "live-key", ...env } });
   const without = await whoami("");
   expect([without.code, without.stderr]).toEqual([
     2,
@@ -1104,7 +1104,7 @@ test("the control API accepts a configuration larger than any other body", async
   expect(again.output.stderr).not.toContain("added");
 });
 
-test("a file in another user's folder is used only if --config or a variable selects it", async () => {
+test("another user's configuration file is used only with --config or --trust-folder", async () => {
   const { findNearestConfig, findConfig } = await import("../../src/host/config/find.ts");
   const folder = tempFolder();
   const path = save(folder, {});
@@ -1213,7 +1213,7 @@ test("an export of many stores, some with the same name, is valid and has no dif
   expect((await ask(harness, "config diff")).code).toBe(0);
 });
 
-test("an export that would not fit into a file is refused with the reason", async () => {
+test("an export that exceeds the limits of a configuration file is refused with the limit", async () => {
   const harness = createHarness();
   await harness.start();
   const rows = [

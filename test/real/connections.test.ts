@@ -12,7 +12,7 @@ const OK: HttpResponse = { status: 200, headers: {}, body: "ok" };
 const REQUEST = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
 /**
- * A server for few connections that answers `/held` when the test releases the answer, and clients that end with it.
+ * Starts a server for LIMIT connections that answers `/held` when the test releases it; its clients end with the test.
  */
 async function open(more: Partial<ServerLimits> = {}) {
   const held: (() => void)[] = [];
@@ -69,7 +69,7 @@ test("a new connection replaces the oldest half-open connection", async () => {
   await answered(last);
 });
 
-test("a full server closes idle connections first, then connections without a body, and keeps busy connections", async () => {
+test("a full server closes connections with an incomplete head first, then idle connections, then those with an incomplete body, and keeps busy connections", async () => {
   const { client, held } = await open();
   const resting = await client(REQUEST);
   await answered(resting);

@@ -97,7 +97,7 @@ const WRITER = `
 `;
 
 /** Number of checks while another process writes. */
-const LOOKS = size(40, 150);
+const CHECK_COUNT = size(40, 150);
 
 test("every check of a busy database finds the database sound, or reports that it is busy", async () => {
   const { path, close, write } = openWriter(seededRandom(1));
@@ -110,7 +110,7 @@ test("every check of a busy database finds the database sound, or reports that i
     if (!existsSync(`${path}-wal`) || statSync(path).size < 500_000) throw new Error("not yet");
   });
   const seen = { whole: 0, busy: 0 };
-  for (let look = 0; look < LOOKS; look += 1) {
+  for (let look = 0; look < CHECK_COUNT; look += 1) {
     const checked = checkDatabase(path, { kind: KIND, scratchFolder: join(tempFolder(), "scratch") });
     expect([look, checked]).toMatchObject([look, { ok: true }]);
     if (checked.ok) seen[checked.value?.schemaVersion === 10 ? "whole" : "busy"] += 1;

@@ -11,7 +11,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 const START = ["sandbox", "start", "--detach", "--port", "0", "--json"];
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
-/** A folder in which the end of the test stops any sandbox. */
+/** Creates a folder; a sandbox that runs in it is stopped at the end of the test. */
 function folderToUse(): { readonly cwd: string; readonly state: string; readonly log: string } {
   const cwd = tempFolder();
   onTestFinished(async () => void (await runHere(["sandbox", "stop"], { cwd })));

@@ -26,7 +26,7 @@ type Report = {
   readonly stdout: string;
 };
 
-/** A state folder to damage, and its sandbox. */
+/** A state folder to damage, and the harness of its sandbox. */
 type Patient = {
   readonly harness: Harness;
   readonly folder: string;
@@ -35,11 +35,11 @@ type Patient = {
 };
 
 const { files } = REAL;
-const RECEIVER = 3000;
-const HOOKS = `http://127.0.0.1:${RECEIVER}/hooks/path-secret-1234`;
+const RECEIVER_PORT = 3000;
+const HOOKS = `http://127.0.0.1:${RECEIVER_PORT}/hooks/path-secret-1234`;
 
 /** Creates a folder that a sandbox has served, with a journal or without; the sandbox is stopped. */
-async function patient({ hasJournal = true } = {}): Promise<Patient> {
+async function createPatient({ hasJournal = true } = {}): Promise<Patient> {
   // Files have real times, so the program's clock must be close to them.
   const harness = createHarness({ now: Date.now() + 60_000 });
   const folder = join(harness.cwd, ".checkout");
@@ -71,7 +71,7 @@ function rowOf({ checks }: Report, name: string): Row {
   return row;
 }
 
-/** Types the command of a remedy that the pattern finds. */
+/** Runs the command that the pattern finds in a remedy. */
 async function type({ harness }: Patient, next: string | null, pattern: RegExp): Promise<void> {
   const [line] = pattern.exec(next ?? "") ?? [];
   if (line === undefined) throw new Error(`no command in ${next}`);
@@ -82,7 +82,7 @@ async function type({ harness }: Patient, next: string | null, pattern: RegExp):
   } else execFileSync(program ?? "", words);
 }
 
-const endpointOf = async ({ harness }: Patient): Promise<string> => {
+const addEndpoint = async ({ harness }: Patient): Promise<string> => {
   const added = await harness.run(["endpoints", "add", HOOKS, "--json"]);
   return (JSON.parse(added.stdout) as { id: string }).id;
 };
@@ -105,7 +105,7 @@ const moveAllButJournal = ({ folder }: Patient): void => {
     if (!name.startsWith("journal.db")) renameSync(join(folder, name), join(`${folder}.aside`, name));
 };
 
-type Broken = {
+type BrokenCase = {
   readonly what: string;
   /** Causes the damage; the command runs with the returned options. */
   readonly breaks: (one: Patient) => CommandOptions | void | Promise<CommandOptions | void>;
@@ -120,7 +120,7 @@ type Broken = {
   ) => CommandOptions | void | Promise<CommandOptions | void>;
 };
 
-const BROKEN: readonly Broken[] = [
+const BROKEN_CASES: readonly BrokenCase[] = [
   {
     what: "a folder that other users can read",
     breaks: ({ folder }) => chmodSync(folder, 0o755),
@@ -164,7 +164,7 @@ const BROKEN: readonly Broken[] = [
     next: /move this one away/,
     remedy: moveAside,
   },
-  ...(["sandbox.db", "journal.db"] as const).flatMap((name): Broken[] => {
+  ...(["sandbox.db", "journal.db"] as const).flatMap((name): BrokenCase[] => {
     const row = { check: name, status: "problem" } as const;
     const away = (one: Patient): void =>
       name === "sandbox.db" ? moveAllButJournal(one) : renameSync(one.file(name), one.file("aside"));
@@ -222,7 +222,7 @@ const BROKEN: readonly Broken[] = [
     next: /move the folder away/,
     remedy: moveAside,
   },
-  ...["master.key", "credentials.json", "admin.json"].map((name): Broken => ({
+  ...["master.key", "credentials.json", "admin.json"].map((name): BrokenCase => ({
     what: `invalid content in ${name}`,
     breaks: ({ file }) => writeFileSync(file(name), "rubbish", { mode: 0o600 }),
     check: "files",
@@ -314,12 +314,12 @@ const BROKEN: readonly Broken[] = [
       [500, "500"],
       [undefined, "unreachable"],
     ] as const
-  ).map(([status, found]): Broken => ({
+  ).map(([status, found]): BrokenCase => ({
     what: `an endpoint that answers ${status ?? "no request"}`,
     breaks: async (one) => {
-      if (status !== undefined) one.harness.occupy(RECEIVER, receiver(status));
+      if (status !== undefined) one.harness.occupy(RECEIVER_PORT, receiver(status));
       await one.start();
-      await endpointOf(one);
+      await addEndpoint(one);
       await one.harness.run(["trigger", "order.created", "--order-id", "order-2"]);
       await untilListed(one, found);
     },
@@ -329,7 +329,7 @@ const BROKEN: readonly Broken[] = [
       status === undefined ? /unreachable.*next attempt/ : /attempt 1 of order\.created: 500; next attempt/,
     next: /then: checkout events replay /,
     remedy: async (one, next) => {
-      one.harness.occupy(RECEIVER, receiver(204));
+      one.harness.occupy(RECEIVER_PORT, receiver(204));
       await type(one, next, /checkout events replay \S+/);
       one.harness.clock.advance(20_000);
       await untilListed(one, "204");
@@ -339,7 +339,7 @@ const BROKEN: readonly Broken[] = [
     what: "an endpoint that is disabled",
     breaks: async (one) => {
       await one.start();
-      await one.harness.run(["endpoints", "disable", await endpointOf(one)]);
+      await one.harness.run(["endpoints", "disable", await addEndpoint(one)]);
     },
     check: "endpoints",
     status: "problem",
@@ -378,14 +378,14 @@ const BROKEN: readonly Broken[] = [
     what: "a sandbox of another version",
     breaks: async ({ start }) => {
       const old = await start({ version: "0.0.9" });
-      last = old;
+      oldSandbox = old;
     },
     check: "version",
     status: "warning",
     found: /the running sandbox has version 0\.0\.9/,
     next: /restart the sandbox/,
     remedy: async ({ start }) => {
-      await last?.stop();
+      await oldSandbox?.stop();
       await start();
     },
   },
@@ -450,7 +450,7 @@ const BROKEN: readonly Broken[] = [
   },
 ];
 
-let last: RunningSandbox | undefined;
+let oldSandbox: RunningSandbox | undefined;
 
 function writeRun(path: string, killed: { readonly pid: number; readonly folder?: string }): void {
   const text = JSON.stringify({
@@ -475,14 +475,14 @@ function onDisk(disk: {
 }
 
 test("of deliveries that ended at the same time, the newest delivery decides the endpoint's state", async () => {
-  const one = await patient();
-  one.harness.occupy(RECEIVER, receiver(500));
+  const one = await createPatient();
+  one.harness.occupy(RECEIVER_PORT, receiver(500));
   await one.start();
-  await endpointOf(one);
+  await addEndpoint(one);
   await one.harness.run(["trigger", "order.created", "--order-id", "order-2"]);
   await untilListed(one, "500");
   const { next } = rowOf(await examine(one.harness), "endpoints");
-  one.harness.occupy(RECEIVER, receiver(204));
+  one.harness.occupy(RECEIVER_PORT, receiver(204));
   await type(one, next, /checkout events replay \S+/);
   await eventually("the replay has its answer", async () => {
     const { stdout } = await one.harness.run(["deliveries", "list"]);
@@ -491,8 +491,8 @@ test("of deliveries that ended at the same time, the newest delivery decides the
   expect(rowOf(await examine(one.harness), "endpoints")).toMatchObject({ status: "ok", next: null });
 });
 
-test.for(BROKEN)("doctor finds $what, and the suggested remedy works", async (row) => {
-  const one = await patient({ hasJournal: row.check.endsWith(".db") });
+test.for(BROKEN_CASES)("doctor finds $what, and the suggested remedy works", async (row) => {
+  const one = await createPatient({ hasJournal: row.check.endsWith(".db") });
   const command = (await row.breaks(one)) ?? {};
   const sick = await examine(one.harness, command);
   const seen = rowOf(sick, row.check);
@@ -504,8 +504,8 @@ test.for(BROKEN)("doctor finds $what, and the suggested remedy works", async (ro
   expect(rowOf(cured, row.check)).toMatchObject({ status: "ok", next: null });
 });
 
-test("doctor counts neither injected answers nor a receiver's own answers as errors", async () => {
-  const one = await patient();
+test("doctor reports neither injected answers, nor a receiver's errors, nor a refused forged webhook", async () => {
+  const one = await createPatient();
   const log = one.file("sandbox.log");
   const lines: string[] = [];
   for (const format of ["text", "json"] as const) {
@@ -535,9 +535,9 @@ test("doctor counts neither injected answers nor a receiver's own answers as err
   }
   writeFileSync(log, lines.join(""), { mode: 0o600 });
   expect(rowOf(await examine(one.harness), "log")).toMatchObject({ status: "ok" });
-  one.harness.occupy(RECEIVER, receiver(400));
+  one.harness.occupy(RECEIVER_PORT, receiver(400));
   await one.start();
-  await endpointOf(one);
+  await addEndpoint(one);
   await one.harness.run(["faults", "add", "bad_signature"]);
   await one.harness.run(["trigger", "order.created", "--order-id", "order-2"]);
   await untilListed(one, "400");
@@ -545,7 +545,7 @@ test("doctor counts neither injected answers nor a receiver's own answers as err
 });
 
 test("doctor reports that the endpoint of a stopped listener waits for its listener, and suggests checkout listen", async () => {
-  const one = await patient();
+  const one = await createPatient();
   await one.start();
   const listening = await one.harness.launch(["listen", "--json", "--port", "0"]);
   await listening.stop();
@@ -557,7 +557,7 @@ test("doctor reports that the endpoint of a stopped listener waits for its liste
 });
 
 test("doctor finds no problem in a healthy sandbox, a stopped sandbox or an empty folder", async () => {
-  const one = await patient();
+  const one = await createPatient();
   expect((await examine(one.harness)).code).toBe(0);
   await one.start();
   const well = await examine(one.harness, { world: { portOwner: () => undefined } });
@@ -567,7 +567,7 @@ test("doctor finds no problem in a healthy sandbox, a stopped sandbox or an empt
 });
 
 test("doctor reports a running sandbox that does not answer, and a copied folder", async () => {
-  const one = await patient();
+  const one = await createPatient();
   const sandbox = await one.start();
   one.harness.vacate(Number(new URL(sandbox.ready.base_url).port));
   const row = rowOf(await examine(one.harness), "health");
@@ -601,7 +601,7 @@ const DAMAGE: Readonly<Record<string, (path: string) => void>> = {
 
 test("doctor gives a complete report whatever is broken, changes nothing, and sends nothing to another machine", async () => {
   const sent: string[] = [];
-  const one = await patient();
+  const one = await createPatient();
   one.harness.setFault((request, pass) => {
     sent.push(new URL(request.url).hostname);
     return pass();
@@ -645,7 +645,7 @@ function treeOf(folder: string): unknown {
 const CANARY = "canary-7f3a9c51e2";
 
 test("doctor's report shows no secret, whichever variable, address or file has it", async () => {
-  const one = await patient();
+  const one = await createPatient();
   const names =
     "API_KEY SIGNING_SECRET CONTROL_TOKEN ADMIN_TOKEN SANDBOX_API_KEY SANDBOX_SIGNING_SECRET SANDBOX_CONTROL_TOKEN SANDBOX_ADMIN_TOKEN MY_PASSWORD LISTEN_HEADER LISTEN_FORWARD LISTEN_CA LISTEN_ROUTE STORE_ID SANDBOX_PORT STRANGE APIKEY";
   const env = Object.fromEntries(
@@ -656,10 +656,10 @@ test("doctor's report shows no secret, whichever variable, address or file has i
   const sandbox = await one.start({ env: { CHECKOUT_ADMIN_TOKEN: env["CHECKOUT_ADMIN_TOKEN"] ?? "" } });
   const ready = sandbox.ready;
   one.harness.occupy(
-    RECEIVER,
+    RECEIVER_PORT,
     receiver(500, `no ${CANARY}-of-api_key ${ready.api_key} ${ready.signing_secret}`),
   );
-  await endpointOf(one);
+  await addEndpoint(one);
   await one.harness.run(["trigger", "order.created", "--order-id", "order-2"]);
   await untilListed(one, "500");
   const kept = ["admin.json", "run.json"].map((name) => readFileSync(one.file(name), "utf8"));
@@ -683,7 +683,7 @@ test("doctor's report shows no secret, whichever variable, address or file has i
 });
 
 test("doctor's text has at most 80 columns and no escapes, and begins with the version and the time", async () => {
-  const one = await patient();
+  const one = await createPatient();
   chmodSync(one.file("credentials.json"), 0o644);
   writeFileSync(one.file("sandbox.log"), `12:00:00.000Z  500  GET /\u001b[31m${"x ".repeat(200)}\n`, {
     mode: 0o600,
@@ -730,9 +730,9 @@ test("doctor knows every variable of the program", async () => {
         readFileSync(join(src, name), "utf8").match(/(?<![A-Z_])CHECKOUT_[A-Z_]*[A-Z](?![A-Z_]*_MS)/g) ?? [],
     );
   // Prefixes of variable names, and the delimiter of a text for GitHub.
-  const owners = new Set(["CHECKOUT_SANDBOX", "CHECKOUT_LISTEN", "CHECKOUT_END"]);
+  const otherNames = new Set(["CHECKOUT_SANDBOX", "CHECKOUT_LISTEN", "CHECKOUT_END"]);
   const strange = new Set(
-    named.filter((name) => !known.has(name) && !owners.has(name) && !isTargetVariable(name)),
+    named.filter((name) => !known.has(name) && !otherNames.has(name) && !isTargetVariable(name)),
   );
   expect([...strange].filter((name) => !name.startsWith("CHECKOUT_LIFETIME"))).toEqual([]);
   expect(named.length).toBeGreaterThan(20);

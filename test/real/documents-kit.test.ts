@@ -37,7 +37,7 @@ const files = Object.fromEntries(
   Object.entries(SNIPPETS).map(([name, only]) => [name, blocks.find((block) => block.includes(only)) ?? ""]),
 );
 
-/** The application that the first snippet tests: it creates orders, and books what its webhooks say. */
+/** The application that `shop.test.ts` tests: it creates orders, and books the payments in its webhooks. */
 const SHOP = `
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -78,7 +78,7 @@ export async function startShop(env: StoreEnv) {
 }
 `;
 
-/** The fixture of the first snippet, in a separate file. */
+/** The fixture of `shop.test.ts`, in a separate file. */
 const FIXTURE = (files["shop.test.ts"]?.split("\ntest(")[0] ?? "").replace("const test", "export const test");
 
 /** The part of Playwright that the snippet uses, for machines without Playwright. */
@@ -102,7 +102,7 @@ declare function express(): { use(paths: string[], answer: (req: Sent, res: Answ
 export default express;
 `;
 
-function project(): string {
+function createProject(): string {
   const packages = ["@types", "vitest", "hono", "@hono/node-server", "express", "playwright-core"];
   return projectOf(
     { ...files, "shop.ts": SHOP, "shop-fixture.ts": FIXTURE, "package.json": `{ "type": "module" }` },
@@ -112,7 +112,7 @@ function project(): string {
 
 test("every snippet about test suites is run by these tests, and type-checks against the package", async () => {
   expect(new Set(Object.values(files)).size).toBe(blocks.length);
-  const folder = project();
+  const folder = createProject();
   writeFileSync(join(folder, "playwright.d.ts"), PLAYWRIGHT);
   writeFileSync(join(folder, "express.d.ts"), EXPRESS);
   const compilerOptions = {
@@ -138,7 +138,7 @@ test("every snippet about test suites is run by these tests, and type-checks aga
 });
 
 test("the snippets run as scripts and under node:test", async () => {
-  const cwd = project();
+  const cwd = createProject();
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
   // Node 22 does not support `await using`.
   const plain = ["closing.ts", ...(process.version.startsWith("v22.") ? [] : ["using.ts"])];
@@ -150,7 +150,7 @@ test("the snippets run as scripts and under node:test", async () => {
 });
 
 test("vitest runs the snippets with a store for each test, and prints the store's story if a test fails", async () => {
-  const cwd = project();
+  const cwd = createProject();
   const start = `import { createStoreTest } from "hosted-checkout/testing/vitest";\nconst test = createStoreTest();`;
   writeFileSync(join(cwd, "fixture.test.mjs"), suiteOf(start, { after: ", 500" }));
   const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
@@ -198,7 +198,7 @@ test("the Playwright snippet shows the order in a browser", async () => {
 });
 
 test("an application that mounts the sandbox in Hono, Express or Next.js answers like the sandbox", async () => {
-  const cwd = project();
+  const cwd = createProject();
   const port = await heldPort();
   const mounted = join(cwd, "mounted.ts");
   writeFileSync(mounted, readFileSync(mounted, "utf8").replaceAll("3000", String(port)));
@@ -261,7 +261,7 @@ test("an application that mounts the sandbox in Hono, Express or Next.js answers
   serve = (incoming, response) => void listener(incoming, response);
   await check("hono", (request) => fetch(request));
   await check("next", (request) => (request.method === "GET" ? GET : POST)(request));
-  // `sandbox.fetch` also follows redirects only within the sandbox.
+  // `sandbox.fetch` needs no application.
   const order = await store.orders.create({ order_id: "own", price_id: "price_coffee" });
   const page = await sandbox.fetch(order.checkout_url);
   expect([page.status, page.url]).toEqual([200, order.checkout_url]);

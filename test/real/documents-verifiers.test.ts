@@ -25,7 +25,7 @@ import { DESCRIBED_SHOPS, GO_CACHE, type ShopLanguage } from "../support/whole-s
 
 const express = createRequire(import.meta.url)("express") as () => RequestListener;
 const VERIFYING = pageText("docs/verifying.md");
-/** A language: its program, the code around the page's block, and the command that runs a file. */
+/** A language: the command that runs a file, the file's name, and the code around the page's block. */
 type Language = {
   readonly name: Exclude<ShopLanguage, "node">;
   readonly program: string;
@@ -183,7 +183,7 @@ test("docs/verifying.md has the verifiers of the complete shops, and they agree 
   expect(SIGNATURES_PATTERN.source).toContain("[0-9a-f]{64}");
 });
 
-test("the verifiers of docs/verifying.md and of the package accept headers in every common form", async () => {
+test("the package's verifier and the Python verifier of docs/verifying.md accept headers in every common form", async () => {
   const secret = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
   const { body: rawBody } = createTestEvent({ id: "e1", storeId: "s1" }, Date.now());
   const timestamp = Math.floor(Date.now() / 1000);
@@ -278,7 +278,7 @@ async function answerOf(app: RequestListener, init: RequestInit): Promise<Respon
   }
 }
 
-test("the event on docs/webhooks.md has the fields of a real event, in order", async () => {
+test("the event on docs/webhooks.md has the fields of a real event, in the same order", async () => {
   const harness = createHarness();
   await harness.start();
   const { stdout } = await harness.run(["trigger", "order.succeeded", "--json"]);

@@ -77,7 +77,7 @@ test("the pages have at least two transcripts, with at least eight commands", ()
   expect([TRANSCRIPTS.length >= 2, steps.length >= 8]).toEqual([true, true]);
 });
 
-/** The first lines of the pages' shell blocks. Blocks that only set up a clone are not run. */
+/** The first lines of the pages' shell blocks, each with the test that runs it. Blocks for a clone are not run. */
 const SHELL_BLOCKS = [
   ["npm ci\nnpx checkout sandbox start", "a clone"],
   ["npx checkout endpoints add", "run by readiness.test.ts"],
@@ -124,7 +124,7 @@ test("the git bisect line returns explore's exit code, and skips a commit that e
   }
 });
 
-test("every shell block of the pages is run by a test", () => {
+test("every shell block of the pages is in the list of blocks, and every listed block exists", () => {
   const unknown = blocksIn("sh").filter(({ code }) => !SHELL_BLOCKS.some(([head]) => code.startsWith(head)));
   expect(unknown).toEqual([]);
   expect(SHELL_BLOCKS.filter(([head]) => shellBlock(head) === "")).toEqual([]);
@@ -195,7 +195,7 @@ test("the jq lines of docs/json.md print the expected output, and jq accepts eve
       "refused\nunanswered\n",
     ]);
   } else {
-    await annotate("there is no jq here: a part of it in test/support/jq.ts runs the lines");
+    await annotate("jq is not installed: the part of jq in test/support/jq.ts runs the lines");
     const stand = `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, "test/support/jq-here.ts")}" "$@"\n`;
     writeFileSync(join(folder, "jq"), stand, { mode: 0o755 });
   }
@@ -282,7 +282,7 @@ test("a team's sandbox gives two users on two addresses their own stores, pages 
   expect([heard, new Set(pages).size]).toEqual([{ alice: ["order.created"], bob: ["order.created"] }, 2]);
 });
 
-test("checkout_url with --listen alone is an address of the sandbox's machine", async () => {
+test("--listen without --public-url keeps 127.0.0.1 as the origin of checkout_url", async () => {
   const sandbox = await startSandboxHere({
     cwd: tempFolder(),
     args: ["--listen", "0.0.0.0", "--allow-host", "box.example"],
@@ -371,7 +371,7 @@ async function execute(command: string, { ready }: Pick<SandboxHere, "ready">, c
   return stdout.trimEnd();
 }
 
-/** Runs a command of this program alone in this process. */
+/** Runs a command that OF_PROGRAM matches in this process. */
 async function executeHere(command: string, cwd: string): Promise<string> {
   const [, variable, value = "", words = "", file] = OF_PROGRAM.exec(command) ?? [];
   const args = Array.from(words.matchAll(/'([^']*)'|\S+/g), ([word, quoted]) => quoted ?? word);
@@ -383,7 +383,7 @@ async function executeHere(command: string, cwd: string): Promise<string> {
   return "";
 }
 
-/** Runs the commands about a background sandbox, one after the other, in their own folder. */
+/** Runs a command about a background sandbox as a process; a sandbox that it starts ends with the test. */
 async function inBackground(command: string, cwd: string): Promise<string> {
   if (command.includes(" start "))
     onTestFinished(async () => void (await runHere(["sandbox", "stop"], { cwd })));

@@ -24,7 +24,7 @@ import { sideBySide } from "../support/side-by-side.ts";
 
 const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 
-/** A client that reports its step to the shop, waits there on request, and handles a lost answer correctly. */
+/** A client that reports each step to the shop, which may hold the answer, and that handles a lost answer correctly. */
 const CLIENT = `
   import { fetch } from ${JSON.stringify(join(import.meta.dirname, "../support/light-fetch.cjs"))};
   const { CHECKOUT_BASE_URL: service, CHECKOUT_API_KEY: key, CHECKOUT_ORDER_ID: order, SHOP: shop } = process.env;

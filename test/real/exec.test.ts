@@ -233,7 +233,7 @@ test("exec gives its program a sandbox even next to an untrusted state folder", 
   expect([outside.code, outside.stderr]).toEqual([1, expect.stringContaining("other users")]);
 });
 
-test("exec that cannot serve a sandbox runs nothing and exits with 7", async () => {
+test("exec runs nothing if its port is used or an option is invalid", async () => {
   const harness = createHarness();
   harness.occupy(4300);
   const refused = await harness.run(["exec", "--port", "4300", "--", "npm"]);
@@ -358,7 +358,7 @@ test("an administrator's action within exec needs --admin, and is refused immedi
 });
 
 /** A program that prints the count of each signal after every signal, and ends some time after the expected number. */
-const countsSignals = (expected: number): string => `
+const signalCounter = (expected: number): string => `
   const got = {};
   let left = ${expected};
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"])
@@ -373,7 +373,7 @@ const countsSignals = (expected: number): string => `
 
 test("exec passes every signal on once, and exits with 128 plus the number of the signal", async () => {
   const cwd = tempFolder();
-  const listening = begin(["exec", "--", process.execPath, "-e", countsSignals(3)], { cwd });
+  const listening = begin(["exec", "--", process.execPath, "-e", signalCounter(3)], { cwd });
   await eventually("the command runs", () => expect(listening.output.stdout).toContain("ready"));
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     listening.process.kill(signal);
@@ -421,7 +421,7 @@ sys.stdout.write(said.decode() + "exit %d" % os.waitstatus_to_exitcode(os.waitpi
 
 test("exec's program is in the foreground of a terminal, and gets one Ctrl-C once", async () => {
   const args = [process.execPath, PROGRAM, "exec", "--", process.execPath, "-e"];
-  const program = `console.log("terminal " + process.stdin.isTTY + " " + process.stdout.isTTY);${countsSignals(1)}`;
+  const program = `console.log("terminal " + process.stdin.isTTY + " " + process.stdout.isTTY);${signalCounter(1)}`;
   const said = await new Promise<string>((resolve) => {
     const child = spawn("python3", ["-c", IN_TERMINAL, ...args, program], { cwd: tempFolder() });
     let text = "";
@@ -433,7 +433,7 @@ test("exec's program is in the foreground of a terminal, and gets one Ctrl-C onc
   expect(said).toContain("exit 9");
 });
 
-test("exec's program has the stdin, stdout, stderr and umask of exec", async () => {
+test("exec's program has the stdin, stdout, stderr and umask of exec, and exec exits with 126 or 127 if the program cannot run", async () => {
   const cwd = tempFolder();
   const echoed = await run(["exec", "--", "sh", "-c", "cat; echo err >&2; umask; exit 5"], {
     cwd,

@@ -35,7 +35,7 @@ test("an opened browser neither blocks a command nor writes to its terminal", as
   expect(process.kill(browser.pid(), 0)).toBe(true);
 });
 
-test("if no browser can be opened, the order is still created, with a warning that says what to open", async () => {
+test("if no browser can be opened, the order is still created, with a warning that shows the address to open", async () => {
   const cwd = tempFolder();
   await startSandboxHere({ cwd });
   const rows = [

@@ -13,7 +13,7 @@ import { begin, PROGRAM as CHECKOUT, run, startSandboxHere } from "../support/pr
 import { folderOf } from "../support/whole-shops.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** A program that makes one purchase; `KEY` is the code that creates the key, `AFTER` the code after an answer. */
+/** A program that makes one purchase; `BEFORE` becomes `true` if it stores its key before it sends. */
 const PROGRAM = `
 const { fetch } = require(${JSON.stringify(join(import.meta.dirname, "../support/light-fetch.cjs"))});
 const { existsSync, readFileSync, writeFileSync } = require("node:fs");
@@ -59,7 +59,7 @@ test("the documented explore command finds no fault in a program that stores its
   expect(JSON.parse(stdout)).toMatchObject({ schedules: 1, held: 1, broken: [] });
 });
 
-test("explore finds the fault of a program that stores its key only after the answer, and prints the typed command line", async () => {
+test("explore finds the fault of a program that stores its key only after the answer, and prints the command line that repeats it", async () => {
   const found = await run(["explore", "--json", "--only", KILL, ...COMMAND], { cwd: folderWith(false) });
   expect([found.code, found.stderr]).toEqual([1, ""]);
   const told = JSON.parse(found.stdout) as Parameters<typeof differenceFrom>[1] & {
@@ -105,7 +105,7 @@ test("a killed exploration leaves no process or folder behind", async () => {
   expect(existsSync(join(cwd, ".checkout"))).toBe(false);
 });
 
-/** Objects that an exploration can leave in a sandbox. */
+/** State that an exploration can leave in a sandbox; `aheadMs`: how far the store's clock is ahead. */
 type Leftovers = {
   readonly faults: number;
   readonly aheadMs: number;
@@ -160,7 +160,7 @@ test("a killed exploration of a running shop leaves no fault, moved clock, lease
   );
 });
 
-/** Always reports success; the eleventh run and later runs do not end. */
+/** A program that always reports success; its eleventh run and later runs do not end. */
 const BLIND = `
 const { appendFileSync, readFileSync } = require("node:fs");
 const { CHECKOUT_BASE_URL: base, CHECKOUT_API_KEY: secret, CHECKOUT_ORDER_ID: order } = process.env;

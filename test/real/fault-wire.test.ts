@@ -57,7 +57,7 @@ function bodyOf(text: string): readonly [announced: number, came: number] {
   return [Number(/content-length: (\d+)/i.exec(head)?.[1]), Buffer.byteLength(body)];
 }
 
-test("every fault has the expected effect on the wire", async () => {
+test("each fault of a connection or a body has the expected effect on the wire", async () => {
   const { sandbox, add, type } = await open(startSandboxHere);
   const right = await create(sandbox, "right");
   const [length] = bodyOf(right.text);
@@ -103,6 +103,6 @@ test("a late answer delays neither a reset nor the end of the sandbox", async ()
   expect((await type("sandbox reset --yes")).code).toBe(0);
   expect((await type("orders list --json")).stdout).not.toContain('"late"');
   expect(await sandbox.stop("SIGTERM")).toBe(0);
-  // The late answer is sent as soon as nothing delays it.
+  // The stop ends the delay, so the answer is sent.
   expect((await late).text).toMatch(/^HTTP\/1\.1 201 /);
 });

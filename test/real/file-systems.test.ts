@@ -77,7 +77,7 @@ test("the files of the master key and the admin token get their names when they 
   ]);
 });
 
-test("the search for the parents of a folder on a missing drive ends with a refusal", () => {
+test("creating a folder fails, and does not loop, if no parent folder exists", () => {
   const { existsSync } = fs;
   // On Windows the root of a drive may be missing.
   Object.assign(fs, { existsSync: () => false });
@@ -120,7 +120,7 @@ test("a sandbox starts, stops and starts again without hard links, and a second 
   await again.stop("SIGTERM");
 });
 
-/** Ways to lose the folder, as by `git clean -ffdx`, or only the database, which may come back. */
+/** Ways to lose the folder, as by `git clean -ffdx`, or only the database, which a copy may replace. */
 const LOSSES: readonly (readonly [string, (folder: string) => void])[] = [
   ["the folder is deleted", (folder) => rmSync(folder, { recursive: true })],
   ["the folder is renamed", (folder) => renameSync(folder, `${folder}-away`)],

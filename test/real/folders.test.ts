@@ -7,11 +7,11 @@ import { PROGRAM, run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** Time until a start gets SIGKILL: a program that loops in a system call does not react to other signals. */
-const LIMIT_MS = 20_000;
+const KILL_MS = 20_000;
 
 /** Starts a sandbox in a folder that must be created first; returns its exit code and output. */
 function startIn(dir: string) {
-  return run(["sandbox", "start", "--port", "0", "--dir", dir], { cwd: tempFolder(), timeoutMs: LIMIT_MS });
+  return run(["sandbox", "start", "--port", "0", "--dir", dir], { cwd: tempFolder(), timeoutMs: KILL_MS });
 }
 
 test("a folder that cannot be created is reported with the system's cause", async () => {
@@ -38,7 +38,7 @@ test("a read-only disk is reported, even if parents of the folder are missing", 
   const line = [process.execPath, PROGRAM, "sandbox", "start", "--port", "0", "--dir", dir];
   const { status, stderr } = spawnSync("strace", [...strace, ...line], {
     encoding: "utf8",
-    timeout: LIMIT_MS,
+    timeout: KILL_MS,
   });
   expect([status, stderr]).toEqual([1, expect.stringContaining("the file or its disk is read-only (EROFS")]);
 });

@@ -22,8 +22,8 @@ import { sideBySide } from "../support/side-by-side.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** The number of requests of each kind in a flood, and the workers that send them. */
-const FLOOD = size(60, 15_000);
-const AT_ONCE = [1, 2, 3, 4, 5, 6, 7, 8] as const;
+const FLOOD_ROUNDS = size(60, 15_000);
+const WORKERS = [1, 2, 3, 4, 5, 6, 7, 8] as const;
 
 async function startUntilEnd(options: Parameters<typeof startHosted>[0] = {}): Promise<HostedService> {
   const service = await startHosted(options);
@@ -93,13 +93,13 @@ test("invented ids and keys, foreign Hosts and calls without a token create no f
   await createHostedStore(service);
   const before = filesOf(service);
   const random = seededRandom(SEED);
-  const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE.length });
+  const agent = new Agent({ keepAlive: true, maxSockets: WORKERS.length });
   onTestFinished(() => agent.destroy());
   const wrong = new Set<string>();
   const flood = (rounds: number): Promise<void> =>
     sideBySide(
       Array.from({ length: rounds }, (_item, at) => at),
-      AT_ONCE,
+      WORKERS,
       async () => {
         for (const { method, path, headers, status } of refusedRequests(service, random)) {
           const options = { port: service.port, agent, method, path, headers };
@@ -109,9 +109,9 @@ test("invented ids and keys, foreign Hosts and calls without a token create no f
       },
     );
   // The runtime's heap grows to its working size in the first flood; a leak would also grow in the second flood.
-  await flood(FULL ? FLOOD : 5);
+  await flood(FULL ? FLOOD_ROUNDS : 5);
   const used = memoryOf(service);
-  await flood(FLOOD);
+  await flood(FLOOD_ROUNDS);
   expect([...wrong]).toEqual([]);
   expect(filesOf(service)).toEqual(before);
   // A small flood proves nothing about memory.
@@ -177,7 +177,7 @@ const ENDPOINT_MESSAGES: readonly (readonly [name: string, said: RegExp])[] = [
   ["a whole answer and more", /^accepted$/],
 ];
 
-test("a hosted service reports the correct state of an endpoint, although the runtime gives no network error", async () => {
+test("a hosted service names the possible causes of a failed delivery, although the runtime gives no network error", async () => {
   const [, hosted] = EDITIONS;
   if (hosted === undefined) throw new Error("there are two editions");
   const { control } = await serve(hosted);
@@ -283,10 +283,10 @@ test("deletions of stores under load log no stack trace", async () => {
     const { storeId, apiKey } = await createHostedStore(service);
     const own = connect(
       { port: service.port, ready: { api_key: apiKey } } as Parameters<typeof connect>[0],
-      AT_ONCE.length,
+      WORKERS.length,
     );
     let sent = 0;
-    const buying = AT_ONCE.map(async () => {
+    const buying = WORKERS.map(async () => {
       for (let status: number | undefined = 201; status === 201;) {
         const at = (sent += 1);
         status = (await sendCreate(own, { key: `deleted-${round}-${at}`, orderId: `o-${at}` }))?.status;

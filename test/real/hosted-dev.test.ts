@@ -135,7 +135,7 @@ async function ordersOf(folder: string): Promise<readonly string[]> {
   return checkouts.map(({ order_id: orderId }) => orderId).toSorted();
 }
 
-/** The built package, in a folder without workerd. */
+/** Copies the built package to a folder without workerd; returns the command that runs it. */
 function programWithoutWorkerd(): readonly string[] {
   const folder = tempFolder();
   for (const name of ["bin/checkout.cjs", "dist", "package.json"])
@@ -145,7 +145,7 @@ function programWithoutWorkerd(): readonly string[] {
   return [process.execPath, join(folder, "bin/checkout.cjs")];
 }
 
-/** A folder of packages with a workerd that leaves a file when it runs. */
+/** Adds a workerd to a folder of packages; when it runs, it creates the file `ran`. */
 function writeWorkerd(modules: string, ran: string): void {
   const program = join(modules, "@cloudflare/workerd-linux-64/bin/workerd");
   mkdirSync(join(program, ".."), { recursive: true });
@@ -248,7 +248,7 @@ test("hosted dev can be stopped while workerd is being fetched", async () => {
   expect(existsSync(join(cwd, ".checkout/run.json"))).toBe(false);
 });
 
-/** A world in which a stranger's sandbox takes the port that a start has chosen, before the runtime listens. */
+/** A world in which another program takes the port that a start has chosen, before the runtime listens. */
 function worldWithStranger(cwd: string) {
   const asked: string[] = [];
   const strangers: Server[] = [];

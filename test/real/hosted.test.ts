@@ -44,10 +44,10 @@ afterAll(service.end);
 // The first store, which is never deleted.
 await createHostedStore(service);
 
-// Runs the tests of v1 again: loading them registers them.
+// Loading a file of tests registers its tests again, for the hosted service: here the tests of v1.
 askAnother((now) => hostedV1(service, now));
 await import("../sandbox/api-v1.test.ts?hosted");
-// The tests of two stores run again too, and the campaigns about payments, racing creates and deliveries.
+// The tests of the control API and of the stores' isolation, and the campaigns about payments, creates and deliveries.
 runIn(hostedRuntime(service));
 startAnother(() => openHostedProcess(service));
 await import("../sandbox/control-answers.test.ts?hosted");
@@ -104,18 +104,18 @@ const SEEN_BY_THE_RUNTIME: ReadonlySet<string> = new Set(
     ["a body over 16 KiB and a foreign Host", "a body over 16 KiB and no credential"],
   ].flat(),
 );
-/** Requests with two lines of a key, which the runtime joins, and with further mistakes. */
-const TWO_KEYS = /^two keys \+ /;
-/** Requests that the runtime's parser reads or refuses in its own way. */
-const BY_THE_PARSER = /^(?:400 invalid_request|431 headers_too_large)/;
+/** Names of requests with two Idempotency-Key lines, which the runtime joins, and with further mistakes. */
+const TWO_KEYS_NAME = /^two keys \+ /;
+/** Verdicts on requests that the runtime's parser reads or refuses in its own way. */
+const PARSER_VERDICTS = /^(?:400 invalid_request|431 headers_too_large)/;
 
-test("every bad request gets the same refusal from the Worker as from a sandbox, and leaves no trace", async () => {
+test("every bad request that the runtime passes on unchanged is refused by the Worker as by a sandbox, and leaves no trace", async () => {
   const site = await openHostedSite(service);
   const before = rowCounts(site);
   const faults: string[] = [];
   const rows = [...BAD_REQUESTS, ...WRONG_IN_SEVERAL_WAYS].filter(
     ([name, verdict]) =>
-      !BY_THE_PARSER.test(verdict) && !TWO_KEYS.test(name) && !SEEN_BY_THE_RUNTIME.has(name),
+      !PARSER_VERDICTS.test(verdict) && !TWO_KEYS_NAME.test(name) && !SEEN_BY_THE_RUNTIME.has(name),
   );
   expect(rows.length).toBeGreaterThan(300);
   for (const [index, [name, expected, change]] of rows.entries()) {
@@ -141,7 +141,7 @@ test("a request with two Host headers is refused in the service's error envelope
 /** A store of the service, with its key and the id of its only checkout. */
 type OwnedStore = HostedStore & { readonly checkoutId: string };
 
-async function storeWithCheckout(): Promise<OwnedStore> {
+async function createStoreWithCheckout(): Promise<OwnedStore> {
   const store = await createHostedStore(service);
   const answer = await sendCreate(serviceOf(store), { key: "a-known-key", orderId: "an-order" });
   const { data } = JSON.parse(answer?.body ?? "") as { readonly data: { readonly id: string } };
@@ -156,7 +156,7 @@ function serviceOf({ apiKey }: HostedStore) {
 }
 
 test("an id or key that combines one store's mark with the rest of another store's id or key is unknown", async () => {
-  const stores = [await storeWithCheckout(), await storeWithCheckout()] as const;
+  const stores = [await createStoreWithCheckout(), await createStoreWithCheckout()] as const;
   const control = { Authorization: `Bearer ${service.controlToken}`, "Content-Type": "application/json" };
   const status = async (path: string, headers: Record<string, string>, body?: unknown): Promise<number> => {
     const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
@@ -205,7 +205,7 @@ test("a deleted store leaves no table and no alarm, and its key and ids are unkn
   const work = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      const { storeId, apiKey, checkoutId } = await storeWithCheckout();
+      const { storeId, apiKey, checkoutId } = await createStoreWithCheckout();
       const { store_id: gone } = await service.control(`/stores/${storeId}/delete`, {});
       expect(gone).toBe(storeId);
       const headers = { Authorization: `Bearer ${apiKey}` };
@@ -244,7 +244,7 @@ test("a store of a hosted service keeps its dialect across a restart, and other 
 });
 
 test("a failed deletion of an object is repeated until it succeeds, and delays no other store", async () => {
-  const [broken, other] = [await storeWithCheckout(), await storeWithCheckout()];
+  const [broken, other] = [await createStoreWithCheckout(), await createStoreWithCheckout()];
   const path = databaseOf(service, broken.storeId);
   await service.kill();
   const files = [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file));
@@ -326,7 +326,7 @@ test("a fault that drops the connection has the same effect in a Worker as in a 
   ]);
 });
 
-test("after kill -9 under load, a hosted service has lost nothing acknowledged, and each deleted store is whole or gone", async () => {
+test("after kill -9 under load, a hosted service has lost nothing acknowledged, and no store is partly deleted", async () => {
   const store = await createHostedStore(service);
   const received = new Set<string>();
   const url = await openHttpReceiver((request, response) => {
@@ -343,10 +343,10 @@ test("after kill -9 under load, a hosted service has lost nothing acknowledged, 
   const nextCreate = (): Create => ({ key: `kill-key-${(sent += 1)}`, orderId: `kill-${sent}` });
   for (let round = 1; round <= KILLS; round += 1) {
     // In the last rounds no store is deleted, and the load alone sends requests.
-    const doomed = await storesWithCheckouts(round <= DELETION_KILLS ? AT_ONCE : 0);
+    const doomed = await createStoresWithCheckouts(round <= DELETION_KILLS ? AT_ONCE : 0);
     const loading = loadUntilGone(serviceOf(store), { connections: CONNECTIONS, nextCreate });
     await sleep(50 + random() * 250);
-    const deleting = doomed.map(({ storeId }) => isDeleted(storeId));
+    const deleting = doomed.map(({ storeId }) => tryDelete(storeId));
     // Some deletions are acknowledged, and the others are in flight.
     await Promise.all(deleting.slice(0, (random() * doomed.length) / 2));
     await service.kill();
@@ -379,12 +379,12 @@ test("after kill -9 under load, a hosted service has lost nothing acknowledged, 
   expect(new Set(counts).size).toBe(1);
 });
 
-async function storesWithCheckouts(count: number): Promise<readonly OwnedStore[]> {
-  return Promise.all(Array.from({ length: count }, storeWithCheckout));
+async function createStoresWithCheckouts(count: number): Promise<readonly OwnedStore[]> {
+  return Promise.all(Array.from({ length: count }, createStoreWithCheckout));
 }
 
-/** Deletes a store, and returns whether the deletion was acknowledged. */
-async function isDeleted(storeId: string): Promise<boolean> {
+/** Deletes a store; returns whether the deletion was acknowledged. */
+async function tryDelete(storeId: string): Promise<boolean> {
   return service.control(`/stores/${storeId}/delete`, {}).then(
     () => true,
     () => false,

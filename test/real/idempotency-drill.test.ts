@@ -77,7 +77,7 @@ type Laboratory = {
 };
 
 /** A sandbox, and drills of clients against it; sandbox and drills run in this process, or as the real program. */
-async function laboratory({
+async function openLaboratory({
   start = startSandboxHere,
   type = runHere,
 }: {
@@ -119,7 +119,7 @@ function usesOf(folder: string): Use[] {
 }
 
 test("a client with one key for each purchase passes, and the log rows of its keys survive kill -9", async () => {
-  const { options, sandbox, commandOf, drill } = await laboratory({ start: startSandbox, type: run });
+  const { options, sandbox, commandOf, drill } = await openLaboratory({ start: startSandbox, type: run });
   const stored = `
     import { existsSync, readFileSync, writeFileSync } from "node:fs";
     const file = orderId + ".key";
@@ -164,7 +164,7 @@ test("a client with one key for each purchase passes, and the log rows of its ke
 });
 
 test("the drill finds a client that generates a new key at each start", async () => {
-  const { commandOf, drill } = await laboratory();
+  const { commandOf, drill } = await openLaboratory();
   const random =
     "const answer = await retrying(() => keyed(randomUUID()));\nprocess.exitCode = Number(answer.status !== 201);";
   // test/client/idempotency-clients.test.ts runs the other histories of such a client.
@@ -174,7 +174,7 @@ test("the drill finds a client that generates a new key at each start", async ()
 });
 
 test("the command's environment has the API key, and no token of the control API", async () => {
-  const { options, commandOf, drill } = await laboratory();
+  const { options, commandOf, drill } = await openLaboratory();
   const seen = join(options.cwd, "seen.json");
   const look = `
     import { execFileSync } from "node:child_process";
@@ -222,7 +222,7 @@ test("the command's environment has the API key, and no token of the control API
 });
 
 test("a command's child processes are killed at its timeout and at its end", async () => {
-  const [one, other] = await Promise.all([laboratory(), laboratory()]);
+  const [one, other] = await Promise.all([openLaboratory(), openLaboratory()]);
   const child = (then: string) => `
     import { spawn } from "node:child_process";
     import { writeFileSync } from "node:fs";

@@ -14,7 +14,7 @@ const ORDER = {
   payment_method: "alipay_plus",
 } as const;
 
-async function seeded(seed = "s"): Promise<Sandbox> {
+async function startSeeded(seed = "s"): Promise<Sandbox> {
   const sandbox = await startSandbox({ seed });
   onTestFinished(() => sandbox.close());
   return sandbox;
@@ -32,7 +32,7 @@ test("a seed gives the same bytes in memory, in a folder and from the built pack
 });
 
 test("a seeded sandbox has a fixed time, ordered UUIDs v7 and no socket", async () => {
-  const { store, baseUrl } = await seeded();
+  const { store, baseUrl } = await startSeeded();
   expect(baseUrl).toBe("http://127.0.0.1:0/v1");
   expect(await store.clock.now()).toEqual(new Date("2026-01-01T00:00:00Z"));
   const ids: string[] = [];
@@ -46,7 +46,7 @@ test("a seeded sandbox has a fixed time, ordered UUIDs v7 and no socket", async 
 });
 
 test("reads, waits and other stores do not change a seeded store's bytes", async () => {
-  const [quiet, watched] = [await seeded(), await seeded()];
+  const [quiet, watched] = [await startSeeded(), await startSeeded()];
   const [one, other, beside] = [
     await quiet.createStore(),
     await watched.createStore(),
@@ -85,7 +85,7 @@ test("a seeded sandbox on an existing folder draws new ids", async () => {
 });
 
 test("a delayed delivery of a seeded sandbox waits for the clock, and an endpoint gets one delivery at a time", async () => {
-  const { store } = await seeded();
+  const { store } = await startSeeded();
   const answers = Promise.withResolvers<number>();
   const receiver = await store.receiver({ answer: () => answers.promise });
   await store.faults.add({ action: "delay", latencyMs: 1000 });
@@ -105,7 +105,7 @@ test("a delayed delivery of a seeded sandbox waits for the clock, and an endpoin
 });
 
 test("requests without a known key are only in the first store's log", async () => {
-  const sandbox = await seeded();
+  const sandbox = await startSeeded();
   const other = await sandbox.createStore();
   await sandbox.fetch(`${sandbox.baseUrl}/orders`, { method: "POST" });
   await sandbox.fetch("/v1/checkout-sessions/x", { headers: { Authorization: "Bearer unknown" } });

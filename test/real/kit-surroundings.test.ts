@@ -31,7 +31,7 @@ const FAKED = ["setTimeout", "clearTimeout", "setImmediate", "setInterval", "Dat
 
 const SCRIPT = "kit-surroundings.mjs";
 
-function project(files: Readonly<Record<string, string>> = {}): string {
+function createProject(files: Readonly<Record<string, string>> = {}): string {
   return projectOf({
     [SCRIPT]: readFileSync(join(import.meta.dirname, "../support", SCRIPT), "utf8"),
     ...files,
@@ -58,18 +58,18 @@ function rowsOf({ stdout, stderr }: Run): readonly (readonly [string, string])[]
 }
 
 test("the kit works after a test suite replaced timers, globals or modules of its process", async () => {
-  const rows = rowsOf(await run(project(), SCRIPT));
+  const rows = rowsOf(await run(createProject(), SCRIPT));
   expect(rows.length).toBeGreaterThanOrEqual(50);
   expect(rows.filter(([, result]) => result !== WORKS)).toEqual([]);
 });
 
 test("replacements from before the kit was loaded do not affect the kit, or are reported in one sentence", async () => {
-  const cwd = project();
+  const cwd = createProject();
   for (const [name, wanted] of part(BEFORE_LOADING, 3))
     expect(rowsOf(await run(cwd, SCRIPT, name))).toEqual([[name, wanted]]);
 });
 
-test("vitest's fake timers, all or single, stop neither the sandbox nor its waits", async () => {
+test("vitest's fake timers, all together or one alone, stop neither the sandbox nor its waits", async () => {
   for (const toFake of [undefined, ...FAKED.map((name) => [name])]) {
     vi.useFakeTimers(toFake === undefined ? {} : { toFake });
     try {
@@ -121,7 +121,7 @@ process.nextTick = nextTick;
 await sandbox.close();
 console.log(JSON.stringify(failed));
 `;
-  const { stdout } = await run(project({ "shop.mjs": program }), "shop.mjs");
+  const { stdout } = await run(createProject({ "shop.mjs": program }), "shop.mjs");
   const failed = JSON.parse(stdout) as readonly string[];
   expect(failed).toHaveLength(4);
   for (const message of failed)
@@ -160,7 +160,7 @@ import { verifyWebhook } from "hosted-checkout/webhooks";`,
     "shop.cjs": `const ${names} = require("hosted-checkout/testing");
 const { verifyWebhook } = require("hosted-checkout/webhooks");`,
   };
-  const cwd = project();
+  const cwd = createProject();
   const printed: unknown[] = [];
   for (const [index, [line, message]] of part(UNCAUGHT, 3).entries()) {
     const name = index % 2 === 0 ? "shop.mjs" : "shop.cjs";

@@ -54,7 +54,7 @@ test("an order of the kit is created, paid and reported by a verified webhook, w
   }
 });
 
-test("the timeline of an order begins with its request, whatever its id and the clock", async () => {
+test("the timeline of an order begins with the request that created it, also among entries of the same millisecond", async () => {
   const { store } = await start({ port: null });
   for (let count = 0; count < 20; count += 1) {
     const order = await store.orders.create({ ...ORDER, order_id: `order-${count}` });
@@ -72,7 +72,7 @@ test("the timeline of an order begins with its request, whatever its id and the 
   }
 });
 
-test("a refused call of the kit throws a CheckoutError with the answer of v1", async () => {
+test("a refused call of the kit throws a CheckoutError with the status, code and request id of the answer", async () => {
   const { store } = await start({ port: null });
   await store.orders.create(ORDER, { idempotencyKey: "the-first-key" });
   await expect(store.orders.create(ORDER)).rejects.toMatchObject({ status: 409, code: "order_conflict" });
@@ -334,7 +334,7 @@ test("the kit ignores the variables and the configuration file of the program th
   expect(readdirSync(join(folder, "state"))).not.toContain("run.json");
 });
 
-test("the command line can use the folder of a closed sandbox, whatever the program's umask", async () => {
+test("the command line is refused the folder of the kit's open sandbox, and both can use the folder in turn after a close", async () => {
   const harness = createHarness();
   const folder = join(harness.cwd, ".checkout");
   const sandbox = await start({ state: { folder } });
@@ -432,7 +432,7 @@ test("fetch and handler of the kit reach only the sandbox, and apply its checks 
   await expect(fetch(`${baseUrl}/orders`)).rejects.toThrow("fetch failed");
 });
 
-test("a close ends waits and requests in flight", async () => {
+test("a close ends waits, and deliveries that have no answer yet", async () => {
   const sandbox = await startSandbox({ port: 0 });
   const { port } = new URL(sandbox.origin);
   const receiver = await sandbox.store.receiver({ answer: () => new Promise(() => undefined) });

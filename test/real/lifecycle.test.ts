@@ -149,7 +149,7 @@ const SETTINGS: readonly (readonly [given: string, differs?: string])[] = [
   ["--adopt"],
 ];
 
-test("a start compares only its given options with a running sandbox, one by one", async () => {
+test("a start compares only the options that it is given with the running sandbox, and lists each difference", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   await harness.start(
@@ -213,13 +213,13 @@ test("a start refuses a configuration that is invalid or differs from the runnin
   expect((await typed("sandbox start --reuse")).stderr).toContain("checkout.config.json:1");
 });
 
-const GIVEN = {
+const FIRST_SECRETS = {
   CHECKOUT_SANDBOX_API_KEY: formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 3)),
   CHECKOUT_SANDBOX_SIGNING_SECRET: `whsec_${"s".repeat(43)}`,
   CHECKOUT_SANDBOX_CONTROL_TOKEN: "svc_control_of-the-first-start",
   CHECKOUT_SANDBOX_ADMIN_TOKEN: "svc_admin_of-the-first-start",
 };
-const OTHERS = {
+const OTHER_SECRETS = {
   CHECKOUT_SANDBOX_API_KEY: formatTestKey(Buffer.alloc(API_KEY_RANDOM_BYTES, 4)),
   CHECKOUT_SANDBOX_SIGNING_SECRET: `whsec_${"o".repeat(43)}`,
   CHECKOUT_SANDBOX_CONTROL_TOKEN: "svc_control_of-another-start",
@@ -229,17 +229,17 @@ const OTHERS = {
 test("a start refuses a secret that differs from the running sandbox, and shows no secret", async () => {
   const harness = createHarness();
   const typed = typing(harness);
-  const first = await typed("sandbox start --detach", { env: GIVEN });
+  const first = await typed("sandbox start --detach", { env: FIRST_SECRETS });
   for (const flag of ["--reuse", "--detach"]) {
-    const same = await typed(`sandbox start ${flag}`, { env: GIVEN });
+    const same = await typed(`sandbox start ${flag}`, { env: FIRST_SECRETS });
     expect([flag, same.code, same.stderr]).toEqual([flag, 0, ""]);
     // Like the first start, this start prints the variable of a given key instead of the key.
     for (const { stdout } of [first, same]) {
       expect(stdout).toMatch(/API key +CHECKOUT_SANDBOX_API_KEY\n/);
-      expect(Object.values(GIVEN).filter((secret) => stdout.includes(secret))).toEqual([]);
+      expect(Object.values(FIRST_SECRETS).filter((secret) => stdout.includes(secret))).toEqual([]);
     }
-    for (const [name, value] of Object.entries(OTHERS)) {
-      const other = await typed(`sandbox start ${flag} --json`, { env: { ...GIVEN, [name]: value } });
+    for (const [name, value] of Object.entries(OTHER_SECRETS)) {
+      const other = await typed(`sandbox start ${flag} --json`, { env: { ...FIRST_SECRETS, [name]: value } });
       expect([flag, name, other.code, problemIn(other).differences]).toEqual([
         flag,
         name,
@@ -454,7 +454,7 @@ test("a sandbox wait that began before the start ends when the sandbox is ready"
   expect((await waiting).code).toBe(0);
 });
 
-test("sandbox logs prints the older file first, and says if the log is in a terminal", async () => {
+test("sandbox logs prints the older file first, and fails if there is no log or the sandbox logs to a terminal", async () => {
   const harness = createHarness();
   const typed = typing(harness);
   const none = await typed("sandbox logs");
@@ -497,7 +497,7 @@ test("sandbox logs --follow loses no line when the log is rotated", async () => 
   expect((await following.stop()).code).toBe(0);
 });
 
-test("a log file that is a link, a folder or open to others is not written to", async () => {
+test("a log file that is a link, a folder or open to others is refused, and a link's target stays unchanged", async () => {
   for (const place of ["link", "folder", "open"] as const) {
     const harness = createHarness();
     const typed = typing(harness);

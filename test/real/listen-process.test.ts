@@ -212,6 +212,5 @@ test("listen accepts bodies of up to 1 MiB from a service, over real sockets", a
   expect([await send(1000), await send(1024 * 1024), await send(1024 * 1024 + 1)]).toEqual([200, 200, 413]);
   expect(application.got.map(({ event_id: id }) => id)).toEqual(["of-1000", `of-${1024 * 1024}`]);
   expect(await listening.stop()).toBe(0);
-  // The command has created no state folder.
   expect(existsSync(join(cwd, ".checkout"))).toBe(false);
 });

@@ -53,7 +53,7 @@ async function countCalls(path: string): Promise<ReadonlyMap<string, number>> {
   );
 }
 
-/** The rows that the next start finds in a copy of the files, and its output. */
+/** Opens a copy of the files as the next start does; returns the refusal, the rows and the logs that it moved aside. */
 async function foundIn(path: string) {
   const copy = join(tempFolder(), "sandbox.db");
   for (const ending of FILES) if (existsSync(path + ending)) copyFileSync(path + ending, copy + ending);

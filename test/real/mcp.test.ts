@@ -62,7 +62,7 @@ async function connect(cwd: string, ...args: string[]) {
   return { client, call };
 }
 
-/** All rows of all tables. */
+/** All rows of all tables of the sandbox, as text. */
 function dump(cwd: string): string {
   const database = new Database(stateFile(join(cwd, ".checkout"), "database"), { readonly: true });
   const tables = database
@@ -205,7 +205,7 @@ test("an agent with --allow-write can create, pay, add faults and retry, and is 
   expect(status.text).toContain(`:${second.port}/`);
 });
 
-test("mcp config prints the lines to add for each client", async () => {
+test("mcp config prints the configuration of each client, which on Windows starts npx through cmd", async () => {
   const cwd = tempFolder();
   for (const client of ["claude", "cursor", "vscode", "codex"]) {
     const { code, stdout } = await runHere(["mcp", "config", "--client", client, "--allow-write"], { cwd });

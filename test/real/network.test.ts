@@ -136,7 +136,7 @@ test("neither --listen nor --public-url opens the control API, whatever the Host
   expect((await open.request({ path: CLOCK, headers, fromOutside: true })).status).toBe(200);
 });
 
-test("an impossible address or public URL is refused before anything is created", async () => {
+test("an invalid listen address or public URL is refused before anything is created", async () => {
   const refused: readonly (readonly string[])[] = [
     ["--listen", "0.0.0.0"],
     ["--listen", "::"],
@@ -205,7 +205,7 @@ test("loopback always answers, duplicate addresses count once, and a foreign add
   expect(nowhere).toMatchObject({ ok: false, refusal: { reason: "no_such_address", address: "192.0.2.1" } });
 });
 
-test("--allow-target permits a name with a private address, resolved at each attempt", async () => {
+test("--allow-target permits deliveries to a name with a private address", async () => {
   const harness = createHarness();
   const sent: (readonly string[] | undefined)[] = [];
   harness.name("app", ["172.18.0.3"]);

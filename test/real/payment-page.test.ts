@@ -321,7 +321,7 @@ test("the return link has both ids and no status, and is followed automatically 
 
 /**
  * The locale of a browser, and the language of its pages. Each page is checked in both languages, or in the language
- * that the seed selects.
+ * that the seed selects; `from` is the language's place in that selection.
  */
 type Language = { readonly locale: string; readonly lang: string; readonly from: number };
 const LANGUAGES: readonly Language[] = [
@@ -330,7 +330,7 @@ const LANGUAGES: readonly Language[] = [
 ];
 
 const HEIGHT = 700;
-/** A way to look at a page, and the rules of axe for it; the page must fit in every look. */
+/** A look of a page, and the axe rules to check in it (default: none). The page must fit the window in every look. */
 type AxeLook = Look & { readonly by?: NonNullable<Parameters<typeof axeFaults>[1]> };
 /** Looks with text at its normal size, or doubled; a theme changes only colours. */
 const LOOKS: readonly AxeLook[] = [
@@ -528,7 +528,7 @@ async function pagesInEveryState(shop: Shop): Promise<Record<string, (page: Page
   return { ...Object.fromEntries(ways), succeeded: sentBack, "form refused": withoutToken };
 }
 
-/** Measures the hidden parts of a page on a screen, as an expression for the browser. */
+/** An expression for the browser: by how many pixels the page is too wide, and its digits that wrap. */
 const MEASURE = `({
   overflow: Math.max(0, document.documentElement.scrollWidth - window.innerWidth),
   brokenDigits: [...document.querySelectorAll(".digits")].flatMap((digits) => [...digits.childNodes]).filter((piece) => {
@@ -539,7 +539,7 @@ const MEASURE = `({
 })`;
 const FITS = { overflow: 0, brokenDigits: [] };
 
-/** Faults that axe does not find: several announced elements, and an unreadable mark. */
+/** An expression for faults that axe does not find: wrong live regions, and marks with a low contrast. */
 const MORE_FAULTS = `(() => {
   const faults = [];
   const announced = [...document.querySelectorAll("[role=status], [role=alert], [aria-live]:not([aria-live=off])")];

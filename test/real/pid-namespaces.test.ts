@@ -27,7 +27,7 @@ async function startInNamespace(cwd: string) {
 
 const UNSEEN = /a process that cannot be seen from here \(run\.json names process 1 on \S+\)/;
 
-test("a second start from another PID namespace is refused, and commands name the folder's holder", async ({
+test("a second start from another PID namespace is refused, and commands say that they cannot see the folder's process", async ({
   annotate,
 }) => {
   if (!HAS_NAMESPACES) return void (await annotate("not tried: unshare makes no PID namespaces here"));

@@ -87,11 +87,11 @@ const LANGUAGES = [
 /** Number of tabs that examine pages side by side; more tabs are not faster. */
 const TABS = 3;
 
-/** A store with an entry in every list. */
+/** Opens a shop whose store has an entry in every list. */
 async function filledShop(): Promise<{
   readonly shop: Shop;
   readonly ids: PortalIds;
-  /** Pages that the table of routes does not lead to: their content depends on the address. */
+  /** Pages whose content depends on their address, so that the table of routes does not list them. */
   readonly more: readonly PortalPage[];
 }> {
   const shop = await openShop();

@@ -18,7 +18,7 @@ const REBOUND = OTHER_HOST;
 /** A page without any word of our own pages, so that stolen content can be recognized. */
 const EMPTY_PAGE = "<!doctype html><title>elsewhere</title>";
 
-/** The number of parts per origin into which the pages and the many forms are divided; an origin attacks one part. */
+/** Number of parts per origin into which the pages and the forms are divided; each origin attacks one part. */
 const PAGE_PARTS = 4;
 const FORM_PARTS = 12;
 
@@ -27,9 +27,9 @@ type Attempt = { readonly url: string; readonly isForm: boolean; readonly body: 
 
 test(`a foreign page changes, reads and writes nothing, whatever it sends to any route (seed ${SEED})`, async () => {
   const site = await openSite();
-  const { page: own, attempts, origins, stored, prefers, home } = site;
+  const { page: own, attempts, origins, stored, readPreferences, home } = site;
   expect(attempts.length).toBeGreaterThan(25);
-  const [before, chosen] = [stored(), await prefers()];
+  const [before, chosen] = [stored(), await readPreferences()];
   // Each origin attacks all routes, or a part that the seed selects. This test shows which headers a browser sends;
   // test/portal/access.test.ts shows that such headers open no route.
   for (const [place, origin] of origins.entries()) {
@@ -50,7 +50,7 @@ test(`a foreign page changes, reads and writes nothing, whatever it sends to any
   await own.goto(home);
   expect(await attack(own, site.payersAttempts)).toEqual([]);
   expect(changedTables(before, stored())).toEqual([]);
-  expect(await prefers()).toEqual(chosen);
+  expect(await readPreferences()).toEqual(chosen);
   // The same requests work from the portal's own page.
   await own.goto(`${home}/clock`);
   await own.click("form.act button:has-text('Freeze')");
@@ -130,7 +130,7 @@ async function openSite() {
     ],
     stored: () => allRows(join(cwd, ".checkout", "sandbox.db")),
     /** The preferences of this browser, which are in no database. */
-    prefers: async () => {
+    readPreferences: async () => {
       const looked = await context.newPage();
       const status = (await looked.goto(`${home}/clock`))?.status();
       const told = [

@@ -125,7 +125,7 @@ test("a signed-in browser sends no cookie or address of the portal to another po
   expect([referer, cookie]).toEqual([undefined, undefined]);
 });
 
-test("without JavaScript a link can be pasted into the form, and the whole page frame works", async () => {
+test("without JavaScript a sign-in link can be pasted into the form, and language buttons and sign-out work", async () => {
   const { visit, link, home } = await openSite();
   const page = await visit({ javaScriptEnabled: false });
   await page.goto(`${home}/clock`);
@@ -202,7 +202,7 @@ test("single-key shortcuts navigate, but not while the user types or when they a
   expect(complaints).toEqual([]);
 });
 
-test("times are in the browser's zone, the store's clock runs, and commands can be copied", async () => {
+test("the store's clock is shown in the browser's time zone, and a page without a session has a command to copy", async () => {
   const { cwd, visitSignedIn, home } = await openSite();
   await runHere(["sandbox", "clock", "freeze"], { cwd });
   const page = await visitSignedIn({ permissions: ["clipboard-read", "clipboard-write"] });
@@ -262,12 +262,12 @@ test("lists and stories show dates in the browser's zone, and in UTC without Jav
     // Attempts on other days than their event show their date.
     expect(await page.textContent(".attempts li:last-child .at")).toMatch(/^2030-01-0\d \d\d:/);
   }
-  await showsSavedStory({ cwd, visit: visitSignedIn, home });
+  await expectSavedStory({ cwd, visit: visitSignedIn, home });
   expect(complaints).toEqual([]);
 });
 
 /** Downloads the story of order-1 by its link, and opens the file: it has the styles of the page, and loads nothing. */
-async function showsSavedStory(site: {
+async function expectSavedStory(site: {
   readonly cwd: string;
   readonly visit: () => Promise<Page>;
   readonly home: string;

@@ -48,7 +48,7 @@ const FILL_IN = `(() => {
 })()`;
 
 /** The state of half-filled forms: the fields with their values, the open questions, and the focus. */
-const IN_HAND = `(() => {
+const READ_FORM_STATE = `(() => {
   const page = document.querySelector("#page");
   const named = (field) => {
     const form = field.closest("form");
@@ -63,16 +63,16 @@ const IN_HAND = `(() => {
   };
 })()`;
 
-type InHand = {
+type FormState = {
   readonly fields: readonly (readonly [string, string | number | boolean])[];
   readonly asked: readonly string[];
   readonly focus: string | null;
 };
 
-const inHand = (page: Page): Promise<InHand> => page.evaluate(IN_HAND);
+const formState = (page: Page): Promise<FormState> => page.evaluate(READ_FORM_STATE);
 
 /** The number of forms and rows after a reload and on the page; they are equal once all changes have arrived. */
-const IS_CURRENT = `(async () => {
+const COUNT_FORMS_AND_ROWS = `(async () => {
   const answer = await fetch(location.href);
   const loaded = new DOMParser().parseFromString(await answer.text(), "text/html");
   const shown = (within) => [...within.querySelectorAll("#page :is(form, tr, li, summary)")].length;
@@ -125,15 +125,15 @@ test("a live page shows changes without losing the focus, typed text or an open 
       0,
     );
     await tab.evaluate(FILL_IN);
-    seen.push({ path, tab, before: await inHand(tab) });
+    seen.push({ path, tab, before: await formState(tab) });
   }
   await change(shop);
   for (const { path, tab, before } of seen) {
     await eventually(`${path} is current`, async () => {
-      const [loaded, shown] = await tab.evaluate<[number, number]>(IS_CURRENT);
+      const [loaded, shown] = await tab.evaluate<[number, number]>(COUNT_FORMS_AND_ROWS);
       expect(shown).toBe(loaded);
     });
-    const after = await inHand(tab);
+    const after = await formState(tab);
     const left = new Map(after.fields);
     const lost = before.fields.filter(([name, value]) => left.get(name) !== value);
     const closed = before.asked.filter((asked) => !after.asked.includes(asked));

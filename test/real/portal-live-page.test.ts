@@ -11,7 +11,7 @@ async function openPortal(by: "here" | "program" = "here") {
   return { shop, page, home };
 }
 
-async function isLive(page: Page): Promise<void> {
+async function untilLive(page: Page): Promise<void> {
   await page.waitForSelector("#live[data-state=live]");
 }
 
@@ -31,7 +31,7 @@ test("a live list counts new rows without moving; p pays the checkout, and r rep
   const { shop, page, home } = await openPortal();
   const first = await shop.sell();
   await page.goto(`${home}/checkouts`);
-  await isLive(page);
+  await untilLive(page);
   const place = await page.locator("tr[data-row]").boundingBox();
   await shop.sell();
   await page.waitForSelector("#new-rows:has-text('1 new')");
@@ -51,19 +51,19 @@ test("a live list counts new rows without moving; p pays the checkout, and r rep
   expect(await page.evaluate("document.activeElement.textContent")).toBe("2 new");
   expect(await page.locator("tr[data-row]").boundingBox()).toEqual(place);
   await page.click("#new-rows");
-  await isLive(page);
+  await untilLive(page);
   expect(await page.locator("#new-rows").isVisible()).toBe(false);
   expect(await page.locator("tr[data-row]").count()).toBe(3);
   // Rows that do not match the filter are not counted.
   await page.goto(`${home}/checkouts?status=succeeded`);
-  await isLive(page);
+  await untilLive(page);
   await shop.sell();
   await page.waitForSelector("#menu a[href$='/checkouts'] .count:has-text('3')");
   expect(await page.locator("#new-rows").isVisible()).toBe(false);
   await payFor(shop, id);
   await page.waitForSelector("#new-rows:has-text('1 new')");
   await page.goto(`${home}/checkouts?status=created`);
-  await isLive(page);
+  await untilLive(page);
   const { id: newest } = await shop.sell();
   await page.waitForSelector("#new-rows:has-text('1 new')");
   await payFor(shop, newest);
@@ -74,7 +74,7 @@ test("a live list counts new rows without moving; p pays the checkout, and r rep
   await page.keyboard.press("p");
   await page.waitForSelector(".checkout-head .badge.succeeded");
   expect((await shop.command("endpoints", "add", "http://127.0.0.1:9/hooks")).code).toBe(0);
-  await isLive(page);
+  await untilLive(page);
   // The first press only asks; the second press replays the event.
   await page.keyboard.press("r");
   await page.keyboard.press("r");
@@ -92,7 +92,7 @@ test("a page updates in place and keeps open details, the focus and typed text, 
   const sold = await shop.sell();
   await page.setViewportSize({ width: 900, height: 300 });
   await page.goto(`${home}/checkouts/${sold.id}`);
-  await isLive(page);
+  await untilLive(page);
   await page.locator("#page details > summary").last().click();
   await page.fill("#search", "half a sen");
   await page.evaluate("scrollTo(0, 120)");
@@ -108,21 +108,21 @@ test("a page updates in place and keeps open details, the focus and typed text, 
       typed: document.querySelector("#search").value,
       scroll: scrollY,
     })`);
-  const inHand = { isOpen: true, focus: "search", typed: "half a sen", scroll: 120 };
-  expect(await kept()).toEqual(inHand);
+  const expected = { isOpen: true, focus: "search", typed: "half a sen", scroll: 120 };
+  expect(await kept()).toEqual(expected);
   expect(shop.complaints).toEqual([]);
   await shop.sandbox.stop("SIGTERM");
   await page.locator(".ending[data-when=silent]").waitFor();
   expect(await page.locator(".checkout-head .badge.succeeded").isVisible()).toBe(true);
-  expect(await kept()).toEqual(inHand);
+  expect(await kept()).toEqual(expected);
 });
 
-test("a visible page polls each second without downloads; a hidden page does not poll, and catches up when shown", async () => {
+test("a visible page polls each second, and gets 304 if nothing changed; a hidden page does not poll, and catches up when shown", async () => {
   const { shop, page, home } = await openPortal();
   const sold = await shop.sell();
   await page.clock.install();
   await page.goto(`${home}/checkouts/${sold.id}`);
-  await isLive(page);
+  await untilLive(page);
   const answers: number[] = [];
   let asked = 0;
   const isPoll = (request: Request): boolean => request.headers()["if-none-match"] !== undefined;
@@ -158,7 +158,7 @@ test("a visible page polls each second without downloads; a hidden page does not
 test("a tab says that its browser was signed out, and its icon has a dot while something fails", async () => {
   const { shop, page, home } = await openPortal();
   await page.goto(`${home}/webhooks`);
-  await isLive(page);
+  await untilLive(page);
   const icon = (): Promise<string | null> => page.getAttribute("#icon", "href");
   expect(await icon()).toMatch(/\/icon\.svg\?v=/);
   await shop.command("endpoints", "add", "http://127.0.0.1:9/hooks");
@@ -167,7 +167,7 @@ test("a tab says that its browser was signed out, and its icon has a dot while s
   await page.waitForSelector("#changes:has-text('1! failing')", { state: "attached" });
   await page.goto(`${home}/webhooks`);
   expect(await icon()).toMatch(/\/icon-alarm\.svg\?v=/);
-  await isLive(page);
+  await untilLive(page);
   expect(await page.locator(".ending").filter({ visible: true }).count()).toBe(0);
   const other = await page.context().newPage();
   await other.goto(`${home}/keys`);

@@ -37,7 +37,7 @@ const FORMS: readonly WrongForm[] = [
   { path: "/launch", fields: { note: "x".repeat(1100) }, field: "note" },
 ];
 
-/** Types a value into the form that has the field, and presses its button. */
+/** Types the values into the form that has the field, and presses its button. */
 async function send(page: Page, { fields, field, form: which = "" }: WrongForm): Promise<void> {
   const form = page.locator(`main form${which}:has(input[name="${field}"]:not([type=hidden]))`);
   const question = form.locator("xpath=ancestor::details[not(@open)]/summary");

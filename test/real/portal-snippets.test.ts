@@ -104,9 +104,9 @@ test("every snippet of the Connect page creates an order, accepts a genuine webh
     const runner = RUNNERS[id];
     if (runner === undefined) throw new Error(`nothing runs the snippets of ${id}`);
     if (runner.needs !== undefined && !hasLanguage(runner.needs)) continue;
-    const before = await orders(folder);
+    const before = await countOrders(folder);
     await runner.create(create, place);
-    expect([id, (await orders(folder)) - before]).toEqual([id, 1]);
+    expect([id, (await countOrders(folder)) - before]).toEqual([id, 1]);
     const verdicts = await runner.verify(verify, place, [arrived, changed]);
     expect([id, verdicts]).toEqual([id, [true, false]]);
   }
@@ -183,7 +183,7 @@ async function verifyByServer(
   }
 }
 
-/** The first webhook of a new order, as a receiver gets it. */
+/** Opens a receiver and triggers an event; returns the webhook that the receiver gets. */
 async function firstWebhook(folder: string, secret: string): Promise<ReceivedWebhook> {
   const { promise, resolve } = Promise.withResolvers<ReceivedWebhook>();
   const server = createServer((request, response) => {
@@ -204,7 +204,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat((await request.toArray()) as Buffer[]);
 }
 
-async function orders(folder: string): Promise<number> {
+async function countOrders(folder: string): Promise<number> {
   const { stdout } = await runHere(["orders", "list", "--json"], { cwd: folder });
   return (JSON.parse(stdout) as { readonly checkouts: readonly unknown[] }).checkouts.length;
 }

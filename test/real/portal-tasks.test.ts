@@ -19,7 +19,7 @@ type TaskResult = {
   readonly deadEnds: readonly string[];
 };
 
-/** Does a task in a new store. */
+/** Does a task in a new store; returns its clicks, its time and its dead ends. */
 async function resultOf(
   shop: Shop,
   task: PortalTask,

@@ -59,7 +59,7 @@ function typist(harness: Harness, env: Readonly<Record<string, string>> = {}) {
     expect([line, code, stderr]).toEqual([line, 0, talkOf(line)]);
     return stdout;
   };
-  /** The verdict, and the items that do not pass. */
+  /** Returns the report, and the names of the items that do not pass. */
   const check = async (line = "checklist"): Promise<{ readonly open: string[]; readonly report: Report }> => {
     const { code, stdout, stderr } = await type(`${line} --json`);
     const report = JSON.parse(stdout) as Report;
@@ -239,7 +239,7 @@ test("a store becomes ready step by step, and undoing an item makes the store no
   const connection = database(shop);
   const move = (url: string): void => {
     connection.prepare("UPDATE endpoints SET url = ? WHERE id = ?").run(url, endpoint);
-    // The change of another process may stay unnoticed for this long.
+    // The sandbox may notice another process's change only after this time.
     harness.clock.advance(50);
   };
   move(`${HOOKS}/2`);
@@ -333,7 +333,7 @@ test("a waived drill counts as a risk until the drill passes or fails, or 7 days
   expect((await check()).report.verdict).toBe("not_ready");
 });
 
-test("only the administrator opens the gate, and only after the other items pass", async () => {
+test("the gate opens only with an approved credential, closes when the approval is revoked, and the audit log has every action", async () => {
   const { type, done, check } = await openShop(EPHEMERAL);
   const rows: readonly (readonly [line: string, code: number, said: string])[] = [
     ["admin open-gate", 5, "has not requested production access"],
@@ -452,7 +452,7 @@ async function control({ sandbox, token }: Caller, path: string, body?: object):
   return `${answer.status} ${error?.code ?? ""}`.trim();
 }
 
-test("operations of a role accept only that role's token", async () => {
+test("v1 and the administrator's operations refuse the token of another role", async () => {
   const { harness, sandbox, type } = await openShop();
   const { control_token: run } = JSON.parse(harness.readState("run.json")) as Record<string, string>;
   const { admin_token: administrator } = JSON.parse(harness.readState("admin.json")) as Record<
@@ -791,7 +791,7 @@ test("another spelling of the sandbox's address still selects this folder's sand
   expect(other.report.source).toBe("service");
 });
 
-test("a contradictory command line of the checklist exits with 2 or reports the missing part, and changes nothing", async () => {
+test("a wrong command line of the checklist, the administrator or the store fails with its cause, and changes nothing", async () => {
   const { harness, done, type } = await openShop();
   const rows: readonly (readonly [line: string, code: number, said: string, env?: Record<string, string>])[] =
     [

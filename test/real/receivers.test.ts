@@ -17,8 +17,8 @@ import type { DeliveryEntry } from "../../src/core/webhook/shapes.ts";
 /** Long enough for a receiver to answer, even on a busy machine. */
 const TIMEOUT_MS = 2000;
 /** Minimum and maximum waits before the second and the third attempt, in milliseconds: a fifth less or more. */
-const SECOND_TRY = [4000, 6000] as const;
-const THIRD_TRY = [240_000, 360_000] as const;
+const SECOND_ATTEMPT_WAIT_MS = [4000, 6000] as const;
+const THIRD_ATTEMPT_WAIT_MS = [240_000, 360_000] as const;
 
 const MEBIBYTE = 2 ** 20;
 const GIBIBYTE = 2 ** 30;
@@ -106,7 +106,7 @@ test("any failure of a receiver's connection is recorded and retried, and distur
   await site.control.call("moveClock", { body: { action: "real" } });
   for (const [index, [name, url, expected]] of rows.entries())
     for (const delivery of await site.tried(ids[index] ?? "", orders, 2))
-      check(delivery, [name, url, { ...expected, waits: THIRD_TRY }], 1);
+      check(delivery, [name, url, { ...expected, waits: THIRD_ATTEMPT_WAIT_MS }], 1);
   expect(good.got).toHaveLength(orders);
 });
 
@@ -331,7 +331,7 @@ function check(delivery: DeliveryEntry, [name, , expected]: Row, index: number):
   expect(next === null, name).toBe(state !== "due");
   if (next === null) return;
   const wait = next - (attempt?.finishedAt ?? Number.NaN);
-  const [least, most] = expected.waits ?? SECOND_TRY;
+  const [least, most] = expected.waits ?? SECOND_ATTEMPT_WAIT_MS;
   expect(wait, name).toBeGreaterThanOrEqual(least);
   expect(wait, name).toBeLessThanOrEqual(most);
 }

@@ -374,7 +374,7 @@ test("a deleted request log is created again, in a running or a stopped sandbox"
   expect(await list()).toHaveLength(1);
 });
 
-test("every store keeps its newest requests, and wakes only its own waiters", async () => {
+test("the log keeps the newest requests of each store, and a request ends only the waits for its own store", async () => {
   const opened = openRequestFile(IN_MEMORY, {});
   if (!opened.ok) throw new Error(opened.refusal.message);
   const slept: AbortSignal[] = [];
@@ -434,7 +434,7 @@ test("positions of requests keep growing after a restart or reset, and while ano
         report: (problem) => void reported.push(problem),
       },
     );
-    /** Notes a request, writes it, and returns the entries of the log. */
+    /** Notes a request and writes it; returns the time and the position of each entry in the log. */
     const note = (at: number): readonly (readonly number[])[] => {
       log.note(
         { method: "GET", target: "/v1/x" },

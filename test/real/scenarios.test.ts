@@ -36,7 +36,7 @@ async function openKit() {
 
 const NO_DRIFT = { names: [], drifts: [], fails: [] } as const;
 
-// test/real/journeys.test.ts runs all scenarios against the executable with the lines of the document, and
+// test/real/journeys.test.ts runs all scenarios against the executable as docs/scenarios.md does, and
 // test/real/hosted.test.ts runs them in workerd.
 test("on a changed service, a scenario fails only at the steps that test the change", async () => {
   const { origin, access } = await openKit();

@@ -15,8 +15,8 @@ const SKILL = readFileSync(join(ROOT, "skills/checkout/SKILL.md"), "utf8");
 const MAX_LINES = 150;
 const BLOCKS = Array.from(SKILL.matchAll(/^```sh\n([\s\S]*?)^```/gm), ([, block = ""]) => block);
 
-/** Index of the recipe with the drills, which take minutes; the heads of the shops have the same drills. */
-const OF_DRILLS = 4;
+/** Index of the recipe with the drills, which take minutes; the complete shops' top comments have the same drills. */
+const DRILL_RECIPE_INDEX = 4;
 
 /** The end of each recipe's output. */
 const ENDS: readonly RegExp[] = [
@@ -43,9 +43,9 @@ test("docs/llms.txt lists exactly the existing pages", () => {
   expect(pages.filter((name) => !named.includes(name))).toEqual([]);
 });
 
-test("the skill has the same drill commands as the head of the Node shop", () => {
+test("the skill has the same drill commands as the top comment of the Node shop", () => {
   const drills = (lines: readonly string[]) => lines.filter((line) => line.includes("checklist run"));
-  const typed = (BLOCKS[OF_DRILLS] ?? "").replaceAll(/\\\n\s*/g, "").split("\n");
+  const typed = (BLOCKS[DRILL_RECIPE_INDEX] ?? "").replaceAll(/\\\n\s*/g, "").split("\n");
   const inProject = typed.map((line) => line.replace("npx --no -- checkout", "npx checkout"));
   expect(drills(inProject)).toEqual(drills(headOf(WHOLE_SHOPS.node)));
 });
@@ -57,7 +57,7 @@ test.for(SHOPS)(
   async (language) => {
     const { code, parts, stderr } = await typeBlocks(language);
     expect([code, stderr]).toEqual([0, expect.any(String)]);
-    const ends = ENDS.filter((_, at) => FULL || at !== OF_DRILLS);
+    const ends = ENDS.filter((_, at) => FULL || at !== DRILL_RECIPE_INDEX);
     expect(parts).toHaveLength(ends.length + 1);
     for (const [at, end] of ends.entries()) expect(parts[at]).toMatch(end);
   },
@@ -78,7 +78,7 @@ async function typeBlocks(language: "node" | "python") {
     PORT: `${port}`,
     CHECKOUT_SANDBOX_PORT: "0",
   };
-  const blocks = BLOCKS.filter((_, at) => FULL || at !== OF_DRILLS);
+  const blocks = BLOCKS.filter((_, at) => FULL || at !== DRILL_RECIPE_INDEX);
   const typed = blocks
     .map((block) => block.replaceAll("http://localhost:3000", `http://localhost:${port}`))
     .map((block) =>

@@ -27,9 +27,10 @@ import { eventually, runOn } from "../support/eventually.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 
 const TEA = "00000000-0000-4000-8000-00000000000a";
-/** Columns that each restore encrypts again, and tables without rows of a single store. */
+/** Columns that each restore encrypts again. */
 const SEALED = new Set(["nonce", "sealed"]);
-const OF_NO_STORE = new Set([
+/** Tables whose rows belong to no store. */
+const STORELESS_TABLES = new Set([
   "home",
   "log_mark",
   "erasures",
@@ -48,7 +49,7 @@ function rowsOf(database: Database.Database, storeId: string, which: "own" | "ot
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     .pluck()
     .all()
-    .filter((name) => !OF_NO_STORE.has(name));
+    .filter((name) => !STORELESS_TABLES.has(name));
   const checkouts = database.prepare("SELECT id FROM checkouts WHERE store_id = ?").pluck().all(storeId);
   const deliveries = database.prepare("SELECT id FROM deliveries WHERE store_id = ?").pluck().all(storeId);
   const own = new Set<unknown>([storeId, ...checkouts, ...deliveries]);

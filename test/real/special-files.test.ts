@@ -9,7 +9,7 @@ import { REAL } from "../support/real.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** Special files, each with its name in refusals and a function that creates it. Most may come in a git repository. */
+/** Special files, each with its name in refusals and a function that creates it. A git clone can contain most. */
 const KINDS = {
   "a link to a device": ["is a device", (path: string) => symlinkSync("/dev/zero", path)],
   "a pipe": ["is a pipe", (path: string) => execFileSync("mkfifo", ["-m", "600", path])],
@@ -66,7 +66,7 @@ test("every command refuses an input or state file that is not an ordinary file 
   const cases = READERS.flatMap((_reader, at) => kinds.map((kind): Case => ({ kind, at })));
   const wrong: unknown[] = [];
   await sideBySide(part(cases, 12), [1, 2, 3], async (one) => {
-    const { code, stdout, stderr } = await read(one);
+    const { code, stdout, stderr } = await runReader(one);
     const [called] = KINDS[one.kind];
     const isOwn = READERS[one.at]?.[0].startsWith(".checkout/") === true;
     // The files of a state folder are examined before they are read, so a link is refused whatever it names.
@@ -80,7 +80,7 @@ test("every command refuses an input or state file that is not an ordinary file 
   expect(wrong).toEqual([]);
 });
 
-async function read({ kind, at }: Case): Promise<Finished> {
+async function runReader({ kind, at }: Case): Promise<Finished> {
   const [file, args, env = {}] = READERS[at] ?? ["", []];
   const cwd = tempFolder();
   if (file.startsWith(".checkout/")) mkdirSync(join(cwd, ".checkout"), { mode: 0o700 });

@@ -7,8 +7,8 @@ import { openSeenEvents } from "../../src/store/journal/journal.ts";
 import { createHarness } from "../support/harness.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** The first version of SQLite with all features of the tables. */
-const NEEDED = [3, 37];
+/** The oldest version of SQLite with all features that the tables use. */
+const MIN_VERSION = [3, 37];
 
 /** Runs the machine's sqlite3; returns its output. Throws with its stderr, which any failure writes. */
 function sqlite(path: string, words: string, input = ""): string {
@@ -26,7 +26,7 @@ function versionHere(): string | undefined {
   const { stdout } = spawnSync("sqlite3", ["--version"], { encoding: "utf8" });
   const [version = ""] = (stdout ?? "").split(" ");
   const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [first = 0, second = 0] = NEEDED;
+  const [first = 0, second = 0] = MIN_VERSION;
   return major > first || (major === first && minor >= second) ? version : undefined;
 }
 
@@ -46,7 +46,7 @@ function contentOf(path: string): unknown {
   return { schema, rows };
 }
 
-test("an older sqlite3 can check, copy, dump and restore every database of a used state folder", async ({
+test("the machine's sqlite3 can check, copy, dump and restore every database of a used state folder", async ({
   annotate,
 }) => {
   const version = versionHere();

@@ -198,7 +198,7 @@ test("a schema page that cannot be read is reported as a read error, although SQ
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const tried = readingTraced(await killedDatabase());
   const log = join(tempFolder(), "calls");
-  /** The positions of reads of a whole MiB after the nth read failed; we read so much only after a report of damage. */
+  /** The positions of the reads of 1 MiB if the nth read fails; only a read after a report of damage is so long. */
   const readingAgain = async (nth: number): Promise<number[]> => {
     const said = await tried(["-o", log, ...failingCall("pread64", `EIO:when=${nth}`)]);
     const calls = readFileSync(log, "utf8").match(/pread64\(.*/g) ?? [];
@@ -360,7 +360,7 @@ test("the health check fails after a failed write, until a write succeeds", asyn
     body: expect.stringContaining("another process keeps the file locked"),
   });
   expect((await health(sandbox))[0]).toBe(503);
-  // A page, an operation of the control API and the health check also say when to try again.
+  // The health check, the control API and v1 all say when to try again.
   const { checkout_origin: origin, control_token: token, store_id: store } = sandbox.ready;
   const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const endpoint = JSON.stringify({ url: "http://127.0.0.1:9/hooks" });

@@ -41,7 +41,7 @@ function openSandboxStore(path: string): Store {
   return opened.value;
 }
 
-test("a foreign or truncated database is refused with the reason and never written to", () => {
+test("a foreign, damaged or newer database is refused with the reason and never written to", () => {
   const folder = tempFolder();
   const newer = open(join(folder, "newer.db"), NEXT);
   newer.close();
@@ -362,10 +362,10 @@ test("permitted changes to the files of an open database lose nothing", async ()
     ["touch", (path) => ["", "-wal", "-shm"].forEach((end) => utimesSync(path + end, 1, 1))],
     ["chmod", (path) => ["", "-wal", "-shm"].forEach((end) => chmodSync(path + end, 0o600))],
     ["move away and back", (path) => (renameSync(path, `${path}.x`), renameSync(`${path}.x`, path))],
-    ["a commit of another process", (path) => writeAs(path, "wal_checkpoint(PASSIVE)")],
+    ["a commit of another process", (path) => commitElsewhere(path, "wal_checkpoint(PASSIVE)")],
     [
       "a commit of another process, first in its log",
-      (path) => (copyLog(path), writeAs(path, "user_version")),
+      (path) => (checkpointLog(path), commitElsewhere(path, "user_version")),
     ],
     ["a reader that closes", (path) => openSandboxStore(path).close()],
   ];
@@ -384,13 +384,13 @@ test("permitted changes to the files of an open database lose nothing", async ()
 });
 
 /** Checkpoints the log, so that the next commit restarts it. */
-function copyLog(path: string): void {
+function checkpointLog(path: string): void {
   const other = new Database(path);
   other.pragma("wal_checkpoint(RESTART)");
   other.close();
 }
 
-function writeAs(path: string, pragma: string): void {
+function commitElsewhere(path: string, pragma: string): void {
   const other = new Database(path);
   other.exec("UPDATE merchants SET name = name || 'x'");
   other.pragma(pragma);

@@ -258,8 +258,8 @@ const signedNow = (rawBody: Uint8Array): Partial<VerifyOptions> => ({
 /** Hides the type of an argument, for calls that JavaScript allows and the types refuse. */
 const untyped = (value: unknown): never => value as never;
 
-/** Each refusal of verifyWebhook that fixtures/signatures.json lacks. */
-const REFUSED: readonly (readonly [
+/** Refused requests that fixtures/signatures.json lacks, each with its code. */
+const REFUSED_REQUESTS: readonly (readonly [
   code: string,
   change: Partial<VerifyOptions> & { body?: string; now?: number },
 ])[] = [
@@ -423,11 +423,11 @@ function signedHeaders(): Record<string, string> {
   return { [DEFAULT_HEADER_NAMES.timestamp]: String(AT), [DEFAULT_HEADER_NAMES.signature]: RIGHT };
 }
 
-test("verifyWebhook refuses every mistake with a code and a sentence, and never throws", () => {
-  expect(REFUSED.length).toBeGreaterThanOrEqual(60);
+test("verifyWebhook refuses every wrong request with a code and a sentence, without throwing", () => {
+  expect(REFUSED_REQUESTS.length).toBeGreaterThanOrEqual(60);
   expect(verifyWebhook(request())).toMatchObject({ ok: true });
   expect(verifyWebhook(request({ headers: signedHeaders() }))).toMatchObject({ ok: true, eventId: "e1" });
-  REFUSED.forEach(([code, change], at) => {
+  REFUSED_REQUESTS.forEach(([code, change], at) => {
     const verdict = verifyWebhook(request(change));
     expect([at, verdict]).toEqual([
       at,
@@ -438,7 +438,7 @@ test("verifyWebhook refuses every mistake with a code and a sentence, and never 
 });
 
 test("a refusal of verifyWebhook states the expected and the received value", () => {
-  const rows: readonly (readonly [change: (typeof REFUSED)[number][1], said: string])[] = [
+  const rows: readonly (readonly [change: (typeof REFUSED_REQUESTS)[number][1], said: string])[] = [
     [{ rawBody: untyped(undefined) }, "got nothing"],
     [{ rawBody: untyped(null) }, "got null"],
     [{ rawBody: untyped({}) }, "got a parsed object"],
@@ -513,7 +513,7 @@ test("a body in an ArrayBuffer is read as bytes, and a promise of a body is repo
   });
 });
 
-test("an impossible tolerance, time or header argument throws a TypeError", () => {
+test("an invalid tolerance, time or header argument throws a TypeError", () => {
   const rows: readonly (readonly [said: RegExp, change: Parameters<typeof request>[0] & { now?: number }])[] =
     [
       [/toleranceSeconds must be/, { toleranceSeconds: -1 }],

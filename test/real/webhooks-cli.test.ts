@@ -101,7 +101,7 @@ test("webhooks verify prints the causes, and shows no secret or correct signatur
     const inJson = await verify({ ...flags, json: "" }, env ?? ENV);
     expect(json(inJson.stdout)).toMatchObject({
       valid: false,
-      causes: [{ code: cause }, ...anyMore(inJson)],
+      causes: [{ code: cause }, ...laterCauses(inJson)],
     });
     for (const { stdout } of [human, inJson])
       expect(stdout).not.toMatch(new RegExp(`${SECRET.slice(6)}|${signature}`, "i"));
@@ -109,7 +109,7 @@ test("webhooks verify prints the causes, and shows no secret or correct signatur
   expect(harness.opened).toEqual([]);
 });
 
-function anyMore({ stdout }: Result): readonly unknown[] {
+function laterCauses({ stdout }: Result): readonly unknown[] {
   return (json(stdout)["causes"] as readonly unknown[]).slice(1);
 }
 
@@ -120,7 +120,6 @@ test("webhooks verify reads secrets from a file, one per line, and the file wins
   const codes = [
     await verify({ "secret-file": "secret.txt" }, {}),
     await verify({ "secret-file": "both.txt" }, {}),
-    // A named file wins over the variable.
     await verify({ "secret-file": "wrong.txt" }),
   ].map(({ code }) => code);
   expect(codes).toEqual([0, 0, 1]);

@@ -41,7 +41,7 @@ function filesBeside(file: string): readonly string[] {
   return names.map((name) => join(dirname(file), name));
 }
 
-test("one command in the head of a complete shop judges the complete shop", () => {
+test("one command in the top comment of a complete shop judges the complete shop", () => {
   for (const file of Object.values(WHOLE_SHOPS)) {
     const runs = headOf(file).filter((line) => line.startsWith("npx checkout checklist run --create"));
     expect([file, runs.length]).toEqual([file, 1]);
@@ -104,7 +104,7 @@ type Judged = {
   readonly not_judged: readonly unknown[];
 };
 
-/** The exit code of a drill, and its expected cause; if that is missing, the first cause. */
+/** Drills a shop; returns the exit code, and the expected cause if the drill finds it, otherwise the first cause. */
 async function judgeHurried(shop: (typeof HURRIED_SHOPS)[number]) {
   const { code, stdout, stderr } = await drillHurried(shop);
   const report = JSON.parse(stdout === "" ? "{}" : stdout) as Report;
@@ -115,8 +115,8 @@ async function judgeHurried(shop: (typeof HURRIED_SHOPS)[number]) {
   return { name, code, cause: cause?.slice(0, expected.length) ?? null, failed: stdout === "" ? stderr : "" };
 }
 
-test("the commands in the head of a complete shop make the shop ready, and a hurried shop is reported with its cause", async () => {
-  // In `npm test` the seed selects the head of one language, and one hurried shop.
+test("the commands in the top comment of a complete shop make the shop ready, and a hurried shop is reported with its cause", async () => {
+  // In `npm test` the seed selects one complete shop and one hurried shop.
   const known = HURRIED_SHOPS.filter(({ language }) => SHOPS.includes(language));
   const hurried = part(known, known.length);
   const heads = part(SHOPS, SHOPS.length);
