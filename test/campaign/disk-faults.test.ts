@@ -55,12 +55,12 @@ test("a state folder opens after the failure of any system call, and has lost no
   ];
   const faults = await allFaults(scenarios);
   const chosen = choose(faults);
-  const counts = { hit: 0, acknowledged: 0, nodeItself: 0 };
+  const counts = { hit: 0, acknowledged: 0, hitEventLoop: 0 };
   const wrong: string[] = [];
   for (const trial of chosen) {
     const found = await tryFault(trial);
     if (found.hit) counts.hit += 1;
-    if (found.isNodeItself) counts.nodeItself += 1;
+    if (found.hasHitEventLoop) counts.hitEventLoop += 1;
     counts.acknowledged += found.acknowledged;
     wrong.push(...found.wrong);
     tell(found.wrong);
@@ -71,7 +71,7 @@ test("a state folder opens after the failure of any system call, and has lost no
     (one) => `${one.name} ${chosen.filter(({ scenario }) => scenario === one).length}`,
   );
   await annotate(
-    `seed ${SEED}: ${chosen.length} (${each.join(", ")}) of ${faults.length} faults, ${counts.hit} ended a command or refused a write, ${counts.nodeItself} met Node's own event loop, ${counts.acknowledged} acknowledged, none lost`,
+    `seed ${SEED}: ${chosen.length} (${each.join(", ")}) of ${faults.length} faults, ${counts.hit} ended a command or refused a write, ${counts.hitEventLoop} met Node's own event loop, ${counts.acknowledged} acknowledged, none lost`,
   );
 });
 
@@ -123,7 +123,7 @@ async function tryFault({ scenario, fault }: PlannedTrial): Promise<TrialResult>
     wrong: wrong.map((what) => `${where}: ${what}`),
     hit: seen.code !== 0 || (acknowledged > 0 && acknowledged < CREATES + 1),
     acknowledged,
-    isNodeItself: isNodeItself(seen),
+    hasHitEventLoop: hasHitEventLoop(seen),
   };
 }
 
@@ -131,14 +131,14 @@ type TrialResult = {
   readonly wrong: string[];
   readonly hit: boolean;
   readonly acknowledged: number;
-  readonly isNodeItself: boolean;
+  readonly hasHitEventLoop: boolean;
 };
 
 /**
  * Whether a fault hit a write of Node's event loop to itself, which ends the program like a kill. Faults are placed by
  * counting calls, so this can happen on a busy machine. Acknowledged work must survive all the same.
  */
-function isNodeItself({ stderr }: Finished): boolean {
+function hasHitEventLoop({ stderr }: Finished): boolean {
   return /^node: .*deps\/uv\/src\/.* Assertion /m.test(stderr);
 }
 
@@ -157,7 +157,7 @@ function judgeOutput(finished: Finished): string[] {
   const { code, stdout, stderr } = finished;
   const output = stdout + stderr;
   return [
-    ...((code !== null && [0, 1, 7].includes(code)) || isNodeItself(finished)
+    ...((code !== null && [0, 1, 7].includes(code)) || hasHitEventLoop(finished)
       ? []
       : [`ended with ${code}: ${output}`]),
     ...(stdout.includes('"api_key":null') ? [`shows no API key: ${output}`] : []),

@@ -108,7 +108,7 @@ async function createOrders(cwd: string, lines: readonly Line[]): Promise<readon
   return accepted;
 }
 
-/** Order_ids of hostile pieces, each with a unique beginning, typed bare or in an open quote. */
+/** Draws order_ids of hostile pieces, each with a unique beginning that is typed bare or after an open quote. */
 function drawLines(count: number): readonly Line[] {
   const random = seededRandom(SEED);
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item;

@@ -63,7 +63,7 @@ function withShop(change: (shop: Record<string, unknown>) => void): string {
   return JSON.stringify({ stores: [shop] }, null, 2);
 }
 
-/** Every kind of fault: the text, and the field, line and column of the fault. */
+/** Wrong files: the text, the field, line and column of its mistake, and the message. */
 const FAULTS: readonly (readonly [what: string, text: string, place: string, message: RegExp])[] = [
   ["no content", "", ":1:1", /a value is expected/],
   ["a list at the top", "[]", ":1:1", /expected object/],
@@ -675,7 +675,7 @@ test("after two concurrent applies the sandbox has the complete result of one fi
   }
 });
 
-test("a flag or a variable wins over the file, and config diff reports the differences", async () => {
+test("a flag or a variable wins over the file, and config diff lists where the running sandbox differs from the file", async () => {
   const harness = createHarness();
   save(harness.cwd, {
     sandbox: {
@@ -1104,7 +1104,7 @@ test("the control API accepts a configuration larger than any other body", async
   expect(again.output.stderr).not.toContain("added");
 });
 
-test("another user's configuration file is used only with --config or --trust-folder", async () => {
+test("another user's configuration file is refused unless it is named or its folder is trusted", async () => {
   const { findNearestConfig, findConfig } = await import("../../src/host/config/find.ts");
   const folder = tempFolder();
   const path = save(folder, {});

@@ -50,9 +50,9 @@ async function open(more: Partial<ServerLimits> = {}) {
 
 type Client = { readonly socket: Socket; got: string; isClosed: boolean };
 
-const answered = (client: Client, times = 1): Promise<unknown> =>
+const untilAnswered = (client: Client, times = 1): Promise<unknown> =>
   eventually("it is answered", () => expect(client.got.split("HTTP/1.1 200").length - 1).toBe(times));
-const closed = (client: Client): Promise<unknown> =>
+const untilClosed = (client: Client): Promise<unknown> =>
   eventually("it is closed", () => expect(client.isClosed).toBe(true));
 
 test("a new connection replaces the oldest half-open connection", async () => {
@@ -60,21 +60,21 @@ test("a new connection replaces the oldest half-open connection", async () => {
   const halves: Client[] = [];
   for (let count = 0; count < 3 * LIMIT; count += 1) halves.push(await client("GET / HTTP/1.1\r\nHost"));
   const whole = await client(REQUEST);
-  await answered(whole);
-  await closed(halves.at(2 * LIMIT) ?? whole);
+  await untilAnswered(whole);
+  await untilClosed(halves.at(2 * LIMIT) ?? whole);
   expect(halves.map(({ isClosed }) => isClosed)).toEqual(halves.map((_, at) => at <= 2 * LIMIT));
   // The newest half-open connection can still complete its head.
   const last = halves.at(-1) ?? whole;
   last.socket.write(": x\r\n\r\n");
-  await answered(last);
+  await untilAnswered(last);
 });
 
 test("a full server closes connections with an incomplete head first, then idle connections, then those with an incomplete body, and keeps busy connections", async () => {
   const { client, held } = await open();
   const resting = await client(REQUEST);
-  await answered(resting);
+  await untilAnswered(resting);
   const restingToo = await client(REQUEST);
-  await answered(restingToo);
+  await untilAnswered(restingToo);
   const busy: Client[] = [];
   for (let count = 0; count < LIMIT - 3; count += 1)
     busy.push(await client("GET /held HTTP/1.1\r\nHost: x\r\n\r\n"));
@@ -84,23 +84,23 @@ test("a full server closes connections with an incomplete head first, then idle 
   );
   await eventually("its head was read", () => expect(body.got).toContain("HTTP/1.1 100"));
   const first = await client(REQUEST);
-  await answered(first);
-  await closed(resting);
+  await untilAnswered(first);
+  await untilClosed(resting);
   expect(restingToo.isClosed).toBe(false);
   const second = await client("GET / HT");
-  await closed(restingToo);
+  await untilClosed(restingToo);
   const third = await client("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
-  await closed(second);
+  await untilClosed(second);
   await eventually("it is worked on", () => expect(held).toHaveLength(LIMIT - 2));
   const fourth = await client("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
-  await closed(first);
+  await untilClosed(first);
   await eventually("it is worked on", () => expect(held).toHaveLength(LIMIT - 1));
   const fifth = await client("GET /held HTTP/1.1\r\nHost: x\r\n\r\n");
-  await closed(body);
+  await untilClosed(body);
   await eventually("it is worked on", () => expect(held).toHaveLength(LIMIT));
-  await closed(await client(REQUEST));
+  await untilClosed(await client(REQUEST));
   for (const answer of held) answer();
-  for (const one of [...busy, third, fourth, fifth]) await answered(one);
+  for (const one of [...busy, third, fourth, fifth]) await untilAnswered(one);
 });
 
 test("requests whose bodies never arrive block no other client, alone or pipelined", async () => {
@@ -112,7 +112,7 @@ test("requests whose bodies never arrive block no other client, alone or pipelin
       await eventually("its head was read", () => expect(waiting.got).toContain("HTTP/1.1 100"));
     }
     const whole = await client(REQUEST);
-    await answered(whole);
+    await untilAnswered(whole);
     expect(whole.got).toContain("HTTP/1.1 200");
   }
 });
@@ -123,7 +123,7 @@ test("a server can accept larger request headers under some paths", async () => 
     const asked = await client(
       `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: ${"a".repeat(bytes)}\r\n\r\n`,
     );
-    await closed(asked);
+    await untilClosed(asked);
     return asked.got.replace(/^HTTP\/1.1 (\d+)[\s\S]*\r\n\r\n/, "$1 ");
   };
   for (const target of ["/pages", "/pages/a", "/pages?a=1"]) {

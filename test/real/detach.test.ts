@@ -12,7 +12,7 @@ const START = ["sandbox", "start", "--detach", "--port", "0", "--json"];
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
 /** Creates a folder; a sandbox that runs in it is stopped at the end of the test. */
-function folderToUse(): { readonly cwd: string; readonly state: string; readonly log: string } {
+function createFolder(): { readonly cwd: string; readonly state: string; readonly log: string } {
   const cwd = tempFolder();
   onTestFinished(async () => void (await runHere(["sandbox", "stop"], { cwd })));
   const state = join(cwd, ".checkout");
@@ -22,7 +22,7 @@ function folderToUse(): { readonly cwd: string; readonly state: string; readonly
 const readyIn = ({ stdout }: Finished): ReadyMessage => JSON.parse(stdout) as ReadyMessage;
 
 test("a detached sandbox has its own session, holds no stream of its starter, and stops cleanly", async () => {
-  const { cwd, state, log } = folderToUse();
+  const { cwd, state, log } = createFolder();
   // `run` waits until no process holds the starter's streams.
   const started = await run([...START.slice(0, -2), `${await heldPort()}`, "--json"], { cwd });
   expect([started.code, started.stderr]).toEqual([0, ""]);
@@ -47,7 +47,7 @@ test("a detached sandbox has its own session, holds no stream of its starter, an
 
 test("a starter that is killed or interrupted before the ready line leaves no process and no run.json behind", async () => {
   for (const signal of ["SIGKILL", "SIGINT"] as const) {
-    const { cwd, state, log } = folderToUse();
+    const { cwd, state, log } = createFolder();
     const starter = begin(START, { cwd });
     await eventually("the process was started", () => expect(existsSync(log)).toBe(true));
     const code = await starter.stop(signal);
@@ -64,9 +64,9 @@ test("the starter reports a sandbox that was killed before it was ready, and the
 }) => {
   if (!existsSync("/proc/self/cwd")) return void (await annotate("processes cannot be found here"));
   // On a busy machine the sandbox may be ready before the kill.
-  let { cwd, starter } = await killedAtOnce();
+  let { cwd, starter } = await startAndKill();
   for (let tries = 1; starter.process.exitCode === 0 && tries < 20; tries += 1)
-    ({ cwd, starter } = await killedAtOnce());
+    ({ cwd, starter } = await startAndKill());
   const { stderr } = starter.output;
   expect([starter.process.exitCode, starter.output.stdout]).toEqual([1, ""]);
   expect(stderr).toContain("the sandbox ended before it was ready (SIGKILL)");
@@ -74,8 +74,8 @@ test("the starter reports a sandbox that was killed before it was ready, and the
 });
 
 /** A background start whose sandbox is killed as soon as it runs. */
-async function killedAtOnce() {
-  const { cwd } = folderToUse();
+async function startAndKill() {
+  const { cwd } = createFolder();
   const starter = begin(START, { cwd });
   const sandboxes = (): number[] => processesIn(cwd).filter((pid) => pid !== starter.process.pid);
   await eventually("the process was started", () => expect(sandboxes().length).toBeGreaterThan(0));
@@ -85,7 +85,7 @@ async function killedAtOnce() {
 }
 
 test("a stop during a detached start leaves no process and no run.json behind", async () => {
-  const { cwd, state } = folderToUse();
+  const { cwd, state } = createFolder();
   const starter = begin(START, { cwd });
   await eventually("the folder is taken", () => expect(existsSync(join(state, "run.json"))).toBe(true));
   expect((await runHere(["sandbox", "stop"], { cwd })).code).toBe(0);
@@ -94,7 +94,7 @@ test("a stop during a detached start leaves no process and no run.json behind", 
 });
 
 test("two concurrent starts start one sandbox, which rotates a full log; sandbox logs ends when its output is closed", async () => {
-  const { cwd, state, log } = folderToUse();
+  const { cwd, state, log } = createFolder();
   const started = await Promise.all([run(START, { cwd }), run(START, { cwd })]);
   expect(started.map(({ code, stderr }) => [code, stderr])).toEqual(started.map(() => [0, ""]));
   const lines = started.map(readyIn);

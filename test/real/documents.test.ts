@@ -124,7 +124,7 @@ test("the git bisect line returns explore's exit code, and skips a commit that e
   }
 });
 
-test("every shell block of the pages is in the list of blocks, and every listed block exists", () => {
+test("every shell block of the pages is listed with the test that runs it, and every listed block exists", () => {
   const unknown = blocksIn("sh").filter(({ code }) => !SHELL_BLOCKS.some(([head]) => code.startsWith(head)));
   expect(unknown).toEqual([]);
   expect(SHELL_BLOCKS.filter(([head]) => shellBlock(head) === "")).toEqual([]);

@@ -76,7 +76,7 @@ async function openShop() {
   return {
     url,
     asked,
-    /** The processes of the client. */
+    /** The process ids of all clients so far. */
     pids,
     /** Clears the recorded requests, and holds the nth answer to a path from now on. */
     pauseAt: (path: string, nth: number): void => {

@@ -37,7 +37,7 @@ function refuse(call: "linkSync" | "openSync" | "rmSync", code: string): void {
   });
 }
 
-test.each(WITHOUT_LINKS)("a file is created exclusively once even if hard links fail with %s", (code) => {
+test.each(WITHOUT_LINKS)("createNew creates a file only once, even if hard links fail with %s", (code) => {
   const folder = tempFolder();
   const path = join(folder, "master.key");
   refuse("linkSync", code);
@@ -100,7 +100,7 @@ test("a failure to remove a temporary path is ignored", () => {
   expect(files.exists(path)).toBe(true);
 });
 
-test("if neither a hard link nor the file can be created, the error is about the file", () => {
+test("if neither a hard link nor the file can be created, the error is the file's, not the link's", () => {
   refuse("linkSync", "EPERM");
   expect(() => files.createNew(join(tempFolder(), "nowhere", "run.json"), "")).toThrow(/^ENOENT/);
 });

@@ -22,7 +22,7 @@ test("a folder that cannot be created is reported with the system's cause", asyn
     [join(file, "a"), "ENOTDIR"],
     [join(file, "a/b"), "ENOTDIR"],
     [join(tempFolder(), "x".repeat(300)), "ENAMETOOLONG"],
-    // Below /proc, which other systems do not have, no folder can be made.
+    // Below /proc, which other systems do not have, no folder can be created.
     ...(existsSync("/proc/self") ? [["/proc/x/y/z", "mkdir '/proc/x'"] as const] : []),
   ] as const;
   for (const [dir, cause] of places) {

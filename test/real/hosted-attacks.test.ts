@@ -118,7 +118,7 @@ test("invented ids and keys, foreign Hosts and calls without a token create no f
   expect(memoryOf(service)).toBeLessThan(used * (FULL ? 1.1 : 2));
 });
 
-/** The memory of the process, in KiB. */
+/** The memory of the service's process, in KiB; 1 without /proc. */
 function memoryOf(service: HostedService): number {
   const path = `/proc/${service.pid()}/status`;
   if (!existsSync(path)) return 1;
@@ -236,7 +236,7 @@ test("on a full disk create requests are refused as unavailable, the health chec
   expect(new Set(refused.map((one) => JSON.stringify(one)))).toEqual(
     new Set([JSON.stringify([503, "storage_unavailable"])]),
   );
-  // The refusal of a key needs no write, so the object still answers it.
+  // The refusal of an unknown key needs no write, so the object still answers it.
   const headers = { Authorization: `Bearer ${apiKey.slice(0, -1)}${apiKey.endsWith("0") ? "1" : "0"}` };
   const unauthorized = await fetch(`${service.origin}/v1/orders`, { method: "POST", headers });
   expect(unauthorized.status).toBe(401);

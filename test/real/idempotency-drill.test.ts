@@ -250,7 +250,7 @@ test("a command's child processes are killed at its timeout and at its end", asy
   }
 });
 
-test("the log has one row for each reuse of a key, with the id of the request", async () => {
+test("the log of key uses has one row for each reuse of a key, with the id of the request", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const create = async (key: string, body: object, path = "/v1/orders") => {

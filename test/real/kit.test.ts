@@ -328,7 +328,7 @@ test("the kit ignores the variables and the configuration file of the program th
     encoding: "utf8",
     timeout: 60_000,
   });
-  // The program ended by itself.
+  // The kit kept nothing open, so the program ended by itself.
   expect([status, stderr]).toEqual([0, ""]);
   expect(JSON.parse(stdout)).toEqual({ own: true, same: true, left: [], exitCode: null, mask: 0o022 });
   expect(readdirSync(join(folder, "state"))).not.toContain("run.json");

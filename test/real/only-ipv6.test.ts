@@ -11,7 +11,7 @@ import { projectOf } from "../support/kit-projects.ts";
 const ONLY_IPV6 = "ip link set lo up && ip addr del 127.0.0.1/8 dev lo";
 const HAS_NETWORKS = spawnSync("unshare", ["--net", "sh", "-c", ONLY_IPV6]).status === 0;
 
-/** A merchant's first session. */
+/** A merchant's first session, on a loopback with only ::1. */
 const SCRIPT = `
 set -e
 ${ONLY_IPV6}

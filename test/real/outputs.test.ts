@@ -132,7 +132,7 @@ test("a listen whose output cannot be written continues, and reports this once",
   expect((await ended).code).toBe(1);
 });
 
-test("lines that a full log file refuses are dropped and counted, and a cut line is ended", () => {
+test("lines that a full log file refuses are dropped and counted, and a truncated line gets its line end", () => {
   let room = 10;
   let written = "";
   const stream = fileOutput(

@@ -29,7 +29,7 @@ const ENDINGS: readonly Ending[] = [
     heading: "Payment successful",
   },
   {
-    name: "is declined, and pays then",
+    name: "is declined, then pays",
     act: async (page) => {
       await press(page, "Decline");
       await follow(page, "Back to the payment page");
@@ -103,7 +103,7 @@ test("a browser reaches every ending of a payment, with both payment methods, wi
   const shop = await openShop();
   const scripted = await shop.visit("about:blank");
   const plain = await shop.visit("about:blank", { javaScriptEnabled: false });
-  // Each ending takes the next way; test/sandbox/payment-endings.test.ts sends the forms of all endings and methods.
+  // Outside a campaign an ending takes one way; test/sandbox/payment-endings.test.ts sends the forms of all endings.
   for (const [at, { name, act, status, heading }] of part([...ENDINGS.entries()], 2))
     for (const { hasScript, method } of part(WAYS, WAYS.length, at)) {
       const page = hasScript ? scripted : plain;
@@ -229,7 +229,7 @@ test("the QR code leads to the wallet of the open attempt, in both themes and un
   expect(await page.textContent("h1")).toContain("Alipay+ sandbox wallet");
 });
 
-test("double clicks, reloads, the back button and two tabs act once", async () => {
+test("double clicks, reloads, the back button and a second tab repeat no action", async () => {
   const shop = await openShop();
   const sold = await shop.sell();
   const first = await shop.visit(sold.checkout_url);

@@ -88,7 +88,7 @@ const LANGUAGES = [
 const TABS = 3;
 
 /** Opens a shop whose store has an entry in every list. */
-async function filledShop(): Promise<{
+async function openFilledShop(): Promise<{
   readonly shop: Shop;
   readonly ids: PortalIds;
   /** Pages whose content depends on their address, so that the table of routes does not list them. */
@@ -209,7 +209,7 @@ function sizeOf(file: string): Promise<number> | undefined {
 }
 
 test(`every page of the portal is accessible, fits the window and is small, in both themes and languages (seed ${SEED})`, async () => {
-  const { shop, ids, more } = await filledShop();
+  const { shop, ids, more } = await openFilledShop();
   // A saved story is left out: it is a download with the markup of its page.
   const pages = [...portalPages(PORTAL_AREA.routes, ids), ...more].filter(
     ({ path }) => !path.endsWith(".html"),

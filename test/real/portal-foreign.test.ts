@@ -51,7 +51,7 @@ test(`a foreign page changes, reads and writes nothing, whatever it sends to any
   expect(await attack(own, site.payersAttempts)).toEqual([]);
   expect(changedTables(before, stored())).toEqual([]);
   expect(await readPreferences()).toEqual(chosen);
-  // The same requests work from the portal's own page.
+  // The same request works from the portal's own page.
   await own.goto(`${home}/clock`);
   await own.click("form.act button:has-text('Freeze')");
   await own.waitForLoadState();

@@ -214,7 +214,7 @@ test("the store's clock is shown in the browser's time zone, and a page without 
     expected,
     "GMT+9",
   ]);
-  // A page without a session names the command that opens it.
+  // Without a session, a page shows the command that opens the portal.
   await page.context().clearCookies();
   await page.reload();
   await page.click("button.copier");

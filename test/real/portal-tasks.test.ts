@@ -20,7 +20,7 @@ type TaskResult = {
 };
 
 /** Does a task in a new store; returns its clicks, its time and its dead ends. */
-async function resultOf(
+async function doTask(
   shop: Shop,
   task: PortalTask,
   { page, receivers }: { readonly page: Page; readonly receivers: string },
@@ -78,7 +78,7 @@ test(`every task in the portal can be done by clicks, and no page is a dead end 
     // An open page of the shared browser would be signed out, and would report an error.
     if (task.changesBrowser === true) await shared.close();
     const page = task.changesBrowser === true ? await signIn() : shared;
-    results.push(await resultOf(shop, task, { page, receivers: `http://127.0.0.1:${port}` }));
+    results.push(await doTask(shop, task, { page, receivers: `http://127.0.0.1:${port}` }));
     if (task.changesBrowser === true) await page.close();
   }
   const rows = results.map(

@@ -40,7 +40,7 @@ type Report = {
 };
 
 /** The expected stderr of a successful command: the steps of a drill without a failure, otherwise nothing. */
-function talkOf(line: string): unknown {
+function stderrOf(line: string): unknown {
   const isDrill = line.startsWith("checklist run ") && !line.endsWith("--json");
   return isDrill ? expect.not.stringContaining("✗") : "";
 }
@@ -56,7 +56,7 @@ function typist(harness: Harness, env: Readonly<Record<string, string>> = {}) {
   const type = (line: string): Promise<Result> => harness.run(line.split(" "), { env });
   const done = async (line: string): Promise<string> => {
     const { code, stdout, stderr } = await type(line);
-    expect([line, code, stderr]).toEqual([line, 0, talkOf(line)]);
+    expect([line, code, stderr]).toEqual([line, 0, stderrOf(line)]);
     return stdout;
   };
   /** Returns the report, and the names of the items that do not pass. */
@@ -80,7 +80,7 @@ function typist(harness: Harness, env: Readonly<Record<string, string>> = {}) {
 type Shop = Awaited<ReturnType<typeof openShop>>;
 
 /** Opens the shop of the README on the port of its endpoint: its receiver, its orders, and its return page. */
-function receive({ harness }: Pick<Shop, "harness">, secret: () => string): void {
+function serveShop({ harness }: Pick<Shop, "harness">, secret: () => string): void {
   const orders = new Map<string, string>();
   const prices = new Map<string, string>();
   const answer: Service["answer"] = ({ target, rawHeaders, body }) => {
@@ -134,7 +134,7 @@ async function prepareShop(shop: Shop): Promise<void> {
   const { done } = shop;
   await done("return-origins add https://shop.example");
   const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
-  receive(shop, () => added["signing_secret"] ?? "");
+  serveShop(shop, () => added["signing_secret"] ?? "");
   installClient(shop.harness, rightClient);
   await done("orders create --order-id order-1001 --price-id price_coffee");
   await untilAccepted(shop);
@@ -160,7 +160,7 @@ test("a store becomes ready step by step, and undoing an item makes the store no
   await open("");
   await open("return-origins add https://shop.example");
   const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
-  receive(shop, () => added["signing_secret"] ?? "");
+  serveShop(shop, () => added["signing_secret"] ?? "");
   installClient(shop.harness, rightClient);
   await open(RETURN);
   await untilAccepted(shop);
@@ -232,7 +232,7 @@ test("a store becomes ready step by step, and undoing an item makes the store no
     string
   >;
   expect((await check()).open).toEqual(["webhook_verification"]);
-  receive(shop, () => rotated["signing_secret"] ?? "");
+  serveShop(shop, () => rotated["signing_secret"] ?? "");
   await done(drill);
   expect((await check()).report.verdict).toBe("ready");
 
@@ -249,12 +249,12 @@ test("a store becomes ready step by step, and undoing an item makes the store no
   expect((await check()).report.verdict).toBe("ready");
 
   // A failed drill outweighs an earlier passed drill.
-  receive(shop, () => "whsec_another");
+  serveShop(shop, () => "whsec_another");
   await type(drill);
   const failed = await check();
   expect(failed.open).toEqual(["webhook_verification"]);
   expect(failed.report.items[3]?.status).toBe("fail");
-  receive(shop, () => rotated["signing_secret"] ?? "");
+  serveShop(shop, () => rotated["signing_secret"] ?? "");
   await done(drill);
 
   await done("sandbox clock freeze");
@@ -283,10 +283,10 @@ test("the steps of docs/launch.md and docs/ci.md make a store ready within exec 
   harness.setProgram(async ({ env: given }) => {
     const env = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value ?? ""]));
     const inExec = { harness, ...typist(harness, env) };
-    receive(inExec, () => env["CHECKOUT_SIGNING_SECRET"] ?? "");
+    serveShop(inExec, () => env["CHECKOUT_SIGNING_SECRET"] ?? "");
     for (const step of steps) {
       const { code, stderr } = await harness.run(step, { env });
-      expect([step, code, stderr]).toEqual([step, 0, talkOf(step.join(" "))]);
+      expect([step, code, stderr]).toEqual([step, 0, stderrOf(step.join(" "))]);
     }
     expect((await inExec.check()).report).toMatchObject({ verdict: "ready", livemode: false });
 
@@ -320,7 +320,7 @@ test("a waived drill counts as a risk until the drill passes or fails, or 7 days
   expect((await type("checklist --allow-risks --item store_active")).code).toBe(0);
   // A later failed drill outweighs the waiver; a passed drill removes the risk.
   await done("sandbox clock advance 1ms");
-  receive(shop, () => "whsec_another");
+  serveShop(shop, () => "whsec_another");
   await type(WEBHOOKS);
   expect((await check()).open).toEqual(["webhook_verification"]);
   expect((await type("checklist --allow-risks")).code).toBe(3);
@@ -638,7 +638,7 @@ test("the checklist report has the same content as table, JSON, JUnit XML and Ma
   const { harness, done, type } = shop;
   await done("return-origins add http://localhost:3000");
   const added = JSON.parse(await done(`endpoints add ${HOOKS} --json`)) as Record<string, string>;
-  receive(shop, () => added["signing_secret"] ?? "");
+  serveShop(shop, () => added["signing_secret"] ?? "");
   installClient(harness, rightClient);
   await done(RETURN);
   const hostile = `</failure>&<b>]]>\`@team|"'[x](http://evil.example)\u202e`;

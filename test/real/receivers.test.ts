@@ -35,7 +35,7 @@ const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const GIBIBYTE_LONG = `Content-Length: ${GIBIBYTE}\r\n\r\n`;
 const LOOPBACK = "127.0.0.1";
 
-/** The expected audit of an attempt; omitted fields are null, or have their usual value. */
+/** The expected audit of an attempt; omitted fields are null, but `address` is 127.0.0.1 and `state` is due. */
 type Expected = {
   readonly status?: number;
   readonly error?: DeliveryError;

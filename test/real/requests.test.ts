@@ -90,7 +90,7 @@ test("a refused request is logged in the store of its key, even of a revoked key
   expect([unknown.code, unknown.stderr]).toEqual([4, expect.not.stringContaining("says why")]);
 });
 
-test("the duration of a request has tenths of a millisecond", async () => {
+test("the duration of a request is logged to a tenth of a millisecond", async () => {
   let now = 0;
   const command = { world: { monotonic: () => (now += 3.0401) } };
   const { sandbox, list } = await open(createHarness(), [], command);
@@ -151,7 +151,7 @@ test("the request log has no secret, wherever it was sent, and shows a refused r
     for (const secret of secrets) expect(text).not.toContain(secret.slice(10));
 });
 
-test("a secret with escaped characters is redacted", async () => {
+test("a secret in a refused body is redacted, even if its characters are escaped", async () => {
   const env = { CHECKOUT_SANDBOX_CONTROL_TOKEN: "a-token-of-no-known-form" };
   const { harness, sandbox, ready, list, send } = await open(createHarness(), [], { env });
   const escape = (text: string): string =>
@@ -187,7 +187,7 @@ test("a secret with escaped characters is redacted", async () => {
     }
 });
 
-test("a refused request keeps its order_id, however it was escaped", async () => {
+test("the log has the order_id of a refused request, however it was escaped", async () => {
   const { harness, list, send } = await open();
   const escaped = [
     [String.raw`"\u4e2d-77"`, "中-77"],
@@ -237,7 +237,7 @@ test("the table of requests fits 80 columns, and its short ids are accepted", as
   expect((await harness.run(["explain", "0123abcd"])).code).toBe(1);
 });
 
-test("a long path is cut before the table of requests drops a column", async () => {
+test("a long path is truncated before the table of requests drops a column", async () => {
   const { harness, sandbox, post } = await open();
   const { id } = await post({ order_id: "order-1" });
   await post({ order_id: "order-1", amount_minor: 0 }, { "Idempotency-Key": "another-key" });
@@ -559,7 +559,7 @@ test("--kept-requests sets the number of kept requests, and 0 keeps none", async
   }
 });
 
-test("a reset deletes the requests of its store, in a running sandbox and in a folder", async () => {
+test("a reset deletes the requests of its store, whether the sandbox is running or stopped", async () => {
   const { harness, sandbox, list, post } = await open();
   await post({ order_id: "order-1" });
   expect(await list()).toHaveLength(1);
@@ -572,7 +572,7 @@ test("a reset deletes the requests of its store, in a running sandbox and in a f
   expect(await list()).toEqual([]);
 });
 
-test("the first request creates the log, not the start", async () => {
+test("the request log is created by the first request, not by the start", async () => {
   const { harness, post } = await open();
   const file = join(harness.cwd, ".checkout/requests.db");
   expect(existsSync(file)).toBe(false);

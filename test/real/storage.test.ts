@@ -60,7 +60,7 @@ test("a sandbox whose database files were removed acknowledges no more writes, a
 });
 
 /** A folder whose sandbox was killed after its second order; `before` is a copy of the database before this order. */
-async function killedFolder() {
+async function createKilledFolder() {
   const cwd = tempFolder();
   const options = { cwd, args: ["--quiet", "--dir", "state"] };
   const first = await startSandboxHere(options);
@@ -75,7 +75,7 @@ async function killedFolder() {
 }
 
 test("another sandbox's log next to the database of a killed sandbox is moved aside and reported, and no order is lost", async () => {
-  const [other, { options, database, old }] = [await killedFolder(), await killedFolder()];
+  const [other, { options, database, old }] = [await createKilledFolder(), await createKilledFolder()];
   copyFileSync(`${other.database}-wal`, `${database}-wal`);
   const sandbox = await startSandbox(options);
   expect(await create(sandbox, "old")).toMatchObject({ status: 201, body: old?.body });
@@ -88,7 +88,7 @@ test("another sandbox's log next to the database of a killed sandbox is moved as
 
 test("a backup copied over the database of a killed sandbox, next to the old log, is refused with two remedies that work", async () => {
   for (const way of ["restores the database", "moves the log away"] as const) {
-    const { options, database, before, old, recent } = await killedFolder();
+    const { options, database, before, old, recent } = await createKilledFolder();
     const killed = join(tempFolder(), "killed.db");
     copyFileSync(database, killed);
     copyFileSync(before, database);
@@ -115,7 +115,7 @@ const FILES = ["", "-wal", "-shm"] as const;
 const ALL_FILES = [...FILES, "-opening"] as const;
 
 /** A database with its log, as a killed process leaves it; opening it opens all three files. */
-async function killedDatabase(): Promise<string> {
+async function createKilledDatabase(): Promise<string> {
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd, args: ["--quiet", "--dir", "state"] });
   await create(sandbox, "one");
@@ -139,7 +139,7 @@ async function openTraced(paths: readonly string[], strace: readonly string[]): 
 
 test("a database file that cannot be opened or extended is reported with its cause", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
-  const killed = await killedDatabase();
+  const killed = await createKilledDatabase();
   const rows = [
     [FILES, "openat", "EMFILE", "too_many_open_files"],
     [FILES, "openat", "EIO", "disk_io_error"],
@@ -177,7 +177,7 @@ function readingTraced(killed: string): (strace: readonly string[]) => Promise<s
 
 test("a read that fails once or permanently is never reported as damage", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
-  const tried = readingTraced(await killedDatabase());
+  const tried = readingTraced(await createKilledDatabase());
   const log = join(tempFolder(), "calls");
   expect(await tried(["-o", log, "-e", "trace=pread64"])).toBe("opened\n");
   const reads = readFileSync(log, "utf8").match(/pread64\(/g)?.length ?? 0;
@@ -196,7 +196,7 @@ test("a schema page that cannot be read is reported as a read error, although SQ
   annotate,
 }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
-  const tried = readingTraced(await killedDatabase());
+  const tried = readingTraced(await createKilledDatabase());
   const log = join(tempFolder(), "calls");
   /** The positions of the reads of 1 MiB if the nth read fails; only a read after a report of damage is so long. */
   const readingAgain = async (nth: number): Promise<number[]> => {
@@ -214,7 +214,7 @@ test("a schema page that cannot be read is reported as a read error, although SQ
 });
 
 test("an opening, a read and a check report damaged bytes as damage", async () => {
-  const path = await killedDatabase();
+  const path = await createKilledDatabase();
   const opened = openWatchedDatabase(path, { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   opened.value.close();

@@ -106,7 +106,7 @@ test("a new database gets its name when it is complete, and a failed creation le
 });
 
 test("a log without its database is never given to a new database", async () => {
-  const { store, path } = await usedStore();
+  const { store, path } = await openUsedStore();
   rmSync(path);
   const before = readFileSync(`${path}-wal`);
   const opened = openStore(path, { scheduler });
@@ -270,7 +270,7 @@ test("no write waits more than 2 s for another process's lock, however many wait
       ),
   );
   const ended = Promise.all(ends);
-  // More turns than the polls of the wait and the work between them.
+  // Enough turns for all polls of the wait and the work between them.
   for (let turn = 0; turn < 2000; turn += 1) {
     await new Promise((resolve) => setImmediate(resolve));
     const next = timers.toSorted((one, two) => one.at - two.at)[0];
@@ -286,7 +286,7 @@ test("no write waits more than 2 s for another process's lock, however many wait
 });
 
 /** A store with rows, and another sandbox's file of the same size; both are larger than the part that is compared. */
-async function usedStore(): Promise<{ store: Store; path: string; other: string }> {
+async function openUsedStore(): Promise<{ store: Store; path: string; other: string }> {
   const folder = tempFolder();
   const [path, other] = [join(folder, "sandbox.db"), join(folder, "other.db")];
   for (const [file, id] of [
@@ -318,7 +318,7 @@ test("a database whose files vanish, are replaced or truncated accepts no more w
     ["cut -wal", (path) => truncateSync(`${path}-wal`, statSync(`${path}-wal`).size - 1)],
   ];
   for (const [how, doIt] of lost) {
-    const { store, path, other } = await usedStore();
+    const { store, path, other } = await openUsedStore();
     expect([how, store.failure()]).toEqual([how, undefined]);
     doIt(path, other);
     expect([how, store.failure()?.failure.code]).toEqual([how, "database_changed"]);
@@ -339,7 +339,7 @@ test("a write is not acknowledged if a database file is deleted, replaced or tru
     ["cut", (path) => truncateSync(path, statSync(path).size - 4096)],
   ];
   for (const [how, doIt] of lost) {
-    const { store, path, other } = await usedStore();
+    const { store, path, other } = await openUsedStore();
     const write = store.write(() => {
       store.stores.insertMerchant({ id: "m4", name: "m", createdAt: 1 });
       doIt(path, other);
@@ -370,7 +370,7 @@ test("permitted changes to the files of an open database lose nothing", async ()
     ["a reader that closes", (path) => openSandboxStore(path).close()],
   ];
   for (const [how, doIt] of harmless) {
-    const { store, path } = await usedStore();
+    const { store, path } = await openUsedStore();
     doIt(path);
     expect([how, store.failure()]).toEqual([how, undefined]);
     await store.write(() => store.stores.insertMerchant({ id: "m4", name: "m", createdAt: 1 }));
@@ -398,7 +398,7 @@ function commitElsewhere(path: string, pragma: string): void {
 }
 
 test("a refused write is reported until a write succeeds", async () => {
-  const { store, path } = await usedStore();
+  const { store, path } = await openUsedStore();
   const other = new Database(path);
   other.exec("BEGIN IMMEDIATE");
   const impatient = openStore(path, {

@@ -214,7 +214,7 @@ test("a webhook drill creates no event or delivery, and sends the expected bodie
   expect(digest(of("changed_byte"))).not.toBe(digest(of("good_event")));
 });
 
-test("a drill's result is kept until the address or the secret changes", async () => {
+test("a drill's result is immutable, and applies only to the address and the secret that were drilled", async () => {
   const site = await openDrillSite(right, []);
   const first = await drill(site);
   const { id, subject } = first.drills[0] ?? { id: "", subject: "" };
