@@ -79,7 +79,7 @@ test(`no spelling of an address leads a delivery to a forbidden target (seed ${S
       const allowed = filterAddresses({ ...NAMED, port }, resolved, POLICY);
       if (!allowed.ok) return;
       const wrong = allowed.value.filter(
-        (address) => !resolved.includes(address) || isNoReceiver(address, port),
+        (address) => !resolved.includes(address) || isForbidden(address, port),
       );
       if (wrong.length > 0) throw new Error(`allowed: ${wrong.join()}`);
       counts.addresses += 1;
@@ -109,7 +109,7 @@ test("a delivery with a changed body, timestamp or signature is refused", async 
   let altered = 0;
   let same = 0;
   const check = (timestamp: string, signature: string, body: Buffer): void => {
-    const isSigned = signed.has(signedText(timestamp, body)) && isListWith(signature, timestamp, body);
+    const isSigned = signed.has(signedText(timestamp, body)) && hasValidSignature(signature, timestamp, body);
     const request = {
       rawBody: body,
       headers: [DEFAULT_HEADER_NAMES.timestamp, timestamp, DEFAULT_HEADER_NAMES.signature, signature],
@@ -264,13 +264,13 @@ function isTarget(text: string): boolean {
 }
 
 /** Ranges that must get no deliveries; Node reads an IPv4-mapped address as the IPv4 address. */
-const NO_RECEIVER = new BlockList();
+const FORBIDDEN = new BlockList();
 for (const range of [
   "0.0.0.0/8 169.254.0.0/16 224.0.0.0/4 240.0.0.0/4 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32",
   "fe80::/10 ff00::/8 64:ff9b::/96 64:ff9b:1::/48 2002::/16 2001::/32 ::ffff:0:0:0/96 fd00:ec2::/32",
 ].flatMap((line) => line.split(" "))) {
   const [net = "", prefix] = range.split("/");
-  NO_RECEIVER.addSubnet(net, Number(prefix), isIPv4(net) ? "ipv4" : "ipv6");
+  FORBIDDEN.addSubnet(net, Number(prefix), isIPv4(net) ? "ipv4" : "ipv6");
 }
 /** IPv4-compatible addresses; LOOPBACK is checked before them, because `::1` is among them. */
 const COMPATIBLE = new BlockList();
@@ -279,14 +279,14 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
-function isNoReceiver(address: string, port: number): boolean {
+function isForbidden(address: string, port: number): boolean {
   const [plain = ""] = address.split("%");
   // Node resolves a text that is not an address as a name, which may lead anywhere.
   if (isIP(plain) === 0) return true;
   const family = isIPv4(plain) ? "ipv4" : "ipv6";
   const isLoopback = LOOPBACK.check(plain, family);
   if (isLoopback) return port === POLICY.ownPort;
-  return NO_RECEIVER.check(plain, family) || (family === "ipv6" && COMPATIBLE.check(plain, family));
+  return FORBIDDEN.check(plain, family) || (family === "ipv6" && COMPATIBLE.check(plain, family));
 }
 
 /** Whether a text is an origin as a browser writes it: of this machine, or https with a host name. */
@@ -323,7 +323,7 @@ function signedText(timestamp: string, body: Buffer): string {
 }
 
 /** Whether the header has one to three signatures, one of them computed over these bytes as the interface says. */
-function isListWith(signature: string, timestamp: string, body: Buffer): boolean {
+function hasValidSignature(signature: string, timestamp: string, body: Buffer): boolean {
   const list = signature.split(",");
   const right = createHmac("sha256", SECRET).update(`${timestamp}.`).update(body).digest("hex");
   return list.length <= 3 && list.every((one) => /^[0-9a-f]{64}$/.test(one)) && list.includes(right);

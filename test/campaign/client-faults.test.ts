@@ -199,7 +199,7 @@ async function createWhileKilled(round: {
   readonly proxy: FaultProxy;
   readonly sandbox: SandboxProcess;
   readonly journal: Journal;
-}): Promise<{ readonly made: Made; readonly sandbox: SandboxProcess }> {
+}): Promise<{ readonly made: CreatedOrder; readonly sandbox: SandboxProcess }> {
   const { moment, delayMs, orderId, cwd, proxy, sandbox, journal } = round;
   const restarts: Promise<SandboxProcess>[] = [];
   const restart = async (): Promise<SandboxProcess> => {
@@ -207,7 +207,7 @@ async function createWhileKilled(round: {
     return startBehind(proxy, cwd, sandbox.port);
   };
   const client = { world: REAL, journal };
-  let creating: Promise<Made>;
+  let creating: Promise<CreatedOrder>;
   if (moment === "when the answer is on its way") {
     proxy.failNext({ answerBytes: 0, onAnswer: () => restarts.push(restart()) });
     creating = createOrder({ ...client, target: targetBehind(proxy, sandbox) }, orderId);
@@ -235,10 +235,10 @@ type Client = {
   readonly journal: Journal;
 };
 
-type Made = { readonly id: string; readonly tries: number; readonly replayed: boolean };
+type CreatedOrder = { readonly id: string; readonly tries: number; readonly replayed: boolean };
 
 /** Creates an order, with as many attempts as needed, and checks its entry in the journal. */
-async function createOrder({ world, target, journal }: Client, orderId: string): Promise<Made> {
+async function createOrder({ world, target, journal }: Client, orderId: string): Promise<CreatedOrder> {
   const intent = {
     endpoint: "orders",
     request: purchase(orderId),

@@ -134,7 +134,7 @@ async function loadAndKill(
 ): Promise<Load> {
   const load = openLoad(sandbox, options);
   const work = async (): Promise<void> => {
-    while (!load.isGone) await doSomething(load);
+    while (!load.isGone) await takeRandomAction(load);
   };
   const working = Promise.all(Array.from({ length: CONNECTIONS }, work));
   await eventually(`${MIN_ANSWERS} answers have come`, () => {
@@ -169,7 +169,7 @@ function openLoad(sandbox: SandboxProcess, options: Pick<Load, "cycle" | "random
 }
 
 /** Takes a random action of a merchant, a payer, the clock or an operator. */
-async function doSomething(load: Load): Promise<void> {
+async function takeRandomAction(load: Load): Promise<void> {
   const { random, ledger } = load;
   const choice = random();
   const id =

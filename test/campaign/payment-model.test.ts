@@ -335,7 +335,7 @@ async function retrieve(site: Site, id: string): Promise<string | undefined> {
 }
 
 async function control({ service }: Site, path: string, body?: object): Promise<Answered> {
-  return unlessFailed(path, await service.control(path, body));
+  return expectNoFailure(path, await service.control(path, body));
 }
 
 /** Requests a page as a browser does. */
@@ -345,10 +345,10 @@ function visit(site: Site, path: string, call: Partial<ApiCall> = {}): Promise<A
 }
 
 async function send({ service }: Site, call: Partial<ApiCall> & Pick<ApiCall, "path">): Promise<Answered> {
-  return unlessFailed(`${call.method ?? ""} ${call.path}`, await service.request(call));
+  return expectNoFailure(`${call.method ?? ""} ${call.path}`, await service.request(call));
 }
 
-function unlessFailed(what: string, answer: Answered): Answered {
+function expectNoFailure(what: string, answer: Answered): Answered {
   expect(answer.status, `${what}: ${String(answer.body)}`).toBeLessThan(500);
   return answer;
 }

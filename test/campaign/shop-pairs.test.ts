@@ -88,7 +88,7 @@ function inTurn<One>(rows: readonly One[]): () => One {
   };
 }
 
-function drawnPlan(wrong?: WrongPlan): Named<ShopPlan> {
+function drawPlan(wrong?: WrongPlan): Named<ShopPlan> {
   const parts = {
     isNew: oneOf(RIGHT_SHOP_PARTS.isNew),
     books: oneOf(RIGHT_SHOP_PARTS.books),
@@ -118,7 +118,7 @@ const wrongPlan = inTurn<WrongPlan>([
   ...WRONG_SHOP_PARTS.answers.map((answers) => ({ answers })),
 ]);
 
-function drawnClient(): Named<Client> {
+function drawClient(): Named<Client> {
   const parts: { readonly [Name in keyof Parts]: Named<Parts[Name]> } = {
     keyOf: oneOf(RIGHT_PARTS.keyOf),
     after: oneOf(RIGHT_PARTS.after),
@@ -155,15 +155,15 @@ const receivers = (rows: readonly (typeof BROKEN_RECEIVERS)[number][]) => {
 };
 const goodClient = clients(GOOD_CLIENTS);
 const RIGHT: { readonly [Name in Slot]: () => Shop[Name] } = {
-  client: () => (random() < 0.2 ? goodClient() : drawnClient()),
-  plan: drawnPlan,
+  client: () => (random() < 0.2 ? goodClient() : drawClient()),
+  plan: drawPlan,
   page: inTurn(Object.entries(GOOD_PAGES)),
   // Slow receivers are left out: while they work, the clock also advances for other drills, which outlast their leases.
   receiver: receivers(GOOD_RECEIVERS.filter(({ name }) => !name.startsWith("slow: "))),
 };
 const WRONG: { readonly [Name in Slot]: () => Shop[Name] } = {
   client: clients(BROKEN_CLIENTS),
-  plan: () => drawnPlan(wrongPlan()),
+  plan: () => drawPlan(wrongPlan()),
   page: inTurn(Object.entries(BROKEN_PAGES)),
   receiver: receivers(BROKEN_RECEIVERS),
 };

@@ -19,7 +19,7 @@ type Launch = {
 };
 
 type JudgedFailure = { readonly cause: string | null };
-type Judged = {
+type RunReport = {
   readonly broken: readonly JudgedFailure[];
   readonly items: readonly { readonly failures: readonly JudgedFailure[] }[];
 };
@@ -86,7 +86,7 @@ async function buy({ origin, type }: ServedShop): Promise<unknown> {
 
 /** The distinct causes in the output of a run. */
 function causesIn(stdout: string): string[] {
-  const { broken, items } = JSON.parse(stdout) as Judged;
+  const { broken, items } = JSON.parse(stdout) as RunReport;
   const failed = [...broken, ...items.flatMap(({ failures }) => failures)];
   return [...new Set(failed.map(({ cause }) => cause ?? "no cause"))];
 }

@@ -53,7 +53,7 @@ test("the rate limit is checked between the credential and the scope", async () 
   const site = await openSite(startSandboxHere, ["--rate-limit", "1/s"]);
   const before = rowCounts(site);
   const [, refusedOtherwise, change] = WRONG_FROM_SCOPE_ON;
-  const request = render(site, keptAlive(change), 1);
+  const request = render(site, keepAlive(change), 1);
   const unknownKey = { headers: { Authorization: ["Bearer {unknownKey}"] } };
   // All requests are sent at once, so that the bucket of the rate limit has no time to fill again.
   const bytes = [...Array<Buffer>(LIMITED_REQUESTS).fill(request), render(site, unknownKey, 2)];
@@ -111,7 +111,7 @@ test("a refusal reaches a client that sends its whole body before it reads the a
 test("garbage after a request does not prevent its answer", async () => {
   const site = await openSite(startSandboxHere);
   const before = rowCounts(site);
-  const bytes = Buffer.concat([render(site, keptAlive({}), 1), Buffer.from("GARBAGE\r\n\r\n")]);
+  const bytes = Buffer.concat([render(site, keepAlive({}), 1), Buffer.from("GARBAGE\r\n\r\n")]);
   const answers = readAnswers(await send(site, bytes, false), "POST");
   // Commits are in the order of arrival: when this create is answered, the earlier order is on disk too.
   await createGood(site, { fields: { order_id: "good-order" } });
@@ -189,7 +189,7 @@ async function hangUp({ sandbox }: Site, bytes: Uint8Array): Promise<void> {
   socket.resetAndDestroy();
 }
 
-function keptAlive(change: Change): Change {
+function keepAlive(change: Change): Change {
   return { ...change, headers: { ...change.headers, Connection: ["keep-alive"] } };
 }
 

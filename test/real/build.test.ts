@@ -42,7 +42,7 @@ function clone(): string {
 }
 
 /** Every file of a folder except the compile cache, with its inode and the time of its last change. */
-function state(folder: string): string[] {
+function stateOf(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => !name.startsWith("compile-cache"))
     .map((name) => `${name} ${statSync(join(folder, name)).ino} ${statSync(join(folder, name)).ctimeMs}`)
@@ -55,12 +55,12 @@ test("npm ci keeps an up-to-date build, npx never builds, and a program that is 
   const options = { cwd: folder, env, shell: process.platform === "win32" };
   await runFile(process.execPath, ["build.ts"], options);
   writeFileSync(join(folder, "dist/checkout"), "the executable");
-  const before = state(join(folder, "dist"));
+  const before = stateOf(join(folder, "dist"));
   await runFile("npm", ["run", "--silent", "postprepare"], options);
   appendFileSync(join(folder, "src/core/text.ts"), "// Changed.\n");
   const { stdout } = await runFile("npx", ["--offline", "checkout", "--version"], options);
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
-  expect(state(join(folder, "dist"))).toEqual(before);
+  expect(stateOf(join(folder, "dist"))).toEqual(before);
   rmSync(join(folder, "dist"), { recursive: true });
   const unbuilt = runFile(process.execPath, ["bin/checkout.cjs", "--version"], options);
   await expect(unbuilt).rejects.toMatchObject({
@@ -128,7 +128,7 @@ ${definition}`,
 });
 
 /** Creates a repository with one source file, and a build that copies it. */
-function repository() {
+function createRepository() {
   const root = tempFolder();
   const [out, source] = [join(root, "dist"), join(root, "src/source.ts")];
   for (const name of [...INPUTS.filter((input) => input !== "src"), "src/source.ts"]) {
@@ -160,7 +160,7 @@ function repository() {
 }
 
 test("a build replaces only outdated files, and leaves the files of the other kind of build", async () => {
-  const { root, out, made, build, read, change } = repository();
+  const { root, out, made, build, read, change } = createRepository();
   for (const kind of ["package", "executable", "package", "executable"] as const) await build(kind);
   expect(made).toEqual(["package 1", "executable 1"]);
   change("2");
@@ -181,7 +181,7 @@ test("a build replaces only outdated files, and leaves the files of the other ki
 });
 
 test("concurrent builds of changing sources produce complete files", async () => {
-  const { out, made, build, read, change } = repository();
+  const { out, made, build, read, change } = createRepository();
   await Promise.all([build("package"), build("package"), build("executable")]);
   expect(read()).toEqual({ "checkout.js": "1", "chunks-1/a.js": "1", checkout: "1" });
   change("2");
@@ -199,7 +199,7 @@ test("concurrent builds of changing sources produce complete files", async () =>
 });
 
 test("replaced chunks and leftovers of killed builds are deleted after a week", async () => {
-  const { out, build, read, change } = repository();
+  const { out, build, read, change } = createRepository();
   const age = (name: string, days: number): void => {
     const at = new Date(Date.now() - days * DAY_MS);
     utimesSync(join(out, name), at, at);

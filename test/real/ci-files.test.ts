@@ -308,7 +308,7 @@ test("a shop in a second container creates an order, is paid through the public 
 });
 
 /** A shell of a CI job, in which `npx checkout` runs this program on a free port and `npm` does nothing. */
-function job(env: Readonly<Record<string, string>>) {
+function openJob(env: Readonly<Record<string, string>>) {
   const [cwd, bin] = [tempFolder(), tempFolder()];
   const program = `"${process.execPath}" "${join(ROOT, "bin/checkout.cjs")}"`;
   writeFileSync(join(bin, "npx"), `#!/bin/sh\n[ "$1" = checkout ] || exit 9\nshift\nexec ${program} "$@"\n`, {
@@ -333,7 +333,7 @@ function job(env: Readonly<Record<string, string>>) {
 }
 
 test("the steps of the action and of the workflow work when a shell runs them as a job would", async () => {
-  const { bash, github, status } = job({ GITHUB_RUN_ID: "7" });
+  const { bash, github, status } = openJob({ GITHUB_RUN_ID: "7" });
   const exported = (): Record<string, string> =>
     Object.fromEntries(
       [...readFileSync(github.GITHUB_ENV, "utf8").matchAll(/^(\w+)<<(\w+)\n(.*)\n\2$/gm)].map(
@@ -376,7 +376,7 @@ test("the steps of the action and of the workflow work when a shell runs them as
 });
 
 test("the scripts of the GitLab job work in one shell, and the after_script in another shell", async () => {
-  const { bash, status } = job({ CI_JOB_ID: "8" });
+  const { bash, status } = openJob({ CI_JOB_ID: "8" });
   const { shop } = gitlab;
   const { stdout } = await bash([...shop.before_script, ...shop.script].join("\n"));
   expect(stdout).toMatch(/status +succeeded/);

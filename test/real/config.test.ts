@@ -1172,7 +1172,7 @@ const config = fc.array(store, { minLength: 1, maxLength: 3 }).map((stores) => (
   ),
 }));
 
-type Listed = Readonly<Record<string, unknown>>;
+type ExportedStore = Readonly<Record<string, unknown>>;
 
 /** Optional fields of a file, and their defaults. */
 const DEFAULTS: Readonly<Record<string, unknown>> = {
@@ -1266,7 +1266,7 @@ test("any file has an empty plan after it is applied, and its export has an empt
       ).toEqual([]);
       expect(harness.readState("sandbox.db-wal")).toBe(bytes);
       const { stdout } = await harness.run(["config", "export"]);
-      const exported = JSON.parse(stdout) as { readonly stores: readonly Listed[] };
+      const exported = JSON.parse(stdout) as { readonly stores: readonly ExportedStore[] };
       for (const [at, shop] of wanted.stores.entries()) {
         const { merchant: _merchant, ...said } = shop;
         const shown = exported.stores.find(({ id }) => id === shop.id) ?? {};

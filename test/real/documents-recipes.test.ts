@@ -13,7 +13,7 @@ const PAGE = pageText("docs/ci.md");
 /** A recipe: its files around the block, its command, and the output after its one test has passed. */
 type Recipe = {
   readonly language: "python" | "java" | "php" | "go";
-  readonly isThere: () => boolean;
+  readonly isInstalled: () => boolean;
   readonly files: (block: string) => Readonly<Record<string, string>>;
   readonly prepare?: readonly [program: string, ...args: string[]];
   readonly command: readonly string[];
@@ -39,14 +39,14 @@ namespace { require "ShopTest.php"; (new ShopTest())->testAnOrderIsPaid(); echo 
 const RECIPES: readonly Recipe[] = [
   {
     language: "python",
-    isThere: () => hasLanguage("python") && spawnSync("python3", ["-c", "import pytest"]).status === 0,
+    isInstalled: () => hasLanguage("python") && spawnSync("python3", ["-c", "import pytest"]).status === 0,
     files: (block) => ({ "test_shop.py": block }),
     command: ["python3", "-m", "pytest", "-p", "no:cacheprovider"],
     passed: /1 passed/,
   },
   {
     language: "java",
-    isThere: () => hasLanguage("java"),
+    isInstalled: () => hasLanguage("java"),
     files: (block) => ({ ...JUNIT, "ShopTest.java": block }),
     // The program is so short that optimizing it would take longer than running it.
     prepare: [
@@ -65,14 +65,14 @@ const RECIPES: readonly Recipe[] = [
   },
   {
     language: "php",
-    isThere: () => hasLanguage("php"),
+    isInstalled: () => hasLanguage("php"),
     files: (block) => ({ "ShopTest.php": block, "runner.php": PHPUNIT }),
     command: ["php", "runner.php"],
     passed: /passed$/,
   },
   {
     language: "go",
-    isThere: () => hasLanguage("go"),
+    isInstalled: () => hasLanguage("go"),
     files: (block) => ({ "shop_test.go": block, "go.mod": "module shop\n\ngo 1.21\n" }),
     command: ["go", "test", "-count=1", "-v", "./..."],
     passed: /--- PASS: TestAnOrderIsPaid/,
@@ -80,12 +80,12 @@ const RECIPES: readonly Recipe[] = [
 ];
 
 test.for(RECIPES)("the recipe for $language creates an order and sees the payment", async (recipe) => {
-  const { language, isThere, files, prepare, command, passed } = recipe;
+  const { language, isInstalled, files, prepare, command, passed } = recipe;
   const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(PAGE)?.[1] ?? "";
   // Even without the tool, the recipe is checked for the names that every recipe needs.
   for (const needed of ["CHECKOUT_BASE_URL", "CHECKOUT_API_KEY", "Idempotency-Key", "/checkout-sessions/"])
     expect([language, block.includes(needed)]).toEqual([language, true]);
-  if (!isThere()) return;
+  if (!isInstalled()) return;
   const cwd = tempFolder();
   for (const [name, text] of Object.entries(files(block))) {
     mkdirSync(dirname(join(cwd, name)), { recursive: true });

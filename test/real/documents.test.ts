@@ -57,7 +57,7 @@ test.for(TRANSCRIPTS)(
       // A command about another service runs in a folder without a sandbox.
       const folder = command.startsWith("CHECKOUT_BASE_URL=") ? tempFolder() : cwd;
       const printed = BACKGROUND.test(command)
-        ? await inBackground(command, background)
+        ? await runInBackground(command, background)
         : command.startsWith(START)
           ? await printedAtStart(command, tempFolder())
           : !isTyped && OF_PROGRAM.test(typed)
@@ -384,7 +384,7 @@ async function executeHere(command: string, cwd: string): Promise<string> {
 }
 
 /** Runs a command about a background sandbox as a process; a sandbox that it starts ends with the test. */
-async function inBackground(command: string, cwd: string): Promise<string> {
+async function runInBackground(command: string, cwd: string): Promise<string> {
   if (command.includes(" start "))
     onTestFinished(async () => void (await runHere(["sandbox", "stop"], { cwd })));
   const env = { ...CALLED_BY_NPX, CHECKOUT_SANDBOX_PORT: "0" };

@@ -113,7 +113,7 @@ type Leftovers = {
   readonly endpoints: readonly string[];
 };
 
-async function leftIn(control: Control): Promise<Leftovers> {
+async function leftoversIn(control: Control): Promise<Leftovers> {
   const [{ faults }, { now }, { underway }, { endpoints }] = await Promise.all([
     control.call("listFaults", {}),
     control.call("showClock", {}),
@@ -147,12 +147,12 @@ test("a killed exploration of a running shop leaves no fault, moved clock, lease
   const purchase = ["--order-view", `${origin}/orders/{order_id}`, "--", "node", "slow.js", "create-order"];
   const running = begin(["explore", "--depth", "1", "--receiver", `${origin}/hooks`, ...purchase], { cwd });
   await eventually("it has moved the clock and added a fault", async () => {
-    const { faults, aheadMs } = await leftIn(control);
+    const { faults, aheadMs } = await leftoversIn(control);
     expect([faults, aheadMs > 3_600_000]).toEqual([1, true]);
   });
   await running.stop("SIGKILL");
   await eventually("nothing is left", async () => {
-    const { aheadMs, ...left } = await leftIn(control);
+    const { aheadMs, ...left } = await leftoversIn(control);
     expect([left, aheadMs < 60_000]).toEqual([{ faults: 0, leases: 0, endpoints: ["enabled"] }, true]);
   });
   await eventually("the command has ended", () =>

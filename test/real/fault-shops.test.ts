@@ -4,8 +4,8 @@ import { eventually } from "../support/eventually.ts";
 import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/shops.ts";
 
 type ShownOrder = { readonly status: string; readonly times: number };
-type Listed = { readonly checkouts: readonly { readonly order_id: string; readonly id: string }[] };
-type Delivered = {
+type CheckoutList = { readonly checkouts: readonly { readonly order_id: string; readonly id: string }[] };
+type DeliveryList = {
   readonly deliveries: readonly {
     readonly event_id: string;
     readonly attempts: readonly { readonly status: number | null; readonly fault: string | null }[];
@@ -31,7 +31,7 @@ async function open(make: Make) {
   };
   const fault = (action: string, match: object, more: object = {}) =>
     control("/faults", { action, match, ...more });
-  const made = async (query: string) => (await control<Listed>(`/checkouts?${query}`)).checkouts;
+  const made = async (query: string) => (await control<CheckoutList>(`/checkouts?${query}`)).checkouts;
   const order = async (orderId: string): Promise<ShownOrder | undefined> => {
     const response = await fetch(`${shop.origin}/orders/${orderId}`);
     return response.status === 200 ? ((await response.json()) as ShownOrder) : undefined;
@@ -60,10 +60,10 @@ async function buy({ origin }: ServedShop, orderId: string): Promise<number> {
   return status;
 }
 
-type Opened = Awaited<ReturnType<typeof open>>;
+type Site = Awaited<ReturnType<typeof open>>;
 
 /** Buys once under each fault of the API; returns each with the status of the shop's answer. */
-async function buyThroughApiFaults({ shop, fault, control }: Opened) {
+async function buyThroughApiFaults({ shop, fault, control }: Site) {
   for (const action of API_ACTIONS) {
     const more = /latency|slow_body/.test(action) ? { latency_ms: 200 } : {};
     await fault(action, { method: "POST", order_id: `api-${action}` }, more);
@@ -76,7 +76,7 @@ async function buyThroughApiFaults({ shop, fault, control }: Opened) {
 }
 
 /** Pays once under each fault of a delivery, and checks that each payment is booked once. */
-async function payThroughDeliveryFaults({ shop, fault, order, pay, settle, control }: Opened): Promise<void> {
+async function payThroughDeliveryFaults({ shop, fault, order, pay, settle, control }: Site): Promise<void> {
   for (const action of DELIVERY_ACTIONS) {
     const more = /delay|reorder/.test(action) ? { latency_ms: 5000 } : {};
     // A payment is the last event, so the event before it is reordered.
@@ -90,11 +90,11 @@ async function payThroughDeliveryFaults({ shop, fault, order, pay, settle, contr
     const expected = action === "drop" ? { status: "pending", times: 0 } : { status: "paid", times: 1 };
     expect([action, await order(`hook-${action}`)]).toMatchObject([action, expected]);
   }
-  const [dropped] = (await control<Delivered>("/deliveries?state=dropped")).deliveries;
+  const [dropped] = (await control<DeliveryList>("/deliveries?state=dropped")).deliveries;
   await control(`/events/${dropped?.event_id ?? ""}/replay`, {});
   await settle();
   expect(await order("hook-drop")).toMatchObject({ status: "paid", times: 1 });
-  const { deliveries } = await control<Delivered>("/deliveries?limit=100");
+  const { deliveries } = await control<DeliveryList>("/deliveries?limit=100");
   const told = deliveries.flatMap(({ attempts }) =>
     attempts.flatMap(({ fault: met, status }) => (met === null ? [] : [[met, status === 400]])),
   );

@@ -13,7 +13,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 /** The bytes received on a connection, and its end. */
 type ReceivedBytes = { readonly text: string; readonly end: string };
 
-type Served = Pick<SandboxHere, "ready" | "port">;
+type ServedSandbox = Pick<SandboxHere, "ready" | "port">;
 
 /** A sandbox, and the command line of its merchant. */
 async function open<Sandbox extends SandboxHere | SandboxProcess>(
@@ -30,7 +30,7 @@ async function open<Sandbox extends SandboxHere | SandboxProcess>(
 }
 
 /** Sends a create on a new connection, and reads until the connection is closed. */
-async function create({ ready, port }: Served, orderId: string): Promise<ReceivedBytes> {
+async function create({ ready, port }: ServedSandbox, orderId: string): Promise<ReceivedBytes> {
   const socket = connect(port, "127.0.0.1");
   let text = "";
   let end = "closed";

@@ -21,7 +21,7 @@ import {
 import { tempFolder } from "../support/temp-folder.ts";
 import type { ShownStep } from "../../src/core/readiness/drill-shapes.ts";
 
-type Judged = {
+type DrillReport = {
   readonly verdict: "passed" | "failed" | "unknown";
   readonly drill_id: string | null;
   readonly steps: readonly ShownStep[];
@@ -73,7 +73,7 @@ type Laboratory = {
   readonly drill: (
     command: string,
     args?: readonly string[],
-  ) => Promise<Judged & { readonly code: number | null }>;
+  ) => Promise<DrillReport & { readonly code: number | null }>;
 };
 
 /** A sandbox, and drills of clients against it; sandbox and drills run in this process, or as the real program. */
@@ -98,13 +98,13 @@ async function openLaboratory({
     drill: async (command, args = []) => {
       const inFolder = `cd "${options.cwd}" && ${command}`;
       const ended = await type([...DRILL, "--client-command", inFolder, "--json", ...args], options);
-      return { ...(JSON.parse(ended.stdout) as Judged), code: ended.code };
+      return { ...(JSON.parse(ended.stdout) as DrillReport), code: ended.code };
     },
   };
 }
 
 /** The steps that failed, each with the beginning of its cause. */
-function failedSteps({ steps }: Pick<Judged, "steps">): Record<string, string> {
+function failedSteps({ steps }: Pick<DrillReport, "steps">): Record<string, string> {
   return Object.fromEntries(
     steps.filter(({ passed }) => !passed).map(({ name, cause }) => [name, cause?.slice(0, 24) ?? ""]),
   );

@@ -31,7 +31,7 @@ import { typeHead, WHOLE_SHOPS } from "../support/whole-shops.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 /** The npm package (in a release, the released tarball), installed by npm in an empty project without a network. */
-async function installedPackage(): Promise<Form> {
+async function installPackage(): Promise<Form> {
   const cwd = tempFolder();
   const npm = async (...words: readonly string[]) =>
     promisify(execFile)("npm", [...words, "--ignore-scripts", "--silent"], { cwd });
@@ -46,7 +46,7 @@ async function installedPackage(): Promise<Form> {
 }
 
 /** The executable, alone in a folder and without Node. In a release, the released executable is used. */
-async function loneExecutable(): Promise<Form> {
+async function copyExecutable(): Promise<Form> {
   const command = [join(tempFolder(), "checkout-on-its-own")];
   const released = process.env["RELEASED_EXECUTABLE"];
   copyFileSync(released ?? (await builtExecutable()).file, command[0] ?? "");
@@ -78,8 +78,8 @@ const FORMS: Readonly<Record<string, () => Form | Promise<Form>>> =
     ? {
         // An error in the sources is also in the package, which is built from them.
         ...(FULL && { "the source": () => SOURCE }),
-        "the npm package": installedPackage,
-        "the executable": loneExecutable,
+        "the npm package": installPackage,
+        "the executable": copyExecutable,
       }
     : { "the installed program": () => formInRoot(IN_ROOT) };
 
@@ -104,8 +104,8 @@ test("the walk reports routes without a journey, and pages without their style s
 
 test("Chromium signs in, follows the portal's links and pays without an error", async () => {
   // A campaign follows all links in three forms; `npm test` follows the links of the menu in one form.
-  const others = FULL ? [CLONE, await installedPackage()] : [];
-  for (const form of [await loneExecutable(), ...others]) {
+  const others = FULL ? [CLONE, await installPackage()] : [];
+  for (const form of [await copyExecutable(), ...others]) {
     const { pages, wrong } = await walkInBrowser(form, FULL ? "every" : "menu");
     expect([form.name, wrong]).toEqual([form.name, []]);
     expect(pages).toBeGreaterThan(size(10, 40));

@@ -496,9 +496,9 @@ test("a receiver ends with its close, its store or its sandbox, in any order", a
     const receivers = [await store.receiver()];
     for (const act of plan) {
       // A receiver of a deleted store is refused and leaves no port open.
-      if (act === "receiver") await store.receiver().then((one) => receivers.push(one), unlessNotFound);
+      if (act === "receiver") await store.receiver().then((one) => receivers.push(one), expectNotFound);
       if (act === "close") for (const one of receivers) await one.close();
-      if (act === "delete") await store.delete().catch(unlessNotFound);
+      if (act === "delete") await store.delete().catch(expectNotFound);
       if (act === "restore") await store.restore(snapshot);
       if (act === "restore all") await sandbox.restore(whole);
       if (act === "dispose") for (const one of receivers) await one[Symbol.asyncDispose]();
@@ -515,7 +515,7 @@ test("a receiver ends with its close, its store or its sandbox, in any order", a
   }
 });
 
-function unlessNotFound(error: unknown): void {
+function expectNotFound(error: unknown): void {
   expect(error).toMatchObject({ name: "CheckoutError", code: "not_found" });
 }
 

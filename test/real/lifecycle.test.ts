@@ -25,9 +25,9 @@ import type { OutboundResult } from "../../src/world.ts";
 const FIELDS =
   "event base_url portal_url checkout_origin merchant_id store_id store_name api_key signing_secret control_token data_dir ephemeral already_running sign_in_url pid version";
 
-type Typed = (line: string, command?: CommandOptions) => Promise<Result>;
+type RunLine = (line: string, command?: CommandOptions) => Promise<Result>;
 
-function typing(harness: Harness): Typed {
+function typist(harness: Harness): RunLine {
   return (line, command) => harness.run(line.split(" "), command);
 }
 
@@ -58,12 +58,12 @@ function expectSignIn({
 
 test("the ready line has all fields in the foreground, in memory, detached and for a running sandbox", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
+  const type = typist(harness);
   const memory = (await harness.start(["--ephemeral"])).ready;
   expect(Object.keys(memory).join(" ")).toBe(FIELDS);
   expect(memory).toMatchObject({ data_dir: null, ephemeral: true, already_running: false });
   expectSignIn(memory);
-  const detached = readyIn(await typed("sandbox start --detach --json"));
+  const detached = readyIn(await type("sandbox start --detach --json"));
   expect(Object.keys(detached).join(" ")).toBe(FIELDS);
   expect(detached).toMatchObject({
     store_name: "Sandbox Store",
@@ -73,7 +73,7 @@ test("the ready line has all fields in the foreground, in memory, detached and f
   expectSignIn(detached);
   const links = new Set([detached.sign_in_url]);
   for (const flags of ["--detach", "--reuse", "--detach --reuse"]) {
-    const again = await typed(`sandbox start ${flags} --json`);
+    const again = await type(`sandbox start ${flags} --json`);
     const ready = readyIn(again);
     expectSignIn(ready);
     links.add(ready.sign_in_url);
@@ -81,30 +81,30 @@ test("the ready line has all fields in the foreground, in memory, detached and f
     expect([flags, again.code, ready]).toEqual([flags, 0, expected]);
   }
   expect(links.size).toBe(4);
-  const refused = await typed("sandbox start --json");
+  const refused = await type("sandbox start --json");
   expect([refused.code, problemIn(refused).error.code]).toEqual([1, "already_running"]);
 });
 
 test("a failed detached start prints the sandbox's error, with its exit code", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
+  const type = typist(harness);
   harness.occupy(5000);
-  const taken = await typed("sandbox start --detach --port 5000 --json");
+  const taken = await type("sandbox start --detach --port 5000 --json");
   expect([taken.code, taken.stdout, problemIn(taken).error.code]).toEqual([1, "", "port_unavailable"]);
-  const wrong = await typed("sandbox start --detach --json", {
+  const wrong = await type("sandbox start --detach --json", {
     env: { CHECKOUT_SANDBOX_CONTROL_TOKEN: "short" },
   });
   expect([wrong.code, problemIn(wrong).error.code]).toEqual([2, "usage"]);
   harness.occupy(4242);
-  const moved = await typed("sandbox start --detach");
+  const moved = await type("sandbox start --detach");
   expect(moved.stderr).toContain("Port 4242 is used by another-program (pid 4711); this sandbox is on 4243.");
   expect(harness.readState("sandbox.log")).toContain("this sandbox is on 4243");
 });
 
 test("one of several concurrent starts serves, and the other starts print its ready line", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
-  const started = await Promise.all(Array.from({ length: 6 }, () => typed("sandbox start --detach --json")));
+  const type = typist(harness);
+  const started = await Promise.all(Array.from({ length: 6 }, () => type("sandbox start --detach --json")));
   expect(started.map(({ code, stderr }) => [code, stderr])).toEqual(started.map(() => [0, ""]));
   const lines = started.map(readyIn);
   expect(new Set(lines.map(({ pid }) => pid)).size).toBe(1);
@@ -112,11 +112,11 @@ test("one of several concurrent starts serves, and the other starts print its re
 });
 
 test("--ephemeral refuses --detach and --reuse, and the refusal names an alternative", async () => {
-  const typed = typing(createHarness());
+  const type = typist(createHarness());
   for (const flag of ["--detach", "--reuse"]) {
     for (const env of [{}, { CHECKOUT_SANDBOX_EPHEMERAL: "1" }]) {
       const line = `sandbox start ${flag} --json${"CHECKOUT_SANDBOX_EPHEMERAL" in env ? "" : " --ephemeral"}`;
-      const refused = await typed(line, { env });
+      const refused = await type(line, { env });
       expect([line, refused.code, problemIn(refused).next]).toEqual([
         line,
         2,
@@ -151,18 +151,18 @@ const SETTINGS: readonly (readonly [given: string, differs?: string])[] = [
 
 test("a start compares only the options that it is given with the running sandbox, and lists each difference", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
+  const type = typist(harness);
   await harness.start(
     "--port 4300 --rate-limit 5/s --checkout-lifetime 30m --allow-host a.example,b.example".split(" "),
   );
   for (const [given, differs = ""] of SETTINGS) {
-    const again = await typed(`sandbox start --reuse ${given} --json`);
+    const again = await type(`sandbox start --reuse ${given} --json`);
     const found = again.code === 0 ? [] : (problemIn(again).differences ?? []);
     const shown = found.map(({ field, expected, live }) => `${field}: ${expected}, ${live}`).join("; ");
     expect([given, again.code, shown]).toEqual([given, differs === "" ? 0 : 2, differs]);
   }
   const env = { CHECKOUT_SANDBOX_RATE_LIMIT: "off", CHECKOUT_SANDBOX_PORT: "1" };
-  const both = await typed("sandbox start --detach", { env });
+  const both = await type("sandbox start --detach", { env });
   expect([both.code, both.stderr]).toEqual([
     2,
     `✗ the running sandbox (pid 1001) has different settings from the requested ones
@@ -175,7 +175,7 @@ test("a start compares only the options that it is given with the running sandbo
 
 test("a start refuses a configuration that is invalid or differs from the running sandbox", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
+  const type = typist(harness);
   const id = "00000000-0000-4000-8000-000000000001";
   const file = (name: string, content: unknown): void =>
     writeFileSync(
@@ -184,7 +184,7 @@ test("a start refuses a configuration that is invalid or differs from the runnin
     );
   const tea = { id: "tea", amount_minor: 700, currency: "EUR", payment_method: "alipay_plus" };
   file("checkout.config.json", { id, name: "T", prices: [tea] });
-  expect((await typed("sandbox start --detach --port 0")).code).toBe(0);
+  expect((await type("sandbox start --detach --port 0")).code).toBe(0);
   file("other.json", { id: id.replace("1", "2"), name: "Other" });
   file("dearer.json", { id, name: "T", prices: [{ ...tea, amount_minor: 800 }] });
   file("faster.json", '{ "sandbox": { "rate_limit": "5/s" } }');
@@ -200,7 +200,7 @@ test("a start refuses a configuration that is invalid or differs from the runnin
   ];
   for (const flag of ["--reuse", "--detach"]) {
     for (const [config, code, said] of rows) {
-      const again = await typed(`sandbox start ${flag} ${config}`.trim());
+      const again = await type(`sandbox start ${flag} ${config}`.trim());
       expect([flag, config, again.code, again.stderr]).toEqual([
         flag,
         config,
@@ -210,7 +210,7 @@ test("a start refuses a configuration that is invalid or differs from the runnin
     }
   }
   file("checkout.config.json", "{");
-  expect((await typed("sandbox start --reuse")).stderr).toContain("checkout.config.json:1");
+  expect((await type("sandbox start --reuse")).stderr).toContain("checkout.config.json:1");
 });
 
 const FIRST_SECRETS = {
@@ -228,10 +228,10 @@ const OTHER_SECRETS = {
 
 test("a start refuses a secret that differs from the running sandbox, and shows no secret", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
-  const first = await typed("sandbox start --detach", { env: FIRST_SECRETS });
+  const type = typist(harness);
+  const first = await type("sandbox start --detach", { env: FIRST_SECRETS });
   for (const flag of ["--reuse", "--detach"]) {
-    const same = await typed(`sandbox start ${flag}`, { env: FIRST_SECRETS });
+    const same = await type(`sandbox start ${flag}`, { env: FIRST_SECRETS });
     expect([flag, same.code, same.stderr]).toEqual([flag, 0, ""]);
     // Like the first start, this start prints the variable of a given key instead of the key.
     for (const { stdout } of [first, same]) {
@@ -239,7 +239,7 @@ test("a start refuses a secret that differs from the running sandbox, and shows 
       expect(Object.values(FIRST_SECRETS).filter((secret) => stdout.includes(secret))).toEqual([]);
     }
     for (const [name, value] of Object.entries(OTHER_SECRETS)) {
-      const other = await typed(`sandbox start ${flag} --json`, { env: { ...FIRST_SECRETS, [name]: value } });
+      const other = await type(`sandbox start ${flag} --json`, { env: { ...FIRST_SECRETS, [name]: value } });
       expect([flag, name, other.code, problemIn(other).differences]).toEqual([
         flag,
         name,
@@ -250,13 +250,13 @@ test("a start refuses a secret that differs from the running sandbox, and shows 
     }
   }
   // Any key of the first store is accepted, and a key of another store is refused.
-  const made = JSON.parse((await typed("keys create --json")).stdout) as { readonly api_key: string };
-  const store = JSON.parse((await typed("stores create --json")).stdout) as { readonly api_key: string };
+  const made = JSON.parse((await type("keys create --json")).stdout) as { readonly api_key: string };
+  const store = JSON.parse((await type("stores create --json")).stdout) as { readonly api_key: string };
   for (const [key, code] of [
     [made.api_key, 0],
     [store.api_key, 2],
   ] as const) {
-    const again = await typed("sandbox start --reuse", { env: { CHECKOUT_SANDBOX_API_KEY: key } });
+    const again = await type("sandbox start --reuse", { env: { CHECKOUT_SANDBOX_API_KEY: key } });
     expect([again.code, again.stdout.includes(key), code === 0 ? again.stderr : ""]).toEqual([
       code,
       false,
@@ -267,13 +267,13 @@ test("a start refuses a secret that differs from the running sandbox, and shows 
 
 test("a start with --adopt refuses a running sandbox that has not adopted its copied folder", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
+  const type = typist(harness);
   await (await harness.start()).stop();
   const copy = join(tempFolder(), ".checkout");
   execFileSync("cp", ["-a", join(harness.cwd, ".checkout"), copy]);
-  const started = await typed(`sandbox start --detach --dir ${copy}`);
+  const started = await type(`sandbox start --detach --dir ${copy}`);
   expect(started.stderr).toContain("warning: no events are delivered");
-  const again = await typed(`sandbox start --detach --adopt --dir ${copy} --json`);
+  const again = await type(`sandbox start --detach --adopt --dir ${copy} --json`);
   expect(problemIn(again).differences).toEqual([{ field: "adopt", expected: "yes", live: "no" }]);
 });
 
@@ -281,23 +281,23 @@ test("sandbox stop ends the sandbox and waits, with or without signals, and exit
   for (const signals of [true, false]) {
     for (const start of ["--detach", ""]) {
       const harness = createHarness();
-      const typed = typing(harness);
+      const type = typist(harness);
       if (start === "") await harness.start();
-      else await typed(`sandbox start ${start}`);
-      const stopped = await typed("sandbox stop --json", { signals });
+      else await type(`sandbox start ${start}`);
+      const stopped = await type("sandbox stop --json", { signals });
       expect([stopped.code, JSON.parse(stopped.stdout)]).toMatchObject([0, { stopped: true }]);
       expect(() => harness.readState("run.json")).toThrow("ENOENT");
       expect(harness.programOn(4242)).toBeUndefined();
-      const again = await typed("sandbox stop --json", { signals });
+      const again = await type("sandbox stop --json", { signals });
       expect([again.code, JSON.parse(again.stdout)]).toMatchObject([0, { stopped: false, pid: null }]);
-      expect((await typed("sandbox start --detach")).code).toBe(0);
+      expect((await type("sandbox start --detach")).code).toBe(0);
     }
   }
 });
 
 test("sandbox stop sends a request first, and sends a signal only to a sandbox that does not answer", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
+  const type = typist(harness);
   const rows = [
     ["it answers", (_request: unknown, deliver: () => Promise<OutboundResult>) => deliver(), 0],
     ["it hangs", () => Promise.resolve({ ok: false, failure: "timeout", message: "no answer" } as const), 1],
@@ -311,7 +311,7 @@ test("sandbox stop sends a request first, and sends a signal only to a sandbox t
       void sandbox.stop();
       return "sent" as const;
     };
-    expect([what, (await typed("sandbox stop", { world: { terminate } })).code]).toEqual([what, 0]);
+    expect([what, (await type("sandbox stop", { world: { terminate } })).code]).toEqual([what, 0]);
     expect(sent).toEqual(Array.from({ length: signals }, () => sandbox.ready.pid));
   }
 });
@@ -352,19 +352,19 @@ test("a stop request with the pid of another process is refused", async () => {
     409,
     expect.stringContaining("state_conflict"),
   ]);
-  expect((await typing(harness)("sandbox status")).code).toBe(0);
+  expect((await typist(harness)("sandbox status")).code).toBe(0);
 });
 
 test("sandbox status shows whether and where a sandbox runs, and exits with 0 or 7", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
-  const none = await typed("sandbox status --json");
+  const type = typist(harness);
+  const none = await type("sandbox status --json");
   expect([none.code, JSON.parse(none.stdout)]).toMatchObject([
     7,
     { running: false, state: "stopped", pid: null },
   ]);
-  const ready = readyIn(await typed("sandbox start --detach --json"));
-  const live = await typed("sandbox status --json");
+  const ready = readyIn(await type("sandbox start --detach --json"));
+  const live = await type("sandbox status --json");
   expect([live.code, JSON.parse(live.stdout)]).toEqual([
     0,
     {
@@ -390,21 +390,21 @@ test("sandbox status shows whether and where a sandbox runs, and exits with 0 or
   harness.setFault(() =>
     Promise.resolve({ ok: false, failure: "timeout", message: "no answer within 5000 ms" }),
   );
-  const hung = await typed("sandbox status --json");
+  const hung = await type("sandbox status --json");
   expect([hung.code, JSON.parse(hung.stdout)]).toMatchObject([
     7,
     { state: "not_responding", pid: ready.pid },
   ]);
   // A value that was not reported is not shown.
-  expect((await typed("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
+  expect((await type("sandbox status")).stdout).not.toMatch(/Log|Since|Deliveries/);
 });
 
 test("a run.json of an ended process is not taken for a running sandbox, and does not prevent a start", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
-  await typed("sandbox start --detach");
+  const type = typist(harness);
+  await type("sandbox start --detach");
   const stale = harness.readState("run.json").replace(/"started": "[^"]*"/, '"started": "long ago"');
-  await typed("sandbox stop");
+  await type("sandbox stop");
   writeFileSync(join(harness.cwd, ".checkout/run.json"), stale, { mode: 0o600 });
   const codes = [
     "sandbox status",
@@ -414,20 +414,20 @@ test("a run.json of an ended process is not taken for a running sandbox, and doe
     "sandbox start --detach",
   ];
   const ended = [];
-  for (const line of codes) ended.push((await typed(line)).code);
+  for (const line of codes) ended.push((await type(line)).code);
   expect(ended).toEqual([7, 0, 7, 7, 0]);
 });
 
 test("sandbox wait ends when the sandbox is healthy, or reports its last observation", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
+  const type = typist(harness);
   const rows: (readonly [string, number, string])[] = [
     ["sandbox wait --timeout 1s", 7, "not ready within 1s; last seen: no sandbox is running here"],
     ["sandbox wait --timeout 1s --base-url http://127.0.0.1:4999/v1", 7, "ECONNREFUSED"],
     ["sandbox wait --base-url ftp://x", 2, "--base-url (CHECKOUT_BASE_URL) must be an address"],
   ];
   for (const [line, code, said] of rows) {
-    const waited = await typed(line);
+    const waited = await type(line);
     expect([line, waited.code, waited.stdout]).toEqual([line, code, ""]);
     expect(waited.stderr).toContain(said);
   }
@@ -436,11 +436,11 @@ test("sandbox wait ends when the sandbox is healthy, or reports its last observa
     return sent.ok && request.url.endsWith("/healthz") ? { ...sent, status: 503 } : sent;
   });
   const { ready } = await harness.start();
-  expect((await typed("sandbox wait --timeout 1s")).stderr).toContain("/healthz answered 503");
+  expect((await type("sandbox wait --timeout 1s")).stderr).toContain("/healthz answered 503");
   harness.setFault((_request, deliver) => deliver());
-  const found = await typed("sandbox wait --json");
+  const found = await type("sandbox wait --json");
   expect([found.code, JSON.parse(found.stdout)]).toEqual([0, { ok: true, base_url: ready.base_url }]);
-  const named = await typed("sandbox wait", {
+  const named = await type("sandbox wait", {
     cwd: tempFolder(),
     env: { CHECKOUT_BASE_URL: ready.base_url },
   });
@@ -456,11 +456,11 @@ test("a sandbox wait that began before the start ends when the sandbox is ready"
 
 test("sandbox logs prints the older file first, and fails if there is no log or the sandbox logs to a terminal", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
-  const none = await typed("sandbox logs");
+  const type = typist(harness);
+  const none = await type("sandbox logs");
   expect([none.code, none.stderr]).toMatchObject([7, expect.stringContaining("there is no log")]);
   const foreground = await harness.start();
-  const elsewhere = await typed("sandbox logs --json");
+  const elsewhere = await type("sandbox logs --json");
   expect([elsewhere.code, problemIn(elsewhere)]).toMatchObject([
     1,
     { error: { code: "no_log_file" }, next: expect.stringContaining("start --detach") as string },
@@ -468,13 +468,13 @@ test("sandbox logs prints the older file first, and fails if there is no log or 
   await foreground.stop();
   writeFileSync(join(harness.cwd, ".checkout/sandbox.log"), "second\nthird, cut", { mode: 0o600 });
   writeFileSync(join(harness.cwd, ".checkout/sandbox.log.1"), "first \u001b[31m\n", { mode: 0o600 });
-  expect((await typed("sandbox logs")).stdout).toBe("first \\u{1b}[31m\nsecond\nthird, cut\n");
-  expect((await typed("sandbox logs --json")).stdout.split("\n")[1]).toBe('{"line":"second"}');
+  expect((await type("sandbox logs")).stdout).toBe("first \\u{1b}[31m\nsecond\nthird, cut\n");
+  expect((await type("sandbox logs --json")).stdout.split("\n")[1]).toBe('{"line":"second"}');
 });
 
 test("sandbox logs --follow loses no line when the log is rotated", async () => {
   const harness = createHarness();
-  await typing(harness)("sandbox start --detach --quiet");
+  await typist(harness)("sandbox start --detach --quiet");
   const [log, older] = ["sandbox.log", "sandbox.log.1"].map((name) => join(harness.cwd, ".checkout", name));
   const [path = "", olderPath = ""] = [log, older];
   writeFileSync(path, "one\n");
@@ -500,7 +500,7 @@ test("sandbox logs --follow loses no line when the log is rotated", async () => 
 test("a log file that is a link, a folder or open to others is refused, and a link's target stays unchanged", async () => {
   for (const place of ["link", "folder", "open"] as const) {
     const harness = createHarness();
-    const typed = typing(harness);
+    const type = typist(harness);
     await (await harness.start()).stop();
     const [log, precious] = [join(harness.cwd, ".checkout/sandbox.log"), join(harness.cwd, "precious")];
     writeFileSync(precious, "mine", { mode: 0o600 });
@@ -511,21 +511,21 @@ test("a log file that is a link, a folder or open to others is refused, and a li
       chmodSync(log, 0o644);
     }
     for (const line of ["sandbox start --detach", "sandbox logs", "sandbox status", "env"]) {
-      const refused = await typed(`${line} --json`);
+      const refused = await type(`${line} --json`);
       expect([place, line, refused.code, refused.stdout]).toEqual([place, line, 1, ""]);
       expect(problemIn(refused).error.code).toBe("state_folder_refused");
     }
     expect(readFileSync(precious, "utf8")).toBe("mine");
     rmSync(log, { recursive: true });
-    expect((await typed("sandbox start --detach")).code).toBe(0);
+    expect((await type("sandbox start --detach")).code).toBe(0);
   }
 });
 
 test("env prints the variables of the running sandbox; if none runs, it fails, and so does a shell that evaluates its output", async () => {
   const harness = createHarness();
-  const typed = typing(harness);
+  const type = typist(harness);
   for (const format of ["", "--format json", "--json"]) {
-    const none = await typed(`env ${format}`.trim());
+    const none = await type(`env ${format}`.trim());
     expect([format, none.code, none.stdout]).toEqual([format, 7, format === "" ? "(exit 7)\n" : ""]);
   }
   const { ready } = await harness.start();
@@ -535,12 +535,12 @@ test("env prints the variables of the running sandbox; if none runs, it fails, a
     CHECKOUT_STORE_ID: ready.store_id,
     CHECKOUT_SIGNING_SECRET: ready.signing_secret,
   };
-  const json = await typed("env --format json");
+  const json = await type("env --format json");
   expect([json.stderr, JSON.parse(json.stdout)]).toEqual(["", expected]);
   const control = { ...expected, CHECKOUT_CONTROL_TOKEN: ready.control_token };
-  expect(JSON.parse((await typed("env --control --json")).stdout)).toEqual(control);
+  expect(JSON.parse((await type("env --control --json")).stdout)).toEqual(control);
   rmSync(join(harness.cwd, ".checkout/credentials.json"));
-  const keyless = await typed("env --format json");
+  const keyless = await type("env --format json");
   expect(JSON.parse(keyless.stdout)).toEqual({ ...expected, CHECKOUT_API_KEY: undefined });
   expect(keyless.stderr).toMatch(/^warning: CHECKOUT_API_KEY is left out/);
 });

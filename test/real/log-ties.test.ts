@@ -54,7 +54,7 @@ async function countCalls(path: string): Promise<ReadonlyMap<string, number>> {
 }
 
 /** Opens a copy of the files as the next start does; returns the refusal, the rows and the logs that it moved aside. */
-async function foundIn(path: string) {
+async function openAsNextStart(path: string) {
   const copy = join(tempFolder(), "sandbox.db");
   for (const ending of FILES) if (existsSync(path + ending)) copyFileSync(path + ending, copy + ending);
   const aside: string[] = [];
@@ -107,7 +107,7 @@ test("a process killed before any file call of an opening, commit, migration or 
       expect([...where, stderr]).toEqual([...where, expect.not.stringContaining("Error")]);
       acknowledged.push(...stdout.split("\n").filter((line) => line !== ""));
       if (!existsSync(path)) continue;
-      const { refusal, rows, aside } = await foundIn(path);
+      const { refusal, rows, aside } = await openAsNextStart(path);
       expect([...where, refusal, aside]).toEqual([...where, undefined, []]);
       expect([...where, acknowledged.filter((row) => !rows.includes(row))]).toEqual([...where, []]);
       kills += 1;

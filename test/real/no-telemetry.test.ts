@@ -72,7 +72,7 @@ test("no command connects to, binds or resolves any host except this machine and
   const here: Note[] = [];
   onTestFinished(watchNetwork((note) => here.push(note)));
   await sideBySide(lines, WORKERS, async (line) => {
-    if (GOES_ON.test(line)) await untilItSays(line, { cwd, env });
+    if (GOES_ON.test(line)) await runUntilOutput(line, { cwd, env });
     else if (isProcess(line)) await run(words(line), { cwd, env });
     else await runHere(words(line), { cwd, env });
   });
@@ -96,7 +96,7 @@ test("no command connects to, binds or resolves any host except this machine and
   expect(own.filter(({ detail: [host] }) => !LOOPBACK.has(host))).toEqual([]);
 });
 
-async function untilItSays(
+async function runUntilOutput(
   line: string,
   options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<void> {

@@ -20,7 +20,7 @@ const TEXTS = ["100%", "200%", "106.7%"] as const;
 const closing: (() => Promise<void>)[] = [];
 afterAll(async () => void (await Promise.all(closing.map((close) => close()))));
 
-type Wrapped = { readonly text: string; readonly font: string; readonly times: readonly string[] };
+type WrappedTimes = { readonly text: string; readonly font: string; readonly times: readonly string[] };
 
 /** The number of times on a page, and the times that wrap, for each size of text and each font. */
 const WRAPPED = `(() => {
@@ -71,7 +71,7 @@ test("a time stays on one line in three fonts, at every width and size", async (
       await page.evaluate("for (const one of document.querySelectorAll('main details')) one.open = true");
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 900 });
-        const { count, wrapped } = await page.evaluate<{ count: number; wrapped: readonly Wrapped[] }>(
+        const { count, wrapped } = await page.evaluate<{ count: number; wrapped: readonly WrappedTimes[] }>(
           WRAPPED,
         );
         expect([glyphs, path, width, wrapped]).toEqual([glyphs, path, width, []]);

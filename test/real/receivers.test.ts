@@ -36,7 +36,7 @@ const GIBIBYTE_LONG = `Content-Length: ${GIBIBYTE}\r\n\r\n`;
 const LOOPBACK = "127.0.0.1";
 
 /** The expected audit of an attempt; omitted fields are null, but `address` is 127.0.0.1 and `state` is due. */
-type Expected = {
+type ExpectedAttempt = {
   readonly status?: number;
   readonly error?: DeliveryError;
   readonly answer?: string;
@@ -48,7 +48,7 @@ type Expected = {
 };
 
 /** A receiver, and the result of its first attempt. */
-type Row = readonly [name: string, url: string, expected: Expected];
+type Row = readonly [name: string, url: string, expected: ExpectedAttempt];
 
 test("any failure of a receiver's connection is recorded and retried, and disturbs no other receiver", async () => {
   const site = await openSite(["--delivery-timeout", `${TIMEOUT_MS}ms`]);

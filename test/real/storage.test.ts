@@ -27,16 +27,16 @@ import {
 } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-type Served = SandboxHere | SandboxProcess;
+type ServedSandbox = SandboxHere | SandboxProcess;
 
-async function create(sandbox: Served, name: string): Promise<Answer | undefined> {
+async function create(sandbox: ServedSandbox, name: string): Promise<Answer | undefined> {
   const service = connect(sandbox, 1);
   const answer = await sendCreate(service, { key: `key-of-${name}`, orderId: name });
   service.agent.destroy();
   return answer;
 }
 
-async function health({ port }: Served): Promise<readonly [number, string]> {
+async function health({ port }: ServedSandbox): Promise<readonly [number, string]> {
   const answer = await fetch(`http://127.0.0.1:${port}/healthz`);
   return [answer.status, await answer.text()];
 }

@@ -126,7 +126,7 @@ test(`openssl, Python and Stripe's library accept the signatures of 1,000 bodies
   expect(await signWithOpenssl(signed)).toEqual(expected);
 });
 
-type Signed = { readonly timestamp: string; readonly rawBody: Buffer };
+type SignedBody = { readonly timestamp: string; readonly rawBody: Buffer };
 
 const PYTHON = `
 import base64, hashlib, hmac, json, sys
@@ -138,7 +138,7 @@ for timestamp, body in given["signed"]:
 import { someTerms } from "../support/rows.ts";
 
 /** Signs all bodies in one process of Python, which must be installed: a skipped test proves nothing. */
-async function signWithPython(signed: readonly Signed[]): Promise<string[]> {
+async function signWithPython(signed: readonly SignedBody[]): Promise<string[]> {
   const running = promisify(execFile)("python3", ["-c", PYTHON]);
   const given = signed.map(({ timestamp, rawBody }) => [timestamp, rawBody.toString("base64")]);
   running.child.stdin?.end(JSON.stringify({ secret: SECRET, signed: given }));
@@ -149,7 +149,7 @@ async function signWithPython(signed: readonly Signed[]): Promise<string[]> {
 }
 
 /** Signs all bodies in one process of openssl, each body in a file. */
-async function signWithOpenssl(signed: readonly Signed[]): Promise<string[]> {
+async function signWithOpenssl(signed: readonly SignedBody[]): Promise<string[]> {
   const folder = tempFolder();
   signed.forEach(({ timestamp, rawBody }, at) =>
     writeFileSync(join(folder, String(at)), Buffer.concat([Buffer.from(`${timestamp}.`), rawBody])),

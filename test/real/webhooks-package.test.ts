@@ -153,11 +153,11 @@ function expectNoPathOfThisMachine(folder: string, files: readonly string[]): vo
   expect(found).toEqual([]);
 }
 
-type Packed = { readonly filename: string; readonly files: readonly { readonly path: string }[] };
+type PackedPackage = { readonly filename: string; readonly files: readonly { readonly path: string }[] };
 
 /** npm's report of the packed files: a list, or an object by package since npm 12. */
-function parsePackReport(stdout: string): readonly [Packed] {
-  const said = JSON.parse(stdout) as readonly Packed[] | Record<string, Packed>;
+function parsePackReport(stdout: string): readonly [PackedPackage] {
+  const said = JSON.parse(stdout) as readonly PackedPackage[] | Record<string, PackedPackage>;
   const [only] = Object.values(said);
   if (only === undefined) throw new Error(`npm packed nothing: ${stdout}`);
   return [only];

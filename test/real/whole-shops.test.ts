@@ -26,7 +26,7 @@ type Report = Steps & { readonly drills?: readonly Steps[] };
 const MAX_LINES = 150;
 const SHOPS = (["node", "python"] as const).filter((name) => name === "node" || hasLanguage(name));
 
-const isHere = (name: ShopLanguage): boolean => name === "node" || hasLanguage(name);
+const isInstalled = (name: ShopLanguage): boolean => name === "node" || hasLanguage(name);
 
 test("a file of a complete shop has at most 150 lines", () => {
   for (const file of Object.values(DESCRIBED_SHOPS).flatMap(filesBeside)) {
@@ -51,15 +51,15 @@ test("one command in the top comment of a complete shop judges the complete shop
 
 test("the complete shops of the installed languages pass checklist run with their configuration files", async () => {
   // `npm test` runs two histories in the languages that no other test uses; a campaign runs all histories.
-  const languages = SHOP_LANGUAGES.filter(isHere).filter((name) => FULL || !(name in WHOLE_SHOPS));
+  const languages = SHOP_LANGUAGES.filter(isInstalled).filter((name) => FULL || !(name in WHOLE_SHOPS));
   const options = FULL ? [] : ["--only", "return_same_moment", "--only", "second_failed"];
-  const missing = SHOP_LANGUAGES.filter((name) => !isHere(name));
+  const missing = SHOP_LANGUAGES.filter((name) => !isInstalled(name));
   process.stderr.write(
     `complete shops in ${languages.join(", ")}; missing: ${missing.join(", ") || "none"}\n`,
   );
   const check = async (language: ShopLanguage): Promise<void> => {
     const { code, stdout, stderr } = await judgeDescribed(language, ["--json", ...options]);
-    const report = JSON.parse(stdout === "" ? "{}" : stdout) as Partial<Judged>;
+    const report = JSON.parse(stdout === "" ? "{}" : stdout) as Partial<RunReport>;
     expect([language, code, report.broken, report.not_judged]).toEqual([language, 0, [], []]);
     expect([language, (report.held ?? 0) >= (FULL ? 50 : 3), stderr]).toEqual([language, true, stderr]);
   };
@@ -85,7 +85,7 @@ test("an interrupted run reports the judged histories, and records no checklist 
   };
   const [json, text] = await Promise.all([check(["--json"]), check([])]);
   expect([json.code, text.code]).toEqual([130, 130]);
-  const report = JSON.parse(json.stdout) as Judged & {
+  const report = JSON.parse(json.stdout) as RunReport & {
     interrupted: boolean;
     not_run: number;
     histories: number;
@@ -98,7 +98,7 @@ test("an interrupted run reports the judged histories, and records no checklist 
     expect(passed.filter((name) => /idempotency|webhook|return/.test(name))).toEqual([]);
 });
 
-type Judged = {
+type RunReport = {
   readonly held: number;
   readonly broken: readonly unknown[];
   readonly not_judged: readonly unknown[];
