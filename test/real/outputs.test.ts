@@ -34,7 +34,7 @@ function spawnFull(full: "stdout" | "stderr", args: readonly string[], options: 
   return { child, output, ended };
 }
 
-test("a command that cannot print its result exits with 1, with one line on stderr", async ({ annotate }) => {
+test("a command that cannot print its result exits with 1 and reports the cause", async ({ annotate }) => {
   if (!existsSync(FULL_DEVICE)) return void (await annotate(`there is no ${FULL_DEVICE} here`));
   const cwd = tempFolder();
   await startSandboxHere({ cwd });
