@@ -20,7 +20,7 @@ const CREATES = 3;
 const PLAIN = ["--quiet", "--dir", "state"];
 const START = ["sandbox", "start", "--json", "--port", "0", ...PLAIN];
 
-/** The creates and payments that were acknowledged. */
+/** The acknowledged answers to creates, by key, and the ids of the checkouts whose payment was acknowledged. */
 type AcknowledgedWork = { readonly creates: ReadonlyMap<string, Answer>; readonly paid: readonly string[] };
 
 /** A run under strace; resolves with its exit code, its output and the work that it acknowledged. */

@@ -57,7 +57,7 @@ test.each(FULL ? WHOLE : [])(
   },
 );
 
-/** The languages of this machine; the end of a run says which were missing. */
+/** The languages of this machine; the end of a test run says which are missing. */
 const LANGUAGES = CAREFUL_LANGUAGES.filter((language) => language === "node" || hasLanguage(language));
 const THOUSANDS = LANGUAGES.flatMap((language) => [
   { language, isBusy: false, cores: "all cores idle" },

@@ -242,8 +242,8 @@ test("a start succeeds if an earlier first start was killed when only the empty 
 
 /** Number of killed first starts. */
 const KILLS = size(2, 45);
-/** The approximate time of a first start. */
-const START_MS = 1500;
+/** Maximum time until a kill, which is about the time of a first start. */
+const KILL_WITHIN_MS = 1500;
 
 test("a first start that is killed at any time loses no key and makes no second store", async () => {
   const random = seededRandom(SEED);
@@ -254,7 +254,7 @@ test("a first start that is killed at any time loses no key and makes no second 
     const shown = new Map<string, string | null>();
     for (let cycle = 0; cycle < cycles; cycle += 1) {
       const started = beginHostedFolder(folder);
-      await sleep(random() * START_MS);
+      await sleep(random() * KILL_WITHIN_MS);
       await started.stop("SIGKILL");
       const ready = readyOf(started);
       if (ready !== undefined) shown.set(ready.store_id, ready.api_key);

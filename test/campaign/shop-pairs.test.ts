@@ -27,7 +27,7 @@ import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 import type { Checklist } from "../../src/core/readiness/shapes.ts";
 
-/** The printed checklist. */
+/** The fields of the printed checklist that this test reads. */
 type Report = Pick<Checklist, "verdict" | "items">;
 type Named<Value> = readonly [name: string, value: Value];
 /** A shop and its client, each part with its name. */

@@ -278,7 +278,7 @@ test("a shop in a second container creates an order, is paid through the public 
   const program = commandHere(image.entrypoint, folder);
   const inContainer = (words: readonly string[]) =>
     promisify(execFile)(process.execPath, [...program, ...words], { env: own });
-  // A health check is a separate process, so it runs only once the sandbox answers.
+  // Each health check starts a process, so the first one waits until the sandbox answers.
   await eventually("the sandbox answers", () => fetch(`http://127.0.0.2:${port}/healthz`));
   await eventually("the health check passes", () => inContainer(image.healthcheck.slice(1)));
   const [, register = ""] = /exec checkout (checkout endpoints add \S+)/.exec(text("compose.yaml")) ?? [];

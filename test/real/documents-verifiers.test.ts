@@ -266,7 +266,7 @@ function receiverIn(
   return ["next", (init) => post(new Request(url, init))];
 }
 
-/** The answer of an application on node:http. */
+/** Serves an application on node:http for one request; returns its answer. */
 async function answerOf(app: RequestListener, init: RequestInit): Promise<Response> {
   const server = createServer(app).listen(0, "127.0.0.1");
   await once(server, "listening");

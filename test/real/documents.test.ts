@@ -344,7 +344,7 @@ test("the pages that the build generates link to files of the package", () => {
   expect(links.filter((path) => !existsSync(join(folder, path)))).toEqual([]);
 });
 
-/** The configuration that a page shows. */
+/** The JSON block of a page that begins with `$schema`. */
 function configShown(text: string): string {
   return /```json\n(\{\s*"\$schema"[\s\S]*?)```/.exec(text)?.[1] ?? "";
 }

@@ -10,7 +10,7 @@ import {
 } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-/** The bytes received on a connection, and its end. */
+/** The text received on a connection, and its end: `closed` or an error code. */
 type ReceivedBytes = { readonly text: string; readonly end: string };
 
 type ServedSandbox = Pick<SandboxHere, "ready" | "port">;

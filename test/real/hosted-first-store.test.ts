@@ -9,7 +9,6 @@ import { stateFile } from "../../src/host/folder/files.ts";
 import { startHosted } from "../support/hosted.ts";
 
 const MARK = 7;
-/** Maximum time to wait for an answer of the service. */
 const MAX_ANSWER_MS = 20_000;
 
 function drawFirstStore(): FirstStore {

@@ -64,7 +64,7 @@ async function expectReady({ shell }: Form): Promise<void> {
 /** A clone of this repository, in which `npx checkout` starts the built program. */
 const CLONE = programForm({ name: "clone", command: [process.execPath, PROGRAM], hosted: WITHOUT_NPX });
 
-/** A form that is installed in a root folder for the test of a release. */
+/** The program that the check of a release has installed in a root folder and names in FORM_IN_ROOT. */
 function formInRoot(text: string): Form {
   const given = JSON.parse(text) as Omit<Parameters<typeof programForm>[0], "hosted" | "folder"> & {
     readonly folder: string;

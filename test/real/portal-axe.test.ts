@@ -64,7 +64,7 @@ const fewLooks = (colorScheme: Look["colorScheme"], darkWidth: 1440 | 390): read
 
 /** In `npm test` axe examines a third of the pages, each in the language and theme that the seed selects. */
 const SHARES = 12;
-/** The themes in which axe examines pages. */
+/** A campaign examines each page in both themes; `npm test` divides the pages between the themes. */
 const THEMES = FULL ? (["both"] as const) : (["light", "dark"] as const);
 type Theme = (typeof THEMES)[number];
 
@@ -188,7 +188,7 @@ async function faultsOf(
   return faults;
 }
 
-/** The compressed size of a page with its styles and scripts. */
+/** The compressed bytes of a page with its styles and scripts, without SHARED_SCRIPT. */
 async function firstPaintBytes(page: Page, body: Buffer): Promise<number> {
   const files = await page.evaluate<string[]>(
     `[...document.querySelectorAll("link[rel=stylesheet], script[src]")].map((one) => one.href || one.src)`,

@@ -47,7 +47,7 @@ type ExpectedAttempt = {
   readonly waits?: readonly [least: number, most: number];
 };
 
-/** A receiver, and the result of its first attempt. */
+/** A receiver, and the expected result of its first attempt. */
 type Row = readonly [name: string, url: string, expected: ExpectedAttempt];
 
 test("any failure of a receiver's connection is recorded and retried, and disturbs no other receiver", async () => {

@@ -601,7 +601,7 @@ test("a request that is too large is logged in its store with its headers", asyn
   await sandbox.stop("SIGTERM");
 });
 
-/** Starts a sandbox; returns functions that list its requests and create with its key. */
+/** Starts a sandbox; returns functions that list its requests and create orders with its key. */
 async function open(
   harness: Harness = createHarness(),
   args: readonly string[] = [],
