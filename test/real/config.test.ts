@@ -73,7 +73,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
   ["an open comment", "{ /* ", ":1:3", /comment has no end/],
   ["an open object", '{\n "sandbox": {', ":2:14", /closing brace/],
   ["text after the end", "{}\n{}", ":2:1", /end of the file/],
-  ["no JSON", '{ "sandbox": nope }', ":1:14", /is not a JSON value/],
+  ["a value that is not JSON", '{ "sandbox": nope }', ":1:14", /is not a JSON value/],
   ["too many levels", `{ "a": ${"[".repeat(40)}`, ":1:23", /16 levels/],
   ["far too many levels", "[".repeat(150_000), ":1:17", /16 levels/],
   ["too many characters", " ".repeat(2_000_001), ":1:1", /2000000 characters/],
@@ -92,7 +92,7 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     /fields: \$schema, sandbox, shop, dialect, stores, targets/,
   ],
   ["the key __proto__", '{ "__proto__": {} }', "__proto__:1:3", /is not a field here/],
-  ["camelCase", '{ "sandbox": { "rateLimit": "5/s" } }', "sandbox.rateLimit:1:16", /did you mean rate_limit/],
+  ["rateLimit", '{ "sandbox": { "rateLimit": "5/s" } }', "sandbox.rateLimit:1:16", /did you mean rate_limit/],
   [
     "a wrong type",
     '{ "sandbox": { "port": "80" } }',
@@ -290,13 +290,13 @@ const FAULTS: readonly (readonly [what: string, text: string, place: string, mes
     /the file never contains a secret/,
   ],
   [
-    "a real key as a variable",
+    "a real key as the name of a variable",
     withShop((shop) => (shop["api_keys"] = [{ env: KEY }])),
     "stores[0].api_keys[0].env:36:18",
     /the file never contains a secret/,
   ],
   [
-    "a real key as a name",
+    "a real key as the name of a field",
     withShop((shop) => (shop[KEY] = 1)),
     "stores[0].…:34:7",
     /the file never contains a secret/,

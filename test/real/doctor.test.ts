@@ -408,7 +408,7 @@ const BROKEN_CASES: readonly BrokenCase[] = [
     remedy: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: true }) } }),
   },
   {
-    what: "a disk that cannot be written",
+    what: "a disk that is not writable",
     breaks: () => ({ world: { files: onDisk({ freeBytes: 1e12, isWritable: false }) } }),
     check: "disk",
     status: "problem",

@@ -62,8 +62,8 @@ test.for([
 test.for([
   ["", ""],
   [" after work", WORK],
-  [", and waits for something that never comes", "await new Promise(() => {});"],
-  [", one of several", "for (let at = 0; at < 12; at += 1) await startSandbox();"],
+  [", and waits for something that never comes,", "await new Promise(() => {});"],
+  [", one of several,", "for (let at = 0; at < 12; at += 1) await startSandbox();"],
 ] as const)(
   "a script that forgot to close a sandbox%s gets one warning, and the sandbox still answers",
   async ([, work]) => {
