@@ -211,7 +211,7 @@ function spawnProgram(args: readonly string[], { cwd, env, command }: RunOptions
 
 /** The environment of this process without the tester's own settings, which must not reach the program. */
 function cleanEnvironment(): Readonly<Record<string, string | undefined>> {
-  const own = /^(CHECKOUT_|CI$|NO_COLOR|FORCE_COLOR|VITEST|(https?|all|no)_proxy$)/i;
+  const own = /^(CHECKOUT_|CI$|npm_command$|NO_COLOR|FORCE_COLOR|VITEST|(https?|all|no)_proxy$)/i;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name)));
 }
 
