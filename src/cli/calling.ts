@@ -39,7 +39,7 @@ type OperationCommand<Name extends OperationName, Options> = {
   /** Whether the command uses the folder's state in this process if no sandbox is running. Default: it refuses. */
   readonly usesStoppedFolder?: true;
   /** The kind of id that the argument is. Default: the argument is not an id. */
-  readonly id?: IdKind;
+  readonly idKind?: IdKind;
   /** The remedy for each refusal. Default: for an unknown id, the command that shows such ids. */
   readonly remedies?: Remedies | ((id: string) => Remedies);
   readonly text: (
@@ -55,7 +55,7 @@ type JsonBuilder<Name extends OperationName, Options> = (
   input: CallInput<Options>,
 ) => Output;
 
-/** The JSON result, built from the operation's answer. Default: the answer itself, if it is a kind of result. */
+/** The JSON result, built from the operation's answer. Default: the answer itself, if `Name` is a kind of result. */
 type JsonOption<Name extends OperationName, Options> = Name extends ResultName
   ? { readonly json?: JsonBuilder<Name, Options> }
   : { readonly json: JsonBuilder<Name, Options> };
@@ -76,7 +76,7 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
   {
     target: findTarget,
     usesStoppedFolder,
-    id: kind,
+    idKind: kind,
     body,
     remedies,
     json,
@@ -101,7 +101,7 @@ export function runnerFor<Name extends OperationName, Options extends CommonOpti
       ? withSandbox(context, (sandbox) => callAt(context, sandbox, call))
       : callSandbox(context, call, target));
     const { printer } = context;
-    // Without `json`, the answer is a kind of result, as the type of the command requires.
+    // Without `json`, `name` is a kind of result, as `JsonOption` requires.
     const value =
       json === undefined
         ? answerOutput<ResultName>(name as ResultName, answer as AnswerOf<ResultName>)

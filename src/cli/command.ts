@@ -1,6 +1,6 @@
-// To add a command: its file in its room of cli/ (an operation of the control API: `runnerFor` in cli/calling.ts), its
-// row in cli/program.ts and in test/support/commands.ts; goldens: `npx vitest run test/cli --update`, pages: `npm
-// run docs`.
+// To add a command: a file in the folder of its subject (`runnerFor` in cli/calling.ts calls an operation of the control
+// API), a row in cli/program.ts, and an example in test/support/commands.ts. Then update the goldens (`npx vitest run
+// test/cli --update`) and the pages (`npm run docs`).
 import { CommanderError, InvalidArgumentError, Option, type Command } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
@@ -45,16 +45,16 @@ export type CommandSpec<Options> = OptionRules<Options> & {
   readonly run: (context: Context, options: Options, ...args: string[]) => Promise<number>;
 };
 
-/** Exit codes and their meanings; `other` stands for all codes that are not named. */
+/** Exit codes and their meanings; `other` stands for all codes that are not listed. */
 export type ExitCodes = Readonly<Partial<Record<ExitCode | "other", string>>>;
 
 /** The parts of a command's help that commander does not keep. */
-type Details = { readonly examples: readonly string[]; readonly exitCodes?: ExitCodes | undefined };
+type HelpDetails = { readonly examples: readonly string[]; readonly exitCodes?: ExitCodes | undefined };
 
-const DETAILS = new WeakMap<Command, Details>();
+const HELP_DETAILS = new WeakMap<Command, HelpDetails>();
 
-export function detailsOf(command: Command): Details {
-  return DETAILS.get(command) ?? { examples: [] };
+export function helpDetailsOf(command: Command): HelpDetails {
+  return HELP_DETAILS.get(command) ?? { examples: [] };
 }
 
 /** The context in which commands are registered; `exit` receives their exit code. */
@@ -83,7 +83,7 @@ export function registerAction<Options extends CommonOptions>(
   if (spec.passesThrough === true) command.passThroughOptions();
   const [argument] = command.registeredArguments;
   if (argument !== undefined && spec.choices !== undefined) argument.argChoices = [...spec.choices];
-  DETAILS.set(command, { examples: spec.examples, exitCodes: spec.exitCodes });
+  HELP_DETAILS.set(command, { examples: spec.examples, exitCodes: spec.exitCodes });
   command.addHelpText("after", () => helpAfterOptions(spec));
   command.action(async () => {
     applyEnvironment(command, world.env);
@@ -121,7 +121,7 @@ export function startCommand(world: Pick<World, "files">, folder: string): strin
   return hostedCommand(world, folder) ?? START_SANDBOX;
 }
 
-function helpAfterOptions({ examples, exitCodes = {} }: Details): string {
+function helpAfterOptions({ examples, exitCodes = {} }: HelpDetails): string {
   return [
     `\nExamples:\n${examples.map((line) => `  $ ${line}`).join("\n")}`,
     ...(Object.keys(exitCodes).length === 0 ? [] : [`\nExit codes:\n${exitCodeLines(exitCodes)}`]),
@@ -169,7 +169,7 @@ export function repeatedOption<Value>(
   return option;
 }
 
-/** A parser that accepts only a few words lists them as `choices` (`choiceParser`), for the map and completion. */
+/** A parser that accepts only a few words lists them as `choices` (`choiceParser`), for the command map and completion. */
 type Parser<Value> = ((text: string) => Value) & { readonly choices?: readonly string[] };
 
 const LIST_OPTIONS = new WeakSet<Option>();
@@ -178,7 +178,7 @@ export function isListOption(option: Option): boolean {
   return LIST_OPTIONS.has(option);
 }
 
-/** Lists the values for completion and the map. The help does not show them again: the description names them. */
+/** Lists the values for completion and the command map. The help omits them, because the description names them. */
 function withChoices(option: Option, { choices }: { readonly choices?: readonly string[] }): Option {
   if (choices !== undefined) option.argChoices = [...choices];
   return option;
@@ -194,13 +194,13 @@ function createOption<Value>(
     try {
       return parse(text, earlierValue);
     } catch (error) {
-      throw error instanceof InvalidArgumentError ? new RefusedValue(flags, error.message) : error;
+      throw error instanceof InvalidArgumentError ? new RefusedValueError(flags, error.message) : error;
     }
   });
 }
 
 /** The message does not repeat the value. commander rethrows this error unchanged. */
-class RefusedValue extends CommanderError {
+class RefusedValueError extends CommanderError {
   readonly reason: string;
 
   constructor(flags: string, reason: string) {
@@ -300,7 +300,7 @@ export function readVariable(option: Option, env: World["env"]): unknown {
 }
 
 /** Why an option refuses the value of its variable; undefined if it accepts the value. */
-export function variableProblem(option: Option, text: string): string | undefined {
+export function variableRefusal(option: Option, text: string): string | undefined {
   const outcome = parseText(option, text);
   return outcome.ok ? undefined : outcome.refusal;
 }
@@ -314,7 +314,7 @@ function parseText(option: Option, text: string): Outcome<unknown, string> {
   try {
     return accept(option.parseArg === undefined ? text : option.parseArg(text, undefined));
   } catch (error) {
-    if (!(error instanceof RefusedValue)) throw error;
+    if (!(error instanceof RefusedValueError)) throw error;
     return { ok: false, refusal: error.reason };
   }
 }

@@ -8,7 +8,7 @@ import { wordsBeforeSeparator } from "./option-rules.ts";
 import type { TypedLine } from "./program.ts";
 import { EXIT, storageProblem, type Problem } from "./problem.ts";
 
-/** Returns the exit code. All errors of the command line are caught here. Tests pass another `version`. */
+/** Returns the exit code. Prints every error that the command did not catch. Tests pass another `version`. */
 export async function main(world: World, version = VERSION): Promise<number> {
   const { argv, stdout } = world;
   // Scripts often read the version: it is printed before the commands are loaded.
@@ -43,7 +43,7 @@ export async function main(world: World, version = VERSION): Promise<number> {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
     const problem =
       error instanceof CommanderError && line !== undefined
-        ? await (await import("./hints/hints.ts")).usageHint(error, line)
+        ? await (await import("./hints/hints.ts")).problemWithHint(error, line)
         : (storageProblem(error) ?? bugProblem(error));
     (await createPrinter(world, { json: wantsJson(world) })).problem(problem);
     return problem.exitCode;
@@ -51,9 +51,9 @@ export async function main(world: World, version = VERSION): Promise<number> {
 }
 
 /** Whether the version note is needed: a run record names another version than this program, or cannot be read. */
-function mayVersionDiffer({ files }: World, record: string, version: string): boolean {
+function mayVersionDiffer({ files }: World, recordPath: string, version: string): boolean {
   try {
-    const text = files.read(record);
+    const text = files.read(recordPath);
     return text !== undefined && !text.includes(`"version": ${JSON.stringify(version)}`);
   } catch {
     return true;
@@ -66,8 +66,8 @@ async function printHelp({ world, words, argv }: TypedLine, version: string): Pr
   const topic = group === "help" && tail.length === 0 ? findTopic(name) : undefined;
   const json = wantsJson(world);
   if (topic !== undefined) return (await import("./help/topics.ts")).printTopic(world, topic, { json });
-  const next = argv.slice(words.length).find((word) => word !== "--json" && word !== "--no-color");
-  if (!json || (next !== "--help" && next !== "-h")) return undefined;
+  const nextWord = argv.slice(words.length).find((word) => word !== "--json" && word !== "--no-color");
+  if (!json || (nextWord !== "--help" && nextWord !== "-h")) return undefined;
   return (await import("./help/map.ts")).printCommandMap({ world, version }, words);
 }
 
@@ -86,7 +86,7 @@ function optionWithoutValue({ words, command, argv }: TypedLine): Option | undef
   return undefined;
 }
 
-/** `--dir` or `--store`, if it is the last word before its command or after a group, and so has no value. */
+/** `--dir` or `--store` as the last word, if no command follows: `arrangeArguments` has left it out. */
 function flagWithoutValue(argv: readonly string[], arrangedWords: readonly string[]): string | undefined {
   const lastWord = wordsBeforeSeparator(argv).at(-1) ?? "";
   const flags = { "--dir": "--dir <folder>", "--store": "--store <id|name>" } as const;

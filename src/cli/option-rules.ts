@@ -6,16 +6,16 @@ import { refuseUsage } from "./problem.ts";
 
 /** Rules for combining the options of a command, which are named as in `Options`. */
 export type OptionRules<Options> = {
-  /** Options that must be given; of a list, at least one. */
-  readonly required?: readonly (Name<Options> | readonly Name<Options>[])[];
+  /** Options that must be given; of a nested list, at least one. */
+  readonly required?: readonly (OptionName<Options> | readonly OptionName<Options>[])[];
   /** Pairs of options: the first has no effect without the second. */
-  readonly requires?: readonly Pair<Options>[];
+  readonly requires?: readonly OptionPair<Options>[];
   /** Pairs of options that cannot be combined. */
-  readonly conflicts?: readonly Pair<Options>[];
+  readonly conflicts?: readonly OptionPair<Options>[];
 };
 
-type Name<Options> = keyof Options & string;
-type Pair<Options> = readonly [Name<Options>, Name<Options>];
+type OptionName<Options> = keyof Options & string;
+type OptionPair<Options> = readonly [OptionName<Options>, OptionName<Options>];
 
 /** Refuses invalid combinations of options, from flags or environment, before a command runs. */
 export function checkRules<Options>(
@@ -37,8 +37,8 @@ export function checkRules<Options>(
   const missingNames = required.map((names) => [names].flat()).filter((names) => !names.some(isGiven));
   if (missingNames.length === 0) return;
   const flags = missingNames.map((names) => names.map((name) => flagOf(command, name)).join(" or "));
-  const next = missingNames.map((names) => names.map((name) => describeOption(command, name)).join(" or "));
-  throw refuseUsage(`missing: ${flags.join(", ")}`, `add ${next.join(", ")}`);
+  const hints = missingNames.map((names) => names.map((name) => describeOption(command, name)).join(" or "));
+  throw refuseUsage(`missing: ${flags.join(", ")}`, `add ${hints.join(", ")}`);
 }
 
 function optionOf(command: Command, name: string): Option {

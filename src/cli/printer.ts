@@ -64,8 +64,8 @@ export async function createPrinter(
   const { json } = options;
   const secrets: string[] = [];
   const tracedTexts = new Set<string>();
-  const hide = (text: string): string => redactValues(text, secrets);
-  const redact = (text: string): string => redactSecrets(hide(text));
+  const redactHidden = (text: string): string => redactValues(text, secrets);
+  const redact = (text: string): string => redactSecrets(redactHidden(text));
   const addSecret = (secret: string): void => {
     if (!secrets.includes(secret)) secrets.push(secret);
     // A secret may contain another one.
@@ -73,29 +73,29 @@ export async function createPrinter(
   };
   const style = !json && hasColour(world.stdout, world) ? await loadColouredStyle() : PLAIN_STYLE;
   const infoStyle = !json && hasColour(world.stderr, world) ? await loadColouredStyle() : PLAIN_STYLE;
-  const resultLine = (text: string): void => void world.stdout.write(`${hide(text)}\n`);
+  const writeResult = (text: string): void => void world.stdout.write(`${redactHidden(text)}\n`);
   const wrap = wrapFor(world.stdout);
   const formatHints = (text: string, wrapLine = wrap): string => hintsAsTyped(text, world, wrapLine);
-  const errorLine = (text: string): void => void world.stderr.write(`${redact(text)}\n`);
+  const writeError = (text: string): void => void world.stderr.write(`${redact(text)}\n`);
   return {
     style,
     width: widthOf(world.stdout) || DEFAULT_WIDTH,
     wrap,
     result: async (value, text) => {
-      resultLine(json ? jsonLine(resultAsTyped(value, world)) : formatHints(await text()));
+      writeResult(json ? jsonLine(resultAsTyped(value, world)) : formatHints(await text()));
       return EXIT.done;
     },
-    line: (value, text) => resultLine(json ? jsonLine(resultAsTyped(value, world)) : formatHints(text())),
+    line: (value, text) => writeResult(json ? jsonLine(resultAsTyped(value, world)) : formatHints(text())),
     raw: (text) => {
       world.stdout.write(isTerminal(world.stdout) ? escapeInJson(text) : text);
       return EXIT.done;
     },
     info: (text) => {
-      if (!json) errorLine(formatHints(text, wrapFor(world.stderr)));
+      if (!json) writeError(formatHints(text, wrapFor(world.stderr)));
     },
-    trace: errorLine,
+    trace: writeError,
     traceOnce: (text) => {
-      if (!tracedTexts.has(text)) errorLine(text);
+      if (!tracedTexts.has(text)) writeError(text);
       tracedTexts.add(text);
     },
     problem: (problem) => {
@@ -105,8 +105,10 @@ export async function createPrinter(
       const quoteEnd = problem.message.lastIndexOf('"') + 1;
       const message =
         problem.message.slice(0, quoteEnd) + hintAsTyped(problem.message.slice(quoteEnd), world);
-      const shownError = { ...problem, message, next: hintAsTyped(problem.next, world) };
-      errorLine(json ? problemJson(shownError) : problemText(shownError, infoStyle, wrapFor(world.stderr)));
+      const shownProblem = { ...problem, message, next: hintAsTyped(problem.next, world) };
+      writeError(
+        json ? problemJson(shownProblem) : problemText(shownProblem, infoStyle, wrapFor(world.stderr)),
+      );
     },
     redact,
     hide: (secret) => {
@@ -164,8 +166,8 @@ const HINT_INDENT = 4;
 
 /** Wraps lines that a terminal of known width would break within words. */
 function wrapFor(stream: World["stdout"]): Printer["wrap"] {
-  const places = isTerminal(stream) ? widthOf(stream) : 0;
-  return (line, indent) => (places < MIN_WRAP_WIDTH ? line : wrapText(line, { places, indent }));
+  const width = isTerminal(stream) ? widthOf(stream) : 0;
+  return (line, indent) => (width < MIN_WRAP_WIDTH ? line : wrapText(line, { width, indent }));
 }
 
 /** Minimum width for wrapping, in columns. */

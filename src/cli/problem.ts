@@ -1,5 +1,5 @@
 // To refuse a command: throw `Refused` or `refuseUsage`; `register` in cli/command.ts prints it, and nothing else
-// catches it. Other floors return refusals as values: `unwrap` throws one, `catchRefusal` returns a thrown one as a
+// catches it. Other layers return refusals as values: `unwrap` throws one, `catchRefusal` returns a thrown one as a
 // value to a command that continues.
 import { accept, FileRefused, type Outcome } from "../core/outcome.ts";
 import { causeOfError, StorageUnavailable } from "../store/connection/storage-failure.ts";
@@ -116,7 +116,7 @@ export function missingCredential(message: string, next: string): Problem {
 
 export const START_SANDBOX = "checkout sandbox start";
 
-/** The message of `noSandboxProblem`, without the folder. */
+/** The beginning of the messages of `noSandboxProblem` and `notRunningProblem`. */
 export const NO_SANDBOX = "no sandbox is running here";
 
 /** The problem of a command that needs a running sandbox: exit 7. `reason`: why no other sandbox is used. */

@@ -1,9 +1,8 @@
-// To add a command: a file in its subject's folder with register(…), a row here, an example in
-// test/support/commands.ts. Calls to the sandbox: calling.ts; the service: target/resolve.ts; suggestions for mistyped
-// commands: hints/.
+// To add a command: see cli/command.ts. Calls to the sandbox: cli/calling.ts; the service: cli/target/resolve.ts;
+// suggestions for mistyped commands: cli/hints/.
 import { Command } from "commander";
 import { ITEM_COUNT_WORD } from "../core/readiness/names.ts";
-import { PLACES, SWITCHES } from "./hints/again.ts";
+import { LOCATION_OPTIONS, SWITCHES } from "./hints/again.ts";
 import { exitCodeLines, type Group, type RegistrationContext } from "./command.ts";
 import { TOPIC_SUMMARIES } from "./help/topic-names.ts";
 import { isTyped, wordsBeforeSeparator } from "./option-rules.ts";
@@ -11,7 +10,7 @@ import { widthOf } from "./printer.ts";
 import { EXIT_MEANINGS } from "./problem.ts";
 import type { KnownVariables } from "./variables.ts";
 
-const examplesText = (): string => `
+const helpAfterCommands = (): string => `
 Examples:
   $ checkout sandbox start
   $ checkout orders create --order-id order-1001 --price-id price_coffee
@@ -57,8 +56,7 @@ type Registrar = (group: Group) => void;
 type GroupEntry = {
   readonly group: keyof typeof HELP_GROUPS;
   readonly summary: string;
-  /** Loads the commands; `typed` contains the words of the command line. */
-  readonly load: (typed: ReadonlySet<string>, registry: RegistrationContext) => Promise<readonly Registrar[]>;
+  readonly load: (words: ReadonlySet<string>, registry: RegistrationContext) => Promise<readonly Registrar[]>;
 };
 
 type Loaders = Readonly<Record<string, () => Promise<Registrar>>>;
@@ -95,8 +93,8 @@ const SNAPSHOTS_COMMANDS: Loaders = {
 };
 
 /** Loads the typed command of a group; if none is typed, all commands of the group, for its help. */
-function loadCommands(typed: ReadonlySet<string>, loaders: Loaders): Promise<readonly Registrar[]> {
-  const typedNames = Object.keys(loaders).filter((name) => typed.has(name));
+function loadCommands(words: ReadonlySet<string>, loaders: Loaders): Promise<readonly Registrar[]> {
+  const typedNames = Object.keys(loaders).filter((name) => words.has(name));
   const names = typedNames.length === 0 ? Object.keys(loaders) : typedNames;
   return Promise.all(names.flatMap((name) => loaders[name]?.() ?? []));
 }
@@ -107,17 +105,17 @@ const GROUPS = new Map<string, GroupEntry>(
     sandbox: {
       group: "run",
       summary: "run and control the sandbox: start, stop, pay, move the clock",
-      load: (typed) => loadCommands(typed, SANDBOX_COMMANDS),
+      load: (words) => loadCommands(words, SANDBOX_COMMANDS),
     },
     orders: {
       group: "orders",
       summary: "create, show and list one-time orders",
-      load: (typed) => loadCommands(typed, ORDERS_COMMANDS),
+      load: (words) => loadCommands(words, ORDERS_COMMANDS),
     },
     sessions: {
       group: "orders",
       summary: "create, show and list hosted checkout sessions",
-      load: (typed) => loadCommands(typed, SESSIONS_COMMANDS),
+      load: (words) => loadCommands(words, SESSIONS_COMMANDS),
     },
     "return-origins": {
       group: "orders",
@@ -225,7 +223,7 @@ const GROUPS = new Map<string, GroupEntry>(
     snapshots: {
       group: "test",
       summary: "create, list, restore and remove snapshots of a store or the whole sandbox",
-      load: (typed) => loadCommands(typed, SNAPSHOTS_COMMANDS),
+      load: (words) => loadCommands(words, SNAPSHOTS_COMMANDS),
     },
     hosted: {
       group: "run",
@@ -240,7 +238,7 @@ const GROUPS = new Map<string, GroupEntry>(
     mcp: {
       group: "more",
       summary: "run an MCP server with tools for inspecting the sandbox",
-      load: async (_typed, registry) => {
+      load: async (_words, registry) => {
         const { registerMcp } = await import("./mcp/commands.ts");
         return [registerMcp((world, exit) => createProgram({ ...registry, world, exit }))];
       },
@@ -308,7 +306,7 @@ const COMMANDS = new Map<string, GroupEntry>(
     doctor: {
       group: "look",
       summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
-      load: async (_typed, registry) => {
+      load: async (_words, registry) => {
         const { registerDoctor } = await import("./doctor/doctor.ts");
         return [registerDoctor(() => listKnownVariables(registry))];
       },
@@ -337,25 +335,25 @@ export async function createProgram(registry: RegistrationContext): Promise<Comm
       // cli/main.ts catches the error and prints it.
       outputError: () => undefined,
     })
-    .addHelpText("after", examplesText);
-  const typed = new Set(wordsBeforeSeparator(argv));
+    .addHelpText("after", helpAfterCommands);
+  const words = new Set(wordsBeforeSeparator(argv));
   for (const name of topLevelNames()) {
     const groupEntry = GROUPS.get(name);
     const entry = groupEntry ?? COMMANDS.get(name);
     if (entry === undefined) continue;
     program.commandsGroup(HELP_GROUPS[entry.group]);
-    const isTypedHere = typed.has(name);
-    const shownCommand = groupEntry !== undefined || !isTypedHere ? program.command(name) : undefined;
+    const isNameTyped = words.has(name);
+    const shownCommand = groupEntry !== undefined || !isNameTyped ? program.command(name) : undefined;
     shownCommand?.description(entry.summary);
-    if (isTypedHere)
-      for (const registrar of await entry.load(typed, registry))
+    if (isNameTyped)
+      for (const registrar of await entry.load(words, registry))
         registrar({ ...registry, command: shownCommand ?? program });
   }
   program.commandsGroup(HELP_GROUPS.more).helpCommand("help [command]", "display help for command");
   return program;
 }
 
-/** Options of every command move after the command's words, and `help` before or between them becomes `--help`. */
+/** Moves common options after the words of the command. `help` before or between these words becomes `--help`. */
 function arrangeArguments(program: Command, argv: readonly string[]): readonly string[] {
   const [words, commonWords]: [string[], string[]] = [[], []];
   let group = program;
@@ -384,7 +382,7 @@ function arrangeArguments(program: Command, argv: readonly string[]): readonly s
 const HELP_FLAGS: ReadonlySet<string> = new Set(["help", "--help", "-h"]);
 /** Options of every command, or of every command about a store, and the number of words that each takes. */
 const COMMON_LENGTHS: ReadonlyMap<string, number> = new Map([
-  ...PLACES,
+  ...LOCATION_OPTIONS,
   ...[...SWITCHES].map((name) => [name, 1] as const),
 ]);
 
@@ -416,8 +414,8 @@ export async function readTypedLine(registry: RegistrationContext): Promise<Type
 /** The names of the groups and of the commands without a group, in the order of the help. */
 export function topLevelNames(): readonly string[] {
   const entries = [...GROUPS, ...COMMANDS];
-  return Object.keys(HELP_GROUPS).flatMap((heading) =>
-    entries.filter(([, { group }]) => group === heading).map(([name]) => name),
+  return Object.keys(HELP_GROUPS).flatMap((helpGroup) =>
+    entries.filter(([, { group }]) => group === helpGroup).map(([name]) => name),
   );
 }
 
@@ -436,7 +434,7 @@ function nestedPaths(command: Command, path: readonly string[]): readonly (reado
   return [path, ...command.commands.flatMap((child) => nestedPaths(child, [...path, child.name()]))];
 }
 
-/** Loads each group alone, because `typed` decides which commands a group has. */
+/** Loads each group alone, because the typed words decide which commands a group has. */
 export async function listKnownVariables(registry: RegistrationContext): Promise<KnownVariables> {
   const { OTHER_VARIABLES, nestedVariables } = await import("./variables.ts");
   const knownVariables = new Map<string, (text: string) => string | undefined>(
@@ -444,7 +442,7 @@ export async function listKnownVariables(registry: RegistrationContext): Promise
   );
   for (const name of topLevelNames()) {
     const program = await createProgram({ ...registry, world: { ...registry.world, argv: [name] } });
-    for (const [variable, refuses] of nestedVariables(program)) knownVariables.set(variable, refuses);
+    for (const [variable, refusalOf] of nestedVariables(program)) knownVariables.set(variable, refusalOf);
   }
   return knownVariables;
 }

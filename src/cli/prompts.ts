@@ -22,7 +22,7 @@ export function buildCreateBody(fields: CreateFields): Readonly<Record<string, u
 export async function promptForMissingFields(world: World, fields: CreateFields): Promise<CreateFields> {
   const fault = firstFault(fields);
   if (fault !== undefined) throw refuseUsage(fault, "correct it; nothing was sent");
-  return runUnlessInterrupted(world, (questions) => ask(questions, fields), "; nothing was sent");
+  return runUnlessInterrupted(world, (questions) => askFields(questions, fields), "; nothing was sent");
 }
 
 /** Asks for a confirmation; refuses if the answer is no. `messageEnd` is the end of the refusal's message. */
@@ -52,14 +52,14 @@ type TextQuestion = {
 export async function runUnlessInterrupted<Answer>(
   world: World,
   run: (questions: Questions) => Promise<Answer>,
-  end: string,
+  messageEnd: string,
 ): Promise<Answer> {
   const plainQuestions = hasPlainOutput(world) ? await createPlainQuestions(world) : undefined;
   try {
-    return await run(plainQuestions?.questions ?? (await createEditedQuestions(world)));
+    return await run(plainQuestions?.questions ?? (await createInquirerQuestions(world)));
   } catch (error) {
     const isInterrupted = error instanceof Error && error.name === INTERRUPT_ERROR_NAME;
-    throw isInterrupted ? new Refused(interruptedProblem(end)) : error;
+    throw isInterrupted ? new Refused(interruptedProblem(messageEnd)) : error;
   } finally {
     plainQuestions?.end();
   }
@@ -68,7 +68,7 @@ export async function runUnlessInterrupted<Answer>(
 /** The name of inquirer's error after Ctrl-C. */
 const INTERRUPT_ERROR_NAME = "ExitPromptError";
 
-async function createEditedQuestions(world: World): Promise<Questions> {
+async function createInquirerQuestions(world: World): Promise<Questions> {
   const { confirm: askConfirmation, input, select } = await import("@inquirer/prompts");
   const terminal = { input: world.stdin(), output: world.stderr };
   return {
@@ -124,7 +124,7 @@ async function createPlainQuestions(
   };
 }
 
-async function ask(questions: Questions, fields: CreateFields): Promise<CreateFields> {
+async function askFields(questions: Questions, fields: CreateFields): Promise<CreateFields> {
   const askText = (field: "order_id" | "currency", message: string, suggestion?: string): Promise<string> =>
     questions.text({
       message,

@@ -1,6 +1,6 @@
 // A variable without an option is added here with its meaning. A test compares this table with the code.
 import type { Command } from "commander";
-import { variableProblem } from "./command.ts";
+import { variableRefusal } from "./command.ts";
 import { environmentVariableOf } from "./option-rules.ts";
 import { SECRET_VARIABLES } from "../host/given-secrets.ts";
 
@@ -29,7 +29,7 @@ export function nestedVariables(command: Command): KnownVariables {
     const variable = environmentVariableOf(option);
     return variable === undefined
       ? []
-      : [[variable, (text: string) => variableProblem(option, text)] as const];
+      : [[variable, (text: string) => variableRefusal(option, text)] as const];
   });
   return new Map([...ownVariables, ...command.commands.flatMap((child) => [...nestedVariables(child)])]);
 }

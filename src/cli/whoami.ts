@@ -27,8 +27,8 @@ export function registerWhoami(group: Group): void {
   });
 }
 
-/** The role and the expiry of a store's token, which only the token's sandbox knows. */
-async function rightsOf(context: Context): Promise<Record<string, ValueWithSource<string | null>>> {
+/** The role, the store and the expiry of a store's token, which only the token's sandbox knows. */
+async function readTokenRights(context: Context): Promise<Record<string, ValueWithSource<string | null>>> {
   const source = TOKEN_VARIABLES.control;
   const target = findSandbox(context);
   if (target === undefined) return { role: { value: null, source } };
@@ -40,7 +40,7 @@ async function rightsOf(context: Context): Promise<Record<string, ValueWithSourc
   };
 }
 
-/** The dialect of the running sandbox's store; undefined if there is none. */
+/** The dialect of the running sandbox's store; undefined if it has none, or if `baseUrl` is another service. */
 async function readDialect(context: Context, baseUrl: string): Promise<ValueWithSource<string> | undefined> {
   const target = await findTarget(context);
   if (target === undefined || new URL(baseUrl).origin !== target.origin) return undefined;
@@ -74,11 +74,12 @@ async function runWhoami(context: Context): Promise<number> {
     timeout_ms: timeoutMs,
     retries,
   };
-  // The settings are shown even if the sandbox does not answer.
+  // The settings are shown even if the dialect cannot be read.
   const dialect =
     baseUrl.value === null ? undefined : await catchRefusal(readDialect(context, baseUrl.value));
   if (dialect?.ok === true && dialect.value !== undefined) fields["dialect"] = dialect.value;
-  if (isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "")) Object.assign(fields, await rightsOf(context));
+  if (isStoreToken(world.env[TOKEN_VARIABLES.control] ?? ""))
+    Object.assign(fields, await readTokenRights(context));
   return printer.result(output("settings", fields), () =>
     table(
       ["SETTING", "VALUE", "FROM"],

@@ -11,12 +11,12 @@ const LINK =
   "http://localhost:4242/portal/k-0123456789012345678901/checkouts/0199a3c4-5d00-7000-8000-0000000000aa";
 
 test("a long line wraps between words with an indent, and never inside a link", () => {
-  expect(wrapText("one two three", { places: 8 })).toBe("one two\nthree");
-  expect(wrapText("  · one two three", { places: 10, indent: 4 })).toBe("  · one\n    two\n    three");
-  expect(wrapText(`see ${LINK} for more`, { places: 20, indent: 2 })).toBe(`see\n  ${LINK}\n  for more`);
-  expect(wrapText("→ hooks  500 ×4", { places: 80 })).toBe("→ hooks  500 ×4");
-  expect(wrapText("\u001b[31mone\u001b[39m two", { places: 7 })).toBe("\u001b[31mone\u001b[39m two");
-  expect(wrapText("漢字 漢字", { places: 8 })).toBe("漢字\n漢字");
+  expect(wrapText("one two three", { width: 8 })).toBe("one two\nthree");
+  expect(wrapText("  · one two three", { width: 10, indent: 4 })).toBe("  · one\n    two\n    three");
+  expect(wrapText(`see ${LINK} for more`, { width: 20, indent: 2 })).toBe(`see\n  ${LINK}\n  for more`);
+  expect(wrapText("→ hooks  500 ×4", { width: 80 })).toBe("→ hooks  500 ×4");
+  expect(wrapText("\u001b[31mone\u001b[39m two", { width: 7 })).toBe("\u001b[31mone\u001b[39m two");
+  expect(wrapText("漢字 漢字", { width: 8 })).toBe("漢字\n漢字");
 });
 
 test("a checklist and a story wrap at 80 columns in a terminal, and are not wrapped in a pipe", async () => {

@@ -79,8 +79,8 @@ export function registerCalibrate(group: Group): void {
   });
 }
 
-/** The exit codes of runs that an answer stopped. */
-const EXIT_OF_END = {
+/** The exit code and the error code of each early end of a calibration. */
+const PROBLEM_OF_END = {
   live: { exitCode: EXIT.failed, code: "live_service" },
   not_this_service: { exitCode: EXIT.failed, code: "not_this_service" },
   refused: { exitCode: EXIT.credential, code: "credential_refused" },
@@ -96,7 +96,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   refusePlainHttp(context.around.address()?.value);
   const { target, settings } = await connectToService(context);
   refusePlainHttp(target.baseUrl);
-  refuseNoTestKey(target);
+  requireTestKey(target);
   const runId = world.freshId().slice(-12);
   if (record === undefined) requireWritable(context, path, runId);
   using stop = abortOnStop(world);
@@ -111,7 +111,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
   if (finalResults.end !== "done")
     throw new Refused({
-      ...EXIT_OF_END[finalResults.end],
+      ...PROBLEM_OF_END[finalResults.end],
       message: `${target.baseUrl}: ${finalResults.message}`,
       next:
         finalResults.end === "unavailable"
@@ -122,9 +122,9 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   const assumptions = [...judgeCalibration({ name: runId, secrets }, finalResults, payment)];
   const calibration = { service: target.baseUrl, at: toIso(world.now()), assumptions };
   if (options.writeDialect !== undefined) {
-    const file = resolvePath(world, options.writeDialect);
-    world.files.write(file, dialectText(observedDialect(finalResults.answers, payment)));
-    context.printer.info(`${printable(file)}: ${unobservedNames(payment !== undefined)}`);
+    const dialectPath = resolvePath(world, options.writeDialect);
+    world.files.write(dialectPath, dialectText(observedDialect(finalResults.answers, payment)));
+    context.printer.info(`${printable(dialectPath)}: ${unobservedNamesText(payment !== undefined)}`);
   }
   if (record !== undefined)
     return compare(context, { record, calibration, hasPayment: payment !== undefined });
@@ -136,8 +136,8 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   return finalResults.missed.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
-/** The parts of a dialect that no answer of the run shows, so that they keep our names. */
-function unobservedNames(isPaid: boolean): string {
+/** Lists the parts of the dialect that no answer of the run showed; they keep our names. */
+function unobservedNamesText(isPaid: boolean): string {
   const codes = ERROR_CODES.filter((code) => !PROVOKED_CODES.includes(code));
   const events = isPaid
     ? [`events of sessions and of other statuses`]
@@ -150,7 +150,7 @@ function requireWritable({ world }: Context, path: string, runId: string): void 
   const kind = world.files.stat(path)?.kind;
   if (kind !== undefined && kind !== "file")
     throw refuseUsage(`${path} is not a regular file`, "name another file with --out; nothing was sent");
-  // The name contains the id of this run, so that it is not the name of a file of the user.
+  // With the id of this run, the name differs from the names of the user's files.
   const trialPath = `${path}.${runId}`;
   world.files.createNew(trialPath, " ".repeat(MAX_RECORD_BYTES));
   world.files.remove(trialPath);
@@ -203,7 +203,7 @@ function refusePlainHttp(baseUrl: string | undefined): void {
     );
 }
 
-function refuseNoTestKey({ apiKey }: ServiceTarget): void {
+function requireTestKey({ apiKey }: ServiceTarget): void {
   if (!isTestKeyForm(apiKey))
     throw refuseUsage(
       `calibrate needs a test key (svc_test_…); got ${redactKey(apiKey)}`,

@@ -55,7 +55,7 @@ export function payerOptions(): Option[] {
 
 export type PaymentReceiver = Awaited<ReturnType<typeof openPaymentReceiver>>;
 
-/** Opens the port of a receiver; the end of the enclosing block closes it. */
+/** Opens a receiver of the payment's events; it is closed at the end of the enclosing block. */
 export async function openPaymentReceiver(context: Context, options: PayerOptions, runId: string) {
   const { world, printer } = context;
   const { port: requestedPort = DEFAULT_PORT, allowHost: addedHosts = [] } = options;
@@ -75,12 +75,11 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
   );
   if (!outcome.ok) throw new Refused(problemOf(portFailure(world, requestedPort, outcome.refusal)));
   if (receiver === undefined) throw new Error("a listener makes its service");
-  const openReceiver = receiver;
+  const startedReceiver = receiver;
   const { port, close } = outcome.value;
   const instructions = instructionsFor(`http://${LOOPBACK_NAMES[0]}:${port}`, secrets.length > 0);
   return {
     instructions,
-    /** Maximum number of requests that retrieve the order. */
     maxRetrieves: MAX_RETRIEVES,
     /** Asks the user to pay, and waits for the payment. */
     observe: async (
@@ -91,7 +90,7 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
       const { checkout_url: url } = checkoutInAnswer(answers.get(FIRST_PROBE));
       // Printed in every mode, because otherwise no payer knows the address.
       printer.trace(`pay the order: ${printable(String(url))}\n${instructions}`);
-      const payment = await awaitPayment(world, target, { ...limits, answers, receiver: openReceiver });
+      const payment = await awaitPayment(world, target, { ...limits, answers, receiver: startedReceiver });
       return { ...payment, secrets };
     },
     [Symbol.asyncDispose]: () => close(DRAIN_TIMEOUT_MS),

@@ -16,7 +16,7 @@ type CompletionShell = keyof typeof COMPLETION_SCRIPTS;
 
 const SHELLS = Object.keys(COMPLETION_SCRIPTS) as CompletionShell[];
 
-/** The path of each script in the user's home folder, and the further steps that the shell needs to find it. */
+/** The path of each script in the user's home folder, and the text of a further step that the shell needs to find it. */
 const SCRIPT_LOCATIONS: Readonly<
   Record<
     CompletionShell,
@@ -24,7 +24,7 @@ const SCRIPT_LOCATIONS: Readonly<
       readonly variable: "XDG_DATA_HOME" | "XDG_CONFIG_HOME";
       readonly fallback: string;
       readonly path: string;
-      readonly steps: (path: string) => string;
+      readonly nextStep: (path: string) => string;
     }
   >
 > = {
@@ -32,30 +32,31 @@ const SCRIPT_LOCATIONS: Readonly<
     variable: "XDG_DATA_HOME",
     fallback: ".local/share",
     path: "bash-completion/completions/checkout",
-    steps: (path) =>
+    nextStep: (path) =>
       `bash reads it if bash-completion is installed; otherwise add to ~/.bashrc: source '${path}'`,
   },
   zsh: {
     variable: "XDG_DATA_HOME",
     fallback: ".local/share",
     path: "zsh/site-functions/_checkout",
-    steps: (path) => `if zsh does not find it, add to ~/.zshrc, before compinit: fpath+=('${dirname(path)}')`,
+    nextStep: (path) =>
+      `if zsh does not find it, add to ~/.zshrc, before compinit: fpath+=('${dirname(path)}')`,
   },
   fish: {
     variable: "XDG_CONFIG_HOME",
     fallback: ".config",
     path: "fish/completions/checkout.fish",
-    steps: () => "fish reads it in every new session",
+    nextStep: () => "fish reads it in every new session",
   },
   powershell: {
     variable: "XDG_CONFIG_HOME",
     fallback: ".config",
     path: "powershell/checkout-completion.ps1",
-    steps: (path) => `add to the file that $PROFILE names: . '${path}'`,
+    nextStep: (path) => `add to the file that $PROFILE names: . '${path}'`,
   },
 };
 
-/** Matches the first comment of each script: `uninstall` removes no other file. */
+/** Matches the first comment of each script: other files are neither replaced nor removed. */
 const OWN_SCRIPT = /^(?:#compdef checkout\n)?# (?:bash|zsh|fish|PowerShell) completion for checkout\./;
 
 export function registerCompletion(group: Group): void {
@@ -93,9 +94,9 @@ export function registerCompletion(group: Group): void {
 }
 
 function install({ world, printer }: Context, name: string | undefined): Promise<number> {
-  const shell = findShell(name) ?? shellOfUser(world);
+  const shell = parseShell(name) ?? shellOfUser(world);
   const path = scriptPath(world, shell);
-  refuseForeign(world, path);
+  refuseForeignFile(world, path);
   try {
     world.files.makeFolder(dirname(path));
     world.files.write(path, COMPLETION_SCRIPTS[shell]);
@@ -103,7 +104,7 @@ function install({ world, printer }: Context, name: string | undefined): Promise
     const problem = storageProblem(error);
     throw problem === undefined ? error : new Refused({ ...problem, next: manualStep(shell) });
   }
-  const note = SCRIPT_LOCATIONS[shell].steps(path);
+  const note = SCRIPT_LOCATIONS[shell].nextStep(path);
   return printer.result(
     output("completion_file", { shell, path, also: note }),
     () => `✓ wrote ${printable(path)}\n  ${printable(note)}`,
@@ -111,19 +112,19 @@ function install({ world, printer }: Context, name: string | undefined): Promise
 }
 
 function uninstall({ world, printer }: Context, name: string | undefined): Promise<number> {
-  const shell = findShell(name);
+  const shell = parseShell(name);
   const paths = (shell === undefined ? SHELLS : [shell]).map((choice) => scriptPath(world, choice));
-  const writtenPaths = paths.filter((path) => world.files.exists(path));
-  for (const path of writtenPaths) refuseForeign(world, path);
-  for (const path of writtenPaths) world.files.remove(path);
-  return printer.result(output("removed_files", { removed: writtenPaths }), () =>
-    writtenPaths.length === 0
+  const installedPaths = paths.filter((path) => world.files.exists(path));
+  for (const path of installedPaths) refuseForeignFile(world, path);
+  for (const path of installedPaths) world.files.remove(path);
+  return printer.result(output("removed_files", { removed: installedPaths }), () =>
+    installedPaths.length === 0
       ? "no script was installed"
-      : writtenPaths.map((path) => `✓ removed ${printable(path)}`).join("\n"),
+      : installedPaths.map((path) => `✓ removed ${printable(path)}`).join("\n"),
   );
 }
 
-function findShell(name: string | undefined): CompletionShell | undefined {
+function parseShell(name: string | undefined): CompletionShell | undefined {
   if (name === undefined) return undefined;
   const shell = SHELLS.find((choice) => choice === name || (name === "pwsh" && choice === "powershell"));
   if (shell === undefined)
@@ -162,7 +163,7 @@ function manualStep(shell: CompletionShell): string {
 }
 
 /** Refuses a file that another program or the user wrote. */
-function refuseForeign({ files }: World, path: string): void {
+function refuseForeignFile({ files }: World, path: string): void {
   const text = files.exists(path) ? files.read(path) : undefined;
   if (text === undefined || OWN_SCRIPT.test(text)) return;
   throw new Refused({

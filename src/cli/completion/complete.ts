@@ -13,12 +13,12 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 type Place = {
   readonly choices?: readonly string[] | undefined;
   readonly kind?: ValueKind | undefined;
-  readonly isFile: boolean;
+  readonly mayBeFile: boolean;
   readonly isList: boolean;
   readonly isArgument: boolean;
 };
 
-type CompletionAnswer = { readonly candidates: readonly Completion[]; readonly isFile: boolean };
+type CompletionAnswer = { readonly candidates: readonly Completion[]; readonly mayBeFile: boolean };
 
 /**
  * Answers `checkout complete -- WORDS`, which the script of a shell calls at each Tab: a line for each value that the
@@ -29,7 +29,7 @@ export async function printCompletions(world: World, version: string): Promise<n
   const end = world.argv.indexOf("--");
   const words = [...world.argv.slice(end + 1), ...(world.argv.slice(0, end).includes("--next") ? [""] : [])];
   const prefix = words.at(-1) ?? "";
-  const { candidates, isFile } = await answer(
+  const { candidates, mayBeFile } = await findCompletions(
     { world, version },
     { earlierWords: words.slice(0, -1), prefix },
   );
@@ -38,18 +38,18 @@ export async function printCompletions(world: World, version: string): Promise<n
     if (value.startsWith(prefix) && !CONTROL_CHARACTER.test(value) && !descriptions.has(value))
       descriptions.set(value, printable(description));
   const lines = [...descriptions].map(([value, description]) => `${value}\t${description}\n`);
-  world.stdout.write(`${lines.join("")}:${isFile ? 0 : 4}\n`);
+  world.stdout.write(`${lines.join("")}:${mayBeFile ? 0 : 4}\n`);
   return 0;
 }
 
 type CompletionLine = { readonly earlierWords: readonly string[]; readonly prefix: string };
 
-async function answer(
+async function findCompletions(
   { world, version }: { readonly world: World; readonly version: string },
   { earlierWords, prefix }: CompletionLine,
 ): Promise<CompletionAnswer> {
   // The words after -- belong to another program.
-  if (earlierWords.includes("--")) return { candidates: [], isFile: true };
+  if (earlierWords.includes("--")) return { candidates: [], mayBeFile: true };
   const isHelp = earlierWords[0] === "help";
   const line = { earlierWords: isHelp ? earlierWords.slice(1) : earlierWords, prefix };
   const registry = { world: { ...world, argv: line.earlierWords }, version, exit: () => undefined };
@@ -58,7 +58,7 @@ async function answer(
     const topics = isHelp && line.earlierWords.length === 0 ? Object.entries(TOPIC_SUMMARIES) : [];
     return {
       candidates: [...topics.map(([value, description]) => ({ value, description })), ...candidates],
-      isFile: false,
+      mayBeFile: false,
     };
   }
   // Completes the value in `--option=value`, and the last value of a list with commas.
@@ -72,7 +72,7 @@ async function answer(
       ...candidates,
       ...shownValues.map(({ value, description }) => ({ value: flag + head + value, description })),
     ],
-    isFile: place.isFile,
+    mayBeFile: place.mayBeFile,
   };
 }
 
@@ -159,7 +159,7 @@ function findPosition(program: Command, earlierWords: readonly string[]): Comman
     if (word.startsWith("-")) {
       // `--dir` may precede the command that has it.
       const namedOption =
-        findOption(command, word) ?? nestedOption(program, word) ?? findOption(LEADING_OPTIONS, word);
+        findOption(command, word) ?? findNestedOption(program, word) ?? findOption(LEADING_OPTIONS, word);
       if (namedOption?.required === true) option = namedOption;
       continue;
     }
@@ -182,9 +182,9 @@ function findOption({ options }: Pick<Command, "options">, flag: string): Option
   return options.find(({ long, short }) => flag === long || flag === short);
 }
 
-function nestedOption(command: Command, flag: string): Option | undefined {
+function findNestedOption(command: Command, flag: string): Option | undefined {
   for (const child of command.commands) {
-    const option = findOption(child, flag) ?? nestedOption(child, flag);
+    const option = findOption(child, flag) ?? findNestedOption(child, flag);
     if (option !== undefined) return option;
   }
   return undefined;
@@ -200,7 +200,7 @@ function placeOfOption(option: Option): Place {
   return {
     choices: option.argChoices,
     kind: kindOfOption(option),
-    isFile: FILE_WORDS.has(value),
+    mayBeFile: FILE_WORDS.has(value),
     isList: isListOption(option),
     isArgument: false,
   };
@@ -210,7 +210,7 @@ function placeOfArgument(argument: Argument, words: string): Place {
   return {
     choices: argument.argChoices,
     kind: kindOfArgument(words),
-    isFile: FILE_WORDS.has(argument.name()),
+    mayBeFile: FILE_WORDS.has(argument.name()),
     isList: false,
     isArgument: true,
   };
@@ -219,4 +219,4 @@ function placeOfArgument(argument: Argument, words: string): Place {
 /** Placeholders of values that are files, or words of another program. */
 const FILE_WORDS: ReadonlySet<string> = new Set(["file", "folder", "profile|file", "command", "arguments"]);
 
-const ANY_FILE: Place = { isFile: true, isList: false, isArgument: true };
+const ANY_FILE: Place = { mayBeFile: true, isList: false, isArgument: true };

@@ -7,7 +7,7 @@ export type Completion = { readonly value: string; readonly description: string 
 /** A kind of value in the sandbox that people type. Other ids are copied from a list. */
 export type ValueKind = "checkout" | "orderId" | "endpoint" | "fault" | "store" | "snapshot";
 
-const ARGUMENTS: ReadonlyMap<string, ValueKind> = new Map([
+const ARGUMENT_KINDS: ReadonlyMap<string, ValueKind> = new Map([
   ...["sandbox pay", "orders get", "sessions get", "explain", "open"].map(
     (words) => [words, "checkout"] as const,
   ),
@@ -19,7 +19,7 @@ const ARGUMENTS: ReadonlyMap<string, ValueKind> = new Map([
   ...["snapshots restore", "snapshots remove"].map((words) => [words, "snapshot"] as const),
 ]);
 
-const OPTIONS: ReadonlyMap<string, ValueKind> = new Map([
+const OPTION_KINDS: ReadonlyMap<string, ValueKind> = new Map([
   ["order-id", "orderId"],
   ["checkout", "checkout"],
   ["endpoint", "endpoint"],
@@ -27,9 +27,9 @@ const OPTIONS: ReadonlyMap<string, ValueKind> = new Map([
 ]);
 
 export function kindOfArgument(words: string): ValueKind | undefined {
-  return ARGUMENTS.get(words);
+  return ARGUMENT_KINDS.get(words);
 }
 
 export function kindOfOption(option: Option): ValueKind | undefined {
-  return OPTIONS.get(option.name());
+  return OPTION_KINDS.get(option.name());
 }

@@ -1,4 +1,4 @@
-// The values of the running sandbox that completion offers. To add some: a row here and in cli/completion/kinds.ts.
+// The values of the running sandbox that completion offers. To add a kind: a case here, and cli/completion/kinds.ts.
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
 import { catchRefusal } from "../problem.ts";
@@ -12,7 +12,7 @@ const TIMEOUT_MS = 1000;
 /** Maximum number of orders and sessions, newest first. */
 const MAX_CHECKOUTS = 200;
 
-/** The values of the command's sandbox that begin with `prefix`; empty if no sandbox answers in time. */
+/** The values of `kind` in the command's sandbox; empty if no sandbox answers in time. May ignore `prefix`. */
 export async function sandboxValues(
   context: Context,
   kind: ValueKind,

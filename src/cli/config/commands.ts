@@ -169,11 +169,11 @@ async function applyFile(
       ...problemOf(file.failureOf({ ...applyResult.error, code: "state_conflict" })),
       code: applyResult.error.code,
     });
-  return { answer: unwrapAnswer(applyResult), settings: settingsOf(file, config) };
+  return { answer: unwrapAnswer(applyResult), settings: settingDifferences(file, config) };
 }
 
 /** The settings in the file that differ from the running sandbox's settings. */
-function settingsOf(
+function settingDifferences(
   { config }: LoadedConfig,
   { settings }: AnswerOf<"showConfig">,
 ): readonly SettingDifference[] {

@@ -16,8 +16,8 @@ type RequestedOptions = {
   readonly givenSecrets: GivenSecrets;
 };
 
-/** Options that were not requested are not compared (decision 75). Secrets are never shown. */
-export async function runningDifferences(
+/** Compares the requested options with the running sandbox, and no others (decision 75). Secrets are never shown. */
+export async function sandboxDifferences(
   context: Context,
   { options, givenSecrets }: RequestedOptions,
   { folder, sandbox }: { readonly folder: string; readonly sandbox: RunningSandbox },
@@ -54,22 +54,22 @@ async function secretDifferences(
 ): Promise<readonly Difference[]> {
   const { description, run } = sandbox;
   const keptAdminToken = adminToken === undefined ? undefined : unwrap(readAdminToken(context.world, folder));
-  const isKnown = apiKey === undefined ? true : await isKeyOf(context, apiKey, { folder, sandbox });
-  const changedSecret = (
+  const isKnown = apiKey === undefined ? true : await isKeyOfSandbox(context, apiKey, { folder, sandbox });
+  const changedSecrets = (
     secret: GivenSecret | undefined,
     keptSecret: string | undefined,
   ): readonly GivenSecret[] => (secret === undefined || secret.value === keptSecret ? [] : [secret]);
   const otherSecrets = [
     ...(apiKey === undefined || isKnown ? [] : [apiKey]),
-    ...changedSecret(signingSecret, description.signingSecret),
-    ...changedSecret(controlToken, run.control_token),
-    ...changedSecret(adminToken, keptAdminToken),
+    ...changedSecrets(signingSecret, description.signingSecret),
+    ...changedSecrets(controlToken, run.control_token),
+    ...changedSecrets(adminToken, keptAdminToken),
   ];
   return otherSecrets.map(({ source }) => ({ field: source, expected: "as given", live: "another value" }));
 }
 
 /** The sandbox stores only hashes: a dry run shows whether the key would have to be added. */
-async function isKeyOf(
+async function isKeyOfSandbox(
   context: Context,
   { value }: GivenSecret,
   { folder, sandbox }: { readonly folder: string; readonly sandbox: RunningSandbox },

@@ -50,7 +50,7 @@ const CHECKS: Readonly<Record<string, Check>> = {
   log: folderCheck(checkLog),
 };
 
-export function registerDoctor(variables: CheckSubjects["variables"]) {
+export function registerDoctor(listVariables: CheckSubjects["listVariables"]) {
   return (group: Group): void =>
     register(group, {
       name: "doctor",
@@ -58,16 +58,16 @@ export function registerDoctor(variables: CheckSubjects["variables"]) {
       summary: "check everything that checkout depends on, and suggest fixes; changes nothing",
       exitCodes: { 0: "no check found a problem; warnings do not count", 1: "a check found a problem" },
       examples: ["checkout doctor", "checkout doctor --json"],
-      run: (context) => runDoctor(context, variables),
+      run: (context) => runDoctor(context, listVariables),
     });
 }
 
 type Report = ResultOf<"doctor">;
 
 /** Runs all checks. Exits with 1 if one of them finds a problem; a warning or an unknown state is not a failure. */
-async function runDoctor(context: Context, variables: CheckSubjects["variables"]): Promise<number> {
+async function runDoctor(context: Context, listVariables: CheckSubjects["listVariables"]): Promise<number> {
   const { world, printer, version } = context;
-  const subjects = createCheckSubjects(context, variables);
+  const subjects = createCheckSubjects(context, listVariables);
   for (const secret of knownSecrets(subjects)) printer.hide(secret);
   // The path of the home folder contains the user's name.
   const home = world.env["HOME"] || "/";
@@ -90,7 +90,7 @@ async function runDoctor(context: Context, variables: CheckSubjects["variables"]
   return ok ? EXIT.done : EXIT.failed;
 }
 
-/** Runs a check. A refusal of the check is a problem; if the check itself fails, its failure is a finding. */
+/** Runs a check. A refusal is a finding with the status `problem`, any other error one with the status `unknown`. */
 async function runCheck(check: Check, subjects: CheckSubjects): Promise<Finding> {
   try {
     return await check(subjects);
@@ -103,19 +103,19 @@ async function runCheck(check: Check, subjects: CheckSubjects): Promise<Finding>
 
 const COLOURS = { ok: "green", warning: "cyan", problem: "red", unknown: "dim" } as const;
 
-/** Width of a report in columns, at any terminal, because reports are pasted into issue forms. */
-const COLUMNS = 80;
+/** Width of a report in columns, on any terminal, because reports are pasted into issue forms. */
+const REPORT_WIDTH = 80;
 
 function reportText({ version, at, checks: rows }: Report, style: Style): string {
-  const wrap = (line: string, indent: number): string => wrapText(line, { places: COLUMNS, indent });
+  const wrap = (line: string, indent: number): string => wrapText(line, { width: REPORT_WIDTH, indent });
   const width = Math.max(...rows.map(({ check }) => check.length));
   const lines = rows.flatMap(({ check, status, found, next }) => [
     wrap(`${style[COLOURS[status]](status.padEnd(7))}  ${check.padEnd(width)}  ${found}`, width + 11),
     ...(next === null ? [] : [wrap(`  → ${next}`, 4)]),
   ]);
-  const footer = (["problem", "warning", "unknown"] as const).map((status) => {
+  const counts = (["problem", "warning", "unknown"] as const).map((status) => {
     const count = rows.filter((row) => row.status === status).length;
     return `${count} ${status}${count === 1 || status === "unknown" ? "" : "s"}`;
   });
-  return [`checkout doctor ${version}, ${at}`, "", ...lines, "", footer.join(", ")].join("\n");
+  return [`checkout doctor ${version}, ${at}`, "", ...lines, "", counts.join(", ")].join("\n");
 }

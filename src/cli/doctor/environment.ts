@@ -53,20 +53,20 @@ export function checkProxies({ context }: CheckSubjects): Finding {
     const url = value.includes("://") ? value : `http://${value}`;
     return `${name} ${URL.canParse(url) ? new URL(url).host : "(not an address)"}`;
   });
-  const list = variableTexts.join(", ");
+  const text = variableTexts.join(", ");
   // An invalid proxy is reported by the check of the service.
   const { baseUrl, proxy } = catchRefusal(() => resolveTarget(context)).value ?? {};
   const url = new URL(baseUrl?.value ?? "http://localhost");
   if (isLoopback(url.hostname))
-    return ["ok", `${list}; calls on this machine, and webhooks, do not use them`];
+    return ["ok", `${text}; calls on this machine, and webhooks, do not use them`];
   if (proxy === undefined || proxy.value === null)
-    return ["ok", `${list}; not used for ${url.origin}: commands connect directly`];
-  return ["ok", `${list}; ${url.origin} is reached through ${displayProxy(proxy.value)} (${proxy.source})`];
+    return ["ok", `${text}; not used for ${url.origin}: commands connect directly`];
+  return ["ok", `${text}; ${url.origin} is reached through ${displayProxy(proxy.value)} (${proxy.source})`];
 }
 
-export async function checkVariables({ context, variables }: CheckSubjects): Promise<Finding> {
+export async function checkVariables({ context, listVariables }: CheckSubjects): Promise<Finding> {
   const { env } = context.world;
-  const knownVariables = await variables();
+  const knownVariables = await listVariables();
   const setNames = Object.keys(env).filter((name) => name.startsWith("CHECKOUT_") && env[name] !== "");
   if (setNames.length === 0) return ["ok", "none"];
   const findings = setNames.toSorted().map((name) => judgeVariable(name, knownVariables, env));
@@ -84,7 +84,7 @@ function judgeVariable(name: string, knownVariables: KnownVariables, env: World[
   if (findProblem === undefined && !isTargetVariable(name)) {
     const names = [...knownVariables.keys()];
     const closestName =
-      names.find((known) => known.endsWith(name.slice("CHECKOUT".length))) ??
+      names.find((knownName) => knownName.endsWith(name.slice("CHECKOUT".length))) ??
       closestMatch(name, names, { maxDistance: MAX_DISTANCE });
     const hint = closestName === undefined ? "no command reads it" : `did you mean ${closestName}?`;
     return ["warning", `${name} (unknown)`, `unset ${name}: ${hint}`];

@@ -85,8 +85,8 @@ export function databaseCheck(file: "database" | "journal" | "requests"): Check 
       return ["warning", finding, "no action is needed; to start a new log, move the file away"];
     }
     if (schemaVersion !== null) return ["ok", `format ${schemaVersion}, ${size}; every page is valid`];
-    const head = "too large or too busy to check every page; the header and the log belong to this file";
-    return ["ok", `${size}; ${head}`];
+    const reason = "too large or too busy to check every page; the header and the log belong to this file";
+    return ["ok", `${size}; ${reason}`];
   });
 }
 
@@ -105,7 +105,7 @@ function existingPathOf({ files }: Pick<World, "files">, path: string): string {
   return files.exists(path) || dirname(path) === path ? path : existingPathOf({ files }, dirname(path));
 }
 
-/** Checks whether the clock of this machine is behind the timestamps of its own files. */
+/** Checks whether the clock of this machine is behind the timestamps of the state folder's files. */
 export function checkClock(subjects: CheckSubjects): Finding {
   const { now, files } = subjects.context.world;
   const nowText = new Date(now()).toISOString();
@@ -123,7 +123,7 @@ const MAX_SHOWN_ERRORS = 3;
 const ERROR_LINE = /"failure":|"status":5\d\d|^\S+ {2}5\d\d {2}|^\S+ {2}\S+ {2}\w*Error\b|^✗|"ok":false/;
 
 /** Matches requests with an injected fault, and deliveries: their failures are not errors of the sandbox. */
-const OTHER_LINE = /(?: {2}|, |":")fault [a-z_]+(?: {2}|")|"delivery":/;
+const FAULT_OR_DELIVERY_LINE = /(?: {2}|, |":")fault [a-z_]+(?: {2}|")|"delivery":/;
 
 /** Reports the last errors in the log of a detached sandbox. */
 export function checkLog({ context: { world }, folder }: CheckSubjects): Finding {
@@ -132,7 +132,7 @@ export function checkLog({ context: { world }, folder }: CheckSubjects): Finding
   if (facts === undefined) return ["ok", "there is no sandbox.log"];
   if (facts.kind !== "file" || !facts.isOwn) return ["unknown", `${path} was not created by checkout`];
   const lines = (world.files.read(path) ?? "").split("\n");
-  const errors = lines.filter((line) => ERROR_LINE.test(line) && !OTHER_LINE.test(line));
+  const errors = lines.filter((line) => ERROR_LINE.test(line) && !FAULT_OR_DELIVERY_LINE.test(line));
   if (errors.length === 0) return ["ok", "no errors in sandbox.log"];
   const lastErrorsText = errors.slice(-MAX_SHOWN_ERRORS).map(excerpt).join("; ");
   const finding = `${errors.length} errors in sandbox.log, the last: ${lastErrorsText}`;

@@ -14,10 +14,10 @@ import { START_SANDBOX } from "../problem.ts";
 import { DEFAULT_PORT } from "../../core/config/settings.ts";
 import type { DeliveryEntry, EndpointEntry } from "../../core/webhook/shapes.ts";
 
-/** Response time from which a sandbox counts as slow, in milliseconds; an idle sandbox needs only a few. */
+/** Response time above which a sandbox counts as slow, in milliseconds; an idle sandbox needs only a few. */
 const SLOW_MS = 1000;
-/** The number of newest deliveries read for each endpoint. */
-const NEWEST_DELIVERIES = 5;
+/** Maximum number of newest deliveries that are read for each endpoint. */
+const MAX_DELIVERIES = 5;
 
 export function checkVersion({ context: { version }, findRun }: CheckSubjects): Finding {
   const run = findRun();
@@ -47,7 +47,8 @@ export async function checkLock({ context: { world, around }, folder }: CheckSub
 }
 
 /** Checks which process listens on the port of the running sandbox, or on the port of the next start. */
-export async function checkPort({ context: { world }, findRun, health }: CheckSubjects): Promise<Finding> {
+export async function checkPort({ context, findRun, readHealth }: CheckSubjects): Promise<Finding> {
+  const { world } = context;
   const run = findRun();
   if (run?.port === null)
     return ["unknown", `the sandbox is starting (pid ${run.pid})`, "run checkout doctor again"];
@@ -56,7 +57,7 @@ export async function checkPort({ context: { world }, findRun, health }: CheckSu
   const owner = printable(world.portOwner(port) ?? "");
   if (run !== undefined) {
     // The owner can be a child process of the sandbox, so only the sandbox's answer is decisive.
-    const answer = owner === "" || owner.includes(String(run.pid)) ? undefined : (await health())?.answer;
+    const answer = owner === "" || owner.includes(String(run.pid)) ? undefined : (await readHealth())?.answer;
     if (answer === undefined || (answer.ok && answer.status === 200))
       return ["ok", `${port}, used by the running sandbox`];
     const finding = `${port}, the port of the running sandbox, is used by ${owner}`;
@@ -70,10 +71,10 @@ export async function checkPort({ context: { world }, findRun, health }: CheckSu
   return ["problem", `${port} (CHECKOUT_SANDBOX_PORT) ${usage}`, next];
 }
 
-export async function checkHealth({ findRun, health }: CheckSubjects): Promise<Finding> {
+export async function checkHealth({ findRun, readHealth }: CheckSubjects): Promise<Finding> {
   const run = findRun();
   if (run === undefined) return ["warning", "no sandbox of this folder is running", START_SANDBOX];
-  const healthAnswer = await health();
+  const healthAnswer = await readHealth();
   if (healthAnswer === undefined) return ["unknown", "the sandbox is starting", "run checkout doctor again"];
   const { answer, ms } = healthAnswer;
   if (!answer.ok) {
@@ -98,16 +99,16 @@ export async function checkStoreClock(ask: CallOperation, { world }: Context): P
 export async function checkEndpoints(ask: CallOperation): Promise<Finding> {
   const { endpoints } = await ask({ name: "listEndpoints", body: undefined });
   if (endpoints.length === 0) return ["ok", "none, so events are not delivered"];
-  const findings = await Promise.all(endpoints.map((endpoint) => judge(ask, endpoint)));
-  const faults = findings.filter(([status]) => status !== "ok");
-  if (faults.length === 0)
+  const findings = await Promise.all(endpoints.map((endpoint) => judgeEndpoint(ask, endpoint)));
+  const concerns = findings.filter(([status]) => status !== "ok");
+  if (concerns.length === 0)
     return ["ok", `${endpoints.length}; the newest delivery to each was accepted, or none was due`];
-  const hasProblem = faults.some(([status]) => status === "problem");
-  const next = [...new Set(faults.flatMap(([, , advice]) => advice ?? []))];
-  return [hasProblem ? "problem" : "warning", faults.map(([, text]) => text).join("; "), next.join("; ")];
+  const hasProblem = concerns.some(([status]) => status === "problem");
+  const next = [...new Set(concerns.flatMap(([, , advice]) => advice ?? []))];
+  return [hasProblem ? "problem" : "warning", concerns.map(([, text]) => text).join("; "), next.join("; ")];
 }
 
-async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Finding> {
+async function judgeEndpoint(ask: CallOperation, endpoint: EndpointEntry): Promise<Finding> {
   const { id, state, reason, pausedBy, hold } = endpoint;
   // The path of an address can hold a secret.
   const label = `${id} (${URL.canParse(endpoint.url) ? new URL(endpoint.url).origin : "no address"})`;
@@ -118,7 +119,7 @@ async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Findi
   if (state !== "enabled") return [status, `${label} is ${state}: ${excerpt(reason ?? "")}`, enableCommand];
   if (hold !== undefined)
     return ["warning", `${label}: ${printable(reason ?? "")}`, `${START_SANDBOX} --adopt`];
-  const body = { endpointId: id, limit: NEWEST_DELIVERIES };
+  const body = { endpointId: id, limit: MAX_DELIVERIES };
   const { deliveries } = await ask({ name: "listDeliveries", body });
   // Deliveries are listed newest first; of two that ended at the same time, the first counts.
   const [lastDelivery] = deliveries.toSorted((left, right) => endOf(right) - endOf(left));
@@ -126,7 +127,7 @@ async function judge(ask: CallOperation, endpoint: EndpointEntry): Promise<Findi
   if (lastDelivery === undefined || endOf(lastDelivery) === 0 || isFine) return ["ok", label];
   const fault = lastDelivery.attempts.at(-1)?.fault ?? null;
   if (fault !== null) return ["ok", `${label}: its newest delivery failed by the injected fault ${fault}`];
-  return failureOf(lastDelivery, label);
+  return failureFinding(lastDelivery, label);
 }
 
 /** The time at which the last finished attempt ended; 0 if no attempt has finished. */
@@ -134,7 +135,7 @@ function endOf({ attempts }: DeliveryEntry): number {
   return Math.max(0, ...attempts.map(({ finishedAt }) => finishedAt ?? 0));
 }
 
-function failureOf(delivery: DeliveryEntry, label: string): Finding {
+function failureFinding(delivery: DeliveryEntry, label: string): Finding {
   const attempt = delivery.attempts.at(-1);
   const nextText = delivery.nextAt === null ? "given up" : `next attempt ${toIso(delivery.nextAt)}`;
   const text = attempt && receivedText(attempt.answer, attempt.facts?.message);

@@ -19,7 +19,7 @@ export type Finding = readonly [
   next?: string | undefined,
 ];
 
-/** Changes nothing, and sends requests only to this machine. A thrown refusal is reported as a problem. */
+/** Changes nothing. Sends requests only to this machine, or to the sandbox of a store's token. May throw a refusal. */
 export type Check = (subjects: CheckSubjects) => Finding | Promise<Finding>;
 
 /** A check of the content of the state folder, which is not read if the folder is not trusted (decision 70). */
@@ -34,19 +34,19 @@ export const CLOCK_TOLERANCE_MS = 5000;
 const REQUEST_TIMEOUT_MS = 5000;
 
 /** Each subject is read at its first use, which may throw. */
-export function createCheckSubjects(context: Context, variables: () => Promise<KnownVariables>) {
+export function createCheckSubjects(context: Context, listVariables: () => Promise<KnownVariables>) {
   const folder = context.around.location();
   const findRun = lazyValue(() => catchRefusal(context.around.run).value);
   return {
     context,
     folder,
-    variables,
+    listVariables,
     /** After a refusal, nothing is read from the folder. */
     checkTrust: lazyValue(() => checkFolderTrust(context.world, folder, context.around.options)),
     /** The running sandbox of the folder; undefined if none is running, or if the folder was skipped. */
     findRun,
     /** The answer of the folder's running sandbox to /healthz, and its response time; undefined if none is running. */
-    health: lazyValue(async () => {
+    readHealth: lazyValue(async () => {
       const { port = null } = findRun() ?? {};
       if (port === null) return undefined;
       const { world } = context;
@@ -61,10 +61,10 @@ export type CheckSubjects = Readonly<ReturnType<typeof createCheckSubjects>>;
 
 /** A check of the folder's running sandbox, otherwise the environment's sandbox; `unknown` without an answer. */
 export function sandboxCheck(check: (ask: CallOperation, context: Context) => Promise<Finding>): Check {
-  const run = async ({ context, health }: CheckSubjects): Promise<Finding> => {
+  const run = async ({ context, readHealth }: CheckSubjects): Promise<Finding> => {
     const folderSandbox = catchRefusal(() => sandboxOfFolder(context)).value;
     const sandbox = folderSandbox ?? catchRefusal(() => findSandbox(context)).value;
-    if (sandbox === undefined || (await health())?.answer.ok === false)
+    if (sandbox === undefined || (await readHealth())?.answer.ok === false)
       return ["unknown", "no sandbox answers"];
     const quietSandbox = { ...sandbox, onOtherVersion: () => undefined, timeoutMs: REQUEST_TIMEOUT_MS };
     const target = await resolveStore(context, quietSandbox);

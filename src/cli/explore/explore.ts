@@ -1,4 +1,4 @@
-// `checkout explore`: the options, and which sandbox and application are explored. The search: client/judge/.
+// `checkout explore`: selects the sandbox and the shop to explore. Options: cli/explore/options.ts; search: client/judge/.
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { runSearch, SEARCH_DEFAULTS, type ExplorationResult } from "../../client/judge/search/search.ts";
@@ -27,12 +27,12 @@ import { faultJson, rerunCommand, parseExploreSchedule } from "./faults.ts";
 import { COMMAND_TIMEOUT_MS, EXPLORE_RULES, exploreOptions, type ExploreCommandOptions } from "./options.ts";
 import { exploreJson, exploreJunit, exploreText } from "./report.ts";
 import { output } from "../output/output.ts";
-import { nameOf } from "../hints/again.ts";
+import { optionName } from "../hints/again.ts";
 
 /** Maximum number of schedules that run in parallel, each in a separate store. */
 const MAX_PARALLEL = 4;
 /** Minimum time between two lines about the progress of the search, in milliseconds. */
-const PROGRESS_MS = 5000;
+const PROGRESS_INTERVAL_MS = 5000;
 
 export function registerExplore(group: Group): void {
   register<ExploreCommandOptions>(group, {
@@ -63,13 +63,13 @@ async function runExplore(
   ...words: readonly string[]
 ): Promise<number> {
   const { world } = context;
-  const names = new Set(exploreOptions().map(({ long }) => long));
-  const misplacedWord = words.find((word) => names.has(nameOf(word)));
+  const flags = new Set(exploreOptions().map(({ long }) => long));
+  const misplacedWord = words.find((word) => flags.has(optionName(word)));
   if (misplacedWord !== undefined && !world.argv.includes("--"))
     context.printer.info(
       `note: ${misplacedWord} goes to your command; put options of explore before the command`,
     );
-  const description = await describeExplored(context, options, words);
+  const description = await describeExploredShop(context, options, words);
   const schedule =
     options.only === undefined ? undefined : parseExploreSchedule(options.only, options.payer ?? "succeeded");
   const junit = options.junit === undefined ? undefined : prepareJunitFile(world, options.junit);
@@ -94,7 +94,7 @@ async function runExplore(
 }
 
 /** The purchase command and, if a shop is explored, the shop, as options and the section `shop` describe them. */
-async function describeExplored(
+async function describeExploredShop(
   context: Context,
   options: ExploreCommandOptions,
   words: readonly string[],
@@ -149,8 +149,8 @@ async function exploreInOwnSandbox(context: Context, request: ExploreRequest): P
       place: { folder: undefined, log: { writableNeedDrain: false, write: () => undefined } },
       use: async ({ ready: { base_url: baseUrl, control_token: token } }) => {
         const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-        const open = ownStoreOpener(exploredShop(context, request, { target, baseUrl }));
-        return search(context, request, { open, concurrency: MAX_PARALLEL, kills: KILLS });
+        const openBench = ownStoreOpener(exploredShop(context, request, { target, baseUrl }));
+        return search(context, request, { openBench, concurrency: MAX_PARALLEL, kills: KILLS });
       },
     },
   );
@@ -188,7 +188,8 @@ async function exploreInRunningSandbox(
   } as const;
   return underLease(context, target, lease, ({ id: leaseId }) => {
     const shop = exploredShop(context, request, { target: { ...target, leaseId }, baseUrl });
-    return search(context, request, { open: runningShopOpener(shop, { env, endpoint }), concurrency: 1 });
+    const openBench = runningShopOpener(shop, { env, endpoint });
+    return search(context, request, { openBench, concurrency: 1 });
   });
 }
 
@@ -211,7 +212,7 @@ function exploredShop(
     target,
     call: operationsAt(context, target),
     baseUrl,
-    description: description,
+    description,
     timeoutMs: options.commandTimeout ?? COMMAND_TIMEOUT_MS,
     signal,
     newOrderId: (): string => {
@@ -224,22 +225,22 @@ function exploredShop(
 async function search(
   context: Context,
   { options, words, description, onlySchedule, signal }: ExploreRequest,
-  benches: Pick<Parameters<typeof runSearch>[0], "concurrency" | "kills"> & {
-    readonly open: (schedule: Schedule) => Promise<SearchBench>;
+  benchSettings: Pick<Parameters<typeof runSearch>[0], "concurrency" | "kills"> & {
+    readonly openBench: (schedule: Schedule) => Promise<SearchBench>;
   },
 ): Promise<ExplorationResult> {
   const { world, printer } = context;
   const { orderView, orderViewCommand } = description;
-  const { open, ...settings } = benches;
+  const { openBench, ...settings } = benchSettings;
   const progress = createProgress(context);
   const exploration = await runSearch({
     ...settings,
     run: async (schedule) => {
-      const run = await runSchedule(open, schedule).catch((error: unknown) => {
-        if (signal.aborted) throw new Refused(interruptedProblem(progress.summary()));
+      const run = await runSchedule(openBench, schedule).catch((error: unknown) => {
+        if (signal.aborted) throw new Refused(interruptedProblem(progress.summaryText()));
         throw error;
       });
-      if (signal.aborted) throw new Refused(interruptedProblem(progress.summary()));
+      if (signal.aborted) throw new Refused(interruptedProblem(progress.summaryText()));
       const line = scheduleLine(schedule);
       progress.addRun(run.broken.map(({ invariant }) => `${invariant} by ${line}`));
       return run;
@@ -293,12 +294,12 @@ function createProgress({ world, printer }: Context) {
     addRun: (brokenNames: readonly string[]): void => {
       runCount += 1;
       allBrokenNames.push(...brokenNames);
-      if (world.monotonic() - printedAt < PROGRESS_MS) return;
+      if (world.monotonic() - printedAt < PROGRESS_INTERVAL_MS) return;
       printedAt = world.monotonic();
       printer.info(`explore: ${runCount} schedules, ${new Set(allBrokenNames).size} broken so far`);
     },
     /** The summary of an interrupted exploration: its findings are neither shrunk nor confirmed. */
-    summary: (): string => {
+    summaryText: (): string => {
       const brokenRules = allBrokenNames.length === 0 ? "none" : [...new Set(allBrokenNames)].join("; ");
       return ` after ${runCount} schedules; broken so far: ${brokenRules}`;
     },

@@ -12,7 +12,7 @@ import type { Context } from "../command.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
 import { rerunLine } from "../judge/options.ts";
 
-/** A fault in the form of a file of faults. */
+/** A fault as JSON, as in a file of faults. */
 export function faultJson(fault: ScheduledFault) {
   const { action, ...parameters } = fault;
   if (isKill(action)) return { action, match: encodeMatch(fault) };
@@ -36,7 +36,7 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
     const kill = KILLS.find((action) => isRecord(row) && row["action"] === action);
     const outcome = decodeRequest(
       "addFault",
-      kill === undefined ? row : Object.assign(row as object, PLACEHOLDER),
+      kill === undefined ? row : Object.assign(row as object, KILL_PLACEHOLDER),
     );
     if (!outcome.ok) throw refuse(`cannot be used: ${outcome.refusal.message}`);
     // A fault that the API accepts has the fields of a fault of a schedule.
@@ -47,7 +47,7 @@ export function parseExploreSchedule(text: string, payer: PayerOutcome): Schedul
 }
 
 /** Replaces a kill while its match is checked: this action permits every match that a kill permits. */
-const PLACEHOLDER = { action: "latency" } as const;
+const KILL_PLACEHOLDER = { action: "latency" } as const;
 
 export function rerunCommand(
   { world }: Pick<Context, "world">,
@@ -56,10 +56,10 @@ export function rerunCommand(
 ): string {
   const shell = shellOf(world.env);
   const option = optionToCopy("--only", JSON.stringify(faults.map(faultJson)), shell) ?? "--only <faults>";
-  const line = [
+  const parts = [
     option,
     ...(payer === "succeeded" ? [] : [`--payer ${payer}`]),
     ...(words.length === 0 ? [] : ["--", ...words.map((word) => quote(word, shell))]),
   ];
-  return rerunLine(world, line.join(" "));
+  return rerunLine(world, parts.join(" "));
 }

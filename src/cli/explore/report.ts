@@ -54,14 +54,15 @@ export async function exploreText(
     const names = notJudged.filter((entry) => entry.reason === reason).map(({ invariant }) => invariant);
     return wrap(`  not judged: ${names.join(", ")}: ${reason}`, 4);
   });
-  const [first] = notRun;
+  const [firstNotRun] = notRun;
   // A search that lacks only pairs of faults has a result; a search that lacks single faults has only begun.
-  const isUnfinished = first !== undefined && scheduleSize(first) === 1;
+  const isUnfinished = firstNotRun !== undefined && scheduleSize(firstNotRun) === 1;
   const mark = broken.length > 0 ? style.red("✗") : isUnfinished ? style.yellow("!") : style.green("✓");
-  const causes = broken.length === 1 ? "1 cause" : `${broken.length} causes`;
+  const causesText = broken.length === 1 ? "1 cause" : `${broken.length} causes`;
   const isBookingUnjudged = notJudged.some(({ invariant }) => invariant === "booked_once");
-  const summary = `${mark} ${schedules} schedules, ${held} held, ${causes} found (seed ${printable(seed)})${isBookingUnjudged ? "; booked_once was not judged" : ""}`;
-  const lines = first === undefined ? [] : [wrap(`  ${notRunText(notRun.length, scheduleSize(first))}`, 2)];
+  const summary = `${mark} ${schedules} schedules, ${held} held, ${causesText} found (seed ${printable(seed)})${isBookingUnjudged ? "; booked_once was not judged" : ""}`;
+  const lines =
+    firstNotRun === undefined ? [] : [wrap(`  ${notRunText(notRun.length, scheduleSize(firstNotRun))}`, 2)];
   return [...findings, ...tables, [...adviceLines, ...gapLines, summary, ...lines].join("\n")].join("\n\n");
 }
 
@@ -80,12 +81,12 @@ export function exploreJunit({ broken, notJudged, schedules, notRun, seed }: Exp
         const text = `${story}\n${rerun}`;
         return { element: "failure", type, message, text } as const;
       });
-    const skippedFaults = notJudged
+    const skips = notJudged
       .filter(({ invariant }) => invariant === name)
       .slice(0, 1)
       .map(({ reason: message }) => ({ element: "skipped", message }) as const);
-    const faults = failures.length > 0 ? failures : skippedFaults;
-    return { name, faults, output: [english(JUDGED_INVARIANTS[name].rule)] };
+    const results = failures.length > 0 ? failures : skips;
+    return { name, results, output: [english(JUDGED_INVARIANTS[name].rule)] };
   });
   return junitXml({
     name: "checkout explore",

@@ -78,7 +78,7 @@ export function registerFaults(group: Group): void {
 }
 
 const removeFault = runnerFor("removeFault", {
-  id: "fault",
+  idKind: "fault",
   text: ({ fault }, { style }) => `${style.green("✓")} the fault ${fault.action} was removed`,
 });
 
@@ -177,16 +177,16 @@ async function unknownActionText(text: string): Promise<string> {
 async function requestOf(
   context: Context,
   options: AddOptions,
-  text: string | undefined,
+  name: string | undefined,
 ): Promise<RequestOf<"addFault">> {
-  const action = FAULT_ACTIONS.find((candidate) => candidate === text);
+  const action = FAULT_ACTIONS.find((candidate) => candidate === name);
   const { profile, event, until, status, latency: latencyMs, retryAfter: retryAfterS, times, seed } = options;
-  if (FAULT_PROFILES.some((candidate) => candidate === text))
-    throw refuseUsage(`${text} is a profile, not an action`, `checkout faults add --profile ${text}`);
-  if (action === undefined && (text !== undefined || profile === undefined))
+  if (FAULT_PROFILES.some((candidate) => candidate === name))
+    throw refuseUsage(`${name} is a profile, not an action`, `checkout faults add --profile ${name}`);
+  if (action === undefined && (name !== undefined || profile === undefined))
     throw refuseUsage(
-      `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${text === undefined ? "neither" : await unknownActionText(text)}`,
-      text === undefined && status !== undefined
+      `expected an action: ${FAULT_ACTIONS.join(", ")}; or --profile; got ${name === undefined ? "neither" : await unknownActionText(name)}`,
+      name === undefined && status !== undefined
         ? retypeLine(context.world, new Map(), "status")
         : "checkout faults add --help lists the actions and their options",
     );
@@ -233,15 +233,19 @@ function faultLines(faults: readonly FaultEntry[], width: number): Promise<strin
   const columns = COLUMNS.filter(([, , isNeeded]) => isNeeded === undefined || faults.some(isNeeded));
   return table(
     columns.map(([name]) => name),
-    faults.map((fault) => columns.map(([, cell]) => cell(fault))),
+    faults.map((fault) => columns.map(([, formatCell]) => formatCell(fault))),
     { width, drop: ["UNTIL"] },
   );
 }
 
-type Cell = (fault: FaultEntry) => string | number | null;
+type Column = readonly [
+  name: string,
+  formatCell: (fault: FaultEntry) => string | number | null,
+  isNeeded?: (fault: FaultEntry) => boolean,
+];
 
 /** The columns: name, cell, and, unless the column is always shown, whether a fault needs it. */
-const COLUMNS: readonly (readonly [name: string, cell: Cell, isNeeded?: (fault: FaultEntry) => boolean])[] = [
+const COLUMNS: readonly Column[] = [
   ["ID", ({ id }) => shortId(id)],
   ["ACTION", ({ action }) => action],
   ["WITH", parametersText, (fault) => parametersText(fault) !== null],

@@ -11,7 +11,7 @@ import { refuseUsage, type Refused } from "../problem.ts";
 import { readNamedText } from "../../host/named-file.ts";
 
 /** Maximum size of a file of faults, in bytes. */
-const LARGEST_FILE_BYTES = 1024 * 1024;
+const MAX_FILE_BYTES = 1024 * 1024;
 
 const FAULTS_HINT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;
 
@@ -30,14 +30,14 @@ export type RequestedFaults = { readonly faults: FaultRequests; readonly isRando
 
 function faultsIn(world: Context["world"], name: string): FaultRequests {
   const refuse = (reason: string): Refused => refuseUsage(`${printableLiteral(name)} ${reason}`, FAULTS_HINT);
-  const text = readNamedText(world, name, { maxBytes: LARGEST_FILE_BYTES });
-  if (!text.ok) {
-    const { isMissing, reason: why } = text.refusal;
-    throw refuse(isMissing ? "is neither a fault profile nor a file" : why);
+  const textOutcome = readNamedText(world, name, { maxBytes: MAX_FILE_BYTES });
+  if (!textOutcome.ok) {
+    const { isMissing, reason } = textOutcome.refusal;
+    throw refuse(isMissing ? "is neither a fault profile nor a file" : reason);
   }
   const refuseItem = (index: number, { message }: Refusal): Refused =>
     refuse(`cannot be used: fault ${index + 1}: ${message}`);
-  const json = parseJson(text.value);
+  const json = parseJson(textOutcome.value);
   if (json === undefined) throw refuse("cannot be used: it is not JSON");
   return [json].flat().map((item, index) => {
     const outcome = decodeRequest("addFault", item);

@@ -7,7 +7,7 @@ import { callAt } from "../target/call.ts";
 export type FaultRequests = readonly RequestOf<"addFault">[];
 
 /** Adds faults to a store, and removes them at the end of the enclosing block, unless `stay` was called. */
-export function scopedFaults(context: Context, target: ControlTarget) {
+export function createScopedFaults(context: Context, target: ControlTarget) {
   const addedIds: string[] = [];
   return {
     add: async (requests: FaultRequests): Promise<void> => {
@@ -16,7 +16,7 @@ export function scopedFaults(context: Context, target: ControlTarget) {
         addedIds.push(...faults.map(({ id }) => id));
       }
     },
-    stay: (): void => void addedIds.splice(0),
+    keep: (): void => void addedIds.splice(0),
     [Symbol.asyncDispose]: async (): Promise<void> => {
       for (const id of addedIds)
         await catchRefusal(callAt(context, target, { name: "removeFault", id, body: undefined }));

@@ -2,7 +2,7 @@ import type { Command, Option } from "commander";
 import type { CommandMap, MappedCommand, MappedOption, MappedVariable } from "../../core/help/map.ts";
 import type { World } from "../../world.ts";
 import {
-  detailsOf,
+  helpDetailsOf,
   isCommonOption,
   isListOption,
   type ExitCodes,
@@ -54,11 +54,13 @@ export async function commandMap(
   };
 }
 
-/** A command of the map, with its subcommands; if `rest` names a subcommand, only with that subcommand. */
-function mapCommand(command: Command, path: readonly string[], rest: readonly string[]): MappedCommand {
-  const { examples, exitCodes: codes = {} } = detailsOf(command);
+/** A command of the map, with its subcommands; if `nextWords` name a subcommand, only with that subcommand. */
+function mapCommand(command: Command, path: readonly string[], nextWords: readonly string[]): MappedCommand {
+  const { examples, exitCodes: codes = {} } = helpDetailsOf(command);
   const words = path.join(" ");
-  const children = command.commands.filter((child) => rest[0] === undefined || child.name() === rest[0]);
+  const children = command.commands.filter(
+    (child) => nextWords[0] === undefined || child.name() === nextWords[0],
+  );
   return {
     name: command.name(),
     words,
@@ -77,7 +79,7 @@ function mapCommand(command: Command, path: readonly string[], rest: readonly st
     ),
     exit_codes: mapExitCodes(codes),
     examples: [...examples],
-    commands: children.map((child) => mapCommand(child, [...path, child.name()], rest.slice(1))),
+    commands: children.map((child) => mapCommand(child, [...path, child.name()], nextWords.slice(1))),
   };
 }
 
@@ -100,7 +102,7 @@ function mapOption(option: Option): MappedOption {
 }
 
 /** Placeholders whose values are not free text. */
-const TYPES: ReadonlyMap<string, MappedOption["type"]> = new Map([
+const PLACEHOLDER_TYPES: ReadonlyMap<string, MappedOption["type"]> = new Map([
   ["n", "integer"],
   ["count", "integer"],
   ["port", "integer"],
@@ -120,7 +122,7 @@ function typeOf(value: string | null, { argChoices, long }: Option): MappedOptio
   if (argChoices !== undefined) return "choice";
   // Elsewhere, a `path` is the path of a URL.
   if (value === "path" && long === "--file") return "file";
-  return TYPES.get(value) ?? "text";
+  return PLACEHOLDER_TYPES.get(value) ?? "text";
 }
 
 function mapExitCodes(codes: ExitCodes): MappedCommand["exit_codes"] {

@@ -3,22 +3,22 @@ import { wrapText } from "../wrap.ts";
 
 const INDENT = "  ";
 
-/** A page of Markdown for a terminal: paragraphs wrapped, code indented, tables as lists, links as their texts. */
+/** A page of Markdown for a terminal: paragraphs wrapped, code indented, tables as lists; see also `plainText`. */
 export function formatMarkdown(page: string, { style, width }: Pick<Printer, "style" | "width">): string {
   return blocksOf(page)
     .map((block) => {
-      const [first = ""] = block;
-      if (first.startsWith("```")) return block.slice(1, -1).map((line) => INDENT + line);
-      if (first.startsWith("#")) return [style.bold(plainText(first.replace(/^#+ /, "")))];
-      if (first.startsWith("|")) return tableLines(block, width);
-      if (first.startsWith("* ") || /^\d+\. /.test(first)) return itemLines(block, width);
-      return [wrapText(plainText(block.join(" ")), { places: width })];
+      const [firstLine = ""] = block;
+      if (firstLine.startsWith("```")) return block.slice(1, -1).map((line) => INDENT + line);
+      if (firstLine.startsWith("#")) return [style.bold(plainText(firstLine.replace(/^#+ /, "")))];
+      if (firstLine.startsWith("|")) return tableLines(block, width);
+      if (firstLine.startsWith("* ") || /^\d+\. /.test(firstLine)) return itemLines(block, width);
+      return [wrapText(plainText(block.join(" ")), { width: width })];
     })
     .map((lines) => lines.join("\n"))
     .join("\n\n");
 }
 
-/** The blocks of a page, each with its lines: an empty line ends a block, except within code. */
+/** The blocks of a page, without comments and pictures: an empty line ends a block, except within code. */
 function blocksOf(page: string): readonly (readonly string[])[] {
   const blocks: string[][] = [];
   let block: string[] = [];
@@ -40,8 +40,8 @@ function blocksOf(page: string): readonly (readonly string[])[] {
 }
 
 /** Each row begins with its first cell; further cells are on separate lines, unless there is only one. */
-function tableLines([head = "", , ...rows]: readonly string[], width: number): readonly string[] {
-  const names = cellsOf(head);
+function tableLines([header = "", , ...rows]: readonly string[], width: number): readonly string[] {
+  const names = cellsOf(header);
   return rows.flatMap((row) => {
     const [firstCell = "", ...otherCells] = cellsOf(row);
     const filledCells = otherCells
@@ -49,11 +49,11 @@ function tableLines([head = "", , ...rows]: readonly string[], width: number): r
       .filter(({ cell }) => cell !== "");
     const [onlyCell] = filledCells;
     if (onlyCell !== undefined && otherCells.length === 1)
-      return [wrapText(`${INDENT}${firstCell}: ${onlyCell.cell}`, { places: width, indent: 4 })];
+      return [wrapText(`${INDENT}${firstCell}: ${onlyCell.cell}`, { width: width, indent: 4 })];
     return [
       INDENT + firstCell,
       ...filledCells.map(({ name, cell }) =>
-        wrapText(`${INDENT}${INDENT}${name === "" ? "" : `${name}: `}${cell}`, { places: width, indent: 6 }),
+        wrapText(`${INDENT}${INDENT}${name === "" ? "" : `${name}: `}${cell}`, { width: width, indent: 6 }),
       ),
     ];
   });
@@ -74,11 +74,11 @@ function itemLines(lines: readonly string[], width: number): readonly string[] {
   }
   return items.map((item) => {
     const indent = item.indexOf(" ") + 1;
-    return wrapText(plainText(item), { places: width, indent });
+    return wrapText(plainText(item), { width: width, indent });
   });
 }
 
-/** Text without the marks of links and strong emphasis. */
+/** Text without the marks of strong emphasis and links; a web link keeps its address, in parentheses. */
 function plainText(text: string): string {
   return text
     .replaceAll(/\[([^\]]+)\]\((https?:[^)]+)\)/g, "$1 ($2)")

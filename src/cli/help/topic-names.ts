@@ -11,7 +11,7 @@ export const TOPIC_SUMMARIES = {
 export type HelpTopic = keyof typeof TOPIC_SUMMARIES;
 
 export function findTopic(name: string | undefined): HelpTopic | undefined {
-  // `help webhook` and `help fault` have the plural's topic.
+  // `help webhook` and `help fault` show the topic whose name is the plural.
   return (Object.keys(TOPIC_SUMMARIES) as HelpTopic[]).find(
     (topic) => topic === name || topic === `${name}s`,
   );

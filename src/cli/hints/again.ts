@@ -6,7 +6,7 @@ import { wordsBeforeSeparator } from "../option-rules.ts";
 type CommandWorld = Pick<World, "env"> & Partial<Pick<World, "argv">>;
 
 /** Options that select where a command acts, each with its number of words. */
-export const PLACES: ReadonlyMap<string, number> = new Map(
+export const LOCATION_OPTIONS: ReadonlyMap<string, number> = new Map(
   Object.entries({ "--trust-folder": 1, "--dir": 2, "--store": 2 }),
 );
 /** The other common options, which have no value. */
@@ -38,48 +38,49 @@ export function maskQuoted(text: string): string {
  * Quoted text is left unchanged.
  */
 export function hintAsTyped(hint: string, world: CommandWorld): string {
-  const places = typedPlaces(world);
+  const locationOptions = typedLocationOptions(world);
   const maskedHint = maskQuoted(hint);
-  let [typedText, from] = ["", 0];
+  let [typedText, start] = ["", 0];
   for (const { 0: commandText, index } of maskedHint.matchAll(COMMAND)) {
-    const to = index + commandText.length;
-    const [words = ""] = maskedHint.slice(to).split("; ", 1);
-    const keptPlaces = places.filter(([name]) => {
+    const end = index + commandText.length;
+    const [words = ""] = maskedHint.slice(end).split("; ", 1);
+    const keptOptions = locationOptions.filter(([name]) => {
       const isExcluded =
         FOLDERLESS_COMMAND.test(words) || (name === "--store" && STORELESS_COMMAND.test(words));
       return !isExcluded && !` ${words}`.includes(` ${name}`);
     });
-    typedText += `${hint.slice(from, index)}${[programName(world), ...keptPlaces.map(([, text]) => text)].join(" ")} `;
-    from = to;
+    typedText += `${hint.slice(start, index)}${[programName(world), ...keptOptions.map(([, text]) => text)].join(" ")} `;
+    start = end;
   }
-  return typedText + hint.slice(from);
+  return typedText + hint.slice(start);
 }
 
-/** The typed command for another run: without the options in `options` (with their word counts), and with `addedText`. */
+/** The typed command for another run: without `options` (with their word counts) and switches, and with `addedText`. */
 export function retypeLine(
   world: CommandWorld,
   options: ReadonlyMap<string, number>,
   addedText: string,
 ): string {
   const words = groupWords(wordsBeforeSeparator(world.argv ?? []), options);
-  const keptWords = words.filter(([word = ""]) => !options.has(nameOf(word)) && !SWITCHES.has(word));
+  const keptWords = words.filter(([word = ""]) => !options.has(optionName(word)) && !SWITCHES.has(word));
   const quotedWords = keptWords.flat().map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>");
   return [programName(world), ...quotedWords, addedText].join(" ");
 }
 
 /** The typed options that select where a command acts: the name of each, and its words, quoted for the shell. */
-function typedPlaces(world: CommandWorld): readonly (readonly [name: string, text: string])[] {
-  return groupWords(wordsBeforeSeparator(world.argv ?? []), PLACES)
+function typedLocationOptions(world: CommandWorld): readonly (readonly [name: string, text: string])[] {
+  return groupWords(wordsBeforeSeparator(world.argv ?? []), LOCATION_OPTIONS)
     .filter(
-      ([word = "", value]) => PLACES.has(nameOf(word)) && (value !== undefined || PLACES.get(word) !== 2),
+      ([word = "", value]) =>
+        LOCATION_OPTIONS.has(optionName(word)) && (value !== undefined || LOCATION_OPTIONS.get(word) !== 2),
     )
     .map((words) => [
-      nameOf(words[0] ?? ""),
+      optionName(words[0] ?? ""),
       words.map((word) => quoteToCopy(word, shellOf(world.env)) ?? "<value>").join(" "),
     ]);
 }
 
-/** Groups words: each option is together with its value. */
+/** Groups each option with its value; every other word is a group of its own. */
 export function groupWords(
   words: readonly string[],
   lengths: ReadonlyMap<string, number>,
@@ -94,6 +95,6 @@ export function groupWords(
 }
 
 /** The name of an option, without `=` and its value. */
-export function nameOf(word: string): string {
+export function optionName(word: string): string {
   return word.split("=")[0] ?? "";
 }

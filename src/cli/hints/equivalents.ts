@@ -3,10 +3,10 @@ import { completeAddress } from "../../core/network/spelled-address.ts";
 /** Suggested commands, or a sentence if this program has no such command. */
 export type Suggestion = readonly string[] | string;
 
-/** The suggestion of the longest row with which these words begin; undefined if there is no such row. */
+/** The suggestion of the longest row that these words begin with; undefined if there is no such row. */
 export function equivalentCommands(words: readonly string[]): Suggestion | undefined {
   const prefixes = words.map((_word, at) => words.slice(0, words.length - at).join(" "));
-  return prefixes.map((start) => COMMANDS.get(start)).find((command) => command !== undefined);
+  return prefixes.map((prefix) => COMMANDS.get(prefix)).find((command) => command !== undefined);
 }
 
 /** The corrected line for typed words; undefined if there is no row for them, or its line has no place for the value. */
@@ -16,20 +16,20 @@ export function correctedLine(words: readonly string[], value?: string): string 
   // `<port>` and `<time>` are replaced only by a value of that form.
   if (value !== undefined && line?.includes("<port>") === true && !/^\d{2,5}$/.test(value)) return undefined;
   if (value !== undefined && line?.includes("<time>") === true && !/^\d{4}-/.test(value)) return undefined;
-  return line?.replace(/<\w+>/, (place) => safeWord(place, value));
+  return line?.replace(/<\w+>/, (placeholder) => safeWord(placeholder, value));
 }
 
-/** The `exec` line for a program typed after `run`; undefined for other words, such as a part of the checklist. */
-export function correctedExec(typed: readonly string[], isWhole: boolean): string | undefined {
-  const [run, program = ""] = typed;
+/** The `exec` line for a program typed after `run`; undefined for other words. `isWholeLine`: no `--` was typed. */
+export function correctedExec(typedWords: readonly string[], isWholeLine: boolean): string | undefined {
+  const [run, program = ""] = typedWords;
   if (run !== "run" || !(PROGRAMS.has(program) || program.includes("/"))) return undefined;
-  const command = isWhole ? typed.slice(1).map((word) => safeWord("", word)) : [""];
+  const command = isWholeLine ? typedWords.slice(1).map((word) => safeWord("", word)) : [""];
   return `checkout exec -- ${command.includes("") ? "<command>" : command.join(" ")}`;
 }
 
 /** Whether the command may remove or end something. Similar spelling alone never suggests such a command. */
 export function isDestructive(command: string): boolean {
-  return DESTRUCTIVE_COMMANDS.has(command.split(" ").at(-1) ?? "");
+  return DESTRUCTIVE_WORDS.has(command.split(" ").at(-1) ?? "");
 }
 
 /** The value, or the placeholder if a shell or this program would not read the value as one plain word. */
@@ -257,7 +257,7 @@ const EQUIVALENTS = {
   programs:
     "npm npx pnpm yarn bun node deno jest vitest playwright python python3 pytest php go java mvn gradle dotnet make sh bash",
   /** The last words of the commands that remove or end something. */
-  destroying:
+  destructiveWords:
     "remove delete revoke revoke-credential revoke-price retire clear forget reset restore uninstall stop",
   options: {
     "d | background | daemon": ["detach"],
@@ -281,12 +281,14 @@ const LINES = mapOf<string>(EQUIVALENTS.lines);
 const COMMANDS = mapOf<Suggestion>(EQUIVALENTS.commands);
 const SUBCOMMANDS = mapOf<readonly string[]>(EQUIVALENTS.subcommands);
 const PROGRAMS: ReadonlySet<string> = new Set(EQUIVALENTS.programs.split(" "));
-const DESTRUCTIVE_COMMANDS: ReadonlySet<string> = new Set(EQUIVALENTS.destroying.split(" "));
+const DESTRUCTIVE_WORDS: ReadonlySet<string> = new Set(EQUIVALENTS.destructiveWords.split(" "));
 const NOUNS = mapOf<string>(EQUIVALENTS.nouns);
 const OPTIONS = mapOf<readonly string[]>(EQUIVALENTS.options);
 
 function mapOf<Value>(rows: Readonly<Record<string, Value>>): ReadonlyMap<string, Value> {
   return new Map(
-    Object.entries(rows).flatMap(([typed, line]) => typed.split(" | ").map((word) => [word, line] as const)),
+    Object.entries(rows).flatMap(([phrases, line]) =>
+      phrases.split(" | ").map((phrase) => [phrase, line] as const),
+    ),
   );
 }

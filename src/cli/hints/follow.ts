@@ -3,17 +3,17 @@ import { VERSION } from "../../version.ts";
 import type { World } from "../../world.ts";
 import type { TypedLine } from "../program.ts";
 
-/** A suggested command line without placeholders, quotes or help. */
-const WHOLE_LINE = /^(?:npx )?checkout ((?!(?:.* )?--(?:help)?(?: |$))[^<>"'$;|&]+)$/;
+/** Matches a suggested command line without placeholders, quotes or help. */
+const COMPLETE_COMMAND = /^(?:npx )?checkout ((?!(?:.* )?--(?:help)?(?: |$))[^<>"'$;|&]+)$/;
 
 type RefusedLine = { readonly error: CommanderError; readonly line: TypedLine };
 
-/** The refusal of a suggested line (not run); undefined if the line parses, or if the text is not a whole line. */
+/** The refusal of a suggested line (not run); undefined if the line parses, or is not complete. */
 export async function refusalOf(suggestedLine: string, world: World): Promise<RefusedLine | undefined> {
-  const [, typed] = WHOLE_LINE.exec(suggestedLine) ?? [];
-  if (typed === undefined) return undefined;
+  const [, commandText] = COMPLETE_COMMAND.exec(suggestedLine) ?? [];
+  if (commandText === undefined) return undefined;
   const { CommanderError } = await import("commander");
-  const line = await lineAt(typed.trim().split(/ +/), world);
+  const line = await lineOfWords(commandText.trim().split(/ +/), world);
   const { program, argv, words, command } = line;
   // A group alone prints its help.
   if (argv.length === words.length && command.commands.length > 0) return undefined;
@@ -28,7 +28,7 @@ export async function refusalOf(suggestedLine: string, world: World): Promise<Re
 }
 
 /** The line as if these words had been typed. */
-export async function lineAt(argv: readonly string[], world: World): Promise<TypedLine> {
+export async function lineOfWords(argv: readonly string[], world: World): Promise<TypedLine> {
   const { readTypedLine } = await import("../program.ts");
   return readTypedLine({ world: { ...world, argv }, version: VERSION, exit: () => undefined });
 }

@@ -3,7 +3,7 @@ import { VERSION } from "../../version.ts";
 import { wordsBeforeSeparator, settingVariable } from "../option-rules.ts";
 import { usageProblem, type Problem } from "../problem.ts";
 import type { TypedLine } from "../program.ts";
-import { groupWords, nameOf, PLACES, SWITCHES, retypeLine } from "./again.ts";
+import { groupWords, optionName, LOCATION_OPTIONS, SWITCHES, retypeLine } from "./again.ts";
 import { isAnyId } from "../parsers.ts";
 import {
   correctedLine,
@@ -17,7 +17,7 @@ import {
   safeWord,
   type Suggestion,
 } from "./equivalents.ts";
-import { lineAt, refusalOf } from "./follow.ts";
+import { lineOfWords, refusalOf } from "./follow.ts";
 import { isSame, similarCommands, similarOptions } from "./search.ts";
 
 type CommanderError = { readonly code: string; readonly message: string };
@@ -32,97 +32,100 @@ const GO_BACK_HINT =
 const PORT = /^\d{2,5}$/;
 const ADDRESS = /^https?:|^localhost:/;
 /** Maximum number of times that a refused suggestion is replaced by the suggestion of its own refusal. */
-const MAX_HINTS = 3;
+const MAX_REPLACEMENTS = 3;
 
 /** The problem of a refused line, with a suggestion that this program would not refuse. */
-export async function usageHint(error: CommanderError, line: TypedLine): Promise<Problem> {
-  const problem = await hintOf(error, line);
+export async function problemWithHint(error: CommanderError, line: TypedLine): Promise<Problem> {
+  const problem = await problemWithAnyHint(error, line);
   let { next } = problem;
-  for (let count = 0; count < MAX_HINTS; count += 1) {
+  for (let count = 0; count < MAX_REPLACEMENTS; count += 1) {
     const refusedLine = await refusalOf(next, line.world);
     if (refusedLine === undefined || isSentence(refusedLine.line, line.argv)) break;
-    ({ next } = await hintOf(refusedLine.error, refusedLine.line));
+    ({ next } = await problemWithAnyHint(refusedLine.error, refusedLine.line));
   }
   return { ...problem, next };
 }
 
 /** Whether a suggestion is a sentence that begins with a command: it has words that nobody typed. */
-function isSentence({ argv, words }: TypedLine, typed: readonly string[]): boolean {
-  return argv.slice(words.length).some((word) => !word.startsWith("-") && !typed.includes(word));
+function isSentence({ argv, words }: TypedLine, typedWords: readonly string[]): boolean {
+  return argv.slice(words.length).some((word) => !word.startsWith("-") && !typedWords.includes(word));
 }
 
 /** The problem of a refused line, with a suggestion. For a group without a command, the help is already printed. */
-async function hintOf(error: CommanderError, line: TypedLine): Promise<Problem> {
+async function problemWithAnyHint(error: CommanderError, line: TypedLine): Promise<Problem> {
   const { words, argv } = line;
-  const next = ["checkout", ...words, "--help"].join(" ");
+  const help = ["checkout", ...words, "--help"].join(" ");
   const fixedLine =
-    lineWithFormat(error.message, line) ??
+    lineWithoutFormat(error.message, line) ??
     lineWithUnit(error, line) ??
-    (await lineWithVerb(error, line)) ??
+    (await lineWithNounFirst(error, line)) ??
     correctedLineFor(error, line) ??
     (error.code === UNKNOWN_COMMAND ? await lineOutsideSandbox(line) : undefined);
-  if (error.code === "commander.help") return usageProblem("a command is missing", fixedLine ?? next);
+  if (error.code === "commander.help") return usageProblem("a command is missing", fixedLine ?? help);
   const message = removeValue(error.message).replace(/^error: /, "");
-  const [first = ""] = message.split("\n");
+  const [firstLine = ""] = message.split("\n");
   const [, negativeNumber] = /^unknown option '(-\d)/.exec(message) ?? [];
   if (negativeNumber !== undefined)
     return usageProblem(
       `negative values are not accepted, and ${negativeNumber}… is read as an option`,
-      words.includes("clock") ? GO_BACK_HINT : next,
+      words.includes("clock") ? GO_BACK_HINT : help,
     );
-  const variable = variableFor(message, words);
+  const variable = secretVariableFor(message, words);
   if (variable !== undefined) return usageProblem(`${message}: a secret is not typed`, `set ${variable}`);
-  if (fixedLine !== undefined) return usageProblem(first, fixedLine);
+  if (fixedLine !== undefined) return usageProblem(firstLine, fixedLine);
   const suggestion = await suggestionFor(error, line);
-  if (typeof suggestion === "string") return usageProblem(first, suggestion);
-  const [only, ...tail] = suggestion;
+  if (typeof suggestion === "string") return usageProblem(firstLine, suggestion);
+  const [hint, ...tail] = suggestion;
   // Our suggestion looks at all words; commander's looks at the letters of one word.
-  if (only === undefined) {
+  if (hint === undefined) {
     // A group in the singular: `snapshot before`.
     const group = groupFor(line, argv[0]);
     // Similar spelling misleads for a known noun: `checkouts` is not `checklist`.
     if (group !== undefined)
-      return usageProblem(`${first}${didYouMean([group])}`, `checkout ${group} --help`);
-    const shown = omitDestructive(message).replace(/\s*\n\s*/g, " ");
-    return usageProblem(shown, (await lineWithTypo(shown, line)) ?? next);
+      return usageProblem(`${firstLine}${didYouMean([group])}`, `checkout ${group} --help`);
+    const shownMessage = omitDestructive(message).replace(/\s*\n\s*/g, " ");
+    return usageProblem(shownMessage, (await lineWithoutTypo(shownMessage, line)) ?? help);
   }
-  if (`unknown option '${only}'` === first) return usageProblem(`${only} takes no value`, next);
+  if (`unknown option '${hint}'` === firstLine) return usageProblem(`${hint} takes no value`, help);
   if (error.code === UNKNOWN_OPTION && tail.length === 0)
-    return usageProblem(`${first}${didYouMean(suggestion)}`, lineWithOption(only, first, line) ?? next);
+    return usageProblem(
+      `${firstLine}${didYouMean(suggestion)}`,
+      lineWithOption(hint, firstLine, line) ?? help,
+    );
   if (error.code !== UNKNOWN_COMMAND || tail.length > 0)
-    return usageProblem(`${first}${didYouMean(suggestion)}`, next);
+    return usageProblem(`${firstLine}${didYouMean(suggestion)}`, help);
   // Not "unknown command 'listen' (Did you mean listen?)".
-  const errorText = first.includes(`'${only}'`) ? first : `${first}${didYouMean(suggestion)}`;
-  return usageProblem(errorText, await lineFor(only, first, line));
+  const errorText = firstLine.includes(`'${hint}'`) ? firstLine : `${firstLine}${didYouMean(suggestion)}`;
+  return usageProblem(errorText, await lineFor(hint, firstLine, line));
 }
 
 /** The typed line with the suggested option for the unknown one; undefined if its value is unclear or secret. */
 function lineWithOption(option: string, message: string, { command, world }: TypedLine): string | undefined {
-  const [, typed = ""] = /^unknown option '(--?[^'=]+)/.exec(message) ?? [];
-  const at = world.argv.findIndex((word) => word.startsWith(typed));
+  const [, typedFlag = ""] = /^unknown option '(--?[^'=]+)/.exec(message) ?? [];
+  const at = world.argv.findIndex((word) => word.startsWith(typedFlag));
   const [word = "", nextWord] = world.argv.slice(at);
-  const joinedValue = word.slice(typed.length).replace(/^=/, "");
-  const retypedLine = (length: number, addedText: string): string | undefined =>
-    /secret|token|key|password|file/.test(typed + addedText) || world.argv.includes("--")
+  const joinedValue = word.slice(typedFlag.length).replace(/^=/, "");
+  const retype = (length: number, addedText: string): string | undefined =>
+    /secret|token|key|password|file/.test(typedFlag + addedText) || world.argv.includes("--")
       ? undefined
-      : retypeLine(world, new Map([[nameOf(word), length]]), addedText);
+      : retypeLine(world, new Map([[optionName(word), length]]), addedText);
   const isKnown = (name: string): boolean =>
-    PLACES.has(name) || SWITCHES.has(name) || command.options.some(({ long }) => long === name);
-  const typedOptions = world.argv.filter((text) => text.startsWith("--")).map(nameOf);
+    LOCATION_OPTIONS.has(name) || SWITCHES.has(name) || command.options.some(({ long }) => long === name);
+  const typedOptions = world.argv.filter((text) => text.startsWith("--")).map(optionName);
   // Another unknown option would be refused next.
-  if (typedOptions.some((name) => name !== nameOf(word) && !isKnown(name))) return undefined;
+  if (typedOptions.some((name) => name !== optionName(word) && !isKnown(name))) return undefined;
   const takesValue = command.options.some(({ long, required }) => long === option && required);
   if (!takesValue)
-    return retypedLine(option === "--json" && `${joinedValue}${nextWord}` === "json" ? 2 : 1, option);
+    return retype(option === "--json" && `${joinedValue}${nextWord}` === "json" ? 2 : 1, option);
   const value = safeWord("", joinedValue === "" ? nextWord : joinedValue);
   if (NUMBER_OPTIONS.has(option) && !/^\d+$/.test(value)) return undefined;
-  return value === "" ? undefined : retypedLine(joinedValue === "" ? 2 : 1, `${option} ${value}`);
+  return value === "" ? undefined : retype(joinedValue === "" ? 2 : 1, `${option} ${value}`);
 }
 
 /** The suggested command with the typed words; the command's help if the typed words do not fit. */
-async function lineFor(text: string, message: string, { words, argv, world }: TypedLine): Promise<string> {
+async function lineFor(hint: string, message: string, { words, argv, world }: TypedLine): Promise<string> {
   const [, unknownCommand = ""] = /^unknown command '(.+?)'/.exec(message) ?? [];
-  const path = text.split(" ");
+  const path = hint.split(" ");
   const values = ownWords(argv);
   for (const word of new Set([...words, ...path, unknownCommand])) {
     const at = values.findIndex(
@@ -130,44 +133,44 @@ async function lineFor(text: string, message: string, { words, argv, world }: Ty
     );
     if (at >= 0) values.splice(at, 1);
   }
-  const { command } = await lineAt(path, world);
-  const isGroup = command.commands.length > 0 && text !== "checklist";
-  const isSafe = !isGroup && !isDestructive(text) && values.every(isPlain);
-  return ["checkout", text, ...(isSafe ? values : ["--help"])].join(" ");
+  const { command } = await lineOfWords(path, world);
+  const isGroup = command.commands.length > 0 && hint !== "checklist";
+  const isSafe = !isGroup && !isDestructive(hint) && values.every(isPlain);
+  return ["checkout", hint, ...(isSafe ? values : ["--help"])].join(" ");
 }
 
 /** The typed line with commander's only suggestion for a misspelt first word; undefined if the two differ much. */
-async function lineWithTypo(message: string, line: TypedLine): Promise<string | undefined> {
-  const [, typed = "", guess = ""] =
+async function lineWithoutTypo(message: string, line: TypedLine): Promise<string | undefined> {
+  const [, typedWord = "", guess = ""] =
     /^unknown command '(.+)' \(Did you mean ([\w-]+)\?\)$/.exec(message) ?? [];
   const { default: leven } = await import("leven");
-  if (guess === "" || line.words.length > 0 || leven(typed, guess) > guess.length / 3) return undefined;
-  const rest = ownWords(line.argv).filter((word) => word !== typed);
-  const { words } = await lineAt([guess, ...rest], line.world);
+  if (guess === "" || line.words.length > 0 || leven(typedWord, guess) > guess.length / 3) return undefined;
+  const restWords = ownWords(line.argv).filter((word) => word !== typedWord);
+  const { words } = await lineOfWords([guess, ...restWords], line.world);
   return lineFor(words.join(" "), message, line);
 }
 
 /** `sandbox snapshot create before`: the typed line without `sandbox`; undefined for other lines. */
 async function lineOutsideSandbox({ words, argv, world, program }: TypedLine): Promise<string | undefined> {
   const [noun = "", ...rest] = ownWords(argv).slice(1);
-  const name = program.commands.find((one) => isSame(one.name(), noun))?.name();
+  const name = program.commands.find((command) => isSame(command.name(), noun))?.name();
   if (words.join(" ") !== "sandbox" || name === undefined || argv.includes("--") || !rest.every(isPlain))
     return undefined;
-  const { command } = await lineAt([name, ...rest], world);
+  const { command } = await lineOfWords([name, ...rest], world);
   return ["checkout", name, ...rest, ...(command.commands.length > 0 ? ["--help"] : [])].join(" ");
 }
 
-/** The typed words without the options of every command. */
+/** The typed words without the common options. */
 function ownWords(argv: readonly string[]): string[] {
-  return groupWords(wordsBeforeSeparator(argv), PLACES)
-    .filter(([word = ""]) => !SWITCHES.has(word) && !PLACES.has(nameOf(word)))
+  return groupWords(wordsBeforeSeparator(argv), LOCATION_OPTIONS)
+    .filter(([word = ""]) => !SWITCHES.has(word) && !LOCATION_OPTIONS.has(optionName(word)))
     .flat();
 }
 
 /** Commander's message without suggestions of similarly spelled destructive commands. */
 function omitDestructive(message: string): string {
-  const [first = "", suggestion = ""] = message.split("\n");
-  return suggestion.split(/[^\w-]+/).some(isDestructive) ? first : message;
+  const [firstLine = "", suggestion = ""] = message.split("\n");
+  return suggestion.split(/[^\w-]+/).some(isDestructive) ? firstLine : message;
 }
 
 /** The whole line that was meant; undefined if the words do not determine it. */
@@ -175,42 +178,41 @@ function correctedLineFor(
   { code }: CommanderError,
   { words, argv, world, program }: TypedLine,
 ): string | undefined {
-  const typed = wordsBeforeSeparator(argv);
+  const typedWords = wordsBeforeSeparator(argv);
   const restWords = ownWords(argv).slice(words.length);
-  const [next = "", value] = restWords;
+  const [nextWord = "", value] = restWords;
   const option = restWords.find((word) => word.startsWith("--")) ?? "";
   const [name = "", joinedValue] = option.split("=");
   const optionValue = joinedValue ?? restWords[restWords.indexOf(option) + 1];
   const argument = restWords.find(
     (word, at) => !word.startsWith("-") && (joinedValue !== undefined || restWords[at - 1] !== option),
   );
+  const isExcess = code === EXCESS_ARGUMENTS;
   const isAboutOption = code === "checkout.refusedValue" || code === UNKNOWN_OPTION;
-  if (code === UNKNOWN_COMMAND && words.length === 0 && restWords.length === typed.length) {
-    const run = correctedExec(restWords, argv.length === typed.length);
-    if (run !== undefined) return run;
+  if (code === UNKNOWN_COMMAND && words.length === 0 && restWords.length === typedWords.length) {
+    const execLine = correctedExec(restWords, argv.length === typedWords.length);
+    if (execLine !== undefined) return execLine;
   }
   const [, host, port] = /^(localhost|[\d.]+):(\d+)$/.exec(optionValue ?? "") ?? [];
   if (code === "checkout.refusedValue" && name === "--listen" && host !== undefined) {
-    const listen = host === "localhost" ? "" : `${name} ${host} `;
-    return retypeLine(world, new Map([[name, joinedValue ? 1 : 2]]), `${listen}--port ${port}`);
+    const listenText = host === "localhost" ? "" : `${name} ${host} `;
+    return retypeLine(world, new Map([[name, joinedValue ? 1 : 2]]), `${listenText}--port ${port}`);
   }
   // `trigger order succeeded`.
-  if (
-    code === EXCESS_ARGUMENTS &&
-    /^trigger (order|checkout_session) [a-z]+$/.test([...words, ...restWords].join(" "))
-  )
+  if (isExcess && /^trigger (order|checkout_session) [a-z]+$/.test([...words, ...restWords].join(" ")))
     return `checkout trigger ${restWords.join(".")}`;
   // `checkout checkout orders list`.
-  if (code === UNKNOWN_COMMAND && next === "checkout" && restWords.every((word) => safeWord("", word) !== ""))
+  const isSafe = restWords.every((word) => safeWord("", word) !== "");
+  if (code === UNKNOWN_COMMAND && nextWord === "checkout" && isSafe)
     if (program.commands.some((command) => command.name() === value)) return restWords.join(" ");
   // `sessions pay o-1 --declined`.
   if (code === UNKNOWN_COMMAND && restWords.length === 3 && restWords[2] === name)
-    return correctedLine([...words, next, name], value);
+    return correctedLine([...words, nextWord, name], value);
   // `webhooks listen --forward-to http://localhost:3000`.
   if (code === UNKNOWN_COMMAND && restWords.length <= 3 && option !== "" && argument !== undefined)
     return correctedLine([...words, argument, name], optionValue);
   // `orders pay o-1 --outcome failed`: the line with the typed options.
-  const line = code === UNKNOWN_COMMAND ? correctedLine([...words, next], value) : undefined;
+  const line = code === UNKNOWN_COMMAND ? correctedLine([...words, nextWord], value) : undefined;
   if (line?.endsWith(` ${value}`) === true && restWords.every(isPlain))
     return [line, ...restWords.slice(2)].join(" ");
   // A line that leaves out a typed option or word would do something else.
@@ -222,24 +224,24 @@ function correctedLineFor(
     return correctedLine([...knownWords, name], optionValue) ?? argumentLine;
   }
   // `sandbox clock +2h`.
-  if (words.at(-1) === "clock" && DURATION.test(next))
-    return `checkout sandbox clock advance ${next.replace("+", "")}`;
-  if (code === EXCESS_ARGUMENTS && PORT.test(next)) return correctedLine(words, next);
-  if (code === EXCESS_ARGUMENTS && ADDRESS.test(next)) return correctedLine([...words, "<url>"], next);
-  if (code === EXCESS_ARGUMENTS && restWords.length === 1) {
-    const idLine = isAnyId(next) ? correctedLine([...words, "<id>"], next) : undefined;
-    const wordLine = idLine ?? correctedLine([...words, "<word>"], next);
+  if (words.at(-1) === "clock" && DURATION.test(nextWord))
+    return `checkout sandbox clock advance ${nextWord.replace("+", "")}`;
+  if (isExcess && PORT.test(nextWord)) return correctedLine(words, nextWord);
+  if (isExcess && ADDRESS.test(nextWord)) return correctedLine([...words, "<url>"], nextWord);
+  if (isExcess && restWords.length === 1) {
+    const idLine = isAnyId(nextWord) ? correctedLine([...words, "<id>"], nextWord) : undefined;
+    const wordLine = idLine ?? correctedLine([...words, "<word>"], nextWord);
     if (wordLine !== undefined) return wordLine;
   }
   if (code === "commander.help") return correctedLine(words);
   if (restWords.length > 3) return undefined;
-  const pairLine = value === undefined ? undefined : correctedLine([...words, next, value], restWords[2]);
+  const pairLine = value === undefined ? undefined : correctedLine([...words, nextWord, value], restWords[2]);
   if (pairLine !== undefined || restWords.length > 2) return pairLine;
-  const kind = ADDRESS.test(value ?? "") && normalizeWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
+  const placeholder = ADDRESS.test(value ?? "") && normalizeWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
   const isWord = value !== undefined && !isAnyId(value) && /[a-z]/i.test(value);
-  const wordLine = isWord ? correctedLine([...words, next, "<word>"], value) : undefined;
-  const idLine = value === undefined ? undefined : correctedLine([...words, next, kind], value);
-  return wordLine ?? idLine ?? correctedLine([...words, next], value);
+  const wordLine = isWord ? correctedLine([...words, nextWord, "<word>"], value) : undefined;
+  const idLine = value === undefined ? undefined : correctedLine([...words, nextWord, placeholder], value);
+  return wordLine ?? idLine ?? correctedLine([...words, nextWord], value);
 }
 
 /** Whether a shell and this program read the word unchanged. */
@@ -248,7 +250,7 @@ function isPlain(word: string): boolean {
 }
 
 /** The line without `-o yaml` or `--output table`; undefined for other options and values. */
-function lineWithFormat(message: string, { world }: TypedLine): string | undefined {
+function lineWithoutFormat(message: string, { world }: TypedLine): string | undefined {
   const [, name = ""] = /unknown option '(-o|--output|--format)'/.exec(message) ?? [];
   const format = name === "" ? undefined : world.argv[world.argv.indexOf(name) + 1];
   if (world.argv.includes("--") || !/^(ya?ml|table|text)$/.test(format ?? "")) return undefined;
@@ -258,7 +260,7 @@ function lineWithFormat(message: string, { world }: TypedLine): string | undefin
     : `there is no YAML; this prints JSON: ${retype("--json")}`;
 }
 
-/** The least number without a unit that is read as milliseconds, not as seconds. */
+/** The smallest number without a unit that is taken for milliseconds, not seconds. */
 const MIN_MS = 1000;
 
 /** The typed line with a unit for a duration that is only a number: `--timeout 10`, `--latency 2000`. */
@@ -273,21 +275,21 @@ function lineWithUnit({ code, message }: CommanderError, { world }: TypedLine): 
 }
 
 /** `get orders order-1001`: the verb after its noun, with the other words; undefined for other lines. */
-async function lineWithVerb({ code }: CommanderError, line: TypedLine): Promise<string | undefined> {
+async function lineWithNounFirst({ code }: CommanderError, line: TypedLine): Promise<string | undefined> {
   const [verb = "", noun = "", ...rest] = ownWords(line.argv);
   if (code !== UNKNOWN_COMMAND || line.words.length > 0 || line.world.argv.includes("--")) return undefined;
-  const group = groupFor(line, noun) ?? line.program.commands.find((one) => one.name() === noun)?.name();
+  const group = groupFor(line, noun) ?? line.program.commands.find((child) => child.name() === noun)?.name();
   if (group === undefined || rest[0]?.startsWith("-") !== false) return undefined;
-  const { command } = await lineAt([group], line.world);
+  const { command } = await lineOfWords([group], line.world);
   const names = [verb, ...subcommandsFor(verb)];
-  const name = names.find((one) => command.commands.some((child) => child.name() === one));
+  const name = names.find((candidate) => command.commands.some((child) => child.name() === candidate));
   return name === undefined || !rest.every(isPlain)
     ? undefined
     : ["checkout", group, name, ...rest].join(" ");
 }
 
 /** The variable that replaces an option for a secret; undefined for other options. */
-function variableFor(message: string, words: readonly string[]): string | undefined {
+function secretVariableFor(message: string, words: readonly string[]): string | undefined {
   const [, name = ""] =
     /^unknown option '--(api-key|control-token|admin-token|signing-secret)'/.exec(message) ?? [];
   if (name === "") return undefined;
@@ -302,31 +304,33 @@ async function suggestionFor({ code, message }: CommanderError, line: TypedLine)
   const longFlags = command.options.flatMap(({ long }) => long ?? []);
   if (code === EXCESS_ARGUMENTS) {
     const idLine = argv.some(isAnyId) ? equivalentCommands([...words, "<id>"]) : undefined;
-    return idLine ?? suggestForExtra(command, wordsBeforeSeparator(argv));
+    return idLine ?? suggestForArgument(command, wordsBeforeSeparator(argv));
   }
   if (code !== UNKNOWN_OPTION) return [];
-  const [, typed = ""] = /unknown option '(--[^'=]+|-[a-z](?=\d+')|-[^'=]+)/i.exec(message) ?? [];
-  if (longFlags.includes(typed)) return [typed];
+  const [, typedFlag = ""] = /unknown option '(--[^'=]+|-[a-z](?=\d+')|-[^'=]+)/i.exec(message) ?? [];
+  if (longFlags.includes(typedFlag)) return [typedFlag];
   return (
-    equivalentCommands([...words, typed]) ??
-    (typed.startsWith("--") ? equivalentCommands([typed]) : undefined) ??
-    similarOptions(longFlags, typed, argv)
+    equivalentCommands([...words, typedFlag]) ??
+    (typedFlag.startsWith("--") ? equivalentCommands([typedFlag]) : undefined) ??
+    similarOptions(longFlags, typedFlag, argv)
   );
 }
 
 async function suggestedCommand(line: TypedLine): Promise<Suggestion> {
   const { words: knownWords, argv, world } = line;
-  const typed = argv.filter((word) => !word.startsWith("-"));
-  const group = groupFor(line, typed[0]);
-  const words = group === undefined ? typed : [group, ...typed.slice(1)];
-  const row = equivalentCommands(typed.map(normalizeWord)) ?? equivalentCommands(words.map(normalizeWord));
+  const typedWords = argv.filter((word) => !word.startsWith("-"));
+  const group = groupFor(line, typedWords[0]);
+  const words = group === undefined ? typedWords : [group, ...typedWords.slice(1)];
+  const row =
+    equivalentCommands(typedWords.map(normalizeWord)) ?? equivalentCommands(words.map(normalizeWord));
   if (row !== undefined) return row;
   const { commandPaths } = await import("../program.ts");
   const { default: leven } = await import("leven");
   const paths = await commandPaths({ world, version: VERSION, exit: () => undefined });
   // Omits the group that was typed.
   const otherPaths = paths.filter((path) => path.join(" ") !== knownWords.join(" "));
-  return similarCommands(otherPaths, { words, start: group === undefined ? knownWords.length : 1 }, leven);
+  const groupLength = group === undefined ? knownWords.length : 1;
+  return similarCommands(otherPaths, { words, groupLength }, leven);
 }
 
 /** The group for a noun of another tool, or for the singular of a group: `order list`. */
@@ -335,12 +339,12 @@ function groupFor({ program }: TypedLine, noun = ""): string | undefined {
 }
 
 /** An excess argument may be half of a duration, a part of a value with spaces, or a value whose option is missing. */
-function suggestForExtra({ options, registeredArguments }: Command, argv: readonly string[]): Suggestion {
+function suggestForArgument({ options, registeredArguments }: Command, argv: readonly string[]): Suggestion {
   const longFlags = options.flatMap(({ long }) => long ?? []);
-  const typed = argv.join(" ");
-  const [, number, unit] = /(?<![^ ])(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typed) ?? [];
+  const typedText = argv.join(" ");
+  const [, number, unit] = /(?<![^ ])(\d+) (ms|s|m|h|d)[a-z]*\b/.exec(typedText) ?? [];
   if (unit !== undefined) return [`${number}${unit}`];
-  const [, port] = / (\d{2,5})$/.exec(typed) ?? [];
+  const [, port] = / (\d{2,5})$/.exec(typedText) ?? [];
   if (port !== undefined && longFlags.includes("--port")) return [`--port ${port}`];
   const duration = argv.find((word) => DURATION.test(word));
   if (duration !== undefined && longFlags.includes("--latency")) return [`--latency ${duration}`];
@@ -349,7 +353,7 @@ function suggestForExtra({ options, registeredArguments }: Command, argv: readon
     (word, at) => !word.startsWith("-") && !takesValue(argv[at - 1]) && takesValue(argv[at - 2]),
   );
   if (registeredArguments.length === 0 && hasSplitValue) return "put a value with spaces in quotes";
-  return longFlags.filter((long) => long === "--order-id" && !argv.some((word) => nameOf(word) === long));
+  return longFlags.filter((long) => long === "--order-id" && !argv.some((word) => optionName(word) === long));
 }
 
 /** The message about an unknown option without the option's value, which may be a secret, as in `--api-key=…`. */

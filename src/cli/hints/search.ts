@@ -2,25 +2,25 @@ import { isDestructive, optionWordsFor, subcommandsFor } from "./equivalents.ts"
 
 type CommandPaths = readonly (readonly string[])[];
 
-type WordComparison = (one: string, other: string) => boolean;
+type WordComparison = (left: string, right: string) => boolean;
 
 /** Maximum number of suggestions; if more commands match, none is shown. */
 const MAX_SUGGESTIONS = 3;
 /** The number of letters in a word for each letter that may be mistyped. */
 const LETTERS_PER_TYPO = 3;
 
-/** Typed words; the first `start` words name a command group. */
-type TypedWords = { readonly words: readonly string[]; readonly start: number };
+/** Typed words; the first `groupLength` words name a command group. */
+type TypedWords = { readonly words: readonly string[]; readonly groupLength: number };
 
-/** The commands that the typed words may mean. `distance` computes the edit distance of two words. */
+/** The commands that the typed words may mean. `distanceOf` computes the edit distance of two words. */
 export function similarCommands(
   paths: CommandPaths,
-  { words, start }: TypedWords,
-  distance: (one: string, other: string) => number,
+  { words, groupLength }: TypedWords,
+  distanceOf: (left: string, right: string) => number,
 ): readonly string[] {
-  const restWords = words.slice(start);
-  const groupPaths = paths.filter((path) => startsWithWords(words.slice(0, start), path));
-  const isNear: WordComparison = (left, right) => distance(left, right) <= left.length / LETTERS_PER_TYPO;
+  const restWords = words.slice(groupLength);
+  const groupPaths = paths.filter((path) => startsWithWords(words.slice(0, groupLength), path));
+  const isNear: WordComparison = (left, right) => distanceOf(left, right) <= left.length / LETTERS_PER_TYPO;
   // A group is suggested only if its path has more words than were typed.
   const isWhole = (path: readonly string[]): boolean =>
     path.length > restWords.length ||
@@ -31,13 +31,17 @@ export function similarCommands(
     // The same words in another order, or in the singular: `create order`.
     commandsWithWords(paths, words),
     // Another tool's subcommand, after the group (`orders show`) or before it (`show orders`).
-    ...subcommandsFor(restWords[0] ?? "").map((name) => commandsWithWords(paths, words.with(start, name))),
+    ...subcommandsFor(restWords[0] ?? "").map((name) =>
+      commandsWithWords(paths, words.with(groupLength, name)),
+    ),
     // A command without its group: `start` for `sandbox start`.
     pathsAt(1, Object.is).filter(isWhole),
     pathsAt(1, isSame).filter(isWhole),
     pathsAt(2, isSame),
     // Not within a group, where commander itself suggests commands.
-    start === 0 ? pathsAt(1, isNear).filter((path) => isWhole(path) && !isDestructive(path.join(" "))) : [],
+    groupLength === 0
+      ? pathsAt(1, isNear).filter((path) => isWhole(path) && !isDestructive(path.join(" ")))
+      : [],
     pathsAt(1, isSame),
   ];
   const matchingPaths = candidateLists.find((candidates) => candidates.length > 0) ?? [];
@@ -49,10 +53,10 @@ export function similarCommands(
 /** The options that a typed option may mean: `--amount`, `-json`, `-d`. */
 export function similarOptions(
   longFlags: readonly string[],
-  typed: string,
+  typedFlag: string,
   argv: readonly string[],
 ): readonly string[] {
-  const name = typed.replace(/^--?/, "");
+  const name = typedFlag.replace(/^--?/, "");
   const names = new Set([name, ...optionWordsFor(name)]);
   const nameFlags = longFlags.filter(
     (flag) =>
@@ -63,14 +67,14 @@ export function similarOptions(
         .some((word) => names.has(word)),
   );
   const aliasFlags = longFlags.filter((flag) => optionWordsFor(name).includes(flag.slice(2)));
-  const flagLists = typed.startsWith("--")
+  const flagLists = typedFlag.startsWith("--")
     ? [aliasFlags, nameFlags]
     : [
         aliasFlags,
         // One dash is missing.
         longFlags.filter((flag) => argv.includes(flag.slice(1))),
         nameFlags,
-        longFlags.filter((flag) => flag.startsWith(`-${typed}`)),
+        longFlags.filter((flag) => flag.startsWith(`-${typedFlag}`)),
       ];
   const matchingFlags = flagLists.find((flags) => flags.length > 0) ?? [];
   return matchingFlags.length <= MAX_SUGGESTIONS ? matchingFlags : [];
@@ -79,8 +83,8 @@ export function similarOptions(
 /** Commands with these words in any order, ignoring a plural "s". */
 function commandsWithWords(paths: CommandPaths, words: readonly string[]): CommandPaths {
   return paths.filter((path) => {
-    const typed = words.slice(0, path.length);
-    return path.length > 1 && path.every((word) => typed.some((typedWord) => isSame(word, typedWord)));
+    const typedWords = words.slice(0, path.length);
+    return path.length > 1 && path.every((word) => typedWords.some((typedWord) => isSame(word, typedWord)));
   });
 }
 

@@ -186,13 +186,14 @@ async function tryAnswer(
   const isPage = POST_PATTERN.test(create);
   const isEmpty = answers[field] === "" && field !== "bookings" && field !== "amount";
   if (isEmpty || FIELDS_TRIED_LATER.has(field) || (field === "create" && isPage)) return [];
-  const parts = TRIALS_OF_FIELD[field] ?? [field === "form" ? "create" : field];
+  const trialFields = TRIALS_OF_FIELD[field] ?? [field === "form" ? "create" : field];
   const trialRun = describeSection(context, sectionOf(answers), {}).then((description) =>
     tryShop(context, control, { description, readsOrders: false }),
   );
   const trialResult = await catchRefusal(trialRun);
-  if (!trialResult.ok) return [{ field: parts[0] ?? "serve", ok: false, text: trialResult.refusal.message }];
-  return trialResult.value.filter((trial) => !trial.ok || parts.includes(trial.field));
+  if (!trialResult.ok)
+    return [{ field: trialFields[0] ?? "serve", ok: false, text: trialResult.refusal.message }];
+  return trialResult.value.filter((trial) => !trial.ok || trialFields.includes(trial.field));
 }
 
 /** The trials to show for a field, unless the field has its own trial. */
@@ -204,11 +205,11 @@ const TRIALS_OF_FIELD: Partial<Record<keyof Answers, readonly ShopField[]>> = {
 /** The section with these answers; empty answers are left out. */
 function sectionOf({ create = "", form = "", cookie = "", settle, ...otherAnswers }: Answers): ShopSection {
   const [, page] = POST_PATTERN.exec(create) ?? [];
-  const post =
+  const createValue =
     page === undefined ? create : { post: page, form: Object.fromEntries(new URLSearchParams(form)) };
   return {
     ...Object.fromEntries(Object.entries(otherAnswers).filter(([, answer]) => answer !== "")),
-    ...(create === "" ? {} : { create: post }),
+    ...(create === "" ? {} : { create: createValue }),
     ...(cookie === "" ? {} : { cookie: { env: cookie } }),
     ...(settle === undefined ? {} : { settle: parseDurationText(settle) }),
   };

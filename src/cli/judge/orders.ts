@@ -67,7 +67,7 @@ export async function createOrderSource(
 const LEAVE_OUT_HINT = "leave it out; nothing was done";
 const KINDS = ["order", "checkout_session"] as const;
 
-/** The kinds of checkouts whose events the endpoints receive. */
+/** The kinds of checkouts whose events an endpoint receives; both kinds if no endpoint receives either. */
 async function kindsOf(context: Context, control: ControlTarget): Promise<readonly CheckoutObject[]> {
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
   const receivedKinds = KINDS.filter((kind) =>
@@ -93,9 +93,9 @@ async function activeTerms(context: Context, control: ControlTarget): Promise<Cr
 
 /**
  * Draws order_ids in the form of the shop's own order_ids, otherwise in a common form, from the seed and the store's
- * newest checkout: a later run with the same seed draws others, because a shop cannot sell an order twice.
+ * newest checkout: a later run with the same seed draws other order_ids, because a shop cannot sell an order twice.
  */
-export async function orderIdsOfShop(
+export async function createOrderIdGenerator(
   context: Context,
   control: ControlTarget,
   seed: string,

@@ -165,7 +165,7 @@ function leftOutPartOf({ histories, budgetMs, isInterrupted, records }: RunRepor
 type LeftOutPart = { readonly count: number; readonly budget?: string; readonly text: string };
 const MINUTE_MS = 60_000;
 
-/** The command that repeats a history: the whole line of this run. */
+/** The typed command line of this run, with the options that repeat a history. */
 function rerunOf({ seed, rerunLine }: RunReport, name: JudgedHistory["name"]): string {
   return rerunLine(`--only ${name} --seed ${seed}`);
 }
@@ -176,16 +176,16 @@ function mistakeText(
   style: DrillLayout["style"],
   {
     cause,
-    histories: [first, ...tail],
+    histories: [firstHistory, ...tail],
   }: { readonly cause: string; readonly histories: readonly History<"broken">[] },
 ): string {
-  if (first === undefined) return "";
+  if (firstHistory === undefined) return "";
   const arrow = style.cyan("→");
   return [
-    `${style.red("✗")} ${titleOf(first)}: ${printable(englishOf(first.verdict.got))}`,
+    `${style.red("✗")} ${titleOf(firstHistory)}: ${printable(englishOf(firstHistory.verdict.got))}`,
     `  ${arrow} ${cause}`,
-    ...first.story.map((line) => style.dim(`    ${line}`)),
-    `  ${arrow} ${rerunOf(report, first.name)}`,
+    ...firstHistory.story.map((line) => style.dim(`    ${line}`)),
+    `  ${arrow} ${rerunOf(report, firstHistory.name)}`,
     ...tail.map((history) => `  ${style.red("✗")} also ${titleOf(history)} (--only ${history.name})`),
   ].join("\n");
 }
@@ -199,8 +199,8 @@ export async function runText(report: RunReport, layout: DrillLayout): Promise<s
   const unjudgedHistories = historiesIn(histories, "not_judged");
   const heldHistories = historiesIn(histories, "held");
   const mistakes = Map.groupBy(brokenHistories, (history) => englishOf(causeOf(history.verdict)));
-  const findings = [...mistakes].map(([cause, list]) =>
-    mistakeText(report, style, { cause, histories: list }),
+  const findings = [...mistakes].map(([cause, causeHistories]) =>
+    mistakeText(report, style, { cause, histories: causeHistories }),
   );
   const gapTexts = unjudgedHistories
     .filter((history) => !isLeftOut(history))
@@ -211,7 +211,7 @@ export async function runText(report: RunReport, layout: DrillLayout): Promise<s
     });
   const leftOutPart = leftOutPartOf(report);
   if (leftOutPart !== undefined) gapTexts.push(leftOutPart.text);
-  const drills = records.filter(({ part }) => part === "webhook").map((record) => formsText(record, layout));
+  const forms = records.filter(({ part }) => part === "webhook").map((record) => formsText(record, layout));
   const hints = heldHistories.flatMap((entry) =>
     entry.verdict.note === null ? [] : [`${titleOf(entry)}: ${englishOf(entry.verdict.note)}`],
   );
@@ -226,7 +226,7 @@ export async function runText(report: RunReport, layout: DrillLayout): Promise<s
   return [
     ...findings,
     ...(gapTexts.length > 0 ? [gapTexts.map((line) => `${style.bold("?")} ${line}`).join("\n")] : []),
-    ...(await Promise.all(drills)),
+    ...(await Promise.all(forms)),
     [
       ...(showsAll
         ? heldHistories.map(({ name }) => `  ${style.green("✓")} ${english(stepTitle(HISTORY_TITLES, name))}`)
@@ -239,9 +239,9 @@ export async function runText(report: RunReport, layout: DrillLayout): Promise<s
 }
 
 async function formsText({ verdict, steps }: PartRecord, layout: DrillLayout): Promise<string> {
-  const head = `${verdictMark(verdict, layout.style)} forged and genuine webhooks`;
+  const title = `${verdictMark(verdict, layout.style)} forged and genuine webhooks`;
   const hasNote = steps.some(({ passed, cause }) => passed && cause !== null);
   return verdict === "passed" && !hasNote && !layout.showsAll
-    ? `${head}: ${steps.length} steps`
-    : `${head}\n${await drillLines(steps, layout)}`;
+    ? `${title}: ${steps.length} steps`
+    : `${title}\n${await drillLines(steps, layout)}`;
 }

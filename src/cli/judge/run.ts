@@ -36,7 +36,7 @@ import {
   SHOP_RULES,
   type RunOptions,
 } from "./options.ts";
-import { orderIdsOfShop, createOrderSource } from "./orders.ts";
+import { createOrderIdGenerator, createOrderSource } from "./orders.ts";
 import { recordParts, recordPlainPurchase } from "./records.ts";
 import {
   EXIT_OF_VERDICT,
@@ -237,7 +237,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const source = shop.create === undefined ? await createOrderSource(context, options, control) : undefined;
   await refuseHeldEndpoint(context, control);
   const { dialect } = await callAt(context, control, { name: "storeSummary", body: undefined });
-  const newId = await orderIdsOfShop(context, control, seed);
+  const newId = await createOrderIdGenerator(context, control, seed);
   const plainBench = createBench({
     world,
     target: control,

@@ -19,7 +19,7 @@ import type { Style } from "../printer.ts";
 import { catchRefusal } from "../problem.ts";
 import { operationsAt } from "../target/call.ts";
 import { runWithSpinner } from "../request/exchange.ts";
-import { orderIdsOfShop } from "./orders.ts";
+import { createOrderIdGenerator } from "./orders.ts";
 import type { ShopDescription } from "../../client/judge/description.ts";
 import { bindShop, type BoundShop } from "./shop.ts";
 
@@ -50,7 +50,7 @@ export function tryShop(
   const { world } = context;
   return runWithSpinner(context, async ({ signal }) => {
     await using shop = await bindShop(context, { control, description, readsOrders, isTrial: true, signal });
-    const newId = await orderIdsOfShop(context, control, world.freshId());
+    const newId = await createOrderIdGenerator(context, control, world.freshId());
     const call = operationsAt(context, control);
     const bench = createBench({ world, target: control, call, shop, newId, signal });
     const purchase = newPurchase(bench.newId());

@@ -24,7 +24,7 @@ export function registerOrdersGet(group: Group): void {
     options: serviceOptions(),
     run: runnerFor("inspectCheckout", {
       target: (context) => findListingSandbox(context, "orders with their events"),
-      id: "checkout",
+      idKind: "checkout",
       remedies: { session_not_found: hintForIds("checkout") },
       text: (order, { width }) => orderText(order, width),
     }),

@@ -5,25 +5,29 @@ import type { World } from "../../world.ts";
 import { EXIT, Refused } from "../problem.ts";
 
 /** Why a case did not pass. */
-type Fault = { readonly message: string } & (
+type CaseResult = { readonly message: string } & (
   | { readonly element: "failure" | "error"; readonly type: string; readonly text: string }
   | { readonly element: "skipped" }
 );
 
-type Case = { readonly name: string; readonly faults: readonly Fault[]; readonly output: readonly string[] };
+type Case = {
+  readonly name: string;
+  readonly results: readonly CaseResult[];
+  readonly output: readonly string[];
+};
 
 type Suite = {
   /** The command: `checkout checklist`. */
   readonly name: string;
-  /** As ISO 8601; undefined for none. */
+  /** In ISO 8601. */
   readonly timestamp?: string;
   readonly properties: Readonly<Record<string, string | number>>;
   readonly cases: readonly Case[];
 };
 
 export function junitXml({ name, timestamp, properties, cases }: Suite): string {
-  const count = (element: Fault["element"]): number =>
-    cases.filter(({ faults }) => faults.some((fault) => fault.element === element)).length;
+  const count = (element: CaseResult["element"]): number =>
+    cases.filter(({ results }) => results.some((fault) => fault.element === element)).length;
   const counts = `tests="${cases.length}" failures="${count("failure")}" errors="${count("error")}"`;
   const timestampAttribute = timestamp === undefined ? "" : ` timestamp="${timestamp}"`;
   return [
@@ -37,7 +41,7 @@ export function junitXml({ name, timestamp, properties, cases }: Suite): string 
     "    </properties>",
     ...cases.flatMap((testCase) => [
       `    <testcase classname="${name.replace(" ", ".")}" name="${testCase.name}">`,
-      ...testCase.faults.map(faultXml),
+      ...testCase.results.map(resultXml),
       `      <system-out>${testCase.output.map(escapeXml).join("\n")}</system-out>`,
       "    </testcase>",
     ]),
@@ -47,14 +51,14 @@ export function junitXml({ name, timestamp, properties, cases }: Suite): string 
   ].join("\n");
 }
 
-function faultXml(fault: Fault): string {
+function resultXml(fault: CaseResult): string {
   const message = `message="${escapeXml(fault.message)}"`;
   if (fault.element === "skipped") return `      <skipped ${message}/>`;
   const { element, type, text } = fault;
   return `      <${element} type="${type}" ${message}>${escapeXml(text)}</${element}>`;
 }
 
-const XML_NAMES: ReadonlyMap<string, string> = new Map([
+const XML_ENTITIES: ReadonlyMap<string, string> = new Map([
   ["&", "&amp;"],
   ["<", "&lt;"],
   [">", "&gt;"],
@@ -63,7 +67,7 @@ const XML_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 function escapeXml(text: string): string {
-  return publishableText(text).replace(/[&<>"']/g, (character) => XML_NAMES.get(character) ?? "");
+  return publishableText(text).replace(/[&<>"']/g, (character) => XML_ENTITIES.get(character) ?? "");
 }
 
 /**
@@ -74,7 +78,7 @@ export function prepareJunitFile(
   { cwd, files }: Pick<World, "cwd" | "files">,
   path: string,
 ): { readonly write: (xml: string) => void } {
-  const file = resolve(cwd, path);
+  const fullPath = resolve(cwd, path);
   const refuse = (reason: string): Refused =>
     new Refused({
       exitCode: EXIT.failed,
@@ -82,11 +86,11 @@ export function prepareJunitFile(
       message: `${path} cannot be written: ${reason}`,
       next: "name a file in an existing folder, with --junit",
     });
-  if (!files.exists(dirname(file))) throw refuse("its folder does not exist");
+  if (!files.exists(dirname(fullPath))) throw refuse("its folder does not exist");
   return {
     write: (xml) => {
       try {
-        files.write(file, xml);
+        files.write(fullPath, xml);
       } catch (error) {
         throw refuse(error instanceof Error ? error.message : String(error));
       }

@@ -66,7 +66,7 @@ export function checklistJunit(report: ChecklistReport, tolerance: Tolerance): s
     properties: { verdict, service, ...(storeId !== null && { store_id: storeId }), livemode: "false" },
     cases: items.map((item) => ({
       name: item.name,
-      faults: caseResults(item, tolerance),
+      results: caseResults(item, tolerance),
       output: [
         english(ITEM_TITLES[item.name]),
         ...item.evidence.map(evidenceLine),

@@ -58,7 +58,7 @@ export function registerRequests(group: Group): void {
     name: "get <request_id>",
     summary: "show a v1 request; if it was refused, also its headers and body, secrets redacted",
     examples: ["checkout requests get <request_id>", "checkout requests get <request_id> --json"],
-    run: runnerFor("showRequest", { id: "request", text: requestText }),
+    run: runnerFor("showRequest", { idKind: "request", text: requestText }),
   });
 }
 

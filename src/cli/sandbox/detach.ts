@@ -82,9 +82,9 @@ async function reuseRunningSandbox(
   const { description } = sandbox;
   const givenSecrets = unwrap(readGivenSecrets(context.world));
   const requestedSettings = unwrap(await settingsWithConfig(context, options));
-  const { runningDifferences } = await import("../config/running-differences.ts");
+  const { sandboxDifferences } = await import("../config/running-differences.ts");
   const startRequest = { options: requestedSettings, givenSecrets };
-  const { differences, includesStores } = await runningDifferences(context, startRequest, {
+  const { differences, includesStores } = await sandboxDifferences(context, startRequest, {
     folder,
     sandbox,
   });

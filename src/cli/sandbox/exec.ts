@@ -4,7 +4,7 @@ import { settingsWithConfig } from "../../host/config/start-settings.ts";
 import { createKeptLog, watchRequests, printLogEnd, UNUSED_NOTE } from "./exec-log.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import { isTyped, toSetting } from "../option-rules.ts";
-import { scopedFaults } from "../fault/scoped-faults.ts";
+import { createScopedFaults } from "../fault/scoped-faults.ts";
 import type { RequestedFaults } from "../fault/requested-faults.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
 import { createJournalFolder, programVariables } from "../store/program-variables.ts";
@@ -110,7 +110,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
     use: async (sandbox) => {
       const { base_url: baseUrl, control_token: token } = sandbox.ready;
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };
-      await scopedFaults(context, target).add(requestedFaults.faults);
+      await createScopedFaults(context, target).add(requestedFaults.faults);
       requestWatch.forget();
       wasReached = true;
       const stopSignal = stop.signal();
@@ -167,14 +167,14 @@ async function runInStore(
   const access = store ?? (await readStoreAccess(context, target));
   if (access.apiKey === null)
     throw refuseWithoutKey(access, "run it in a new store: checkout exec --store new");
-  await using faults = scopedFaults(context, { ...target, storeId: access.storeId });
+  await using faults = createScopedFaults(context, { ...target, storeId: access.storeId });
   await faults.add(requestedFaults.faults);
   const stopSignal = stop.signal();
   if (stopSignal !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopSignal];
   noteOwnSecrets(context, access);
   const env = childEnvironment(world, access, { controlToken: target.token, adminToken: adminTarget?.token });
   const exitCode = exitCodeOf(program, await world.runProgram({ program, args, env }));
-  faults.stay();
+  faults.keep();
   noteSeed(context, exitCode, requestedFaults);
   return exitCode;
 }

@@ -22,7 +22,7 @@ export function registerSandboxPay(group: Group): void {
       ),
     ],
     run: runnerFor("pay", {
-      id: "payable",
+      idKind: "payable",
       body: ({ outcome = "succeeded" }) => ({ outcome }),
       remedies: (id) => ({
         state_conflict: `checkout sessions get ${id} shows its state`,

@@ -63,7 +63,7 @@ export function registerKeys(group: Group): void {
     summary: "revoke an API key; the service refuses it from now on",
     examples: ["checkout keys revoke 0199a3c4-5d00-7000-8000-000000000001"],
     run: runnerFor("revokeKey", {
-      id: "key",
+      idKind: "key",
       body: () => ({}),
       json: (wireKey, revokedKey, { context }) =>
         output("revoked_key", { ...wireKey, kept: isKept(context, revokedKey) }),

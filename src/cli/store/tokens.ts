@@ -74,7 +74,7 @@ export function registerTokens(group: Group): void {
     examples: ["checkout tokens revoke 0199a3c4-5d00-7000-8000-000000000001"],
     run: runnerFor("revokeToken", {
       target: (context, _options, text = "") => targetOfToken(context, text.toLowerCase()),
-      id: "token",
+      idKind: "token",
       body: () => ({}),
       text: ({ kind, role, tokenId }, { style }) =>
         `${style.green("✓")} the ${kind} ${shortId(tokenId)} (${role}) is revoked`,

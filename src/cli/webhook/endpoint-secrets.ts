@@ -36,7 +36,7 @@ export function registerEndpointSecrets(group: Group): void {
       ),
     ],
     run: runnerFor("rotateSecret", {
-      id: "endpoint",
+      idKind: "endpoint",
       body: ({ overlap = DEFAULT_OVERLAP }) => ({ overlapMs: overlap.milliseconds }),
       json: (wireSecret, { inForce: [secret = null] }, { id }) =>
         output("endpoint_secret", { endpoint_id: id, signing_secret: secret, ...wireSecret }),

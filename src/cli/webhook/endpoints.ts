@@ -73,7 +73,7 @@ export function registerEndpoints(group: Group): void {
       summary,
       examples: [`checkout endpoints ${action} 0199a3c4-5d00-7000-8000-000000000001`],
       run: runnerFor("setEndpointState", {
-        id: "endpoint",
+        idKind: "endpoint",
         body: () => ({ action }),
         remedies: ENDPOINT_REMEDIES,
         text: ({ url }) => `${printable(url)} ${resultText}`,

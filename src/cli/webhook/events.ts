@@ -121,7 +121,7 @@ function registerReplays(group: Group): void {
       ),
     ],
     run: runnerFor("replayEvent", {
-      id: "event",
+      idKind: "event",
       body: ({ endpoint }) => ({ endpointId: endpoint }),
       remedies: {
         not_found: "checkout events list and checkout endpoints list show the ids",
