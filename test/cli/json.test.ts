@@ -20,7 +20,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 /** For each kind a validator that allows only the documented fields. */
 const CHECKS = new Map<KindName, ValidateFunction>(
-  NAMES.map((name) => [name, ajv.compile(schemaOf(name, { closed: true }))]),
+  NAMES.map((name) => [name, ajv.compile(schemaOf(name, { isClosed: true }))]),
 );
 
 type Json = Readonly<Record<string, unknown>>;

@@ -59,8 +59,8 @@ const BUDGET_FACTOR = 240;
 const BUDGET_TEXT = `${durationText(BUDGET_MS.least)}, and up to ${durationText(BUDGET_MS.most)} for a slow shop`;
 /** Response time in milliseconds below which an endpoint gets the forged webhooks before the histories. */
 const QUICK_ANSWER_MS = 100;
-/** Time after which a shop has finished its late work, in milliseconds. */
-const LATE_WORK_MS = 31_000;
+/** Maximum time after a payment for the late work of a shop, in milliseconds. */
+const MAX_LATE_WORK_MS = 31_000;
 /** Maximum time of the lease in addition to the budget, in milliseconds. */
 const LEASE_MARGIN_MS = 30 * 60_000;
 /** Maximum time of the lease of an API key in addition to the budget; the plain purchase needs the key, too. */
@@ -94,11 +94,11 @@ export function registerChecklistRun(group: Group): void {
 
 export function registerChecklistParts(group: Group): void {
   const command = group.command.commands.find((child) => child.name() === "run") ?? group.command;
-  for (const { part, ...spec } of PARTS)
+  for (const { part, ...spec } of PART_COMMANDS)
     register<RunOptions>({ ...group, command }, { ...spec, ...judgeCommandSpec(new Set([part])) });
 }
 
-/** The common description of the commands that judge some parts. The part on creates needs no existing checkout. */
+/** The common fields of the commands that judge parts. The part on creates needs no existing checkout. */
 function judgeCommandSpec(parts: ReadonlySet<Part>) {
   const isCreatesPart = parts !== ALL_PARTS && parts.has("idempotency");
   return {
@@ -113,7 +113,7 @@ function judgeCommandSpec(parts: ReadonlySet<Part>) {
   };
 }
 
-const PARTS = [
+const PART_COMMANDS = [
   {
     name: "duplicates",
     part: "duplicates",
@@ -159,12 +159,12 @@ async function refuseHeldEndpoint(context: Context, control: ControlTarget): Pro
   });
 }
 
-async function refuseHistory(text: string): Promise<Refused> {
+async function refuseUnknownHistory(text: string): Promise<Refused> {
   const { default: leven } = await import("leven");
   const names = Object.keys(HISTORY_TITLES);
   const isSimilar = (name: string): boolean => name.includes(text) || leven(name, text) <= name.length / 3;
   const similarNames = names.filter(isSimilar);
-  const part = [...PARTS.map(({ name }) => name), "webhooks"].find((name) =>
+  const part = [...PART_COMMANDS.map(({ name }) => name), "webhooks"].find((name) =>
     isSame(name, text.replaceAll("_", "-")),
   );
   if (part !== undefined)
@@ -177,7 +177,7 @@ async function refuseHistory(text: string): Promise<Refused> {
 
 async function runParts(context: Context, options: RunOptions, parts: ReadonlySet<Part>): Promise<number> {
   const unknownName = options.only?.find((name) => !Object.hasOwn(HISTORY_TITLES, name));
-  if (unknownName !== undefined) throw await refuseHistory(unknownName);
+  if (unknownName !== undefined) throw await refuseUnknownHistory(unknownName);
   const control = await controlTarget(context);
   const description = await describeShop(context, options);
   const readsOrders = parts.size > 1 || !parts.has("idempotency");
@@ -194,7 +194,7 @@ async function runParts(context: Context, options: RunOptions, parts: ReadonlySe
         await using shop = await bindShop(keyedContext, { control, description, readsOrders, signal });
         const runReport = await runAll(keyedContext, options, { control, description, shop, parts, signal });
         // A served shop ends with this block.
-        if (shop.served !== undefined) await awaitEvents(context, control, signal);
+        if (shop.served !== undefined) await awaitHeldEvents(context, control, signal);
         return runReport;
       };
       return withStoreKey(context, control, { timeoutMs, signal, act });
@@ -208,15 +208,15 @@ async function runParts(context: Context, options: RunOptions, parts: ReadonlySe
 }
 
 /** Maximum time to wait until events that the run has held are delivered to a served shop, in milliseconds. */
-const HELD_EVENTS_WAIT_MS = 5000;
+const MAX_HELD_EVENTS_WAIT_MS = 5000;
 const CHECK_PAUSE_MS = 200;
 
 /** Waits until a served shop has the held events, so that none is sent to its port after the shop has ended. */
-async function awaitEvents(context: Context, control: ControlTarget, signal: AbortSignal): Promise<void> {
-  const list = { name: "listDeliveries", body: { state: "due", limit: 1 } } as const;
-  await poll(context.world, () => callAt(context, control, list), {
+async function awaitHeldEvents(context: Context, control: ControlTarget, signal: AbortSignal): Promise<void> {
+  const listCall = { name: "listDeliveries", body: { state: "due", limit: 1 } } as const;
+  await poll(context.world, () => callAt(context, control, listCall), {
     isEnough: ({ deliveries }) => deliveries.length === 0,
-    waitMs: HELD_EVENTS_WAIT_MS,
+    waitMs: MAX_HELD_EVENTS_WAIT_MS,
     firstPauseMs: CHECK_PAUSE_MS,
     signal,
   });
@@ -344,8 +344,8 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
   const isQuick = options.quick === true;
   const plan = { parts: historyParts, only: names, isQuick, until: deadline, onJudged };
-  const span = durationText(Math.max(1, Math.round(plainPurchase.recording.slowestMs)));
-  printer.info(`a payment is shown after ${span}; histories, for at most ${durationText(base.budgetMs)}:`);
+  const delay = durationText(Math.max(1, Math.round(plainPurchase.recording.slowestMs)));
+  printer.info(`a payment is shown after ${delay}; histories, for at most ${durationText(base.budgetMs)}:`);
   const webhookRecords: PartRecord[] = [];
   const shouldDrill =
     names === undefined && parts.has("webhook") && plainPurchase.recording.isWithoutEvents !== true;
@@ -358,7 +358,7 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   const finalHistories = await judgeAgain(
     bench,
     playedHistories,
-    waitsForLateWork ? Math.min(deadline, plainPurchase.paidAt + LATE_WORK_MS) : 0,
+    waitsForLateWork ? Math.min(deadline, plainPurchase.paidAt + MAX_LATE_WORK_MS) : 0,
   );
   for (const [index, entry] of finalHistories.entries())
     if (entry.verdict !== playedHistories[index]?.verdict) onJudged(entry);
@@ -381,16 +381,16 @@ async function drillWebhooks(
 ): Promise<readonly PartRecord[]> {
   const { printer } = context;
   printer.info("forged and genuine webhooks");
-  const isWanted = (): boolean => findEndReason(bench, { until: deadline }) === undefined;
+  const mayRun = (): boolean => findEndReason(bench, { until: deadline }) === undefined;
   const endpointId = await findEndpointId(context, control, description);
-  const receiverRequest = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, isWanted };
-  const outcome = await raceWithAbort(signal, judgeReceivers(context, control, receiverRequest));
-  if (outcome === undefined) return [];
-  const verdict = worstVerdict(outcome.map((result) => result.verdict));
+  const receiverRequest = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, mayRun };
+  const results = await raceWithAbort(signal, judgeReceivers(context, control, receiverRequest));
+  if (results === undefined) return [];
+  const verdict = worstVerdict(results.map((result) => result.verdict));
   if (verdict === "failed") printer.info(`${printer.style.red("✗")} forged and genuine webhooks`);
-  const drillId = outcome[0]?.record?.id ?? null;
-  const leftOutCount = outcome.reduce((sum, result) => sum + result.leftOutCount, 0);
-  return [{ part: "webhook", verdict, drillId, steps: outcome.flatMap(({ steps }) => steps), leftOutCount }];
+  const drillId = results[0]?.record?.id ?? null;
+  const leftOutCount = results.reduce((sum, result) => sum + result.leftOutCount, 0);
+  return [{ part: "webhook", verdict, drillId, steps: results.flatMap(({ steps }) => steps), leftOutCount }];
 }
 
 /** The missing fields of the description without which something is not judged. */

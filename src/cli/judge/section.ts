@@ -14,14 +14,14 @@ import { confirm } from "../prompts.ts";
 import { readInput } from "../input.ts";
 import { patternOf, type ShopOptions } from "./options.ts";
 
-const COMMANDS = ["create", "orderViewCommand", "serve", "restart"] as const;
-type CommandField = (typeof COMMANDS)[number];
+const COMMAND_FIELDS = ["create", "orderViewCommand", "serve", "restart"] as const;
+type CommandField = (typeof COMMAND_FIELDS)[number];
 
 /** Describes the shop. Refuses unconfirmed commands of the file if one of `usedCommands` (default: all) would run. */
 export async function describeShop(
   context: Context,
   options: ShopOptions,
-  usedCommands: readonly CommandField[] = COMMANDS,
+  usedCommands: readonly CommandField[] = COMMAND_FIELDS,
 ): Promise<ShopDescription> {
   return describeSection(context, await readSection(context, options, usedCommands), options);
 }
@@ -35,11 +35,11 @@ export async function describeSection(
   { paidWhen, orderIdOf, cookie, ...section }: ShopSection,
   options: ShopOptions,
 ): Promise<ShopDescription> {
-  const isOtherView = options.orderView !== undefined || options.orderViewCommand !== undefined;
+  const hasViewOption = options.orderView !== undefined || options.orderViewCommand !== undefined;
   const fields = FIELDS.flatMap((field) => (options[field] === undefined ? [] : [[field, options[field]]]));
   return {
     ...section,
-    ...(isOtherView && { orderView: undefined, orderViewCommand: undefined }),
+    ...(hasViewOption && { orderView: undefined, orderViewCommand: undefined }),
     paidWhen: patternOf(paidWhen),
     orderIdOf: patternOf(orderIdOf),
     ...Object.fromEntries(fields),
@@ -55,7 +55,7 @@ async function readSection(
   const loadedConfig = unwrap(await loadConfig(context.world, {}));
   const shop = loadedConfig?.config.shop;
   if (loadedConfig === undefined || shop === undefined) return {};
-  const lines = COMMANDS.flatMap((name): readonly (readonly [typeof name, string])[] => {
+  const lines = COMMAND_FIELDS.flatMap((name): readonly (readonly [typeof name, string])[] => {
     const line = shop[name];
     return typeof line === "string" ? [[name, line]] : [];
   });
@@ -68,9 +68,9 @@ async function readSection(
 }
 
 function checkCommand(path: string, name: ShopField, line: string): void {
-  const words = parseCommandLine(line);
-  if (!words.ok)
-    throw refuseUsage(`${printable(path)}: shop.${snakeCase(name)}: ${words.refusal.message}`, "correct it");
+  const result = parseCommandLine(line);
+  if (!result.ok)
+    throw refuseUsage(`${printable(path)}: shop.${snakeCase(name)}: ${result.refusal.message}`, "correct it");
 }
 
 const TRUST_FILE = "trusted-shops.json";
@@ -96,8 +96,8 @@ async function trustSection(
       message: `${printable(path)} has commands that nobody has confirmed on this machine: ${commands.map(printable).join("; ")}`,
       next: "read them, then add --trust-config, or type the command once at a terminal",
     });
-  const list = commands.map((line) => `  ${printable(line)}`).join("\n");
-  printer.info(`${printable(path)} would run:\n${list}`);
+  const commandsText = commands.map((line) => `  ${printable(line)}`).join("\n");
+  printer.info(`${printable(path)} would run:\n${commandsText}`);
   await confirm(world, "Run these commands now and later, as long as the section does not change?");
   keepTrust(world, path, shop);
 }
@@ -111,15 +111,15 @@ export async function trustWrittenSection({ world }: Context): Promise<void> {
 function keepTrust(world: Context["world"], path: string, shop: ShopSection): void {
   const folder = world.settingsFolder();
   if (folder === undefined) return;
-  const file = join(folder, TRUST_FILE);
-  const trustedSums = { ...readTrustRecord(world, file), [dirname(path)]: sectionHash(shop) };
+  const trustPath = join(folder, TRUST_FILE);
+  const trustedHashes = { ...readTrustRecord(world, trustPath), [dirname(path)]: sectionHash(shop) };
   world.files.makeFolder(folder);
-  world.files.write(file, `${JSON.stringify(trustedSums, null, 2)}\n`);
+  world.files.write(trustPath, `${JSON.stringify(trustedHashes, null, 2)}\n`);
 }
 
-function readTrustRecord(world: Context["world"], file: string): Readonly<Record<string, string>> {
-  if (!world.files.exists(file) || trustFault(world, file, "file") !== undefined) return {};
-  const json = parseJson(world.files.read(file) ?? "");
+function readTrustRecord(world: Context["world"], trustPath: string): Readonly<Record<string, string>> {
+  if (!world.files.exists(trustPath) || trustFault(world, trustPath, "file") !== undefined) return {};
+  const json = parseJson(world.files.read(trustPath) ?? "");
   if (!isRecord(json)) return {};
   const rows = Object.entries(json).filter((row): row is [string, string] => typeof row[1] === "string");
   return Object.fromEntries(rows);

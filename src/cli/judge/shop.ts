@@ -27,7 +27,7 @@ type Binding = {
 export async function bindShop(context: Context, binding: Binding): Promise<BoundShop> {
   const { control, description, readsOrders } = binding;
   const { target, settings } = await connectToSandbox(context, control);
-  const access = {
+  const accessEnv = {
     CHECKOUT_BASE_URL: target.baseUrl,
     CHECKOUT_API_KEY: target.apiKey,
     CHECKOUT_STORE_ID: settings.storeId.value ?? undefined,
@@ -39,14 +39,14 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
       message: "only your shop can tell whether it treats an order as paid; nothing was done",
       next: "checkout shop init describes your shop; or add --order-view URL, or --order-view-command CMD, and --paid-when REGEX",
     });
-  const servedShop = await serveShop(context, { ...binding, access });
+  const servedShop = await serveShop(context, { ...binding, access: accessEnv });
   const base = servedShop === undefined ? description.endpoint : servedShop.origin;
-  const env = { ...access, ...(servedShop === undefined ? {} : { PORT: String(servedShop.port) }) };
+  const env = { ...accessEnv, ...(servedShop === undefined ? {} : { PORT: String(servedShop.port) }) };
   const shop = shopOf(description, env, (flag, text) => resolveAddress(control, { flag, text, base }));
   return {
     ...shop,
     kill: shop.kill ?? servedShop?.restart,
-    restart: servedShop?.restart ?? restartOf(context, binding),
+    restart: servedShop?.restart ?? createRestart(context, binding),
     served: servedShop,
     [Symbol.asyncDispose]: async () => servedShop?.stop(),
   };
@@ -128,7 +128,7 @@ const MAX_OUTPUT_BYTES = 4096;
 const RESTART_HINT = "the command must exit with 0 after it has told the supervisor to restart your shop";
 
 /** The restart command must exit. Its child processes end with it, so a supervisor must start the shop. */
-function restartOf(
+function createRestart(
   { world }: Context,
   { description: { restart: commandLine }, signal }: Binding,
 ): (() => Promise<void>) | undefined {

@@ -48,8 +48,8 @@ const TIMEOUT_MS = Object.keys(WEBHOOK_STEPS).length * 30_000;
 /** Timeout of one request, in milliseconds: a sandbox may wait long for a receiver. */
 const POST_TIMEOUT_MS = 120_000;
 
-const SHOW_ENDPOINTS = "checkout endpoints list shows the endpoints";
-const NOTHING_TO_DRILL =
+const SHOW_ENDPOINTS_HINT = "checkout endpoints list shows the endpoints";
+const ADD_ENDPOINT_HINT =
   "add one: checkout endpoints add http://localhost:3000/hooks, or enable one: checkout endpoints enable <id>";
 
 export function registerChecklistWebhooks(group: Group): void {
@@ -91,8 +91,8 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   const results = await runWithSpinner(context, ({ signal }) => {
     const lease = { drill: "duplicates", timeoutMs: TIMEOUT_MS, signal } as const;
     return underLease(context, control, lease, async ({ id: leaseId, storeId }) => {
-      const isWanted = (): boolean => !signal.aborted;
-      const drillRequest = { leaseId, storeId, endpointId, hasOrder: orderView !== undefined, isWanted };
+      const mayRun = (): boolean => !signal.aborted;
+      const drillRequest = { leaseId, storeId, endpointId, hasOrder: orderView !== undefined, mayRun };
       const receivers = await judgeReceivers(context, control, drillRequest);
       if (signal.aborted) throw new Refused(interruptedProblem());
       return receivers;
@@ -100,12 +100,12 @@ async function runWebhooks(context: Context, options: WebhookOptions): Promise<n
   });
   const verdict = worstVerdict(results.map((result) => result.verdict));
   const layout = { ...context.printer, showsAll: options.all === true };
-  const json = output("webhook_drill", {
+  const drillOutput = output("webhook_drill", {
     verdict,
     passed: verdict === "passed",
     drills: results.map(drillJson),
   });
-  await context.printer.result(json, async () =>
+  await context.printer.result(drillOutput, async () =>
     (await Promise.all(results.map((result) => resultText(result, orderView, layout)))).join("\n\n"),
   );
   return EXIT_OF_VERDICT[verdict];
@@ -134,20 +134,20 @@ export async function judgeReceivers(
   {
     leaseId,
     storeId,
-    isWanted,
+    mayRun,
     ...receiverFilter
   }: Parameters<typeof findReceivers>[1] & {
     readonly leaseId: string;
     readonly storeId: string;
-    readonly isWanted: () => boolean;
+    readonly mayRun: () => boolean;
   },
 ): Promise<readonly JudgedReceiver[]> {
   const { world } = context;
-  const call = operationsAt(context, control, { not_found: SHOW_ENDPOINTS });
+  const call = operationsAt(context, control, { not_found: SHOW_ENDPOINTS_HINT });
   const receivers = await findReceivers(call, receiverFilter, { storeId, realNow: world.now() });
   if (receivers.length === 0) throw refuseWithoutReceiver(receiverFilter.endpointId);
   return Promise.all(
-    receivers.map((receiver) => judgeReceiver(context, control, { receiver, leaseId, isWanted })),
+    receivers.map((receiver) => judgeReceiver(context, control, { receiver, leaseId, mayRun })),
   );
 }
 
@@ -157,8 +157,8 @@ async function judgeReceiver(
   {
     receiver,
     leaseId,
-    isWanted: mayRun,
-  }: { readonly receiver: FoundReceiver; readonly leaseId: string; readonly isWanted: () => boolean },
+    mayRun,
+  }: { readonly receiver: FoundReceiver; readonly leaseId: string; readonly mayRun: () => boolean },
 ): Promise<JudgedReceiver> {
   const { world } = context;
   const { endpointId, secret, checkout, now } = receiver;
@@ -172,7 +172,7 @@ async function judgeReceiver(
           name: "postToEndpoint",
           body: { leaseId, posts: [postOf(endpointId, request, connection)] },
           timeoutMs: POST_TIMEOUT_MS,
-          remedies: { state_conflict: NOTHING_TO_DRILL },
+          remedies: { state_conflict: ADD_ENDPOINT_HINT },
         });
         const [answer] = answers;
         if (answer === undefined) throw new Error("each request has an answer");
@@ -189,7 +189,7 @@ async function judgeReceiver(
   const steps = drillSteps({ ...sentForms, names }, receiver);
   const subject = webhookSubject({ id: endpointId, url }, secret);
   const webhookRecord = { receiver: { endpointId, url, checkout, now }, subject, steps, leftOutCount };
-  // A result without a verdict does not replace the last one with a verdict.
+  // An unknown result does not replace the last recorded result.
   if (isUnknown) return { ...webhookRecord, verdict: "unknown", record: undefined };
   const body = { kind: "webhook", subject, steps } as const;
   const outcome = await callAt(context, { ...control, leaseId }, { name: "recordDrill", body });
@@ -202,13 +202,13 @@ function refuseWithoutReceiver(endpointId: string | undefined): Refused {
       exitCode: EXIT.failed,
       code: "not_found",
       message: `there is no endpoint ${endpointId}`,
-      next: SHOW_ENDPOINTS,
+      next: SHOW_ENDPOINTS_HINT,
     });
   return new Refused({
     exitCode: EXIT.conflict,
     code: "state_conflict",
     message: "no enabled endpoint has its own address, so there is nothing to drill",
-    next: NOTHING_TO_DRILL,
+    next: ADD_ENDPOINT_HINT,
   });
 }
 

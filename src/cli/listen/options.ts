@@ -33,7 +33,7 @@ import { PARTS } from "../../core/refusals/parts.ts";
 import { english } from "../../core/language.ts";
 
 /** The first events to receive: held events, events after a given event, or events since a time. */
-type EventsStart = "last" | EventStart;
+type ListenStart = "last" | EventStart;
 
 export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly forward?: string;
@@ -45,7 +45,7 @@ export type ListenCommandOptions = Omit<SecretOptions, "payloadFile"> & {
   readonly allowHost?: readonly string[];
   readonly ca?: string;
   readonly insecure?: boolean;
-  readonly since?: EventsStart;
+  readonly since?: ListenStart;
   readonly port?: number;
   readonly exitOnDisconnect?: boolean;
   readonly headerNames?: Pick<Dialect, "headers">;
@@ -72,7 +72,7 @@ export function listenOptions(): Option[] {
     listOption(
       "--events <types>",
       "only these event types or patterns, such as order.succeeded,checkout_session.* (default: all)",
-      parseType,
+      parseEventType,
     ),
     repeatedOption(
       "--route <type=url>",
@@ -130,7 +130,7 @@ export async function createListenPlan(context: Context, options: ListenCommandO
   }));
   const urls = [...(forward === undefined ? [] : [forward]), ...routes.map(({ url }) => url)];
   const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };
-  const fault = urls.map((url) => targetFault(url, policy, context.world)).find(Boolean);
+  const fault = urls.map((url) => targetProblem(url, policy, context.world)).find(Boolean);
   if (fault !== undefined) throw new Refused(fault);
   const tls = await resolveTrust(context, options);
   if (tls !== undefined && urls.every((url) => !url.startsWith("https:"))) throw new Refused(TLS_PROBLEM);
@@ -150,7 +150,7 @@ export async function createListenPlan(context: Context, options: ListenCommandO
 const NO_PORT = -1;
 
 /** The problem that prevents forwarding events to an address; undefined if there is none. */
-function targetFault(url: string, policy: TargetPolicy, world: World): Problem | undefined {
+function targetProblem(url: string, policy: TargetPolicy, world: World): Problem | undefined {
   const host = URL.canParse(url) ? new URL(url).hostname : "";
   const targetPolicy = { ...policy, ownPort: NO_PORT };
   const syntaxOutcome = parseTarget(url, { ...targetPolicy, allowedHosts: [...policy.allowedHosts, host] });
@@ -160,8 +160,8 @@ function targetFault(url: string, policy: TargetPolicy, world: World): Problem |
     const message = "events are forwarded only to this machine: localhost, 127.0.0.1 or [::1]";
     const addedOption = `--allow-target ${quote(host)}`;
     // The value of a header may be a secret.
-    const isSecret = world.argv.some((word) => /^(-H|--header)/.test(word));
-    const next = `allow that host as well: ${isSecret ? `add ${addedOption}` : retypeLine(world, new Map(), addedOption)}`;
+    const hasHeader = world.argv.some((word) => /^(-H|--header)/.test(word));
+    const next = `allow that host as well: ${hasHeader ? `add ${addedOption}` : retypeLine(world, new Map(), addedOption)}`;
     return usageProblem(`${message}; got ${printableLiteral(host)}`, next);
   }
   if (parseTarget(url, policy).ok) return undefined;
@@ -185,13 +185,13 @@ async function resolveTrust(
   return { ca: certificatesOfOption(world, ca) };
 }
 
-function parseType(text: string): string {
+function parseEventType(text: string): string {
   if (!parseEventTypes([text]).ok)
     throw invalidOption("an event type such as order.succeeded, or order.*", text);
   return text;
 }
 
-function parseSince(text: string): EventsStart {
+function parseSince(text: string): ListenStart {
   const since = text === "last" ? text : parseEventStart(text);
   if (since === undefined)
     throw invalidOption(`last, the id of an event, ${english(PARTS.span_or_moment)}`, text);

@@ -18,7 +18,7 @@ const TYPE_WIDTH = "order.succeeded".length;
 /** Maximum length of a shown text, because the texts of unverified requests can be long. */
 const MAX_TEXT_LENGTH = 64;
 const MAX_BODY_LENGTH = 16 * 1024;
-const SHOWN_SIGNATURE_DIGITS = 8;
+const MAX_SIGNATURE_DIGITS = 8;
 
 type ListenReady = {
   readonly url: string;
@@ -113,11 +113,11 @@ type LineStyle = Pick<Printer, "style" | "wrap"> & { readonly plan: ListenPlan; 
 
 /** The width of the event type column in lines of `width` columns; in wide lines it has room for session events. */
 export function typeWidthOf({ width }: Pick<Printer, "width">): number {
-  return width < WIDE_COLUMNS ? TYPE_WIDTH : SESSION_TYPE_WIDTH;
+  return width < WIDE_LINE_WIDTH ? TYPE_WIDTH : SESSION_TYPE_WIDTH;
 }
 
 /** Width from which a line has room for the longest event type. */
-const WIDE_COLUMNS = 100;
+const WIDE_LINE_WIDTH = 100;
 
 /** The width of the event type column after a delivery: the width of the longest event type so far. */
 export function typeWidthAfter({ claims }: Pick<HandledDelivery, "claims">, oldWidth: number): number {
@@ -181,13 +181,13 @@ function targetCauses(result: ListenerResult, style: Style): readonly string[] {
   const attemptResult = attemptResultOf(result);
   if (attemptResult === undefined) return [];
   const cause = causeText(attemptResult, english);
-  const option = CERTIFICATE_OPTIONS.get(likelyCause(attemptResult)?.code ?? "");
+  const hint = CERTIFICATE_HINTS.get(likelyCause(attemptResult)?.code ?? "");
   if (cause === undefined) return [];
-  return [`  ${style.cyan("→")} ${cause}${option === undefined ? "" : `; ${option}`}`];
+  return [`  ${style.cyan("→")} ${cause}${hint === undefined ? "" : `; ${hint}`}`];
 }
 
 const INSECURE_HINT = "checkout listen --insecure verifies no certificate";
-const CERTIFICATE_OPTIONS: ReadonlyMap<string, string> = new Map([
+const CERTIFICATE_HINTS: ReadonlyMap<string, string> = new Map([
   [
     "tls_untrusted",
     "checkout listen --ca FILE trusts the CA of that file, and --insecure verifies no certificate",
@@ -257,7 +257,7 @@ function displayHeader(value: string): string {
   if (!SIGNATURES_PATTERN.test(value)) return value;
   return value
     .split(",")
-    .map((digest) => `${digest.slice(0, SHOWN_SIGNATURE_DIGITS)}…`)
+    .map((digest) => `${digest.slice(0, MAX_SIGNATURE_DIGITS)}…`)
     .join(",");
 }
 

@@ -56,7 +56,7 @@ type SessionOptions = {
   readonly readsKeys: boolean;
 };
 
-/** The listening server of a session, once its port is taken, or the poller that fetches its deliveries. */
+/** An open session. `listener` is the server that receives its deliveries, or the poller that fetches them. */
 type Session = {
   readonly listener: Pick<Listener, "close">;
   /** The address that the sandbox knows. */
@@ -100,31 +100,31 @@ const STOP_TEXTS = {
 
 /** Listens until the stop; refuses if listening ends otherwise. Either way, registration and port are released. */
 async function listenUntil(context: Context, options: SessionOptions, stop: AbortController): Promise<void> {
-  await using session = await open(context, options);
+  await using session = await openSession(context, options);
   const raceWithStop = createStopRace(stop.signal);
-  await raceWithStop(start(context, options, session));
-  using keys = createKeyReader(context.world, keyHandler(context, session, stop));
+  await raceWithStop(startSession(context, options, session));
+  using keys = createKeyReader(context.world, createKeyHandler(context, session, stop));
   if (options.readsKeys) keys.read();
-  await watch(context, { ...options, session, raceWithStop });
+  await watchConnection(context, { ...options, session, raceWithStop });
 }
 
-async function open(context: Context, options: SessionOptions): Promise<Session & AsyncDisposable> {
+async function openSession(context: Context, options: SessionOptions): Promise<Session & AsyncDisposable> {
   const { world } = context;
   const { plan, sender, port } = options;
   const closeAtEnd = (session: Session) => ({
     ...session,
-    [Symbol.asyncDispose]: () => waitAtMost(world, STOP_TIMEOUT_MS, finish(session)),
+    [Symbol.asyncDispose]: () => waitAtMost(world, STOP_TIMEOUT_MS, closeSession(session)),
   });
   if (sender.kind === "sandbox" && sender.isPolling) {
     const url = polledAddress(world.freshId().slice(0, POLLED_NAME_LENGTH));
-    const receiver = receive(context, options, { url, port: 0 });
-    const { registration, webhooks } = receiver;
+    const openedSession = createSession(context, options, { url, port: 0 });
+    const { registration, webhooks } = openedSession;
     if (registration === undefined) throw new Error("a listener of a sandbox is registered there");
-    return closeAtEnd({ ...receiver, listener: pollDeliveries(world, registration, webhooks.service) });
+    return closeAtEnd({ ...openedSession, listener: pollDeliveries(world, registration, webhooks.service) });
   }
   let createdSession: Omit<Session, "listener"> | undefined;
   const makeService = (takenPort: number) => {
-    createdSession = receive(context, options, { url: `${localOrigin(takenPort)}/`, port: takenPort });
+    createdSession = createSession(context, options, { url: `${localOrigin(takenPort)}/`, port: takenPort });
     return createdSession.webhooks.service;
   };
   const silenceMs = plan.timeoutMs + EXTRA_IDLE_MS;
@@ -135,8 +135,8 @@ async function open(context: Context, options: SessionOptions): Promise<Session 
   return closeAtEnd({ ...createdSession, listener: listenOutcome.value });
 }
 
-/** Handles the deliveries of a session, however they arrive. */
-function receive(
+/** Creates a session without its listener, which is a server or a poller. */
+function createSession(
   context: Context,
   { plan, sender, seenEvents }: SessionOptions,
   { url, port }: Pick<Session, "url" | "port">,
@@ -160,7 +160,7 @@ function receive(
       printer.line(output("listen", deliveryJson(delivery)), () => handledDeliveryLine(delivery, lineStyle));
     },
     onStrayRequest: (reason) =>
-      void momentOf(context, registration).then(({ at: moment, realTimeTexts }) =>
+      void readLineTime(context, registration).then(({ at: moment, realTimeTexts }) =>
         printer.info(
           [
             timeOfDay(moment),
@@ -202,7 +202,7 @@ function hideSecrets({ printer }: Context, source: DeliverySource): DeliverySour
 }
 
 /** Registers the listener if the sender supports registration, and reports that it is ready. */
-async function start(
+async function startSession(
   { world, printer }: Context,
   { sender, plan, readsKeys }: SessionOptions,
   { registration, url, port }: Session,
@@ -229,7 +229,7 @@ async function start(
 
 type WatchOptions = SessionOptions & { readonly session: Session; readonly raceWithStop: StopRace };
 
-async function watch(context: Context, options: WatchOptions): Promise<void> {
+async function watchConnection(context: Context, options: WatchOptions): Promise<void> {
   const { session, raceWithStop } = options;
   for (;;) {
     const pause = new Promise<void>((resolve) => context.world.after(CHECK_INTERVAL_MS, resolve));
@@ -243,7 +243,7 @@ async function watch(context: Context, options: WatchOptions): Promise<void> {
 }
 
 /** The time of a line: by the store's clock, as in lines of deliveries, followed by the real time if that differs. */
-async function momentOf(
+async function readLineTime(
   { world, printer }: Context,
   registration: ListenerRegistration | undefined,
 ): Promise<{ readonly at: number; readonly realAt: number; readonly realTimeTexts: readonly string[] }> {
@@ -265,8 +265,8 @@ async function reportChange(
 ): Promise<Problem | undefined> {
   if (change.kind === "unchanged") return undefined;
   const { printer } = context;
-  const { at, realAt, realTimeTexts } = await momentOf(context, options.session.registration);
-  const say = (
+  const { at, realAt, realTimeTexts } = await readLineTime(context, options.session.registration);
+  const print = (
     event: "disconnected" | "reconnected" | "disabled",
     fields: ChangeFields,
     text: string,
@@ -276,29 +276,29 @@ async function reportChange(
     );
   switch (change.kind) {
     case "lost":
-      say("disconnected", {}, "the sandbox is disconnected; its events are delivered when it returns");
+      print("disconnected", {}, "the sandbox is disconnected; its events are delivered when it returns");
       return options.exitOnDisconnect ? DISCONNECTION_PROBLEM : undefined;
     case "back": {
       const { sender } = options;
       const origin = (sender.kind === "sandbox" ? sender.locate()?.origin : undefined) ?? "";
-      say("reconnected", { sandbox: origin }, `the sandbox is back at ${origin}`);
+      print("reconnected", { sandbox: origin }, `the sandbox is back at ${origin}`);
       return undefined;
     }
     case "off":
-      say(
+      print(
         "disabled",
         { reason: change.reason },
         `the sandbox no longer delivers here: ${change.reason}; run checkout listen again`,
       );
       return undefined;
     case "refused":
-      return catchRefusal(() => unwrapAnswer(change.answer, { credential_invalid: ASK_OWNER })).refusal;
+      return catchRefusal(() => unwrapAnswer(change.answer, { credential_invalid: ASK_OWNER_HINT })).refusal;
     case "taken_over":
       return TAKEOVER_PROBLEM;
   }
 }
 
-const ASK_OWNER = "ask the owner of the sandbox for another token: checkout tokens create";
+const ASK_OWNER_HINT = "ask the owner of the sandbox for another token: checkout tokens create";
 
 const DISCONNECTION_PROBLEM: Problem = {
   exitCode: EXIT.unreachable,
@@ -315,7 +315,7 @@ const TAKEOVER_PROBLEM: Problem = {
 };
 
 /** Handles a key; only one replay is requested at a time. */
-function keyHandler(
+function createKeyHandler(
   context: Context,
   { registration, lastDelivery }: Session,
   stop: AbortController,
@@ -331,7 +331,7 @@ function keyHandler(
     const outcome = await registration.replay(eventId);
     isReplaying = false;
     if (outcome.end === "success") {
-      const { at, realTimeTexts } = await momentOf(context, registration);
+      const { at, realTimeTexts } = await readLineTime(context, registration);
       return printer.info([timeOfDay(at), `replaying ${printable(eventId)}`, ...realTimeTexts].join("  "));
     }
     const reason = outcome.end === "refusal" ? outcome.error.message : "the sandbox does not answer";
@@ -346,7 +346,7 @@ function keyHandler(
 }
 
 /** Leaves deliveries to the next listener, unless it has registered already. Events in progress are still forwarded. */
-async function finish({ listener, webhooks, registration, url }: Session): Promise<void> {
+async function closeSession({ listener, webhooks, registration, url }: Session): Promise<void> {
   // A polling listener answers its deliveries before it leaves, because it cannot answer any afterwards.
   if (isPolledAddress(url)) await listener.close(DRAIN_TIMEOUT_MS);
   await registration?.leave();

@@ -55,14 +55,14 @@ function printConfig(
   { world, printer }: Context,
   { client, allowWrite, dir }: ConfigOptions,
 ): Promise<number> {
-  const [command = "", ...programArgs] = programOf(world);
+  const [command = "", ...programArgs] = programWords(world);
   const args = [
     ...programArgs,
     "mcp",
     ...(allowWrite === true ? ["--allow-write"] : []),
     ...(dir === undefined ? [] : ["--dir", dir]),
   ];
-  if (programArgs.length > 0) printer.info(MISSING_HINT);
+  if (programArgs.length > 0) printer.info(MISSING_PACKAGE_HINT);
   const server = { command, args };
   if (client === "codex") {
     const text = `[mcp_servers.checkout]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}`;
@@ -74,12 +74,12 @@ function printConfig(
 }
 
 /** Without `--no`, npx would install another package named `checkout`. On Windows, only a shell can start npx. */
-function programOf({ machine, env }: Context["world"]): readonly string[] {
+function programWords({ machine, env }: Context["world"]): readonly string[] {
   const { node } = machine();
   if (node.isEmbedded) return [node.path];
   const npx = ["npx", "--no", "--", "checkout"];
   return env["OS"] === "Windows_NT" ? ["cmd", "/c", ...npx] : npx;
 }
 
-const MISSING_HINT =
+const MISSING_PACKAGE_HINT =
   'the agent runs it in your project; "could not determine executable to run" means that hosted-checkout is not installed there';

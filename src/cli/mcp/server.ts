@@ -16,7 +16,7 @@ import { COMMAND_LINES } from "./command-lines.ts";
 export type ProgramMaker = (world: World, exit: (code: number) => void) => Promise<Command>;
 
 /** Whether tools may write, and the words for the folder and the store, which the server adds to every command line. */
-type Settings = { readonly allowWrite: boolean; readonly commonOptions: readonly string[] };
+type ToolSettings = { readonly allowWrite: boolean; readonly commonOptions: readonly string[] };
 
 type Result = { readonly isError: boolean; readonly text: string };
 
@@ -27,7 +27,7 @@ const INSTRUCTIONS =
 export async function serveTools(
   context: Context,
   makeProgram: ProgramMaker,
-  settings: Settings,
+  settings: ToolSettings,
 ): Promise<void> {
   const { world, version } = context;
   const server = new Server(
@@ -114,7 +114,7 @@ async function runTool(
     name,
     input,
     settings,
-  }: { readonly name: ToolName; readonly input: unknown; readonly settings: Settings },
+  }: { readonly name: ToolName; readonly input: unknown; readonly settings: ToolSettings },
 ): Promise<Result> {
   const lines = (COMMAND_LINES[name] as (input: unknown) => readonly (readonly string[])[])(input);
   let result: Result = { isError: true, text: "nothing was run" };
@@ -140,7 +140,7 @@ async function runLine(world: World, makeProgram: ProgramMaker, argv: readonly s
   };
   let code = 0;
   try {
-    const program = await makeProgram(callWorld, (exit) => (code = exit));
+    const program = await makeProgram(callWorld, (exitCode) => (code = exitCode));
     await program.parseAsync([...argv], { from: "user" });
   } catch (error) {
     if (!isRecord(error) || typeof error["code"] !== "string") throw error;

@@ -38,7 +38,7 @@ type CreateReport = {
   readonly kind: CheckoutKind;
   readonly request: CreateRequest;
   readonly result: CreateResult;
-  /** Flags that name the service and the folder, for the command that resumes the create. */
+  /** Flags that name the service, the store and the folder, for the command that repeats the create. */
   readonly targetFlags: Readonly<Record<string, string>>;
   readonly settings: ResolvedTarget;
 };
@@ -82,11 +82,11 @@ export function printCreatedCheckout(
   const { style } = context.printer;
   const { status } = response.data;
   const mayBeRepeated = isReplayed && (status === "failed" || status === "cancelled" || status === "expired");
-  const next = `\n  ${style.cyan("→")} its status is ${status}: add --new-attempt to create a new one`;
+  const hint = `\n  ${style.cyan("→")} its status is ${status}: add --new-attempt to create a new one`;
   return context.printer.result(
     checkoutOutput(response, { idempotency_key: key, replayed: isReplayed, tries: attempts }),
     () =>
-      `${headline(context, response.data, isReplayed)}\n${checkoutFields(response.data, key)}${mayBeRepeated ? next : ""}`,
+      `${headline(context, response.data, isReplayed)}\n${checkoutFields(response.data, key)}${mayBeRepeated ? hint : ""}`,
   );
 }
 
@@ -193,7 +193,7 @@ function unsentProblem({ reason, entry }: KeyRefusal): Problem {
     };
   }
   const sentDay = toIso(entry.firstSentAt).slice(0, 10);
-  const check =
+  const checkHint =
     entry.checkoutId === null
       ? "look in the merchant portal"
       : `type: checkout sessions get ${entry.checkoutId}`;
@@ -201,7 +201,7 @@ function unsentProblem({ reason, entry }: KeyRefusal): Problem {
     exitCode: EXIT.conflict,
     code: "idempotency_key_too_old",
     message: `${entry.key} was first sent on ${sentDay}: the service may have forgotten it, and sending it again could create a second order`,
-    next: `${check}; to create another, add --new-attempt`,
+    next: `${checkHint}; to create another, add --new-attempt`,
     details,
   };
 }

@@ -114,7 +114,7 @@ async function runCreate(context: Context, options: CreateOptions, kind: Checkou
   checkOwnKey(idempotencyKey);
   const intent: RequestedCreate = { endpoint, request, newAttempt, idempotencyKey };
   const createRequest = { intent, ...service };
-  if (options.dryRun === true) return dryRun(context, createRequest);
+  if (options.dryRun === true) return printDryRun(context, createRequest);
   const policy = pollPolicy(settings, options);
   const createdCheckout = await createWithManagedKey(context, options, { ...createRequest, kind, policy });
   return printCreated(context, options, { ...createRequest, checkout: createdCheckout });
@@ -172,14 +172,14 @@ async function completeRequest(world: World, options: CreateFields): Promise<Cre
   const flags = missingFlags(options);
   if (flags.length > 0 && !world.isInteractive()) {
     const next = options.priceId === undefined ? "add them, or use --order-id with --price-id" : "add it";
-    throw refuseUsage(`missing: ${flags.join(", ")}${findUnreadVariables(flags, world)}`, next);
+    throw refuseUsage(`missing: ${flags.join(", ")}${unreadVariablesText(flags, world)}`, next);
   }
   if (flags.length === 0) return parseFields(options);
   return parseFields(await promptForMissingFields(world, options));
 }
 
-/** Points out variables named like these options, which have no variable. */
-function findUnreadVariables(flags: readonly string[], { env }: World): string {
+/** A note about set variables that are named like these options: no command reads them. */
+function unreadVariablesText(flags: readonly string[], { env }: World): string {
   const unreadNames = flags
     .map((flag) => settingVariable("CHECKOUT", flag.slice(2)))
     .filter((name) => (env[name] ?? "") !== "");
@@ -199,13 +199,13 @@ function missingFlags(options: CreateFields): string[] {
 
 /** Runs the service's own check, so that a body that the service would refuse is never sent. */
 function parseFields(fields: CreateFields): CreateRequest {
-  const request = parseCreateRequest(buildCreateBody(fields));
-  if (request.ok) return request.value;
-  throw refuseUsage(request.refusal.message, "correct it; nothing was sent");
+  const outcome = parseCreateRequest(buildCreateBody(fields));
+  if (outcome.ok) return outcome.value;
+  throw refuseUsage(outcome.refusal.message, "correct it; nothing was sent");
 }
 
 /** Prints the request without sending it; creates no journal, but reads an existing one. */
-async function dryRun(
+async function printDryRun(
   context: Context,
   createRequest: ServiceConnection & { readonly intent: RequestedCreate },
 ): Promise<number> {

@@ -35,18 +35,18 @@ export function addExplanation(
     isExplained,
     baseUrl,
     apiKey,
-    storeId: { value },
+    storeId: { value: storeId },
   }: Pick<ResolvedTarget, "isExplained" | "baseUrl" | "apiKey" | "storeId">,
 ): Problem {
   if (problem.code === "unreachable" && baseUrl.value !== null)
-    return { ...problem, message: `${problem.message}; ${originOf(baseUrl.value, baseUrl.source)}` };
+    return { ...problem, message: `${problem.message}; ${addressSourceText(baseUrl.value, baseUrl.source)}` };
   if (problem.code === "not_found" && baseUrl.value !== null && !/\/v1\/?$/.test(baseUrl.value))
     return { ...problem, next: `correct ${baseUrl.source}: the address of the API ends with /v1` };
   const id = problem.details?.["request_id"];
   if (!isExplained || id === undefined) return problem;
   // A refused key of the environment belongs to no store, so no store's log has the request.
   const isKeyOfNoStore = apiKey.source === "CHECKOUT_API_KEY" && KEY_REFUSAL_CODES.has(problem.code);
-  if (value !== null && isKeyOfNoStore) return problem;
+  if (storeId !== null && isKeyOfNoStore) return problem;
   return { ...problem, next: `${problem.next}; checkout explain ${id} says why` };
 }
 
@@ -58,7 +58,7 @@ const KEY_REFUSAL_CODES: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 /** The source of an address and, if the address is on this machine, how to start a sandbox there. */
-function originOf(url: string, source: string): string {
+function addressSourceText(url: string, source: string): string {
   const { hostname, port, protocol } = new URL(url);
   const sourceText = `the address is from ${source}`;
   if (!isLoopback(hostname) || protocol !== "http:") return sourceText;

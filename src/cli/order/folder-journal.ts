@@ -11,11 +11,11 @@ export function openFolderJournal(
   folder: string,
 ): Journal & Disposable {
   const path = stateFile(folder, "journal");
-  const journal = openJournal(path, {
+  const outcome = openJournal(path, {
     nativeBinding: world.sqliteAddon(),
     pid: world.pid,
     onLogMoved: (log) => printer.trace(movedLogWarning(path, log)),
   });
-  if (!journal.ok) throw new Refused(problemOf(fileFailure("journal", journal.refusal)));
-  return { ...journal.value, [Symbol.dispose]: journal.value.close };
+  if (!outcome.ok) throw new Refused(problemOf(fileFailure("journal", outcome.refusal)));
+  return { ...outcome.value, [Symbol.dispose]: outcome.value.close };
 }

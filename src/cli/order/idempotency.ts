@@ -15,21 +15,21 @@ export function registerIdempotency(group: Group): void {
     usesStore: false,
     summary: "list the idempotency keys that were sent, with their results",
     examples: ["checkout idempotency list", "checkout idempotency list --json"],
-    run: (context) => withJournal(context, (journal) => list(context, journal)),
+    run: (context) => withJournal(context, (journal) => listKeys(context, journal)),
   });
   register(group, {
     name: "show <key>",
     usesStore: false,
     summary: "show an idempotency key with its request",
     examples: ["checkout idempotency show co-4f1d…-1"],
-    run: (context, _options, key = "") => withJournal(context, (journal) => show(context, journal, key)),
+    run: (context, _options, key = "") => withJournal(context, (journal) => showKey(context, journal, key)),
   });
   register(group, {
     name: "forget <key>",
     usesStore: false,
     summary: "remove an idempotency key from the journal; the service still knows it",
     examples: ["checkout idempotency forget co-4f1d…-1"],
-    run: (context, _options, key = "") => withJournal(context, (journal) => forget(context, journal, key)),
+    run: (context, _options, key = "") => withJournal(context, (journal) => forgetKey(context, journal, key)),
   });
 }
 
@@ -44,7 +44,7 @@ async function withJournal(
   return await run(journal);
 }
 
-function list({ printer }: Context, journal: Journal | undefined): Promise<number> {
+function listKeys({ printer }: Context, journal: Journal | undefined): Promise<number> {
   const entries = journal?.list() ?? [];
   const rows = entries.map((entry) => [
     entry.state,
@@ -64,7 +64,7 @@ function list({ printer }: Context, journal: Journal | undefined): Promise<numbe
   );
 }
 
-async function show({ printer }: Context, journal: Journal | undefined, key: string): Promise<number> {
+async function showKey({ printer }: Context, journal: Journal | undefined, key: string): Promise<number> {
   const entry = journal?.find(key);
   if (entry === undefined) throw new Refused(unknownKeyProblem(key));
   const json = toJson(entry);
@@ -73,7 +73,7 @@ async function show({ printer }: Context, journal: Journal | undefined, key: str
   );
 }
 
-async function forget({ printer }: Context, journal: Journal | undefined, key: string): Promise<number> {
+async function forgetKey({ printer }: Context, journal: Journal | undefined, key: string): Promise<number> {
   if (journal?.forget(key) !== true) throw new Refused(unknownKeyProblem(key));
   return printer.result(
     output("forgotten_key", { forgotten: key }),

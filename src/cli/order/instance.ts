@@ -5,7 +5,7 @@ import type { ResolvedTarget } from "../target/resolve.ts";
 /** Timeout in milliseconds, for a process on this machine; without an answer the journal is used unchanged. */
 const TIMEOUT_MS = 1000;
 
-/** The sandbox instance, from the folder's `run.json` or else from the sandbox. Null for another service (decision 96). */
+/** The sandbox's instance id, from `run.json` or else from the sandbox. Null for another service (decision 96). */
 export async function resolveInstance(
   world: Pick<World, "env" | "send">,
   { sandbox, baseUrl }: Pick<ResolvedTarget, "sandbox" | "baseUrl">,

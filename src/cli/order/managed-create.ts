@@ -44,9 +44,9 @@ export async function createAllWithManagedKeys(
   unwrap(makeStateFolder(world, folder, options));
   using journal = openFolderJournal(context, folder);
   const createdCheckouts: CreatedCheckout[] = [];
-  for (const request of inputs)
+  for (const input of inputs)
     createdCheckouts.push(
-      await createWithJournal(context, options, { ...service, ...request, target, journal }),
+      await createWithJournal(context, options, { ...service, ...input, target, journal }),
     );
   return createdCheckouts;
 }
@@ -61,12 +61,12 @@ async function createWithJournal(
   const result = await runWithSpinner(context, (watch) =>
     sendCreate(world, target, { intent, journal, policy, ...watch }),
   );
-  const dirOption = options.dir === undefined ? {} : { dir: settings.folder.value };
-  const store = target.storeId === null ? {} : { store: target.storeId };
+  const dirFlag = options.dir === undefined ? {} : { dir: settings.folder.value };
+  const storeFlag = target.storeId === null ? {} : { store: target.storeId };
   // The folder's sandbox needs no address, because it is found even on another port.
-  const address = target.locate === undefined ? { "base-url": target.baseUrl } : {};
+  const addressFlag = target.locate === undefined ? { "base-url": target.baseUrl } : {};
   const { target: targetName } = settings;
-  const service = targetName === undefined ? address : { target: targetName };
-  const targetFlags = { ...service, ...store, ...dirOption };
+  const serviceFlag = targetName === undefined ? addressFlag : { target: targetName };
+  const targetFlags = { ...serviceFlag, ...storeFlag, ...dirFlag };
   return unwrapCreate(context, { kind, request: intent.request, result, targetFlags, settings });
 }

@@ -16,7 +16,7 @@ import type { CommonOptions } from "../target/surroundings.ts";
 const NO_ORIGINS_TEXT =
   "no return origin is registered; add one: checkout return-origins add http://localhost:3000";
 
-const remedies = {
+const REMEDIES = {
   state_conflict: "remove an origin that you no longer need: checkout return-origins remove <origin>",
   not_found: "checkout return-origins list shows the origins",
 };
@@ -40,9 +40,9 @@ export function registerReturnOrigins(group: Group): void {
     ],
     run: runnerFor("changeReturnOrigins", {
       body: ({ path }, { context, argument: origin }) =>
-        validChange(context, { action: "add", origin, path }),
-      remedies,
-      text: ({ returnOrigins }, _printer, { argument }) => addedText(returnOrigins, argument),
+        checkChange(context, { action: "add", origin, path }),
+      remedies: REMEDIES,
+      text: ({ returnOrigins }, _printer, { argument }) => addResultText(returnOrigins, argument),
     }),
   });
   register(group, {
@@ -50,7 +50,7 @@ export function registerReturnOrigins(group: Group): void {
     summary: "list the origins that customers may be sent back to, oldest first",
     examples: ["checkout return-origins list", "checkout return-origins list --json"],
     run: runnerFor("listReturnOrigins", {
-      remedies,
+      remedies: REMEDIES,
       text: ({ returnOrigins: origins }) =>
         origins.length === 0 ? NO_ORIGINS_TEXT : origins.map(formatReturnOrigin).join("\n"),
     }),
@@ -60,9 +60,9 @@ export function registerReturnOrigins(group: Group): void {
     summary: "remove an origin; customers are no longer sent back to it",
     examples: ["checkout return-origins remove http://localhost:3000"],
     run: runnerFor("changeReturnOrigins", {
-      body: (_options, { context, argument: origin }) => validChange(context, { action: "remove", origin }),
-      remedies,
-      text: (_answer, _printer, { argument }) => `customers are no longer sent back to ${originOf(argument)}`,
+      body: (_options, { context, argument: origin }) => checkChange(context, { action: "remove", origin }),
+      remedies: REMEDIES,
+      text: (_answer, _printer, { argument }) => `customers are no longer sent back to ${toOrigin(argument)}`,
     }),
   });
 }
@@ -70,13 +70,13 @@ export function registerReturnOrigins(group: Group): void {
 type Change = RequestOf<"changeReturnOrigins">;
 
 /** Runs the service's own check first, so that an invalid origin is a usage error even without a sandbox. */
-function validChange({ world }: Context, change: Change): Change {
+function checkChange({ world }: Context, change: Change): Change {
   const origin = parseReturnOrigin(change.origin);
   if (!origin.ok) throw refuseUsage(origin.refusal.message, remedyForOrigin(change, shellOf(world.env)));
   return change;
 }
 
-function originOf(text: string): string {
+function toOrigin(text: string): string {
   const origin = parseReturnOrigin(text);
   return origin.ok ? origin.value : text;
 }
@@ -88,12 +88,12 @@ function remedyForOrigin(request: Change, shell: Shell): string {
   return `checkout return-origins ${request.action} ${quote(guessedOrigin, shell)}${path === undefined ? "" : ` --path ${quote(path, shell)}`}`;
 }
 
-function addedText(origins: readonly ReturnOrigin[], text: string): string {
-  const origin = originOf(text);
-  const [linkedOrigin, match] = [origins[0], origins.find((entry) => entry.origin === origin)];
-  if (linkedOrigin === undefined || match === undefined) throw new Error("the added origin is not listed");
-  const allowedText = `customers may be sent back to ${formatReturnOrigin(match)}`;
-  return linkedOrigin === match
+function addResultText(origins: readonly ReturnOrigin[], text: string): string {
+  const origin = toOrigin(text);
+  const [linkedOrigin, added] = [origins[0], origins.find((entry) => entry.origin === origin)];
+  if (linkedOrigin === undefined || added === undefined) throw new Error("the added origin is not listed");
+  const allowedText = `customers may be sent back to ${formatReturnOrigin(added)}`;
+  return linkedOrigin === added
     ? allowedText
     : `${allowedText}; payment pages link to the first one, ${formatReturnOrigin(linkedOrigin)}`;
 }

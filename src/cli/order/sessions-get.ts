@@ -48,8 +48,8 @@ async function runSessionsGet(context: Context, options: WaitOptions, text = "")
     return context.printer.result(checkoutOutput(response), () => checkoutFields(response.data));
   }
   const problem = exchangeProblem(exchange);
-  const isKnownCode = problem.code === "session_not_found" || problem.code === "invalid_session_id";
-  const next = isKnownCode
+  const isWrongId = problem.code === "session_not_found" || problem.code === "invalid_session_id";
+  const next = isWrongId
     ? `check the id${settings.isExplained ? ": checkout orders list and checkout sessions list show the ids" : ""}; checkout whoami shows which service and store were called`
     : (errorRow(problem.code)?.next ??
       "run the command again; checkout whoami shows which service was called");
@@ -65,8 +65,8 @@ async function resolveId(
   const id = parseUuid(text);
   if (id !== undefined) return id;
   if (settings.isExplained) {
-    const store = await selectStoreOfKey(context, await controlTarget(context));
-    return findId(context, "checkout", text, store);
+    const sandbox = await selectStoreOfKey(context, await controlTarget(context));
+    return findId(context, "checkout", text, sandbox);
   }
   const { host, hostname } = new URL(target.baseUrl);
   const message = `${printableLiteral(text)} is not a whole id, and the interface of ${host} has no list in which to look it up`;

@@ -2,7 +2,7 @@ import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import type { KINDS, KindName } from "./kinds.ts";
 import type { Output } from "./output.ts";
 
-/** The operations whose answers are results. */
+/** The operations whose answers commands print as results. */
 export type ResultName = Extract<
   (typeof KINDS)[KindName],
   { readonly operations: unknown }

@@ -21,15 +21,15 @@ export function outputSchema(): Json {
   };
 }
 
-/** The schema of one kind. `closed`: objects allow no further fields; for tests. */
-export function schemaOf(name: KindName, { closed = false } = {}): Json {
+/** The schema of one kind. `isClosed`: objects allow no further fields; for tests. */
+export function schemaOf(name: KindName, { isClosed = false } = {}): Json {
   // Each error may have further fields.
   if (name === "error")
-    return { ...shapeSchema(name, closed), additionalProperties: { type: ["string", "number"] } };
+    return { ...shapeSchema(name, isClosed), additionalProperties: { type: ["string", "number"] } };
   // The map of commands contains itself, so its references need a root of their own.
   if (name === "help")
     return { ...commandMapSchema(), $id: "https://hosted-checkout.invalid/help.schema.json" };
-  return shapeSchema(name, closed);
+  return shapeSchema(name, isClosed);
 }
 
 function shapeSchema(name: KindName, isClosed: boolean): Json {

@@ -88,12 +88,12 @@ export const journalEntry = z.object({
 export const forgottenKey = z.object({ forgotten: text });
 
 /** A value of a detail may be another detail. Causes of older versions have a text. */
-const detail = z.object({ fact: text, values: z.array(z.unknown()) });
+const detailFact = z.object({ fact: text, values: z.array(z.unknown()) });
 const cause = z.object({
   code: text,
   message: text,
   proven: z.boolean(),
-  detail: z.nullable(z.union([text, detail])),
+  detail: z.nullable(z.union([text, detailFact])),
 });
 
 export const signatureVerdict = z.object({
@@ -195,7 +195,7 @@ export const runReport = z.object({
   held: z.int(),
   /** Set if the run was interrupted; the report then has the results so far. */
   interrupted: z.optional(z.literal(true)),
-  /** The number of histories that the budget left out, and a budget that suffices for all histories. */
+  /** The number of histories that were not run, and a budget that suffices for all histories. */
   notRun: z.optional(z.int()),
   nextBudget: z.optional(text),
   broken: z.array(

@@ -60,7 +60,7 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
         : `opened ${printable(id)} in the portal at ${origin}`,
   );
   printer.info("No page? checkout open --print shows the link to open by hand.");
-  await outcome.settle();
+  await outcome.cleanUp();
   return exitCode;
 }
 
@@ -96,7 +96,7 @@ const LINK_REMEDIES = {
 } as const;
 
 type OpenResult =
-  | { readonly ok: true; readonly settle: () => Promise<void> }
+  | { readonly ok: true; readonly cleanUp: () => Promise<void> }
   | { readonly ok: false; readonly message: string };
 
 /**
@@ -115,12 +115,12 @@ async function openSecretly(context: Context, link: string): Promise<OpenResult>
     file.remove();
     return outcome;
   }
-  const settle = async (): Promise<void> => {
+  const cleanUp = async (): Promise<void> => {
     if (folder !== undefined) return;
     await world.sleep(FILE_LIFETIME_MS);
     file.remove();
   };
-  return { ok: true, settle };
+  return { ok: true, cleanUp };
 }
 
 /** A full or read-only disk must not prevent printing the link. */

@@ -20,8 +20,8 @@ type Action = {
 
 /** The argument of an action on a part of the store, and the command that shows such parts. */
 const PARTS = {
-  capability: { argument: "<name>", shows: "checkout capabilities list shows them" },
-  price: { argument: "<id>", shows: "checkout prices list shows the prices" },
+  capability: { argument: "<name>", hint: "checkout capabilities list shows them" },
+  price: { argument: "<id>", hint: "checkout prices list shows the prices" },
 } as const;
 
 const ACTIONS: Readonly<Record<AdministratorAction, Action>> = {
@@ -73,12 +73,12 @@ const ACTIONS: Readonly<Record<AdministratorAction, Action>> = {
   },
 };
 
-const CHECK_TOKEN =
+const CHECK_TOKEN_HINT =
   "check CHECKOUT_ADMIN_TOKEN: the token is in admin.json, or was set at the start with CHECKOUT_SANDBOX_ADMIN_TOKEN";
 const REMEDIES: Remedies = {
   state_conflict: "checkout checklist shows the status, checkout admin log the actions so far",
-  credential_invalid: CHECK_TOKEN,
-  scope_missing: CHECK_TOKEN,
+  credential_invalid: CHECK_TOKEN_HINT,
+  scope_missing: CHECK_TOKEN_HINT,
 };
 
 /** `checkout admin …`: actions of the service's administrator, who has a separate token (decision 49). */
@@ -86,7 +86,7 @@ export function registerAdmin(group: Group): void {
   for (const action of ADMINISTRATOR_ACTIONS) {
     const { summary, resultText, part } = ACTIONS[action];
     const name = action.replaceAll("_", "-");
-    const [firstExample, secondExample] = part === undefined ? ["", ""] : EXAMPLES[part];
+    const [firstExample, secondExample] = part === undefined ? ["", ""] : EXAMPLE_ARGUMENTS[part];
     register<ActionOptions>(group, {
       name: part === undefined ? name : `${name} ${PARTS[part].argument}`,
       summary,
@@ -101,7 +101,7 @@ export function registerAdmin(group: Group): void {
           // An action on a part of the store has a subject.
           return { action, note, ...(part && { subject }) } as RequestOf<"adminAct">;
         },
-        remedies: part === undefined ? REMEDIES : { ...REMEDIES, not_found: PARTS[part].shows },
+        remedies: part === undefined ? REMEDIES : { ...REMEDIES, not_found: PARTS[part].hint },
         text: ({ subject }, { style }) =>
           `${style.green("✓")} ${subject === null ? resultText : `${printable(subject)} ${resultText}`}`,
       }),
@@ -119,7 +119,7 @@ export function registerAdmin(group: Group): void {
   });
 }
 
-const EXAMPLES = {
+const EXAMPLE_ARGUMENTS = {
   capability: [" wechat_pay", " EUR"],
   price: [" price_coffee", " price_ticket"],
 } as const;

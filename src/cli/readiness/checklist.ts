@@ -2,7 +2,7 @@ import { isReady, reportJson, type ChecklistReport } from "../../core/readiness/
 import { CHECKLIST_ITEMS, ITEM_COUNT_WORD, type ItemName } from "../../core/readiness/names.ts";
 import { prepareJunitFile } from "../output/junit.ts";
 import type { ServiceOptions } from "../target/surroundings.ts";
-import { judge } from "./judge.ts";
+import { judgeReadiness } from "./judge.ts";
 import { checklistJunit, checklistMarkdown, checklistText } from "./text.ts";
 import {
   listOption,
@@ -76,14 +76,14 @@ export function registerChecklist(group: Group): void {
 async function runChecklist(context: Context, options: ChecklistOptions): Promise<number> {
   const { world, printer } = context;
   const { item, junit, markdown, allowRisks = false } = options;
-  const file = junit === undefined ? undefined : prepareJunitFile(world, junit);
+  const junitFile = junit === undefined ? undefined : prepareJunitFile(world, junit);
   using stop = abortOnStop(world);
-  const report = await judge(context, options, stop.signal);
+  const report = await judgeReadiness(context, options, stop.signal);
   const shownReport = narrowReport(report, item);
   await printer.result(output("checklist", reportJson(shownReport)), () =>
     markdown === true ? checklistMarkdown(shownReport) : checklistText(shownReport, printer),
   );
-  file?.write(checklistJunit(report, { allowRisks }));
+  junitFile?.write(checklistJunit(report, { allowRisks }));
   return isReady(report, { allowRisks }) ? EXIT.done : EXIT.notReady;
 }
 

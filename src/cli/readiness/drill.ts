@@ -28,21 +28,21 @@ export async function drillLines(drillSteps: readonly DrillStep[], layout: Drill
   const causes = [...new Set(failedSteps.map(({ cause }) => cause))];
   const groups = causes.map((cause) => {
     const causeSteps = failedSteps.filter((step) => step.cause === cause);
-    const shown = causeSteps.slice(0, showsAll ? causeSteps.length : MAX_LISTED_STEPS);
-    return { cause, shownSteps: shown, hiddenCount: causeSteps.length - shown.length };
+    const shownSteps = causeSteps.slice(0, showsAll ? causeSteps.length : MAX_LISTED_STEPS);
+    return { cause, shownSteps, hiddenCount: causeSteps.length - shownSteps.length };
   });
-  const rest = showsAll ? passedSteps : [];
+  const shownPassedSteps = showsAll ? passedSteps : [];
   const [header = "", ...lines] = await stepLines(
-    [...groups.flatMap(({ shownSteps: shown }) => shown), ...rest],
+    [...groups.flatMap(({ shownSteps }) => shownSteps), ...shownPassedSteps],
     layout,
   );
-  const causeLines = groups.flatMap(({ cause, shownSteps: shown, hiddenCount }) => {
+  const causeLines = groups.flatMap(({ cause, shownSteps, hiddenCount }) => {
     const causeLine = cause === null ? [] : [`  ${style.cyan("→")} ${printable(cause)}`];
     const moreLines =
       hiddenCount === 0
         ? []
         : [style.dim(`    ${hiddenCount} more failed for this reason; --all shows them`)];
-    return causeLine.concat(lines.splice(0, shown.length), moreLines);
+    return causeLine.concat(lines.splice(0, shownSteps.length), moreLines);
   });
   const count = `${passedSteps.length} of ${steps.length} steps passed`;
   return [

@@ -14,7 +14,7 @@ import type { ServiceOptions } from "../target/surroundings.ts";
 import { resolveTarget } from "../target/resolve.ts";
 
 /** Judges the folder's sandbox by facts, and a service by its calibration record: nothing is sent to the service. */
-export async function judge(
+export async function judgeReadiness(
   context: Context,
   options: ServiceOptions,
   signal: AbortSignal,

@@ -52,8 +52,8 @@ function itemLines(item: ChecklistItem, { style, wrap }: TextLayout): string[] {
 export function checklistMarkdown(report: ChecklistReport): string {
   const text = checklistText(report, { style: PLAIN_STYLE, wrap: (line) => line });
   const publishedText = text.split("\n").map(publishableText).join("\n");
-  const longestRun = Math.max(2, ...Array.from(publishedText.matchAll(/`+/g), ([run]) => run.length));
-  const fence = "`".repeat(longestRun + 1);
+  const maxRunLength = Math.max(2, ...Array.from(publishedText.matchAll(/`+/g), ([run]) => run.length));
+  const fence = "`".repeat(maxRunLength + 1);
   return `## Launch checklist\n\n${fence}text\n${publishedText}\n${fence}`;
 }
 

@@ -24,7 +24,7 @@ export function registerChecklistWaive(group: Group): void {
     options: [valueOption("--reason <text>", "reason for skipping the drill, for the report", parseNote)],
     required: ["reason"],
     run: runnerFor("waiveDrill", {
-      body: ({ reason }, { argument }) => ({ drill: findDrill(argument), reason }),
+      body: ({ reason }, { argument }) => ({ drill: parseDrill(argument), reason }),
       text: ({ at }, { style }, { argument }) =>
         [
           `${style.green("✓")} the ${argument} drill is skipped until ${toIso(at + EVIDENCE_VALIDITY_MS)}`,
@@ -34,7 +34,7 @@ export function registerChecklistWaive(group: Group): void {
   });
 }
 
-function findDrill(name: string): DrillKind {
+function parseDrill(name: string): DrillKind {
   const drill = DRILL_KINDS.find((kind) => DRILL_NAMES[kind] === name);
   if (drill !== undefined) return drill;
   throw refuseUsage(

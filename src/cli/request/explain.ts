@@ -56,7 +56,7 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
   if (id === "")
     throw refuseUsage("expected an id or an order_id; got an empty text", "checkout explain order-1001");
   if (options.html === true) return printPage(context, options, id);
-  const story = await ask(context, options, id, (subject) =>
+  const story = await askSandbox(context, options, id, (subject) =>
     callSandbox(context, { name: "explain", body: subject, remedies: REMEDIES }),
   );
   return context.printer.result(answerOutput("explain", story), () =>
@@ -66,7 +66,7 @@ async function runExplain(context: Context, options: ExplainOptions, id = ""): P
 
 async function printPage(context: Context, options: ExplainOptions, id: string): Promise<number> {
   const language = options.lang ?? languageOf(context.world.env);
-  const savedStory = await ask(context, options, id, (subject) =>
+  const savedStory = await askSandbox(context, options, id, (subject) =>
     callSandbox(context, { name: "saveStory", body: { ...subject, language }, remedies: PAGE_REMEDIES }),
   );
   if (options.json === true) return context.printer.result(answerOutput("saveStory", savedStory), () => "");
@@ -81,7 +81,7 @@ function languageOf({ LC_ALL, LC_MESSAGES, LANG }: World["env"]): Language {
 type ExplainSubject = { readonly id: string; readonly as: ExplainableKind | undefined };
 
 /** An exact order_id takes precedence over the end of an id (decision 104). */
-async function ask<Answer>(
+async function askSandbox<Answer>(
   context: Context,
   { as }: ExplainOptions,
   text: string,
@@ -156,11 +156,11 @@ async function explanationText(
 /** The last line: the rule of INTERFACE.md and the decision that the explanation is based on, with its subject. */
 function citationText(rule: number | null, decision: number | null): string {
   const subject = decision === null ? "" : english(titleOf(decision));
-  const citedRules = [
+  const citations = [
     ...(rule === null ? [] : [`interface ${rule}`]),
     ...(decision === null ? [] : [`decision ${decision}${subject === "" ? "" : ` (${subject})`}`]),
   ];
-  return citedRules.length === 0 ? "" : `See ${citedRules.join(" and ")}`;
+  return citations.length === 0 ? "" : `See ${citations.join(" and ")}`;
 }
 
 /** The column at which a wrapped line continues: after the time. */
