@@ -60,7 +60,6 @@ function optionAsTyped(command: Command, name: string): string {
 
 const VARIABLES = new WeakMap<Option, string>();
 
-/** The prefix of the variables of a group of settings. */
 type VariablePrefix = "CHECKOUT" | "CHECKOUT_SANDBOX" | "CHECKOUT_LISTEN";
 
 /**

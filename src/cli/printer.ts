@@ -170,7 +170,6 @@ function wrapFor(stream: World["stdout"]): Printer["wrap"] {
   return (line, indent) => (width < MIN_WRAP_WIDTH ? line : wrapText(line, { width, indent }));
 }
 
-/** Minimum width for wrapping, in columns. */
 const MIN_WRAP_WIDTH = 40;
 
 /** Matches a hint: an arrow, which may be coloured, and its text. */

@@ -6,7 +6,6 @@ const PLAIN_TEXT = /^[ -~–→…]*$/;
 const GAP = "  ";
 /** The width of a table if the terminal's width is not known. */
 const DEFAULT_WIDTH = 80;
-/** Minimum width of a cut column. */
 const MIN_CUT_WIDTH = 8;
 /** Minimum width of a column in `cut`, as long as another column can be omitted. */
 const MIN_FIRST_CUT_WIDTH = 16;

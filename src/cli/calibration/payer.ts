@@ -27,7 +27,6 @@ export type PayerOptions = CommonOptions & {
 
 /** A fixed port, because its address is registered with the service. */
 const DEFAULT_PORT = 4300;
-/** Timeout of an idle connection, in milliseconds. */
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_CONNECTIONS = 64;

@@ -30,7 +30,6 @@ export function folderCheck(check: Check): Check {
 
 /** Tolerance between the real clock and times of files and stores, in milliseconds. */
 export const CLOCK_TOLERANCE_MS = 5000;
-/** Timeout of each request of the doctor, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 5000;
 
 /** Each subject is read at its first use, which may throw. */

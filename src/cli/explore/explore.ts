@@ -31,7 +31,6 @@ import { optionName } from "../hints/again.ts";
 
 /** Maximum number of schedules that run in parallel, each in a separate store. */
 const MAX_PARALLEL = 4;
-/** Minimum time between two lines about the progress of the search, in milliseconds. */
 const PROGRESS_INTERVAL_MS = 5000;
 
 export function registerExplore(group: Group): void {

@@ -10,7 +10,6 @@ import type { FaultRequests } from "./scoped-faults.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
 import { readNamedText } from "../../host/named-file.ts";
 
-/** Maximum size of a file of faults, in bytes. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 const FAULTS_HINT = `profiles: ${FAULT_PROFILES.join(", ")}; a file holds JSON: [{"action": "lose_answer"}]`;

@@ -122,7 +122,6 @@ async function serveShop(
   }
 }
 
-/** Timeout of the restart command, in milliseconds. */
 const RESTART_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 4096;
 const RESTART_HINT = "the command must exit with 0 after it has told the supervisor to restart your shop";

@@ -110,7 +110,6 @@ export const signatureVerdict = z.object({
   secretsOf: z.optional(texts),
 });
 
-/** The delivery headers by their names. */
 export const signedHeaders = z.record(text, text);
 
 export const sentTests = z.object({

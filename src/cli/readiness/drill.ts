@@ -14,7 +14,6 @@ export function verdictMark(verdict: DrillVerdict, style: Style): string {
   return { passed: style.green("✓"), failed: style.red("✗"), unknown: style.bold("?") }[verdict];
 }
 
-/** Width of the mark before a step, in columns. */
 const MARK_WIDTH = 4;
 /** Maximum number of steps listed with a cause or note. */
 const MAX_LISTED_STEPS = 3;

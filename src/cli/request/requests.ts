@@ -66,7 +66,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
   const { status, method, path, orderId, since, limit } = options;
   const from = since && (await resolveMoment(context, since, { direction: "past" }));
   const query = { status, method, path, orderId, from, limit };
-  if (options.follow === true) return follow(context, query);
+  if (options.follow === true) return followRequests(context, query);
   const requestPage = await callSandbox(context, { name: "listRequests", body: query });
   const { requests, failure } = requestPage;
   if (failure !== null) context.printer.trace(failure);
@@ -76,7 +76,7 @@ async function runList(context: Context, options: ListOptions): Promise<number> 
 }
 
 /** Follows the log until Ctrl-C. Continues after a restart of the sandbox, which may have another port and token. */
-async function follow(context: Context, query: RequestOf<"listRequests">): Promise<number> {
+async function followRequests(context: Context, query: RequestOf<"listRequests">): Promise<number> {
   const { world, printer } = context;
   let target = await controlTarget(context);
   using stop = abortOnStop(world);
@@ -107,7 +107,6 @@ async function follow(context: Context, query: RequestOf<"listRequests">): Promi
   }
 }
 
-/** Pause before a disconnected sandbox is called again, in milliseconds. */
 const RECONNECT_PAUSE_MS = 1000;
 
 /** Prints a line for each request, and a failure of the request log once. */
@@ -125,28 +124,28 @@ function requestLines(requests: readonly RequestEntry[], { width, style }: Table
   const days = new Set(requests.map(({ at }) => toIso(at).slice(0, 10)));
   const start = days.size === 1 ? "2026-01-01T".length : 0;
   const timeOf = (at: number): string => toIso(at).slice(start, -".000Z".length).replace("T", " ");
-  const isAnyFaulty = requests.some(({ fault }) => fault !== null);
-  const isMoved = requests.some(({ at, realAt }) => at !== realAt);
+  const hasFaults = requests.some(({ fault }) => fault !== null);
+  const wasClockMoved = requests.some(({ at, realAt }) => at !== realAt);
   return table(
     [
       "ID",
       "AT (UTC)",
-      ...(isMoved ? ["REAL TIME"] : []),
+      ...(wasClockMoved ? ["REAL TIME"] : []),
       "STATUS",
       "REQUEST",
       "ORDER ID",
       "CODE",
-      ...(isAnyFaulty ? ["FAULT"] : []),
+      ...(hasFaults ? ["FAULT"] : []),
     ],
     requests.map((request) => [
       shortId(request.requestId),
       timeOf(request.at),
-      ...(isMoved ? [toIso(request.realAt).slice(0, -".000Z".length).replace("T", " ")] : []),
+      ...(wasClockMoved ? [toIso(request.realAt).slice(0, -".000Z".length).replace("T", " ")] : []),
       request.status,
       `${request.method} ${request.path}`,
       request.orderId,
       request.code,
-      ...(isAnyFaulty ? [request.fault?.action ?? null] : []),
+      ...(hasFaults ? [request.fault?.action ?? null] : []),
     ]),
     { width, style, cut: ["REQUEST"], drop: ["CODE", "REAL TIME"], keep: ["ID", "AT (UTC)", "STATUS"] },
   );

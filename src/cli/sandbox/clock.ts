@@ -3,7 +3,7 @@ import { printableLiteral } from "../../core/text.ts";
 import { decodeRequest, type AnswerOf, type RequestOf } from "../../core/control/operations.ts";
 import { runnerFor } from "../calling.ts";
 import { register, type Group } from "../command.ts";
-import { historyLines } from "../webhook/report.ts";
+import { timelineLines } from "../webhook/report.ts";
 import type { Printer } from "../printer.ts";
 import { refuseUsage, type Refused } from "../problem.ts";
 import { parseSpan } from "../../core/duration.ts";
@@ -28,8 +28,8 @@ export function registerSandboxClock(group: Group): void {
         run,
       },
     );
-  const moveRunner = (request: (argument: string) => RequestOf<"moveClock">) =>
-    runnerFor("moveClock", { body: (_options, { argument }) => request(argument), text: clockText });
+  const moveRunner = (createRequest: (argument: string) => RequestOf<"moveClock">) =>
+    runnerFor("moveClock", { body: (_options, { argument }) => createRequest(argument), text: clockText });
   add("show", "show the store's time", runnerFor("showClock", { text: clockText }));
   add(
     "freeze",
@@ -39,9 +39,9 @@ export function registerSandboxClock(group: Group): void {
   add(
     "advance <duration>",
     "advance the store's clock, and process in order everything that becomes due",
-    moveRunner(advanceRequest),
+    moveRunner(parseAdvance),
   );
-  add("set <time>", "set the store's clock to a time", moveRunner(setRequest));
+  add("set <time>", "set the store's clock to a time", moveRunner(parseSet));
   add(
     "real",
     "return the store's clock to real time",
@@ -58,19 +58,19 @@ async function clockText(clock: AnswerOf<"showClock">, { width }: Pick<Printer, 
   const hasNoChange = fired.length + delivered.length === 0;
   return [
     `${toIso(now)}${frozen ? " (frozen)" : ""}`,
-    ...(hasNoChange ? [] : [await historyLines(fired, { attempts: delivered, width })]),
+    ...(hasNoChange ? [] : [await timelineLines(fired, { attempts: delivered, width })]),
     ...undeliveredLines,
   ].join("\n");
 }
 
-function advanceRequest(text: string): RequestOf<"moveClock"> {
+function parseAdvance(text: string): RequestOf<"moveClock"> {
   const span = parseSpan(text);
   if (!span.ok) throw refuseTime(span.refusal.message);
   return { action: "advance", byMs: span.value };
 }
 
 /** Uses the service's own check, so that a nonexistent day is refused. */
-function setRequest(text: string): RequestOf<"moveClock"> {
+function parseSet(text: string): RequestOf<"moveClock"> {
   const outcome = decodeRequest("moveClock", { action: "set", to: text });
   if (!outcome.ok) throw refuseTime(`expected ${TIME_EXAMPLE}; got ${printableLiteral(text)}`);
   return outcome.value;

@@ -40,8 +40,8 @@ type StartMessage =
 const MAX_LOST_RACES = 10;
 /** Timeout for stopping a process that was abandoned before it was ready, in milliseconds. */
 const ABANDON_TIMEOUT_MS = 10_000;
-/** Number of log lines shown if a detached sandbox ended without a message. */
-const SHOWN_LOG_LINES = 5;
+/** Maximum number of log lines shown if a detached sandbox ended without a message. */
+const MAX_LOG_LINES = 5;
 
 /** Uses the folder's running sandbox, or starts one. Of several concurrent starts, one serves; the others reuse it. */
 export async function startOrReuse(
@@ -53,13 +53,13 @@ export async function startOrReuse(
   if (options.ephemeral === true) throw refuseEphemeral(options);
   using stop = options.detach === true ? abortOnStop(world) : undefined;
   const folder = context.around.folder();
-  for (let lostRaces = 0; ; lostRaces += 1) {
+  for (let lostRaceCount = 0; ; lostRaceCount += 1) {
     const sandbox = await findRunningSandbox(context, stop?.signal);
     if (sandbox !== undefined) return await reuseRunningSandbox(context, options, { folder, sandbox });
     const start = stop ? startDetached(context, options, { folder, signal: stop.signal }) : serve();
     const outcome = await catchRefusal(start);
     if (outcome.ok) return outcome.value;
-    const hasLostRace = outcome.refusal.code === "already_running" && lostRaces < MAX_LOST_RACES;
+    const hasLostRace = outcome.refusal.code === "already_running" && lostRaceCount < MAX_LOST_RACES;
     if (!hasLostRace) throw new Refused(outcome.refusal);
   }
 }
@@ -192,7 +192,7 @@ function logLines(
     .toString("utf8")
     .split("\n")
     .filter((line) => line.trim() !== "");
-  return lines.slice(-SHOWN_LOG_LINES);
+  return lines.slice(-MAX_LOG_LINES);
 }
 
 function earlyEndProblem(ending: string, lines: readonly string[]): Problem {

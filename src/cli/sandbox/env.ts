@@ -16,7 +16,7 @@ const NO_KEY_TEXT = "credentials.json has no key of this store";
 const REVOKED_KEY_TEXT =
   "the key of this store in credentials.json is revoked; create another: checkout keys create";
 
-/** Everything that an application of a store needs, and the last four characters of the store's revoked keys. */
+/** The access of an application to a store, and the last four characters of each of the store's revoked keys. */
 type Access = StoreAccess & { readonly revokedLastFours: readonly string[] };
 
 export function registerEnv(group: Group): void {
@@ -122,7 +122,7 @@ const LINE_FORMATS: Readonly<Record<Exclude<Format, "json">, (name: string, valu
   github: (name, value) => `${name}<<${delimiterFor(value)}\n${value}\n${delimiterFor(value)}`,
 };
 
-/** Readers disagree about escapes. None of our values contains all three kinds of quotes. */
+/** Parsers of .env files disagree about escapes. None of our values contains all three kinds of quotes. */
 function dotenvValue(value: string): string {
   if (/^[\w.:/@%+,-]*$/.test(value)) return value;
   const quote = ["'", "`", '"'].find((mark) => !value.includes(mark)) ?? "'";

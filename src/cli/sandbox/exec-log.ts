@@ -2,10 +2,10 @@ import type { LogStream } from "../../sandbox/runtime/access-log.ts";
 import type { World } from "../../world.ts";
 import type { Context } from "../command.ts";
 
-/** Number of lines of the log that are printed after a failed command. */
-const SHOWN_LINES = 20;
+/** Maximum number of lines of the log that are printed after a failed command. */
+const MAX_LINES = 20;
 
-type KeptLog = LogStream & { readonly lines: () => readonly string[]; readonly count: () => number };
+type KeptLog = LogStream & { readonly readLines: () => readonly string[]; readonly countLines: () => number };
 
 /** Creates a log in memory that keeps the last lines and counts all lines. */
 export function createKeptLog(): KeptLog {
@@ -16,23 +16,23 @@ export function createKeptLog(): KeptLog {
     write: (text) => {
       const lines = text.split("\n").filter((line) => line !== "");
       count += lines.length;
-      keptLines = keptLines.concat(lines).slice(-SHOWN_LINES);
+      keptLines = keptLines.concat(lines).slice(-MAX_LINES);
     },
-    lines: () => keptLines,
-    count: () => count,
+    readLines: () => keptLines,
+    countLines: () => count,
   };
 }
 
 /** Prints the end of the log, or that no request arrived: the program may not have used its environment. */
-export function printLogEnd({ printer }: Context, { lines, count }: KeptLog): void {
-  const shownLines = lines();
+export function printLogEnd({ printer }: Context, { readLines, countLines }: KeptLog): void {
+  const shownLines = readLines();
   if (shownLines.length === 0) return printer.trace("checkout exec: no v1 request reached its sandbox");
-  const hiddenCount = count() - shownLines.length;
-  const head =
+  const hiddenCount = countLines() - shownLines.length;
+  const title =
     hiddenCount === 0
       ? "checkout exec: the requests and deliveries of its sandbox:"
-      : `checkout exec: the last ${shownLines.length} of ${count()} requests and deliveries of its sandbox:`;
-  printer.trace([head, ...shownLines].join("\n"));
+      : `checkout exec: the last ${shownLines.length} of ${countLines()} requests and deliveries of its sandbox:`;
+  printer.trace([title, ...shownLines].join("\n"));
 }
 
 /** A world that notes whether a request reached its servers since `forget`: earlier requests are the command's own. */

@@ -7,7 +7,7 @@ import { isTyped, toSetting } from "../option-rules.ts";
 import { createScopedFaults } from "../fault/scoped-faults.ts";
 import type { RequestedFaults } from "../fault/requested-faults.ts";
 import { readStoreAccess, refuseWithoutKey } from "../store/access.ts";
-import { createJournalFolder, programVariables } from "../store/program-variables.ts";
+import { reserveJournalFolder, programVariables } from "../store/program-variables.ts";
 import { noteOwnSecrets, accessVariables, type StoreAccess } from "../store/variables.ts";
 import { wholeNumberParser } from "../parsers.ts";
 import { accept } from "../../core/outcome.ts";
@@ -100,9 +100,9 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   const { world, printer } = context;
   // Registered first, and kept to the end, so that no signal ends the sandbox before the program.
   const stop = recordStopSignal(world);
-  const requestedFaults = await faultsOf(context, options);
+  const requestedFaults = await readExecFaults(context, options);
   const log = createKeptLog();
-  let wasReached = false;
+  let isReady = false;
   const settings = unwrap(await settingsWithConfig(context, { ...options, port: options.port ?? 0 }));
   const requestWatch = watchRequests(world);
   const service = serveSandbox({ ...context, world: requestWatch.world }, settings, {
@@ -112,15 +112,15 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };
       await createScopedFaults(context, target).add(requestedFaults.faults);
       requestWatch.forget();
-      wasReached = true;
-      const stopSignal = stop.signal();
+      isReady = true;
+      const stopSignal = stop.readSignal();
       if (stopSignal !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopSignal];
-      using journal = createJournalFolder(world, baseUrl);
+      using journal = reserveJournalFolder(world, baseUrl);
       const { ready, adminToken } = sandbox;
       const tokens = { controlToken: token, adminToken: options.admin === true ? adminToken : undefined };
       const env = { ...childEnvironment(world, accessOf(ready), tokens), ...journal.variables };
       const end = await world.runProgram({ program, args, env });
-      if (options.keep === true && stop.signal() === undefined) {
+      if (options.keep === true && stop.readSignal() === undefined) {
         const address = sandbox.ready.portal_url ?? baseUrl;
         printer.info(`checkout exec: the command has ended; its sandbox runs until Ctrl-C: ${address}`);
         await stop.firstSignal;
@@ -130,7 +130,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   });
   const result = await catchRefusal(service.then((outcome) => unwrap(outcome)));
   const exitCode = unwrap(result, (problem) =>
-    wasReached || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
+    isReady || problem.exitCode === EXIT.usage ? problem : { ...problem, exitCode: EXIT.unreachable },
   );
   if (options.quiet !== true) {
     if (exitCode !== EXIT.done) printLogEnd(context, log);
@@ -160,7 +160,7 @@ async function runInStore(
       "leave --keep out",
     );
   const stop = recordStopSignal(world);
-  const requestedFaults = await faultsOf(context, options);
+  const requestedFaults = await readExecFaults(context, options);
   const target = await sandboxTarget(context);
   const adminTarget = options.admin === true ? await sandboxTarget(context, "administrator") : undefined;
   await using store = isFresh ? await createFreshStore(context, target, options.keep === true) : undefined;
@@ -169,7 +169,7 @@ async function runInStore(
     throw refuseWithoutKey(access, "run it in a new store: checkout exec --store new");
   await using faults = createScopedFaults(context, { ...target, storeId: access.storeId });
   await faults.add(requestedFaults.faults);
-  const stopSignal = stop.signal();
+  const stopSignal = stop.readSignal();
   if (stopSignal !== undefined) return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[stopSignal];
   noteOwnSecrets(context, access);
   const env = childEnvironment(world, access, { controlToken: target.token, adminToken: adminTarget?.token });
@@ -197,7 +197,7 @@ async function removeFreshStore(
 
 /** Records the first signal that asks the program and this command to end. */
 function recordStopSignal({ onStop }: World): {
-  readonly signal: () => StopSignal | undefined;
+  readonly readSignal: () => StopSignal | undefined;
   readonly firstSignal: Promise<void>;
 } {
   let signal: StopSignal | undefined;
@@ -207,7 +207,7 @@ function recordStopSignal({ onStop }: World): {
       resolve();
     });
   });
-  return { signal: () => signal, firstSignal: stopEvent };
+  return { readSignal: () => signal, firstSignal: stopEvent };
 }
 
 /** The faults of `--fault`, with their seed: the given seed, or a seed drawn here so that it can be printed. */
@@ -216,7 +216,7 @@ type ExecFaults = RequestedFaults & { readonly seed: string };
 const SEED_BYTES = 4;
 
 /** Reads the faults; the module for that is loaded only if `--fault` was given. */
-async function faultsOf(
+async function readExecFaults(
   context: Context,
   { fault: names, seed: givenSeed }: ExecOptions,
 ): Promise<ExecFaults> {
@@ -238,12 +238,12 @@ async function createFreshStore(
   target: ControlTarget,
   isKept: boolean,
 ): Promise<StoreAccess & AsyncDisposable> {
-  const createdStore = await callAt(context, target, { name: "createStore", body: { name: FRESH_NAME } });
+  const createdStore = await callAt(context, target, { name: "createStore", body: { name: STORE_NAME } });
   const removeStore = () => removeFreshStore(context, { ...target, storeId: createdStore.storeId }, isKept);
   return { ...createdStore, baseUrl: `${target.origin}/v1`, [Symbol.asyncDispose]: removeStore };
 }
 
-const FRESH_NAME = "checkout exec";
+const STORE_NAME = "checkout exec";
 
 function exitCodeOf(program: string, end: ProgramResult): number {
   switch (end.ending) {

@@ -32,7 +32,7 @@ async function runLogs(context: Context, options: LogsOptions): Promise<number> 
   using stop = abortOnStop(world);
   // Stops when the reader of the output has exited.
   world.stdout.once("close", () => stop.abort());
-  const log = readLog(world.files, folder);
+  const log = createLogReader(world.files, folder);
   const linePrinter = createLinePrinter(context);
   log.readOlder().forEach(linePrinter.add);
   for (;;) {
@@ -75,7 +75,7 @@ type LogReader = {
   readonly readNext: () => readonly Uint8Array[];
 };
 
-function readLog({ readFrom }: World["files"], folder: string): LogReader {
+function createLogReader({ readFrom }: World["files"], folder: string): LogReader {
   const [path, olderPath] = [stateFile(folder, "log"), stateFile(folder, "olderLog")];
   const readOlder = (offset: number): Uint8Array[] => {
     const part = readFrom(olderPath, offset);
@@ -88,11 +88,11 @@ function readLog({ readFrom }: World["files"], folder: string): LogReader {
       const part = readFrom(path, offset);
       if (part === undefined) return [];
       // The file is shorter than before, so the log was rotated: its old content is in the older file.
-      const isNew = part.size < offset;
-      const parts = isNew
+      const isRotated = part.size < offset;
+      const parts = isRotated
         ? [...readOlder(offset), readFrom(path, 0)?.bytes ?? new Uint8Array(0)]
         : [part.bytes];
-      offset = (isNew ? 0 : offset) + (parts.at(-1)?.length ?? 0);
+      offset = (isRotated ? 0 : offset) + (parts.at(-1)?.length ?? 0);
       return parts;
     },
   };

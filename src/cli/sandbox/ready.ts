@@ -48,7 +48,7 @@ export function readyBanner(
   const textOf = (secret: string): string => secretText(printer, secret, secretHint);
   const isPublic = new URL(message.base_url).origin !== message.checkout_origin;
   const isForeground = mode === "foreground";
-  const end = isForeground
+  const endText = isForeground
     ? `is ready (pid ${message.pid}). Ctrl-C stops it.`
     : `${message.already_running ? "is already running" : "runs in the background"} (pid ${message.pid}).`;
   const logFile = isForeground ? null : mode.logFile;
@@ -73,7 +73,7 @@ export function readyBanner(
     ...(isForeground ? [] : [["Stop", hintAsTyped("checkout sandbox stop", world)] satisfies Field]),
   ]);
   return [
-    `${style.green("●")} ${style.bold("checkout sandbox")} ${message.version} ${end}`,
+    `${style.green("●")} ${style.bold("checkout sandbox")} ${message.version} ${endText}`,
     "",
     fields,
     "",
@@ -90,11 +90,11 @@ const NOT_KEPT_TEXT = "not in credentials.json (it was shown once)";
 const LINK_HINT = "checkout open --print prints a link";
 
 /** The lines that set the variables of a shell; a given API key is not shown. */
-function exportLines({ env }: Context["world"], message: ReadyMessage, showKey: boolean): string[] {
+function exportLines({ env }: Context["world"], message: ReadyMessage, isKeyShown: boolean): string[] {
   const variables = {
     CHECKOUT_BASE_URL: message.base_url,
     CHECKOUT_STORE_ID: message.store_id,
-    CHECKOUT_API_KEY: (showKey ? message.api_key : null) ?? "<your key>",
+    CHECKOUT_API_KEY: (isKeyShown ? message.api_key : null) ?? "<your key>",
   };
   return Object.entries(variables).map(
     ([name, value]) => `  ${assignmentCommand(name, value, shellOf(env))}`,

@@ -15,7 +15,6 @@ import type { SandboxDescription } from "../../core/sandbox/description.ts";
 
 export type RunningSandbox = { readonly run: RunRecord; readonly description: SandboxDescription };
 
-/** Timeout for a sandbox that is starting, in milliseconds. */
 const START_TIMEOUT_MS = 30_000;
 const CHECK_INTERVAL_MS = 50;
 
@@ -76,12 +75,12 @@ export async function describeRun(context: Context, run: RunRecord): Promise<Run
   const outcome = await fetchDescription(world, { origin, token: run.control_token });
   if (outcome.ok) return { run, description: outcome.value };
   const { hasAnswered, message } = outcome.refusal;
-  const version = run.version === undefined ? "an older version" : printable(run.version);
+  const versionText = run.version === undefined ? "an older version" : printable(run.version);
   if (hasAnswered) {
     throw new Refused({
       exitCode: EXIT.failed,
       code: "other_version",
-      message: `the sandbox of this folder has ${version} (pid ${run.pid}): ${message}`,
+      message: `the sandbox of this folder has ${versionText} (pid ${run.pid}): ${message}`,
       next: "run checkout sandbox stop, then start it with this version",
     });
   }

@@ -24,7 +24,7 @@ export type StartOptions = CommonOptions &
 
 export function folderSettings(): Option[] {
   return [
-    ...settingsOf("process"),
+    ...optionsOfScope("process"),
     configOption(),
     switchOption("--ephemeral", "keep the state in memory only"),
     adoptOption(),
@@ -49,7 +49,7 @@ export function configOption(): Option {
 
 export function servingSettings(): Option[] {
   return [
-    ...(["service", "reach", "delivery"] as const).flatMap(settingsOf),
+    ...(["service", "reach", "delivery"] as const).flatMap(optionsOfScope),
     valueOption(
       "--log-format <format>",
       "format of the request log: text or json (default: text)",
@@ -59,7 +59,7 @@ export function servingSettings(): Option[] {
   ];
 }
 
-function settingsOf(wantedScope: (typeof ALL_SETTINGS)[number]["scope"]): Option[] {
+function optionsOfScope(wantedScope: (typeof ALL_SETTINGS)[number]["scope"]): Option[] {
   return ALL_SETTINGS.filter(({ scope }) => scope === wantedScope).map(({ flags, help, kind }) =>
     settingOption(kind, flags, help),
   );

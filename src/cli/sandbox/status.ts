@@ -106,9 +106,10 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
     };
     return { status: { ...fields, ...description, state: "running", running: true }, servedSettings };
   }
-  const isOther = outcome.refusal.code === "other_version";
+  const isRunning = outcome.refusal.code === "other_version";
+  const state = isRunning ? "running" : "not_responding";
   const problem = outcome.refusal.message;
-  return { status: { ...fields, state: isOther ? "running" : "not_responding", running: isOther, problem } };
+  return { status: { ...fields, state, running: isRunning, problem } };
 }
 
 function statusText(
@@ -126,13 +127,13 @@ function statusText(
     const reasonText = status.problem === null ? "" : `: ${status.problem}`;
     return `${style.dim("○")} ${NO_SANDBOX} (${printable(folder)})${reasonText}\n  ${style.cyan("→")} ${startHint}`;
   }
-  const heading = {
+  const headings = {
     running: `${style.green("●")} the sandbox is running`,
     starting: `${style.dim("○")} the sandbox is starting`,
     not_responding: `${style.red("✗")} the sandbox does not answer`,
   };
   return [
-    heading[state],
+    headings[state],
     fieldLines([
       ["API", status.base_url],
       ["State", folder],
@@ -158,7 +159,6 @@ type WaitOptions = CommonOptions & { readonly baseUrl?: string; readonly timeout
 
 const DEFAULT_WAIT_MS = 30_000;
 const CHECK_INTERVAL_MS = 100;
-/** Timeout of one health check, in milliseconds. */
 const CHECK_TIMEOUT_MS = 2000;
 
 export function registerSandboxWait(group: Group): void {

@@ -11,7 +11,6 @@ import { output } from "../output/output.ts";
 
 /** Timeout for stopping a sandbox, in milliseconds; a stopping sandbox allows requests in flight less than a second. */
 const STOP_TIMEOUT_MS = 10_000;
-/** Timeout of the request to stop, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 2000;
 const CHECK_INTERVAL_MS = 20;
 
@@ -74,7 +73,7 @@ async function callStop(world: World, { port, pid, ...run }: RunRecord): Promise
 async function waitUntilGone({ world, around }: Context, run: RunRecord): Promise<void> {
   using stop = abortOnStop(world);
   const { signal } = stop;
-  const isTaken = (): boolean => {
+  const isFolderTaken = (): boolean => {
     around.reload();
     const currentRun = catchRefusal(around.run).value;
     const { pid, started, control_token: token } = run;
@@ -82,13 +81,13 @@ async function waitUntilGone({ world, around }: Context, run: RunRecord): Promis
     return currentRun?.pid === pid && currentRun.started === started && currentRun.control_token === token;
   };
   const startedAt = world.monotonic();
-  while (run.is_guest === true ? isTaken() : world.processStartTime(run.pid) === run.started) {
+  while (run.is_guest === true ? isFolderTaken() : world.processStartTime(run.pid) === run.started) {
     if (signal.aborted) throw new Refused(interruptedProblem("; the sandbox was asked to stop"));
     if (world.monotonic() - startedAt > STOP_TIMEOUT_MS)
       throw new Refused(notStoppedProblem(run, `it has not ended within ${STOP_TIMEOUT_MS / 1000} s`));
     await world.sleep(CHECK_INTERVAL_MS, signal);
   }
-  if (isTaken()) throw new Refused(notStoppedProblem(run, "its folder is still in use"));
+  if (isFolderTaken()) throw new Refused(notStoppedProblem(run, "its folder is still in use"));
 }
 
 function notStoppedProblem({ pid, is_guest: isGuest }: RunRecord, reason: string): Problem {

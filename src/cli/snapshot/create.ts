@@ -37,7 +37,7 @@ export function registerSnapshotsCreate(group: Group): void {
 async function runCreate(context: Context, options: SnapshotOptions, name = ""): Promise<number> {
   const { world, printer } = context;
   checkSnapshotOptions(world, options, name);
-  const createdSnapshot = await create(context, options, name);
+  const createdSnapshot = await takeSnapshot(context, options, name);
   return printer.result(answerOutput("createSnapshot", createdSnapshot), () => {
     const { snapshot, replaced } = createdSnapshot;
     const { storeId, bytes } = snapshot;
@@ -46,15 +46,15 @@ async function runCreate(context: Context, options: SnapshotOptions, name = ""):
   });
 }
 
-function create(context: Context, options: SnapshotOptions, name: string): Promise<SnapshotAnswer> {
+function takeSnapshot(context: Context, options: SnapshotOptions, name: string): Promise<SnapshotAnswer> {
   return withSandbox<SnapshotAnswer>(context, async (target, folder) => {
     const snapshots = options.file === undefined ? undefined : snapshotFilesOf(context, folder);
-    const store = options.all === true ? target : await resolveStore(context, target);
+    const storeTarget = options.all === true ? target : await resolveStore(context, target);
     return takeToFile(context, options, { name, snapshots }, ({ name: snapshotName, signal }) => {
       const body = { name: snapshotName };
       return options.all === true
         ? callAt(context, target, { name: "createSnapshot", body, signal, remedies })
-        : callAt(context, store, { name: "createStoreSnapshot", body, signal, remedies });
+        : callAt(context, storeTarget, { name: "createStoreSnapshot", body, signal, remedies });
     });
   });
 }

@@ -56,7 +56,7 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
       "checkout snapshots list shows the snapshots",
     );
   checkSnapshotOptions(world, options, name);
-  const restoreAnswer = await restore(context, options, name);
+  const restoreAnswer = await restoreSnapshot(context, options, name);
   const { newDialects = [] } = restoreAnswer;
   warnAboutHold(context, restoreAnswer);
   for (const id of newDialects)
@@ -73,7 +73,7 @@ async function runRestore(context: Context, options: RestoreOptions, name?: stri
   );
 }
 
-function restore(
+function restoreSnapshot(
   context: Context,
   options: RestoreOptions,
   name: string | undefined,

@@ -66,11 +66,11 @@ export function registerKeys(group: Group): void {
       idKind: "key",
       body: () => ({}),
       json: (wireKey, revokedKey, { context }) =>
-        output("revoked_key", { ...wireKey, kept: isKept(context, revokedKey) }),
+        output("revoked_key", { ...wireKey, kept: isKeptKey(context, revokedKey) }),
       text: (revokedKey, { style }, { context }) =>
         [
           `${style.green("✓")} the API key …${revokedKey.lastFour} was revoked at ${toIso(revokedKey.revokedAt)}`,
-          ...(isKept(context, revokedKey) ? [`  ${REVOKED_KEY_TEXT}`] : []),
+          ...(isKeptKey(context, revokedKey) ? [`  ${REVOKED_KEY_TEXT}`] : []),
           ...(revokedKey.keysLeft === 0 ? [`  ${NO_KEY_LEFT_TEXT}`] : []),
         ].join("\n"),
     }),
@@ -107,7 +107,7 @@ function findKeptKey(context: Context, { storeId, keys }: AnswerOf<"listKeys">):
   return keys.find(({ lastFour }) => lastFour === keyLastFour)?.keyId ?? null;
 }
 
-function isKept(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey">): boolean {
+function isKeptKey(context: Context, { storeId, lastFour }: AnswerOf<"revokeKey">): boolean {
   return lastFour === keptLastFour(context, storeId);
 }
 

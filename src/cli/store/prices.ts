@@ -20,7 +20,7 @@ type AddOptions = CommonOptions & {
   readonly unapproved?: boolean;
 };
 
-const remedies = {
+const REMEDIES = {
   state_conflict: "checkout prices list shows the existing price; use another id for other terms",
   not_found: "checkout prices list shows the prices",
 };
@@ -42,14 +42,14 @@ export function registerPrices(group: Group): void {
         amountMinorParser(group.world),
       ),
       valueOption("--currency <code>", "currency code of three letters, such as EUR", (text) =>
-        parseField("currency")(parseCurrency(text)),
+        fieldParser("currency")(parseCurrency(text)),
       ),
       valueOption(
         "--payment-method <method>",
         `payment method: ${PAYMENT_METHODS.join(" or ")}`,
         choiceParser(PAYMENT_METHODS),
       ),
-      valueOption("--description <text>", "description, up to 128 characters", parseField("description")),
+      valueOption("--description <text>", "description, up to 128 characters", fieldParser("description")),
       switchOption(
         "--unapproved",
         "do not approve the price; an administrator can: checkout admin approve-price <id>",
@@ -61,12 +61,12 @@ export function registerPrices(group: Group): void {
         { amountMinor, currency, paymentMethod, description = "", unapproved = false },
         { argument },
       ) => {
-        const id = priceId(argument, "correct it; nothing was added");
+        const id = checkPriceId(argument, "correct it; nothing was added");
         return { id, amountMinor, currency, paymentMethod, description, approved: !unapproved };
       },
-      remedies,
+      remedies: REMEDIES,
       text: (price, { style }) =>
-        [`${price.added ? style.green("✓") : "="} ${addedText(price)}`, ...obstacleLines(price)].join("\n"),
+        [`${price.added ? style.green("✓") : "="} ${resultText(price)}`, ...obstacleLines(price)].join("\n"),
     }),
   });
   register(group, {
@@ -83,9 +83,9 @@ export function registerPrices(group: Group): void {
     examples: ["checkout prices retire price_coffee"],
     run: runnerFor("retirePrice", {
       body: (_options, { argument }) => ({
-        id: priceId(argument, "checkout prices list shows the prices; nothing was changed"),
+        id: checkPriceId(argument, "checkout prices list shows the prices; nothing was changed"),
       }),
-      remedies,
+      remedies: REMEDIES,
       text: ({ id }, { style }) =>
         `${style.green("✓")} the price ${printable(id)} was retired: new orders cannot use it; existing orders stay`,
     }),
@@ -93,28 +93,28 @@ export function registerPrices(group: Group): void {
 }
 
 /** Turns the service's own check of a field into the parser of an option. */
-function parseField(field: "currency" | "description"): (text: string) => string {
+function fieldParser(field: "currency" | "description"): (text: string) => string {
   return toOptionParser((text) => fieldFault(field, text) ?? accept(text));
 }
 
 /** Checks the id of a price before anything is sent. */
-function priceId(id: string, next: string): string {
+function checkPriceId(id: string, next: string): string {
   const fault = fieldFault("price_id", id);
   if (fault !== undefined) throw refuseUsage(fault.refusal.message, next);
   return id;
 }
 
-function addedText({ id, amountMinor, currency, added }: AnswerOf<"addPrice">): string {
+function resultText({ id, amountMinor, currency, added }: AnswerOf<"addPrice">): string {
   const price = `the price ${printable(id)} of ${formatAmount(amountMinor, currency)}`;
   return added ? `${price} was added to the catalog` : `${price} exists already; nothing was changed`;
 }
 
 /** Reasons why a create with this price would still be refused. */
 function obstacleLines({ approved, missingCapabilities }: AnswerOf<"addPrice">): readonly string[] {
-  const names = missingCapabilities.join(" and ");
+  const namesText = missingCapabilities.join(" and ");
   return [
     ...(approved ? [] : ["  it is not approved yet: checkout admin approve-price <id>"]),
-    ...(names === "" ? [] : [`  the store cannot be paid with ${names}: checkout capabilities list`]),
+    ...(namesText === "" ? [] : [`  the store cannot be paid with ${namesText}: checkout capabilities list`]),
   ];
 }
 

@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { World } from "../../world.ts";
 
-/** Variables that name another service or its secrets. CHECKOUT_DIR is kept: a folder of the user (decision 76). */
+/** Variables that name another service or its secrets. CHECKOUT_DIR names a folder of the user, and stays (decision 76). */
 const FOREIGN_VARIABLES = [
   "CHECKOUT_BASE_URL",
   "CHECKOUT_API_KEY",
@@ -26,14 +26,14 @@ export function programVariables({ env }: Pick<World, "env">): EnvChanges {
   };
 }
 
-const THIS_MACHINE = ["127.0.0.1", "localhost", "::1"];
+const LOCAL_HOSTS = ["127.0.0.1", "localhost", "::1"];
 const PROXY_VARIABLE = /^(?:https?|all)_proxy$/i;
 
 /** Adds this machine to the hosts without a proxy, if a proxy is set. Programs read the name in either case. */
 function noProxyVariables(env: World["env"]): EnvChanges {
   if (!Object.entries(env).some(([name, value]) => PROXY_VARIABLE.test(name) && value !== "")) return {};
   const noProxyHosts = [env["no_proxy"] ?? "", env["NO_PROXY"] ?? ""].flatMap((text) => text.split(","));
-  const hosts = new Set([...noProxyHosts.map((host) => host.trim()).filter(Boolean), ...THIS_MACHINE]);
+  const hosts = new Set([...noProxyHosts.map((host) => host.trim()).filter(Boolean), ...LOCAL_HOSTS]);
   const value = hosts.has("*") ? "*" : [...hosts].join(",");
   return { NO_PROXY: value, no_proxy: value };
 }
@@ -43,7 +43,7 @@ function noProxyVariables(env: World["env"]): EnvChanges {
  * another user's. The program's first create makes the folder, so that an `exec` that is killed earlier leaves none.
  * The journal of another service stays in its usual folder; so does this journal if there is no temporary folder.
  */
-export function createJournalFolder(
+export function reserveJournalFolder(
   { temporaryPath, files }: Pick<World, "temporaryPath" | "files">,
   baseUrl: string,
 ): { readonly variables: EnvChanges } & Disposable {

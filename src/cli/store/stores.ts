@@ -53,7 +53,7 @@ export function registerStores(group: Group): void {
         throw refuseUsage(`--name ${fault}`, "correct it; no store was created");
       },
       remedies: { not_found: "checkout stores list --json shows the merchants" },
-      text: createdText,
+      text: createResultText,
     }),
   });
   register(group, {
@@ -85,7 +85,7 @@ export function registerStores(group: Group): void {
   });
 }
 
-function createdText(store: AnswerOf<"createStore">, printer: Printer): string {
+function createResultText(store: AnswerOf<"createStore">, printer: Printer): string {
   const { storeId } = store;
   const envCommand = `checkout env --store ${storeId}`;
   return [

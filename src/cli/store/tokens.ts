@@ -91,7 +91,7 @@ async function listTokensByStore(context: Context) {
     if (context.around.storeFlag !== undefined && storeId !== sandbox.storeId) continue;
     const target = { ...sandbox, storeId };
     const tokenList = await callAt(context, target, { name: "listTokens", body: undefined });
-    storeTokens.push({ name, target, listed: tokenList });
+    storeTokens.push({ name, target, tokenList });
   }
   return storeTokens;
 }
@@ -99,12 +99,12 @@ async function listTokensByStore(context: Context) {
 async function runList(context: Context): Promise<number> {
   const { printer } = context;
   const stores = await listTokensByStore(context);
-  const json = stores.flatMap(({ listed }) => encodeAnswer("listTokens", listed)["tokens"]);
+  const json = stores.flatMap(({ tokenList }) => encodeAnswer("listTokens", tokenList)["tokens"]);
   return printer.result(output("tokens", { tokens: json }), () =>
     table(
       ["TOKEN", "STORE", "KIND", "ROLE", "EXPIRES", "LAST USED", "REVOKED", "CREATED"],
-      stores.flatMap(({ name, listed }) =>
-        listed.tokens.map(({ tokenId, kind, role, ...times }) => [
+      stores.flatMap(({ name, tokenList }) =>
+        tokenList.tokens.map(({ tokenId, kind, role, ...times }) => [
           shortId(tokenId),
           displayStoreName(name),
           kind,
@@ -123,6 +123,6 @@ async function runList(context: Context): Promise<number> {
 /** The store of a token, by its id or the end of its id; the command's store if no store has it. */
 async function targetOfToken(context: Context, id: string): Promise<ControlTarget> {
   const stores = await listTokensByStore(context);
-  const storeEntry = stores.find(({ listed }) => listed.tokens.some(({ tokenId }) => tokenId.endsWith(id)));
-  return storeEntry?.target ?? controlTarget(context);
+  const entry = stores.find(({ tokenList }) => tokenList.tokens.some(({ tokenId }) => tokenId.endsWith(id)));
+  return entry?.target ?? controlTarget(context);
 }

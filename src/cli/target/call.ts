@@ -92,13 +92,13 @@ function problemOfCall(
     case "refusal": {
       const { code, message, next: hint } = result.error;
       const isTokenProblem = /^(credential_missing|credential_invalid|scope_missing)$/.test(code);
-      const defaultHint = isTokenProblem ? CHECK_TOKEN : "correct the error and run the command again";
+      const defaultHint = isTokenProblem ? CHECK_TOKEN_HINT : "correct the error and run the command again";
       const next = hint ?? new Map(Object.entries(remedies)).get(code) ?? defaultHint;
-      // The sandbox lacks a value that an option gives.
+      // The user can add the missing parameter as an option.
       const exitCode = code === "missing_parameter" ? EXIT.usage : exitCodeOfStatus(result.status);
       return { exitCode, code, message, next };
     }
   }
 }
 
-const CHECK_TOKEN = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right token`;
+const CHECK_TOKEN_HINT = `check ${TOKEN_VARIABLES.control}: checkout env --control in the sandbox's folder prints the right token`;

@@ -55,9 +55,10 @@ export async function withSandbox<Value>(
   act: (target: ControlTarget, folder: string | undefined) => Promise<Value>,
 ): Promise<Value> {
   const { around, world, version } = context;
-  const host = findSandbox(context);
-  noteTarget(context, host?.origin);
-  if (host !== undefined) return act(host, isOwnSandbox(around, host.origin) ? around.location() : undefined);
+  const target = findSandbox(context);
+  noteTarget(context, target?.origin);
+  if (target !== undefined)
+    return act(target, isOwnSandbox(around, target.origin) ? around.location() : undefined);
   const folder = around.folder();
   if (!world.files.exists(stateFile(folder, "database"))) {
     const message = `there is no state in ${folder}, and no sandbox is running there`;
@@ -143,7 +144,7 @@ function noTargetProblem({ world, around }: Context, role: ControlRole, ownTarge
     const next = `for the first set ${token} to its token (${hint}); for the second ${removeText} ${source}, or eval "$(checkout env)"`;
     return { exitCode: EXIT.usage, code: "other_sandbox", message, next };
   }
-  if (isWithheld(world, role)) {
+  if (isAdminTokenWithheld(world, role)) {
     const message = `${token} is missing${misspellingHint(world, token)}, and ${printable(url)} (${source}) needs it; checkout exec withholds it from its command`;
     const next = `${execHint}; elsewhere set ${token} to the token of the sandbox's admin.json`;
     return missingCredential(message, next);
@@ -169,16 +170,16 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   const { world, printer, around } = context;
   const address = around.address();
   const ownTarget = catchRefusal(() => sandboxOfFolder(context, role));
-  const isLimited = role === "control" && isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "");
+  const hasStoreToken = role === "control" && isStoreToken(world.env[TOKEN_VARIABLES.control] ?? "");
   const withToken = (origin: string): ControlTarget => targetAt(context, origin, tokenIn(world, role));
   if (address === undefined) {
     const target = unwrap(ownTarget);
-    return isLimited && target !== undefined ? withToken(target.origin) : target;
+    return hasStoreToken && target !== undefined ? withToken(target.origin) : target;
   }
   const { value: url, source } = address;
   const { origin, hostname } = new URL(url);
   const isLocal = isLoopback(hostname);
-  if (isLimited) {
+  if (hasStoreToken) {
     const { value: addressOfKey } = around.addressOfKey() ?? address;
     if (!isSameServer(url, addressOfKey))
       throw refuseUsage(
@@ -192,7 +193,7 @@ export function findSandbox(context: Context, role: ControlRole = "control"): Co
   if (ownTarget.value !== undefined && isSameServer(url, ownTarget.value.origin)) return ownTarget.value;
   if (tokenIn(world, role) === "") {
     // A start of the folder's sandbox does not provide the token of another sandbox.
-    if (around.ownUrl() === undefined ? isWithheld(world, role) : isLocal && ownTarget.ok)
+    if (around.ownUrl() === undefined ? isAdminTokenWithheld(world, role) : isLocal && ownTarget.ok)
       throw new Refused(noTargetProblem(context, role, ownTarget.value));
     return unwrap(ownTarget);
   }
@@ -250,6 +251,6 @@ function tokenIn({ env }: World, role: ControlRole): string {
 }
 
 /** Whether the environment lacks the admin token as in `checkout exec` (decision 122). */
-function isWithheld(world: World, role: ControlRole): boolean {
+function isAdminTokenWithheld(world: World, role: ControlRole): boolean {
   return role === "administrator" && tokenIn(world, role) === "" && tokenIn(world, "control") !== "";
 }

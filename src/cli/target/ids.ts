@@ -11,26 +11,26 @@ import { parseUuid, isShortId } from "../parsers.ts";
 import { EXIT, Refused, usageProblem, type Candidate, type Problem } from "../problem.ts";
 import { callSandbox } from "./control.ts";
 
-/** Number of a store's newest items among which a short id is searched for. */
+/** Maximum number of a store's newest items that are searched for a short id. */
 const MAX_SEARCHED_ITEMS = 1000;
 const MAX_CHECKOUTS_ON_PAGE = 200;
 const MAX_CANDIDATES_SHOWN = 10;
 
 type AskSandbox = <Name extends OperationName>(name: Name, body: RequestOf<Name>) => Promise<AnswerOf<Name>>;
 
-type Kind = {
+type KindSpec = {
   readonly noun: string;
   readonly listHint: string;
   readonly listNewest: (ask: AskSandbox, ending: string) => Promise<readonly Candidate[]>;
 };
 
-const PAGE = { limit: MAX_SEARCHED_ITEMS };
+const LIST_BODY = { limit: MAX_SEARCHED_ITEMS };
 
-const CHECKOUT: Kind = {
+const CHECKOUT: KindSpec = {
   noun: "order or session",
   listHint: "checkout orders list and checkout sessions list show the ids",
   listNewest: async (ask, q) =>
-    (await ask("listCheckouts", { q, limit: MAX_CHECKOUTS_ON_PAGE })).checkouts.map(checkoutOf),
+    (await ask("listCheckouts", { q, limit: MAX_CHECKOUTS_ON_PAGE })).checkouts.map(candidateOf),
 };
 
 const KINDS = {
@@ -38,13 +38,13 @@ const KINDS = {
   /** A checkout to act on as its payer: if several have the order_id, the only checkout that can still be paid. */
   payable: CHECKOUT,
   event: kindOf("event", "events", async (ask) =>
-    (await ask("listEvents", PAGE)).events.map(({ eventId: id, type: about }) => ({ id, about })),
+    (await ask("listEvents", LIST_BODY)).events.map(({ eventId: id, type: about }) => ({ id, about })),
   ),
   delivery: kindOf("delivery", "deliveries", async (ask) =>
-    (await ask("listDeliveries", PAGE)).deliveries.map(({ id, type: about }) => ({ id, about })),
+    (await ask("listDeliveries", LIST_BODY)).deliveries.map(({ id, type: about }) => ({ id, about })),
   ),
   request: kindOf("request", "requests", async (ask) => {
-    const { requests } = await ask("listRequests", PAGE);
+    const { requests } = await ask("listRequests", LIST_BODY);
     const entries = requests.map(({ requestId, method, path }) => [requestId, `${method} ${path}`] as const);
     // A replay has the id of the request that it replays.
     return Array.from(new Map(entries), ([id, about]) => ({ id, about }));
@@ -68,7 +68,7 @@ const KINDS = {
 
 export type IdKind = keyof typeof KINDS;
 
-/** Resolves an id, an order_id, or the last 8 characters of one of the newest 1,000 ids (decision 104); else exit 2. */
+/** Resolves an id, an order_id, or the last 8 characters of a recent id (decision 104). No match: exit 1; several: 2. */
 export async function findId<Text extends string | undefined>(
   context: Context,
   kind: IdKind,
@@ -97,7 +97,7 @@ export async function findByOrderId(
   const openCheckouts = checkouts.filter(({ status }) => !isFinal(status));
   const matches = kind === "payable" && openCheckouts.length === 1 ? openCheckouts : checkouts;
   const sharedText = `orders or sessions have the order_id ${printableLiteral(text)}`;
-  return requireOne(matches.map(checkoutOf), sharedText);
+  return requireOne(matches.map(candidateOf), sharedText);
 }
 
 /** The beginning of a message, in lower case. */
@@ -109,7 +109,7 @@ export function hintForIds(kind: IdKind): string {
   return KINDS[kind].listHint;
 }
 
-/** The newest items of a kind; of checkouts only those that contain the text. Default target: the command's sandbox. */
+/** The newest items of a kind; checkouts only if they contain the text. Default target: the command's sandbox. */
 export function listNewest(
   context: Context,
   kind: IdKind,
@@ -172,11 +172,11 @@ function mayBeOrderId(kind: IdKind, text: string): boolean {
 }
 
 /** A kind of id whose items `checkout <group> list` shows. */
-function kindOf(noun: string, group: string, listNewestIds: Kind["listNewest"]): Kind {
+function kindOf(noun: string, group: string, listNewestIds: KindSpec["listNewest"]): KindSpec {
   return { noun, listHint: `checkout ${group} list shows the ${group}`, listNewest: listNewestIds };
 }
 
-function checkoutOf({ id, object, orderId, status, createdAt }: CheckoutEntry): Candidate {
+function candidateOf({ id, object, orderId, status, createdAt }: CheckoutEntry): Candidate {
   const noun = object === "order" ? "order" : "session";
   return { id, about: `${noun} ${printableLiteral(orderId)}, ${status}, ${toIso(createdAt)}` };
 }

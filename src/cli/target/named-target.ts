@@ -22,12 +22,12 @@ import { faultOfField } from "../../core/config/field.ts";
 export async function withNamedTarget({ world, around }: Context, name: string): Promise<Surroundings> {
   const { options } = around;
   if (options.baseUrl !== undefined) {
-    const [isTarget, isAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
-    if (isTarget === isAddress) {
-      const [flag, other] = isTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
+    const [hasTarget, hasAddress] = [isTyped(world, "target"), isTyped(world, "base-url")];
+    if (hasTarget === hasAddress) {
+      const [flag, other] = hasTarget ? ["--target", "--base-url"] : ["CHECKOUT_TARGET", "CHECKOUT_BASE_URL"];
       throw refuseUsage(`${flag} and ${other} exclude each other`, "leave one of them out");
     }
-    if (isAddress) return around;
+    if (hasAddress) return around;
   }
   const loadedConfig = unwrap(await loadConfig(world, options));
   if (loadedConfig === undefined) {

@@ -12,16 +12,16 @@ export function noteTarget({ world, printer, around }: Context, url?: string): v
   if (value === "" || !catchRefusal(around.folder).ok) return;
   if (address !== undefined && isOwnSandbox(around, value)) return;
   const ownUrl = around.ownUrl();
-  const sandbox = `the sandbox of ${printable(around.shownFolder())}`;
+  const subject = `the sandbox of ${printable(around.shownFolder())}`;
   const shownValue = address === undefined ? printableLiteral(value) : printable(value);
   const ownUrlText = ownUrl === undefined ? "" : ` (${ownUrl})`;
   if (url === undefined || isOwnSandbox(around, url))
-    printer.traceOnce(`note: ${source} names ${shownValue}; this command is about ${sandbox}${ownUrlText}`);
+    printer.traceOnce(`note: ${source} names ${shownValue}; this command is about ${subject}${ownUrlText}`);
   else if (ownUrl !== undefined)
-    printer.traceOnce(`note: this command is about ${shownValue} (${source}); ${sandbox} is ${ownUrl}`);
+    printer.traceOnce(`note: this command is about ${shownValue} (${source}); ${subject} is ${ownUrl}`);
 }
 
-/** Notes once that a sandbox has another version (decision 65); undefined if it does not report its version. */
+/** Notes once that a sandbox has another version (decision 65). An old sandbox does not report its version. */
 export function noteVersion(
   { printer, version }: Pick<Context, "printer" | "version">,
   otherVersion: string | undefined,

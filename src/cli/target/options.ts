@@ -11,25 +11,25 @@ import { durationText } from "../../core/duration.ts";
 /** The options that name the service, with the timeout and the retries of the client. */
 export function targetOptions(): Option[] {
   const { timeoutMs, retries } = DEFAULT_RETRY_POLICY;
-  const timeout = `timeout of each attempt (default: ${durationText(timeoutMs)})`;
-  const defaultText = `retries after the first attempt, 0 to 100 (default: ${retries})`;
+  const timeoutText = `timeout of each attempt (default: ${durationText(timeoutMs)})`;
+  const retriesText = `retries after the first attempt, 0 to 100 (default: ${retries})`;
   return [
     ...serviceOptions(),
-    toSetting("CHECKOUT", valueOption("--timeout <duration>", timeout, parseDuration)),
-    toSetting("CHECKOUT", valueOption("--retries <n>", defaultText, wholeNumberParser(0, 100))),
+    toSetting("CHECKOUT", valueOption("--timeout <duration>", timeoutText, parseDuration)),
+    toSetting("CHECKOUT", valueOption("--retries <n>", retriesText, wholeNumberParser(0, 100))),
   ];
 }
 
 export function serviceOptions(): Option[] {
-  const address =
+  const addressText =
     "base URL of the service, with its version segment (default: the sandbox running in this folder)";
   return [
-    toSetting("CHECKOUT", valueOption("--base-url <url>", address)),
+    toSetting("CHECKOUT", valueOption("--base-url <url>", addressText)),
     toSetting("CHECKOUT", valueOption("--target <name>", "name of a service in checkout.config.json")),
   ];
 }
 
-/** The limit for commands without such an option; undefined if the variable is not set. */
+/** The value of CHECKOUT_TIMEOUT or CHECKOUT_RETRIES, for commands without these options; undefined if it is not set. */
 export function limitFromVariable(env: World["env"], name: "timeout" | "retries"): number | undefined {
   const option = targetOptions().find((candidate) => candidate.name() === name);
   const value = option && readVariable(option, env);

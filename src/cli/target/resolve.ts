@@ -1,5 +1,5 @@
-// Resolves the target of a v1 command. The facts: cli/target/surroundings.ts; the sandbox of a control command and its token:
-// cli/target/control.ts.
+// Resolves the target of a v1 command, from the facts that cli/target/surroundings.ts reads. The sandbox of a control
+// command, and its token: cli/target/control.ts.
 import { LOCAL_SANDBOX } from "../../core/checkout/idempotency-key.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
@@ -67,13 +67,14 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const isSandbox = target === undefined && address !== null && isOwnSandbox(around, address);
   const isLocal = address === null || isLoopback(new URL(address).hostname);
   const isOwn = namedAddress === undefined || isSandbox;
-  const identity = identityOf(around, { isOwn, local: isLocal && target === undefined });
+  const identity = identityOf(around, { isOwn, isLocal: isLocal && target === undefined });
   const { apiKey, storeId } = identity;
   const isOnlyForFolder = namedAddress === undefined || apiKey.source === stateFile(folder, "credentials");
   const hintOf = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
   /** The stores whose keys the folder has; the keys are not for this service. */
-  const ids = runningUrl === undefined && isLocal && apiKey.value === null ? Object.keys(stores) : [];
-  const missingKeyText = ids[0] && `there is no other API key for ${address} ${hintOf("CHECKOUT_API_KEY")}`;
+  const unusableIds = runningUrl === undefined && isLocal && apiKey.value === null ? Object.keys(stores) : [];
+  const missingKeyText =
+    unusableIds[0] && `there is no other API key for ${address} ${hintOf("CHECKOUT_API_KEY")}`;
   /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
   const locate = (): string | undefined => {
     around.reload();
@@ -116,37 +117,38 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
 }
 
 /** `isOwn`: the service is the folder's sandbox, running or not. */
-function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "local", boolean>) {
+function identityOf(around: Surroundings, { isOwn, isLocal }: Record<"isOwn" | "isLocal", boolean>) {
   // The owner of the key stays the same while the sandbox is stopped: managed keys must not change.
-  const usableSurroundings = local ? around : withoutFolder(around);
+  const usableSurroundings = isLocal ? around : withoutFolder(around);
   const { stores } = usableSurroundings.credentials();
   const namedStore = findNamedStore(usableSurroundings, isOwn);
-  const file = stateFile(around.location(), "credentials");
-  const hasFlag = around.storeFlag !== undefined;
+  const path = stateFile(around.location(), "credentials");
+  const hasStoreFlag = around.storeFlag !== undefined;
   const knownStores = Object.entries(stores).map(([id, { name }]) => ({ storeId: id, name }));
   // Another service's ids can have any form, and the names of its stores are not known.
-  const entry = catchRefusal(() =>
-    namedStore && hasFlag && local
+  const idOutcome = catchRefusal(() =>
+    namedStore && hasStoreFlag && isLocal
       ? (parseUuid(namedStore.value) ?? requireOneStore(knownStores, namedStore.value).storeId)
       : namedStore?.value,
   );
   const firstStore = (around.ownUrl() && around.run()?.store_id) ?? knownStores[0]?.storeId;
   const ownKey = around.apiKey?.value;
   // The store in the environment is the store of the key in the environment.
-  const owner = ownerOf({ stores }, ownKey ?? "") ?? (hasFlag ? around.storeId?.value : undefined);
+  const owner = ownerOf({ stores }, ownKey ?? "") ?? (hasStoreFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
-  const isForeign = ownKey !== undefined && owner === undefined && !hasFlag && around.storeId === undefined;
-  const fallbackStoreId = ownKey === undefined && entry.ok && isOwn ? firstStore : undefined;
-  const id = isForeign ? undefined : (entry.value ?? fallbackStoreId);
+  const isForeignKey =
+    ownKey !== undefined && owner === undefined && !hasStoreFlag && around.storeId === undefined;
+  const fallbackStoreId = ownKey === undefined && idOutcome.ok && isOwn ? firstStore : undefined;
+  const id = isForeignKey ? undefined : (idOutcome.value ?? fallbackStoreId);
   const store = id === undefined ? undefined : stores[id];
   const key = ownKey === undefined && isOwn ? store?.api_key : undefined;
   const isOtherStore = ownKey !== undefined && id !== undefined && owner !== undefined && id !== owner;
   const lacksKey = ownKey === undefined && isOwn && id !== undefined && key === undefined;
   const { source } = namedStore ?? { source: "the first store" };
   return {
-    apiKey: around.apiKey ?? withSource(key, file) ?? UNSET_VALUE,
-    storeId: withSource(id, namedStore?.source ?? file) ?? UNSET_VALUE,
-    storeName: withSource(store?.name, file) ?? UNSET_VALUE,
+    apiKey: around.apiKey ?? withSource(key, path) ?? UNSET_VALUE,
+    storeId: withSource(id, namedStore?.source ?? path) ?? UNSET_VALUE,
+    storeName: withSource(store?.name, path) ?? UNSET_VALUE,
     /** The problem if the named store is not the key's store; independent of the running sandbox. */
     contradiction: isOtherStore
       ? usageProblem(
@@ -156,10 +158,10 @@ function identityOf(around: Surroundings, { isOwn, local }: Record<"isOwn" | "lo
       : undefined,
     /** The problem if the current sandbox does not have the store. */
     lacksStore:
-      entry.refusal ??
+      idOutcome.refusal ??
       (lacksKey
         ? missingCredential(
-            `${file} has no API key of store ${printable(id)} (${source})`,
+            `${path} has no API key of store ${printable(id)} (${source})`,
             "set CHECKOUT_API_KEY to a key of that store; checkout stores list shows the stores",
           )
         : undefined),

@@ -3,7 +3,7 @@ import type { World } from "../../world.ts";
 import { STDIN } from "../input.ts";
 import { refuseUsage } from "../problem.ts";
 
-const HINT = "name a file with -----BEGIN CERTIFICATE-----";
+const CA_FILE_HINT = "name a file with -----BEGIN CERTIFICATE-----";
 
 /** The CA certificates in the file of `--ca`. Refuses standard input, and a file without certificates. */
 export function certificatesOfOption(
@@ -11,8 +11,8 @@ export function certificatesOfOption(
   file: string,
   options?: { readonly isKept?: boolean },
 ): string {
-  if (file === STDIN) throw refuseUsage("--ca cannot be standard input", HINT);
+  if (file === STDIN) throw refuseUsage("--ca cannot be standard input", CA_FILE_HINT);
   const outcome = readCertificates(world, file, options);
   if (outcome.ok) return outcome.value;
-  throw refuseUsage(`--ca: ${file} ${outcome.refusal}`, HINT);
+  throw refuseUsage(`--ca: ${file} ${outcome.refusal}`, CA_FILE_HINT);
 }

@@ -27,8 +27,8 @@ type AddOptions = CommonOptions & {
 
 const NO_ENDPOINTS_TEXT = "there is no endpoint; add one: checkout endpoints add http://localhost:3000/hooks";
 
-/** A configuration file changes an endpoint and keeps its deliveries; removing it would give them up. */
-const CHANGE_BY_FILE =
+/** A configuration file changes an endpoint without giving up its deliveries, as `endpoints remove` would. */
+const CHANGE_BY_FILE_HINT =
   "checkout endpoints list shows the endpoints; to change one, such as its CA: checkout config export > checkout.config.json, edit it, then checkout config apply";
 
 export function registerEndpoints(group: Group): void {
@@ -130,7 +130,7 @@ async function runAdd(context: Context, options: AddOptions, url = ""): Promise<
   const request = callSandbox(context, {
     name: "addEndpoint",
     body: { url, eventTypes: patterns.value, inOrder: options.inOrder, ca },
-    remedies: { state_conflict: CHANGE_BY_FILE },
+    remedies: { state_conflict: CHANGE_BY_FILE_HINT },
   });
   const addedEndpoint = unwrap(await catchRefusal(request), (problem) =>
     problem.code === "invalid_parameter" ? usageProblem(problem.message, next) : problem,
@@ -167,17 +167,17 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
 
 /** Waits only for the end of the first attempt; later attempts can take a day. */
 async function awaitTest(context: Context, options: WebhookWaitOptions, eventId: string): Promise<number> {
-  const deliveryWait = await waitForDelivery(context, options, { eventId, until: isAnswered });
+  const event = await waitForDelivery(context, options, { eventId, until: isAnswered });
   // A fault may have added a second delivery.
-  const delivery = deliveryWait.deliveries.find(({ cause }) => cause === "event");
-  if (delivery === undefined || !isAnswered(deliveryWait.deliveries)) {
+  const delivery = event.deliveries.find(({ cause }) => cause === "event");
+  if (delivery === undefined || !isAnswered(event.deliveries)) {
     const next = "checkout endpoints list shows whether the endpoint is enabled";
     throw new Refused(
       waitTimeoutProblem(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }),
     );
   }
-  if (delivery.state !== "succeeded") throw new Refused(notAcceptedProblem(deliveryWait, delivery));
-  return context.printer.result(answerOutput("showEvent", deliveryWait), () => {
+  if (delivery.state !== "succeeded") throw new Refused(notAcceptedProblem(event, delivery));
+  return context.printer.result(answerOutput("showEvent", event), () => {
     const attempt = delivery.attempts.at(-1);
     const cause = attempt && causeText(outcomeOf(attempt), english);
     const { style } = context.printer;
@@ -230,12 +230,12 @@ function isFailing({ state, failingSince }: EndpointEntry): boolean {
 
 function noteOf(endpoint: EndpointEntry): string | null {
   const { kind, inOrder, reason, failingSince } = endpoint;
-  const since = failingSince === null ? "" : `since ${toIso(failingSince).replace(/\.\d+Z$/, "Z")}`;
+  const sinceText = failingSince === null ? "" : `since ${toIso(failingSince).replace(/\.\d+Z$/, "Z")}`;
   const notes = [
     inOrder ? "one at a time" : "",
     kind === "listener" ? "checkout listen" : "",
     reason ?? "",
-    since === "" || isFailing(endpoint) ? since : `failing ${since}`,
+    sinceText === "" || isFailing(endpoint) ? sinceText : `failing ${sinceText}`,
   ];
   return notes.filter(Boolean).join("; ") || null;
 }

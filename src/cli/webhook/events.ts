@@ -245,13 +245,13 @@ async function runReplayFailed(context: Context, options: ReplayFailedOptions): 
   });
   const { retried, more } = replay;
   const count = replay.replayed + retried;
-  const next = more
+  const nextText = more
     ? "more deliveries have failed: run the same command again for the next ones"
     : "to see the results: checkout deliveries list";
   return context.printer.result(answerOutput("replayFailed", replay), () =>
     count === 0
       ? `no delivery that was created since ${toIso(from)} has failed; checkout deliveries list shows the newest`
-      : `delivering ${count} again\n${next}`,
+      : `delivering ${count} again\n${nextText}`,
   );
 }
 

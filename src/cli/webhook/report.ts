@@ -16,13 +16,13 @@ export function deliveryLines(
   deliveries: readonly DeliveryEntry[],
   { width, style }: TableStyle,
 ): Promise<string> {
-  const { columns, cells } = columnsOf(deliveries);
+  const { columns, cellsOf } = columnsOf(deliveries);
   return table(
     ["ORDER ID", "TYPE", ...columns, "EVENT", "ENDPOINT"],
     deliveries.map((delivery) => [
       delivery.orderId,
       delivery.type,
-      ...cells(delivery),
+      ...cellsOf(delivery),
       shortId(delivery.eventId),
       addressOf(delivery),
     ]),
@@ -41,10 +41,10 @@ export async function deliveryLinesOfEvent(
   { width, style }: TableStyle,
 ): Promise<string> {
   if (deliveries.length === 0) return "  no endpoint receives events of this type";
-  const { columns, cells } = columnsOf(deliveries);
+  const { columns, cellsOf } = columnsOf(deliveries);
   return table(
     [...columns, "ENDPOINT"],
-    deliveries.map((delivery) => [...cells(delivery), addressOf(delivery)]),
+    deliveries.map((delivery) => [...cellsOf(delivery), addressOf(delivery)]),
     { width, style, middle: ["ENDPOINT"], drop: ["CAUSE", "ATTEMPTS", "LAST ATTEMPT"] },
   );
 }
@@ -65,19 +65,19 @@ export function eventLines(events: readonly EventEntry[], width: number): Promis
 /** The result of a delivery's last attempt: the endpoint's status, or why there is no status. */
 export function lastResult({ attempts }: Pick<DeliveryEntry, "attempts">): string | null {
   const lastAttempt = attempts.at(-1);
-  const result = answerOf(lastAttempt);
+  const result = statusText(lastAttempt);
   return lastAttempt === undefined || lastAttempt.fault === null
     ? result
     : `${result} (${lastAttempt.fault})`;
 }
 
-function answerOf(lastAttempt: DeliveryEntry["attempts"][number] | undefined): string | null {
+function statusText(lastAttempt: DeliveryEntry["attempts"][number] | undefined): string | null {
   if (lastAttempt === undefined) return null;
   return lastAttempt.finishedAt === null ? "in progress" : String(lastAttempt.status ?? lastAttempt.error);
 }
 
 /** Changes of checkouts, and attempts of deliveries, in order. The id is the checkout's or the event's. */
-export function historyLines(
+export function timelineLines(
   changes: readonly StatusChangeEntry[],
   { attempts, width }: { readonly attempts: readonly FinishedAttemptEntry[]; readonly width: number },
 ): Promise<string> {
@@ -116,20 +116,20 @@ type Cell = string | number | null;
 
 function columnsOf(deliveries: readonly DeliveryEntry[]): {
   readonly columns: readonly string[];
-  readonly cells: (delivery: DeliveryEntry) => readonly Cell[];
+  readonly cellsOf: (delivery: DeliveryEntry) => readonly Cell[];
 } {
-  if (deliveries.every((delivery) => faultsOf(delivery) === ""))
-    return { columns: COLUMNS, cells: commonCells };
+  if (deliveries.every((delivery) => faultsText(delivery) === ""))
+    return { columns: COLUMNS, cellsOf: commonCells };
   return {
     columns: [...COLUMNS, FAULT_COLUMN],
-    cells: (delivery) => [...commonCells(delivery), faultsOf(delivery) || null],
+    cellsOf: (delivery) => [...commonCells(delivery), faultsText(delivery) || null],
   };
 }
 
 function commonCells({ attempts, tries, state, nextAt, cause }: DeliveryEntry): readonly Cell[] {
   const lastAttempt = attempts.at(-1);
   return [
-    answerOf(lastAttempt),
+    statusText(lastAttempt),
     state,
     tries,
     toIsoOrNull(lastAttempt?.startedAt ?? null),
@@ -138,7 +138,7 @@ function commonCells({ attempts, tries, state, nextAt, cause }: DeliveryEntry): 
   ];
 }
 
-function faultsOf({ fault, attempts }: DeliveryEntry): string {
+function faultsText({ fault, attempts }: DeliveryEntry): string {
   const actions = [fault?.action, ...attempts.map((attempt) => attempt.fault)].filter((action) => action);
   return [...new Set(actions)].join(", ");
 }

@@ -28,11 +28,11 @@ type Checkout = AnswerOf<"inspectCheckout">;
 
 const TEST_EVENT_TYPE = "webhook.test";
 
-/** Longer than a create with its retries, in milliseconds. */
+/** Timeout of an API key under a lease, in milliseconds: longer than a create with its retries. */
 const KEY_TIMEOUT_MS = 3_600_000;
 
 /** A declined attempt leaves a checkout pending: the payer may pay again. */
-const ACTIONS: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
+const OUTCOMES: Readonly<Record<Exclude<Status, "created">, PayOutcome>> = {
   pending: "declined",
   succeeded: "succeeded",
   failed: "failed",
@@ -67,9 +67,9 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   const { id, isNew } = await findOrCreateCheckout(context, options, { goal, control });
   const checkout = await inspect(context, control, id);
   // For an existing checkout, only the new events are shown.
-  const count = isNew ? 0 : checkout.events.length;
-  const reachedCheckout = await reach(context, control, { goal, checkout, knownCount: count });
-  return show(context, reachedCheckout, count);
+  const knownCount = isNew ? 0 : checkout.events.length;
+  const reachedCheckout = await reachGoal(context, control, { goal, checkout, knownCount: knownCount });
+  return print(context, reachedCheckout, knownCount);
 }
 
 /** A new or existing checkout. With only a store's token, a new checkout without an order_id is a test order. */
@@ -106,8 +106,8 @@ function goalOf(world: World, type: string): Goal {
   );
 }
 
-/** Acts as the payer until the checkout has the requested status. */
-async function reach(
+/** Acts once as the payer, so that the checkout gets the status of the goal. */
+async function reachGoal(
   context: Context,
   control: ControlTarget,
   triggerRequest: { readonly goal: Goal; readonly checkout: Checkout; readonly knownCount: number },
@@ -120,7 +120,7 @@ async function reach(
   await callAt(context, control, {
     name: "pay",
     id,
-    body: { outcome: ACTIONS[goal.status] },
+    body: { outcome: OUTCOMES[goal.status] },
     remedies: { state_conflict: `checkout sessions get ${id} shows its state` },
   });
   return inspect(context, control, id);
@@ -133,17 +133,17 @@ function inspect(context: Context, control: ControlTarget, id: string): Promise<
 /** The problem if the checkout's status rules the event out; an earlier event can only be replayed. */
 function tooLateProblem({ type }: Goal, checkout: Checkout): Problem {
   const { id, orderId, status, events } = checkout;
-  const lastId = events.at(-1)?.eventId ?? "<event_id>";
+  const lastEventId = events.at(-1)?.eventId ?? "<event_id>";
   return {
     exitCode: EXIT.conflict,
     code: "state_conflict",
     message: `${printableLiteral(orderId)} is already ${status}, so ${type} cannot happen`,
-    next: `leave out --order-id to use a new one, or deliver the last event again: checkout events replay ${lastId}`,
+    next: `leave out --order-id to use a new one, or deliver the last event again: checkout events replay ${lastEventId}`,
     details: { id, status },
   };
 }
 
-function show({ printer: { result, width } }: Context, checkout: Checkout, count: number): Promise<number> {
+function print({ printer: { result, width } }: Context, checkout: Checkout, count: number): Promise<number> {
   const { id, orderId, status } = checkout;
   const events = checkout.events.slice(count);
   return result(answerOutput("inspectCheckout", { ...checkout, events }), async () => {

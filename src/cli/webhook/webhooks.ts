@@ -118,15 +118,15 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   const [firstSource] = sources;
   const sourceDialect =
     file === undefined
-      ? firstSource && ownerOf(firstSource, knownSources).dialect
+      ? firstSource && sourceWithOwner(firstSource, knownSources).dialect
       : unwrap(await readDialectFile(context.world, file));
   const dialect =
     options.headerNames === undefined ? sourceDialect : { ...sourceDialect, ...options.headerNames };
-  const names = headerNamesIn(dialect);
+  const headerNames = headerNamesIn(dialect);
   const rawBody = await readInput(context.world, payloadFile, "--payload-file");
   const request: Omit<VerifyInput, "secrets"> = {
     rawBody,
-    headers: [names.timestamp, timestamp, names.signature, signature],
+    headers: [headerNames.timestamp, timestamp, headerNames.signature, signature],
     dialect,
     toleranceSeconds: options.tolerance ?? DEFAULT_TOLERANCE_SECONDS,
     now: options.now ?? context.world.now(),
@@ -135,13 +135,13 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
     const verdict = verifySignature({ ...request, secrets: source.inForce });
     return { source, verdict };
   });
-  // Any failure except a mismatch means that this secret created the signature.
+  // Every other failure means that this secret created the signature.
   const bestTrial =
     verdicts.find(({ verdict }) => verdict.ok) ??
     verdicts.find(({ verdict }) => !verdict.ok && !UNDECIDED_CODES.has(verdict.code));
   if (bestTrial !== undefined) {
     const causes = diagnose({ ...request, secrets: bestTrial.source.inForce });
-    const source = ownerOf(bestTrial.source, knownSources);
+    const source = sourceWithOwner(bestTrial.source, knownSources);
     return report(context, { verdict: bestTrial.verdict, causes, now: request.now, triedSources: [source] });
   }
   const secrets = sources.flatMap(({ inForce }) => inForce);
@@ -157,7 +157,7 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   });
 }
 
-function knownSecretsOf(sources: readonly Source[]): readonly KnownSecret[] {
+function knownSecretsOf(sources: readonly SecretSource[]): readonly KnownSecret[] {
   return sources.flatMap(({ owner = "the user", inForce, retired }) => [
     ...inForce.map((secret) => ({ label: owner, secret, retired: false })),
     ...retired.map((secret) => ({ label: `an earlier secret of ${owner}`, secret, retired: true })),
@@ -171,7 +171,7 @@ const UNDECIDED_CODES: ReadonlySet<string> = new Set([
   "secret_missing",
 ]);
 
-function ownerOf(source: Source, sources: readonly Source[]): Source {
+function sourceWithOwner(source: SecretSource, sources: readonly SecretSource[]): SecretSource {
   if (source.owner !== undefined) return source;
   return sources.find(({ inForce }) => inForce.some((secret) => source.inForce.includes(secret))) ?? source;
 }
@@ -185,13 +185,13 @@ function withComparison(causes: readonly Diagnosis[], comparison: Diagnosis): re
 }
 
 /** Signing secrets, with their owner unless the user gave them. */
-type Source = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
+type SecretSource = Pick<OwnerSecrets, "inForce" | "retired"> & Partial<OwnerSecrets>;
 
 /** A given secret (variable or file) is the only secret to verify with; the sandbox's secrets explain a mismatch. */
 async function collectSecrets(
   context: Context,
   options: VerifyFlags,
-): Promise<{ readonly sources: readonly Source[]; readonly knownSources: readonly Source[] }> {
+): Promise<{ readonly sources: readonly SecretSource[]; readonly knownSources: readonly SecretSource[] }> {
   const givenSecrets = await findSigningSecrets(context, options);
   const { readSandboxSecrets } = await import("./sandbox-secrets.ts");
   if (givenSecrets === undefined) {
@@ -226,20 +226,20 @@ type Report = {
   readonly verdict: SignatureVerdict;
   readonly causes: readonly Diagnosis[];
   readonly now: number;
-  readonly triedSources: readonly Source[];
+  readonly triedSources: readonly SecretSource[];
 };
 
 async function report({ printer }: Context, { verdict, causes, now, triedSources }: Report): Promise<number> {
   if (verdict.ok) {
     const ageSeconds = Math.floor(now / 1000) - verdict.timestamp;
-    const age = ageSeconds < 0 ? `${-ageSeconds} s ahead of this clock` : `${ageSeconds} s ago`;
+    const ageText = ageSeconds < 0 ? `${-ageSeconds} s ahead of this clock` : `${ageSeconds} s ago`;
     const [{ owner, endpointId } = { owner: undefined }] = triedSources;
     const secretFields = owner === undefined ? {} : { secret_of: owner, endpoint_id: endpointId };
     const json = { valid: true, timestamp: verdict.timestamp, age_seconds: ageSeconds, ...secretFields };
     const ownerText = owner === undefined ? "" : `, with the signing secret of ${printable(owner)}`;
     return printer.result(
       output("signature", json),
-      () => `${printer.style.green("✓")} the signature is valid; it was created ${age}${ownerText}`,
+      () => `${printer.style.green("✓")} the signature is valid; it was created ${ageText}${ownerText}`,
     );
   }
   const { code, message } = verdict;
