@@ -1,6 +1,6 @@
-// To add a command: a file in the folder of its subject (`runnerFor` in cli/calling.ts calls an operation of the control
-// API), a row in cli/program.ts, and an example in test/support/commands.ts. Then update the goldens (`npx vitest run
-// test/cli --update`) and the pages (`npm run docs`).
+// To add a command: a file in the folder of its subject (`runnerFor` in cli/calling.ts calls an operation of the
+// control API), a row in cli/program.ts, and an example in test/support/commands.ts. Then update the goldens (`npx
+// vitest run test/cli --update`) and the pages (`npm run docs`).
 import { CommanderError, InvalidArgumentError, Option, type Command } from "commander";
 import { accept, type Outcome } from "../core/outcome.ts";
 import { printableLiteral } from "../core/text.ts";
@@ -169,7 +169,7 @@ export function repeatedOption<Value>(
   return option;
 }
 
-/** A parser that accepts only a few words lists them as `choices` (`choiceParser`), for the command map and completion. */
+/** A parser that accepts only a few words lists them as `choices` (`choiceParser`), for the map and completion. */
 type Parser<Value> = ((text: string) => Value) & { readonly choices?: readonly string[] };
 
 const LIST_OPTIONS = new WeakSet<Option>();
@@ -178,7 +178,7 @@ export function isListOption(option: Option): boolean {
   return LIST_OPTIONS.has(option);
 }
 
-/** Lists the values for completion and the command map. The help omits them, because the description names them. */
+/** Lists the values for completion and the map of commands. The help omits them: the description names them. */
 function withChoices(option: Option, { choices }: { readonly choices?: readonly string[] }): Option {
   if (choices !== undefined) option.argChoices = [...choices];
   return option;

@@ -2,7 +2,7 @@ import type { ServedSandbox } from "../host/hosting.ts";
 import { problemOf, Refused } from "./problem.ts";
 import type { World } from "../world.ts";
 
-/** A controller that aborts if the command is stopped before the end of the block: `using stop = abortOnStop(world)`. */
+/** A controller that aborts if the command is stopped during the enclosing block: `using stop = abortOnStop(…)`. */
 export function abortOnStop({ onStop }: Pick<World, "onStop">): AbortController & Disposable {
   const controller = new AbortController();
   const unsubscribe = onStop(() => controller.abort());

@@ -10,7 +10,7 @@ import { NO_SANDBOX } from "../../src/cli/problem.ts";
 
 const json = (text: string): Record<string, unknown> => JSON.parse(text) as Record<string, unknown>;
 
-/** Another program on the sandbox's former port, which records its requests. */
+/** A program on the sandbox's former port, which records the requests that it receives. */
 function eavesdropper(): { readonly heard: string[]; readonly service: Service } {
   const heard: string[] = [];
   const service: Service = {
@@ -35,7 +35,7 @@ async function abandonedFolder() {
   return { harness, heard, ready };
 }
 
-/** Records every request with its key. */
+/** Records the address and the key of every request. */
 function watchKeys(harness: Harness): { readonly url: string; readonly key: string }[] {
   const sent: { readonly url: string; readonly key: string }[] = [];
   harness.setFault((request, deliver) => {
@@ -49,7 +49,7 @@ function keyOf({ headers }: OutboundRequest): string {
   return (headers["Authorization"] ?? "").replace(/^Bearer /, "");
 }
 
-test("the table of commands has every command of the program", async () => {
+test("the test tables COMMANDS and ALONE have every command of the program", async () => {
   const paths = await commandPaths({ world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined });
   const lines = paths.map((path) => path.join(" "));
   const commands = lines.filter((line) => !lines.some((other) => other.startsWith(`${line} `)));
@@ -77,7 +77,7 @@ test.for(["", "svc_test_0000000000000000000000000000000ab"])(
   },
 );
 
-test("--base-url does not receive the folder's key while the folder's sandbox is stopped", async () => {
+test("the address of --base-url does not receive the folder's key while the folder's sandbox is stopped", async () => {
   const { harness, heard, ready } = await abandonedFolder();
   const result = await harness.run(words(`orders create ${ORDER} --base-url ${ready.base_url}`));
   expect([result.code, heard]).toEqual([7, []]);
@@ -253,7 +253,7 @@ test("the folder's key goes only to the folder's running sandbox, in every spell
   expect([heard, sent.length]).toEqual([[], count]);
 });
 
-test("CHECKOUT_STORE_ID applies to every address of the sandbox", async () => {
+test("CHECKOUT_STORE_ID selects the store at every spelling of the sandbox's address", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const { control_token: token } = json(harness.readState("run.json"));

@@ -93,7 +93,7 @@ test("an endless rate limit is reported, but not as a difference", async () => {
   expect(missed.stdout).not.toContain("differs");
 });
 
-test("an unanswered first create and a refused key have their own exit codes", async () => {
+test("calibrate exits with 7 if its first create gets 503 or 429, and with 4 if the key is refused", async () => {
   const rows = [
     [503, {}, 7, "not_observed"],
     [429, { "retry-after": "120" }, 7, "not_observed"],

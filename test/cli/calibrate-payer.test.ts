@@ -205,7 +205,7 @@ const DIFFERENT_SERVICES: Readonly<
 };
 
 test.each(Object.entries(DIFFERENT_SERVICES))(
-  "a calibration with a payer has exactly the expected verdicts: %s",
+  "a calibration with a payer has exactly the expected verdicts for a service with %s",
   async (_name, otherwise) => {
     const { drift, start = [], person = payAndReturn, verdicts } = otherwise;
     const paid = await openPaid({ start, ...(drift === undefined ? {} : { drift }) });
@@ -231,7 +231,7 @@ test.each(byPayment)("a check with a payer finds the drift: %s", async (_name, {
   expect(assumptions.find(({ decision }) => decision === differences[0])?.verdict).toBe("contradicted");
 });
 
-test("assumptions that need the signing secret or an endpoint are not observed without one", async () => {
+test("a calibration observes no assumption about signatures without the signing secret, and none about webhooks without an endpoint", async () => {
   const paid = await openPaid();
   await calibrate(paid, payAndReturn, ["calibrate", ...AT_SANDBOX, "--yes", "--with-payer"]);
   expect(verdictsOf(paid.harness)).toEqual({ ...all("confirmed"), 12: "not_observed", 16: "not_observed" });

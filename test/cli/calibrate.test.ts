@@ -50,7 +50,7 @@ function decisionsOf(harness: Harness, verdict: CalibratedAssumption["verdict"])
   return assumptions.filter((one) => one.verdict === verdict).map(({ decision }) => decision);
 }
 
-test("the sandbox confirms every assumption that a test key can observe, with one order and one session", async () => {
+test("a calibration of the sandbox confirms every assumption that a test key can observe, with one order and one session", async () => {
   const { harness, sent } = await openService();
   const result = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--json"]);
   expect([result.code, result.stderr]).toEqual([0, ""]);
@@ -124,7 +124,7 @@ const DRIFTS: Readonly<Record<string, readonly [drift: Drift, decisions: readonl
   "missing fields before unknown ones": [replacing("unknown_parameter", "missing_parameter"), [3]],
 };
 
-test("a service that differs in one point contradicts that decision, and --check reports it once the service has changed", async () => {
+test("a service that differs in one point contradicts the expected decisions, and --check reports them after the service was corrected", async () => {
   for (const [name, [drift, decisions]] of Object.entries(DRIFTS)) {
     const { harness } = await openService(drift);
     expect([name, (await harness.run(["calibrate", ...AT_SANDBOX, "--yes"])).code]).toEqual([name, 0]);
@@ -149,27 +149,30 @@ const asDrift =
     return { ...answer, status: changed.status, headers, body: JSON.stringify(changed.body) };
   };
 
-test.each(Object.entries(DRIFTING))("calibrate has the expected verdict: %s", async (_name, drifting) => {
-  const { found } = drifting;
-  let drift: Drift = (answer) => answer;
-  const { harness } = await openService((answer, request) => drift(answer, request));
-  expect((await harness.run(["calibrate", ...AT_SANDBOX, "--yes"])).code).toBe(0);
-  drift = asDrift(drifting);
-  const checked = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--check", "--json"]);
-  const first = await harness.run(["calibrate", ...AT_SANDBOX, "--yes"]);
-  if (found.by !== "answers") {
-    expect([checked.code, first.code, decisionsOf(harness, "contradicted")]).toEqual([0, 0, []]);
-  } else if (found.decisions === "not_this_service") {
-    expect([checked.code, first.code]).toEqual([1, 1]);
-    expect(JSON.parse(checked.stderr)).toMatchObject({ error: { code: found.decisions } });
-  } else {
-    expect([checked.code, first.code]).toEqual([3, 0]);
-    expect(JSON.parse(checked.stdout)).toMatchObject({ differences: found.decisions });
-    const contradicted = decisionsOf(harness, "contradicted");
-    expect(contradicted).not.toEqual([]);
-    expect(found.decisions).toEqual(expect.arrayContaining([...contradicted]));
-  }
-});
+test.each(Object.entries(DRIFTING))(
+  "calibrate has the expected result after a drift: %s",
+  async (_name, drifting) => {
+    const { found } = drifting;
+    let drift: Drift = (answer) => answer;
+    const { harness } = await openService((answer, request) => drift(answer, request));
+    expect((await harness.run(["calibrate", ...AT_SANDBOX, "--yes"])).code).toBe(0);
+    drift = asDrift(drifting);
+    const checked = await harness.run(["calibrate", ...AT_SANDBOX, "--yes", "--check", "--json"]);
+    const first = await harness.run(["calibrate", ...AT_SANDBOX, "--yes"]);
+    if (found.by !== "answers") {
+      expect([checked.code, first.code, decisionsOf(harness, "contradicted")]).toEqual([0, 0, []]);
+    } else if (found.decisions === "not_this_service") {
+      expect([checked.code, first.code]).toEqual([1, 1]);
+      expect(JSON.parse(checked.stderr)).toMatchObject({ error: { code: found.decisions } });
+    } else {
+      expect([checked.code, first.code]).toEqual([3, 0]);
+      expect(JSON.parse(checked.stdout)).toMatchObject({ differences: found.decisions });
+      const contradicted = decisionsOf(harness, "contradicted");
+      expect(contradicted).not.toEqual([]);
+      expect(found.decisions).toEqual(expect.arrayContaining([...contradicted]));
+    }
+  },
+);
 
 test("calibrations find ten of twelve drifts, one of them only by a payment", () => {
   const found = Object.values(DRIFTING).map(({ found: { by } }) => by);

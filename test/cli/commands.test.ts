@@ -25,7 +25,7 @@ function mappedCommands(commands: readonly MappedCommand[]): readonly MappedComm
   return commands.flatMap((one) => [one, ...mappedCommands(one.commands)]);
 }
 
-/** Commands with their whole help in the golden file: the program, a group, and commands with all parts of a help. */
+/** Commands whose whole help is in the golden file: the program, a group, and commands with all parts of a help. */
 const SHOWN = [
   "",
   "sandbox",
@@ -83,7 +83,7 @@ test("the refusals of every command match their golden file", async () => {
   for (const path of all) {
     const isGroup = all.some((one) => one.startsWith(`${path} `));
     const row = isGroup ? path : (rows.find((one) => `${one} `.startsWith(`${path} `)) ?? path);
-    // Without a sandbox most commands are refused; two others would keep running.
+    // Without a sandbox most commands are refused; `sandbox start` and `mcp` would keep running.
     const refused =
       (["sandbox start", "mcp"].includes(path) ? undefined : await refusal(row)) ??
       (await refusal(`${path} --unknown`));

@@ -276,7 +276,7 @@ test("an explained conflict lists the fields that differ from the first request"
   ]);
 });
 
-test("a request about an order is shown with the latest checkout at its time, or else with the first checkout", async () => {
+test("explain shows a request with the checkout that was the order's latest then, and an earlier request with the first checkout", async () => {
   const { harness, post, explain } = await open();
   const later = async (body: object, key: string) => {
     await harness.clock.sleep(1000);
@@ -322,7 +322,7 @@ test("an explained conflict is compared with the state at the request's time, no
   await check();
 });
 
-test("a request_id explains the first create, however often its answer was replayed", async () => {
+test("explain of a request_id shows the first create, and each replay of its answer", async () => {
   const { harness, post, explain } = await open();
   const { requestId, id } = await post(TERMS);
   const get = async () =>
@@ -454,7 +454,7 @@ test("a story has few lines for five endpoints that fail for 80 minutes, and one
   expect(stdout).toContain("\nPending\n");
 });
 
-test("a replayed and a duplicated delivery are labelled", async () => {
+test("a story labels the delivery of a replay, and the duplicate that a fault added", async () => {
   const harness = createHarness();
   const { post, explain } = await open(harness);
   harness.occupy(
@@ -619,7 +619,7 @@ test("the explanation of an order without an accepted create counts the refusals
   }
 });
 
-test("explain finds nothing outside the store, and --as finds only objects of the given kind", async () => {
+test("explain refuses an id or order_id that the store does not have, and --as finds only objects of the given kind", async () => {
   const { harness, post, explain } = await open();
   const { id } = await post(TERMS);
   for (const args of [["order-9"], [id, "--as", "event"], ["019bc1f0-3d10-7000-8000-000000000009"]]) {
@@ -630,7 +630,7 @@ test("explain finds nothing outside the store, and --as finds only objects of th
   expect((await explain(id, "--as", "checkout")).kind).toBe("checkout");
 });
 
-test("a refused command prints the explain command", async () => {
+test("a refused command prints the command that explains the refusal", async () => {
   const { harness } = await open();
   const typed = [
     "orders",
@@ -823,7 +823,7 @@ test("a payment that succeeds after its order expired is shown as a late result"
   expect(entries.filter(({ what }) => what === "late_result")).toHaveLength(1);
 });
 
-test("a command that is suggested or typed again acts in the same folder and store", async () => {
+test("a suggested or repeated command keeps the typed --dir and --store, if it takes them", async () => {
   const world = { env: {}, argv: ["orders", "list", "--status=failed", "--dir", "my shop", "--json"] };
   const rows = [
     ["checkout explain x", "checkout --dir 'my shop' explain x"],

@@ -14,7 +14,6 @@ type Row = readonly [line: string, code: number, says: RegExp];
 /** Words that stand for ids in a row; a short id is the last 8 characters. */
 type Ids = Readonly<Record<string, string>>;
 
-/** Command lines without a sandbox. */
 const WITHOUT_SANDBOX: readonly Row[] = [
   // Names of inherited object properties are not commands or arguments.
   ["constructor", 2, /unknown command 'constructor'\n/],
@@ -224,7 +223,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
   ["mcp add", 2, /→ checkout mcp config --client claude$/m],
   ["shop init --url http://localhost:3000", 2, /→ run checkout shop init, which asks/],
   ["--dir nowhere orders list", 7, /there is no such folder\n +→ correct --dir/],
-  // Values that are certainly not intended.
+  // Mistakes whose correction is known.
   [
     "faults add --status 503 --path /v1/orders",
     2,
@@ -242,7 +241,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
     /Expected an address with \{order_id\} or/,
   ],
   ["whoami --base-url test.example.com", 2, /write https:\/\/test\.example\.com\/v1;/],
-  // Words that are spelt almost like the wrong command.
+  // Words that are spelt most like a wrong command.
   ["sandbox clock unfreeze", 2, /→ checkout sandbox clock real$/m],
   ["sandbox clock now", 2, /→ checkout sandbox clock show$/m],
   ["sandbox start --reset", 2, /→ leave out --reset; checkout sandbox reset/],
@@ -271,7 +270,7 @@ const WITHOUT_SANDBOX: readonly Row[] = [
 ];
 
 const PAY = "--payment-method alipay_plus";
-/** Command lines with a sandbox, in this order. PAID, ENDED, OPEN, EVENT, REQUEST, ENDPOINT and KEY stand for ids. */
+/** Command lines with a sandbox, run in this order. Words such as PAID and ENDPOINT stand for the ids of `openShop`. */
 const BESIDE_SANDBOX: readonly Row[] = [
   ["endpoints add http://localhost:99999/", 2, /a port is 1 to 65535; got "http:\/\/localhost:99999\/"/],
   ["sandbox stop --dir .", 2, /is not a state folder.*\n.*→ checkout sandbox stop --dir \S+\/\.checkout$/m],
@@ -731,7 +730,7 @@ const WITH_SETTINGS: readonly SettingRow[] = [
   [{}, "sandbox wait --timeout 0s", 2, /a duration such as/],
 ];
 
-test("a common mistake in a variable or a file is recognized", async () => {
+test("each command line with a common mistake in a variable, a file or a word has the expected output and exit code", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const given: Readonly<Record<string, string>> = {

@@ -78,7 +78,7 @@ test("the tests of this file run every command that takes an id or order_id", as
   expect(taking.length).toBeGreaterThan(9);
 });
 
-test("every command accepts id, order_id and short id for the same order or session", async () => {
+test("every command finds the same order or session by its id, its order_id and its short id", async () => {
   const { harness, create, run } = await open();
   await run("endpoints add http://localhost:3000/");
   await create("order-0");
@@ -137,7 +137,7 @@ test("sandbox pay without an outcome pays the order", async () => {
   expect((await run("sandbox pay NAME --outcome declined", "order-2")).stdout).toContain("→ pending");
 });
 
-test("an ambiguous order_id does nothing and lists the candidates; sandbox pay takes the payable candidate", async () => {
+test("a command with an ambiguous order_id does nothing and lists the candidates; sandbox pay takes the payable candidate", async () => {
   const { harness, create, run } = await open();
   const first = await create("order-1");
   await run("sandbox pay NAME --outcome failed", first);

@@ -7,7 +7,7 @@ const CREATE =
   "orders create --order-id order-1001 --amount-minor 1999 --currency EUR --payment-method alipay_plus";
 type Made = { readonly data: { readonly id: string } };
 
-test("orders survive a stop, a moved port and a lost journal", async () => {
+test("a repeated create returns the same order after a restart on another port, and from another folder", async () => {
   const harness = createHarness();
   const before = await harness.start();
   const first = await harness.ask<Made>(CREATE);

@@ -24,7 +24,7 @@ async function list(harness: Harness, command: string): Promise<Record<string, r
   return JSON.parse(stdout) as Record<string, readonly unknown[]>;
 }
 
-test("an exec that fails half-way leaves no sandbox behind", async () => {
+test("exec leaves no sandbox behind if its second fault cannot be added", async () => {
   const harness = createHarness();
   loseFrom(harness, 2, isAddingFault);
   const line = `exec --port ${EXEC_PORT} --fault slow --fault flaky-network -- npm test`;
@@ -34,7 +34,7 @@ test("an exec that fails half-way leaves no sandbox behind", async () => {
   expect(harness.programOn(EXEC_PORT)).toBe(undefined);
 });
 
-test("an exec that fails half-way in a running sandbox leaves no store and no fault behind", async () => {
+test("exec leaves no store and no fault in a running sandbox if a fault cannot be added or its program does not exist", async () => {
   const harness = createHarness();
   await harness.start();
   const before = [await list(harness, "stores list"), await list(harness, "faults list")];
@@ -61,7 +61,7 @@ test("faults that exec added to an existing store stay after its program has run
   expect((await list(harness, "faults list"))["faults"]).toMatchObject([{ action: "lose_answer" }]);
 });
 
-test("a listen that fails half-way frees its port and leaves its endpoint paused", async () => {
+test("listen --exit-on-disconnect frees its port and leaves its endpoint paused if a request is lost", async () => {
   const site = await openWebhookSite();
   const { harness } = site;
   const listening = await startListening(harness, ["--exit-on-disconnect"]);
@@ -79,7 +79,7 @@ test("a listen that fails half-way frees its port and leaves its endpoint paused
   expect((await list(harness, "endpoints list"))["endpoints"]).toMatchObject([{ state: "paused" }]);
 });
 
-test("a drill that fails half-way leaves no lease and no pause behind", async () => {
+test("checklist run leaves no lease and no paused endpoint behind if it refuses a paid order", async () => {
   const site = await openWebhookSite();
   const { harness } = site;
   const { id } = await site.addEndpoint(site.receiver(3000).url);
@@ -100,10 +100,9 @@ test("a drill that fails half-way leaves no lease and no pause behind", async ()
   }
 });
 
-test("a start --detach that fails half-way leaves no process behind", async () => {
+test("sandbox start --detach leaves no process behind if its ready line cannot be printed", async () => {
   const harness = createHarness();
   const { code, stderr } = await harness.run(["sandbox", "start", "--detach"], {
-    // The started sandbox cannot print its ready line.
     world: { isResultLost: () => true },
   });
   expect([code, stderr]).toEqual([1, expect.stringContaining("the sandbox was stopped")]);

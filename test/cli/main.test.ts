@@ -321,7 +321,7 @@ test("a terminal of width 0 gets no spinner", async () => {
   expect([await spun(80), await spun(0)]).toEqual([true, false]);
 });
 
-test("the payment page links to the first return origin, and return-origins add says so", async () => {
+test("return-origins add says which origin payment pages link to, unless it is the added one", async () => {
   const harness = createHarness();
   await harness.start();
   const add = async (origin: string): Promise<string> =>
@@ -693,7 +693,7 @@ test("an ephemeral sandbox leaves no files, and a restart creates a new store", 
   expect((await harness.run(["whoami", "--json"])).stdout).toContain('"api_key":{"value":null');
 });
 
-test("a damaged state folder is refused with the remedy, and a lost credential is reported", async () => {
+test("a damaged state file is refused with its own code, a damaged run.json is replaced, and without credentials.json the API key is null", async () => {
   const check = async (file: string, content: string, code: string): Promise<void> => {
     const harness: Harness = createHarness();
     const sandbox = await harness.start();

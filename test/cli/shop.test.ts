@@ -198,7 +198,7 @@ const CHECKS = [
   ["checklist", "run", "browser-return"],
 ];
 
-test("the commands of a shop section run only after a person confirmed the section, and CI exits with 2", async () => {
+test("the commands of a shop section run only after a person has confirmed the section; without a terminal the exit code is 2", async () => {
   const { harness, write } = await openConfigured();
   for (const line of CHECKS) {
     const { code, stdout, stderr } = await harness.run([...line, "--json"]);

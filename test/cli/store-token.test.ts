@@ -93,7 +93,7 @@ test("a store's token goes only to the address that came with it, with a warning
   ]);
 });
 
-test("agent tools act with the token of a store, also from another machine", async () => {
+test("agent tools act on a store from another machine, with the token of the store", async () => {
   const { colleague, env, run, store } = await openTeam("store");
   const stdin = new PassThrough();
   const clientInfo = { name: "test", version: "1" };

@@ -189,7 +189,7 @@ test("a command's store comes from flag, environment, stores use, key, first sto
       row,
       expected,
     ]);
-    // Names of stores work like ids.
+    // The name of a store in the flag works like its id.
     const name = { tea: "Tea", book: "Books", first: "Sandbox Store", "-": "" }[flag];
     expect([row, await targets(harness, name, env, `n-${at}`)]).toEqual([row, expected]);
     if (use !== "-") writeFileSync(path, "");
@@ -280,7 +280,7 @@ test("a store that the sandbox does not have is reported, with the command that 
 /** Commands about the whole sandbox, or about no existing store. */
 const OF_NO_STORE = /^(config|sandbox logs|portal sign-out|stores (create|list|use|delete))/;
 
-/** Commands that send no request about the store: they show a request or a link, or are drills without a terminal. */
+/** Commands that send no request about the store: they print a request or a link, or refuse a shop without a view. */
 const ASKS_NOTHING = /--dry-run|^open |run (duplicates|browser-return)/;
 
 test("every command that acts in a store takes --store and acts only in that store", async () => {
@@ -352,7 +352,7 @@ test("one order_id in two stores has two managed keys, two journal entries and t
   expect(new Set(said.map((entry) => entry.store_id))).toEqual(new Set([ready.store_id, tea.store_id]));
 });
 
-test("the hint after a lost answer uses the same store", async () => {
+test("the command that is suggested after a lost answer names the same store", async () => {
   const harness = createHarness();
   await harness.start();
   await make(harness, "--name Tea");

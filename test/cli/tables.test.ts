@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { installClient, longKeysClient } from "../support/shop-clients.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
 
-/** The first line of a table: names of columns. */
+/** Matches the header of a table. */
 const HEADER = /^ *[A-Z][A-Z()…-]+( [A-Z]+…?)*(  +[A-Z][A-Z ()…-]+)+$/;
 const LONG_ORDER = "order-of-the-shop-with-32-letter";
 const LONG_URL = "http://localhost:3000/a/path/of/hooks/that/is/longer/than/half/a/line/of/a/terminal";
@@ -119,7 +119,7 @@ test("every table fits 80 columns with the longest values", async () => {
   await expect(shown.join("\n")).toMatchFileSnapshot("tables.golden.txt");
 });
 
-/** The columns of a table in the sources, in capitals, without the columns that it drops first or last. */
+/** Matches a table's list of columns in the sources, but not its lists `drop` and `keep`. */
 const COLUMNS =
   /(?<!(?:drop|keep): )\[\s*("[A-Z][A-Z ()-]*"(?:,\s*(?:"[A-Z][A-Z ()-]*"|\.\.\.[^,\n]+)){2,}),?\s*\]/g;
 

@@ -61,7 +61,7 @@ test("a refused --ca file is reported with its setting, wherever it was set", as
   }
 });
 
-test("an endpoint trusts the sandbox's certificates, or its own", async () => {
+test("an endpoint trusts the certificates of its own --ca, otherwise the certificates of the sandbox", async () => {
   const { harness, sent } = open();
   await harness.start(["--ca", "root.pem"]);
   const add = async (url: string, ...more: string[]) =>

@@ -61,7 +61,7 @@ test.each([
     const message = `${line} → ${code}\n${stdout}${stderr}`;
     for (const { base_url } of [own, other]) expect(stderr, message).toContain(new URL(base_url).origin);
     expect(stderr, message).toContain("CHECKOUT_BASE_URL");
-    // Only `sandbox stop` changes the first sandbox: it stops it.
+    // Only `sandbox stop` sends the first sandbox a request that changes something.
     const acted =
       line === "sandbox stop" ? [`POST ${new URL(own.base_url).origin}/__sandbox/sandbox/stop`] : [];
     expect(

@@ -8,7 +8,7 @@ import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
 import { REAL } from "../support/real.ts";
 import { createHarness } from "../support/harness.ts";
 
-/** The variables of all options. Only settings may have a variable, because it applies to every command. */
+/** The variables of all options. Only settings may have a variable, because a variable applies to every command. */
 const SETTINGS = [
   ...["BASE_URL", "DIR", "RETRIES", "STORE_ID", "TARGET", "TIMEOUT"].map((name) => `CHECKOUT_${name}`),
   ...[
@@ -50,7 +50,7 @@ const SETTINGS = [
   ].map((name) => `CHECKOUT_SANDBOX_${name}`),
 ];
 
-test("only settings have a variable, and the sandbox and the client share no variable", async () => {
+test("exactly the expected settings have a variable, which the description of the option shows", async () => {
   const names = (await treeOf([])).commands.map((command) => command.name());
   const variables = new Set<string>();
   for (const name of names) {

@@ -140,7 +140,7 @@ test("an unknown object is not found, and an unreadable answer is reported as an
   expect(json(odd.stderr.split("\n")[1] ?? "")).toMatchObject({ error: { code: "other_version" } });
 });
 
-test("a sandbox that does not report its version counts as older, and reports no version without a token", async () => {
+test("a sandbox that does not report its version counts as older; a request without a token gets no version", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([], { version: "0.2.0" });
   harness.setFault(async (_request, deliver) => {

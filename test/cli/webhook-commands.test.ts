@@ -252,7 +252,7 @@ test("events list --wait waits for the next matching event, within its timeout",
   const shop = await openShop();
   const old = await shop.order("order-1");
   await shop.pay(old, "succeeded");
-  // This order settles by itself after a second.
+  // This order succeeds by itself after a second.
   const id = await shop.order("order-2~succeeded");
   const began = shop.harness.clock.now();
   const next = (await shop.ask("events list --type order.succeeded --wait")) as unknown as {

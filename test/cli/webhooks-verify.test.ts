@@ -59,7 +59,7 @@ async function open() {
   return { verify, own, event, store: ready.signing_secret };
 }
 
-test("only a given secret makes a signature valid, and the sandbox's secrets explain why it is invalid", async () => {
+test("if a secret is given, only that secret makes a signature valid, and the sandbox's secrets explain a mismatch", async () => {
   const { verify, own, store } = await open();
   const ofEndpoint = "the endpoint http://localhost:3000/hooks";
   expect(await verify({})).toMatchObject({ exit: 0, valid: true, secret_of: ofEndpoint, codes: [] });
@@ -79,7 +79,7 @@ test("only a given secret makes a signature valid, and the sandbox's secrets exp
   expect(await verify({ file: typo })).toMatchObject({ exit: 1, codes: ["secret_mistyped"] });
 });
 
-test("webhooks verify compares a body with its event if a sandbox runs", async () => {
+test("webhooks verify compares a body with the event that it names, if the running sandbox has that event", async () => {
   const { verify, event } = await open();
   const { body } = event;
   const changed = await verify({ signed: body, body: body.replace("450", "4.50") });

@@ -16,7 +16,7 @@ type CompletionShell = keyof typeof COMPLETION_SCRIPTS;
 
 const SHELLS = Object.keys(COMPLETION_SCRIPTS) as CompletionShell[];
 
-/** The path of each script in the user's home folder, and the text of a further step that the shell needs to find it. */
+/** The path of each script in the user's home folder, and a further step that the shell needs to find the script. */
 const SCRIPT_LOCATIONS: Readonly<
   Record<
     CompletionShell,

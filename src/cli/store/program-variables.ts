@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type { World } from "../../world.ts";
 
-/** Variables that name another service or its secrets. CHECKOUT_DIR names a folder of the user, and stays (decision 76). */
+/** Variables that name another service or its secrets, without CHECKOUT_DIR, a folder of the user (decision 76). */
 const FOREIGN_VARIABLES = [
   "CHECKOUT_BASE_URL",
   "CHECKOUT_API_KEY",

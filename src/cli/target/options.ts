@@ -29,7 +29,7 @@ export function serviceOptions(): Option[] {
   ];
 }
 
-/** The value of CHECKOUT_TIMEOUT or CHECKOUT_RETRIES, for commands without these options; undefined if it is not set. */
+/** The value of CHECKOUT_TIMEOUT or CHECKOUT_RETRIES, for commands without these options; undefined if not set. */
 export function limitFromVariable(env: World["env"], name: "timeout" | "retries"): number | undefined {
   const option = targetOptions().find((candidate) => candidate.name() === name);
   const value = option && readVariable(option, env);
