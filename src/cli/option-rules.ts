@@ -10,7 +10,6 @@ export type OptionRules<Options> = {
   readonly required?: readonly (OptionName<Options> | readonly OptionName<Options>[])[];
   /** Pairs of options: the first has no effect without the second. */
   readonly requires?: readonly OptionPair<Options>[];
-  /** Pairs of options that cannot be combined. */
   readonly conflicts?: readonly OptionPair<Options>[];
 };
 
@@ -28,7 +27,8 @@ export function checkRules<Options>(
     const [firstOption, secondOption] = conflict.map((name) => optionAsTyped(command, name));
     throw refuseUsage(`${firstOption} and ${secondOption} exclude each other`, "leave one of them out");
   }
-  const [loneOption, neededOption] = requires.find(([name, need]) => isGiven(name) && !isGiven(need)) ?? [];
+  const [loneOption, neededOption] =
+    requires.find(([name, neededName]) => isGiven(name) && !isGiven(neededName)) ?? [];
   if (loneOption !== undefined && neededOption !== undefined) {
     const optionText = optionAsTyped(command, loneOption);
     const next = `add ${optionOf(command, neededOption).flags}, or leave out ${optionText}`;

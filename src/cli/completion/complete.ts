@@ -174,9 +174,7 @@ function findPosition(program: Command, earlierWords: readonly string[]): Comman
 }
 
 /** Options with a value that may precede the words of a command; they may be missing in the loaded commands. */
-const LEADING_OPTIONS = {
-  options: [new Option("--dir <folder>"), new Option("--store <id|name>")],
-} as const;
+const LEADING_OPTIONS = { options: [new Option("--dir <folder>"), new Option("--store <id|name>")] } as const;
 
 function findOption({ options }: Pick<Command, "options">, flag: string): Option | undefined {
   return options.find(({ long, short }) => flag === long || flag === short);

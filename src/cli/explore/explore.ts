@@ -127,7 +127,6 @@ async function describeExploredShop(
   return { ...shopFields, endpoint: URL.canParse(endpoint) ? new URL(endpoint).pathname : endpoint };
 }
 
-/** The requested exploration, and the signal that stops it. */
 type ExploreRequest = {
   readonly options: ExploreCommandOptions;
   /** The command of the purchase as it was typed. */

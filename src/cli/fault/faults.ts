@@ -238,11 +238,8 @@ function faultLines(faults: readonly FaultEntry[], width: number): Promise<strin
   );
 }
 
-type Column = readonly [
-  name: string,
-  formatCell: (fault: FaultEntry) => string | number | null,
-  isNeeded?: (fault: FaultEntry) => boolean,
-];
+type FormatCell = (fault: FaultEntry) => string | number | null;
+type Column = readonly [name: string, formatCell: FormatCell, isNeeded?: (fault: FaultEntry) => boolean];
 
 /** The columns: name, cell, and, unless the column is always shown, whether a fault needs it. */
 const COLUMNS: readonly Column[] = [

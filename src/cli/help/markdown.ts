@@ -36,7 +36,7 @@ function blocksOf(page: string): readonly (readonly string[])[] {
     blocks.push(block);
     block = [];
   }
-  return blocks.filter((lines) => lines.length > 0).filter(([first = ""]) => !/^(?:<!--|!\[)/.test(first));
+  return blocks.filter((lines) => lines.length > 0).filter(([line = ""]) => !/^(?:<!--|!\[)/.test(line));
 }
 
 /** Each row begins with its first cell; further cells are on separate lines, unless there is only one. */

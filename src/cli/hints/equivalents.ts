@@ -33,10 +33,10 @@ export function isDestructive(command: string): boolean {
 }
 
 /** The value, or the placeholder if a shell or this program would not read the value as one plain word. */
-export function safeWord(place: string, value = ""): string {
-  const address = place === "<url>" ? (completeAddress(value) ?? value) : value;
-  const word = place === "<time>" && /^\d{4}-\d\d-\d\d$/.test(address) ? `${address}T00:00:00Z` : address;
-  return /^[\w.~:/][\w.~:/-]*$/.test(word) ? word : place;
+export function safeWord(placeholder: string, value = ""): string {
+  const url = placeholder === "<url>" ? (completeAddress(value) ?? value) : value;
+  const word = placeholder === "<time>" && /^\d{4}-\d\d-\d\d$/.test(url) ? `${url}T00:00:00Z` : url;
+  return /^[\w.~:/][\w.~:/-]*$/.test(word) ? word : placeholder;
 }
 
 /** The group for another tool's noun; undefined for other words. */

@@ -87,15 +87,12 @@ async function problemWithAnyHint(error: CommanderError, line: TypedLine): Promi
     return usageProblem(shownMessage, (await lineWithoutTypo(shownMessage, line)) ?? help);
   }
   if (`unknown option '${hint}'` === firstLine) return usageProblem(`${hint} takes no value`, help);
+  const messageWithHint = `${firstLine}${didYouMean(suggestion)}`;
   if (error.code === UNKNOWN_OPTION && tail.length === 0)
-    return usageProblem(
-      `${firstLine}${didYouMean(suggestion)}`,
-      lineWithOption(hint, firstLine, line) ?? help,
-    );
-  if (error.code !== UNKNOWN_COMMAND || tail.length > 0)
-    return usageProblem(`${firstLine}${didYouMean(suggestion)}`, help);
+    return usageProblem(messageWithHint, lineWithOption(hint, firstLine, line) ?? help);
+  if (error.code !== UNKNOWN_COMMAND || tail.length > 0) return usageProblem(messageWithHint, help);
   // Not "unknown command 'listen' (Did you mean listen?)".
-  const errorText = firstLine.includes(`'${hint}'`) ? firstLine : `${firstLine}${didYouMean(suggestion)}`;
+  const errorText = firstLine.includes(`'${hint}'`) ? firstLine : messageWithHint;
   return usageProblem(errorText, await lineFor(hint, firstLine, line));
 }
 
@@ -152,12 +149,12 @@ async function lineWithoutTypo(message: string, line: TypedLine): Promise<string
 
 /** `sandbox snapshot create before`: the typed line without `sandbox`; undefined for other lines. */
 async function lineOutsideSandbox({ words, argv, world, program }: TypedLine): Promise<string | undefined> {
-  const [noun = "", ...rest] = ownWords(argv).slice(1);
+  const [noun = "", ...tail] = ownWords(argv).slice(1);
   const name = program.commands.find((command) => isSame(command.name(), noun))?.name();
-  if (words.join(" ") !== "sandbox" || name === undefined || argv.includes("--") || !rest.every(isPlain))
+  if (words.join(" ") !== "sandbox" || name === undefined || argv.includes("--") || !tail.every(isPlain))
     return undefined;
-  const { command } = await lineOfWords([name, ...rest], world);
-  return ["checkout", name, ...rest, ...(command.commands.length > 0 ? ["--help"] : [])].join(" ");
+  const { command } = await lineOfWords([name, ...tail], world);
+  return ["checkout", name, ...tail, ...(command.commands.length > 0 ? ["--help"] : [])].join(" ");
 }
 
 /** The typed words without the common options. */
@@ -276,16 +273,16 @@ function lineWithUnit({ code, message }: CommanderError, { world }: TypedLine): 
 
 /** `get orders order-1001`: the verb after its noun, with the other words; undefined for other lines. */
 async function lineWithNounFirst({ code }: CommanderError, line: TypedLine): Promise<string | undefined> {
-  const [verb = "", noun = "", ...rest] = ownWords(line.argv);
+  const [verb = "", noun = "", ...tail] = ownWords(line.argv);
   if (code !== UNKNOWN_COMMAND || line.words.length > 0 || line.world.argv.includes("--")) return undefined;
   const group = groupFor(line, noun) ?? line.program.commands.find((child) => child.name() === noun)?.name();
-  if (group === undefined || rest[0]?.startsWith("-") !== false) return undefined;
+  if (group === undefined || tail[0]?.startsWith("-") !== false) return undefined;
   const { command } = await lineOfWords([group], line.world);
   const names = [verb, ...subcommandsFor(verb)];
   const name = names.find((candidate) => command.commands.some((child) => child.name() === candidate));
-  return name === undefined || !rest.every(isPlain)
+  return name === undefined || !tail.every(isPlain)
     ? undefined
-    : ["checkout", group, name, ...rest].join(" ");
+    : ["checkout", group, name, ...tail].join(" ");
 }
 
 /** The variable that replaces an option for a secret; undefined for other options. */

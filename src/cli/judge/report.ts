@@ -21,7 +21,6 @@ export type RunReport = {
   readonly missingFields: readonly MissingField[];
   readonly isInterrupted: boolean;
   readonly histories: readonly JudgedHistory[];
-  /** The parts that were judged, with the steps that were recorded. */
   readonly records: readonly PartRecord[];
 };
 

@@ -262,7 +262,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const plainPurchase = await raceWithAbort(signal, purchase);
   const firstHistory = await plainHistory(plainBench, plainPurchase);
   if (plainPurchase !== undefined) onJudged(firstHistory);
-  const base = {
+  const baseReport = {
     seed,
     budgetMs: options.budget ?? budgetOf(plainPurchase?.recording),
     rerunLine: (addedOptions: string) => rerunLine(world, addedOptions),
@@ -272,25 +272,23 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   };
   if (plainPurchase?.verdict.state !== "held") {
     const isFullRun = options.only === undefined;
-    const records = isFullRun ? await recordPlainPurchase(context, { ...run, ...base }, firstHistory) : [];
-    return { ...base, isInterrupted: plainPurchase === undefined, histories: [firstHistory], records };
+    const records = isFullRun
+      ? await recordPlainPurchase(context, { ...run, ...baseReport }, firstHistory)
+      : [];
+    return { ...baseReport, isInterrupted: plainPurchase === undefined, histories: [firstHistory], records };
   }
-  const lease = {
-    drill: "duplicates",
-    timeoutMs: base.budgetMs + LEASE_MARGIN_MS,
-    signal,
-  } as const;
+  const lease = { drill: "duplicates", timeoutMs: baseReport.budgetMs + LEASE_MARGIN_MS, signal } as const;
   return underLease(context, control, lease, ({ id: leaseId, storeId }) => {
     const call = operationsAt(context, { ...control, leaseId });
     const bench: Bench = { ...plainBench, call, recording: plainPurchase.recording, leaseId };
-    const deadline = startedAt + base.budgetMs;
+    const deadline = startedAt + baseReport.budgetMs;
     return judgeUnderLease(context, options, {
       ...run,
       bench,
       storeId,
       plainPurchase,
       firstHistory,
-      base,
+      baseReport,
       onJudged,
       deadline,
     });
@@ -325,7 +323,7 @@ type LeasedRun = Run & {
   readonly storeId: string;
   readonly plainPurchase: PlainPurchase;
   readonly firstHistory: JudgedHistory;
-  readonly base: Omit<RunReport, "histories" | "records">;
+  readonly baseReport: Omit<RunReport, "histories" | "records">;
   readonly onJudged: (history: JudgedHistory) => void;
   /** The time after which nothing new starts, by the monotonic clock. */
   readonly deadline: number;
@@ -333,7 +331,7 @@ type LeasedRun = Run & {
 
 async function judgeUnderLease(context: Context, options: RunOptions, run: LeasedRun): Promise<RunReport> {
   const { printer } = context;
-  const { plainPurchase, parts, base, onJudged, deadline, signal } = run;
+  const { plainPurchase, parts, baseReport, onJudged, deadline, signal } = run;
   const mayRestart = run.bench.shop.restart !== undefined && parts.has("duplicates");
   const repetition = mayRestart
     ? raceWithAbort(signal, refusesAgain(run.bench, plainPurchase.purchase))
@@ -345,7 +343,9 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   const isQuick = options.quick === true;
   const plan = { parts: historyParts, only: names, isQuick, until: deadline, onJudged };
   const delay = durationText(Math.max(1, Math.round(plainPurchase.recording.slowestMs)));
-  printer.info(`a payment is shown after ${delay}; histories, for at most ${durationText(base.budgetMs)}:`);
+  printer.info(
+    `a payment is shown after ${delay}; histories, for at most ${durationText(baseReport.budgetMs)}:`,
+  );
   const webhookRecords: PartRecord[] = [];
   const shouldDrill =
     names === undefined && parts.has("webhook") && plainPurchase.recording.isWithoutEvents !== true;
@@ -364,14 +364,14 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
     if (entry.verdict !== playedHistories[index]?.verdict) onJudged(entry);
   const lateCount = finalHistories.filter(({ verdict }) => isLate(verdict)).length;
   if (lateCount > 0) printer.info(`${lateCount} histories were late and run again, two at a time`);
-  const until = deadline + (options.budget === undefined ? BUDGET_MS.most - base.budgetMs : 0);
+  const until = deadline + (options.budget === undefined ? BUDGET_MS.most - baseReport.budgetMs : 0);
   const histories = mergeRuns(await replayLate(bench, finalHistories, { ...plan, until }));
   const isInterrupted = signal.aborted;
   const records =
     names === undefined
-      ? await recordParts(context, { ...run, ...base, isDone: !isInterrupted }, histories)
+      ? await recordParts(context, { ...run, ...baseReport, isDone: !isInterrupted }, histories)
       : [];
-  return { ...base, isInterrupted, histories, records: [...records, ...webhookRecords] };
+  return { ...baseReport, isInterrupted, histories, records: [...records, ...webhookRecords] };
 }
 
 /** Sends the forms to each receiver and records the results; no records if interrupted. */

@@ -39,7 +39,7 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
       message: "only your shop can tell whether it treats an order as paid; nothing was done",
       next: "checkout shop init describes your shop; or add --order-view URL, or --order-view-command CMD, and --paid-when REGEX",
     });
-  const servedShop = await serveShop(context, { ...binding, access: accessEnv });
+  const servedShop = await serveShop(context, { ...binding, accessEnv });
   const base = servedShop === undefined ? description.endpoint : servedShop.origin;
   const env = { ...accessEnv, ...(servedShop === undefined ? {} : { PORT: String(servedShop.port) }) };
   const shop = shopOf(description, env, (flag, text) => resolveAddress(control, { flag, text, base }));
@@ -74,30 +74,25 @@ type ServedShop = Awaited<ReturnType<typeof startShop>> & { readonly origin: str
 /** Starts the shop on the port of its endpoint in the store, otherwise on a free port, and registers the endpoint. */
 async function serveShop(
   context: Context,
-  {
-    control,
-    description,
-    access,
-    isTrial,
-    signal,
-  }: Binding & {
-    readonly access: Readonly<Record<string, string | undefined>>;
-  },
+  binding: Binding & { readonly accessEnv: Readonly<Record<string, string | undefined>> },
 ): Promise<ServedShop | undefined> {
+  const { control, description, accessEnv, isTrial, signal } = binding;
   const { serve, endpoint = "/hooks" } = description;
   if (serve === undefined) return undefined;
   const path = endpoint.startsWith("/") ? endpoint : new URL(endpoint).pathname;
   const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
-  const match = endpoints.find(({ url, state }) => state === "enabled" && new URL(url).pathname === path);
+  const ownEndpoint = endpoints.find(
+    ({ url, state }) => state === "enabled" && new URL(url).pathname === path,
+  );
   const { signingSecret } = await callAt(context, control, { name: "storeAccess", body: undefined });
-  const env = { ...access, CHECKOUT_SIGNING_SECRET: signingSecret };
+  const env = { ...accessEnv, CHECKOUT_SIGNING_SECRET: signingSecret };
   const command = { commandLine: serve, receiverPath: path };
   /** Whether the shop has no page for webhooks: without a described endpoint, it may have none. */
   const hasNoPage = async (url: string): Promise<boolean> => {
     const answer = await sendLocally(context.world, control, { method: "POST", url, headers: {}, signal });
     return answer.ok && answer.status === 404;
   };
-  const port = match === undefined ? undefined : Number(new URL(match.url).port);
+  const port = ownEndpoint === undefined ? undefined : Number(new URL(ownEndpoint.url).port);
   try {
     const shop = await startShop({ world: context.world, signal }, command, {
       env,
@@ -105,7 +100,7 @@ async function serveShop(
       ...(port && { port }),
     });
     const origin = `http://127.0.0.1:${shop.port}`;
-    if (match !== undefined) return { ...shop, origin };
+    if (ownEndpoint !== undefined) return { ...shop, origin };
     if (description.endpoint === undefined && (await hasNoPage(`${origin}${path}`)))
       return { ...shop, origin };
     const body = { url: shop.receiverUrl };

@@ -250,7 +250,6 @@ async function readLineTime(
   const realAt = world.now();
   const storeAt = registration === undefined ? null : await registration.storeTime();
   if (storeAt === null) return { at: realAt, realAt, realTimeTexts: [] };
-  // The store's time is unknown.
   if (storeAt === undefined) return { at: realAt, realAt, realTimeTexts: [printer.style.dim("real time")] };
   return { at: storeAt, realAt, realTimeTexts: [printer.style.dim(`real time ${timeOfDay(realAt)}`)] };
 }
@@ -266,7 +265,7 @@ async function reportChange(
   if (change.kind === "unchanged") return undefined;
   const { printer } = context;
   const { at, realAt, realTimeTexts } = await readLineTime(context, options.session.registration);
-  const print = (
+  const printChange = (
     event: "disconnected" | "reconnected" | "disabled",
     fields: ChangeFields,
     text: string,
@@ -276,16 +275,20 @@ async function reportChange(
     );
   switch (change.kind) {
     case "lost":
-      print("disconnected", {}, "the sandbox is disconnected; its events are delivered when it returns");
+      printChange(
+        "disconnected",
+        {},
+        "the sandbox is disconnected; its events are delivered when it returns",
+      );
       return options.exitOnDisconnect ? DISCONNECTION_PROBLEM : undefined;
     case "back": {
       const { sender } = options;
       const origin = (sender.kind === "sandbox" ? sender.locate()?.origin : undefined) ?? "";
-      print("reconnected", { sandbox: origin }, `the sandbox is back at ${origin}`);
+      printChange("reconnected", { sandbox: origin }, `the sandbox is back at ${origin}`);
       return undefined;
     }
     case "off":
-      print(
+      printChange(
         "disabled",
         { reason: change.reason },
         `the sandbox no longer delivers here: ${change.reason}; run checkout listen again`,

@@ -74,12 +74,12 @@ function registerList(group: Group, { object, command }: ListKind): void {
         const { checkouts, nextBefore: cursor, searched, searchedBackTo } = list;
         const rows =
           checkouts.length === 0 ? emptyListText(command, list) : await checkoutLines(list, printer);
-        const lines = list.refused.map(refusedOrderLine);
+        const refusedLines = list.refused.map(refusedOrderLine);
         const searchText =
           searched === null || searchedBackTo === null
             ? ""
             : `searched the newest ${searched}, back to ${toIso(searchedBackTo)}; `;
-        return [rows, ...lines].join("\n") + nextPageText(context, { cursor, searchText });
+        return [rows, ...refusedLines].join("\n") + nextPageText(context, { cursor, searchText });
       },
     }),
   });

@@ -90,10 +90,11 @@ function remedyForOrigin(request: Change, shell: Shell): string {
 
 function addResultText(origins: readonly ReturnOrigin[], text: string): string {
   const origin = toOrigin(text);
-  const [linkedOrigin, added] = [origins[0], origins.find((entry) => entry.origin === origin)];
-  if (linkedOrigin === undefined || added === undefined) throw new Error("the added origin is not listed");
-  const allowedText = `customers may be sent back to ${formatReturnOrigin(added)}`;
-  return linkedOrigin === added
+  const [linkedOrigin, newOrigin] = [origins[0], origins.find((entry) => entry.origin === origin)];
+  if (linkedOrigin === undefined || newOrigin === undefined)
+    throw new Error("the added origin is not listed");
+  const allowedText = `customers may be sent back to ${formatReturnOrigin(newOrigin)}`;
+  return linkedOrigin === newOrigin
     ? allowedText
     : `${allowedText}; payment pages link to the first one, ${formatReturnOrigin(linkedOrigin)}`;
 }

@@ -27,7 +27,7 @@ type Suite = {
 
 export function junitXml({ name, timestamp, properties, cases }: Suite): string {
   const count = (element: CaseResult["element"]): number =>
-    cases.filter(({ results }) => results.some((fault) => fault.element === element)).length;
+    cases.filter(({ results }) => results.some((result) => result.element === element)).length;
   const counts = `tests="${cases.length}" failures="${count("failure")}" errors="${count("error")}"`;
   const timestampAttribute = timestamp === undefined ? "" : ` timestamp="${timestamp}"`;
   return [
@@ -51,10 +51,10 @@ export function junitXml({ name, timestamp, properties, cases }: Suite): string 
   ].join("\n");
 }
 
-function resultXml(fault: CaseResult): string {
-  const message = `message="${escapeXml(fault.message)}"`;
-  if (fault.element === "skipped") return `      <skipped ${message}/>`;
-  const { element, type, text } = fault;
+function resultXml(result: CaseResult): string {
+  const message = `message="${escapeXml(result.message)}"`;
+  if (result.element === "skipped") return `      <skipped ${message}/>`;
+  const { element, type, text } = result;
   return `      <${element} type="${type}" ${message}>${escapeXml(text)}</${element}>`;
 }
 

@@ -10,7 +10,6 @@ type ShapedKind = {
   [Name in KindName]: (typeof KINDS)[Name] extends { readonly shape: unknown } ? Name : never;
 }[KindName];
 
-/** The values of a kind that has its own shape. */
 export type ResultOf<Name extends ShapedKind> = WireOf<(typeof KINDS)[Name]["shape"]>;
 
 /** A result of a kind. The kind is known to the compiler alone, so that no command loads the shapes of all kinds. */

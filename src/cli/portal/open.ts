@@ -66,7 +66,7 @@ async function runOpen(context: Context, options: OpenOptions, id?: string): Pro
 
 /** A sign-in link to the first page of the store, or to the object with an id. */
 async function createSignIn(context: Context, options: OpenOptions, id?: string) {
-  const isLimited = isForStore(context, options);
+  const isStoreLink = isForStore(context, options);
   const target = await controlTarget(context);
   const { storeId } = target;
   const home = storeId === undefined ? "/portal" : `/portal/${storeId}`;
@@ -77,7 +77,7 @@ async function createSignIn(context: Context, options: OpenOptions, id?: string)
     context.printer.info(`note: ${noOrderText(id)}; the portal searches for this text`);
   const q = checkout ?? id;
   const path = q === undefined ? page : `${home}/find?${new URLSearchParams({ q }).toString()}`;
-  const body = isLimited ? { to: path, storeId, role: options.role, validMs: options.valid } : { to: path };
+  const body = isStoreLink ? { to: path, storeId, role: options.role, validMs: options.valid } : { to: path };
   return callAt(context, target, { name: "createSignIn", body, remedies: LINK_REMEDIES });
 }
 

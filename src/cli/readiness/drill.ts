@@ -66,7 +66,6 @@ async function stepLines(steps: readonly ShownStep[], { style, width }: DrillLay
   return [header, ...markedLines];
 }
 
-/** The notes of passed steps, each once. */
 function noteLines(passedSteps: readonly ShownStep[], { style }: DrillLayout): string[] {
   const notes = new Set(passedSteps.flatMap(({ cause }) => cause ?? []));
   return [...notes].map((note) => {

@@ -8,7 +8,6 @@ import { switchOption, type Context } from "../command.ts";
 import { hasPlainOutput, widthOf } from "../printer.ts";
 import { abortOnStop } from "../stopping.ts";
 
-/** `--show-headers`, for commands that send v1 requests. */
 export function showHeadersOption(): Option {
   return switchOption(
     "--show-headers",

@@ -147,8 +147,8 @@ async function runInStore(
   { program, args }: Program,
 ): Promise<number> {
   const { world } = context;
-  const settings = ["port", configOption().name(), ...servingSettings().map((option) => option.name())];
-  const givenSetting = settings.find((name) => isTyped(world, name));
+  const settingNames = ["port", configOption().name(), ...servingSettings().map((option) => option.name())];
+  const givenSetting = settingNames.find((name) => isTyped(world, name));
   if (givenSetting !== undefined) {
     const message = `--store uses the running sandbox, which --${givenSetting} cannot change`;
     throw refuseUsage(message, "leave one of them out");

@@ -31,7 +31,6 @@ function keptKeyOf({ around }: Context, { origin }: ControlTarget, storeId: stri
   return around.credentials().stores[storeId]?.api_key ?? null;
 }
 
-/** The refusal of a command that needs the API key of a store, with the next step. */
 export function refuseWithoutKey({ storeId }: Pick<StoreAccess, "storeId">, next: string): Refused {
   const message = `no file contains the API key of store ${storeId}, which was shown only once`;
   return new Refused(missingCredential(message, next));

@@ -99,8 +99,8 @@ async function listTokensByStore(context: Context) {
 async function runList(context: Context): Promise<number> {
   const { printer } = context;
   const stores = await listTokensByStore(context);
-  const json = stores.flatMap(({ tokenList }) => encodeAnswer("listTokens", tokenList)["tokens"]);
-  return printer.result(output("tokens", { tokens: json }), () =>
+  const wireTokens = stores.flatMap(({ tokenList }) => encodeAnswer("listTokens", tokenList)["tokens"]);
+  return printer.result(output("tokens", { tokens: wireTokens }), () =>
     table(
       ["TOKEN", "STORE", "KIND", "ROLE", "EXPIRES", "LAST USED", "REVOKED", "CREATED"],
       stores.flatMap(({ name, tokenList }) =>

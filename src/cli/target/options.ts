@@ -50,8 +50,8 @@ export async function awaitSandbox<Value>(
   if (isAvailable(firstValue) || retries === 0) return firstValue;
   return runWithSpinner(context, async ({ signal, observer }) => {
     let value = firstValue;
-    for (let attempts = 1; attempts <= retries && !isAvailable(value); attempts += 1) {
-      const delayMs = retryDelayMs(attempts, { random: world.random(), retryAfterMs: 0 });
+    for (let attempt = 1; attempt <= retries && !isAvailable(value); attempt += 1) {
+      const delayMs = retryDelayMs(attempt, { random: world.random(), retryAfterMs: 0 });
       observer.onRetry?.(NO_SANDBOX, delayMs);
       await world.sleep(delayMs, signal);
       if (signal.aborted) throw new Refused(interruptedProblem());

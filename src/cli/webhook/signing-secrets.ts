@@ -6,10 +6,7 @@ import { refuseUsage, type Refused } from "../problem.ts";
 import type { Option } from "commander";
 import type { CommonOptions } from "../target/surroundings.ts";
 
-export type SecretOptions = CommonOptions & {
-  readonly payloadFile?: string;
-  readonly secretFile?: string;
-};
+export type SecretOptions = CommonOptions & { readonly payloadFile?: string; readonly secretFile?: string };
 
 /** The environment variable with the signing secret. No option takes a secret, because process lists would show it. */
 export const SECRET_VARIABLE = "CHECKOUT_SIGNING_SECRET";

@@ -65,11 +65,11 @@ async function runTrigger(context: Context, options: TriggerOptions, type = ""):
   const goal = goalOf(context.world, type);
   const control = await controlTarget(context);
   const { id, isNew } = await findOrCreateCheckout(context, options, { goal, control });
-  const checkout = await inspect(context, control, id);
+  const checkout = await inspectCheckout(context, control, id);
   // For an existing checkout, only the new events are shown.
   const knownCount = isNew ? 0 : checkout.events.length;
-  const reachedCheckout = await reachGoal(context, control, { goal, checkout, knownCount: knownCount });
-  return print(context, reachedCheckout, knownCount);
+  const reachedCheckout = await reachGoal(context, control, { goal, checkout, knownCount });
+  return printCheckout(context, reachedCheckout, knownCount);
 }
 
 /** A new or existing checkout. With only a store's token, a new checkout without an order_id is a test order. */
@@ -123,10 +123,10 @@ async function reachGoal(
     body: { outcome: OUTCOMES[goal.status] },
     remedies: { state_conflict: `checkout sessions get ${id} shows its state` },
   });
-  return inspect(context, control, id);
+  return inspectCheckout(context, control, id);
 }
 
-function inspect(context: Context, control: ControlTarget, id: string): Promise<Checkout> {
+function inspectCheckout(context: Context, control: ControlTarget, id: string): Promise<Checkout> {
   return callAt(context, control, { name: "inspectCheckout", id, body: undefined });
 }
 
@@ -143,17 +143,17 @@ function tooLateProblem({ type }: Goal, checkout: Checkout): Problem {
   };
 }
 
-function print({ printer: { result, width } }: Context, checkout: Checkout, count: number): Promise<number> {
+function printCheckout({ printer }: Context, checkout: Checkout, knownCount: number): Promise<number> {
   const { id, orderId, status } = checkout;
-  const events = checkout.events.slice(count);
-  return result(answerOutput("inspectCheckout", { ...checkout, events }), async () => {
+  const events = checkout.events.slice(knownCount);
+  return printer.result(answerOutput("inspectCheckout", { ...checkout, events }), async () => {
     const fields = fieldLines([
       ["id", id],
       ["order_id", orderId],
       ["status", status],
     ]);
     const rows = events.map((event) => [toIso(event.createdAt), event.type, shortId(event.eventId)]);
-    return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows, { width })}`;
+    return `${fields}\n\n${await table(["AT", "TYPE", "EVENT"], rows, { width: printer.width })}`;
   });
 }
 
