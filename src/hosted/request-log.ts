@@ -1,6 +1,6 @@
 import { DEFAULT_KEPT_REQUESTS } from "../core/request/logged-request.ts";
 import { accept } from "../core/outcome.ts";
-import { formerOwner } from "../sandbox/api/caller.ts";
+import { ownerOfAnyKey } from "../sandbox/api/caller.ts";
 import { createRequestLog, type RequestLog } from "../sandbox/runtime/request-log.ts";
 import type { Connection } from "../store/connection/connection.ts";
 import { requestsTable, type RequestBatch } from "../store/request/requests.ts";
@@ -33,7 +33,7 @@ export function openRequestLog(
   };
   return createRequestLog(world, {
     open: () => accept(file),
-    ownerOf: (request) => formerOwner(store, request) ?? { storeId: store.stores.first()?.id },
+    ownerOf: (request) => ownerOfAnyKey(store, request) ?? { storeId: store.stores.first()?.id },
     maxRequests: DEFAULT_KEPT_REQUESTS,
     report: (problem) => report("request log", problem),
   });

@@ -7,7 +7,7 @@ import { decisionsOfRefusal, type DecisionNumbers } from "../core/readiness/reli
 import { refusalResponse } from "../web/answer.ts";
 import type { HttpResponse } from "../world.ts";
 
-/** An answer with a note for the log. `isUnlogged`: the answer to a page that asks each second. */
+/** An answer with its data for the logs. `isUnlogged`: the access log omits it, as it does portal pages and polls. */
 export type Answer = HttpResponse & {
   readonly note?: string;
   readonly isUnlogged?: true;
@@ -28,7 +28,7 @@ export type LogFields = {
   readonly fault?: AppliedFault;
 };
 
-/** Makes a refusal an answer with the names of a dialect; the log gets the sandbox's own code. */
+/** Formats a refusal as an answer, with the names of a dialect; the log gets the sandbox's own code. */
 export function answerRefusal(
   requestId: string,
   refusal: Refusal,

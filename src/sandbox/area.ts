@@ -13,7 +13,7 @@ export type AreaRequest<Caller = void> = {
   readonly query: string;
   /** The named segments of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** The role of the caller, if known before routing. */
+  /** The caller that `admit` returned. */
   readonly caller: Caller;
 };
 
@@ -32,7 +32,7 @@ export type Area<Context, Caller = void> = {
   readonly requestIdStream: string;
   /** Refuses before routing, so that refusals do not reveal whether a route exists (decision 3). */
   readonly admit: (context: Context, request: HttpRequest) => Outcome<Caller>;
-  /** The store of a request; its erasure waits for the request. Undefined for requests without a store. */
+  /** The store of a request; the erasure of a store waits for its requests. Undefined for requests without a store. */
   readonly storeIdOf: (context: Context, request: HttpRequest) => string | undefined;
   readonly refuse: (
     context: Context,
@@ -43,7 +43,7 @@ export type Area<Context, Caller = void> = {
   readonly fail: (request: HttpRequest, requestId: string, refusal: Refusal) => Answer;
   /**
    * For an area whose public addresses differ from its table: calls `answer` with the table's address, and
-   * returns the answer with public addresses. Answers requests to all other addresses itself. Default: none.
+   * returns the answer with public addresses. Answers requests to all other addresses itself.
    */
   readonly translate?: (
     context: Context,
@@ -60,14 +60,14 @@ export async function answerInArea<Context extends Pick<ServiceContext, "world" 
 ): Promise<Answer> {
   const { storeGate, world } = context;
   const requestId = world.uuid(area.requestIdStream);
-  const openRequest = (): string | undefined => area.storeIdOf(context, request);
-  const opening = storeGate.enter(openRequest);
+  const readStoreId = (): string | undefined => area.storeIdOf(context, request);
+  const opening = storeGate.enter(readStoreId);
   if (opening !== undefined) await opening;
   try {
     const outcome = await answerByRoute(area, context, { request, requestId });
     return outcome.ok ? outcome.value : area.refuse(context, { request, requestId }, outcome.refusal);
   } finally {
-    storeGate.leave(openRequest);
+    storeGate.leave(readStoreId);
   }
 }
 

@@ -112,8 +112,8 @@ function mount<AreaCaller>(
     routes: async () => (await getArea()).routes,
     answer: (context, request) =>
       area === undefined
-        ? getArea().then((loadedArea) => answerThroughEdge(loadedArea, context, request))
-        : answerThroughEdge(area, context, request),
+        ? getArea().then((loadedArea) => answerTranslated(loadedArea, context, request))
+        : answerTranslated(area, context, request),
     fail: async (context, { request, requestId }, refusal) => {
       const { translate, fail } = await getArea();
       const answerFailure = (innerRequest: HttpRequest): Answer => fail(innerRequest, requestId, refusal);
@@ -122,8 +122,8 @@ function mount<AreaCaller>(
   };
 }
 
-/** Answers in an area, through its `edge` if it has one. */
-function answerThroughEdge<AreaCaller>(
+/** Answers in an area, through its `translate` if it has one. */
+function answerTranslated<AreaCaller>(
   area: Area<AreasContext, AreaCaller>,
   context: AreasContext,
   request: HttpRequest,

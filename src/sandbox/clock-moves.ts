@@ -18,7 +18,7 @@ export type ClockMove = {
 /** The last clock move of each store, for pages that show its progress and result. Kept in memory. */
 export type ClockMoves = ReturnType<typeof createClockMoves>;
 
-/** Maximum number of changes to a status that are kept; further changes are only counted. */
+/** Maximum number of changes to each status that are kept; further changes are only counted. */
 const MAX_CHANGES = 25;
 /** Maximum number of stores whose last move is kept. */
 const MAX_STORES = 100;
@@ -41,12 +41,12 @@ export function createClockMoves() {
       };
       moves.delete(storeId);
       keep({});
-      const [oldestMove] = moves.keys();
-      if (moves.size > MAX_STORES && oldestMove !== undefined) moves.delete(oldestMove);
+      const [oldestStoreId] = moves.keys();
+      if (moves.size > MAX_STORES && oldestStoreId !== undefined) moves.delete(oldestStoreId);
       return {
-        fire: (firedChanges: readonly StatusChangeEntry[]): void =>
+        addChanges: (firedChanges: readonly StatusChangeEntry[]): void =>
           firedChanges.forEach((entry) => changes.set(entry.to, addChange(changes.get(entry.to), entry))),
-        deliver: (deliveredAttempts: readonly FinishedAttemptEntry[]): void => {
+        addAttempts: (deliveredAttempts: readonly FinishedAttemptEntry[]): void => {
           for (const { endpointId, status, error } of deliveredAttempts) {
             const results = attempts.get(endpointId) ?? new Map<string, number>();
             const result = String(status ?? error ?? "");

@@ -11,7 +11,7 @@ export type ServiceContext = {
   readonly checkoutOrigin: string;
   /** Lifetime of new checkouts, in milliseconds (decision 10). */
   readonly checkoutLifetimeMs: number;
-  /** Called with the time at which something in a store falls due, in milliseconds by the real clock. */
+  /** Called with the time at which a change in a store falls due, in milliseconds by the real clock. */
   readonly expectDue: (storeId: string, realTime: number) => void;
   /** Called when a delivery to an endpoint may be due. */
   readonly wakeDispatcher: (endpointId: string) => void;

@@ -5,7 +5,7 @@ import { openSecret } from "../core/webhook/sealed-secret.ts";
 import type { ProcessDescription, SandboxDescription } from "../core/sandbox/description.ts";
 import type { ServiceContext } from "./context.ts";
 import type { World } from "../world.ts";
-import { countFaults } from "./fault/active.ts";
+import { countActiveFaults } from "./fault/active.ts";
 import { countEndpointsWithOwnSecret } from "./webhook/endpoint-secrets.ts";
 import { holdOfSandbox } from "./runtime/home.ts";
 
@@ -20,7 +20,7 @@ type DescribedContext = Pick<ServiceContext, "store"> & {
 /** Stands for the first store, which only a hosted service can lack. */
 const NO_STORE = { id: "", merchantId: "", store: "" };
 
-/** Describes a sandbox at this moment: its process, and the content of its database. */
+/** Describes a running sandbox: its process, its first store, its hold and its active faults. */
 export function describeSandbox(context: DescribedContext): SandboxDescription {
   const { description, store, masterKey } = context;
   const firstStore = store.stores.details(store.stores.first()?.id ?? "") ?? NO_STORE;
@@ -39,6 +39,6 @@ export function describeSandbox(context: DescribedContext): SandboxDescription {
     instanceId: store.instance.id() ?? "",
     heldBack: hold === undefined ? null : english(partWords(hold)),
     hold: hold ?? null,
-    activeFaults: countFaults(context),
+    activeFaults: countActiveFaults(context),
   };
 }

@@ -17,7 +17,7 @@ import type { AccessEntry, AccessLog } from "./runtime/access-log.ts";
 import { createWriteSignals, type WriteSignals } from "./runtime/write-signals.ts";
 import { createPortalAccess } from "./runtime/portal-access.ts";
 import type { RequestLog } from "./runtime/request-log.ts";
-import { createPageViews } from "./checkout/page-views.ts";
+import { createPageViewRecorder } from "./checkout/page-views.ts";
 import { createAssumptionLog } from "./readiness/assumption-log.ts";
 import { createMutex } from "../core/mutex.ts";
 import type { Outcome } from "../core/outcome.ts";
@@ -110,7 +110,7 @@ export type SandboxContext = AreasContext & DispatchContext;
 
 type SandboxWorld = SandboxContext["world"] & Pick<World, "after" | "randomBytes" | "freshId">;
 
-/** Creates a sandbox. Every request, even an unreadable one, first passes the guard, and is logged after its answer. */
+/** Creates a sandbox. Each readable request first passes the guard; every answer is passed to the logs. */
 export function createSandbox(world: SandboxWorld, options: SandboxOptions): Sandbox {
   const hosts = hostsOf(options);
   const report = (work: string) => (error: unknown) => options.report(work, error);
@@ -126,8 +126,8 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     ...deriveValues(options),
     ...access,
     assumptions: createAssumptionLog(options.store, report("assumptions")),
-    pageViews: createPageViews({ store: options.store, world, writeSignals }, report("page views")),
-    ...createDrillState(world, { report: report("lease"), writeSignals }),
+    pageViews: createPageViewRecorder({ store: options.store, world, writeSignals }, report("page views")),
+    ...createMemoryState(world, { report: report("lease"), writeSignals }),
     writeSignals,
     expectDue: (storeId, realTime) => timekeeper.expect(storeId, realTime),
     wakeDispatcher: (endpointId) => dispatcher.wake(endpointId),
@@ -148,7 +148,7 @@ export function createSandbox(world: SandboxWorld, options: SandboxOptions): San
     answer: async (request) => {
       const startedAt = world.monotonic();
       const answer = await answerSafely(request);
-      // Delayed here, where an erasure of the store no longer waits for the request.
+      // The delay is here, where an erasure of the store no longer waits for the request.
       if (answer.delayMs !== undefined) await context.pause(answer.delayMs);
       return note(request, answer, startedAt);
     },
@@ -186,12 +186,12 @@ function createFailureAnswers(context: AreasContext, report: SandboxOptions["rep
   return (request, error) => {
     const requestId = context.world.uuid("failed");
     report(requestId, error);
-    return failureFor(context, { request, requestId }, refusalOfFailure(error, requestId));
+    return failureAnswer(context, { request, requestId }, refusalOfFailure(error, requestId));
   };
 }
 
 /** Maximum time for which a health check waits for a starting sandbox, in milliseconds. */
-const MAX_START_MS = 5000;
+const MAX_START_WAIT_MS = 5000;
 
 /** Creates the signal that the sandbox was announced as ready, for which health checks wait. */
 function createAnnouncement(world: Pick<World, "after">) {
@@ -200,7 +200,7 @@ function createAnnouncement(world: Pick<World, "after">) {
   void promise.then(() => (isAnnounced = true));
   return {
     markAnnounced: resolve,
-    isReady: async () => isAnnounced || (await resolvesWithin(world, MAX_START_MS, promise)),
+    isReady: async () => isAnnounced || (await resolvesWithin(world, MAX_START_WAIT_MS, promise)),
   };
 }
 
@@ -227,8 +227,8 @@ const IDLE_TIMERS = {
 const TOO_MANY_COOKIES =
   "; most of them are cookies of other programs on this machine: delete the cookies of localhost and 127.0.0.1 in this browser, then reload";
 
-/** The state of running drills and clock moves, in memory. Its changes notify the followers of their store. */
-function createDrillState(
+/** The state of listeners, drills and clock moves, which is only in memory. */
+function createMemoryState(
   world: SandboxWorld,
   {
     report,
@@ -253,8 +253,8 @@ function accessOf(
 ): Pick<SandboxContext, "portal" | "tokens" | "secrets"> {
   const tokens = createTokens(world, store, report);
   const portal = createPortalAccess(world, { url: description.portalUrl, port }, { adminToken, tokens });
-  const keyOfPortal = portal.isOff ? [] : [portal.path.slice("/portal/".length)];
-  return { portal, tokens, secrets: [controlToken, adminToken, ...keyOfPortal] };
+  const portalKeys = portal.isOff ? [] : [portal.path.slice("/portal/".length)];
+  return { portal, tokens, secrets: [controlToken, adminToken, ...portalKeys] };
 }
 
 /** Loads the pages with the first story that is saved, so that a start does not wait for them. */
@@ -310,7 +310,7 @@ export function hostsOf(
   return {
     merchant: { local: merchantHosts, remote: merchantHosts },
     browser: { local: browserHosts, remote: browserHosts },
-    // A client on another machine can send a loopback name as Host, so that name permits it nothing.
+    // A client on another machine can also send a loopback name as Host, so such a name permits nothing there.
     control: {
       local: allowedHosts(port, controlRule),
       remote: allowedHosts(port, { ...controlRule, own: [] }),
@@ -322,7 +322,7 @@ export function hostsOf(
   };
 }
 
-/** The Host headers for a public URL; a header without a port only for an address behind a proxy, not for our own address. */
+/** The Host headers of a public URL. Only a proxy's address may omit the port, never the sandbox's own address. */
 function publicHosts(url: string | undefined, port: number): readonly string[] {
   if (url === undefined) return [];
   const { host } = new URL(url);
@@ -330,8 +330,8 @@ function publicHosts(url: string | undefined, port: number): readonly string[] {
 }
 
 /**
- * Whether the log shows a request. The sandbox's own tools would bury the merchant's requests; failures of their requests
- * are in the failure log.
+ * Whether the log shows a request. Requests of the sandbox's own tools would bury the merchant's requests; errors in
+ * answering them are in the failure log.
  */
 function isShown(request: Pick<HttpRequest, "target">, { isUnlogged }: Answer): boolean {
   const { audience } = areaOf(request);
@@ -362,7 +362,7 @@ function refusalOfFailure(error: unknown, requestId: string): Refusal {
 }
 
 /** An unexpected failure in the format of its area, or as the JSON envelope if the area cannot be loaded. */
-async function failureFor(
+async function failureAnswer(
   context: AreasContext,
   { request, requestId }: { readonly request: HttpRequest; readonly requestId: string },
   refusal: Refusal,
@@ -375,7 +375,7 @@ async function failureFor(
   }
 }
 
-/** A browser gets a page for payers at every address, so that the answer does not reveal the portal's path. */
+/** At every `/portal` and `/pay` address, a browser gets the same page, which does not reveal the portal's path. */
 function refuseUnread(
   context: AreasContext,
   { rawHeaders = [], ...requestFields }: UnreadableRequest,
@@ -387,7 +387,7 @@ function refuseUnread(
   const remedy = requestFields.code === "headers_too_large" ? TOO_MANY_COOKIES : "";
   const refusal = { ...requestFields, message: requestFields.message + remedy };
   const page = { ...request, target: PAYMENT_PATH };
-  return failureFor(context, { request: page, requestId: context.world.uuid("refused") }, refusal);
+  return failureAnswer(context, { request: page, requestId: context.world.uuid("refused") }, refusal);
 }
 
 const PAYMENT_PATH = "/pay/";

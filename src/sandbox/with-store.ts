@@ -10,7 +10,7 @@ import type { ServiceContext } from "./context.ts";
 /** The dependencies of every verb on a store: the tables and real time. */
 type StoreContext = Pick<ServiceContext, "store"> & { readonly world: Pick<ServiceContext["world"], "now"> };
 
-/** A checkout and its store. Null for any store, as on the payment page, where the checkout's id alone is enough. */
+/** A checkout and its store; null for any store, as on the payment page, where the checkout's id alone is enough. */
 export type CheckoutRef = { readonly storeId: string | null; readonly checkoutId: string };
 /** An endpoint and the store to which it must belong. */
 export type EndpointRef = { readonly storeId: string; readonly endpointId: string };

@@ -11,7 +11,7 @@ export type Asset = {
   readonly answer: (query: string) => HttpResponse;
 };
 
-export function asset(path: string, contentType: string, text: string): Asset {
+export function createAsset(path: string, contentType: string, text: string): Asset {
   const version = `v=${hash("sha256", text, "hex").slice(0, 12)}`;
   return {
     path,

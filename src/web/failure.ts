@@ -44,7 +44,7 @@ function factsOf(error: NodeError, progress: Progress): AttemptFacts {
   const [firstError = error] = error.errors ?? [];
   const { code = "" } = firstError;
   if (code.startsWith("HPE_")) return parserFacts(code, error.rawPacket ?? new Uint8Array());
-  const fault = systemFault(firstError, code, progress);
+  const fault = connectionFaultOf(firstError, code, progress);
   return fault === undefined ? {} : { fault };
 }
 
@@ -88,7 +88,7 @@ const HANDSHAKE_FAULTS: readonly (readonly [RegExp, ConnectionFault])[] = [
   [/HANDSHAKE_FAILURE|NO_SHARED_CIPHER|INSUFFICIENT_SECURITY/, "tls_no_agreement"],
 ];
 
-function systemFault(
+function connectionFaultOf(
   error: NodeJS.ErrnoException,
   code: string,
   { isTls, isOpen, isConnected, receivedBytes }: Progress,
@@ -122,7 +122,7 @@ function parserFacts(code: string, packet: Uint8Array): AttemptFacts {
   return beginning.startsWith("HTTP/1.") ? { fault: "invalid_head" } : { fault: "not_http", beginning };
 }
 
-/** Number of bytes that are kept of an answer other than HTTP. */
+/** Number of bytes kept from the beginning of an answer that is not HTTP. */
 const SHOWN_BYTES = 40;
 
 function textOf(error: NodeError): string {

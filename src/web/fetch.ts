@@ -11,7 +11,7 @@ type FetchOptions = {
   readonly original?: Request;
   /** Resolves when a body is late, or when the signal is aborted. Default: a body may take any time. */
   readonly awaitTimeout?: (signal: AbortSignal) => Promise<void>;
-  /** Whether a whole answer is sent as a stream, whose body an abort ends, or with a length. Default: as a stream. */
+  /** Whether a whole answer is a stream, which an abort ends, instead of a body with a length. Default: a stream. */
   readonly isStreamed?: boolean;
 };
 

@@ -56,18 +56,18 @@ export function requireOwnPage(request: HttpRequest, publicOrigin: string): Outc
   const ownOrigins = bareHosts.includes(host.toLowerCase())
     ? [publicOrigin]
     : [`http://${host}`, `https://${host}`, publicOrigin];
-  const isOwn =
+  const isOwnPage =
     sites.length === 0
       ? origins.length === 1 && ownOrigins.includes(origins[0] ?? "")
       : sites.join() === "same-origin";
-  if (isOwn) return accept(undefined);
-  const gotTexts = [
+  if (isOwnPage) return accept(undefined);
+  const receivedTexts = [
     ...sites.map((site) => `Sec-Fetch-Site ${site}`),
     ...origins.map((origin) => `Origin ${origin}`),
   ];
-  return gotTexts.length === 0
+  return receivedTexts.length === 0
     ? refuseFact("form_of_no_page", {})
-    : refuseFact("form_of_other_page", { received: printableLiteral(gotTexts.join(", ")) });
+    : refuseFact("form_of_other_page", { received: printableLiteral(receivedTexts.join(", ")) });
 }
 
 /**

@@ -17,10 +17,10 @@ export type Texts = {
   readonly [name: string | number]: Words | ((...values: never[]) => Words | Html) | Texts;
 };
 
-/** Matches common text without invisible characters. */
+/** Matches printable ASCII text, which has no invisible characters. */
 const PLAIN_TEXT = /^[ -~]*$/;
 const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/g;
-/** Matches a zero-width joiner between letters or emoji, where Persian, Indian scripts and emoji need it. */
+/** Matches a zero-width joiner or non-joiner between letters or emoji, as Persian, Indian scripts and emoji need it. */
 const JOINER =
   /(?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}])([\u200c\u200d])(?=[\p{L}\p{Extended_Pictographic}])/u;
 
@@ -42,7 +42,7 @@ export function trustMarkup(markup: string): Html {
   return () => raw(markup);
 }
 
-/** The text of a stored name. A name that this version does not know is shown itself. */
+/** The text of a stored name. A name that this version does not know is shown as it is. */
 export function knownText<Name extends string>(texts: Readonly<Record<Name, Words>>, name: Name): Text {
   return Object.hasOwn(texts, name) ? texts[name] : name;
 }

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { displayProxy } from "../core/network/proxy.ts";
 import type { OutboundRequest, OutboundResult } from "../world.ts";
 
-/** A connection to a server through a proxy, ready for TLS, or the error for which there is none; then nothing was sent. */
+/** A connection to a server through a proxy, ready for TLS; or an error, after which nothing was sent to the server. */
 type Tunnel =
   | { readonly ok: true; readonly socket: Socket }
   | { readonly ok: false; readonly error: NodeJS.ErrnoException };

@@ -1,7 +1,7 @@
 import type { Service, World } from "../world.ts";
 import { headerLines } from "./http.ts";
 
-/** Calls `onQuiet` once after each period with requests. Requests with If-None-Match do not count, because open pages poll. */
+/** Calls `onQuiet` after `quietMs` without a request. Polls of open pages (If-None-Match) do not count as requests. */
 export function watchForQuiet(
   service: Service,
   {
@@ -11,10 +11,10 @@ export function watchForQuiet(
     onQuiet,
   }: Pick<World, "after" | "monotonic"> & { readonly quietMs: number; readonly onQuiet: () => void },
 ): Service {
-  let lastAt = 0;
+  let lastRequestAt = 0;
   let isWatching = false;
   const check = (): void => {
-    const remainingMs = lastAt + quietMs - monotonic();
+    const remainingMs = lastRequestAt + quietMs - monotonic();
     isWatching = remainingMs > 0;
     if (isWatching) after(remainingMs, check);
     else onQuiet();
@@ -23,7 +23,7 @@ export function watchForQuiet(
     ...service,
     answer: (request) => {
       if (headerLines(request, "if-none-match").length > 0) return service.answer(request);
-      lastAt = monotonic();
+      lastRequestAt = monotonic();
       // One timer for the whole period, instead of one for each request.
       if (!isWatching) after(quietMs, check);
       isWatching = true;

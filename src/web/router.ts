@@ -25,7 +25,7 @@ export function createRouter<Row extends Route>(
   const compiledRoutes = routes.map((route) => ({
     route,
     routeMethods: methodsOf(route),
-    readParams: pathReader(route.path, segments),
+    readParams: createPathReader(route.path, segments),
   }));
   return (method, path) => {
     for (const { route, routeMethods, readParams } of compiledRoutes) {
@@ -54,7 +54,7 @@ type Params = Readonly<Record<string, string>>;
 const NO_PARAMS: Params = {};
 
 /** Returns a function that reads the parameters of a path; undefined if the path does not match. */
-function pathReader(pattern: string, segments: Params): (path: string) => Params | undefined {
+function createPathReader(pattern: string, segments: Params): (path: string) => Params | undefined {
   const [prefix = "", ...otherParts] = pattern.split(/\{(\w+)\}/);
   if (otherParts.length === 0) return (path) => (path === pattern ? NO_PARAMS : undefined);
   const source = otherParts.map((part, index) =>

@@ -54,7 +54,7 @@ async function sendThroughProxy(
   return toProxyFailure(proxy, describeFailure(tunnel.error, NO_PROGRESS));
 }
 
-/** The URL on a machine without 127.0.0.1 (decision 79). A failed connection alone proves nothing: ports may be used up. */
+/** The URL with ::1, for a machine without 127.0.0.1 (decision 79); undefined for a URL with another host. */
 function ipv6Of(url: string): string | undefined {
   const ipv6Url = new URL(url);
   if (ipv6Url.hostname !== "127.0.0.1") return undefined;
@@ -98,7 +98,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     let address: string | undefined;
     let isKept = false;
     let receivedBytes = (): number => 0;
-    let answer: AnswerCollector | undefined;
+    let answerCollector: AnswerCollector | undefined;
     const end = (result: OutboundResult): void =>
       resolve({
         ...result,
@@ -115,7 +115,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
         progress.isConnected = false;
         return fail({ ok: false, failure: "unreachable", message: proxyRefusal(407, new URL(url).host) });
       }
-      answer = collectAnswer(response, outbound, (result) =>
+      answerCollector = collectAnswer(response, outbound, (result) =>
         end(isFromProxy && result.ok ? { ...result, proxy: displayProxy(proxy) } : result),
       );
     });
@@ -139,11 +139,11 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     });
     clientRequest.on("error", (error) => {
       const failure = describeFailure(error, { ...progress, receivedBytes: receivedBytes() });
-      if (answer === undefined) fail(failure);
-      else answer.fail(failure);
+      if (answerCollector === undefined) fail(failure);
+      else answerCollector.fail(failure);
     });
     // Ends the wait if the connection ends in any other way, which the caller would not notice.
-    clientRequest.on("close", () => answer ?? end(CLOSED_FAILURE));
+    clientRequest.on("close", () => answerCollector ?? end(CLOSED_FAILURE));
     void sendBody(clientRequest, outbound);
   });
 }
@@ -181,7 +181,7 @@ type Route = Partial<ReturnType<typeof toProxyForm>> & {
 /** How long an idle connection is kept, in milliseconds: for a shorter time than servers keep it. */
 const KEEP_ALIVE_MS = 1000;
 /** Maximum number of kept connections to the same addresses. */
-const MAX_KEPT = 32;
+const MAX_KEPT_CONNECTIONS = 32;
 /** Maximum number of address sets with kept connections. */
 const MAX_AGENTS = 256;
 
@@ -195,14 +195,14 @@ async function findKeptRoute({
   connection,
 }: OutboundRequest): Promise<Pick<Route, "agent">> {
   const { Agent } = await clientFor(url);
-  const options = { keepAlive: true, timeout: KEEP_ALIVE_MS, maxFreeSockets: MAX_KEPT };
+  const options = { keepAlive: true, timeout: KEEP_ALIVE_MS, maxFreeSockets: MAX_KEPT_CONNECTIONS };
   const key = JSON.stringify([url.startsWith("https:"), addresses, tls]);
   const knownAgent = agents.get(key);
   if (knownAgent !== undefined && connection === "kept") return { agent: knownAgent };
   const agent = closeOnStrayBytes(new Agent(options));
   // A dropped agent closes by itself when its connections are idle.
-  const [oldestAgent] = agents.keys();
-  if (oldestAgent !== undefined && agents.size >= MAX_AGENTS) agents.delete(oldestAgent);
+  const [oldestKey] = agents.keys();
+  if (oldestKey !== undefined && agents.size >= MAX_AGENTS) agents.delete(oldestKey);
   agents.set(key, agent);
   return { agent };
 }
@@ -278,7 +278,7 @@ type AnswerCollector = {
   readonly fail: (failure: Failure) => void;
 };
 
-/** Collects an answer, which ends with its announced body, whatever follows, or without a length with the connection. */
+/** Collects an answer, which ends with its announced body, whatever follows; without a length, with the connection. */
 function collectAnswer(
   response: IncomingMessage,
   { maxResponseBytes, oversize, onPart }: Pick<OutboundRequest, "maxResponseBytes" | "oversize" | "onPart">,
@@ -304,7 +304,7 @@ function collectAnswer(
     onPart?.(chunk);
     if (size <= maxResponseBytes) return;
     if (oversize === "cut") answer();
-    else end(tooLarge(maxResponseBytes));
+    else end(tooLargeFailure(maxResponseBytes));
     response.destroy();
   });
   // The request's `error` event has the cause of this error.
@@ -329,7 +329,7 @@ const CLOSED_FAILURE: Failure = {
   facts: { fault: "closed" },
 };
 
-function tooLarge(maxBytes: number): Failure {
+function tooLargeFailure(maxBytes: number): Failure {
   const message = `the answer is larger than ${maxBytes} bytes`;
   return { ok: false, failure: "bad_answer", message, facts: { fault: "body_too_large" } };
 }

@@ -20,7 +20,7 @@ async function openSite(args: readonly string[] = []) {
     anything: "order-1",
   };
   const rows = PORTAL_AREA.routes.map(({ methods, path, role, ...row }) => ({
-    onlyOwnPages: "onlyOwnPages" in row,
+    isOwnPagesOnly: "isOwnPagesOnly" in row,
     method: methods[0] ?? "",
     path,
     role,
@@ -185,7 +185,7 @@ test("a page of another site can link to a page of the portal, but cannot load o
     "Sec-Fetch-Mode": mode,
     "Sec-Fetch-Dest": destination,
   });
-  for (const { path, address, role, onlyOwnPages } of reads) {
+  for (const { path, address, role, isOwnPagesOnly } of reads) {
     const { cookie } = role === "portal administrator" ? administrator : merchant;
     for (const site of ["cross-site", "same-site"]) {
       for (const [mode, destination] of [
@@ -202,7 +202,7 @@ test("a page of another site can link to a page of the portal, but cannot load o
         expect(String(answer.body)).not.toContain("price_coffee");
       }
       const led = await load(sandbox, address, { Cookie: cookie, ...from(site, "navigate", "document") });
-      expect([path, site, led.status === 403]).toEqual([path, site, onlyOwnPages]);
+      expect([path, site, led.status === 403]).toEqual([path, site, isOwnPagesOnly]);
     }
   }
   expect(stored()).toBe(before);

@@ -54,11 +54,11 @@ async function tellView(sandbox: RunningSandbox, id: string, kind: string): Prom
 test("the page of a checkout links to the order's other checkouts", async () => {
   const { harness, portal, create, show } = await openShop();
   const first = await create(TERMS);
-  expect((await show(first)).text).not.toContain(CHECKOUTS_TEXTS.ofOrder("1")[0]);
+  expect((await show(first)).text).not.toContain(CHECKOUTS_TEXTS.allOfOrder("1")[0]);
   await harness.run(["sandbox", "pay", first, "--outcome", "expired"]);
   const second = await create(TERMS, "the-second-key");
   for (const id of [first, second]) {
-    const [ofOrder] = CHECKOUTS_TEXTS.ofOrder("2");
+    const [ofOrder] = CHECKOUTS_TEXTS.allOfOrder("2");
     const [before = ""] = (await show(id)).html.split(`>${ofOrder}<`);
     const [address = ""] = before.match(/(?<=<a href=")[^"]+(?="\s*$)/) ?? [];
     const { html } = await portal.get(address.replaceAll("&amp;", "&"));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { accept, type Outcome } from "../../src/core/outcome.ts";
-import { createStoreGate, type OpenRequest } from "../../src/sandbox/runtime/store-gate.ts";
+import { createStoreGate, type ReadStoreId } from "../../src/sandbox/runtime/store-gate.ts";
 
 /** A gate on the test's clock, with a record of its steps. */
 function openGate() {
@@ -13,10 +13,10 @@ function openGate() {
     await settle();
   };
   const visit =
-    (storeId: string | undefined): OpenRequest =>
+    (storeId: string | undefined): ReadStoreId =>
     () =>
       storeId;
-  const enter = async (name: string, one: OpenRequest): Promise<void> => {
+  const enter = async (name: string, one: ReadStoreId): Promise<void> => {
     await gate.enter(one);
     happened.push(`${name} in`);
   };
@@ -25,7 +25,7 @@ function openGate() {
     storeIds: readonly string[],
     work: () => Promise<unknown>,
   ): Promise<void> => {
-    const done: Outcome<unknown> = await gate.alone(storeIds, async () => {
+    const done: Outcome<unknown> = await gate.runAlone(storeIds, async () => {
       happened.push(`${name} begins`);
       return accept(await work());
     });
@@ -101,7 +101,7 @@ test("an erasure that waits too long is refused and lets requests in again, and 
 test("erasures of one store run one after the other, and a failed erasure opens the store again", async () => {
   const { gate, happened, settle, erase } = openGate();
   const first = gated();
-  const failing = gate.alone(["a", "b"], async () => {
+  const failing = gate.runAlone(["a", "b"], async () => {
     await first.work();
     throw new Error("the disk is full");
   });

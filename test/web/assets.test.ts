@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asset } from "../../src/web/asset.ts";
+import { createAsset } from "../../src/web/asset.ts";
 import { createHarness } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 
@@ -32,6 +32,8 @@ test("every style and script has its hash in its address, and only that address 
 });
 
 test("a changed style or script has another address", () => {
-  const [before, after] = ["a{}", "b{}"].map((text) => asset("/assets/x.css", "text/css", text).address);
+  const [before, after] = ["a{}", "b{}"].map(
+    (text) => createAsset("/assets/x.css", "text/css", text).address,
+  );
   expect(before).not.toBe(after);
 });

@@ -1,4 +1,4 @@
-// The role of a request, from its token or portal session, and the rights of this role. The rights: core/control/rights.ts.
+// The caller of a request, and checks of its role and store. The rights of each role: core/control/rights.ts.
 import { isPermitted, type MinRole } from "../../core/control/rights.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { partOf } from "../../core/fact.ts";
@@ -12,7 +12,7 @@ export type LimitedCaller = Pick<TokenEntry, "role" | "storeId" | "tokenId" | "e
 
 /**
  * The caller of an operation: `owner` runs the sandbox, `administrator` acts as the service's administrator. A field is
- * null if the caller reaches all stores, has no token, or has no expiry.
+ * null if the caller reaches all stores, or if its token has no id or no expiry.
  */
 export type Caller = (typeof NO_LIMITS & { readonly role: "owner" | "administrator" }) | LimitedCaller;
 
@@ -30,7 +30,7 @@ export function callerOfSession(
   return session.role === "administrator" ? ADMINISTRATOR : (session.limit ?? OWNER);
 }
 
-/** Requires a role. The control token permits no administrator's action, and the admin token no other (decision 20). */
+/** Checks a role. Only the admin token permits the administrator's actions, and it permits no others (decision 20). */
 export function permit({ role }: Caller, minRole: MinRole, operation: string): Outcome<void> {
   if (isPermitted(role, minRole)) return accept(undefined);
   if (role === "owner") return refuseFact("not_administrator", { operation });

@@ -30,7 +30,7 @@ export function dialectFor(
 }
 
 /** The store and clock of a request's key, even if the key is revoked; undefined if it is unknown. Slower than `callerOf`. */
-export function formerOwner(
+export function ownerOfAnyKey(
   store: Pick<Store, "credentials" | "stores">,
   { rawHeaders = [] }: Partial<Pick<HttpRequest, "rawHeaders">>,
 ): { readonly storeId: string; readonly clock: StoreClock | undefined } | undefined {

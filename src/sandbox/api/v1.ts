@@ -41,10 +41,10 @@ export type ApiContext = ServiceContext &
     readonly adminToken: string;
   };
 
-/** Routes check in the order of decision 3; the rest is checked in a transaction (interface 14 to 16). */
+/** The routes of interface 14 to 16. They check in the order of decision 3; a create's last checks are in its write. */
 const ROUTES: readonly AreaRoute<ApiContext>[] = [
-  createRoute(CREATE_PATHS.order, "order", "orders:write"),
-  createRoute(CREATE_PATHS.checkout_session, "checkout_session", "checkout_sessions:write"),
+  routeOfCreate(CREATE_PATHS.order, "order", "orders:write"),
+  routeOfCreate(CREATE_PATHS.checkout_session, "checkout_session", "checkout_sessions:write"),
   {
     methods: ["GET"],
     path: "/v1/checkout-sessions/{session_id}",
@@ -92,7 +92,7 @@ function noteRefusal(
   return { storeId, clock };
 }
 
-function createRoute(path: string, object: CheckoutObject, scope: Scope): AreaRoute<ApiContext> {
+function routeOfCreate(path: string, object: CheckoutObject, scope: Scope): AreaRoute<ApiContext> {
   return {
     methods: ["POST"],
     path,

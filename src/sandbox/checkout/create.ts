@@ -32,13 +32,13 @@ type CreateCommand = {
 };
 
 /** The bytes of the response, and whether they replay an earlier response. */
-type CreatedCheckout = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
+type CreateResponse = Pick<StoredResponse, "requestId" | "body"> & { readonly replayed: boolean };
 
 /** Creates a checkout in one transaction, or replays an earlier answer (decision 5). Refuses in the order of decision 3. */
 export function createCheckout(
   context: ServiceContext,
   command: CreateCommand,
-): Promise<Outcome<CreatedCheckout>> {
+): Promise<Outcome<CreateResponse>> {
   const { store, world, checkoutOrigin, checkoutLifetimeMs: lifetimeMs } = context;
   return store.write(() => {
     const { storeId, idempotencyKey, request } = command;
@@ -115,7 +115,7 @@ function answerUsedKey(
   { store }: ServiceContext,
   { storeId, idempotencyKey: key, requestId, isOwnCommand }: CreateCommand,
   usedKey: { readonly response: StoredResponse; readonly digest: string; readonly now: number },
-): Outcome<CreatedCheckout> {
+): Outcome<CreateResponse> {
   const answer = replay(usedKey.response, { key, fingerprint: usedKey.digest });
   const kind = answer.ok ? "replayed" : "refused";
   if (!isOwnCommand()) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: usedKey.now });

@@ -33,7 +33,7 @@ type CheckoutPage = {
 type Lists = Store["checkoutLists"];
 
 /** The checkouts found by an index, or by a search of the newest checkouts. */
-type SearchPart = {
+type FindResult = {
   /** The positions, newest first; one more than fits on the page if there are more. */
   readonly positions: readonly CheckoutPosition[];
   /** Checkouts that are older than the searched checkouts, and whose order_id is the searched text. */
@@ -41,9 +41,9 @@ type SearchPart = {
   readonly search?: Omit<CheckoutSearchResult, "positions">;
 };
 
-const DEFAULT_ROWS = 50;
+const DEFAULT_LIMIT = 50;
 /** Maximum number of checkouts from an unsorted index that are sorted to find the newest. */
-const MAX_SORTED = 500;
+const MAX_SORTED_CHECKOUTS = 500;
 
 /** Maximum number of `olderPositions` on a page. */
 const MAX_OLDER_MATCHES = 5;
@@ -60,14 +60,14 @@ export async function listCheckouts(
   storeId: string,
   query: RequestOf<"listCheckouts">,
 ): Promise<Outcome<CheckoutPage>> {
-  await applyDueChanges(context, storeId);
+  await applyAllDueChanges(context, storeId);
   const lists = context.store.checkoutLists;
   const cursor = query.before === undefined ? AFTER_ALL : lists.positionOf(storeId, query.before);
   if (cursor === undefined) return refuseFact("no_checkout_before", { checkout: String(query.before) });
-  const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_ROWS } = query;
+  const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_LIMIT } = query;
   const filter = { storeId, status, object, paymentMethod, orderId };
-  const searchPart = find(lists, filter, { text: query.q, range: { before: cursor, limit: limit + 1 } });
-  const { checkouts, ...pageFields } = pageOf(lists, searchPart, { storeId, before: cursor, limit });
+  const findResult = find(lists, filter, { text: query.q, range: { before: cursor, limit: limit + 1 } });
+  const { checkouts, ...pageFields } = pageOf(lists, findResult, { storeId, before: cursor, limit });
   const listedCheckouts = checkouts.map((checkout) =>
     Object.assign({}, checkout, { last: lastChangeOf(context.store, checkout) }),
   );
@@ -87,7 +87,7 @@ export function lastChangeOf({ attempts, events }: Store, checkout: Checkout): L
 }
 
 /** Applies due settlements and expiries, so that every listed status is current. */
-async function applyDueChanges(context: ServiceContext, storeId: string): Promise<void> {
+async function applyAllDueChanges(context: ServiceContext, storeId: string): Promise<void> {
   const now = storeTime(context, storeId);
   for (let hasMore = true; hasMore;) {
     const next = context.store.settlements.next(storeId);
@@ -100,7 +100,7 @@ function find(
   lists: Lists,
   filter: CheckoutFilter,
   { text, range }: { readonly text: string | undefined; readonly range: ListRange },
-): SearchPart {
+): FindResult {
   const { storeId, orderId } = filter;
   if (text === undefined && orderId === null) return { positions: lists.newest(filter, range) };
   const namedPositions =
@@ -118,7 +118,7 @@ function find(
   return { positions, search, olderPositions };
 }
 
-/** The checkouts with this id, or with these last 8 characters of their ids; undefined if there are none. */
+/** The checkouts whose id is `text`, or ends in these 8 characters; undefined if there are none. */
 function findById(lists: Lists, storeId: string, text: string): readonly CheckoutPosition[] | undefined {
   const id = text.toLowerCase();
   if (isUuid(text)) {
@@ -135,26 +135,26 @@ function findByOrder(
   storeId: string,
   orderId: string,
 ): readonly CheckoutPosition[] | undefined {
-  const positions = lists.ofOrder(storeId, orderId, MAX_SORTED + 1);
-  return positions.length > MAX_SORTED ? undefined : positions;
+  const positions = lists.ofOrder(storeId, orderId, MAX_SORTED_CHECKOUTS + 1);
+  return positions.length > MAX_SORTED_CHECKOUTS ? undefined : positions;
 }
 
 function pageOf(
   lists: Lists,
-  { positions, search, olderPositions = [] }: SearchPart,
+  { positions, search, olderPositions = [] }: FindResult,
   { storeId, before, limit }: ListRange & { readonly storeId: string },
 ): Omit<CheckoutPage, "checkouts" | "now"> & { readonly checkouts: readonly Checkout[] } {
   const shownPositions = positions.slice(0, limit - olderPositions.length);
   const checkouts = lists.at(shownPositions.concat(olderPositions));
-  const isCut = positions.length > shownPositions.length;
-  const nextBefore = isCut ? (checkouts.at(-1 - olderPositions.length)?.id ?? null) : null;
+  const isTruncated = positions.length > shownPositions.length;
+  const nextBefore = isTruncated ? (checkouts.at(-1 - olderPositions.length)?.id ?? null) : null;
   if (search === undefined) return { checkouts, nextBefore, searched: null, searchedBackTo: null };
-  const oldestPosition = isCut ? shownPositions.at(-1) : search.last;
-  const searchedCount = isCut ? undefined : search.count;
+  const oldestPosition = isTruncated ? shownPositions.at(-1) : search.last;
+  const searchedCount = isTruncated ? undefined : search.count;
   const [oldestCheckout] = oldestPosition === undefined ? [] : lists.at([oldestPosition]);
   return {
     checkouts,
-    nextBefore: isCut || search.isWhole ? nextBefore : (oldestCheckout?.id ?? null),
+    nextBefore: isTruncated || search.isWhole ? nextBefore : (oldestCheckout?.id ?? null),
     searched:
       oldestPosition === undefined ? 0 : (searchedCount ?? lists.count(storeId, oldestPosition, before)),
     searchedBackTo: oldestCheckout?.createdAt ?? null,

@@ -6,13 +6,13 @@ import { withCheckout } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 
 /** Records page views of checkouts, for their stories (decision 99). */
-export type PageViews = ReturnType<typeof createPageViews>;
+export type PageViewRecorder = ReturnType<typeof createPageViewRecorder>;
 
 /** Maximum number of views in memory; a view that is in memory is not written again within a minute. */
 const MAX_VIEWS = 1000;
 
 /** Creates a recorder that commits views separately, after the answer, so a crash in between can lose a view. */
-export function createPageViews(
+export function createPageViewRecorder(
   context: Pick<ServiceContext, "store"> & {
     readonly world: Pick<ServiceContext["world"], "now">;
     readonly writeSignals: Pick<ServiceContext["writeSignals"], "notify">;
@@ -36,8 +36,8 @@ export function createPageViews(
       const now = context.world.now();
       if (now < (viewTimes.get(viewKey) ?? -Infinity) + VIEW_INTERVAL_MS) return;
       viewTimes.set(viewKey, now);
-      const [oldestView] = viewTimes.keys();
-      if (viewTimes.size > MAX_VIEWS && oldestView !== undefined) viewTimes.delete(oldestView);
+      const [oldestKey] = viewTimes.keys();
+      if (viewTimes.size > MAX_VIEWS && oldestKey !== undefined) viewTimes.delete(oldestKey);
       const previousWrite = lastWrite;
       const pendingWrite = keep(checkoutId, view).catch(report);
       lastWrite = Promise.all([previousWrite, pendingWrite]).then(() => undefined);

@@ -51,7 +51,7 @@ export function applyPayerAction(
   return changeCheckout(context, { storeId: null, checkoutId }, (checkout, now) => {
     const isFromWallet =
       action.kind === "finish_late" || (action.kind === "cancel" && action.attempt !== null);
-    if (isFromWallet && !isFinal(checkout.status) && openAttempt(context, checkout) !== action.attempt) {
+    if (isFromWallet && !isFinal(checkout.status) && currentAttempt(context, checkout) !== action.attempt) {
       return refuseFact("attempt_not_open", { attempt: String(action.attempt), checkout: checkoutId });
     }
     if (action.kind === "finish_late") return payLate(context, { checkout, attempt: action.attempt }, now);
@@ -59,7 +59,7 @@ export function applyPayerAction(
   });
 }
 
-function openAttempt({ store }: ServiceContext, { id }: Checkout): number | undefined {
+function currentAttempt({ store }: ServiceContext, { id }: Checkout): number | undefined {
   return store.attempts.of(id).find(({ outcome }) => outcome === null)?.number;
 }
 
@@ -150,7 +150,7 @@ function settleItem(
   return changeOutcome.ok ? changeOutcome.value.changes : [];
 }
 
-/** Takes all steps of a payer from the checkout's current status to one outcome. Runs inside a write. */
+/** Applies all steps of a payer, from the checkout's current status to an outcome. Runs inside a write. */
 function settle(
   context: ServiceContext,
   payInput: { readonly checkout: Checkout; readonly outcome: PayOutcome },

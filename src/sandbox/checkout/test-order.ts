@@ -7,8 +7,7 @@ import { parseCreateRequest } from "../../core/checkout/create-request.ts";
 import { CREATE_PATHS } from "../../core/checkout/idempotency-key.ts";
 import { createCheckout } from "./create.ts";
 
-/** The default amount of a test order, in minor units. */
-const AMOUNT_MINOR = 1000;
+const DEFAULT_AMOUNT_MINOR = 1000;
 
 type TestOrder = Pick<Checkout, "id" | "orderId" | "status">;
 
@@ -58,5 +57,5 @@ function defaultTerms({ store }: ServiceContext, storeId: string): object | unde
   const method = activeCapabilities.find(({ kind }) => kind === "payment_method")?.name;
   const currency = activeCapabilities.find(({ kind }) => kind === "currency")?.name;
   if (method === undefined || currency === undefined) return undefined;
-  return { amount_minor: AMOUNT_MINOR, currency, payment_method: method };
+  return { amount_minor: DEFAULT_AMOUNT_MINOR, currency, payment_method: method };
 }

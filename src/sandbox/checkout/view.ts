@@ -22,7 +22,7 @@ export type CheckoutView = {
   readonly isAutomatic: boolean;
 };
 
-/** Reads a checkout. Applies only a due settlement or expiry. Refuses with `session_not_found`. */
+/** Reads a checkout after a due settlement or expiry is applied. Refuses with `session_not_found`. */
 export async function viewCheckout(
   context: ServiceContext,
   ref: CheckoutRef,

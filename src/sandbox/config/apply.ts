@@ -116,11 +116,11 @@ function changeCapability(
   const isActive = action === "add" || differences.some(({ to }) => to === true);
   if (action === "add") store.capabilities.insert(storeId, { kind, name: subject });
   else store.capabilities.set(storeId, { name: subject, active: isActive });
-  const adminAct = isActive ? "enable_capability" : "disable_capability";
+  const adminAction = isActive ? "enable_capability" : "disable_capability";
   store.adminActions.insert({
     storeId,
     actor: "administrator",
-    action: adminAct,
+    action: adminAction,
     subject,
     note: CONFIG_NOTE,
     at,

@@ -3,10 +3,10 @@ import { hashKey } from "../../core/credential.ts";
 import { openSecret } from "../../core/webhook/sealed-secret.ts";
 import type { Store } from "../../store/store.ts";
 
-type Tables = { readonly store: Store; readonly masterKey: Uint8Array };
+type ConfigSource = { readonly store: Store; readonly masterKey: Uint8Array };
 
-export function configState(tables: Tables, apiKeys: readonly string[] = []): ConfigState {
-  const { store } = tables;
+export function configState(source: ConfigSource, apiKeys: readonly string[] = []): ConfigState {
+  const { store } = source;
   const keys = new Map(
     apiKeys.flatMap((apiKey) => {
       const hash = hashKey(apiKey);
@@ -14,11 +14,11 @@ export function configState(tables: Tables, apiKeys: readonly string[] = []): Co
       return owner === undefined ? [] : [[hash, owner] as const];
     }),
   );
-  return { stores: store.stores.all().map((details) => storeState(tables, details)), keys };
+  return { stores: store.stores.all().map((details) => storeState(source, details)), keys };
 }
 
 function storeState(
-  { store, masterKey }: Tables,
+  { store, masterKey }: ConfigSource,
   details: ReturnType<Store["stores"]["all"]>[number],
 ): StoreState {
   const { id, merchantId, merchant, store: name } = details;

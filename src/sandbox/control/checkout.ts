@@ -63,7 +63,7 @@ export const checkoutHandlers = {
   },
 } satisfies HandlersOf<"checkouts">;
 
-/** A context that records no assumptions, for calls of a drill, on which the merchant's integration does not rely. */
+/** A context that records no assumptions, because the merchant's integration does not rely on the calls of a drill. */
 function withoutAssumptionLog(context: OperationContext): OperationContext {
   return { ...context, assumptions: { ...context.assumptions, note: () => undefined } };
 }

@@ -5,7 +5,7 @@ import { applyConfig, planConfig } from "../config/apply.ts";
 import { configState } from "../config/state.ts";
 import type { HandlersOf } from "./handler.ts";
 
-function displayStore(store: StoreState) {
+function withActiveCapabilities(store: StoreState) {
   const activeRows = store.capabilities.filter((capability) => capability.active);
   const activeNames = (wantedKind: Capability["kind"]): string[] =>
     activeRows.filter(({ kind }) => kind === wantedKind).map(({ name }) => name);
@@ -16,7 +16,7 @@ function displayStore(store: StoreState) {
 export const configHandlers = {
   showConfig: async (context) => {
     const { settings } = context.description;
-    const stores = configState(context).stores.map(displayStore);
+    const stores = configState(context).stores.map(withActiveCapabilities);
     return accept({ settings, stores, dialect: context.store.stores.dialect() });
   },
   applyConfig: async (context, { body: { stores, prune = false, dryRun = false } }) => {

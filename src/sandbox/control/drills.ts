@@ -11,10 +11,10 @@ function drillInEnglish(drill: RecordedDrill): AnswerOf<"recordDrill"> {
   return { ...drill, steps: drill.steps.map(inEnglish) };
 }
 
-const DEFAULT_ROWS = 100;
+const DEFAULT_LIMIT = 100;
 
 export const drillHandlers = {
-  listDrills: async ({ store }, { storeId, body: { kind = null, limit = DEFAULT_ROWS } }) =>
+  listDrills: async ({ store }, { storeId, body: { kind = null, limit = DEFAULT_LIMIT } }) =>
     accept({ drills: store.drills.list({ storeId, kind, limit }).map(drillInEnglish) }),
   // The id of a lease is the id of the request that opens the lease and keeps it open.
   openLease: async (context, { storeId, requestId: id, body: { drill, timeoutMs } }) => {

@@ -30,7 +30,7 @@ export type OperationContext = ClockContext &
     readonly listenerTargets: Map<string, string>;
     readonly requests: Omit<RequestLog, "note" | "close">;
     readonly world: Pick<World, "sleep" | "monotonic" | "soon" | "after">;
-    /** Why nothing is delivered from the whole folder (decision 71); undefined if events are delivered. */
+    /** Why no store of the folder delivers events (decision 71); undefined if the folder has no hold. */
     readonly folderHold: Hold | undefined;
     readonly description: ProcessDescription;
     /** Renders the page of a checkout as one HTML file. Refuses with `not_found`. */
@@ -43,7 +43,7 @@ export type OperationContext = ClockContext &
     readonly tokens: Tokens;
     /** Stops this sandbox as a stop signal does. */
     readonly requestStop: () => void;
-    /** Operations whose handlers this sandbox replaces, because its stores are elsewhere. Default: none. */
+    /** Handlers that replace the usual ones in a service whose stores are elsewhere. Default: none. */
     readonly operations?: Partial<Handlers>;
   };
 

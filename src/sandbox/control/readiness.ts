@@ -28,7 +28,7 @@ export const readinessHandlers = {
   checklist: async (context, { storeId }) =>
     mapValue(judgeStore(context, storeId), ({ checklist }) => checklist),
   storeSummary: async (context, { storeId, caller }) =>
-    mapValue(summary(context, storeId), (fields) =>
+    mapValue(summarizeStore(context, storeId), (fields) =>
       caller.role === "viewer" ? { ...fields, apiKeys: [] } : fields,
     ),
   waiveDrill: (context, { storeId, body }) =>
@@ -68,7 +68,7 @@ function redactNote(note: string | undefined): string | null {
   return note === undefined ? null : redactStored(note);
 }
 
-function summary(
+function summarizeStore(
   { store }: Pick<ServiceContext, "store">,
   storeId: string,
 ): Outcome<AnswerOf<"storeSummary">> {

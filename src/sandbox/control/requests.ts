@@ -2,13 +2,13 @@ import type { RequestOf } from "../../core/control/operations.ts";
 import { accept, mapValue } from "../../core/outcome.ts";
 import { parseStatuses } from "../../core/request/statuses.ts";
 import type { LoggedRequest } from "../../core/request/logged-request.ts";
-import { checkoutOfStory, explain, refuseUnknownRequest } from "../explain/explain.ts";
+import { storyCheckoutId, explain, refuseUnknownRequest } from "../explain/explain.ts";
 import type { OperationContext, HandlersOf } from "./handler.ts";
 import { pollUntil } from "../runtime/write-signals.ts";
 import type { RequestEntry } from "../../core/request/shapes.ts";
 import { withoutDurations } from "../../core/explain/explanation.ts";
 
-const DEFAULT_ROWS = 100;
+const DEFAULT_LIMIT = 100;
 
 export const requestHandlers = {
   listRequests: async (context, { storeId, body }) => {
@@ -28,7 +28,7 @@ export const requestHandlers = {
   },
   saveStory: async (context, { storeId, body }) => {
     const { language = "en" } = body;
-    const checkoutId = checkoutOfStory(context, storeId, body);
+    const checkoutId = storyCheckoutId(context, storeId, body);
     if (!checkoutId.ok) return checkoutId;
     const story = await context.saveStory({ storeId, id: checkoutId.value, language });
     return story.ok ? accept({ checkoutId: checkoutId.value, html: story.value }) : story;
@@ -50,7 +50,7 @@ async function awaitRequests(
     orderId: query.orderId ?? null,
     omitsDrills: query.by === "merchant",
     from: query.from ?? null,
-    limit: query.limit ?? DEFAULT_ROWS,
+    limit: query.limit ?? DEFAULT_LIMIT,
   };
   let position = query.after ?? null;
   const newestRequests = await pollUntil(
@@ -69,7 +69,7 @@ async function awaitRequests(
   return newestRequests.toReversed();
 }
 
-/** A logged request with its times by the store's clock. */
+/** An entry of the log: `at` is by the store's clock, `realAt` by the real clock. */
 function entryOf<Request extends LoggedRequest>(
   request: Request,
 ): Omit<Request, "byDrill"> & Pick<RequestEntry, "message" | "fact" | "byDrill" | "realAt"> {

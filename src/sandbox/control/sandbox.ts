@@ -5,7 +5,7 @@ import type { HandlersOf } from "./handler.ts";
 
 export const sandboxHandlers = {
   describe: async ({ description }) => {
-    // Loaded when it is requested, so that a start does not wait for it.
+    // The schemas are loaded on request, so that a start does not wait for them.
     const { describeControlApi } = await import("../../core/control/openapi.ts");
     return accept(describeControlApi(new URL(description.baseUrl).origin));
   },

@@ -87,7 +87,7 @@ export const storesHandlers = {
   },
 } satisfies HandlersOf<"stores">;
 
-/** The snapshots that a caller may use; a limited caller, only snapshots of its own store alone. */
+/** The snapshots that a caller may use; a limited caller may use only snapshots of its own store. */
 function snapshotsOf(context: OperationContext, caller: Caller): readonly NamedSnapshot[] {
   return listSnapshots(context, context.snapshotStorage).filter(({ storeId }) => reaches(caller, storeId));
 }

@@ -34,19 +34,19 @@ import type { OperationContext, HandlersOf } from "./handler.ts";
 import { pollUntil } from "../runtime/write-signals.ts";
 import type { DeliveryEntry, EventEntry } from "../../core/webhook/shapes.ts";
 
-const DEFAULT_ROWS = 100;
+const DEFAULT_LIMIT = 100;
 
 /** The state of an endpoint after each action; a removed endpoint has none. */
 const STATE_BY_ACTION = { enable: "enabled", disable: "disabled", pause: "paused", leave: "paused" } as const;
 
-/** Makes the hold of the store's deliveries the reason of an endpoint, unless it has a cause other than a manual pause. */
+/** Makes the hold of the store an endpoint's reason, unless the endpoint has a cause other than a manual pause. */
 function addHold(
   { holdOf }: Pick<OperationContext, "holdOf">,
   endpoint: EffectiveEndpoint,
 ): EffectiveEndpoint {
   const hold = holdOf(endpoint.storeId);
-  const isOwn = endpoint.cause !== null && endpoint.cause.fact !== "by_request";
-  if (hold === undefined || isOwn) return endpoint;
+  const hasOwnCause = endpoint.cause !== null && endpoint.cause.fact !== "by_request";
+  if (hold === undefined || hasOwnCause) return endpoint;
   const heldEndpoint = { ...endpoint, cause: null, hold };
   return { ...heldEndpoint, reason: english(reasonWords(heldEndpoint)) };
 }
@@ -121,7 +121,7 @@ export const webhookHandlers = {
     return isHeld ? accept({ id }) : refuseFact("no_held_request", { request: id });
   },
   listEvents: async (context, { storeId, body }) => {
-    const { before, since, limit = DEFAULT_ROWS } = body;
+    const { before, since, limit = DEFAULT_LIMIT } = body;
     const page = checkPage(body);
     if (!page.ok) return page;
     const cursor = before === undefined ? undefined : findEvent(context.store, storeId, before);
@@ -151,7 +151,7 @@ export const webhookHandlers = {
   retryDeliveries: (context, { storeId, body }) => retryDeliveries(context, storeId, body),
   listDeliveries: async (context, { storeId, body }) => {
     const { store } = context;
-    const { before, limit = DEFAULT_ROWS, waitMs } = body;
+    const { before, limit = DEFAULT_LIMIT, waitMs } = body;
     const page = checkPage(body);
     if (!page.ok) return page;
     if (before !== undefined && store.deliveries.find(before)?.storeId !== storeId)
@@ -223,7 +223,7 @@ function awaitEvents(
   position?: number,
 ): Promise<readonly StoredEvent[]> {
   const { events } = context.store;
-  const { type = null, checkoutId = null, orderId, limit = DEFAULT_ROWS, from, waitMs } = query;
+  const { type = null, checkoutId = null, orderId, limit = DEFAULT_LIMIT, from, waitMs } = query;
   let nextPosition = query.since;
   return awaitItems(context, { storeId, waitMs }, () => {
     const eventFilter = { storeId, type, checkoutId, orderId, limit };
@@ -260,7 +260,7 @@ function listDeliveries(
   query: Pick<DeliveryFilter, "storeId"> & RequestOf<"listDeliveries">,
 ): DeliveryEntry[] {
   const { storeId, endpointId = null, eventId = null, checkoutId = null, state = null } = query;
-  const { orderId, before, limit = DEFAULT_ROWS } = query;
+  const { orderId, before, limit = DEFAULT_LIMIT } = query;
   return store.deliveries
     .list({ storeId, endpointId, eventId, checkoutId, orderId, state, limit, before })
     .map((delivery) => deliveryEntry(store, delivery));

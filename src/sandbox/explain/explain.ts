@@ -39,15 +39,15 @@ type ExplainContext = ServiceContext & {
   readonly holdOf: (storeId: string) => Hold | undefined;
 };
 
-type ReadDelivery = Omit<Delivery, "tries"> &
+type DeliveryFacts = Omit<Delivery, "tries"> &
   Pick<StoryDelivery, "isHeld" | "hold" | "endpointUrl"> & { readonly attempts: readonly DeliveryAttempt[] };
 
-type ReadCheckout = Pick<StoryCheckout, "checkout"> & {
-  readonly story: Omit<CheckoutStory, "deliveries"> & { readonly deliveries: readonly ReadDelivery[] };
+type CheckoutWithStory = Pick<StoryCheckout, "checkout"> & {
+  readonly story: Omit<CheckoutStory, "deliveries"> & { readonly deliveries: readonly DeliveryFacts[] };
 };
 
 /** A checkout's story with the requests of its order, and the time by the store's clock. */
-export type StoryWithRequests = ReadCheckout & Pick<StoryMaterial, "requests" | "now">;
+export type StoryWithRequests = CheckoutWithStory & Pick<StoryMaterial, "requests" | "now">;
 
 /** Maximum number of requests, checkouts and deliveries in a story; the newest are kept. */
 const MAX_STORY_ITEMS = 1000;
@@ -65,8 +65,8 @@ const EXPLAINERS = {
   order: explainOrderById,
 } satisfies Readonly<Record<ExplainableKind, unknown>>;
 
-/** The possible meanings of a typed name, in the order of the search. */
-function lookups(
+/** The kinds of objects that a typed id can name, each with its query, in the order of the search. */
+function lookupsFor(
   { id: typedId, as }: Subject,
   scope: Pick<ExplainQuery, "context" | "storeId">,
 ): readonly (readonly [ExplainableKind, ExplainQuery])[] {
@@ -81,7 +81,7 @@ export async function explain(
   storeId: string,
   subject: Subject,
 ): Promise<Outcome<Explanation>> {
-  for (const [kind, query] of lookups(subject, { context, storeId })) {
+  for (const [kind, query] of lookupsFor(subject, { context, storeId })) {
     const explanation = await EXPLAINERS[kind](query);
     if (explanation !== undefined) return accept(explanation);
   }
@@ -93,13 +93,13 @@ export async function explain(
     : refuseFact("nothing_to_explain_in_log", { ...values, failure });
 }
 
-/** The id of the checkout whose story contains an object, for each kind of object; undefined if there is none. */
-const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (query: ExplainQuery) => string | undefined>> = {
-  request: checkoutOfRequest,
+/** For each kind of object, finds the id of the checkout whose story contains it; undefined if there is none. */
+const CHECKOUT_ID_FINDERS: Readonly<Record<ExplainableKind, (query: ExplainQuery) => string | undefined>> = {
+  request: checkoutIdOfRequest,
   checkout: ({ context, storeId, id }) => context.store.checkouts.find(storeId, id)?.id,
-  event: ({ context, storeId, id }) => checkoutOfEvent(context, storeId, id),
+  event: ({ context, storeId, id }) => checkoutIdOfEvent(context, storeId, id),
   delivery: ({ context, storeId, id }) =>
-    checkoutOfEvent(context, storeId, context.store.deliveries.find(id)?.eventId ?? ""),
+    checkoutIdOfEvent(context, storeId, context.store.deliveries.find(id)?.eventId ?? ""),
   order: ({ context, storeId, id }) =>
     context.store.checkouts.ofOrder({ storeId, orderId: id, limit: 1 })[0]?.id,
 };
@@ -108,9 +108,9 @@ const IDS_OF_CHECKOUTS: Readonly<Record<ExplainableKind, (query: ExplainQuery) =
  * The id of the checkout whose story contains an object, which is named as in `explain`; for an order, its newest
  * checkout. Refuses with `not_found`.
  */
-export function checkoutOfStory(context: ExplainContext, storeId: string, subject: Subject): Outcome<string> {
-  for (const [kind, query] of lookups(subject, { context, storeId })) {
-    const checkoutId = IDS_OF_CHECKOUTS[kind](query);
+export function storyCheckoutId(context: ExplainContext, storeId: string, subject: Subject): Outcome<string> {
+  for (const [kind, query] of lookupsFor(subject, { context, storeId })) {
+    const checkoutId = CHECKOUT_ID_FINDERS[kind](query);
     if (checkoutId !== undefined) return accept(checkoutId);
   }
   const receivedText = printableLiteral(subject.id);
@@ -119,8 +119,8 @@ export function checkoutOfStory(context: ExplainContext, storeId: string, subjec
     : refuseFact("no_checkout_of", { what: subject.as, received: receivedText });
 }
 
-/** The checkout that a request created, otherwise the checkout that it conflicts with, or the newest checkout of its order. */
-function checkoutOfRequest({ context, storeId, id }: ExplainQuery): string | undefined {
+/** The checkout that a request created, otherwise its conflicting checkout, otherwise the newest one of its order. */
+function checkoutIdOfRequest({ context, storeId, id }: ExplainQuery): string | undefined {
   const request = context.requests.find(storeId, id);
   if (request === undefined) return undefined;
   const conflict = conflictingCheckout(context.store, storeId, request);
@@ -133,7 +133,7 @@ function checkoutOfRequest({ context, storeId, id }: ExplainQuery): string | und
   return (createdCheckout ?? conflict ?? orderCheckouts[0])?.id;
 }
 
-function checkoutOfEvent({ store }: ExplainContext, storeId: string, eventId: string): string | undefined {
+function checkoutIdOfEvent({ store }: ExplainContext, storeId: string, eventId: string): string | undefined {
   const event = store.events.find(eventId);
   return event?.storeId === storeId ? (event.checkoutId ?? undefined) : undefined;
 }
@@ -145,7 +145,7 @@ function explainRequestById({ context, storeId, id }: ExplainQuery): Explanation
   return explainRequest(request, conflict, replays);
 }
 
-type ReadRequest = {
+type RequestDetails = {
   readonly request: StoryRequest;
   /** The newest replays of the stored answer. */
   readonly replays: readonly StoryRequest[];
@@ -157,7 +157,7 @@ export function readLoggedRequest(
   context: ExplainContext,
   storeId: string,
   id: string,
-): Outcome<ReadRequest> {
+): Outcome<RequestDetails> {
   const loggedRequest = context.requests.find(storeId, id);
   if (loggedRequest === undefined) return refuseUnknownRequest(context.requests, id);
   const { replays, ...request } = loggedRequest;
@@ -250,22 +250,22 @@ export function readStory(
   const { checkout } = facts;
   const { id, storeId, orderId } = checkout;
   const allRequests = requestsOf(context, storeId, { orderId, keys: keysOf(context, id) });
-  const siblings = store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
-  const index = siblings.findIndex((item) => item.id === id);
-  const start = index === siblings.length - 1 ? 0 : checkout.createdAt;
-  const nextStart = siblings[index - 1]?.createdAt;
+  const orderCheckouts = store.checkouts.ofOrder({ storeId, orderId, limit: MAX_STORY_ITEMS });
+  const index = orderCheckouts.findIndex((item) => item.id === id);
+  const start = index === orderCheckouts.length - 1 ? 0 : checkout.createdAt;
+  const nextStart = orderCheckouts[index - 1]?.createdAt;
   // A request that created a checkout began before its creation, and ended after it.
   const requests = allRequests.filter(({ path, storeAt, durationMs }) => {
     const endedAt = storeAt + Math.ceil(durationMs);
     return (endedAt >= start && (nextStart === undefined || endedAt < nextStart)) || path.endsWith(id);
   });
-  return { ...readCheckout(context, facts), requests, now: facts.now, checkoutCount: siblings.length };
+  return { ...readCheckout(context, facts), requests, now: facts.now, checkoutCount: orderCheckouts.length };
 }
 
 function readCheckout(
   context: ExplainContext,
   { checkout, attempts, lateResults }: CheckoutFacts,
-): ReadCheckout {
+): CheckoutWithStory {
   const { store } = context;
   const { id, status, expiresAt } = checkout;
   const deliveries = store.deliveries
@@ -335,7 +335,7 @@ function explainDeliveryById({ context, storeId, id }: ExplainQuery): Explanatio
 }
 
 /** Reads a delivery. The address of a listener is the address to which it forwards, if it has reported one. */
-function readDelivery({ store, listenerTargets, holdOf }: ExplainContext, delivery: Delivery): ReadDelivery {
+function readDelivery({ store, listenerTargets, holdOf }: ExplainContext, delivery: Delivery): DeliveryFacts {
   const endpoint = store.endpoints.find(delivery.endpointId);
   const attempts = store.deliveryAttempts.of(delivery.id);
   const forwardUrl = endpoint?.kind === "listener" ? listenerTargets.get(endpoint.storeId) : undefined;

@@ -13,12 +13,12 @@ type FindContext = {
 
 /** Number of newest objects of each kind that are searched for the end of an id, the same number as in the commands. */
 const MAX_SEARCHED_IDS = 1000;
-/** Maximum number of stores to search for a request or an order if no store is named. */
+/** Maximum number of stores to search if no store is named. */
 const MAX_STORES = 100;
 const END_OF_ID = /^[\da-f]{8}$/i;
 const SEARCH_ADDRESS = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
 
-/** The page of an object, by its id, order_id or idempotency key; undefined if the store has no such object. */
+/** The path of an object's page, by the object's id, order_id or idempotency key; undefined if the store has none. */
 export function findPageInStore(context: FindContext, storeId: string, text: string): string | undefined {
   if (text === "") return undefined;
   const id = text.toLowerCase();
@@ -28,8 +28,8 @@ export function findPageInStore(context: FindContext, storeId: string, text: str
     pathOfOrder(context, storeId, text) ??
     pathOfKey(context, storeId, text) ??
     (END_OF_ID.test(id) ? pathOfEnding(context, storeId, id) : undefined) ??
-    pathOfName(context, storeId, text) ??
-    pathOfRefusedOrder(context, storeId, text);
+    pathOfPriceKeyOrFault(context, storeId, text) ??
+    pathOfRefusedRequest(context, storeId, text);
   return path && `/portal/${storeId}${path}`;
 }
 
@@ -98,17 +98,17 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
 }
 
 /** The page of a refused request with this idempotency key, if it is among the newest requests. */
-function pathOfRefusedOrder({ requests }: FindContext, storeId: string, key: string): string | undefined {
+function pathOfRefusedRequest({ requests }: FindContext, storeId: string, key: string): string | undefined {
   const refusedRequest = requests
     .search(storeId, { limit: MAX_SEARCHED_IDS })
     .found.find(({ refused }) => refused !== null && findHeader(refused.headers, "idempotency-key") === key);
   return refusedRequest && `/requests/${refusedRequest.requestId}`;
 }
 
-function pathOfName({ store }: FindContext, storeId: string, text: string): string | undefined {
-  const isNamed = ({ id }: { readonly id: string }): boolean =>
+function pathOfPriceKeyOrFault({ store }: FindContext, storeId: string, text: string): string | undefined {
+  const hasId = ({ id }: { readonly id: string }): boolean =>
     id === text || (END_OF_ID.test(text) && id.endsWith(text.toLowerCase()));
   if (store.prices.find(storeId, text) !== undefined) return "/catalog";
-  if (store.credentials.of(storeId).some(isNamed)) return "/keys";
-  return store.faults.of(storeId).some(isNamed) ? "/faults" : undefined;
+  if (store.credentials.of(storeId).some(hasId)) return "/keys";
+  return store.faults.of(storeId).some(hasId) ? "/faults" : undefined;
 }

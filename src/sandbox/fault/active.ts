@@ -3,7 +3,7 @@ import type { World } from "../../world.ts";
 import { storeTime } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
 
-export function countFaults(
+export function countActiveFaults(
   context: Pick<ServiceContext, "store"> & { readonly world: Pick<World, "now"> },
 ): number {
   const faults = context.store.faults.all();

@@ -123,7 +123,7 @@ function addFaultName(answer: Answer, fault: ApiFault): Answer {
   };
 }
 
-/** The error code of each status. Any other status gets the plain answer of a proxy in front of the service. */
+/** The error codes by status. A status without a code gets the plain answer of a proxy in front of the service. */
 const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = Object.fromEntries(
   (
     [

@@ -32,8 +32,8 @@ export function addFaults(
   const terms = requestedFaults(request);
   return withStore(context, storeId, (store, now) => {
     if (!terms.ok) return terms;
-    const knownFaults = removeEndedFaults(context, storeId, now);
-    if (knownFaults.length + terms.value.length > MAX_FAULTS)
+    const activeFaults = removeEndedFaults(context, storeId, now);
+    if (activeFaults.length + terms.value.length > MAX_FAULTS)
       return refuseFact("too_many_faults", { most: MAX_FAULTS });
     const seed = Buffer.from(context.world.randomBytes(SEED_BYTES)).toString("hex");
     const newFaults: Fault[] = [];

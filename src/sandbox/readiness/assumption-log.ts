@@ -13,7 +13,7 @@ type Reliance = {
 
 export type AssumptionLog = ReturnType<typeof createAssumptionLog>;
 
-const WORK = "assumptions";
+const WORKER_KEY = "assumptions";
 
 /** Known uses are kept in memory. A use is committed after its request; if a crash loses it, the next use is recorded. */
 export function createAssumptionLog(
@@ -40,8 +40,8 @@ export function createAssumptionLog(
     queue = queue.filter((use) => !writtenUses.has(use));
   }
 
-  const settle = async (): Promise<void> => {
-    if (queue.length > 0) workers.wake(WORK);
+  const awaitWrites = async (): Promise<void> => {
+    if (queue.length > 0) workers.wake(WORKER_KEY);
     await workers.idle();
   };
 
@@ -53,12 +53,12 @@ export function createAssumptionLog(
         if (decisions.has(decision)) continue;
         decisions.add(decision);
         queue = [...queue, { storeId, decision, firstRequestId: requestId, firstAt: at }];
-        workers.wake(WORK);
+        workers.wake(WORKER_KEY);
       }
     },
     /** The decisions on which a store's integrations rely, including all earlier calls of `note`. */
     of: async (storeId: string): Promise<readonly AssumptionUse[]> => {
-      await settle();
+      await awaitWrites();
       return store.assumptionUses.of(storeId);
     },
     /** Forgets the uses of a store, written or not. Must be called inside the write that deletes them. */
@@ -67,6 +67,6 @@ export function createAssumptionLog(
       queue = queue.filter((use) => use.storeId !== storeId);
     },
     /** Resolves when all recorded uses are on disk, or could not be written. */
-    idle: settle,
+    idle: awaitWrites,
   };
 }

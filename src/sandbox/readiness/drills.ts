@@ -43,7 +43,7 @@ export function recordDrill(
   });
 }
 
-/** Checks the subject of a duplicates drill. Refuses with `state_conflict` if other endpoints are enabled. */
+/** Refuses with `state_conflict` if the enabled endpoints are not the drill's endpoints, or if nothing is delivered. */
 function checkSubject(context: DrillsContext, storeId: string, subject: string): Outcome<void> {
   const holdCheck = refuseHold(context, storeId);
   if (!holdCheck.ok) return holdCheck;
@@ -121,7 +121,7 @@ export async function postToEndpoint(
   return accept({ answers: await Promise.all(requestsToSend.map((send) => send())) });
 }
 
-/** Pause between the parts of a request, in milliseconds, in which a receiver reads each part separately. */
+/** Pause between the parts of a request, in milliseconds, so that a receiver reads each part separately. */
 const PARTS_PAUSE_MS = 50;
 
 function withSuffix(address: string, suffix: RequestOf<"postToEndpoint">["posts"][number]["suffix"]): string {

@@ -8,7 +8,7 @@ import type { RunningDrill } from "../../core/readiness/drill-shapes.ts";
 
 export type LeaseRef = { readonly storeId: string; readonly id: string };
 
-/** A drill's hold on a store. The hold lasts as long as the drill's command. */
+/** A drill's lease on a store, which lasts as long as the drill's command. */
 type Lease = LeaseRef & Omit<RunningDrill, "drill"> & { readonly drill: LeaseKind };
 
 /** Undoes the effects of a lease. Called once, whatever ends the lease. */

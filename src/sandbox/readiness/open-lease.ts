@@ -22,7 +22,7 @@ export type LeaseContext = UndoContext &
 /** The key for the command that holds the lease, and the work at its end, before the stored effects are undone. */
 type LeaseStart = { readonly apiKey?: string; readonly end?: () => void | Promise<void> };
 
-const LEASE_STARTS: Readonly<
+const LEASE_STARTERS: Readonly<
   Record<LeaseKind, (context: LeaseContext, lease: LeaseRef) => Outcome<LeaseStart>>
 > = {
   duplicates: () => accept({}),
@@ -39,7 +39,7 @@ export function openLease(
   const { store, leases, wakeDispatcher, wakeStores } = context;
   const { storeId } = ref;
   return withStore(context, storeId, (_store, since) =>
-    mapValue(LEASE_STARTS[drill](context, ref), ({ end, ...leaseFields }) => {
+    mapValue(LEASE_STARTERS[drill](context, ref), ({ end, ...leaseFields }) => {
       const undo = async (): Promise<void> => {
         await end?.();
         await undoEffects(context, ref.id);
@@ -52,7 +52,7 @@ export function openLease(
   );
 }
 
-/** Creates a key that, unlike the merchant's keys, is in no list and no snapshot. The start after a kill revokes it. */
+/** Creates a key that is in no list or snapshot, unlike a merchant's keys. After a kill, the next start revokes it. */
 function beginKey(context: LeaseContext, { storeId }: LeaseRef): Outcome<LeaseStart> {
   const { store, world } = context;
   const { id, apiKey } = createKey(context, { storeId, isForDrill: true });

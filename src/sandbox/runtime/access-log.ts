@@ -5,7 +5,7 @@ import { cutText, jsonLine, printable, redactSecrets } from "../../core/text.ts"
 import type { Delivery } from "../../store/webhook/deliveries.ts";
 import type { World } from "../../world.ts";
 
-/** An answered request, without its credential; of its body, only the order_id. */
+/** An answered request. Contains no credential, and only the order_id from its body. */
 export type AccessEntry = {
   readonly at: number;
   readonly method: string;
@@ -46,7 +46,7 @@ export type AccessLog = {
 
 /** Delay of a write, in milliseconds, because a write for each request can halve the throughput. */
 const FLUSH_AFTER_MS = 50;
-const FLUSH_AT_LINES = 500;
+const FLUSH_LINE_COUNT = 500;
 const MAX_TARGET_CODE_POINTS = 200;
 
 /** Writes lines with a short delay; `flush` writes the rest. While the stream is blocked, lines are dropped and counted. */
@@ -75,14 +75,14 @@ export function createAccessLog(
       entries = [];
       return;
     }
-    const lostText = droppedCount === 0 ? "" : droppedLine(droppedCount, options.format);
-    stream.write(lostText + entries.map(lineOf).join(""));
+    const droppedText = droppedCount === 0 ? "" : droppedLine(droppedCount, options.format);
+    stream.write(droppedText + entries.map(lineOf).join(""));
     entries = [];
     droppedCount = 0;
   };
   const add = (entry: AccessEntry | DeliveryAttemptEntry): void => {
     entries.push(entry);
-    if (entries.length >= FLUSH_AT_LINES) flush();
+    if (entries.length >= FLUSH_LINE_COUNT) flush();
     else if (entries.length === 1) world.after(FLUSH_AFTER_MS, flush);
   };
   return { flush, add, addDelivery: add };

@@ -70,7 +70,7 @@ async function move(
     if (!isTimeMove || budgetMs <= 0) return;
     const attempts = await context.dispatcher.drain(storeId, budgetMs);
     deliveredAttempts.push(...attempts);
-    progress.deliver(attempts);
+    progress.addAttempts(attempts);
   };
   await drain();
   // Read after the deliveries, because sending them takes real time.
@@ -83,21 +83,21 @@ async function move(
   const clockAt = (at: number): StoreClock => setClock(oldClock, at, realNow);
   for (let [reachedTime, isOver] = [storeNow(oldClock, realNow), false]; !isOver;) {
     // The clock stops at each time at which a delivery is sent, because the delay of its retry counts from that time.
-    const stop = nextDueTime(context, storeId, reachedTime);
-    const isLast = stop >= now || world.monotonic() >= deadline;
+    const stopTime = nextDueTime(context, storeId, reachedTime);
+    const isLast = stopTime >= now || world.monotonic() >= deadline;
     // The same write moves the clock, so that even after a crash nothing has happened later than the store's time.
     const { changes, hasMore } = await store.write(() => {
-      const dueWork = applyDueItems(context, storeId, { until: isLast ? now : stop });
-      const at = dueWork.hasMore ? dueWork.changes.at(-1)?.at : stop;
+      const dueWork = applyDueItems(context, storeId, { until: isLast ? now : stopTime });
+      const at = dueWork.hasMore ? dueWork.changes.at(-1)?.at : stopTime;
       if (isLast && !dueWork.hasMore) store.clocks.set(storeId, newClock);
       else if (at !== undefined) store.clocks.set(storeId, clockAt(at));
       return dueWork;
     });
     statusChanges.push(...changes);
-    progress.fire(changes);
+    progress.addChanges(changes);
     if (hasMore) continue;
     await drain();
-    [reachedTime, isOver] = [stop, isLast];
+    [reachedTime, isOver] = [stopTime, isLast];
   }
   const undeliveredCount = isTimeMove ? countDue(context, storeId, now) : 0;
   return accept({

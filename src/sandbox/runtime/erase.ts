@@ -15,9 +15,9 @@ import type { ErasedStore } from "../../core/store/shapes.ts";
 export type ErasureContext = {
   readonly store: Pick<Store, "write" | "erasures" | "stores" | "clocks" | "instance">;
   readonly world: Pick<World, "freshId">;
-  readonly storeGate: Pick<StoreGate, "alone">;
+  readonly storeGate: Pick<StoreGate, "runAlone">;
   readonly assumptions: Pick<ServiceContext["assumptions"], "forget">;
-  /** Deletes the data that a store has elsewhere; repeated by the next start if it was interrupted. */
+  /** Deletes a store's data outside the erased tables; the next start repeats it if it was interrupted. */
   readonly forgetStore: (erasure: Erasure) => void | Promise<void>;
   /** Called after each commit that gives the sandbox a new instance id (decision 96). */
   readonly onNewInstance: () => void;
@@ -26,19 +26,19 @@ export type ErasureContext = {
 };
 
 /**
- * Deletes the history of a store, which is named by its id or name, or of all stores; keeps their settings. Requests to
+ * Deletes the history of the store with this id or name (default: of all stores), and keeps its settings. Requests to
  * these stores wait meanwhile. Refuses with `not_found`, and with `state_conflict` if several stores have the name, or
  * if requests to a store do not end.
  */
 export async function resetStores(
   context: ErasureContext,
-  wantedStore: string | undefined,
+  nameOrId: string | undefined,
 ): Promise<Outcome<readonly ErasedStore[]>> {
   const { store, storeGate, world } = context;
-  const chosenStores = chooseStores(context, wantedStore);
+  const chosenStores = chooseStores(context, nameOrId);
   if (!chosenStores.ok) return chosenStores;
   const ids = chosenStores.value.map(({ storeId }) => storeId);
-  return storeGate.alone(ids, async () => {
+  return storeGate.runAlone(ids, async () => {
     await store.write(() => {
       // A store may have been deleted while this reset waited.
       for (const storeId of ids)
@@ -49,9 +49,7 @@ export async function resetStores(
     await finishErasures(context, ids);
     // An interrupted deletion that was completed here has removed its store.
     const stores = chosenStores.value.filter(({ storeId }) => store.stores.details(storeId) !== undefined);
-    return stores.length === 0 && wantedStore !== undefined
-      ? refuseUnknownStore(wantedStore)
-      : accept(stores);
+    return stores.length === 0 && nameOrId !== undefined ? refuseUnknownStore(nameOrId) : accept(stores);
   });
 }
 
@@ -62,7 +60,7 @@ export async function resetStores(
  */
 export function deleteStore(context: ErasureContext, storeId: string): Promise<Outcome<ErasedStore>> {
   const { store, storeGate } = context;
-  return storeGate.alone([storeId], async () => {
+  return storeGate.runAlone([storeId], async () => {
     const erasure = await store.write((): Outcome<ErasedStore> => {
       const details = store.stores.details(storeId);
       if (details === undefined) return refuseUnknownStore(storeId);
@@ -75,9 +73,9 @@ export function deleteStore(context: ErasureContext, storeId: string): Promise<O
   });
 }
 
-/** Erases stores in several transactions, so that other stores are answered. Default: all interrupted erasures, at a start. */
+/** Erases stores in several transactions, between which other stores are served. Default: all interrupted erasures. */
 export async function finishErasures(
-  { store, assumptions, forgetStore, startClock }: FinishingContext,
+  { store, assumptions, forgetStore, startClock }: FinishErasureContext,
   storeIds?: readonly string[],
 ): Promise<void> {
   const erasures = store.erasures.pending().filter(({ storeId }) => storeIds?.includes(storeId) ?? true);
@@ -94,18 +92,18 @@ export async function finishErasures(
   }
 }
 
-type FinishingContext = Omit<ErasureContext, "world" | "storeGate" | "onNewInstance">;
+type FinishErasureContext = Omit<ErasureContext, "world" | "storeGate" | "onNewInstance">;
 
 /** The store with this id or name; default: all. Refuses with `not_found`, or `state_conflict` if it is not unique. */
 export function chooseStores(
   { store }: Pick<ErasureContext, "store">,
-  wantedStore: string | undefined,
+  nameOrId: string | undefined,
 ): Outcome<readonly ErasedStore[]> {
   const allStores = store.stores.all().map(({ id: storeId, store: name }) => ({ storeId, name }));
-  if (wantedStore === undefined) return accept(allStores);
-  const idMatches = allStores.filter(({ storeId }) => storeId === wantedStore.toLowerCase());
-  const matches = idMatches.length > 0 ? idMatches : allStores.filter(({ name }) => name === wantedStore);
+  if (nameOrId === undefined) return accept(allStores);
+  const idMatches = allStores.filter(({ storeId }) => storeId === nameOrId.toLowerCase());
+  const matches = idMatches.length > 0 ? idMatches : allStores.filter(({ name }) => name === nameOrId);
   const ids = matches.map(({ storeId }) => storeId);
-  if (ids.length > 1) return refuseFact("several_stores", { name: wantedStore, stores: ids });
-  return ids.length === 0 ? refuseUnknownStore(wantedStore) : accept(matches);
+  if (ids.length > 1) return refuseFact("several_stores", { name: nameOrId, stores: ids });
+  return ids.length === 0 ? refuseUnknownStore(nameOrId) : accept(matches);
 }

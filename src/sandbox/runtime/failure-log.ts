@@ -30,12 +30,12 @@ export function createFailureLog(
   options: { readonly format: LogFormat; readonly stream: LogStream },
 ) {
   const { stream } = options;
-  const lines = options.format === "json" ? JSON_LINES : TEXT_LINES;
+  const formatter = options.format === "json" ? JSON_FORMATTER : TEXT_FORMATTER;
   const streaks = new Map<string, Streak>();
 
   const writeCount = (streak: Streak): void => {
     const now = world.now();
-    if (streak.count > 0) stream.write(lines.count(now, streak));
+    if (streak.count > 0) stream.write(formatter.count(now, streak));
     Object.assign(streak, { since: now, count: 0 });
   };
   const watch = (streak: Streak): void =>
@@ -61,7 +61,7 @@ export function createFailureLog(
       }
       const streak = { id, failure, since: world.now(), count: 0 };
       streaks.set(failure.kind, streak);
-      stream.write(lines.first(streak));
+      stream.write(formatter.first(streak));
       watch(streak);
     },
     /** Writes the pending counts. */
@@ -94,18 +94,18 @@ function failureOf(error: unknown): Failure {
   return { kind: [code, ...stackLines].join("\n"), code, message, stack };
 }
 
-type Lines = {
+type LineFormatter = {
   readonly first: (streak: Streak) => string;
   readonly count: (now: number, streak: Streak) => string;
 };
 
-const TEXT_LINES: Lines = {
+const TEXT_FORMATTER: LineFormatter = {
   first: ({ id, failure, since }) => `${clockTime(since)}  ${id}  ${failure.stack ?? failure.message}\n`,
   count: (now, { id, failure, since, count }) =>
     `${clockTime(now)}  ${count} more failed since ${clockTime(since)}, as ${id} did: ${oneLine(failure.message)}\n`,
 };
 
-const JSON_LINES: Lines = {
+const JSON_FORMATTER: LineFormatter = {
   first: ({ id, failure: { code, message, stack }, since }) =>
     `${jsonLine({ time: toIso(since), failure: code, request_id: id, message, stack })}\n`,
   count: (now, { id, failure: { code, message }, since, count }) =>

@@ -19,14 +19,14 @@ type KeyInput = {
   readonly apiKey?: string;
   /** Default: every scope. */
   readonly scopes?: readonly Scope[];
-  /** Whether the key ends with a lease. */
+  /** Whether a lease creates the key, and revokes it at its end. */
   readonly isForDrill?: boolean;
 };
 
 /** A new key with its plaintext, which is not stored. */
 type NewKey = Pick<KeySummary, "id" | "lastFour" | "scopes"> & { readonly apiKey: string };
 
-/** Gives a store an API key, within a transaction; only its hash is stored (interface 24). */
+/** Creates an API key of a store, within a transaction. Only the hash of the key is stored (interface 24). */
 export function createKey(
   { store, world }: Pick<KeyContext, "world"> & { readonly store: Store },
   { storeId, apiKey = newApiKey(world), scopes = SCOPES, isForDrill = false }: KeyInput,

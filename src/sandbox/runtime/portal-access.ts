@@ -159,7 +159,7 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
   const add = (session: Pick<PortalSession, "id" | "role" | "limit">): PortalSession => {
     const newSession = { ...session, formToken: freshId(), language: undefined, hasShortcuts: true };
     sessions.set(session.id, newSession);
-    // Dropped first, because a link's session can be restored from its row.
+    // A link's session is dropped first, because it can be restored from its row.
     const [firstSession] = sessions.values();
     const oldestSession = [...sessions.values()].find(({ limit }) => limit !== undefined) ?? firstSession;
     if (sessions.size > MAX_SESSIONS && oldestSession !== undefined) end(oldestSession);
@@ -204,7 +204,7 @@ function createSessions({ freshId }: Pick<World, "freshId">, tokens: Tokens) {
   };
 }
 
-/** The last forms that were sent, each with the address to which it redirects. */
+/** Remembers the last submitted forms, each with the address to which it redirects. */
 function createActions() {
   const outcomes = new Map<string, Promise<RedirectOutcome>>();
   let pageCount = 0;

@@ -26,16 +26,16 @@ type Times = Pick<AccessEntry, "at" | "milliseconds"> & {
 
 type ReceivedRequest = Pick<HttpRequest, "method" | "target"> & Partial<HttpRequest>;
 
-/** A request that waits for its batch to be written. Of a request that was not refused, only the facts of its row are kept. */
+/** A request that waits for its batch to be written. Of a successful request, only the facts of its row are kept. */
 type PendingLogEntry = { readonly owner: Owner | undefined; readonly arrivedAt: number } & (
-  | { readonly facts: Facts }
+  | { readonly facts: RowFacts }
   | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
 );
 
 const EMPTY_RESULT: RequestSearchResult = { found: [], read: 0, next: null };
 
 /** The facts of a row, without the columns that its batch adds. */
-type Facts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
+type RowFacts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
 
 /** The log of v1 requests and their answers, with the newest requests of each store (decision 86). */
 export type RequestLog = ReturnType<typeof createRequestLog>;
@@ -57,13 +57,13 @@ type RequestLogOptions = {
 
 /** Delay of a write, in milliseconds, because a write for each request would slow creates by a tenth. */
 const WRITE_AFTER_MS = 100;
-const WRITE_AT_ENTRIES = 500;
+const WRITE_ENTRY_COUNT = 500;
 /** Maximum number of files on which work is tried: the damaged file, and a new one. */
 const MAX_FILES = 2;
 /** The limits of a search for refused requests: requests searched, and results. */
 const [MAX_SEARCHED, MAX_RESULTS] = [20_000, 200];
 const MAX_PATH_CODE_POINTS = 200;
-const V1 = "/v1/";
+const V1_PREFIX = "/v1/";
 
 /** The file is opened with the first request, and not again once it is unusable. Errors never fail an answer. */
 export function createRequestLog(world: Pick<World, "after" | "sleep">, options: RequestLogOptions) {
@@ -77,7 +77,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     pendingEntries = [];
     file.leaveDeleted();
     if (batch.length === 0) return;
-    file.using((requests) => {
+    file.use((requests) => {
       const positionOf = (storeId: string): number => positions.last(requests, storeId);
       const batches = batchesOf(batch, { ...options, positionOf });
       requests.append(batches, options.maxRequests);
@@ -91,15 +91,15 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
   /** Writes all answered requests, and then reads the file; undefined if it cannot be read. */
   const readLog = <Value>(read: (requests: RequestFile) => Value): Value | undefined => {
     write();
-    return file.using(read);
+    return file.use(read);
   };
 
   return {
     /** Records a v1 request after its answer, by appending to a list. Other requests are not logged. */
     note: (request: ReceivedRequest, answer: Answer, times: Times): void => {
-      if (options.maxRequests === 0 || file.isUnusable() || !request.target.startsWith(V1)) return;
+      if (options.maxRequests === 0 || file.isUnusable() || !request.target.startsWith(V1_PREFIX)) return;
       pendingEntries.push(createLogEntry(request, answer, times));
-      if (pendingEntries.length >= WRITE_AT_ENTRIES) write();
+      if (pendingEntries.length >= WRITE_ENTRY_COUNT) write();
       else if (pendingEntries.length === 1) world.after(WRITE_AFTER_MS, write);
     },
     /** The newest matching requests or, with the filter's `after`, the first requests after that position. Newest first. */
@@ -125,7 +125,7 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     /** Signals logged requests of a store; followers get the requests, or undefined after the store's requests were deleted. */
     next: signals.next,
     follow: signals.follow,
-    /** Deletes all logged requests of a store. Positions continue from there. */
+    /** Deletes all logged requests of a store. New positions continue after the deleted positions. */
     forget: (storeId: string): void => {
       readLog((log) => positions.forget(log, storeId));
       signals.notify(storeId);
@@ -161,12 +161,12 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "maxRequests" |
   const closeAfterError = (error: unknown): boolean => {
     const oldFile = file;
     file = undefined;
-    let isNew = false;
+    let isSetAside = false;
     reportErrorsOf(options, () => {
-      isNew = oldFile !== undefined && oldFile !== "unusable" && oldFile.closeAfterError(error);
-      if (!isNew) options.report(error);
+      isSetAside = oldFile !== undefined && oldFile !== "unusable" && oldFile.closeAfterError(error);
+      if (!isSetAside) options.report(error);
     });
-    return isNew;
+    return isSetAside;
   };
   /**
    * Runs work on the file, and if the file is damaged, once more on a new file. Undefined if there is no usable file,
@@ -184,7 +184,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "maxRequests" |
     return undefined;
   };
   return {
-    using: useFile,
+    use: useFile,
     /** Closes a file that another program deleted or replaced; the next use opens a new file. */
     leaveDeleted: (): void =>
       reportErrorsOf(options, () => {
@@ -199,7 +199,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "maxRequests" |
   };
 }
 
-/** The newest position that is no longer shown. Without logging of new requests, all logged requests are still shown. */
+/** The newest position that is no longer shown. If new requests are not logged, all logged requests are still shown. */
 function hiddenPosition(
   requests: RequestFile,
   storeId: string,
@@ -208,7 +208,7 @@ function hiddenPosition(
   return maxRequests === 0 ? 0 : requests.last(storeId) - maxRequests;
 }
 
-/** Positions never go back, even if the file has forgotten requests, or was replaced. */
+/** Positions never decrease, even if requests are deleted or the file is replaced. */
 function createPositions() {
   const highestPositions = new Map<string, number>();
   /** The position of the last request written, possibly by another process. */
@@ -302,7 +302,7 @@ function reportErrorsOf({ report }: Pick<RequestLogOptions, "report">, work: () 
   }
 }
 
-/** The stored details of a request that was not a plain success, cut to their maximum length, without secrets. */
+/** The facts of a request that was not a plain success, cut to their maximum length, without secrets. */
 function factsOf({
   request,
   answer,
@@ -311,7 +311,7 @@ function factsOf({
   readonly request: ReceivedRequest;
   readonly answer: Answer;
   readonly times: Times;
-}): Facts {
+}): RowFacts {
   const { method, target, rawHeaders = [], body = new Uint8Array() } = request;
   const { secrets = [] } = times;
   const { orderId = null, decisions = [], refusal, fault = null, byDrill } = answer.logFields ?? {};

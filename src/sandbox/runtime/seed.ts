@@ -22,13 +22,13 @@ export const DEFAULT_STORE_NAME = "Sandbox Store";
 const SEEDED_CURRENCIES = ["CNY", "EUR", "HKD", "JPY", "USD"] as const;
 
 const SEEDED_PRICES: readonly Price[] = [
-  price("price_coffee", "A coffee", { amountMinor: 450, currency: "EUR", paymentMethod: "alipay_plus" }),
-  price("price_ticket", "A concert ticket", {
+  toPrice("price_coffee", "A coffee", { amountMinor: 450, currency: "EUR", paymentMethod: "alipay_plus" }),
+  toPrice("price_ticket", "A concert ticket", {
     amountMinor: 19_900,
     currency: "CNY",
     paymentMethod: "wechat_pay",
   }),
-  price("price_bento", "A bento box", { amountMinor: 1200, currency: "JPY", paymentMethod: "alipay_plus" }),
+  toPrice("price_bento", "A bento box", { amountMinor: 1200, currency: "JPY", paymentMethod: "alipay_plus" }),
 ];
 
 /** The given secrets of a new store; undefined for a secret that is generated. */
@@ -107,7 +107,7 @@ export async function seed(
     return accept({ id: firstStore.id, apiKey: knownStore?.apiKey ?? null });
   };
   const isStarted = store.instance.id() !== undefined && store.stores.first() !== undefined;
-  // Writes nothing if the state exists: a start whose port is then refused must change no file.
+  // Writes nothing if the state exists: a start that is refused later, as when its port is in use, must change no file.
   return isStarted && seedHook === undefined ? findOrCreate() : store.write(findOrCreate);
 }
 
@@ -149,15 +149,15 @@ export async function createStore(
   },
 ): Promise<Outcome<NewStore>> {
   const hasMerchant = (): boolean => merchant?.isNew !== false || store.stores.hasMerchant(merchant.id);
-  const checkMerchant = (): Outcome<never> => refuseFact("no_merchant", { merchant: String(merchant?.id) });
-  if (!hasMerchant()) return checkMerchant();
+  const refuseMerchant = (): Outcome<never> => refuseFact("no_merchant", { merchant: String(merchant?.id) });
+  if (!hasMerchant()) return refuseMerchant();
   const givenStore = { id: maker.world.uuid(), name, apiKey: newApiKey(maker.world) };
   await maker.keepKeySoon(givenStore);
   const quietMaker = { ...maker, keepKey: () => undefined };
   return store.write(() =>
     hasMerchant()
       ? accept(insertStore(store, quietMaker, { ...givenStore, merchant, dialect }))
-      : checkMerchant(),
+      : refuseMerchant(),
   );
 }
 
@@ -210,7 +210,7 @@ export function newSigningSecret({ randomBytes }: Pick<World, "randomBytes">): s
   return formatSigningSecret(randomBytes(SIGNING_SECRET_BYTES));
 }
 
-function price(
+function toPrice(
   id: string,
   description: string,
   terms: Pick<Price, "amountMinor" | "currency" | "paymentMethod">,

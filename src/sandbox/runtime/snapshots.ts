@@ -37,7 +37,7 @@ export type SnapshotContext = Omit<ErasureContext, "store"> & {
   readonly wakeStores: (storeIds: readonly string[]) => Promise<void>;
 };
 
-type TakingContext = Pick<SnapshotContext, "store" | "masterKey"> & {
+type TakeSnapshotContext = Pick<SnapshotContext, "store" | "masterKey"> & {
   readonly world: Pick<World, "now" | "randomBytes">;
 };
 
@@ -46,13 +46,13 @@ type TakingContext = Pick<SnapshotContext, "store" | "masterKey"> & {
  * contains no master key, token or API key; its signing secrets are encrypted with a key in the snapshot. Blocks all
  * other work meanwhile. Throws `SecretUnreadable`.
  */
-export function takeSnapshot(context: TakingContext, scope: SnapshotScope): Uint8Array {
+export function takeSnapshot(context: TakeSnapshotContext, scope: SnapshotScope): Uint8Array {
   return context.store.snapshots.take(planSnapshot(context, scope));
 }
 
 /** Writes a snapshot of the state at the call, without blocking other work (decision 105). Rejects with `SecretUnreadable`. */
 export async function writeSnapshot(
-  context: TakingContext,
+  context: TakeSnapshotContext,
   scope: SnapshotScope,
   path: string,
 ): Promise<SnapshotFacts> {
@@ -63,7 +63,7 @@ export async function writeSnapshot(
   return { storeId, takenAt, format: snapshots.format };
 }
 
-function planSnapshot({ store, world, masterKey }: TakingContext, scope: SnapshotScope) {
+function planSnapshot({ store, world, masterKey }: TakeSnapshotContext, scope: SnapshotScope) {
   const storeId = scope === "all" ? null : scope.storeId;
   const isBeingErased = store.erasures
     .pending()
@@ -75,7 +75,7 @@ function planSnapshot({ store, world, masterKey }: TakingContext, scope: Snapsho
   const reseal = createResealer(world, {
     oldKey: masterKey,
     newKey: key,
-    failure: (sealedSecret) => new SecretUnreadable(sealedSecret),
+    createError: (sealedSecret) => new SecretUnreadable(sealedSecret),
   });
   const origin = { masterKey, home: store.home.path() };
   return { storeId, takenAt: world.now(), key, reseal, origin };
@@ -92,7 +92,7 @@ export type RestoreOptions = {
 
 /**
  * Replaces stores with the stores of a snapshot, in one transaction, after the requests to the replaced stores have
- * ended. Restores one store, which is created if it does not exist, or all stores, and then deletes the others. The
+ * ended. Restores one store, or creates it if it does not exist; or restores all stores, and deletes the others. The
  * scope `as_taken` is the scope with which the snapshot was taken. A snapshot that another sandbox took, or that was
  * changed, must be trusted; its due work is held unless it is adopted, and its evidence is not restored (decision 95).
  * Refuses with `missing_parameter` such a snapshot without `trust`, with `invalid_parameter` a file that is not a
@@ -154,13 +154,13 @@ async function replaceStores(
   const reseal = createResealer(world, {
     oldKey: image.key,
     newKey: masterKey,
-    failure: ({ id }) => new SnapshotDamage(`the signing secret ${id} cannot be read`),
+    createError: ({ id }) => new SnapshotDamage(`the signing secret ${id} cannot be read`),
   });
   const [onlyStoreId = ""] = storeIds;
   const rows = isAll ? "all" : { storeId: onlyStoreId };
   const dialectOf = (id: string): string => JSON.stringify(store.stores.dialect(id) ?? null);
   const currentIds = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
-  return storeGate.alone([...new Set([...storeIds, ...currentIds()])], async () => {
+  return storeGate.runAlone([...new Set([...storeIds, ...currentIds()])], async () => {
     const dialects = storeIds.map((id) => [id, dialectOf(id)] as const);
     const restoration = await refuseUnfitRows(() =>
       store.write(() => {
@@ -189,7 +189,7 @@ async function replaceStores(
 
 const NO_HOLD = { heldBack: null, hold: null };
 
-/** Runs a write. If rows of the snapshot are invalid or conflict with existing rows, it is rolled back and refused. */
+/** Runs a write. Rolls it back and refuses it if rows of the snapshot are invalid or conflict with existing rows. */
 async function refuseUnfitRows<Value>(write: () => Promise<Value>): Promise<Outcome<Value>> {
   try {
     return accept(await write());
@@ -204,22 +204,22 @@ function refuseUnfit(reason: string): Outcome<never> {
   return refuseFact("snapshot_unfit", { reason });
 }
 
-/** Returns a function that encrypts a secret with another key; it throws `failure` if the secret cannot be decrypted. */
+/** Returns a function that encrypts a secret with another key. It throws `createError()` if it cannot decrypt it. */
 function createResealer(
   { randomBytes }: Pick<World, "randomBytes">,
   {
     oldKey,
     newKey,
-    failure,
+    createError,
   }: {
     readonly oldKey: Uint8Array;
     readonly newKey: Uint8Array;
-    readonly failure: (sealedSecret: SealedSecret) => Error;
+    readonly createError: (sealedSecret: SealedSecret) => Error;
   },
 ): (sealedSecret: SealedSecret) => SealedSecret {
   return (sealedSecret) => {
     const secret = openSecret(sealedSecret, oldKey);
-    if (secret === undefined || !isSigningSecret(secret)) throw failure(sealedSecret);
+    if (secret === undefined || !isSigningSecret(secret)) throw createError(sealedSecret);
     const { id, storeId } = sealedSecret;
     return sealSecret(secret, { id, storeId, nonce: randomBytes(NONCE_BYTES) }, newKey);
   };

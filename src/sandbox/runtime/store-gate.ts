@@ -2,8 +2,8 @@ import type { Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
 
-/** An open request, as a function that returns its store's id, or undefined. It is called only when a store is erased. */
-export type OpenRequest = () => string | undefined;
+/** Returns the id of a request's store, and identifies the open request. It is called only when a store is erased. */
+export type ReadStoreId = () => string | undefined;
 
 /** Prevents requests to a store from running during its erasure (decision 91). */
 export type StoreGate = ReturnType<typeof createStoreGate>;
@@ -14,45 +14,45 @@ const MAX_WAIT_MS = 10_000;
 /** `onClose` is called with each store that is closed, and wakes the requests that wait for a change in that store. */
 export function createStoreGate(world: Pick<World, "after">, onClose: (storeId: string) => void) {
   /** The open requests, each with a function that is called at its end. */
-  const openRequests = new Map<OpenRequest, () => void>();
+  const openRequests = new Map<ReadStoreId, () => void>();
   /** The closed stores, each with a promise that resolves when the store reopens. */
   const closedStores = new Map<string, Promise<void>>();
 
-  const openingOf = (request: OpenRequest): Promise<void> | undefined =>
-    closedStores.size === 0 ? undefined : closedStores.get(request() ?? "");
+  const openingOf = (readId: ReadStoreId): Promise<void> | undefined =>
+    closedStores.size === 0 ? undefined : closedStores.get(readId() ?? "");
 
-  async function enterLater(request: OpenRequest): Promise<void> {
-    for (let opening = openingOf(request); opening !== undefined; opening = openingOf(request)) await opening;
-    openRequests.set(request, () => undefined);
+  async function enterLater(readId: ReadStoreId): Promise<void> {
+    for (let opening = openingOf(readId); opening !== undefined; opening = openingOf(readId)) await opening;
+    openRequests.set(readId, () => undefined);
   }
 
   /** Waits until the open requests of these stores have ended; false if some take too long. */
   async function awaitEmpty(storeIds: readonly string[]): Promise<boolean> {
-    const requests = [...openRequests.keys()].filter((request) => storeIds.includes(request() ?? ""));
+    const requests = [...openRequests.keys()].filter((readId) => storeIds.includes(readId() ?? ""));
     const requestEnds = requests.map(
-      (request) => new Promise<void>((resolve) => openRequests.set(request, resolve)),
+      (readId) => new Promise<void>((resolve) => openRequests.set(readId, resolve)),
     );
     return requestEnds.length === 0 || resolvesWithin(world, MAX_WAIT_MS, Promise.all(requestEnds));
   }
 
   return {
     /** Admits a request. If its store is closed, returns a promise that resolves once the request is admitted. */
-    enter: (request: OpenRequest): Promise<void> | undefined => {
-      if (openingOf(request) !== undefined) return enterLater(request);
-      openRequests.set(request, () => undefined);
+    enter: (readId: ReadStoreId): Promise<void> | undefined => {
+      if (openingOf(readId) !== undefined) return enterLater(readId);
+      openRequests.set(readId, () => undefined);
       return undefined;
     },
 
-    leave: (request: OpenRequest): void => {
-      openRequests.get(request)?.();
-      openRequests.delete(request);
+    leave: (readId: ReadStoreId): void => {
+      openRequests.get(readId)?.();
+      openRequests.delete(readId);
     },
 
     /** Whether a store is closed. A request that waits for a change in the store must then stop waiting. */
     isClosed: (storeId: string): boolean => closedStores.has(storeId),
 
     /** Closes stores while work runs. Refuses with `state_conflict` if open requests to the stores do not end in time. */
-    alone: async <Value>(
+    runAlone: async <Value>(
       storeIds: readonly string[],
       work: () => Promise<Outcome<Value>>,
     ): Promise<Outcome<Value>> => {

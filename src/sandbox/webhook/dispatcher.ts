@@ -20,7 +20,7 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
     },
     /** Sends due deliveries for at most `budgetMs`, and returns their attempts in the order in which they started. */
     drain: async (storeId: string, budgetMs: number): Promise<readonly FinishedAttemptEntry[]> => {
-      const expectedCounts = countDue(context, storeId);
+      const expectedCounts = countDueByEndpoint(context, storeId);
       if (expectedCounts.size === 0 || context.holdOf(storeId) !== undefined) return [];
       // The wait does not extend to deliveries that fall due later.
       const collection = collectAttempts(listeners, expectedCounts);
@@ -37,8 +37,8 @@ export function createDispatcher(context: DispatchContext, report: (error: unkno
   };
 }
 
-/** Number of due deliveries of each endpoint with due deliveries. */
-function countDue(context: DispatchContext, storeId: string): ReadonlyMap<string, number> {
+/** The number of due deliveries to each endpoint that has any. */
+function countDueByEndpoint(context: DispatchContext, storeId: string): ReadonlyMap<string, number> {
   const { store } = context;
   const now = storeTime(context, storeId);
   const dueCounts = store.endpoints

@@ -38,7 +38,7 @@ type Round = StartedAttempts & { readonly finished: readonly FinishedAttempt[]; 
 /** Delay after a failure, such as a locked database, in milliseconds. */
 const RETRY_DELAY_MS = 1000;
 /** After this number of event loop iterations without an ended attempt, about 0.2 ms, no end is expected soon. */
-const QUIET_ITERATIONS = 50;
+const MAX_QUIET_ITERATIONS = 50;
 
 /**
  * A queue of deliveries for each endpoint, which wakes separately and delays no other queue. Attempts in flight are
@@ -67,7 +67,7 @@ export function createEndpointQueues(
   };
   const alarm = createAlarm(world, { ring: async (endpointIds) => endpointIds.forEach(wake), report });
 
-  /** One step. Recording the results of attempts and starting the next attempts share a transaction. */
+  /** Records the results of an endpoint's attempts and starts the next attempts, in one transaction. */
   async function deliverDue(endpointId: string): Promise<void> {
     const queue = queues.get(endpointId) ?? newQueue();
     queues.set(endpointId, queue);
@@ -79,7 +79,7 @@ export function createEndpointQueues(
       isStopped: () => isStopped,
       report,
     });
-    // Attempts that ended during the transaction are behind these in the list.
+    // Results of attempts that ended during the transaction are later in the list, and stay there.
     dropResults(queue, endedCount);
     queue.isFull = isFull;
     for (const attempt of attempts) launch(queue, attempt);
@@ -104,7 +104,7 @@ export function createEndpointQueues(
     /** Resolves when no delivery is in flight to these endpoints. Default: to any endpoint. */
     idle: async (endpointIds?: readonly string[]): Promise<void> => {
       do await workers.idle(endpointIds);
-      while (await isSending(queues, endpointIds));
+      while (await awaitAnyEnd(queues, endpointIds));
     },
     /** Starts no new attempts; attempts in flight are still recorded. */
     stop: (): void => {
@@ -119,7 +119,7 @@ async function awaitOtherEnds(
   { soon }: Pick<World, "soon">,
   { posts, results }: EndpointQueue,
 ): Promise<void> {
-  for (let quietCount = 0; posts.size > 0 && quietCount < QUIET_ITERATIONS; quietCount += 1) {
+  for (let quietCount = 0; posts.size > 0 && quietCount < MAX_QUIET_ITERATIONS; quietCount += 1) {
     const endedCount = results.length;
     await new Promise<void>((resolve) => soon(resolve));
     if (results.length > endedCount) quietCount = 0;
@@ -127,7 +127,7 @@ async function awaitOtherEnds(
 }
 
 /** Waits until one of the deliveries to these endpoints has ended; false if none was in flight. */
-async function isSending(
+async function awaitAnyEnd(
   queues: ReadonlyMap<string, EndpointQueue>,
   endpointIds: readonly string[] = [...queues.keys()],
 ): Promise<boolean> {

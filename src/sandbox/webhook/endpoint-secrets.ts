@@ -17,7 +17,7 @@ export function endpointSecrets(
 ): EndpointSecrets {
   const ownSecrets = store.signingSecrets.ofEndpoint(endpoint.id);
   return ownSecrets.length === 0
-    ? storeSecret({ store, masterKey }, endpoint.storeId)
+    ? secretOfStore({ store, masterKey }, endpoint.storeId)
     : decryptSecrets(ownSecrets, { at: now, masterKey });
 }
 
@@ -39,7 +39,7 @@ export function endpointSecretsAt(
   const earlierSecrets = allSecrets.filter(({ createdAt }) => createdAt <= at);
   const { inForce, retired } =
     earlierSecrets.length === 0
-      ? storeSecret({ store, masterKey }, endpoint.storeId)
+      ? secretOfStore({ store, masterKey }, endpoint.storeId)
       : decryptSecrets(earlierSecrets, { at, masterKey });
   return { inForce, retired, owner: earlierSecrets.length === 0 ? "store" : "endpoint", isUncertain };
 }
@@ -51,7 +51,7 @@ export function countEndpointsWithOwnSecret(
   return endpoints.of(storeId).filter(({ id }) => signingSecrets.ofEndpoint(id).length > 0).length;
 }
 
-function storeSecret({ store, masterKey }: SecretsContext, storeId: string): EndpointSecrets {
+function secretOfStore({ store, masterKey }: SecretsContext, storeId: string): EndpointSecrets {
   const secret = store.signingSecrets.current(storeId);
   return { inForce: secret === undefined ? [] : [openStoredSecret(secret, masterKey)], retired: [] };
 }

@@ -33,7 +33,7 @@ export type EndpointsContext = ServiceContext &
 
 type EndpointWithSecrets = Endpoint & { readonly secrets: EndpointSecrets };
 
-/** The checked values of a new endpoint. */
+/** The requested values of a new endpoint, which `checkForm` checks. */
 type EndpointForm = {
   readonly url: string;
   readonly eventTypes?: readonly string[] | undefined;
@@ -41,7 +41,7 @@ type EndpointForm = {
   readonly ca?: string | undefined;
 };
 
-/** Maximum number of endpoints of a store. */
+/** Maximum number of a store's endpoints, not counting its listener. */
 const MAX_ENDPOINTS = 20;
 
 /** Maximum number of events that are redelivered to a listener. */
@@ -282,7 +282,7 @@ function checkForm(
   if (!target.ok) return target;
   const trustCheck = addField("ca", checkTrust(form.url, form.ca, targets));
   if (!trustCheck.ok) return trustCheck;
-  // Checked only for new addresses: an endpoint from an older version keeps working.
+  // Only new addresses are checked for secrets, so that an endpoint from an older version keeps working.
   if (isSecretInAddress(form.url)) return refuseFact("field_with_token", { field: "url" });
   return mapValue(
     addField("event_types", parseEventTypes(form.eventTypes ?? [ALL_EVENTS])),

@@ -28,14 +28,14 @@ export function createRelay(
   notifyChange: (storeId: string) => void,
 ) {
   const requests = new Map<string, HeldRequest>();
-  const fetchedUrls = new Map<string, { readonly url: string; readonly at: number }>();
+  const lastFetches = new Map<string, { readonly url: string; readonly at: number }>();
   return {
     /**
      * Holds a request until its listener has answered; without an answer in time the result is `timeout`. Holds nothing
      * for a listener that has stopped fetching, such as on a sleeping laptop: the result is `unreachable`.
      */
     send: async (request: RelayedRequest, timeoutMs: number): Promise<OutboundResult> => {
-      const entry = fetchedUrls.get(request.storeId);
+      const entry = lastFetches.get(request.storeId);
       if (entry?.url !== request.url || monotonic() - entry.at > MAX_FETCH_GAP_MS) return NO_FETCH;
       const id = freshId();
       const { promise, resolve } = Promise.withResolvers<OutboundResult>();
@@ -44,9 +44,9 @@ export function createRelay(
       notifyChange(request.storeId);
       return promise.finally(() => requests.delete(id));
     },
-    /** The unanswered requests to the store's enabled listener, oldest first. */
+    /** The unanswered requests to a store's listener, oldest first. Records that the listener is fetching. */
     heldRequests: ({ storeId, url }: Pick<RelayedRequest, "storeId" | "url">) => {
-      fetchedUrls.set(storeId, { url, at: monotonic() });
+      lastFetches.set(storeId, { url, at: monotonic() });
       return [...requests.values()].filter((item) => item.storeId === storeId && item.url === url);
     },
     /** Passes an answer on. False if the store has no such request, or if that request has ended. */
@@ -58,8 +58,8 @@ export function createRelay(
     },
     /** Ends the requests to a listener of the store that has disconnected, or that the listener at `url` has replaced. */
     endOthers: (storeId: string, url?: string): void => {
-      if (url === undefined) fetchedUrls.delete(storeId);
-      else fetchedUrls.set(storeId, { url, at: monotonic() });
+      if (url === undefined) lastFetches.delete(storeId);
+      else lastFetches.set(storeId, { url, at: monotonic() });
       for (const item of requests.values())
         if (item.storeId === storeId && item.url !== url) item.end(LISTENER_LOST);
     },

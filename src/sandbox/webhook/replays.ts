@@ -15,7 +15,7 @@ import type { PostContext } from "./post.ts";
 type RetriesContext = EndpointsContext & Pick<PostContext, "holdOf">;
 
 /** Maximum number of failed deliveries that one request replays; the next request continues. */
-const MAX_REPLAYED_FAILED = 1000;
+const MAX_REPLAYS = 1000;
 /** Maximum number of waiting deliveries to an endpoint that one request makes due; the next request continues. */
 export const MAX_RETRIES = 1000;
 
@@ -72,29 +72,29 @@ export function replayFailed(
     const hold = context.holdOf(storeId);
     if (hold !== undefined) return refuseHold(hold);
     const endpoints = target === undefined ? store.endpoints.of(storeId) : [target.value];
-    let remainingCount = MAX_REPLAYED_FAILED;
+    let remainingCount = MAX_REPLAYS;
     let retriedCount = 0;
     let hasMore = false;
     for (const endpoint of endpoints.filter(({ state }) => state !== "disabled")) {
-      const isSending = endpoint.state === "enabled";
+      const isEnabled = endpoint.state === "enabled";
       const replayFilter = { endpoint, orderId: null, since, minTries: 1 };
-      const waitingRetries = isSending ? retryEndpoint(context, replayFilter, now) : NO_RETRIES;
+      const waitingRetries = isEnabled ? retryEndpoint(context, replayFilter, now) : NO_RETRIES;
       retriedCount += waitingRetries.retried;
       hasMore ||= waitingRetries.more;
-      const failedIds = store.deliveryHealth.failedSince({
+      const failedEventIds = store.deliveryHealth.failedSince({
         endpointId: endpoint.id,
         since,
         limit: remainingCount + 1,
       });
-      hasMore ||= failedIds.length > remainingCount;
-      for (const eventId of failedIds.slice(0, remainingCount).toReversed()) {
+      hasMore ||= failedEventIds.length > remainingCount;
+      for (const eventId of failedEventIds.slice(0, remainingCount).toReversed()) {
         const event = findEvent(store, storeId, eventId);
         if (!event.ok) return event;
         enqueueDelivery(context, { event: event.value, endpoint, cause: "replay" }, now);
       }
-      remainingCount -= Math.min(remainingCount, failedIds.length);
+      remainingCount -= Math.min(remainingCount, failedEventIds.length);
     }
-    return accept({ replayed: MAX_REPLAYED_FAILED - remainingCount, retried: retriedCount, more: hasMore });
+    return accept({ replayed: MAX_REPLAYS - remainingCount, retried: retriedCount, more: hasMore });
   });
 }
 

@@ -72,22 +72,22 @@ export function takeDueDeliveries(
   const now = storeNow(clock, world.now());
   const secrets = lazyValue(() => endpointSecrets(context, endpoint, now));
   const takeContext = { endpoint, clock, now, secrets, expect: options.expect };
-  const freeSlots = (endpoint.inOrder ? 1 : context.deliveriesInFlight) - options.inFlightCount;
+  const freeSlotCount = (endpoint.inOrder ? 1 : context.deliveriesInFlight) - options.inFlightCount;
   const attempts: StartedAttempt[] = [];
-  for (let searches = 0; attempts.length < freeSlots; searches += 1) {
-    if (searches === MAX_SEARCHES) {
+  for (let searchCount = 0; attempts.length < freeSlotCount; searchCount += 1) {
+    if (searchCount === MAX_SEARCHES) {
       options.expect(world.now());
       break;
     }
     const { attempts: newAttempts, shouldContinue } = takeBatch(
       context,
       takeContext,
-      freeSlots - attempts.length,
+      freeSlotCount - attempts.length,
     );
     attempts.push(...newAttempts);
     if (!shouldContinue) break;
   }
-  return { attempts, isFull: attempts.length >= freeSlots };
+  return { attempts, isFull: attempts.length >= freeSlotCount };
 }
 
 /** Takes deliveries of different checkouts. `shouldContinue`: a fault delayed or dropped a delivery. */

@@ -60,13 +60,13 @@ async function send(
     return;
   }
   response.writeHead(status, headers);
-  // Sent immediately, so that the client sees the answer before the first bytes of the body.
+  // The head is sent immediately, so that the client gets it before the first bytes of the body.
   response.flushHeaders();
   if (incoming.method === "HEAD") response.end();
   await sendStream(body, { response, socket: incoming.socket, silenceMs });
 }
 
-/** Writes without Node's response, which closes the connection immediately: arriving bytes reset it, and the answer is lost. */
+/** Writes without Node's response, which closes the connection at once: later bytes reset it, losing the answer. */
 export function writeToSocket(
   socket: Socket,
   { status, headers, body }: HttpResponse,

@@ -37,7 +37,7 @@ export type IdleConnections = {
  * finished its headers, otherwise the longest idle connection, otherwise the oldest connection with an incomplete body;
  * if all are busy, the new connection is closed (decision 58).
  */
-export function idleConnectionsOf(sockets: Set<Socket>, { connections }: ServerLimits): IdleConnections {
+export function createIdleConnections(sockets: Set<Socket>, { connections }: ServerLimits): IdleConnections {
   const newSockets = new Set<Socket>();
   const idleSockets = new Set<Socket>();
   const readingSockets = new Set<Socket>();
@@ -74,13 +74,13 @@ function firstMember<Member>(members: ReadonlySet<Member>): Member[] {
   return [];
 }
 
-/** Sets up a new connection. `isOpen`: whether other machines can reach the server. */
+/** Sets up a new connection. `isExposed`: whether other machines can reach the server. */
 export function setUpConnection(
   socket: Socket,
-  { idleConnections, isOpen }: { readonly idleConnections: IdleConnections; readonly isOpen: boolean },
+  { idleConnections, isExposed }: { readonly idleConnections: IdleConnections; readonly isExposed: boolean },
 ): void {
   idleConnections.add(socket);
-  if (isOpen && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE_SOCKETS.add(socket);
+  if (isExposed && !isLoopbackAddress(socket.localAddress ?? "")) OUTSIDE_SOCKETS.add(socket);
   socket.on("close", () => idleConnections.remove(socket));
   // When Node hands a connection over (CONNECT), it removes its own error listener, and a reset may come at any time.
   socket.on("error", () => socket.destroy());
@@ -89,7 +89,6 @@ export function setUpConnection(
 /** Connections that arrived at an address that other machines can reach. */
 const OUTSIDE_SOCKETS = new WeakSet<Socket>();
 
-/** Whether a connection arrived at an address that other machines can reach. */
 export function isFromOutside(socket: Socket): boolean {
   return OUTSIDE_SOCKETS.has(socket);
 }

@@ -7,7 +7,7 @@ export const DEFAULT_LIMITS: ServerLimits = { bodyBytes: 16 * 1024, connections:
 export const SERVER_LIMITS = {
   headBytes: 16 * 1024,
   /** The parser accepts heads of this many times the largest limit, so that the refusal can depend on the path. */
-  readHeads: 4,
+  headFactor: 4,
   headerLines: 100,
   headersMs: 5000,
   requestMs: 10_000,

@@ -7,7 +7,7 @@ import type { Listener, ListenFailure, ServerOptions, ServerLimits, Service, Wor
 import { answerRequest, writeToSocket, type RefuseUnread } from "./answer.ts";
 import {
   isBusy,
-  idleConnectionsOf,
+  createIdleConnections,
   setUpConnection,
   processInOrder,
   type PendingRequest,
@@ -29,15 +29,15 @@ export async function serveHttp(
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
   let binding = await bindAddresses(options, limits);
   // A port that is free at one address can be taken at the next.
-  for (let draws = 1; draws < MAX_PORT_ATTEMPTS && isTaken(binding) && options.port === 0; draws += 1)
+  for (let draw = 1; draw < MAX_PORT_ATTEMPTS && isPortTaken(binding) && options.port === 0; draw += 1)
     binding = await bindAddresses(options, limits);
   if (!binding.ok) return binding;
   const { servers, port, host } = binding.value;
   const service = makeService(port, host);
   const sockets = new Set<Socket>();
-  const idleConnections = idleConnectionsOf(sockets, limits);
-  const isOpen = addresses.length > 0;
-  for (const server of servers) attach(server, { service, idleConnections, after, limits, isOpen });
+  const idleConnections = createIdleConnections(sockets, limits);
+  const isExposed = addresses.length > 0;
+  for (const server of servers) attach(server, { service, idleConnections, after, limits, isExposed });
   return accept({
     port,
     close: (graceMs) => close(servers, sockets, { graceMs, after }),
@@ -59,7 +59,7 @@ type BoundServers = {
   readonly host: LoopbackHost;
 };
 
-function isTaken(binding: Outcome<BoundServers, ListenFailure>): boolean {
+function isPortTaken(binding: Outcome<BoundServers, ListenFailure>): boolean {
   return !binding.ok && binding.refusal.reason === "in_use";
 }
 
@@ -100,7 +100,7 @@ function portOf(server: Server): number {
 function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
   const server = createServer({
     maxHeaderSize:
-      largerHeads === undefined ? SERVER_LIMITS.headBytes : SERVER_LIMITS.readHeads * largerHeads.headBytes,
+      largerHeads === undefined ? SERVER_LIMITS.headBytes : SERVER_LIMITS.headFactor * largerHeads.headBytes,
     headersTimeout: SERVER_LIMITS.headersMs,
     requestTimeout: SERVER_LIMITS.requestMs,
     keepAliveTimeout: SERVER_LIMITS.keepAliveMs,
@@ -115,16 +115,16 @@ function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
   return server;
 }
 
-type Connections = {
+type AttachOptions = {
   readonly service: Service;
   readonly idleConnections: IdleConnections;
   readonly limits: ServerLimits;
   /** Whether other machines can reach the server, so that requests may have `isFromOutside` set. */
-  readonly isOpen: boolean;
+  readonly isExposed: boolean;
 } & Pick<World, "after">;
 
 /** Passes every request to the service, whichever event of Node reports it, and answers unreadable requests. */
-function attach(server: Server, { service, idleConnections, after, limits, isOpen }: Connections): void {
+function attach(server: Server, { service, idleConnections, after, limits, isExposed }: AttachOptions): void {
   const queues = new WeakMap<Socket, RequestQueue>();
   // A complete request is answered before anything after it on its connection, because its work may be done already.
   const awaitPending = (socket: Socket): Promise<unknown> => {
@@ -160,7 +160,7 @@ function attach(server: Server, { service, idleConnections, after, limits, isOpe
     if (queue.pendingRequests.size > SERVER_LIMITS.pendingRequests) incoming.socket.destroy();
     else processInOrder(queue, work);
   };
-  server.on("connection", (socket: Socket) => setUpConnection(socket, { idleConnections, isOpen }));
+  server.on("connection", (socket: Socket) => setUpConnection(socket, { idleConnections, isExposed }));
   server.on("request", take);
   // No timeout applies while the service works on a request, which may take long.
   server.on("timeout", (socket: Socket) => {

@@ -6,7 +6,7 @@ import { html, joinTexts, trustMarkup, type Html } from "../../../web/html.ts";
 import type { Words } from "../../../core/language.ts";
 import { payerLayout, liveMain, factRow } from "../shared/layout.ts";
 import {
-  amount,
+  amountHtml,
   formButton,
   checkoutPath,
   methodMark,
@@ -23,7 +23,7 @@ import { merchantText } from "../shared/merchant-text.ts";
 import { PAYMENT_TEXTS } from "./texts.ts";
 
 export const STAY_QUERY = "stay";
-const STAY_SECONDS = 5;
+const COUNTDOWN_S = 5;
 const REDIRECT_WINDOW_MS = 60_000;
 
 /** The page at `checkout_url`: the amount, the next step, and finally the result. */
@@ -33,7 +33,7 @@ export function checkoutPage(context: PageContext): Html {
   const address = `${checkoutPath(view.checkout)}${context.isStaying ? `?${STAY_QUERY}` : ""}`;
   const titleWithPrice = (title: Words): Html => html`${title} · ${priceText(context)}`;
   if (isFinal(status)) {
-    const content = result(context, status);
+    const content = resultCard(context, status);
     const main = liveMain(context, {
       state: statusWords(context),
       address,
@@ -43,7 +43,7 @@ export function checkoutPage(context: PageContext): Html {
     });
     return payerLayout({ title: titleWithPrice(PAYMENT_TEXTS.result[status]), main });
   }
-  const content = html`${summary(context)}${payment(context)}`;
+  const content = html`${orderSummary(context)}${paymentCard(context)}`;
   const main = liveMain(context, {
     state: statusWords(context),
     address,
@@ -54,11 +54,11 @@ export function checkoutPage(context: PageContext): Html {
   return payerLayout({ title: titleWithPrice(PAYMENT_TEXTS.payTo(view.names.store)), main });
 }
 
-function summary(context: PageContext): Html {
+function orderSummary(context: PageContext): Html {
   const { view } = context;
   const { checkout, names } = view;
   const time = html`<span role="timer" aria-live="off">${timeLeft(context)}</span
-    >${view.isClockFrozen ? html`<small>${PAYMENT_TEXTS.clockStands}</small>` : ""}`;
+    >${view.isClockFrozen ? html`<small>${PAYMENT_TEXTS.clockFrozen}</small>` : ""}`;
   return html`<section class="summary">
     <div class="merchant">
       <span class="avatar" aria-hidden="true">${initialOf(names.store)}</span>
@@ -67,7 +67,7 @@ function summary(context: PageContext): Html {
         <p>${PAYMENT_TEXTS.soldBy(names.merchant)}</p>
       </div>
     </div>
-    <p class="amount">${amount(context)}</p>
+    <p class="amount">${amountHtml(context)}</p>
     ${checkout.description === null ? "" : html`<p class="description">${merchantText(checkout.description)}</p>`}
     <dl>
       ${factRow(PAYMENT_TEXTS.order, merchantText(checkout.orderId))} ${factRow(PAYMENT_TEXTS.timeLeft, time)}
@@ -80,7 +80,7 @@ function initialOf(name: string): string {
 }
 
 /** The next step: start an attempt, or scan the code of the open attempt. */
-function payment(context: PageContext): Html {
+function paymentCard(context: PageContext): Html {
   const { view } = context;
   const openAttempt = view.attempts.find(({ outcome }) => outcome === null);
   const path = checkoutPath(view.checkout);
@@ -105,7 +105,7 @@ function startStep(context: PageContext): Html {
   const { view } = context;
   const { paymentMethod } = view.checkout;
   const attemptCount = view.attempts.length;
-  const settlementText = view.isClockFrozen ? PAYMENT_TEXTS.settlesFrozen : PAYMENT_TEXTS.settlesItself;
+  const settlementText = view.isClockFrozen ? PAYMENT_TEXTS.settlesFrozen : PAYMENT_TEXTS.settlesSoon;
   return html`<h2>${PAYMENT_TEXTS.paymentMethod}</h2>
     ${attemptCount === 0 ? "" : html`<p class="notice warn">${PAYMENT_TEXTS.declined(MAX_PAYMENT_ATTEMPTS - attemptCount)}</p>`}
     ${view.isAutomatic ? html`<p class="notice">${settlementText}</p>` : ""}
@@ -141,14 +141,14 @@ function qrCode(address: string): Html {
   return trustMarkup(renderSVG(address, { ecc: "M", border: 4, whiteColor: "#fff", blackColor: "#000" }));
 }
 
-function result(context: PageContext, status: FinalStatus): Html {
+function resultCard(context: PageContext, status: FinalStatus): Html {
   const { view } = context;
   const { checkout, names } = view;
   const time = paidAt(view);
   return html`<section class="card result ${status}">
     <span class="icon" aria-hidden="true"></span>
     <h1>${PAYMENT_TEXTS.result[status]}</h1>
-    <p class="amount">${amount(context)}</p>
+    <p class="amount">${amountHtml(context)}</p>
     ${
       wasPaidLate(view)
         ? html`<p class="notice warn">${PAYMENT_TEXTS.late}</p>`
@@ -183,8 +183,8 @@ function redirectElement({ view, isStaying }: PageContext): Html {
   const time = paidAt(view);
   if (returnOrigin === null || isStaying || time === undefined || now - time > REDIRECT_WINDOW_MS)
     return html``;
-  const seconds = html`<span data-seconds>${String(STAY_SECONDS)}</span>`;
-  return html`<send-back href="${returnAddress(returnOrigin, checkout)}" seconds="${String(STAY_SECONDS)}">
+  const seconds = html`<span data-seconds>${String(COUNTDOWN_S)}</span>`;
+  return html`<send-back href="${returnAddress(returnOrigin, checkout)}" seconds="${String(COUNTDOWN_S)}">
     <p class="hint" role="timer" aria-live="off">${PAYMENT_TEXTS.sentBack(names.store, seconds)}</p>
     <a class="plain" href="${checkoutPath(checkout)}?${STAY_QUERY}">${PAYMENT_TEXTS.stay}</a>
   </send-back>`;

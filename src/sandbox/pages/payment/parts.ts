@@ -33,7 +33,7 @@ export function priceText({ view }: PageContext): (language: Language) => string
 }
 
 /** The amount as markup, in which a line may break after a separator, but never between digits of a group. */
-export function amount({ view }: PageContext): Html {
+export function amountHtml({ view }: PageContext): Html {
   const { amountMinor, currency } = view.checkout;
   return (language) => {
     const pieces = pricePieces(amountMinor, currency, tagOf(language));

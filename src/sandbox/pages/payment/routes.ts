@@ -19,7 +19,7 @@ import type { Answer } from "../../answer.ts";
 import type { AreaRoute, AreaRequest } from "../../area.ts";
 import { findCheckout, storeTime } from "../../with-store.ts";
 import { viewCheckout } from "../../checkout/view.ts";
-import type { PageViews } from "../../checkout/page-views.ts";
+import type { PageViewRecorder } from "../../checkout/page-views.ts";
 import { applyPayerAction, type PayerAction } from "../../checkout/payments.ts";
 import type { ServiceContext } from "../../context.ts";
 import { checkoutPage, STAY_QUERY } from "./checkout-page.ts";
@@ -31,7 +31,7 @@ import type { Attempt } from "../../../core/checkout/shapes.ts";
 export type PagesContext = ServiceContext & {
   readonly masterKey: Uint8Array;
   readonly localOrigin: string;
-  readonly pageViews: PageViews;
+  readonly pageViews: PageViewRecorder;
 };
 
 /** The routes of the payment pages (decisions 39 to 41): GET for pages, POST for forms. */
@@ -148,7 +148,7 @@ function noteReturn(context: PagesContext, { requestId }: AreaRequest, { storeId
 
 function showWallet(render: (pageContext: PageContext, attempt: Attempt) => Html): PageRenderer {
   return (_context, pageContext, call) => {
-    const attempt = pageContext.view.attempts.find(({ number }) => number === attemptIn(call));
+    const attempt = pageContext.view.attempts.find(({ number }) => number === attemptNumberIn(call));
     return attempt === undefined
       ? refuseFact("no_attempt", { checkout: checkoutIdIn(call), attempt: call.params["attempt"] ?? "" })
       : accept(render(pageContext, attempt));
@@ -170,7 +170,7 @@ function readOwnForm(
 /** The path of the attempt's wallet if there is one, otherwise of the checkout's page. */
 function pathAfterAction({ store }: PagesContext, call: AreaRequest): string {
   const id = checkoutIdIn(call);
-  const attempt = attemptIn(call);
+  const attempt = attemptNumberIn(call);
   const isKnown = store.attempts.of(id).some(({ number }) => number === attempt);
   return attempt !== null && isKnown ? walletPath({ id }, attempt) : checkoutPath({ id });
 }
@@ -178,7 +178,7 @@ function pathAfterAction({ store }: PagesContext, call: AreaRequest): string {
 function readWalletAction(fields: ReadonlyMap<string, string>, call: AreaRequest): Outcome<PayerAction> {
   const field = fields.get("outcome");
   const outcome = WALLET_OUTCOMES.find((candidate) => candidate === field);
-  const attempt = attemptIn(call);
+  const attempt = attemptNumberIn(call);
   if (outcome !== undefined && attempt !== null) return accept(actionOf(outcome, attempt));
   const receivedText = printableLiteral(field ?? null);
   return refuseFact("wallet_outcome", { outcomes: WALLET_OUTCOMES, received: receivedText });
@@ -202,15 +202,15 @@ function checkoutIdIn({ params }: AreaRequest): string {
 }
 
 /** The number of a wallet page's attempt; null for the checkout page. */
-function attemptIn({ params }: AreaRequest): number | null {
+function attemptNumberIn({ params }: AreaRequest): number | null {
   return params["attempt"] === undefined ? null : Number(params["attempt"]);
 }
 
 /** The origin in the QR code: the address that this browser uses, so that the code also works through a tunnel. */
 function originOf(context: PagesContext, request: HttpRequest): string {
   const host = hostIn(request);
-  const isPublic = host.startsWith("127.0.0.1") || usesPublicUrl(context, request);
-  return isPublic ? context.checkoutOrigin : `http://${host}`;
+  const isCheckoutOrigin = host.startsWith("127.0.0.1") || usesPublicUrl(context, request);
+  return isCheckoutOrigin ? context.checkoutOrigin : `http://${host}`;
 }
 
 /** Whether a request uses the public URL. A proxy may replace the browser's Host, and forward it in another header. */

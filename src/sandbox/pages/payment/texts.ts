@@ -12,7 +12,7 @@ export const PAYMENT_TEXTS = {
   description: ["Description", "商品说明"],
   paymentMethod: ["Payment method", "支付方式"],
   timeLeft: ["Time left", "剩余时间"],
-  clockStands: ["(the store’s clock is frozen)", "（商家时钟已冻结）"],
+  clockFrozen: ["(the store’s clock is frozen)", "（商家时钟已冻结）"],
   payWith: {
     alipay_plus: ["Pay with Alipay+", "使用 Alipay+ 支付"],
     wechat_pay: ["Pay with WeChat Pay", "使用微信支付"],
@@ -44,7 +44,7 @@ export const PAYMENT_TEXTS = {
   openWallet: ["Open the sandbox wallet here", "在此打开沙箱钱包"],
   updatesItself: ["This page updates automatically.", "本页面会自动更新。"],
   checkAgain: ["Check again", "刷新支付状态"],
-  settlesItself: [
+  settlesSoon: [
     "This order number is reserved: the payment settles automatically in a moment.",
     "该订单号为保留编号：稍后将自动产生支付结果。",
   ],
@@ -151,7 +151,7 @@ export const PAYMENT_TEXTS = {
   backToWallet: ["Back to the wallet", "返回钱包"],
   walletDeclined: ["Payment declined", "支付被拒"],
   tryAgain: tryAgainText,
-  triesAgain: ["A new attempt has started.", "已重新发起支付。"],
+  newAttempt: ["A new attempt has started.", "已重新发起支付。"],
   payAnyway: ["Pay anyway, too late", "仍要支付（收款单已结束）"],
 } satisfies Texts;
 

@@ -5,7 +5,7 @@ import type { Words } from "../../../core/language.ts";
 import { payerLayout, liveMain } from "../shared/layout.ts";
 import { SHARED_TEXTS } from "../shared/texts.ts";
 import {
-  amount,
+  amountHtml,
   formButton,
   checkoutPath,
   methodMark,
@@ -27,7 +27,7 @@ export function walletPage(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
   const isOpen = isAttemptOpen(context, attempt);
   const content = html`<section class="card wallet ${view.checkout.paymentMethod}">
-    ${walletHead(context)} ${isOpen ? choices(context, attempt) : resultPart(context, attempt)}
+    ${walletHead(context)} ${isOpen ? choiceButtons(context, attempt) : resultPart(context, attempt)}
   </section>`;
   const address = walletPath(view.checkout, attempt.number);
   const main = liveMain(context, {
@@ -66,7 +66,7 @@ function walletHead(context: PageContext): Html {
   const { view } = context;
   return html`<h1>${methodMark(context)} <span>${walletName(context)}</span></h1>
     <p class="payee">${PAYMENT_TEXTS.payee} <strong>${displayStoreName(view.names.store)}</strong></p>
-    <p class="amount">${amount(context)}</p>
+    <p class="amount">${amountHtml(context)}</p>
     <p class="hint">${merchantText(view.checkout.description ?? view.checkout.orderId)}</p>`;
 }
 
@@ -74,7 +74,7 @@ function walletName({ view }: PageContext): Words {
   return PAYMENT_TEXTS.wallet[view.checkout.paymentMethod];
 }
 
-function choices(context: PageContext, attempt: Attempt): Html {
+function choiceButtons(context: PageContext, attempt: Attempt): Html {
   const { view } = context;
   const path = walletPath(view.checkout, attempt.number);
   const choice = (outcome: WalletOutcome, label: Words, hint: Words): Html =>
@@ -84,7 +84,7 @@ function choices(context: PageContext, attempt: Attempt): Html {
       style: "choice",
       fields: { outcome },
     });
-  const confirmLabel = html`${PAYMENT_TEXTS.confirm} ${amount(context)}`;
+  const confirmLabel = html`${PAYMENT_TEXTS.confirm} ${amountHtml(context)}`;
   return html`${formButton(context, { action: path, label: confirmLabel, style: "primary", fields: { outcome: "succeeded" } })}
     <h2>${PAYMENT_TEXTS.otherwise}</h2>
     <div class="choices">
@@ -122,7 +122,7 @@ function resultWords(
   if (!isFinal(checkout.status)) {
     const hasOpenAttempt = attempts.some((attempt) => attempt.outcome === null);
     const hint = hasOpenAttempt
-      ? PAYMENT_TEXTS.triesAgain
+      ? PAYMENT_TEXTS.newAttempt
       : PAYMENT_TEXTS.tryAgain(MAX_PAYMENT_ATTEMPTS - attempts.length);
     return { heading: PAYMENT_TEXTS.walletDeclined, hint };
   }

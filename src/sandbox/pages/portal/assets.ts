@@ -1,4 +1,4 @@
-import { asset } from "../../../web/asset.ts";
+import { createAsset } from "../../../web/asset.ts";
 import checkoutStyle from "./checkout/checkout.css?raw";
 import { ALARM_ICON, ICON } from "./frame/icon.ts";
 import liveStyle from "./live/live.css?raw";
@@ -20,8 +20,8 @@ const STYLE = STYLES.join("\n").replace(
 );
 
 /** The portal's stylesheet, loaded after the stylesheet of all pages. */
-export const PORTAL_STYLE = asset("/portal/assets/portal.css", "text/css", STYLE);
-export const PORTAL_SCRIPT = asset("/portal/assets/portal.js", "text/javascript", script);
-export const LIVE_SCRIPT = asset("/portal/assets/live.js", "text/javascript", liveScript);
+export const PORTAL_STYLE = createAsset("/portal/assets/portal.css", "text/css", STYLE);
+export const PORTAL_SCRIPT = createAsset("/portal/assets/portal.js", "text/javascript", script);
+export const LIVE_SCRIPT = createAsset("/portal/assets/live.js", "text/javascript", liveScript);
 
 export const PORTAL_ASSETS = [PORTAL_STYLE, PORTAL_SCRIPT, LIVE_SCRIPT, ICON, ALARM_ICON] as const;

@@ -64,13 +64,13 @@ function noticePart(context: PortalContext, { notice, storeId, language, refused
 export function signedOutPage(
   role: PortalRole,
   content: PageContent,
-  { autoReload = false }: { readonly autoReload?: boolean } = {},
+  { shouldReload = false }: { readonly shouldReload?: boolean } = {},
 ): Html {
   return portalPage({
     title: content.title,
     style: `portal alone${role === "administrator" ? " admin" : ""}`,
     hasShortcuts: false,
-    autoReload,
+    shouldReload,
     body: html`${signedOutBar()} ${mainPart(content)}`,
   });
 }
@@ -99,13 +99,13 @@ function portalPage(page: {
   /** Scripts in addition to the scripts of every page. */
   readonly scripts?: readonly Asset[];
   readonly body: Html;
-  readonly autoReload?: boolean;
+  readonly shouldReload?: boolean;
   /** Whether something is failing in the page's store. */
   readonly isFailing?: boolean;
 }): Html {
   return wholePage({
     title: html`${page.title} · checkout`,
-    meta: page.autoReload === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
+    meta: page.shouldReload === true ? html`<meta http-equiv="refresh" content="0" />` : html``,
     styles: [BASE_STYLE, PORTAL_STYLE],
     scripts: [PORTAL_SCRIPT, HTMX_SCRIPT, ...(page.scripts ?? [])],
     icon: iconLink({ isFailing: page.isFailing === true }),

@@ -38,7 +38,7 @@ function dayAndTimeIn(isoText: string): string {
 }
 
 /** An amount with the currency's own decimals, in the viewer's language. */
-export function amount({
+export function amountHtml({
   amountMinor,
   currency,
 }: {

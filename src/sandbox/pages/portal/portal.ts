@@ -23,7 +23,7 @@ import { translatePortalPath } from "./edge.ts";
 import { OVERVIEW_ROUTES } from "./overview/routes.ts";
 import { READINESS_ROUTES } from "./readiness/routes.ts";
 import { REQUEST_ROUTES } from "./request/routes.ts";
-import { portalRoute, redirectAfterForm, type PortalRoute } from "./route.ts";
+import { portalRoute, redirectTo, type PortalRoute } from "./route.ts";
 import { failurePage, portalRefusalPage } from "./sign-in/refusal-page.ts";
 import { roleOfPath, sessionOf } from "./sign-in/session-cookie.ts";
 import { SIGN_IN_ROUTES } from "./sign-in/sign-in.ts";
@@ -31,7 +31,7 @@ import { STORE_ROUTES } from "./store/routes.ts";
 import { WEBHOOK_ROUTES } from "./webhook/routes.ts";
 import type { PermissionCheck, PortalContext, Viewer } from "./view.ts";
 
-const ROWS: readonly PortalRoute[] = [
+const UNGUARDED_ROUTES: readonly PortalRoute[] = [
   firstStoreRoute("/portal"),
   ...PORTAL_ASSETS.map(portalAssetRoute),
   ...SIGN_IN_ROUTES,
@@ -46,10 +46,10 @@ const ROWS: readonly PortalRoute[] = [
 ];
 
 /** The routes; each answers only the roles that it names. */
-const ROUTES = ROWS.map(guardRoute);
+const ROUTES = UNGUARDED_ROUTES.map(guardRoute);
 
 /** The names directly below `/portal`, which are never searched as ids. */
-const RESERVED_NAMES = new Set(ROWS.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
+const RESERVED_NAMES = new Set(ROUTES.flatMap(({ path }) => /^\/portal\/([\w-]+)$/.exec(path)?.[1] ?? []));
 
 const find = createRouter(ROUTES, {
   owner: ["the portal", "控制台"],
@@ -71,7 +71,7 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
     const { path } = splitTarget(request.target);
     const match = find(request.method, path);
     const row = match.ok ? match.value.route : undefined;
-    const access = row?.onlyOwnPages === true ? "from its own pages" : "from anywhere";
+    const access = row?.isOwnPagesOnly === true ? "from its own pages" : "from anywhere";
     const pageCheck = refuseForeignPages(request, { opens: access });
     if (!pageCheck.ok) return pageCheck;
     const viewer = viewerOf(portal, request);
@@ -145,18 +145,17 @@ function firstStoreRoute(path: "/portal" | "/portal/{anything}"): PortalRoute {
   return portalRoute({ path, minRole: "viewer" }, ({ store }, call) => {
     const { anything = "start" } = call.params;
     const caller = callerOfSession(call.caller);
-    if (knowsStore(store, caller, anything))
-      return accept(redirectAfterForm(call, `/portal/${anything}/start`));
+    if (knowsStore(store, caller, anything)) return accept(redirectTo(call, `/portal/${anything}/start`));
     const defaultStoreId = defaultStoreOf(store, caller);
     if (defaultStoreId === undefined) return refuseFact("no_store_at_all", {});
     const page = `/portal/${defaultStoreId}/${anything}`;
     const isPage = find("GET", page).ok;
     const query = call.query === "" ? "" : `?${call.query}`;
     const findPath = `/portal/${defaultStoreId}/find?q=${encodeURIComponent(attempt(() => decodeURIComponent(anything)) ?? anything)}`;
-    return accept(redirectAfterForm(call, isPage ? `${page}${query}` : findPath));
+    return accept(redirectTo(call, isPage ? `${page}${query}` : findPath));
   });
 }
 
 function portalAssetRoute(asset: Asset): PortalRoute {
-  return { ...assetRoute(asset), minRole: null, entersStore: false, onlyOwnPages: true };
+  return { ...assetRoute(asset), minRole: null, entersStore: false, isOwnPagesOnly: true };
 }

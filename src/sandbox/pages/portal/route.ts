@@ -42,7 +42,7 @@ export type PortalRoute = AreaRoute<PortalContext, Viewer> & {
   /** Whether the route waits while its store is being erased, as its operation does (decision 91). */
   readonly entersStore: boolean;
   /** Set if only our own pages may request this route, such as a script. Default: links on other sites may lead here. */
-  readonly onlyOwnPages?: true;
+  readonly isOwnPagesOnly?: true;
 };
 
 /** Renders the content of a page. A refusal becomes an error page. */
@@ -71,7 +71,7 @@ export async function answerWithPage(
   const storeCheck = requireStore(context, view);
   if (!storeCheck.ok) return storeCheck;
   const shortAddress = removeEmptyFields(view);
-  if (shortAddress !== undefined) return accept(redirectAfterForm(call, shortAddress));
+  if (shortAddress !== undefined) return accept(redirectTo(call, shortAddress));
   const changes = changesOf(context);
   const pollAnswer = answerToPoll(changes, view);
   if (pollAnswer !== undefined) return accept(pollAnswer);
@@ -154,7 +154,7 @@ type Action<Name extends OperationName> = {
   /** The notice at the top of the next page. Default: none. */
   readonly notice?: (answer: AnswerOf<Name>, scope: ActionContext) => Notice | Promise<Notice>;
   /** The page with the form, which is shown again if the form is refused. Default: a page with only the refusal. */
-  readonly form?: RefusedPage;
+  readonly form?: RefusedFormPage;
 };
 
 /** Maximum time for which a browser waits for an action, in milliseconds; a slower action continues on its own. */
@@ -168,7 +168,7 @@ type Fields = ReadonlyMap<string, string>;
 type PageOfForm = Pick<View, "storeId" | "id"> & { readonly path: string };
 
 /** The page that shows a refused form again. */
-type RefusedPage = {
+type RefusedFormPage = {
   readonly page: PageRenderer;
   /** The page of the form. Default: the page above the action's path, in the action's store, without an id. */
   readonly pageOf?: (view: View, fields: Fields) => PageOfForm;
@@ -212,7 +212,7 @@ export function actionRoute<Name extends OperationName>(
       );
     };
     const result = await runOnce(context, call, fields.value, run);
-    if (result.ok) return accept(redirectAfterForm(call, result.value));
+    if (result.ok) return accept(redirectTo(call, result.value));
     if (form === undefined || !FORM_REFUSAL_STATUSES.has(ERRORS[result.refusal.code].status)) return result;
     const defaultFormPage = { path: storePath(view, `/${listPath}`), storeId: view.storeId, id: "" };
     const formPage = form.pageOf?.(view, fields.value) ?? defaultFormPage;
@@ -221,8 +221,8 @@ export function actionRoute<Name extends OperationName>(
     if (!permission.ok) return permission;
     const refusedForm = { form, formPage, fields: fields.value, refusal: result.refusal };
     return formPage.storeId === view.storeId
-      ? refusedPage(context, view, refusedForm)
-      : readInStore(context, formPage.storeId, () => refusedPage(context, view, refusedForm));
+      ? showRefusedForm(context, view, refusedForm)
+      : readInStore(context, formPage.storeId, () => showRefusedForm(context, view, refusedForm));
   });
 }
 
@@ -236,12 +236,12 @@ async function shouldContinue(
   work: Promise<unknown>,
 ): Promise<boolean> {
   if (storeGate.isClosed(storeId)) return false;
-  const openRequest = (): string => storeId;
+  const readStoreId = (): string => storeId;
   // Enters immediately, because the store is open.
-  void storeGate.enter(openRequest);
+  void storeGate.enter(readStoreId);
   const endPromise = work.then(
-    () => storeGate.leave(openRequest),
-    () => storeGate.leave(openRequest),
+    () => storeGate.leave(readStoreId),
+    () => storeGate.leave(readStoreId),
   );
   const isDone = await resolvesWithin(world, ACTION_TIMEOUT_MS, endPromise);
   // Nobody waits for the action now, so its failure is reported here.
@@ -277,12 +277,12 @@ async function readInStore<Value>(
   storeId: string,
   read: () => Promise<Outcome<Value>>,
 ): Promise<Outcome<Value>> {
-  const openRequest = (): string => storeId;
-  await storeGate.enter(openRequest);
+  const readStoreId = (): string => storeId;
+  await storeGate.enter(readStoreId);
   try {
     return await read();
   } finally {
-    storeGate.leave(openRequest);
+    storeGate.leave(readStoreId);
   }
 }
 
@@ -290,11 +290,11 @@ async function readInStore<Value>(
  * Shows the page of a refused form again, with the typed values, and with the reason at the refused field. The page
  * does not update. If the state has changed so that the page no longer has the form, the reason is at the top.
  */
-async function refusedPage(
+async function showRefusedForm(
   context: PortalContext,
   view: View,
   refusedForm: {
-    readonly form: RefusedPage;
+    readonly form: RefusedFormPage;
     readonly formPage: PageOfForm;
     readonly fields: Fields;
     readonly refusal: Refusal;
@@ -336,7 +336,7 @@ async function refusedPage(
 /** The form's field that a refusal is about; empty if it is not about a field. */
 function fieldOf(
   { field: fieldName = "" }: Refusal,
-  { field: fallback = "", names = {} }: RefusedPage,
+  { field: fallback = "", names = {} }: RefusedFormPage,
   fields: Fields,
 ): string {
   const wireName = fieldName.split(".").findLast((part) => !/^\d+$/.test(part)) ?? "";
@@ -377,7 +377,7 @@ export function requireOwnForm(context: PortalContext, call: AreaRequest<Viewer>
   return refuseFact("form_of_other_session", {});
 }
 
-export function redirectAfterForm(call: AreaRequest<Viewer>, location: string): Answer {
+export function redirectTo(call: AreaRequest<Viewer>, location: string): Answer {
   return redirect(303, location, call.requestId);
 }
 

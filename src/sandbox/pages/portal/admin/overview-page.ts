@@ -28,7 +28,7 @@ export function adminOverviewPage({ store }: PortalContext): Promise<Outcome<Pag
   }));
   const sortedStores = shownStores.toSorted((left, right) => rank(left.production) - rank(right.production));
   const main = html`<p class="hint">${ADMIN_TEXTS.hint}</p>
-    ${table(ADMIN_TEXTS.title, sortedStores, row, { isLinked: true })}
+    ${table(ADMIN_TEXTS.title, sortedStores, storeRow, { isLinked: true })}
     ${allStores.length > MAX_SHOWN_STORES ? html`<p class="hint">${ADMIN_TEXTS.hidden(allStores.length - MAX_SHOWN_STORES)}</p>` : ""}`;
   return Promise.resolve(accept({ title: ADMIN_TEXTS.title, main }));
 }
@@ -41,7 +41,7 @@ function rank(production: Production): number {
   return isWaiting(production) ? 0 : 1;
 }
 
-function row({
+function storeRow({
   details,
   production,
   pendingCount,
@@ -51,7 +51,7 @@ function row({
   readonly pendingCount: number;
 }): TableRow {
   const { id, store, merchant, active } = details;
-  const [isReady, isOpen] = [isApproved(production), isGateOpen(production)];
+  const [hasApproval, isOpen] = [isApproved(production), isGateOpen(production)];
   const warning = (text: Text): Html => html`<span class="badge warn">${text}</span>`;
   return [
     [COMMON_TEXTS.store, linkTo(`/portal/admin/${id}`, displayStoreName(store)), "head"],
@@ -60,7 +60,7 @@ function row({
     [ADMIN_TEXTS.request, isWaiting(production) ? warning(ADMIN_TEXTS.waiting) : ADMIN_TEXTS.none, "named"],
     [
       COMMON_TEXTS.credential,
-      goodStateBadge(isReady, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved),
+      goodStateBadge(hasApproval, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved),
       "named",
     ],
     [COMMON_TEXTS.gate, goodStateBadge(isOpen, COMMON_TEXTS.open, COMMON_TEXTS.closed), "named"],

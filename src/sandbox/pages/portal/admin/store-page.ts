@@ -8,7 +8,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import { inputField, filledFields } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
 import {
-  amount,
+  amountHtml,
   linkButton,
   copyableText,
   momentWithDate,
@@ -38,7 +38,7 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
   const { store, merchant } = summary.value;
   const { acts } = log.value;
   const main = html`<p><a href="/portal/admin">${FRAME_TEXTS.allStores}</a></p>
-    ${production(view, acts)}
+    ${productionSection(view, acts)}
     <section class="panel">
       <h2>${COMMON_TEXTS.store}</h2>
       ${factList([
@@ -50,7 +50,7 @@ export async function adminStorePage(context: PortalContext, view: View): Promis
         ${formWithQuestion(view, { action: store.active ? "deactivate" : "activate" })}
       </div>
     </section>
-    ${capabilities(view, summary.value)} ${prices(view, summary.value)} ${auditLog(acts)}`;
+    ${capabilitySection(view, summary.value)} ${priceSection(view, summary.value)} ${auditLogSection(acts)}`;
   return accept({ title: displayStoreName(store.name), main, liveTopic: "store" });
 }
 
@@ -101,10 +101,10 @@ function actionsPath({ storeId }: View): string {
   return `/portal/admin/${storeId}/acts`;
 }
 
-function production(view: View, acts: readonly RecordedAction[]): Html {
+function productionSection(view: View, acts: readonly RecordedAction[]): Html {
   const state = productionOf(acts);
   const { request } = state;
-  const [isReady, isOpen] = [isApproved(state), isGateOpen(state)];
+  const [hasApproval, isOpen] = [isApproved(state), isGateOpen(state)];
   const requestText =
     request === null
       ? html`${ADMIN_TEXTS.noRequest} ${copyableText("checkout production request")}`
@@ -113,17 +113,17 @@ function production(view: View, acts: readonly RecordedAction[]): Html {
     <h2>${COMMON_TEXTS.production}</h2>
     ${factList([
       [ADMIN_TEXTS.requested, requestText],
-      [COMMON_TEXTS.credential, goodStateBadge(isReady, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved)],
+      [COMMON_TEXTS.credential, goodStateBadge(hasApproval, COMMON_TEXTS.approved, COMMON_TEXTS.notApproved)],
       [COMMON_TEXTS.gate, goodStateBadge(isOpen, COMMON_TEXTS.open, COMMON_TEXTS.closed)],
     ])}
     <div class="actions">
-      ${formWithQuestion(view, { action: isReady ? "revoke_credential" : "approve_credential" })}
+      ${formWithQuestion(view, { action: hasApproval ? "revoke_credential" : "approve_credential" })}
       ${formWithQuestion(view, { action: isOpen ? "close_gate" : "open_gate" })}
     </div>
   </section>`;
 }
 
-function capabilities(view: View, { capabilities: capabilityRows }: Summary): Html {
+function capabilitySection(view: View, { capabilities: capabilityRows }: Summary): Html {
   const list = table(COMMON_TEXTS.capabilities, capabilityRows, ({ name, kind, active }) => [
     [ADMIN_TEXTS.capability, html`<code>${name}</code>`, "head"],
     [COMMON_TEXTS.kind, ADMIN_TEXTS[kind]],
@@ -151,7 +151,7 @@ function capabilities(view: View, { capabilities: capabilityRows }: Summary): Ht
 }
 
 /** The prices; unapproved prices come first. */
-function prices(view: View, { prices: priceRows }: Summary): Html {
+function priceSection(view: View, { prices: priceRows }: Summary): Html {
   // Merchants add prices: the button leads to the merchant's page, which may require the merchant's sign-in.
   const sortedPrices = priceRows.toSorted((left, right) => Number(left.approved) - Number(right.approved));
   const list = table(
@@ -171,7 +171,7 @@ function prices(view: View, { prices: priceRows }: Summary): Html {
           html`<code>${displayText(id)}</code> <small>${displayText(description)}</small>`,
           "head",
         ],
-        [COMMON_TEXTS.amount, amount(price)],
+        [COMMON_TEXTS.amount, amountHtml(price)],
         [COMMON_TEXTS.state, state],
         [COMMON_TEXTS.act, retired ? "" : actForm],
       ];
@@ -187,7 +187,7 @@ function prices(view: View, { prices: priceRows }: Summary): Html {
   return section(ADMIN_TEXTS.catalog, list);
 }
 
-function auditLog(acts: readonly RecordedAction[]): Html {
+function auditLogSection(acts: readonly RecordedAction[]): Html {
   const list = table(
     ADMIN_TEXTS.log,
     acts.slice(-MAX_ACTIONS).toReversed(),

@@ -17,7 +17,7 @@ import { viewCheckout } from "../../../checkout/view.ts";
 import { readStory } from "../../../explain/explain.ts";
 import { PAYMENT_TEXTS } from "../../payment/texts.ts";
 import { linkUnlessSaved, listUrl, storePath } from "../forms.ts";
-import { amount, copyableText, momentWithDate, factList, statusBadge, type Facts } from "../parts.ts";
+import { amountHtml, copyableText, momentWithDate, factList, statusBadge, type Facts } from "../parts.ts";
 import type { OperationContext } from "../../../control/handler.ts";
 import type { PageContent, PartView } from "../view.ts";
 import { payerActions } from "./actions.ts";
@@ -37,12 +37,12 @@ export async function showCheckout(context: OperationContext, view: PartView): P
   const command = explainCommand(context, checkout, checkoutCount);
   const main = html`<section class="checkout-head">
       <p class="row sum">
-        ${amount(checkout)} <span>${PAYMENT_TEXTS.method[checkout.paymentMethod]}</span>
+        ${amountHtml(checkout)} <span>${PAYMENT_TEXTS.method[checkout.paymentMethod]}</span>
         ${statusBadge(checkout.status)}
         ${lastChangeHtml(view, lastChangeOf(context.store, checkout), shownCheckout.value.now)}
       </p>
       ${statusNote === undefined ? "" : html`<p class="hint">${statusNote}</p>`}
-      ${factList(terms(context, view, { checkout, command, checkoutCount }))}
+      ${factList(termFacts(context, view, { checkout, command, checkoutCount }))}
     </section>
     ${view.isSaved === true ? "" : html`${payerActions(view, shownCheckout.value)} ${saveLink(view)}`}
     ${timeline(context, view, { fullStory, command })}
@@ -67,7 +67,7 @@ function saveLink(view: PartView): Html {
 
 type Row = Facts[number];
 
-function terms(
+function termFacts(
   { checkoutOrigin }: OperationContext,
   view: PartView,
   story: { readonly checkout: Checkout; readonly command: string; readonly checkoutCount: number },
@@ -77,7 +77,7 @@ function terms(
   const orderLink = linkUnlessSaved(
     view,
     listUrl(view, "/checkouts", { q: orderId }),
-    CHECKOUTS_TEXTS.ofOrder(String(checkoutCount)),
+    CHECKOUTS_TEXTS.allOfOrder(String(checkoutCount)),
   );
   const pageUrl = checkoutUrl(checkout, checkoutOrigin);
   const paymentPage =

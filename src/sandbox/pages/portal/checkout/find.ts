@@ -7,7 +7,7 @@ import type { AreaRequest } from "../../../area.ts";
 import { findPageInAnyStore, findPageInStore } from "../../../explain/portal-page.ts";
 import { searchStore } from "../../../explain/search.ts";
 import { refuseUnknownStore } from "../../../with-store.ts";
-import { redirectAfterForm, answerWithPage } from "../route.ts";
+import { redirectTo, answerWithPage } from "../route.ts";
 import type { PortalContext, Viewer } from "../view.ts";
 import { searchResultsPage, pagesOfHits } from "./found-page.ts";
 
@@ -22,15 +22,15 @@ export async function findInStore(
   const storeId = call.params["store_id"] ?? DEFAULT_STORE;
   if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
   const text = searchTextOf(call);
-  if (text === "") return accept(redirectAfterForm(call, `/portal/${storeId}/checkouts`));
+  if (text === "") return accept(redirectTo(call, `/portal/${storeId}/checkouts`));
   const exactPage = findPageInStore(context, storeId, text);
   if (exactPage !== undefined && call.caller?.may("GET", exactPage) === true)
-    return accept(redirectAfterForm(call, exactPage));
+    return accept(redirectTo(call, exactPage));
   const hits = await searchStore(context, storeId, text);
   const [onlyPage, ...otherPages] = pagesOfHits({ storeId }, hits);
   // There may be further results beyond the end of the search.
   if (onlyPage !== undefined && otherPages.length === 0 && hits.nextBefore === null)
-    return accept(redirectAfterForm(call, onlyPage));
+    return accept(redirectTo(call, onlyPage));
   return answerWithPage(context, call, async (_context, view) => accept(searchResultsPage(view, text, hits)));
 }
 
@@ -39,11 +39,11 @@ export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>):
   const text = searchTextOf(call);
   const caller = callerOfSession(call.caller);
   const path = reaches(caller, null) ? findPageInAnyStore(context, text) : undefined;
-  if (path !== undefined) return accept(redirectAfterForm(call, path));
+  if (path !== undefined) return accept(redirectTo(call, path));
   const storeId = defaultStoreOf(context.store, caller);
   if (storeId === undefined) return refuseFact("no_store_at_all", {});
   return accept(
-    redirectAfterForm(
+    redirectTo(
       call,
       text === "" ? `/portal/${storeId}/checkouts` : `/portal/${storeId}/find?q=${encodeURIComponent(text)}`,
     ),
@@ -51,8 +51,8 @@ export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>):
 }
 
 function searchTextOf({ query }: AreaRequest<Viewer>): string {
-  return new URLSearchParams(query).get("q")?.trim().slice(0, MAX_TEXT) ?? "";
+  return new URLSearchParams(query).get("q")?.trim().slice(0, MAX_SEARCH_LENGTH) ?? "";
 }
 
 /** Maximum length of a search text, as in the list of checkouts. */
-const MAX_TEXT = 512;
+const MAX_SEARCH_LENGTH = 512;

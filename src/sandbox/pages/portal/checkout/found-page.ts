@@ -3,7 +3,7 @@ import type { SearchHits } from "../../../explain/search.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { amount, answerBadge, momentWithDate, linkTo, nextPartLink, statusBadge } from "../parts.ts";
+import { amountHtml, answerBadge, momentWithDate, linkTo, nextPartLink, statusBadge } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CHECKOUTS_TEXTS } from "./texts.ts";
@@ -38,7 +38,7 @@ export function searchResultsPage(view: View, text: string, hits: SearchHits): P
     checkouts.map(
       (checkout) =>
         html`${linkTo(storePath(view, `/checkouts/${checkout.id}`), merchantText(checkout.orderId))}
-        ${checkout.description === null ? "" : merchantText(checkout.description)} ${amount(checkout)}
+        ${checkout.description === null ? "" : merchantText(checkout.description)} ${amountHtml(checkout)}
         ${statusBadge(checkout.status)} ${momentWithDate(checkout.createdAt)}`,
     ),
   )}
@@ -84,10 +84,10 @@ function searchExtent(view: View, text: string, hits: SearchHits): Html {
     nextBefore === null
       ? ""
       : html`<p>
-          ${nextPartLink(listUrl(view, "/checkouts", { q: text, before: nextBefore }), CHECKOUTS_TEXTS.lookOn)}
+          ${nextPartLink(listUrl(view, "/checkouts", { q: text, before: nextBefore }), CHECKOUTS_TEXTS.searchOlder)}
         </p>`;
   const requests = searchedAllRefused
     ? ""
-    : html`<p>${nextPartLink(listUrl(view, "/requests", { q: text }), CHECKOUTS_TEXTS.lookInRequests)}</p>`;
+    : html`<p>${nextPartLink(listUrl(view, "/requests", { q: text }), CHECKOUTS_TEXTS.moreRequests)}</p>`;
   return html`${extentText} ${moreText} ${requests}`;
 }

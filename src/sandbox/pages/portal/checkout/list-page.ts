@@ -9,7 +9,7 @@ import { listUrl, storePath } from "../forms.ts";
 import { listPage } from "../list.ts";
 import {
   ageOf,
-  amount,
+  amountHtml,
   answerBadge,
   momentWithDate,
   noItems,
@@ -42,7 +42,7 @@ export function showCheckouts(context: PortalContext, view: View): Promise<Outco
       object: { label: COMMON_TEXTS.kind, options: Object.entries(CHECKOUTS_TEXTS.kinds) },
       method: { label: COMMON_TEXTS.paymentMethod, options: Object.entries(PAYMENT_TEXTS.method) },
     },
-    columns: (entry) => row(view, entry, storeTime(context, storeId)),
+    columns: (entry) => checkoutRow(view, entry, storeTime(context, storeId)),
     read: async ({ method, ...query }) => {
       const fields = method === undefined ? query : { ...query, payment_method: method };
       const body = decodeRequest("listCheckouts", fields);
@@ -69,27 +69,27 @@ function searchExtent({ searched: count, searchedBackTo }: AnswerOf<"listCheckou
   return html`<p class="hint">${CHECKOUTS_TEXTS.searched(count)} ${momentWithDate(searchedBackTo)}</p>`;
 }
 
-function row(view: View, { checkout, answers }: ListedCheckout, now: number): TableRow {
+function checkoutRow(view: View, { checkout, answers }: ListedCheckout, now: number): TableRow {
   const { id, object, orderId, paymentMethod, status, createdAt, last } = checkout;
   const kindBadge = object === "order" ? "" : html` <span class="badge">${CHECKOUTS_TEXTS.session}</span>`;
   const page = linkTo(storePath(view, `/checkouts/${id}`), merchantText(orderId));
   return [
     [COMMON_TEXTS.created, listTime(createdAt, now)],
     [CHECKOUTS_TEXTS.order, html`${page}${kindBadge}`, "head"],
-    [COMMON_TEXTS.amount, amount(checkout), "number"],
+    [COMMON_TEXTS.amount, amountHtml(checkout), "number"],
     [
       COMMON_TEXTS.status,
       html`${statusBadge(status)}
       ${last.what === "created" ? html`<span class="last"></span>` : lastChangeHtml(view, last, now)}`,
     ],
     [CHECKOUTS_TEXTS.columnMethod, PAYMENT_TEXTS.method[paymentMethod]],
-    [CHECKOUTS_TEXTS.answer, lastAnswers(answers)],
+    [CHECKOUTS_TEXTS.answer, lastAnswersHtml(answers)],
     [CHECKOUTS_TEXTS.age, ageOf(createdAt, now), "number", "named"],
   ];
 }
 
 /** The last answer; for several endpoints the number of failed endpoints, in red if all failed. */
-function lastAnswers(answers: readonly LastAnswer[]): Html {
+function lastAnswersHtml(answers: readonly LastAnswer[]): Html {
   const [answer, secondAnswer] = answers;
   if (answer === undefined) return html`<span class="hint">${CHECKOUTS_TEXTS.noWebhook}</span>`;
   const failures = answers.filter(({ status }) => status === null || status < 200 || status > 299);
@@ -97,7 +97,7 @@ function lastAnswers(answers: readonly LastAnswer[]): Html {
   const errors = answer.error === null ? [] : [answer.error];
   if (secondAnswer === undefined) return badgeWithHint(answerBadge(answer.status), [...errors, ...retries]);
   const total = answers.length;
-  if (failures.length === 0) return html`<span class="badge s2xx">${CHECKOUTS_TEXTS.allTook(total)}</span>`;
+  if (failures.length === 0) return html`<span class="badge s2xx">${CHECKOUTS_TEXTS.allOk(total)}</span>`;
   const style = failures.length === total ? "s5xx" : "s4xx";
   return badgeWithHint(
     html`<span class="badge ${style}">${CHECKOUTS_TEXTS.someFailed(failures.length, total)}</span>`,
@@ -114,5 +114,5 @@ function requestSearchLink(view: View): Html {
   const q = view.query.get("q") ?? "";
   if (q === "") return html``;
   const address = listUrl(view, "/requests", { q });
-  return html`<p class="hint"><a href="${address}">${CHECKOUTS_TEXTS.amongRequests}</a></p>`;
+  return html`<p class="hint"><a href="${address}">${CHECKOUTS_TEXTS.searchRequests}</a></p>`;
 }

@@ -36,7 +36,7 @@ export function timeline(
   const story = { checkouts: [fullStory.story], requests: fullStory.requests, now: fullStory.now };
   const maxLines = view.isSaved === true ? Infinity : MAX_LINES;
   const { shownLines, hiddenCount } = lastLines(storyLines(story, say), maxLines);
-  const storyIndex = indexOf(fullStory);
+  const storyIndex = createStoryIndex(fullStory);
   const note =
     hiddenCount === 0
       ? ""
@@ -54,7 +54,7 @@ export function timeline(
 /** The section of the pending entries, soonest first. */
 function pendingSection(entries: readonly PendingEntry[]): Html {
   if (entries.length === 0) return html``;
-  const dayOf = dayMarker();
+  const dayOf = createDayMarker();
   return html`<section>
     <h2 id="pending">${CHECKOUTS_TEXTS.pending}</h2>
     <ol class="story pending" aria-labelledby="pending">
@@ -70,12 +70,12 @@ function pendingSection(entries: readonly PendingEntry[]): Html {
   </section>`;
 }
 
-function indexOf(story: StoryWithRequests): StoryIndex {
+function createStoryIndex(story: StoryWithRequests): StoryIndex {
   const deliveries = new Map(story.story.deliveries.map((delivery) => [delivery.id, delivery]));
   const positions = story.requests.map(({ requestId, position }) => [requestId, position] as const);
   // Reversed, because a map keeps the last of two entries with the same key.
   const firstPositions = new Map(positions.toReversed());
-  return { dayOf: dayMarker(), fullStory: story, deliveries, firstPositions };
+  return { dayOf: createDayMarker(), fullStory: story, deliveries, firstPositions };
 }
 
 /** The last lines, at most `maxLines`, and the number of earlier lines. */
@@ -86,10 +86,10 @@ function lastLines(
   readonly shownLines: readonly StoryLine[];
   readonly hiddenCount: number;
 } {
-  let [remainingLines, start] = [maxLines, lines.length];
-  while (start > 0 && remainingLines > 0) {
+  let [remainingLineCount, start] = [maxLines, lines.length];
+  while (start > 0 && remainingLineCount > 0) {
     start -= 1;
-    remainingLines -= 1 + countLines(lines[start]?.deliveryLines ?? []);
+    remainingLineCount -= 1 + countLines(lines[start]?.deliveryLines ?? []);
   }
   const hiddenCount = lines
     .slice(0, start)
@@ -103,7 +103,7 @@ function countLines(lines: readonly DeliveryLine[]): number {
 }
 
 /** Returns a function that marks the first line of each day; the script converts the days to the browser's zone. */
-function dayMarker(): (entry: Pick<StoryEntry, "at">) => Html {
+function createDayMarker(): (entry: Pick<StoryEntry, "at">) => Html {
   let previousDay = "";
   return ({ at }) => {
     const day = toIso(at).slice(0, 10);
@@ -156,10 +156,10 @@ function deliveryLine(
   const attempts = html`<ol class="attempts">
     ${(entry.attempts ?? []).map((attemptEntry, index) => {
       const deliveryAttempt = deliveryAttempts[index];
-      const attempt = `${anchor}-${index + 1}`;
-      return html`<li class="delivery ${toneOf(attemptEntry)}" id="${attempt}">
+      const rowAnchor = `${anchor}-${index + 1}`;
+      return html`<li class="delivery ${toneOf(attemptEntry)}" id="${rowAnchor}">
         ${expandableLine(
-          { entry: { ...entry, ...attemptEntry }, anchor: attempt, at: momentWithDate(attemptEntry.at) },
+          { entry: { ...entry, ...attemptEntry }, anchor: rowAnchor, at: momentWithDate(attemptEntry.at) },
           deliveryAttempt && attemptLineDetails(context, view, deliveryAttempt),
         )}
       </li>`;

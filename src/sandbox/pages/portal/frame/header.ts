@@ -20,11 +20,11 @@ export function headerBar(context: PortalContext, view: View, listUpdates: ListU
   const hasStore = view.storeId !== "";
   return html`<header class="bar">
     ${BRAND_MARK}
-    ${role === "administrator" ? html`<strong>${FRAME_TEXTS.administrator}</strong>` : stores(context, view)}
+    ${role === "administrator" ? html`<strong>${FRAME_TEXTS.administrator}</strong>` : storesMenu(context, view)}
     <span class="test">${FRAME_TEXTS.test}</span>
-    ${hasStore ? clock(context, view) : ""}
-    ${hasStore && role === "merchant" ? search(view) : html`<span class="search"></span>`}
-    ${liveMark(listUpdates, view)} ${languageSwitch(view, role)} ${session(view, role)}
+    ${hasStore ? clockLink(context, view) : ""}
+    ${hasStore && role === "merchant" ? searchForm(view) : html`<span class="search"></span>`}
+    ${liveMark(listUpdates, view)} ${languageSwitch(view, role)} ${sessionMenu(view, role)}
   </header>`;
 }
 
@@ -44,12 +44,12 @@ export function storeMenu(context: PortalContext, view: View): Html {
   if (view.storeId === "") return html``;
   const { openCount, failingCount, launchCount } = menuCounts(context, view.storeId);
   const counts: Readonly<Partial<Record<MenuPage, Html>>> = {
-    checkouts: openCount === "0" ? html`` : count(openCount, FRAME_TEXTS.open),
+    checkouts: openCount === "0" ? html`` : countBadge(openCount, FRAME_TEXTS.open),
     webhooks:
       failingCount === 0
         ? html``
         : html`<span class="count alarm">${String(failingCount)}!${hiddenText(FRAME_TEXTS.failing)}</span>`,
-    launch: count(launchCount, FRAME_TEXTS.passed),
+    launch: countBadge(launchCount, FRAME_TEXTS.passed),
   };
   return html`<nav class="menu" id="menu" aria-label="${FRAME_TEXTS.menu}">
     <ul>
@@ -99,7 +99,7 @@ function menuEntries(view: View, isDone: boolean): readonly (readonly [page: Men
 
 const GROUP_STARTS: ReadonlySet<string> = new Set(["catalog", "launch"]);
 
-function count(text: string, meaning: Words): Html {
+function countBadge(text: string, meaning: Words): Html {
   return html`<span class="count">${text}${hiddenText(meaning)}</span>`;
 }
 
@@ -109,7 +109,7 @@ function hiddenText(words: Words): Html {
 }
 
 /** The menu of stores, with the name of the page's store as its title. */
-function stores({ store }: PortalContext, view: View): Html {
+function storesMenu({ store }: PortalContext, view: View): Html {
   if (view.storeId === "") return html`<strong><a href="/portal">${FRAME_TEXTS.portal}</a></strong>`;
   const name = store.stores.names(view.storeId)?.store ?? "";
   if (view.call.caller?.limit !== undefined)
@@ -135,7 +135,7 @@ function stores({ store }: PortalContext, view: View): Html {
 const MAX_STORES = 20;
 
 /** The store's time; with the day, if it is not real time. */
-function clock({ store, world }: PortalContext, view: View): Html {
+function clockLink({ store, world }: PortalContext, view: View): Html {
   const storeClock = store.clocks.of(view.storeId);
   const at = storeClock === undefined ? world.now() : storeNow(storeClock, world.now());
   const isFrozen = storeClock !== undefined && storeClock.frozenAt !== null;
@@ -156,7 +156,7 @@ function clock({ store, world }: PortalContext, view: View): Html {
   >`;
 }
 
-function search(view: View): Html {
+function searchForm(view: View): Html {
   return html`<form class="search" role="search" method="get" action="${storePath(view, "/find")}">
     <input
       type="search"
@@ -185,7 +185,7 @@ function languageSwitch(view: View, role: PortalRole): Html {
 }
 
 /** The settings of this browser, and the button to sign out. */
-function session(view: View, role: PortalRole): Html {
+function sessionMenu(view: View, role: PortalRole): Html {
   const hasShortcuts = view.call.caller?.hasShortcuts === true;
   const limit = view.call.caller?.limit;
   return html`<details class="drop end">

@@ -1,4 +1,4 @@
-import { asset, type Asset } from "../../../../web/asset.ts";
+import { createAsset, type Asset } from "../../../../web/asset.ts";
 import { html, type Html } from "../../../../web/html.ts";
 
 const SHAPE = `<rect width="32" height="32" rx="7" fill="#2150d8"/><path d="M9 16.5l5 5 9.5-11" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round" stroke-linejoin="round"/>`;
@@ -8,9 +8,9 @@ function svg(shapes: string): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">${shapes}</svg>`;
 }
 
-export const ICON = asset("/portal/assets/icon.svg", "image/svg+xml", svg(SHAPE));
+export const ICON = createAsset("/portal/assets/icon.svg", "image/svg+xml", svg(SHAPE));
 /** The icon with an amber dot, which shows that something is failing. */
-export const ALARM_ICON = asset("/portal/assets/icon-alarm.svg", "image/svg+xml", svg(SHAPE + DOT));
+export const ALARM_ICON = createAsset("/portal/assets/icon-alarm.svg", "image/svg+xml", svg(SHAPE + DOT));
 
 /** The icon of a page. The script changes it while the page is open. */
 export function iconLink({ isFailing }: { readonly isFailing: boolean }): Html {

@@ -12,12 +12,12 @@ type MenuCounts = {
   readonly launchCount: string;
 };
 
-const MAX_SHOWN = 99;
+const MAX_SHOWN_COUNT = 99;
 
 /** Reads the numbers of the menu by index, and counts no further than the menu shows. */
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
   const { store } = context;
-  const range = { before: AFTER_ALL, limit: MAX_SHOWN + 1 };
+  const range = { before: AFTER_ALL, limit: MAX_SHOWN_COUNT + 1 };
   const noFilter = { storeId, object: null, paymentMethod: null, orderId: null };
   const [createdCount, pendingCount] = (["created", "pending"] as const).map(
     (status) => store.checkoutLists.newest({ ...noFilter, status }, range).length,
@@ -28,7 +28,7 @@ export function menuCounts(context: PortalContext, storeId: string): MenuCounts 
   const items = judgement.ok ? judgement.value.checklist.items : [];
   const passedItems = items.filter(({ status }) => status === "pass");
   return {
-    openCount: openTotal > MAX_SHOWN ? `${MAX_SHOWN}+` : String(openTotal),
+    openCount: openTotal > MAX_SHOWN_COUNT ? `${MAX_SHOWN_COUNT}+` : String(openTotal),
     failingCount: failingEndpoints.length,
     launchCount: `${passedItems.length}/${items.length}`,
   };

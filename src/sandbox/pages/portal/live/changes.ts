@@ -26,7 +26,7 @@ type ChangesContext = Pick<PortalContext, "writeSignals" | "requests" | "store" 
 const MAX_STORES = 100;
 const MAX_KEYS = 1000;
 /** Number of missed changes above which a page about a whole store is updated less often. */
-const BUSY_CHANGES = 100;
+const BUSY_CHANGE_COUNT = 100;
 const BUSY_INTERVAL_MS = 5000;
 
 const EVERY_WRITE = "every write";
@@ -92,7 +92,7 @@ function createChanges(context: ChangesContext): LiveChanges {
       if (topic === undefined || Number(epoch) !== currentEpoch) return "erasure";
       const lastChange = (key: string): number => lastCounts.get(key) ?? Number.POSITIVE_INFINITY;
       if (!keysOf(context, view, topic).some((key) => lastChange(key) > Number(sinceCount))) return "nothing";
-      const isBusy = ["store", "writes"].includes(topic) && count - Number(sinceCount) > BUSY_CHANGES;
+      const isBusy = ["store", "writes"].includes(topic) && count - Number(sinceCount) > BUSY_CHANGE_COUNT;
       return isBusy && world.monotonic() < Number(at) + BUSY_INTERVAL_MS ? "nothing" : "something";
     },
   };

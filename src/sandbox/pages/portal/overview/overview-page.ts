@@ -18,10 +18,10 @@ import { OVERVIEW_TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** Maximum number of rows in each part, and of requests that are read to find refused ones. */
-const MAX_SHOWN = 5;
+const MAX_ROWS = 5;
 const MAX_REQUESTS_READ = 500;
 /** Maximum number of unpaid checkouts that are counted. */
-const MAX_UNPAID = 99;
+const MAX_COUNT = 99;
 
 /** The overview of a store: failing endpoints, refused requests, due items, and unpaid checkouts. */
 export async function overviewPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
@@ -45,7 +45,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
       : hintPart(OVERVIEW_TEXTS.noneFailing);
   const list = table(
     OVERVIEW_TEXTS.failing,
-    endpoints.filter(isFailing).slice(0, MAX_SHOWN),
+    endpoints.filter(isFailing).slice(0, MAX_ROWS),
     (endpoint) => {
       const { id, url, failingSince, reason } = endpoint;
       const attempt = lastAttempt(context, endpoint);
@@ -67,7 +67,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
         ],
         [
           OVERVIEW_TEXTS.waiting,
-          count === 0 ? "" : OVERVIEW_TEXTS.wait(count > MAX_UNPAID ? `${MAX_UNPAID}+` : String(count)),
+          count === 0 ? "" : OVERVIEW_TEXTS.wait(count > MAX_COUNT ? `${MAX_COUNT}+` : String(count)),
         ],
       ];
     },
@@ -78,7 +78,7 @@ function failingPart(context: PortalContext, view: View, now: number): Html {
 
 /** The newest finished attempt to an endpoint, among its due and failed deliveries. */
 function lastAttempt({ store }: PortalContext, { id, storeId }: Endpoint): StoryAttempt | undefined {
-  const anyDelivery = { storeId, endpointId: id, eventId: null, checkoutId: null, limit: MAX_SHOWN };
+  const anyDelivery = { storeId, endpointId: id, eventId: null, checkoutId: null, limit: MAX_ROWS };
   const attempts = (["due", "failed"] as const)
     .flatMap((state) => store.deliveries.list({ ...anyDelivery, state }))
     .flatMap((delivery) => store.deliveryAttempts.of(delivery.id).slice(-1))
@@ -117,7 +117,7 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
 /** The newest refused requests among the newest requests. */
 function refusedRequests(log: PortalContext["requests"], storeId: string): readonly LoggedRequest[] {
   const isMatch = ({ status }: LoggedRequest): boolean => status >= 400;
-  return log.search(storeId, { limit: MAX_SHOWN, maxRead: MAX_REQUESTS_READ, isMatch }).found;
+  return log.search(storeId, { limit: MAX_ROWS, maxRead: MAX_REQUESTS_READ, isMatch }).found;
 }
 
 /** The next due items; all expiries share one row. */
@@ -132,7 +132,7 @@ function dueSection(context: PortalContext, view: View, now: number): Html {
       : html` <span class="hint">${OVERVIEW_TEXTS.others(hasMore ? `${count}+` : String(count))}</span>`;
   const list = table(
     COMMON_TEXTS.due,
-    items.filter((item) => item.kind !== "expiry" || item === firstExpiry).slice(0, MAX_SHOWN),
+    items.filter((item) => item.kind !== "expiry" || item === firstExpiry).slice(0, MAX_ROWS),
     (item: PendingItem) => [
       [COMMON_TEXTS.time, listTime(item.at, now)],
       [COMMON_TEXTS.item, OVERVIEW_TEXTS.kinds[item.kind]],
@@ -147,7 +147,7 @@ function dueSection(context: PortalContext, view: View, now: number): Html {
   return section(
     COMMON_TEXTS.due,
     list,
-    items.length === 0 ? "" : html`<p>${linkTo(storePath(view, "/clock"), OVERVIEW_TEXTS.dueOn)}</p>`,
+    items.length === 0 ? "" : html`<p>${linkTo(storePath(view, "/clock"), OVERVIEW_TEXTS.openClock)}</p>`,
   );
 }
 
@@ -155,13 +155,13 @@ function unpaidSection({ store }: PortalContext, view: View, now: number): Html 
   const lists = store.checkoutLists;
   const baseFilter = { storeId: view.storeId, object: null, paymentMethod: null, orderId: null };
   const positions = (["created", "pending"] as const).flatMap((status) =>
-    lists.newest({ ...baseFilter, status }, { before: AFTER_ALL, limit: MAX_UNPAID + 1 }),
+    lists.newest({ ...baseFilter, status }, { before: AFTER_ALL, limit: MAX_COUNT + 1 }),
   );
   const checkouts = lists.at(positions);
   if (checkouts.length === 0) return section(OVERVIEW_TEXTS.unpaid, hintPart(OVERVIEW_TEXTS.noneUnpaid));
-  const hasMore = checkouts.length > MAX_UNPAID;
+  const hasMore = checkouts.length > MAX_COUNT;
   const oldestTime = Math.min(...checkouts.map(({ createdAt }) => createdAt));
-  const count = OVERVIEW_TEXTS.unpaidCount(hasMore ? `${MAX_UNPAID}+` : String(checkouts.length));
+  const count = OVERVIEW_TEXTS.unpaidCount(hasMore ? `${MAX_COUNT}+` : String(checkouts.length));
   return section(
     OVERVIEW_TEXTS.unpaid,
     html`<p>

@@ -14,7 +14,7 @@ export const OVERVIEW_TEXTS = {
   noneRefused: ["No recent request was refused.", "最近没有请求被拒绝。"],
   allRefused: ["All refused requests", "所有被拒绝的请求"],
   noneDue: ["Nothing becomes due within 24 hours.", "24 小时内没有到期事项。"],
-  dueOn: ["Open the clock", "前往时钟页"],
+  openClock: ["Open the clock", "前往时钟页"],
   kinds: {
     delivery: ["next attempt", "下一次尝试"],
     expiry: ["expires", "过期"],

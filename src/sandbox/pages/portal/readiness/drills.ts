@@ -24,11 +24,11 @@ function lastResults(
   kind: DrillKind,
   { endpoints, duplicates, idempotency, browserReturn }: ReadinessFacts,
 ): readonly { readonly drill: DrillFact; readonly subject: string }[] {
-  const shop = { duplicates, idempotency: idempotency.drill, browser_return: browserReturn };
+  const shopDrills = { duplicates, idempotency: idempotency.drill, browser_return: browserReturn };
   const results =
     kind === "webhook"
       ? endpoints.map(({ drill, url }) => ({ drill, subject: url }))
-      : [{ drill: shop[kind], subject: "" }];
+      : [{ drill: shopDrills[kind], subject: "" }];
   return results.flatMap(({ drill, subject }) => (drill === null ? [] : [{ drill, subject }]));
 }
 
@@ -94,7 +94,7 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
   const { kind, passed, steps, at } = drill;
   const passedSteps = steps.filter((step) => step.passed);
   const failedList = steps.filter((step) => !step.passed);
-  const stepTable: StepTable = (
+  const renderSteps: RenderSteps = (
     shownSteps,
     { hasCause = shownSteps.some(({ cause }) => cause !== null) } = {},
   ) =>
@@ -118,38 +118,38 @@ function drillResult({ drill, subject }: ReturnType<typeof lastResults>[number],
     </summary>
     ${
       failedList.length === 0
-        ? stepTable(passedSteps)
-        : html`${failedSteps(kind, failedList, stepTable)}
+        ? renderSteps(passedSteps)
+        : html`${failedSteps(kind, failedList, renderSteps)}
             <details>
               <summary>${LAUNCH_TEXTS.heldSteps(passedSteps.length)}</summary>
-              ${stepTable(passedSteps)}
+              ${renderSteps(passedSteps)}
             </details>`
     }
   </details>`;
 }
 
-type StepTable = (steps: readonly DrillStep[], columns?: { readonly hasCause?: boolean }) => Html;
+type RenderSteps = (steps: readonly DrillStep[], columns?: { readonly hasCause?: boolean }) => Html;
 
 /** Maximum number of failed steps with the same cause that are shown in full; the others are only named. */
-const MAX_SHOWN_OF_CAUSE = 3;
+const MAX_STEPS_PER_CAUSE = 3;
 
 /** The failed steps. A cause that several steps share is shown once, with its steps collapsed. */
-function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], stepTable: StepTable): Html {
-  const causes = [...Map.groupBy(failedList, ({ cause }) => JSON.stringify(cause)).values()];
-  const singleSteps = causes.filter(({ length }) => length === 1).flat();
-  const stepsByCause = causes.filter(({ length }) => length > 1);
+function failedSteps(kind: DrillKind, failedList: readonly DrillStep[], renderSteps: RenderSteps): Html {
+  const stepGroups = [...Map.groupBy(failedList, ({ cause }) => JSON.stringify(cause)).values()];
+  const singleSteps = stepGroups.filter(({ length }) => length === 1).flat();
+  const stepsByCause = stepGroups.filter(({ length }) => length > 1);
   return html`${stepsByCause.map((steps) => {
     const cause = wordsOf(steps[0]?.cause ?? "");
     const otherSteps = steps
-      .slice(MAX_SHOWN_OF_CAUSE)
+      .slice(MAX_STEPS_PER_CAUSE)
       .map(({ name }, index) => html`${index === 0 ? "" : " · "}${stepTitle(stepTitlesOf(kind), name)}`);
     return html`<details class="cause">
       <summary><strong>${LAUNCH_TEXTS.failedSteps(steps.length)}</strong> ${cause}</summary>
-      ${stepTable(steps.slice(0, MAX_SHOWN_OF_CAUSE), { hasCause: false })}
+      ${renderSteps(steps.slice(0, MAX_STEPS_PER_CAUSE), { hasCause: false })}
       ${otherSteps.length === 0 ? "" : html`<p class="hint">${LAUNCH_TEXTS.alsoFailed} ${otherSteps}</p>`}
     </details>`;
   })}
-  ${singleSteps.length === 0 ? "" : stepTable(singleSteps)}`;
+  ${singleSteps.length === 0 ? "" : renderSteps(singleSteps)}`;
 }
 
 function removeScheme(url: string): string {

@@ -30,8 +30,8 @@ export async function launchPage(context: PortalContext, view: View): Promise<Ou
   const { facts, checklist: shownChecklist } = judgement.value;
   const { store } = context;
   const assumptionCount = store.assumptionUses.of(view.storeId).length;
-  const main = html`${runningDrills(context, view, shownChecklist)} ${checklist(view, shownChecklist, facts)}
-    ${explorationPart(shownChecklist)}
+  const main = html`${runningDrills(context, view, shownChecklist)}
+    ${checklistSection(view, shownChecklist, facts)} ${explorationPart(shownChecklist)}
     <p>
       ${linkTo(storePath(view, "/launch/assumptions"), LAUNCH_TEXTS.assumptionsCount(assumptionCount))}
       <span class="hint">${LAUNCH_TEXTS.assumptionsShort}</span>
@@ -57,7 +57,7 @@ function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   </section>`;
 }
 
-function checklist(view: View, { verdict, items }: JudgedChecklist, facts: ReadinessFacts): Html {
+function checklistSection(view: View, { verdict, items }: JudgedChecklist, facts: ReadinessFacts): Html {
   const passedCount = items.filter(({ status }) => status === "pass").length;
   return html`<section>
     <h2 class="visually-hidden">${LAUNCH_TEXTS.checklist}</h2>
@@ -68,7 +68,7 @@ function checklist(view: View, { verdict, items }: JudgedChecklist, facts: Readi
       <span class="hint">${READINESS_SENTENCES.testMode}</span>
     </div>
     <ol class="items panel">
-      ${items.map((item) => itemOf(view, item, facts))}
+      ${items.map((item) => checklistItem(view, item, facts))}
     </ol>
   </section>`;
 }
@@ -79,13 +79,13 @@ const DRILLS_BY_ITEM: Readonly<Partial<Record<ItemName, readonly DrillKind[]>>> 
   idempotency_replay: ["idempotency"],
 };
 
-function itemOf(view: View, item: ChecklistItem, facts: ReadinessFacts): Html {
+function checklistItem(view: View, item: ChecklistItem, facts: ReadinessFacts): Html {
   const { name, status, reason, assumptions: risks, next } = item;
   const isDone = status === "pass" && risks.length === 0;
   const kinds = DRILLS_BY_ITEM[name] ?? [];
   const acts =
     name === "production_credential"
-      ? production(view, facts)
+      ? productionPart(view, facts)
       : html`${kinds.map((kind) => drillActions(view, kind, facts))}`;
   return html`<li id="${name}" class="item ${status}">
     <div class="told">
@@ -123,7 +123,7 @@ function isShownBy({ id, at, steps }: DrillFact, evidence: Evidence): boolean {
   return evidence.at === at && (reference === id || steps.some((step) => step.reference === reference));
 }
 
-function production(view: View, { production: productionFacts, now }: ReadinessFacts): Html {
+function productionPart(view: View, { production: productionFacts, now }: ReadinessFacts): Html {
   const { request } = productionFacts;
   const isOpen = isGateOpen(productionFacts);
   const hasOpenRequest = isRequested(productionFacts);

@@ -94,7 +94,7 @@ function explanationPart(
             html`<div class="fixes">${next.map((line) => html`<div>${copyableText(line)}</div>`)}</div>`,
           ],
     ])}
-    ${fault === null ? checkList(method, check === null ? null : code) : ""}
+    ${fault === null ? checksFigure(method, check === null ? null : code) : ""}
   </section>`;
 }
 
@@ -107,7 +107,7 @@ function ruleReference(number: Words, rule: RuleText | undefined): Html {
 }
 
 /** The checks in order: passed, failed and not reached. */
-function checkList(method: string, code: ErrorCode | null): Html {
+function checksFigure(method: string, code: ErrorCode | null): Html {
   const check = code === null ? null : checkOfCode(code).name;
   const checks = checksInOrder(method, check);
   const refusedIndex = check === null ? checks.length : checks.indexOf(check);

@@ -6,7 +6,7 @@ import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
 import { listUrl, storePath } from "../forms.ts";
-import { listPage, PAGE_ROWS, parsePosition } from "../list.ts";
+import { listPage, PAGE_SIZE, parsePosition } from "../list.ts";
 import { answerBadge, linkButton, noItems, linkTo, listTime, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
@@ -15,7 +15,7 @@ import { refuseFact } from "../../../../core/refusals.ts";
 import { printableLiteral } from "../../../../core/text.ts";
 
 /** Maximum number of requests read to find matching requests. */
-const MAX_READ = 2000;
+const MAX_READ_REQUESTS = 2000;
 
 /** Reads the log backwards until a page is full. Refuses an invalid status and position with `invalid_parameter`. */
 export function requestsPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
@@ -46,13 +46,13 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
         );
         return request.status >= low && request.status <= high && request.path.startsWith(path) && isFound;
       };
-      const search = { before: cursor.value, limit: PAGE_ROWS, maxRead: MAX_READ, isMatch };
+      const search = { before: cursor.value, limit: PAGE_SIZE, maxRead: MAX_READ_REQUESTS, isMatch };
       const { found: items, read, next } = context.requests.search(view.storeId, search);
-      const nextSearch = { hint: REQUEST_TEXTS.looked(read), label: REQUEST_TEXTS.lookOn };
+      const nextSearch = { hint: REQUEST_TEXTS.searchedCount(read), label: REQUEST_TEXTS.searchOlder };
       return accept({
         items,
         next,
-        nextSearch: next === null || items.length === PAGE_ROWS ? undefined : nextSearch,
+        nextSearch: next === null || items.length === PAGE_SIZE ? undefined : nextSearch,
       });
     },
     noRows: noItems(REQUEST_TEXTS.noRequests, command, connectButton),
@@ -77,7 +77,7 @@ function requestRow(context: PortalContext, view: View, request: LoggedRequest):
     [COMMON_TEXTS.path, html`<code class="path">${path}</code>`],
     [COMMON_TEXTS.status, answerBadge(status)],
     [COMMON_TEXTS.code, html`${code === null ? "" : html`<code>${code}</code>`}${faultBadge}${drillBadge}`],
-    [REQUEST_TEXTS.took, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
+    [REQUEST_TEXTS.duration, html`<span class="ms">${durationMs.toFixed(1)} ms</span>`],
     [COMMON_TEXTS.order, orderId === null ? "" : orderLink(context, view, orderId)],
   ];
 }

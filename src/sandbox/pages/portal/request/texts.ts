@@ -23,14 +23,14 @@ export const REQUEST_TEXTS = {
   requests: ["v1 requests", "v1 请求"],
   pathBegins: ["Path begins with", "路径开头"],
   byDrill: ["drill", "演练"],
-  took: ["Duration", "耗时"],
+  duration: ["Duration", "耗时"],
   search: ["Order, code or request id", "订单、错误码或请求 ID"],
-  lookOn: ["Search older requests", "继续查找更早的请求"],
+  searchOlder: ["Search older requests", "继续查找更早的请求"],
   noRequests: [
     "Each v1 request of your program will appear here, newest first, with its answer.",
     "您的程序发往 v1 的每个请求及其响应都会显示在此处，新的在前。",
   ],
-  looked: (count: number) => [
+  searchedCount: (count: number) => [
     `${count} requests were searched; no others match.`,
     `已查找 ${count} 个请求，没有其他符合条件的。`,
   ],

@@ -39,7 +39,7 @@ export function portalRefusalPage(
   const { path } = splitTarget(request.target);
   const isSignIn = ["credential_missing", "credential_invalid", "rate_limited"].includes(refusal.code);
   if (isSignIn || viewer === undefined) return signInRefusal(portal, refusalContext, { refusal, isSignIn });
-  const params = viewer.role === "administrator" ? {} : storeIn(context, callerOfSession(viewer), path);
+  const params = viewer.role === "administrator" ? {} : paramsOf(context, callerOfSession(viewer), path);
   const call = { request, requestId, ...splitTarget(request.target), params, caller: viewer };
   const view = viewOf(context, call);
   const markup = framePage(context, view, refusalContent(refusal, refusalLinks(portal, view)));
@@ -64,8 +64,8 @@ function signInRefusal(
   const nextAddress = request.method === "POST" ? (readNextAddress(portal, request) ?? null) : request.target;
   const content = isSignIn ? signInPage(role, { nextAddress, refusal }) : refusalContent(refusal, html``);
   // A browser that followed a link on another site did not send the cookie, but sends it when the page reloads itself.
-  const autoReload = refusal.code === "credential_missing" && isNavigation(request) && isCrossSite(request);
-  return refusalAnswer(refusalContext, refusal, signedOutPage(role, content, { autoReload }));
+  const shouldReload = refusal.code === "credential_missing" && isNavigation(request) && isCrossSite(request);
+  return refusalAnswer(refusalContext, refusal, signedOutPage(role, content, { shouldReload }));
 }
 
 function isCrossSite(request: HttpRequest): boolean {
@@ -114,7 +114,7 @@ function refusalLinks(portal: PortalAccess, view: View): Html {
 }
 
 /** The store in a path, otherwise the caller's own or the first store, so that the page has a menu. */
-function storeIn({ store }: PortalContext, caller: Caller, path: string): Readonly<Record<string, string>> {
+function paramsOf({ store }: PortalContext, caller: Caller, path: string): Readonly<Record<string, string>> {
   const [, storeId = ""] = STORE_ADDRESS.exec(path) ?? [];
   const shownStoreId = knowsStore(store, caller, storeId) ? storeId : defaultStoreOf(store, caller);
   return shownStoreId === undefined ? {} : { store_id: shownStoreId };

@@ -12,7 +12,7 @@ import {
   portalRoute,
   publicPageRoute,
   requireOwnForm,
-  redirectAfterForm,
+  redirectTo,
   type PortalRoute,
 } from "../route.ts";
 import {
@@ -101,10 +101,10 @@ function signInRoute(role: PortalRole): PortalRoute {
       const currentSession = sessionOf(portal, call.request, role);
       const session =
         role === "merchant"
-          ? await portal.signInByCode(codeIn(fields.value.get("code") ?? ""), currentSession)
+          ? await portal.signInByCode(parseCode(fields.value.get("code") ?? ""), currentSession)
           : portal.signInByToken((fields.value.get("admin_token") ?? "").trim(), currentSession);
       if (!session.ok) return session;
-      const answer = redirectAfterForm(call, parsePortalPath(portal, fields.value.get("to")) ?? homeOf(role));
+      const answer = redirectTo(call, parsePortalPath(portal, fields.value.get("to")) ?? homeOf(role));
       return accept({
         ...answer,
         headers: { ...answer.headers, "Set-Cookie": sessionStartCookie(portal, session.value) },
@@ -113,14 +113,14 @@ function signInRoute(role: PortalRole): PortalRoute {
   );
 }
 
-function codeIn(text: string): string {
+function parseCode(text: string): string {
   return text.trim().replace(/^.*#t=/, "");
 }
 
 function signOutRoute(role: PortalRole): PortalRoute {
   return ownFormRoute(role, "sign-out", async (context, call) => {
     if (call.caller !== undefined) await context.portal.signOut(call.caller);
-    const answer = redirectAfterForm(call, `${homeOf(role)}/sign-in`);
+    const answer = redirectTo(call, `${homeOf(role)}/sign-in`);
     const headers = { ...answer.headers, "Set-Cookie": sessionEndCookie(context.portal, role) };
     return { ...answer, headers };
   });
@@ -135,7 +135,7 @@ function preferencesRoute(role: PortalRole): PortalRoute {
         ...(keys === undefined ? {} : { hasShortcuts: keys === "on" }),
       });
     }
-    return redirectAfterForm(call, parsePortalPath(portal, fields.get("back")) ?? homeOf(role));
+    return redirectTo(call, parsePortalPath(portal, fields.get("back")) ?? homeOf(role));
   });
 }
 

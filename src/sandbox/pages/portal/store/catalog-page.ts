@@ -5,19 +5,19 @@ import { displayText } from "../../../../core/text.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { selectField, inputField, suggestions, checkbox, filledFields, parseAmount } from "../fields.ts";
 import { actionForm, formWithConfirmation, storePath, typedValues } from "../forms.ts";
-import { amount, noItems, table, type TableRow } from "../parts.ts";
+import { amountHtml, noItems, table, type TableRow } from "../parts.ts";
 import type { PageContent, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CATALOG_TEXTS as TEXTS } from "./texts.ts";
 import { MAX_SUBJECT_LENGTH, type Price } from "../../../../core/checkout/shapes.ts";
 
 export function catalogPage(view: View, { prices, capabilities }: AnswerOf<"storeSummary">): PageContent {
-  const names = new Set(capabilities.filter((capability) => capability.active).map(({ name }) => name));
-  const emptyNote = noItems(
+  const activeNames = new Set(capabilities.filter((capability) => capability.active).map(({ name }) => name));
+  const noRows = noItems(
     TEXTS.none,
     "checkout prices add oolong --amount-minor 700 --currency EUR --payment-method alipay_plus",
   );
-  const list = table(FRAME_TEXTS.catalog, prices, (price) => row(view, price, names), { noRows: emptyNote });
+  const list = table(FRAME_TEXTS.catalog, prices, (price) => priceRow(view, price, activeNames), { noRows });
   const main = html`${list} ${addForm(view, capabilities)}`;
   return { title: FRAME_TEXTS.catalog, main, liveTopic: "store" };
 }
@@ -34,9 +34,9 @@ export function parsePriceForm(fields: ReadonlyMap<string, string>): Outcome<unk
   return accept({ ...otherFields, id, description, amount_minor: amountMinor.value, currency, approved });
 }
 
-function row(view: View, price: Price, names: ReadonlySet<string>): TableRow {
+function priceRow(view: View, price: Price, activeNames: ReadonlySet<string>): TableRow {
   const { id, description, currency, paymentMethod } = price;
-  const missingNames = [paymentMethod, currency].filter((name) => !names.has(name));
+  const missingNames = [paymentMethod, currency].filter((name) => !activeNames.has(name));
   const retireForm = formWithConfirmation(view, [TEXTS.retire, TEXTS.retireQuestion(id), TEXTS.retireNow], {
     action: storePath(view, "/catalog/retire"),
     fields: { price_id: id },
@@ -48,7 +48,7 @@ function row(view: View, price: Price, names: ReadonlySet<string>): TableRow {
   return [
     [TEXTS.priceId, html`<code>${displayText(id)}</code>`, "head"],
     [TEXTS.description, displayText(description)],
-    [COMMON_TEXTS.amount, html`${amount(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
+    [COMMON_TEXTS.amount, html`${amountHtml(price)} <small>${String(price.amountMinor)}</small>`, "whole"],
     [COMMON_TEXTS.paymentMethod, paymentMethod],
     [COMMON_TEXTS.state, html`${stateOf(price)} ${missingNote}`],
     [COMMON_TEXTS.act, price.retired ? "" : retireForm],

@@ -35,7 +35,7 @@ export function movePart(context: PortalContext, view: View, now: number): Html 
   ];
   const isEmpty = parts.length === 0 && move.isOver;
   return html`<section class="notice ${move.isOver ? "good" : ""} move" role="status">
-    ${move.isOver ? "" : progress(move, now)}
+    ${move.isOver ? "" : progressPart(move, now)}
     ${
       isEmpty
         ? html`<p>${TEXTS.nothingHappened}</p>`
@@ -47,7 +47,7 @@ export function movePart(context: PortalContext, view: View, now: number): Html 
 }
 
 /** The progress of a move: the clock shows the time of the last processed item. */
-function progress({ from, to }: ClockMove, now: number): Html {
+function progressPart({ from, to }: ClockMove, now: number): Html {
   const total = Math.max(1, to - from);
   const elapsedMs = Math.min(Math.max(0, now - from), total);
   return html`<p>${TEXTS.movingTo} ${momentWithDate(to)} · ${TEXTS.isAt} ${momentWithDate(now)}</p>

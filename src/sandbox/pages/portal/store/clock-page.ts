@@ -19,7 +19,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const SPANS = ["1m", "10m", "1h", "6h", "1d", "7d"] as const;
 /** Maximum number of due items listed. */
-const MAX_LISTED = 25;
+const MAX_ITEMS = 25;
 
 /** The store's clock, and the items that a move makes due. */
 export async function clockPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
@@ -132,10 +132,10 @@ function dueSection(view: View, { items, hasMore }: PendingItems, now: number): 
   const hourCount = items.filter(({ at }) => at <= now + HOUR_MS).length;
   const countText = (total: number): string =>
     hasMore && total === items.length ? `${Math.min(total, MAX_PENDING_ITEMS - 1)}+` : String(total);
-  const list = table(COMMON_TEXTS.due, items.slice(0, MAX_LISTED), (dueItem) => dueRow(view, dueItem, now), {
+  const list = table(COMMON_TEXTS.due, items.slice(0, MAX_ITEMS), (dueItem) => dueRow(view, dueItem, now), {
     isLinked: true,
   });
-  const moreNote = items.length > MAX_LISTED ? html`<p class="hint">${TEXTS.listed(MAX_LISTED)}</p>` : html``;
+  const moreNote = items.length > MAX_ITEMS ? html`<p class="hint">${TEXTS.listed(MAX_ITEMS)}</p>` : html``;
   const counts = html`<p>${TEXTS.counts(countText(hourCount), countText(items.length))}</p>`;
   return section(COMMON_TEXTS.due, html`${counts} ${list}`, moreNote);
 }

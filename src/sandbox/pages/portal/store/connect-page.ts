@@ -15,11 +15,11 @@ export function connectPage(
   { apiKeys }: AnswerOf<"storeSummary">,
   context: PortalContext,
 ): PageContent {
-  const keys = apiKeys.map(({ lastFour }) => lastFour);
+  const lastFours = apiKeys.map(({ lastFour }) => lastFour);
   const main = html`${revealedSecret(view)}
     <div class="connect">
-      <div class="connect-main">${access(context, view, keys)} ${code(view)}</div>
-      ${steps(view, finishedFirstSteps(context, view.storeId))}
+      <div class="connect-main">${accessPanel(context, view, lastFours)} ${codePanel(view)}</div>
+      ${stepsPanel(view, finishedFirstSteps(context, view.storeId))}
     </div>`;
   const title = hasFinishedFirstSteps(context, view.storeId) ? FRAME_TEXTS.connect : FRAME_TEXTS.start;
   return { title, main, liveTopic: "store" };
@@ -36,8 +36,8 @@ export function revealedSecret({ oneTimeValue: secret }: View): Html {
   </div>`;
 }
 
-function access({ description }: PortalContext, view: View, keys: readonly string[]): Html {
-  const maskedKeys = keys.map((lastFour) => html`<code>svc_test_…${lastFour}</code> `);
+function accessPanel({ description }: PortalContext, view: View, lastFours: readonly string[]): Html {
+  const maskedKeys = lastFours.map((lastFour) => html`<code>svc_test_…${lastFour}</code> `);
   const key = html`${maskedKeys.length === 0 ? TEXTS.noKey : maskedKeys}
   ${actionForm(view, { action: storePath(view, "/connect/key"), label: TEXTS.makeKey })}`;
   const secret = html`<code>whsec_…</code> ${actionForm(view, {
@@ -67,7 +67,7 @@ function access({ description }: PortalContext, view: View, keys: readonly strin
   </section>`;
 }
 
-function code(view: View): Html {
+function codePanel(view: View): Html {
   const chosenSnippet = snippetsOf(view.query.get("in"));
   const tabs = SNIPPETS.map(({ id, name }) => {
     const currentMark = id === chosenSnippet.id ? html` aria-current="true"` : html``;
@@ -98,17 +98,17 @@ const STEPS: Readonly<Record<FirstStep, { readonly path: string; readonly comman
   checked: { path: "/launch", command: "checkout checklist run webhooks" },
 };
 
-function steps(view: View, doneSteps: Readonly<Record<FirstStep, boolean>>): Html {
+function stepsPanel(view: View, doneSteps: Readonly<Record<FirstStep, boolean>>): Html {
   const count = FIRST_STEPS.filter((step) => doneSteps[step]).length;
   return html`<section class="panel steps">
     <h2>${TEXTS.steps} <span class="hint">${`${count}/${FIRST_STEPS.length}`}</span></h2>
     <ol>
-      ${FIRST_STEPS.map((step) => stepOf(view, step, doneSteps[step]))}
+      ${FIRST_STEPS.map((step) => stepItem(view, step, doneSteps[step]))}
     </ol>
   </section>`;
 }
 
-function stepOf(view: View, step: FirstStep, isDone: boolean): Html {
+function stepItem(view: View, step: FirstStep, isDone: boolean): Html {
   const { path, command } = STEPS[step];
   const state = isDone ? TEXTS.done : TEXTS.notDone;
   return html`<li class="${isDone ? "done" : "open"}">

@@ -89,7 +89,7 @@ function formOf(context: PortalContext, view: View, action: FaultAction): Html {
       ${inputField(TEXTS.until, "until", { placeholder: "10m", hint: TEXTS.untilHint, typedForm })}
     </div>
     <details ${RARE_FIELDS.some((name) => isTyped(typedForm, name)) ? html` open` : ""}>
-      <summary>${TEXTS.seldom}</summary>
+      <summary>${TEXTS.rareFields}</summary>
       <div class="fields">
         ${inputField(TEXTS.nth, "nth", { numeric: true, hint: TEXTS.nthHint, typedForm })}
         ${inputField(TEXTS.probability, "probability", { placeholder: "0.25", hint: TEXTS.probabilityHint, typedForm })}

@@ -29,10 +29,10 @@ export function faultsPage(
           ${TEXTS.none} ${copyableText("checkout faults add lose_answer --path /v1/orders")}
         </p>`
       : html`<section>
-          ${table(FRAME_TEXTS.faults, faults, (fault) => row(view, fault))} ${clearForm(view)}
+          ${table(FRAME_TEXTS.faults, faults, (fault) => faultRow(view, fault))} ${clearForm(view)}
         </section>`
   }
-  ${addFaultForm(context, view)} ${profiles(view)}`;
+  ${addFaultForm(context, view)} ${profilesSection(view)}`;
   return { title: FRAME_TEXTS.faults, main, liveTopic: "store" };
 }
 
@@ -84,7 +84,7 @@ export function parseFaultForm(
   });
 }
 
-function row(view: View, fault: FaultEntry): TableRow {
+function faultRow(view: View, fault: FaultEntry): TableRow {
   const { id, action, matched, applied, times, until } = fault;
   const removeForm = actionForm(view, {
     action: storePath(view, `/faults/${id}/remove`),
@@ -107,7 +107,7 @@ function clearForm(view: View): Html {
   return formWithConfirmation(view, [TEXTS.clear, TEXTS.clearQuestion, TEXTS.clearNow], { action });
 }
 
-function profiles(view: View): Html {
+function profilesSection(view: View): Html {
   const action = storePath(view, "/faults");
   if (!view.may("POST", action)) return html``;
   const list = table(TEXTS.profiles, FAULT_PROFILES, (profile) => [

@@ -14,7 +14,7 @@ type Key = AnswerOf<"listKeys">["keys"][number];
 /** The API keys of a store. A key is shown once, when it is created. */
 export function keysPage(view: View, { keys }: AnswerOf<"listKeys">): PageContent {
   const activeCount = keys.filter(({ revokedAt }) => revokedAt === null).length;
-  const list = table(FRAME_TEXTS.keys, keys, (key) => row(view, key, { isLast: activeCount === 1 }), {
+  const list = table(FRAME_TEXTS.keys, keys, (key) => keyRow(view, key, { isLast: activeCount === 1 }), {
     noRows: noItems(TEXTS.none, "checkout keys create"),
   });
   const main = html`${revealedSecret(view)} ${list} ${createForm(view)}`;
@@ -26,7 +26,7 @@ export function parseKeyForm(fields: ReadonlyMap<string, string>): unknown {
   return { scopes: SCOPES.filter((scope) => fields.get(scope) === "yes") };
 }
 
-function row(view: View, key: Key, { isLast }: { readonly isLast: boolean }): TableRow {
+function keyRow(view: View, key: Key, { isLast }: { readonly isLast: boolean }): TableRow {
   const { keyId, lastFour, scopes, createdAt, revokedAt } = key;
   const question = html`${TEXTS.revokeQuestion(lastFour)}${isLast ? html` ${TEXTS.revokeLast}` : ""}`;
   const revokeForm = formWithConfirmation(view, [TEXTS.revoke, question, TEXTS.revokeNow], {

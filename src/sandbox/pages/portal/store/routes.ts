@@ -11,7 +11,7 @@ import {
   actionRoute,
   pageRoute,
   portalRoute,
-  redirectAfterForm,
+  redirectTo,
   showOperation,
   type PortalRoute,
 } from "../route.ts";
@@ -53,7 +53,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     // The page that connects the store, until all first steps are done; then the overview.
     const connectPath = storePath(view, "/connect");
     const isFirst = view.may("GET", connectPath) && !hasFinishedFirstSteps(context, storeId);
-    return accept(redirectAfterForm(call, isFirst ? connectPath : storePath(view, "/overview")));
+    return accept(redirectTo(call, isFirst ? connectPath : storePath(view, "/overview")));
   }),
   pageRoute({ path: "/portal/{store_id}/connect", minRole: "store" }, SHOW_CONNECT),
   actionRoute("/portal/{store_id}/connect/key", {

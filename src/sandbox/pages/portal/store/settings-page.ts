@@ -15,7 +15,7 @@ import { SETTINGS_TEXTS as TEXTS } from "./texts.ts";
 type Summary = AnswerOf<"storeSummary">;
 
 export function settingsPage(view: View, summary: Summary, context: PortalContext): PageContent {
-  const main = html`${names(summary)} ${origins(view, summary)} ${capabilities(summary)}
+  const main = html`${namesPanel(summary)} ${originsSection(view, summary)} ${capabilitiesPanel(summary)}
   ${view.call.caller?.limit === undefined ? servedSettings(context) : ""}`;
   return { title: FRAME_TEXTS.settings, main, liveTopic: "store" };
 }
@@ -24,7 +24,7 @@ export function parseReturnOriginForm(fields: ReadonlyMap<string, string>): unkn
   return { action: "add", origin: fields.get("origin") ?? "", ...filledFields(fields, ["path"]) };
 }
 
-function names({ merchant, store, dialect }: Summary): Html {
+function namesPanel({ merchant, store, dialect }: Summary): Html {
   return html`<section class="panel">
     <h2>${COMMON_TEXTS.store}</h2>
     ${factList([
@@ -43,7 +43,7 @@ function names({ merchant, store, dialect }: Summary): Html {
   </section>`;
 }
 
-function origins(view: View, { returnOrigins }: Summary): Html {
+function originsSection(view: View, { returnOrigins }: Summary): Html {
   const noOriginsNotice = noItems(TEXTS.noOrigins, "checkout return-origins add http://localhost:3000");
   const list = table(
     TEXTS.origins,
@@ -74,7 +74,7 @@ function origins(view: View, { returnOrigins }: Summary): Html {
   </section>`;
 }
 
-function capabilities({ capabilities: capabilityRows }: Summary): Html {
+function capabilitiesPanel({ capabilities: capabilityRows }: Summary): Html {
   const namesOfKind = (kind: string): Html[] =>
     capabilityRows
       .filter((capability) => capability.kind === kind)

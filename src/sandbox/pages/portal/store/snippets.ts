@@ -19,11 +19,11 @@ export type Snippets = {
 };
 
 /** The default tab. */
-const CLI: Snippets = { id: "cli", name: "CLI", create: createCli, verify: verifyCli };
+const CLI_SNIPPETS: Snippets = { id: "cli", name: "CLI", create: createCli, verify: verifyCli };
 
 /** The snippets of all languages, in the order of their tabs. */
 export const SNIPPETS: readonly Snippets[] = [
-  CLI,
+  CLI_SNIPPETS,
   { id: "curl", name: "curl", create: createCurl, verify: verifyCurl },
   { id: "node", name: "Node", create: createNode, verify: verifyNode },
   { id: "python", name: "Python", create: createPython, verify: verifyPython },
@@ -32,5 +32,5 @@ export const SNIPPETS: readonly Snippets[] = [
 
 /** The snippets of a tab; the snippets of the default tab if there is no such tab. */
 export function snippetsOf(id: string | null): Snippets {
-  return SNIPPETS.find((snippet) => snippet.id === id) ?? CLI;
+  return SNIPPETS.find((snippet) => snippet.id === id) ?? CLI_SNIPPETS;
 }

@@ -245,7 +245,7 @@ export const FAULTS_TEXTS = {
     "Choose an action. The form then has only the fields of that action.",
     "请先选择故障类型，然后填写对应的参数。",
   ],
-  seldom: ["Start later, or at random", "延后开始或按概率触发"],
+  rareFields: ["Start later, or at random", "延后开始或按概率触发"],
   profiles: ["Profiles", "预设"],
   profile: ["Profile", "预设"],
   holds: ["Faults", "包含的故障"],

@@ -42,7 +42,7 @@ export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {
 export function resetForm(view: View, { storeId, name: storedName }: StoreEntry): Html {
   const name = displayStoreName(storedName);
   // No store in the path: this request must not enter the store, because a reset waits until all requests have left.
-  return namedForm(view, name, {
+  return formWithName(view, name, {
     texts: [TEXTS.reset, TEXTS.resetQuestion(name), TEXTS.resetNow],
     action: "/portal/stores/reset",
     fields: { store: storeId },
@@ -52,13 +52,13 @@ export function resetForm(view: View, { storeId, name: storedName }: StoreEntry)
 export function deleteForm(view: View, store: StoreEntry): Html {
   const name = displayStoreName(store.name);
   const question = [TEXTS.delete, TEXTS.deleteQuestion(name), TEXTS.deleteNow] as const;
-  return namedForm(view, name, { texts: question, action: storePath(store, "/delete") });
+  return formWithName(view, name, { texts: question, action: storePath(store, "/delete") });
 }
 
-type NamedForm = Pick<ActionForm, "action" | "fields"> & { readonly texts: Confirmation };
+type ConfirmedForm = Pick<ActionForm, "action" | "fields"> & { readonly texts: Confirmation };
 
 /** A destructive action on a store, confirmed by typing the store's name, as it is displayed. */
-function namedForm(view: View, name: string, { texts, action, fields = {} }: NamedForm): Html {
+function formWithName(view: View, name: string, { texts, action, fields = {} }: ConfirmedForm): Html {
   const typedForm = typedValues(view, action, fields);
   const content = inputField(TEXTS.typeName(name), "name", { required: true, typedForm });
   return formWithConfirmation(view, texts, { action, fields: { ...fields, ...pageField(view) }, content });
@@ -76,7 +76,7 @@ export function storeOfFormPage(fields: ReadonlyMap<string, string>): string {
   return fields.get(PAGE_FIELD) ?? "";
 }
 
-export function createForm(view: View, stores: readonly StoreEntry[]): Html {
+export function createStoreForm(view: View, stores: readonly StoreEntry[]): Html {
   const merchants = new Map(
     stores.map(({ merchantId, merchantName }) => [merchantId, displayText(merchantName)]),
   );

@@ -9,12 +9,12 @@ import { runAsViewer } from "../route.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { snapshotSection } from "./snapshots-part.ts";
-import { createForm, deleteForm, resetForm } from "./store-forms.ts";
+import { createStoreForm, deleteForm, resetForm } from "./store-forms.ts";
 import { STORES_TEXTS as TEXTS } from "../store/texts.ts";
 import type { StoreEntry } from "../../../../core/store/shapes.ts";
 
 /** Number of newest stores shown, in addition to the first store and the current store. */
-const MAX_SHOWN = 100;
+const MAX_NEWEST = 100;
 
 export async function storesPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const storeList = await runAsViewer(context, "listStores", { ...view, body: undefined });
@@ -23,14 +23,14 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
   if (!snapshots.ok) return snapshots;
   const { stores } = storeList.value;
   const items = stores.filter(
-    ({ storeId }, index) => storeId === view.storeId || index === 0 || index >= stores.length - MAX_SHOWN,
+    ({ storeId }, index) => storeId === view.storeId || index === 0 || index >= stores.length - MAX_NEWEST,
   );
   const hiddenCount = stores.length - items.length;
   return listPage(view, {
     title: FRAME_TEXTS.stores,
     liveTopic: "store",
     path: "/stores",
-    columns: (store) => row(view, store, { isFirst: store === stores[0] }),
+    columns: (store) => storeRow(view, store, { isFirst: store === stores[0] }),
     read: () => accept({ items, next: null }),
     noRows: html``,
     wrap: (list) =>
@@ -38,11 +38,11 @@ export async function storesPage(context: PortalContext, view: View): Promise<Ou
           ${list}
           ${hiddenCount === 0 ? "" : html`<p class="hint">${TEXTS.hidden(hiddenCount)} ${copyableText("checkout stores list")}</p>`}
         </section>
-        ${createForm(view, items)} ${snapshots.value}`,
+        ${createStoreForm(view, items)} ${snapshots.value}`,
   });
 }
 
-function row(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boolean }): TableRow {
+function storeRow(view: View, store: StoreEntry, { isFirst }: { readonly isFirst: boolean }): TableRow {
   const { storeId, name, merchantName, active, createdAt } = store;
   const isCurrent = storeId === view.storeId;
   const nameHtml = html`${linkTo(storePath(store, "/start"), displayStoreName(name))}

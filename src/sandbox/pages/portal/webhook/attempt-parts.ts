@@ -41,14 +41,14 @@ export function attemptDetails(
     ${factList(attemptFacts(delivery, attempt))}
     ${sentText(COMMON_TEXTS.request, [`POST ${attempt.url}`, ...lines].join("\n"))}
     ${sentRequest.body === undefined ? html`<p class="hint">${WEBHOOK_TEXTS.otherBody}</p>` : sentText(COMMON_TEXTS.body, sentRequest.body)}
-    <p class="signing"><strong>${WEBHOOK_TEXTS.signature}</strong> ${signingWords(sentRequest.signing)}</p>
+    <p class="signing"><strong>${WEBHOOK_TEXTS.signature}</strong> ${signingHtml(sentRequest.signing)}</p>
     ${verifyCommand(delivery, sentRequest, headerNamesIn(context.store.stores.dialect(delivery.storeId)))}
     ${answerPart(attempt)}
   </div>`;
 }
 
 /** The owner of the signing secret, and whether the signature is valid, without the secret itself. */
-function signingWords(signing: SigningSecrets): Html {
+function signingHtml(signing: SigningSecrets): Html {
   if (!signing.isKnown) return html`${WEBHOOK_TEXTS.signingUnknown[signing.reason]}`;
   const { owner, secretCount, fault, verdict } = signing;
   const forgeryText = fault !== null && isForgery(fault) ? FAULT_SIGNATURES[fault] : undefined;
@@ -102,7 +102,7 @@ function verifyCommand(
   if (!signing.isKnown || !signing.isEventBody) return html``;
   const { [names.timestamp]: timestamp = "", [names.signature]: signature = "" } = headers;
   const line = `checkout events get ${eventId} --body > body.json && checkout webhooks verify --payload-file body.json --timestamp ${quote(timestamp)} --signature ${quote(signature)} --now ${signing.sentAt}`;
-  return commandLine(WEBHOOK_TEXTS.checkIt, line);
+  return commandLine(WEBHOOK_TEXTS.verifyCommand, line);
 }
 
 function answerPart({ answer, status }: DeliveryAttempt): Html {

@@ -9,7 +9,7 @@ import type { Delivery } from "../../../../store/webhook/deliveries.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
-import { listPage, PAGE_ROWS } from "../list.ts";
+import { listPage, PAGE_SIZE } from "../list.ts";
 import { storeTime } from "../../../with-store.ts";
 import { answerBadge, noItems, linkTo, table, listTime, type TableRow } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
@@ -47,7 +47,7 @@ export function deliveriesPage(
       if (before !== undefined && deliveries.find(before)?.storeId !== view.storeId)
         return refuseFact("no_delivery_before", { delivery: printableLiteral(before) });
       const filter = { endpointId: endpoint ?? null, state: check.value.state ?? null, type: type ?? null };
-      const page = { ...filter, storeId: view.storeId, before, limit: PAGE_ROWS };
+      const page = { ...filter, storeId: view.storeId, before, limit: PAGE_SIZE };
       const { deliveries: items, nextBefore: next } = deliveries.page(page);
       return accept({ items, next });
     },
@@ -56,13 +56,13 @@ export function deliveriesPage(
   });
 }
 
-/** `hideTarget`: whether all deliveries go to one endpoint, which the page shows elsewhere. */
+/** `hasOneTarget`: whether all deliveries go to one endpoint, which the page shows elsewhere. */
 export function deliveryTable(
   context: ListContext,
   view: View,
-  { deliveries, hideTarget }: { readonly deliveries: readonly Delivery[]; readonly hideTarget: boolean },
+  { deliveries, hasOneTarget }: { readonly deliveries: readonly Delivery[]; readonly hasOneTarget: boolean },
 ): Html {
-  const shownTable = table(WEBHOOK_TEXTS.deliveries, deliveries, deliveryRow(context, view, hideTarget), {
+  const shownTable = table(WEBHOOK_TEXTS.deliveries, deliveries, deliveryRow(context, view, hasOneTarget), {
     isLinked: true,
   });
   return html`<div class="deliveries">${shownTable}</div>`;
@@ -85,7 +85,7 @@ export function orderLink(view: View, { checkoutId, body }: StoredEvent): Html {
 function deliveryRow(
   context: ListContext,
   view: View,
-  hideTarget: boolean,
+  hasOneTarget: boolean,
 ): (delivery: Delivery) => TableRow {
   const { store } = context;
   const now = storeTime(context, view.storeId);
@@ -106,7 +106,7 @@ function deliveryRow(
       [WEBHOOK_TEXTS.tries, String(attempt?.number ?? tries), "named"],
       [COMMON_TEXTS.state, deliveryStateBadge(delivery, now)],
     ];
-    return hideTarget ? cells.filter(([column]) => column !== COMMON_TEXTS.endpoint) : cells;
+    return hasOneTarget ? cells.filter(([column]) => column !== COMMON_TEXTS.endpoint) : cells;
   };
 }
 

@@ -45,7 +45,7 @@ export async function deliveryPage(context: PortalContext, view: View): Promise<
         [COMMON_TEXTS.endpoint, endpointLink(context, view, delivery)],
         [WEBHOOK_TEXTS.causeOf, WEBHOOK_TEXTS.causes[delivery.cause]],
         [COMMON_TEXTS.time, momentWithDate(delivery.createdAt)],
-        [WEBHOOK_TEXTS.next, nextWords(context, delivery)],
+        [WEBHOOK_TEXTS.next, nextAttemptHtml(context, delivery)],
         [COMMON_TEXTS.inTerminal, copyableText(`checkout explain ${delivery.id}`)],
       ])}
       ${replayForm(view, delivery)}
@@ -70,7 +70,7 @@ function endpointLink({ store }: PortalContext, view: View, { endpointId }: Deli
 }
 
 /** The time of the next attempt, and why it may be delayed; for a settled delivery, why there is no next attempt. */
-function nextWords({ store, leases }: PortalContext, delivery: Delivery): Html {
+function nextAttemptHtml({ store, leases }: PortalContext, delivery: Delivery): Html {
   if (delivery.state !== "due") return html`${WEBHOOK_TEXTS.nextOf[delivery.state]}`;
   const endpoint = store.endpoints.find(delivery.endpointId);
   const isWaiting = delivery.inOrder && delivery.sequence > 1 && delivery.tries === 0;

@@ -40,7 +40,7 @@ export function endpointPage(
         ["ID", copyableText(endpoint.id)],
         [COMMON_TEXTS.state, endpointStateBadge(endpoint)],
         [TEXTS.eventTypes, eventTypesText(endpoint)],
-        [TEXTS.howMany, endpoint.inOrder ? TEXTS.oneByOne : TEXTS.severalAtOnce],
+        [TEXTS.concurrency, endpoint.inOrder ? TEXTS.oneByOne : TEXTS.severalAtOnce],
         ...(endpoint.ca === null ? [] : [[TEXTS.ca, describeCertificates(endpoint.ca)] as const]),
         [TEXTS.lastDay, html`${healthBadges(health)} <span class="hint">${TEXTS.healthHint}</span>`],
         [
@@ -53,7 +53,7 @@ export function endpointPage(
     </section>
     <section>
       <h2>${TEXTS.deliveries}</h2>
-      ${deliveries.length === 0 ? noItems(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, hideTarget: true })}
+      ${deliveries.length === 0 ? noItems(TEXTS.noDeliveries, `checkout endpoints test ${endpoint.id}`) : deliveryTable(context, view, { deliveries, hasOneTarget: true })}
       <p class="row">
         ${nextBefore === null ? "" : nextPartLink(address(nextBefore), COMMON_TEXTS.older)}
         <a href="${address(null)}">${TEXTS.filterThese}</a>

@@ -112,7 +112,7 @@ export function addEndpointForm(view: View): Html {
               ${types.map(
                 (type) =>
                   html`<label
-                    ><input type="checkbox" name="${TYPE_FIELD}${type}" ${tickMark(`${TYPE_FIELD}${type}`)} />
+                    ><input type="checkbox" name="${PREFIX}${type}" ${tickMark(`${PREFIX}${type}`)} />
                     ${type}</label
                   >`,
               )}
@@ -132,12 +132,12 @@ export function addEndpointForm(view: View): Html {
 }
 
 /** The prefix of the field names for event types; each event type has its own field. */
-const TYPE_FIELD = "type ";
+const PREFIX = "type ";
 
 /** Parses the form of a new endpoint, with the field names of the operation that adds endpoints. */
 export function parseEndpointForm(fields: ReadonlyMap<string, string>): unknown {
   const types = [...fields.keys()].flatMap((name) =>
-    name.startsWith(TYPE_FIELD) ? [name.slice(TYPE_FIELD.length)] : [],
+    name.startsWith(PREFIX) ? [name.slice(PREFIX.length)] : [],
   );
   const ca = fields.get("ca")?.trim() ?? "";
   return {

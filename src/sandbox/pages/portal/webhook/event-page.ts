@@ -24,7 +24,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
   const deliveries = store.deliveries.list({ ...filter, storeId, eventId: event.id });
   const hasDeliveries = deliveries.length > 0;
   const deliveriesPart = hasDeliveries
-    ? deliveryTable(context, view, { deliveries, hideTarget: false })
+    ? deliveryTable(context, view, { deliveries, hasOneTarget: false })
     : undeliveredNote(context, view, event);
   const delivery = deliveries.find(({ id }) => store.deliveryAttempts.last(id) !== undefined);
   const attempt = delivery && store.deliveryAttempts.of(delivery.id).at(-1);
@@ -35,7 +35,7 @@ export async function eventPage(context: PortalContext, view: View): Promise<Out
         [WEBHOOK_TEXTS.sequence, String(event.sequence)],
         [COMMON_TEXTS.time, momentWithDate(event.createdAt)],
       ])}
-      ${hasDeliveries ? html`<div class="actions">${replayAllForm(context, view, event)}</div>` : ""}
+      ${hasDeliveries ? html`<div class="actions">${replayEventForm(context, view, event)}</div>` : ""}
     </section>
     ${section(WEBHOOK_TEXTS.exactBody, sentText(COMMON_TEXTS.body, event.body))}
     ${section(WEBHOOK_TEXTS.deliveries, deliveriesPart)}
@@ -58,12 +58,12 @@ function undeliveredNote(context: PortalContext, view: View, event: StoredEvent)
     : noItems(
         WEBHOOK_TEXTS.noSubscribers,
         `checkout events replay ${event.id}`,
-        replayAllForm(context, view, event),
+        replayEventForm(context, view, event),
       );
 }
 
 /** The form that redelivers an event: to all endpoints that subscribe to it, or to one endpoint. */
-function replayAllForm({ store }: PortalContext, view: View, { id }: StoredEvent): Html {
+function replayEventForm({ store }: PortalContext, view: View, { id }: StoredEvent): Html {
   const options = store.endpoints
     .of(view.storeId)
     .map((endpoint) => html`<option value="${endpoint.id}">${endpoint.url}</option>`);

@@ -3,7 +3,7 @@ import { EVENT_TYPES } from "../../../../core/checkout/event-types.ts";
 import type { StoredEvent } from "../../../../store/checkout/events.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storePath, testOrderForm } from "../forms.ts";
-import { listPage, PAGE_ROWS, parsePosition } from "../list.ts";
+import { listPage, PAGE_SIZE, parsePosition } from "../list.ts";
 import { storeTime } from "../../../with-store.ts";
 import { sentText, copyableText, noItems, linkTo, section, listTime } from "../parts.ts";
 import type { PageContent, PortalContext, View } from "../view.ts";
@@ -31,10 +31,10 @@ export function eventsPage(context: PortalContext, view: View): Promise<Outcome<
     ],
     read: (query) =>
       mapValue(parsePosition(query), (before) => {
-        const filter = { storeId: view.storeId, type: null, checkoutId: null, before, limit: PAGE_ROWS + 1 };
+        const filter = { storeId: view.storeId, type: null, checkoutId: null, before, limit: PAGE_SIZE + 1 };
         const events = context.store.events.latest(filter).toReversed();
-        const items = events.slice(0, PAGE_ROWS);
-        return { items, next: events.length > PAGE_ROWS ? (items.at(-1)?.position ?? null) : null };
+        const items = events.slice(0, PAGE_SIZE);
+        return { items, next: events.length > PAGE_SIZE ? (items.at(-1)?.position ?? null) : null };
       }),
     noRows: noItems(WEBHOOK_TEXTS.noEvents, "checkout trigger order.succeeded", testOrderForm(view)),
     wrap: (list) =>
@@ -42,13 +42,13 @@ export function eventsPage(context: PortalContext, view: View): Promise<Outcome<
         <details class="panel">
           <summary>${WEBHOOK_TEXTS.samples}</summary>
           <p class="hint">${WEBHOOK_TEXTS.samplesHint}</p>
-          ${EVENT_TYPES.map((type) => sample(context, view, type))}
+          ${EVENT_TYPES.map((type) => sampleItem(context, view, type))}
         </details>
         ${section(WEBHOOK_TEXTS.newestEvents, list)}`,
   });
 }
 
-function sample(context: PortalContext, view: View, type: string): Html {
+function sampleItem(context: PortalContext, view: View, type: string): Html {
   const command = type === "webhook.test" ? "checkout endpoints test <id>" : `checkout trigger ${type}`;
   return html`<details class="sample">
     <summary>${type}</summary>

@@ -17,7 +17,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
   const endpointList = await runAsViewer(context, "listEndpoints", { ...view, body: undefined });
   if (!endpointList.ok) return endpointList;
   const { endpoints } = endpointList.value;
-  const frame = (list: Html): Html =>
+  const wrapList = (list: Html): Html =>
     html`${webhookTabs(view, "deliveries")}
       <section>
         <h2>${COMMON_TEXTS.endpoints}</h2>
@@ -36,7 +36,7 @@ export async function webhooksPage(context: PortalContext, view: View): Promise<
         </div>
         ${replayNotice(view)} ${list}
       </section>`;
-  return deliveriesPage(context, view, frame);
+  return deliveriesPage(context, view, wrapList);
 }
 
 function addEndpointPart(view: View, isFirst: boolean): Html {
