@@ -72,7 +72,7 @@ function pageRoute(path: string, show: PageRenderer): AreaRoute<PagesContext> {
 
 type ActionReader = (form: ReadonlyMap<string, string>, call: AreaRequest) => Outcome<PayerAction>;
 
-/** A route for a form. It redirects, so that reload and back never send the form again; so does a late or repeated form. */
+/** The route of a form. Every form is answered with a redirect, so that reload and back never send it again. */
 function formRoute(path: string, readAction: ActionReader): AreaRoute<PagesContext> {
   return {
     methods: ["POST"],

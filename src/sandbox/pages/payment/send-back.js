@@ -1,10 +1,10 @@
 /* Reports that the page was opened, or left for the shop. The portal shows both; nothing else depends on them. */
-function tellView(kind) {
-  const to = document.querySelector("page-views");
-  if (to !== null)
+function reportView(kind) {
+  const views = document.querySelector("page-views");
+  if (views !== null)
     navigator.sendBeacon(
-      to.getAttribute("to"),
-      new URLSearchParams({ kind, token: to.getAttribute("token") }),
+      views.getAttribute("to"),
+      new URLSearchParams({ kind, token: views.getAttribute("token") }),
     );
 }
 
@@ -12,11 +12,11 @@ function tellView(kind) {
 const isArrival =
   performance.getEntriesByType("navigation")[0]?.type === "navigate" &&
   !document.referrer.startsWith(`${location.origin}/`);
-if (isArrival) tellView("opened");
+if (isArrival) reportView("opened");
 
 addEventListener("click", ({ target }) => {
   const link = target.closest("a[href]");
-  if (link !== null && link.origin !== location.origin) tellView("returned");
+  if (link !== null && link.origin !== location.origin) reportView("returned");
 });
 
 /* Counts down, then opens the shop's page. A customer who comes back to this page sees no second countdown. */
@@ -34,7 +34,7 @@ customElements.define(
         this.querySelector("[data-seconds]").textContent = String(Math.max(0, seconds));
         if (seconds > 0) return;
         clearInterval(this.timer);
-        tellView("returned");
+        reportView("returned");
         location.assign(this.getAttribute("href"));
       }, 1000);
     }
@@ -46,5 +46,5 @@ customElements.define(
 );
 
 addEventListener("pageshow", (event) => {
-  if (event.persisted) for (const one of document.querySelectorAll("send-back")) one.remove();
+  if (event.persisted) for (const timer of document.querySelectorAll("send-back")) timer.remove();
 });

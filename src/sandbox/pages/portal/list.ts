@@ -157,7 +157,7 @@ function updatesOf<Item>(
   if (positionOf === undefined) return undefined;
   const seenPosition = query.get(SEEN_PARAMETER);
   const [newestItem] = items;
-  // Counted only for a poll, because the position of each row must be looked up.
+  // New rows are counted only for a poll, because the position of each row must be looked up.
   const count =
     seenPosition === null ? 0 : items.filter((item) => positionOf(item) > Number(seenPosition)).length;
   return { newestPosition: newestItem === undefined ? 0 : positionOf(newestItem), count, rowIds: ids };

@@ -27,7 +27,7 @@ function localText({ dataset }, date) {
 }
 
 /** Shows all times in an element in the browser's zone; hovering shows the server's text. */
-function localTimes(within) {
+function showLocalTimes(within) {
   for (const time of within.querySelectorAll("time[datetime]:not([data-local])")) {
     time.textContent = localText(time, new Date(time.dateTime));
     time.dataset.local = "";
@@ -35,19 +35,19 @@ function localTimes(within) {
 }
 
 /** Inserts a day into a timeline before each line whose day, in the browser's zone, differs from the line before. */
-function localDays() {
+function insertDays() {
   for (const story of document.querySelectorAll(".story")) {
     for (const day of story.querySelectorAll(".day")) day.remove();
-    let before = "";
+    let lastDay = "";
     for (const line of story.querySelectorAll(":scope > li, .under > li")) {
       const day = dayOf(new Date(line.querySelector("time").dateTime));
-      if (day !== before) {
+      if (day !== lastDay) {
         const mark = document.createElement("li");
         mark.className = "day";
         mark.textContent = day;
         line.before(mark);
       }
-      before = day;
+      lastDay = day;
     }
   }
 }
@@ -67,15 +67,15 @@ async function copy(text, button) {
 }
 
 /** Maximum length of a text in the label of its copy button. */
-const MAX_SAID = 80;
+const MAX_TEXT_LENGTH = 80;
 
 /** Adds a button after each text that can be copied. */
-function copyButtons(within) {
+function addCopyButtons(within) {
   for (const text of within.querySelectorAll("code.copy:not([data-ready])")) {
     text.dataset.ready = "";
     const button = document.createElement("button");
     Object.assign(button, { type: "button", className: "copier", textContent: words.copy });
-    button.setAttribute("aria-label", `${words.copy}: ${text.textContent.slice(0, MAX_SAID)}`);
+    button.setAttribute("aria-label", `${words.copy}: ${text.textContent.slice(0, MAX_TEXT_LENGTH)}`);
     button.addEventListener("click", () => void copy(text.textContent, button));
     text.after(button);
   }
@@ -83,9 +83,9 @@ function copyButtons(within) {
 
 function improve(within) {
   for (const element of within.querySelectorAll(".zone")) element.textContent = zone.value;
-  localTimes(within);
-  localDays();
-  copyButtons(within);
+  showLocalTimes(within);
+  insertDays();
+  addCopyButtons(within);
 }
 improve(document);
 
@@ -99,14 +99,15 @@ function showAlarm() {
 }
 
 // The clock of the store continues from the time that the page shows, unless it is frozen.
-let ahead = 0;
+let aheadMs = 0;
 function readClock() {
   const clock = document.querySelector("#clock time");
-  if (clock !== null) ahead = Date.parse(clock.dateTime) - Date.now();
+  if (clock !== null) aheadMs = Date.parse(clock.dateTime) - Date.now();
 }
 function tickClock() {
   const clock = document.querySelector("#clock time[data-runs]");
-  if (clock !== null && !document.hidden) clock.textContent = localText(clock, new Date(Date.now() + ahead));
+  if (clock !== null && !document.hidden)
+    clock.textContent = localText(clock, new Date(Date.now() + aheadMs));
 }
 readClock();
 setInterval(tickClock, 1000);
@@ -133,12 +134,12 @@ document.addEventListener("keydown", ({ key }) => {
 
 // Moving the clock may take a while: the page says so immediately, and disables the buttons to prevent a second click.
 document.addEventListener("submit", ({ target }) => {
-  const ofClock = 'form.act[action$="/clock"]';
-  if (!target.matches(ofClock)) return;
+  const formSelector = 'form.act[action$="/clock"]';
+  if (!target.matches(formSelector)) return;
   document.querySelector("#moving").hidden = false;
   // Runs after the event, because a disabled button submits nothing.
   setTimeout(() => {
-    for (const button of document.querySelectorAll(`${ofClock} button`)) button.disabled = true;
+    for (const button of document.querySelectorAll(`${formSelector} button`)) button.disabled = true;
   });
 });
 
@@ -164,13 +165,13 @@ function moveTo(step) {
 /** Clicks the button of an action on this page; if the action needs a confirmation, opens the confirmation instead. */
 function press(ending) {
   // Excludes the buttons of actions on several objects.
-  const acts = `main form.act[action$="${ending}"]:not([action$="s${ending}"])`;
-  const buttons = document.querySelectorAll(`${acts} button`);
+  const selector = `main form.act[action$="${ending}"]:not([action$="s${ending}"])`;
+  const buttons = document.querySelectorAll(`${selector} button`);
   // The primary button of the page, or else the last, which is the newest.
-  const button = document.querySelector(`${acts} button.primary`) ?? [...buttons].at(-1);
-  const asked = button?.closest("details:not([open])");
-  if (asked) {
-    asked.open = true;
+  const button = document.querySelector(`${selector} button.primary`) ?? [...buttons].at(-1);
+  const confirmation = button?.closest("details:not([open])");
+  if (confirmation) {
+    confirmation.open = true;
     button.focus();
   } else button?.click();
 }

@@ -45,7 +45,7 @@ const UNGUARDED_ROUTES: readonly PortalRoute[] = [
   firstStoreRoute("/portal/{anything}"),
 ];
 
-/** The routes; each answers only the roles that it names. */
+/** The routes, each of which answers only its least role and the roles above it. */
 const ROUTES = UNGUARDED_ROUTES.map(guardRoute);
 
 /** The names directly below `/portal`, which are never searched as ids. */
@@ -138,8 +138,8 @@ function requirePortalHost({ origin, port }: PortalContext["portal"], request: H
 }
 
 /**
- * Redirects a path without a store: to the page of the first store, or of the only store of the session; or to the
- * object with this id.
+ * Redirects a path without a store: to this page of the session's store or of the first store, or to a search for the
+ * id in the path.
  */
 function firstStoreRoute(path: "/portal" | "/portal/{anything}"): PortalRoute {
   return portalRoute({ path, minRole: "viewer" }, ({ store }, call) => {

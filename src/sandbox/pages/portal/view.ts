@@ -79,11 +79,11 @@ export type PageContent = {
   readonly listUpdates?: ListUpdates | undefined;
 };
 
-/** The updates of a list since the last read, by the positions of its rows; newer rows have higher positions. */
+/** The updates of a list since its page was loaded. Newer rows have higher positions. */
 export type ListUpdates = {
   /** The position of the newest row; 0 if the list is empty. */
   readonly newestPosition: number;
-  /** The number of rows that are newer than the newest row of the last read; 0 if there was no last read. */
+  /** The number of rows that are newer than the newest row of the loaded page; 0 while it loads. */
   readonly count: number;
   /** The ids of rows that can change, and update in place. */
   readonly rowIds: readonly string[];

@@ -109,7 +109,7 @@ function termFacts(
   return visibleValues<Row>(shownFields);
 }
 
-/** The command with the same output; names the order_id, if it has only this checkout and needs no quoting. */
+/** The command with the same output. It has the order_id if that needs no quoting and has no other checkout. */
 function explainCommand(
   { store }: OperationContext,
   { id, orderId, storeId }: Checkout,

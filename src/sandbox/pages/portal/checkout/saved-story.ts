@@ -46,7 +46,7 @@ export const SAVED_STORY_ROUTE = portalRoute(
   },
 );
 
-/** A name for the file that every file system takes: the order_id as far as possible, and the end of the id. */
+/** A file name that every file system accepts: the plain characters of the order_id, and the end of the id. */
 function fileName(orderId: string, id: string): string {
   const plainId = orderId.replaceAll(/[^\w.-]+/g, "-").replaceAll(/^[-.]+|[-.]+$/g, "");
   return `${[...(plainId === "" ? [] : [plainId]), id.slice(-8)].join("-")}.html`;

@@ -103,7 +103,7 @@ function countBadge(text: string, meaning: Words): Html {
   return html`<span class="count">${text}${hiddenText(meaning)}</span>`;
 }
 
-/** The meaning of a number, for screen readers. */
+/** A text that only screen readers read. */
 function hiddenText(words: Words): Html {
   return html`<span class="visually-hidden"> ${words}</span>`;
 }

@@ -4,7 +4,7 @@ if (live !== null) {
   const changes = document.querySelector("#changes");
 
   // A screen reader is told, at most every ten seconds, which parts have changed since the last announcement.
-  const TOLD_EVERY_MS = 10_000;
+  const INTERVAL_MS = 10_000;
   const partsOf = () =>
     new Map(
       [...document.querySelectorAll("#menu a, [data-told], #new-rows:not([hidden])")].map((part) => [
@@ -12,23 +12,23 @@ if (live !== null) {
         part.textContent.replaceAll(/\s+/g, " ").trim(),
       ]),
     );
-  let known = partsOf();
-  let toldAt = 0;
+  let lastParts = partsOf();
+  let announcedAt = 0;
   let timer;
-  const tell = () => {
+  const announce = () => {
     timer = undefined;
-    const now = partsOf();
-    const changed = [...now].filter(([name, text]) => text !== "" && known.get(name) !== text);
-    known = now;
-    toldAt = Date.now();
+    const parts = partsOf();
+    const changed = [...parts].filter(([name, text]) => text !== "" && lastParts.get(name) !== text);
+    lastParts = parts;
+    announcedAt = Date.now();
     changes.textContent =
       changed.length === 0 ? changes.dataset.other : changed.map(([, text]) => text).join("; ");
   };
   document.addEventListener("htmx:after:swap", () => {
-    timer ??= setTimeout(tell, Math.max(1000, toldAt + TOLD_EVERY_MS - Date.now()));
+    timer ??= setTimeout(announce, Math.max(1000, announcedAt + INTERVAL_MS - Date.now()));
   });
 
-  const say = (state) => {
+  const showState = (state) => {
     live.hidden = false;
     live.dataset.state = state;
     live.classList.toggle("lost", state !== "live");
@@ -36,12 +36,12 @@ if (live !== null) {
   };
   // Number of unanswered requests after which a bar over the page says that there is no answer.
   const MAX_MISSED = 3;
-  let missed = 0;
-  const miss = () => {
-    missed += 1;
-    say(missed < MAX_MISSED ? "lost" : "silent");
+  let missedCount = 0;
+  const countMiss = () => {
+    missedCount += 1;
+    showState(missedCount < MAX_MISSED ? "lost" : "silent");
   };
-  const ENDS = { 401: "signed_out", 404: "gone" };
+  const END_STATES = { 401: "signed_out", 404: "gone" };
   let isOver = false;
 
   // A submitted form leads to another page, so the page that it leaves stops asking.
@@ -54,16 +54,16 @@ if (live !== null) {
   });
   document.addEventListener("htmx:before:response", (event) => {
     const { status } = event.detail.ctx.response;
-    isOver = ENDS[status] !== undefined;
-    if (isOver) say(ENDS[status]);
-    else if (status >= 400) miss();
+    isOver = END_STATES[status] !== undefined;
+    if (isOver) showState(END_STATES[status]);
+    else if (status >= 400) countMiss();
     else {
-      missed = 0;
-      say("live");
+      missedCount = 0;
+      showState("live");
     }
     // An unchanged page (304), an error or an answer after leaving must not replace the page.
     if (isLeft || status === 304 || status >= 400) event.preventDefault();
   });
-  document.addEventListener("htmx:error", miss);
-  say("live");
+  document.addEventListener("htmx:error", countMiss);
+  showState("live");
 }

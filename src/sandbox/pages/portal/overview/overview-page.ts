@@ -20,7 +20,7 @@ const DAY_MS = 24 * 3_600_000;
 /** Maximum number of rows in each part, and of requests that are read to find refused ones. */
 const MAX_ROWS = 5;
 const MAX_REQUESTS_READ = 500;
-/** Maximum number of unpaid checkouts that are counted. */
+/** The largest number of unpaid checkouts or waiting deliveries that is shown; more are shown as `99+`. */
 const MAX_COUNT = 99;
 
 /** The overview of a store: failing endpoints, refused requests, due items, and unpaid checkouts. */

@@ -10,7 +10,7 @@ import { sentText, commandLine, table } from "../parts.ts";
 import { COMMON_TEXTS } from "../texts.ts";
 import { REQUEST_TEXTS } from "./texts.ts";
 
-/** The bytes of a refused request; for any other, whose bytes are not logged, the values of `checkout`. */
+/** The bytes of a refused request. Other requests are logged without bytes: the values of `checkout` are shown. */
 export function requestDetails(request: StoryRequest, checkout?: Checkout): Html {
   const { method, path, refused } = request;
   const line = `${method} ${path}`;

@@ -21,7 +21,7 @@ import { parsePortalPath, signInPage } from "./sign-in.ts";
 
 const STORE_ADDRESS = new RegExp(`^/portal/(${UUID_SOURCE})(?:/|$)`);
 
-/** The page of a refusal: without a session the sign-in form, under another name of this machine a redirect. */
+/** The answer to a refusal: without a session, the sign-in form; under another loopback name, a redirect. */
 export function portalRefusalPage(
   context: PortalContext,
   { viewer, ...refusalContext }: RefusalContext & { readonly viewer: Viewer },

@@ -21,7 +21,7 @@ const SPANS = ["1m", "10m", "1h", "6h", "1d", "7d"] as const;
 /** Maximum number of due items listed. */
 const MAX_ITEMS = 25;
 
-/** The store's clock, and the items that a move makes due. */
+/** The store's clock, and the items that will be due within a day. */
 export async function clockPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
   const now = storeTime(context, view.storeId);
   const dueItems = dueItemsUntil(context, view.storeId, { until: now + DAY_MS });

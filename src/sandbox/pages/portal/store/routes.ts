@@ -215,7 +215,7 @@ function parseResetForm(
   { context, view }: { readonly context: PortalContext; readonly view: View },
 ): Outcome<unknown> {
   const storeId = fields.get("store") ?? "";
-  // Checked first, because the refusal after the comparison of names shows the right name.
+  // The permission is checked first, because the refusal of a wrong name shows the right name.
   const permission = permitStore(callerOfSession(view.call.caller), storeId);
   if (!permission.ok) return permission;
   return mapValue(parseStoreConfirmation(fields, { context, storeId }), (name) => ({ store: name }));

@@ -14,7 +14,7 @@ import { STORES_TEXTS as TEXTS } from "../store/texts.ts";
 
 type Snapshot = AnswerOf<"listSnapshots">["snapshots"][number];
 
-/** Maximum total size of snapshots that are described without being asked: describing a snapshot reads its whole file. */
+/** Maximum total size of snapshots that are described without a click: describing a snapshot reads its whole file. */
 const MAX_READ_BYTES = 4 * 1024 * 1024;
 
 /** The snapshots, each with its kind and time; large snapshots are described only on request. */

@@ -32,7 +32,7 @@ export function deliveriesPage(
     caption: WEBHOOK_TEXTS.deliveries,
     style: "deliveries",
     filters: {
-      // Includes removed endpoints, because their deliveries are kept.
+      // A removed endpoint is no option, but its id in the address still selects its deliveries.
       endpoint: { label: COMMON_TEXTS.endpoint, options: knownEndpoints },
       state: { label: COMMON_TEXTS.state, options: Object.entries(WEBHOOK_TEXTS.states) },
       type: { label: COMMON_TEXTS.eventType, options: EVENT_TYPES },

@@ -115,7 +115,7 @@ function deliveriesOf({ context, view }: ActionContext, eventId: string) {
   return context.store.deliveries.list(filter);
 }
 
-/** Maximum number of deliveries of a replay: more than the endpoints that a store can have. */
+/** Maximum number of an event's deliveries that are read: more than the endpoints that a store can have. */
 const MAX_DELIVERIES = 50;
 
 function stateNotice({ id, state }: AnswerOf<"setEndpointState">, { context, view }: ActionContext): Notice {
