@@ -54,7 +54,7 @@ function allRows(path: string): string {
 
 const isAdmin = (path: string): boolean => /^\/portal\/admin(\/|$)/.test(path);
 
-test("every route of the portal has one of three roles, and the administrator's routes are under one path", async () => {
+test("every route of the portal has the role of its path, and only sign-in and assets are public", async () => {
   const { rows } = await openSite();
   const wrong = rows.filter(({ path, role }) => {
     const own = isAdmin(path) ? "portal administrator" : "portal merchant";
@@ -71,7 +71,7 @@ test("every route of the portal has one of three roles, and the administrator's 
   ]);
 });
 
-test("a cookie opens exactly the routes of its role, and changes nothing elsewhere", async () => {
+test("a route of the portal answers only the cookie of its role; other credentials get a 401 and change nothing", async () => {
   const { sandbox, rows, merchant, administrator, stored } = await openSite();
   const keys = {
     nobody: {},
@@ -108,7 +108,7 @@ test("a cookie opens exactly the routes of its role, and changes nothing elsewhe
   expect(stored()).toBe(before);
 });
 
-test("a form without its session's token, from another origin or as JSON does nothing", async () => {
+test("a form without its session's token, from another origin, or sent as JSON or text is refused and changes nothing", async () => {
   const { sandbox, rows, merchant, administrator, stored } = await openSite();
   const before = stored();
   const origin = `http://${portalHost(sandbox)}`;
@@ -251,7 +251,7 @@ test("another spelling of a path opens no page of another role, and changes noth
   expect(stored()).toBe(before);
 });
 
-test("a portal page requested under another host name redirects to the portal's host, and changes nothing", async () => {
+test("under another loopback name, a portal page redirects to the portal's host; all else is refused and changes nothing", async () => {
   const { sandbox, rows, merchant, stored } = await openSite();
   const before = stored();
   const { port } = new URL(sandbox.ready.base_url);
@@ -289,7 +289,7 @@ test("a portal page requested under another host name redirects to the portal's 
   expect(stored()).toBe(before);
 });
 
-test("the page at the root shows the command that opens the portal, without a link", async () => {
+test("the page at the root shows the command that opens the portal, but no link; without a portal, it shows neither", async () => {
   const named = ["--public-url", "https://pay.example", "--portal-url", "https://portal.example"];
   for (const [args, hasPortal] of [
     [[], true],

@@ -60,7 +60,7 @@ test("the administrator's page begins with the waiting requests, and the adminis
   ]);
 });
 
-test("the administrator switches capabilities and stores, and approves prices", async () => {
+test("the administrator can approve prices, enable and disable capabilities, and activate and deactivate the store", async () => {
   const { harness, admin, merchant } = await openAdmin();
   const terms = ["--amount-minor", "700", "--currency", "EUR", "--payment-method", "alipay_plus"];
   await harness.run(["prices", "add", "oolong", ...terms, "--unapproved"]);
@@ -95,7 +95,7 @@ test("the administrator switches capabilities and stores, and approves prices", 
     expect([fields, (await admin.post(`${admin.home}/acts`, fields)).status]).toEqual([fields, status]);
 });
 
-test("each action on the gate, the store, a capability or a price asks for a confirmation that describes its effect", async () => {
+test("opening the gate, deactivating the store, disabling a capability and revoking a price each need a confirmation that describes the effect", async () => {
   const { admin } = await openAdmin();
   const { html } = await admin.get(admin.home);
   for (const question of [

@@ -109,7 +109,7 @@ test("a checkout's page has the story of checkout explain, line for line", async
     "browser returned to https://shop.example/thanks (proves nothing)",
     "POST /v1/orders: 409 idempotency_key_reused, key the-first-key: amount_minor 1999 → 2999",
   ]);
-  // Besides its title, the page has only facts that neither badges nor other texts show.
+  // No hint repeats a fact that a badge already shows.
   expect(page.html).not.toContain('<p class="hint">order');
   for (const part of ["€19.99 Alipay+", "paid", id, "checkout explain order-1001", "Open payment page"])
     expect(page.text).toContain(part);
@@ -128,7 +128,7 @@ function buttonsOf({ html }: Page): { can: string[]; cannot: string[] } {
 
 const OUTCOMES = ["Pay", "Decline", "Fail", "Cancel", "Expire now"];
 
-test("every action on a checkout's page works, and a refused action shows the checkout's state", async () => {
+test("every action on a checkout's page works, and a refused action changes nothing", async () => {
   const { portal, create, show } = await openShop();
   const rows = [
     ["succeeded", "Paid; this status is final.", "because the checkout was paid in time"],
@@ -177,7 +177,7 @@ test("a payment that was in progress when its checkout expired can succeed late,
   expect(buttonsOf(await show(id)).can).toEqual([]);
 });
 
-test("an expanded line shows bytes, headers, curl, signature, answer, likely cause and differences", async () => {
+test("an expanded line shows bytes, headers, curl, signature, answer, likely cause and differences, and can replay its event", async () => {
   const { harness, portal, answer, create, show, sandbox } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   Object.assign(answer, { status: 400, body: '{"why":"bad signature"}' });
@@ -220,7 +220,7 @@ test("an expanded line shows bytes, headers, curl, signature, answer, likely cau
   expect((after.text.match(/attempt 1: 400/g) ?? []).length).toBe(2);
 });
 
-test("a delivery with an injected fault says that its signature must be refused", async () => {
+test("a checkout's page says that a delivery's signature is invalid because of an injected fault", async () => {
   const { harness, create, show } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   await harness.run(["faults", "add", "bad_signature"]);
@@ -391,7 +391,7 @@ test("the list of checkouts counts failed endpoints, in red only if no endpoint 
   ]);
 });
 
-test("the search opens the page of an id, an order_id, an idempotency key or a text", async () => {
+test("the search opens the page of an id, a short id, an order_id, an idempotency key or a price, only in its own store", async () => {
   const { harness, portal, create, sandbox } = await openShop();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
   const id = await create(TERMS);

@@ -65,7 +65,7 @@ test("the notice reports the result of a simulated payment once, and the head of
   );
 });
 
-test("a new endpoint is tested immediately, and every requested delivery shows its answer", async () => {
+test("a new endpoint is tested immediately, and each action on an endpoint or event has a notice with its result", async () => {
   const { harness, portal, answer, checkout } = await openShop();
   const webhooks = `${portal.home}/webhooks`;
   answer.status = 500;
@@ -116,7 +116,7 @@ test("the error of an unreachable receiver is shown with its cause, also on the 
   expect(overview.text).toMatch(/nothing answers at this address.+ connect ECONNREFUSED localhost:3000/);
 });
 
-test("the notice counts several receivers by their answers, and waits two seconds for a slow one", async () => {
+test("the notice counts several receivers by their answers, and waits at most two seconds for a slow receiver", async () => {
   const { harness, portal, answer, checkout } = await openShop();
   harness.occupy(3001, { answer: () => new Promise(() => undefined), refuse: () => answer });
   await portal.act(`${portal.home}/webhooks/endpoints`, { url: "http://localhost:3000/hooks" });

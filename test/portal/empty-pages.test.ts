@@ -57,7 +57,7 @@ async function listsOfFreshStore({ sandbox, asMerchant, asAdministrator }: Opene
   return lists;
 }
 
-test("every empty list of a new store has a button that fills the list, next to the command", async () => {
+test("every empty list of a new store has a command, and a button that fills the list", async () => {
   const opened = await openPortal();
   const lists = await listsOfFreshStore(opened);
   const pages = lists.map(({ page }) => page.replace(/.*\}\//, ""));
@@ -75,7 +75,7 @@ test("every empty list of a new store has a button that fills the list, next to 
   expect(lists.filter(({ helps }) => !helps)).toEqual([]);
 });
 
-test("the pages of a store without prices and of an event without deliveries have a button that adds the first", async () => {
+test("a store without prices and an event without deliveries have a form or button that adds the first one", async () => {
   const { harness, merchant, asAdministrator, asMerchant } = await openPortal();
   const config = JSON.stringify({ stores: [{ id: EMPTY_STORE, name: "Empty Shop", prices: [] }] });
   writeFileSync(join(harness.cwd, "checkout.config.json"), config);
@@ -95,7 +95,7 @@ test("the pages of a store without prices and of an event without deliveries hav
   expect(undelivered).toMatch(
     /<div class="empty">[^]*?<form method="post" action="[^"]*\/webhooks\/endpoints"/,
   );
-  // Without an endpoint there is no form that delivers.
+  // Without an endpoint there is no form that delivers the event.
   expect(undelivered).not.toContain(`${event}/replay"`);
 
   await merchant.act(`${home}/webhooks/endpoints`, { url: "http://127.0.0.1:9/hooks" });

@@ -5,7 +5,7 @@ import { signedIn } from "../support/portal.ts";
 
 const URL = "https://localhost:3000/hooks";
 
-test("the endpoint form takes CA certificates as text, and the endpoint's page shows the certificates' subjects", async () => {
+test("the endpoint form accepts only CA certificates in PEM, and the endpoint's page shows their subjects", async () => {
   const harness = createHarness();
   const portal = await signedIn(harness, await harness.start(EPHEMERAL));
   const form = `${portal.home}/webhooks/endpoints`;

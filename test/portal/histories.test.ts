@@ -4,7 +4,7 @@ import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 import { linesOf } from "../support/portal-story.ts";
 
-/** Concurrent orders in one store, which share its clock. */
+/** The number of orders, all in one store, which share its clock. */
 const ORDERS = 50;
 /** The number of drawn steps of each history. */
 const STEPS = 5;
@@ -46,7 +46,7 @@ async function openStore() {
 
 type Opened = Awaited<ReturnType<typeof openStore>>;
 
-/** Takes a step of an order or of the store. */
+/** Runs the step of an order or of the store that a random number selects. */
 async function happen(
   { harness, sandbox, portal, answers, create }: Opened,
   { id, orderId }: { readonly id: string; readonly orderId: string },

@@ -33,7 +33,7 @@ function itemOf({ html }: Page, name: string): string {
   return textOf(`<li ${item}`);
 }
 
-test("the Launch page has the items that the command checklist prints, each with the next command", async () => {
+test("the Launch page has the items that the command checklist prints, and the next command of each open item", async () => {
   const { harness, get } = await openPage();
   const { stdout } = await harness.run(["checklist", "--json"]);
   const { items } = JSON.parse(stdout) as {
@@ -148,7 +148,7 @@ test("the Launch page shows the webhook drill's steps, verdict and command", asy
   expect(itemOf(await get(), "webhook_verification")).toContain("fail");
 });
 
-test("the Launch page shows a running webhook drill", async () => {
+test("the Launch page shows a webhook drill while it runs", async () => {
   const site = await openDrillSite();
   const { get } = await openLaunch(site.harness, site.sandbox());
   const pages: string[] = [];
@@ -165,7 +165,7 @@ test("the Launch page shows a running webhook drill", async () => {
   expect((await get()).text).not.toContain("Checklist running");
 });
 
-test("the Launch page shows a running drill until its command ends", async () => {
+test("the Launch page says that webhooks are held while a duplicates drill runs", async () => {
   const { sandbox, get } = await openPage();
   const { control_token: token } = sandbox.ready;
   const control = async <Data>(path: string, body: object): Promise<Data> => {

@@ -121,7 +121,7 @@ test("a page that did not poll for a while catches up from its own position", as
   expect([await page.ask(page.tag()), await page.ask(before)]).toEqual([304, 200]);
 });
 
-test("an ETag from an earlier run reloads the page or the list", async () => {
+test("an ETag from an earlier run, or an invalid one, reloads the page or the list", async () => {
   const { open, create } = await openPortal();
   await create("a");
   const [page, list] = [await open("/overview"), await open("/checkouts?seen=1")];

@@ -3,7 +3,7 @@ import { openDrillSite } from "../support/drill-site.ts";
 import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 
-test("the overview shows the first steps until all are done, and then the problems", async () => {
+test("the portal starts with the Connect page until all first steps are done, and then with the overview", async () => {
   const site = await openDrillSite();
   const { harness } = site;
   const portal = await signedIn(harness, site.sandbox());

@@ -13,7 +13,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
 
-/** Sends a request with the address on the wire, and returns the raw answer. */
+/** Sends a request to the path that the public sees: neither the path nor the answer is translated. */
 function ask(
   sandbox: RunningSandbox,
   path: string,
@@ -122,7 +122,7 @@ test("every address on a page, form or redirect of the portal begins with the po
   ).toEqual([]);
 });
 
-test("both cookies are limited to the portal's path, even when they are deleted", async () => {
+test("the cookie of each role is limited to the role's path, even when it is deleted", async () => {
   const { harness, sandbox, path } = await openSite();
   const { admin_token: token } = JSON.parse(harness.readState("admin.json")) as {
     readonly admin_token: string;

@@ -144,7 +144,7 @@ test("the administrator's forms also show refusals in place", async () => {
   expect(done.headers["Location"]).toMatch(/\/admin\/[\w-]+\?said=/);
 });
 
-test("any typed text is escaped", async () => {
+test("text that was typed into a refused form is escaped", async () => {
   const portal = await openPortal();
   const hostile = '"><script>alert(1)</script>';
   const { html } = await portal.post(`${portal.home}/settings/return-origins`, { origin: hostile });
@@ -152,7 +152,7 @@ test("any typed text is escaped", async () => {
   expect(html).toContain("&lt;script&gt;");
 });
 
-test("an unknown form is refused with a separate page", async () => {
+test("a form with an unknown action is refused with a separate page", async () => {
   const portal = await openPortal();
   const { status, text } = await portal.post(`${portal.home}/clock`, { action: "jump" });
   expect([status, text.includes("Go back, correct the error")]).toEqual([400, true]);

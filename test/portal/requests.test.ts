@@ -19,7 +19,7 @@ async function openSite(start = EPHEMERAL) {
   const sandbox = await harness.start(start);
   const portal = await signedIn(harness, sandbox);
   const requests = `${portal.home}/requests`;
-  /** Sends a create, and returns its request_id and status. */
+  /** Sends a create, and returns its request_id, status and body. */
   const create = async (
     body: object | string,
     {
@@ -118,7 +118,7 @@ test("a search for a rare request stops at a limit, says how many requests were 
   expect((await portal.get(next.replaceAll("&amp;", "&"))).html).toContain(first.id);
 });
 
-test("reads of the request log use an index from any position, and skip trimmed rows", () => {
+test("a search of the request log uses an index, and returns exactly the requests between two positions", () => {
   const connection = new Database(":memory:");
   connection.exec(REQUESTS_DDL);
   const asked: string[] = [];
@@ -200,7 +200,7 @@ test("the page of a request that a fault hit shows the fault, even if there was 
   expect(shown.text).toContain("injected by fault");
 });
 
-test("hostile requests are escaped, and secrets in them are hidden", async () => {
+test("hostile requests are escaped, secrets in them are hidden, and a large body does not make a large page", async () => {
   const { portal, requests, create } = await openSite();
   const [key] = [CANARY];
   for (const [index, text] of HOSTILE_TEXTS.entries()) {

@@ -116,7 +116,7 @@ test("explain --html takes an order_id, an event, a delivery and a request, in t
   }
 });
 
-test("explain --html refuses an unknown id, and a request without a checkout", async () => {
+test("explain --html refuses an unknown id and a request without a checkout, and --lang needs --html", async () => {
   const { harness, sandbox, id } = await openShop();
   const { body } = await sandbox.request({ path: "/v1/orders", body: "{}" });
   const { request_id: refused } = JSON.parse(String(body)) as { readonly request_id: string };

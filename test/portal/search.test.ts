@@ -105,7 +105,7 @@ test("an order that was only refused links to its requests, without circular lin
   expect((await portal.get(request)).html).not.toContain("/checkouts?q");
 });
 
-test("orders list --search and open find the same orders", async () => {
+test("orders list --search and open find the same orders as the portal's search", async () => {
   const { harness, portal, ids } = await openShop();
   const { stdout } = await harness.run(["orders", "list", "--search", "CART-"]);
   expect(stdout).toMatch(/Cart-2202-black.*\n.*Cart-2201-green/);

@@ -107,7 +107,7 @@ test("ten wrong tokens within a minute block even the correct token for a while;
   expect((await guess(adminToken)).status).toBe(303);
 });
 
-test("a HEAD request does not use up a secret that is shown once", async () => {
+test("a secret that is shown once is shown to its own session once, and a HEAD request does not use it up", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie, formToken } = await signIn(harness, sandbox, "merchant");
   const secret = sandbox.ready.signing_secret;

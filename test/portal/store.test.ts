@@ -26,7 +26,7 @@ async function openPortal() {
     run,
     /** Posts a form below the store, and loads the page that follows. */
     act: (path: string, fields: Fields = {}): Promise<Page> => portal.act(`${home}${path}`, fields),
-    /** Posts a form that is refused, and returns the status and the reason. */
+    /** Posts a form that is refused, and returns the status and the text of the page. */
     refused: async (path: string, fields: Fields = {}): Promise<readonly [number, string]> => {
       const { status, text } = await portal.post(
         path.startsWith("/portal") ? path : `${home}${path}`,
@@ -69,7 +69,7 @@ test("every page of a store exists in both languages, and an empty page shows a 
   expect((await get("/stores")).text).toContain("checkout snapshots create");
 });
 
-test("the Connect page shows the settings that an application needs, and secrets only on request", async () => {
+test("the Connect page shows the settings that an application needs, and no page of the store shows a secret", async () => {
   const { sandbox, get } = await openPortal();
   const { base_url: baseUrl, store_id: storeId, api_key: apiKey, signing_secret: secret } = sandbox.ready;
   const { text, html } = await get("/connect");
@@ -429,7 +429,7 @@ test("a snapshot is created, listed, restored and removed", async () => {
   type Orders = { checkouts: { order_id: string }[] };
   expect((await read<Orders>("orders", "list")).checkouts.map(({ order_id: id }) => id)).toEqual(["order-1"]);
   await create("order-3");
-  // Sign-in sessions stay valid.
+  // A restore keeps sign-in sessions.
   expect((await portal.act("/portal/snapshots/restore", { name: "everything" })).status).toBe(200);
   expect((await read<Orders>("orders", "list")).checkouts).toHaveLength(1);
   await act("/snapshots/remove", { name: "before" });

@@ -51,7 +51,7 @@ test("an endpoint is added with its event types; its secret is shown once, and a
   const at = (added.location ?? "").split("?")[0] ?? "";
   expect((await portal.act(`${at}/secret`)).html).toContain(secret);
   expect((await harness.run(["endpoints", "secret"])).stdout.trim()).toBe(secret);
-  // Deliveries verify with the secret.
+  // The shown secret verifies a delivery's signature.
   const tested = await portal.act(`${at}/test`);
   expect(tested.text).toContain("webhook.test");
   await settled();
@@ -94,7 +94,7 @@ test("an endpoint's secret is rotated, and the endpoint is paused, disabled, ena
   expect(paused.text).toContain("Its past deliveries stay listed.");
 });
 
-test("a refused endpoint form is answered with a page, and changes nothing", async () => {
+test("a refused form of an endpoint, event or delivery is answered with a page with the reason, and changes nothing", async () => {
   const { portal, webhooks, addEndpoint, control } = await openSite();
   const { id } = await addEndpoint("http://localhost:3000/hooks");
   const rows = [
@@ -183,7 +183,7 @@ test("an endpoint's answers are still shown when many of its deliveries are wait
   await settled();
   const { data } = await control<{ endpoints: { id: string }[] }>("/endpoints");
   const path = `${webhooks}/endpoints/${data.endpoints[0]?.id ?? ""}`;
-  // The page says more than "enabled".
+  // The badge is "failing" instead of "enabled".
   for (const at of [path, webhooks]) expect((await portal.get(at)).text).toMatch(/failing since \d{4}-/);
   expect((await portal.get(path)).text).not.toContain("enabled failing");
   await portal.act(`${path}/state`, { action: "pause" });

@@ -52,7 +52,7 @@ test("a connection is reused for the next request, unless a new connection is re
   expect(sockets).toHaveLength(4);
 });
 
-test("a body sent in two parts is split within a character, and its second part is sent only when it is released", async () => {
+test("a body sent in two parts is split within a character, and its second part waits until the test releases it", async () => {
   let arrived = Buffer.alloc(0);
   const server = createServer((socket) => {
     socket.on("data", (part: Buffer) => {
@@ -68,7 +68,7 @@ test("a body sent in two parts is split within a character, and its second part 
   expect(arrived.toString("utf8")).toMatch(/\r\nContent-Length: 3\r\n[^]*\r\n\r\nx\u00e9$/);
 });
 
-test("an idle connection is closed before the server would close it", async () => {
+test("the client closes an idle connection before the server would close it", async () => {
   const { url, sockets } = await open((socket) => void socket.write(OK));
   await post(url);
   await eventually("it is closed", () => expect(sockets[0]?.destroyed).toBe(true));

@@ -9,7 +9,7 @@ const PIPELINED = 128;
 /** The number of requests handled at once, plus generous room for answers of 1 MiB in the system's buffers. */
 const LITTLE = 40;
 const MIB = 1024 * 1024;
-/** The request of another connection. */
+/** The path of requests on other connections. */
 const ASIDE = "/aside";
 
 /** A server whose answers come from a function, and a client that has sent requests and reads nothing yet. */
@@ -41,7 +41,7 @@ async function flood(count: number, answer: (target: string) => Promise<HttpResp
   return { asked, socket, readAllBefore };
 }
 
-/** Reads from now on; counts answers. */
+/** Starts reading. Returns a function that returns the answers so far. */
 function read(socket: Socket): () => { readonly answers: readonly string[]; readonly bytes: number } {
   const answers: string[] = [];
   let bytes = 0;

@@ -12,7 +12,7 @@ const SILENCE_MS = 500;
 const CHUNK = 64 * 1024;
 const GRACE_MS = 20_000;
 
-/** A stream whose chunks the test pushes, and which records what the server does with it. */
+/** A stream whose chunks the test pushes. It records the server's reads, and whether the server closed it. */
 function createStream() {
   const waiting: ((step: IteratorResult<Uint8Array>) => void)[] = [];
   const ready: IteratorResult<Uint8Array>[] = [];
@@ -111,7 +111,7 @@ test("a reader that disconnected before the answer began also ends the stream", 
   const request = get({ port, host: "127.0.0.1" }).on("error", () => undefined);
   await eventually("the request is there", () => expect(isAsked).toBe(true));
   request.destroy();
-  // Time for the server to notice; a later end is the case of a reader that leaves while it reads.
+  // Gives the server time to notice that the reader has left, before the answer begins.
   await setTimeout(SILENCE_MS);
   makeAnswer();
   stream.push("too late");
@@ -119,7 +119,7 @@ test("a reader that disconnected before the answer began also ends the stream", 
   expect(stream.state.returned).toBe(true);
 });
 
-test("a reader that reads nothing is cut off after a while", async () => {
+test("a reader that reads nothing is disconnected after the timeout", async () => {
   let made = 0;
   let ended = false;
   async function* endless(): AsyncGenerator<Uint8Array> {
@@ -143,7 +143,7 @@ test("a reader that reads nothing is cut off after a while", async () => {
   expect(made * CHUNK).toBeLessThan(64 * 1024 * 1024);
 });
 
-test("a stream that fails is cut, so that no reader takes it for complete", async () => {
+test("a failing stream aborts its answer, so that no reader takes the body for complete", async () => {
   async function* failing(): AsyncGenerator<Uint8Array> {
     yield Buffer.from("half");
     throw new Error("the rest cannot be read");
@@ -157,7 +157,7 @@ test("a stream that fails is cut, so that no reader takes it for complete", asyn
   expect((await open(port)).statusCode).toBe(200);
 });
 
-test("a stop waits for a stream that ends in time", async () => {
+test("closing the server waits for a stream that ends within the grace period", async () => {
   const stream = createStream();
   const { port, close } = await serveBody(stream.body);
   const response = await open(port);

@@ -61,7 +61,7 @@ const TAILED: readonly Row[] = Object.entries(WHOLE).flatMap(([head, [bytes, sta
   ),
 );
 
-/** Answers whose connection ends after them, in every way. The end also ends a body without a length. */
+/** Answers that are followed by the end or a reset of the connection, which also ends a body without a length. */
 const ENDED: readonly Row[] = [
   ...Object.entries(WHOLE),
   ["200 without a length", ["HTTP/1.1 200 OK\r\n\r\nok", 200, "ok"]] as const,

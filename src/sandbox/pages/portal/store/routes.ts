@@ -171,7 +171,7 @@ export const STORE_ROUTES: readonly PortalRoute[] = [
     notice: snapshotNotice,
     form: STORES_PAGE,
   }),
-  // The path has no store, like the path of `reset`: a restore waits until the requests of the replaced stores have ended.
+  // The path names no store, so the request enters none: a restore waits until the requests to its stores have ended.
   actionRoute("/portal/snapshots/restore", {
     operation: "restoreSnapshot",
     read: (fields) => ({ name: fields.get("name"), ...(fields.has("trust") && { trust: true }) }),
