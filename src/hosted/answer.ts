@@ -24,7 +24,7 @@ export async function toWorkerResponse(
 
 /** Resolves when a request's body is late: the runtime itself waits as long as the client keeps the connection. */
 function awaitTimeout(signal: AbortSignal): Promise<void> {
-  return sleep(SERVER_LIMITS.requestMs, signal);
+  return sleep(SERVER_LIMITS.requestTimeoutMs, signal);
 }
 
 /** Refuses a request that has no URL, because its Host or target is invalid. */

@@ -113,7 +113,7 @@ function connectionFaultOf(
 function parserFacts(code: string, packet: Uint8Array): AttemptFacts {
   if (code === "HPE_HEADER_OVERFLOW") return { fault: "head_too_large" };
   const bytes = Buffer.from(packet);
-  const beginning = bytes.toString("latin1", 0, SHOWN_BYTES);
+  const beginning = bytes.toString("latin1", 0, MAX_SHOWN_BYTES);
   // A TLS record with an alert.
   if (bytes[0] === 0x15 && bytes[1] === 0x03) return { fault: "expects_tls" };
   // A frame of HTTP/2: SETTINGS on stream 0.
@@ -123,7 +123,7 @@ function parserFacts(code: string, packet: Uint8Array): AttemptFacts {
 }
 
 /** Number of bytes kept from the beginning of an answer that is not HTTP. */
-const SHOWN_BYTES = 40;
+const MAX_SHOWN_BYTES = 40;
 
 function textOf(error: NodeError): string {
   const texts = (error.errors ?? [error]).map(({ message, code, name }) => {

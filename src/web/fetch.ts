@@ -11,7 +11,7 @@ type FetchOptions = {
   readonly original?: Request;
   /** Resolves when a body is late, or when the signal is aborted. Default: a body may take any time. */
   readonly awaitTimeout?: (signal: AbortSignal) => Promise<void>;
-  /** Whether a whole answer is a stream, which an abort ends, instead of a body with a length. Default: a stream. */
+  /** Whether whole bodies are streamed too, so that an abort can end them. Default: true. */
   readonly isStreamed?: boolean;
 };
 
@@ -60,7 +60,7 @@ async function responseTo(
   return new Response(isEmpty ? null : bodyOf(answer.body, { original, isStreamed }), { status, headers });
 }
 
-/** The result of work, unless the request is aborted. Keeps a reference: a garbage-collected request gets no abort. */
+/** The result of work; rejects on an abort. Keeps the request referenced: if garbage-collected, it gets no abort. */
 async function rejectOnAbort<Value>(request: Request, work: Value | Promise<Value>): Promise<Value> {
   const abortion = Promise.withResolvers<never>();
   const abort = (): void => abortion.reject(request.signal.reason);
@@ -78,8 +78,8 @@ async function readBody(
 ): Promise<Outcome<Uint8Array>> {
   if (body === null) return accept(new Uint8Array());
   const reader = body.getReader();
-  const bodyDone = new AbortController();
-  const lateBody = awaitTimeout(bodyDone.signal).then(() => undefined);
+  const bodyController = new AbortController();
+  const lateBody = awaitTimeout(bodyController.signal).then(() => undefined);
   const parts: Uint8Array<ArrayBuffer>[] = [];
   try {
     for (let size = 0; size <= maxBytes;) {
@@ -91,7 +91,7 @@ async function readBody(
     }
     return { ok: false, refusal: bodyTooLargeError(maxBytes) };
   } finally {
-    bodyDone.abort();
+    bodyController.abort();
     // The rest of a refused body is not read. The body's own error has already been thrown.
     reader.cancel().catch(() => undefined);
   }

@@ -179,7 +179,7 @@ type Route = Partial<ReturnType<typeof toProxyForm>> & {
 };
 
 /** How long an idle connection is kept, in milliseconds: for a shorter time than servers keep it. */
-const KEEP_ALIVE_MS = 1000;
+const KEEP_ALIVE_TIMEOUT_MS = 1000;
 /** Maximum number of kept connections to the same addresses. */
 const MAX_KEPT_CONNECTIONS = 32;
 /** Maximum number of address sets with kept connections. */
@@ -195,7 +195,7 @@ async function findKeptRoute({
   connection,
 }: OutboundRequest): Promise<Pick<Route, "agent">> {
   const { Agent } = await clientFor(url);
-  const options = { keepAlive: true, timeout: KEEP_ALIVE_MS, maxFreeSockets: MAX_KEPT_CONNECTIONS };
+  const options = { keepAlive: true, timeout: KEEP_ALIVE_TIMEOUT_MS, maxFreeSockets: MAX_KEPT_CONNECTIONS };
   const key = JSON.stringify([url.startsWith("https:"), addresses, tls]);
   const knownAgent = agents.get(key);
   if (knownAgent !== undefined && connection === "kept") return { agent: knownAgent };

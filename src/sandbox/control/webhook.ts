@@ -111,7 +111,7 @@ export const webhookHandlers = {
         .of(storeId)
         .some((item) => item.kind === "listener" && item.url === url && item.state === "enabled");
     const requests = await awaitItems(context, { storeId, waitMs }, () =>
-      isListening() ? relay.heldRequests({ storeId, url }).filter(({ id }) => !handledIds.has(id)) : [],
+      isListening() ? relay.fetchRequests({ storeId, url }).filter(({ id }) => !handledIds.has(id)) : [],
     );
     return accept({ requests: requests.map(({ id, headers, body }) => ({ id, headers, body })) });
   },

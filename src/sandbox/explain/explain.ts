@@ -75,7 +75,7 @@ function lookupsFor(
   return kinds.map((kind) => [kind, { ...scope, id: kind === "order" ? typedId : id }]);
 }
 
-/** Explains an object by its id, or an order by its order_id. Applies only due changes. Refuses with `not_found`. */
+/** Explains an object by its id, or an order by its order_id. Writes only due changes. Refuses with `not_found`. */
 export async function explain(
   context: ExplainContext,
   storeId: string,

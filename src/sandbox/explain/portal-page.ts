@@ -19,7 +19,7 @@ const END_OF_ID = /^[\da-f]{8}$/i;
 const SEARCH_ADDRESS = /^\/portal(?:\/([^/?]+))?\/find\?(.*)$/;
 
 /** The path of an object's page, by the object's id, order_id or idempotency key; undefined if the store has none. */
-export function findPageInStore(context: FindContext, storeId: string, text: string): string | undefined {
+export function findPathInStore(context: FindContext, storeId: string, text: string): string | undefined {
   if (text === "") return undefined;
   const id = text.toLowerCase();
   if (id === storeId) return `/portal/${storeId}/start`;
@@ -33,9 +33,9 @@ export function findPageInStore(context: FindContext, storeId: string, text: str
   return path && `/portal/${storeId}${path}`;
 }
 
-export function findPageInAnyStore(context: FindContext, text: string): string | undefined {
+export function findPathInAnyStore(context: FindContext, text: string): string | undefined {
   for (const { id } of context.store.stores.all().slice(0, MAX_STORES)) {
-    const path = findPageInStore(context, id, text);
+    const path = findPathInStore(context, id, text);
     if (path !== undefined) return path;
   }
   return undefined;
@@ -48,11 +48,11 @@ export function requireSearchTarget(context: FindContext, address: string): Outc
   const id = new URLSearchParams(query).get("q")?.trim() ?? "";
   if (!isUuid(id)) return accept(undefined);
   if (storeId === undefined)
-    return stores.all().length > MAX_STORES || findPageInAnyStore(context, id) !== undefined
+    return stores.all().length > MAX_STORES || findPathInAnyStore(context, id) !== undefined
       ? accept(undefined)
       : refuseFact("no_object_here", { object: id });
   if (stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
-  if (findPageInStore(context, storeId, id) !== undefined) return accept(undefined);
+  if (findPathInStore(context, storeId, id) !== undefined) return accept(undefined);
   return refuseFact("no_object_in_store", { object: id });
 }
 

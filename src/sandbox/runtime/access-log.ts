@@ -45,8 +45,8 @@ export type AccessLog = {
 };
 
 /** Delay of a write, in milliseconds, because a write for each request can halve the throughput. */
-const FLUSH_AFTER_MS = 50;
-const FLUSH_LINE_COUNT = 500;
+const FLUSH_DELAY_MS = 50;
+const MAX_PENDING_LINES = 500;
 const MAX_TARGET_CODE_POINTS = 200;
 
 /** Writes lines with a short delay; `flush` writes the rest. While the stream is blocked, lines are dropped and counted. */
@@ -82,8 +82,8 @@ export function createAccessLog(
   };
   const add = (entry: AccessEntry | DeliveryAttemptEntry): void => {
     entries.push(entry);
-    if (entries.length >= FLUSH_LINE_COUNT) flush();
-    else if (entries.length === 1) world.after(FLUSH_AFTER_MS, flush);
+    if (entries.length >= MAX_PENDING_LINES) flush();
+    else if (entries.length === 1) world.after(FLUSH_DELAY_MS, flush);
   };
   return { flush, add, addDelivery: add };
 }

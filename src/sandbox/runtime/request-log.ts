@@ -56,8 +56,8 @@ type RequestLogOptions = {
 };
 
 /** Delay of a write, in milliseconds, because a write for each request would slow creates by a tenth. */
-const WRITE_AFTER_MS = 100;
-const WRITE_ENTRY_COUNT = 500;
+const WRITE_DELAY_MS = 100;
+const MAX_PENDING_ENTRIES = 500;
 /** Maximum number of files on which work is tried: the damaged file, and a new one. */
 const MAX_FILES = 2;
 /** The limits of a search for refused requests: requests searched, and results. */
@@ -99,8 +99,8 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     note: (request: ReceivedRequest, answer: Answer, times: Times): void => {
       if (options.maxRequests === 0 || file.isUnusable() || !request.target.startsWith(V1_PREFIX)) return;
       pendingEntries.push(createLogEntry(request, answer, times));
-      if (pendingEntries.length >= WRITE_ENTRY_COUNT) write();
-      else if (pendingEntries.length === 1) world.after(WRITE_AFTER_MS, write);
+      if (pendingEntries.length >= MAX_PENDING_ENTRIES) write();
+      else if (pendingEntries.length === 1) world.after(WRITE_DELAY_MS, write);
     },
     /** The newest matching requests or, with the filter's `after`, the first requests after that position. Newest first. */
     list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>

@@ -24,7 +24,7 @@ export function createWriteSignals<Notice = WriteNotice>({
   sleep,
 }: Pick<World, "sleep">): WriteSignals<Notice> {
   const followers = new Map<string, Set<(notice: Notice | undefined) => void>>();
-  let isClosed = false;
+  let hasEnded = false;
   const follow: WriteSignals<Notice>["follow"] = (storeId, listener) => {
     const listeners = followers.get(storeId) ?? new Set();
     followers.set(storeId, listeners.add(listener));
@@ -35,10 +35,10 @@ export function createWriteSignals<Notice = WriteNotice>({
   };
   return {
     end: () => {
-      isClosed = true;
+      hasEnded = true;
       for (const listeners of followers.values()) for (const listener of listeners) listener(undefined);
     },
-    isOver: () => isClosed,
+    isOver: () => hasEnded,
     notify: (storeId, notice) => followers.get(storeId)?.forEach((listener) => listener(notice)),
     next: async (storeId, waitMs) => {
       const controller = new AbortController();

@@ -162,9 +162,9 @@ export function rotateSecret(
     // Other endpoints keep the store's secret: this endpoint gets a copy of it that expires.
     if (hasOwnSecret) signingSecrets.retire(endpoint.id, endTime);
     else if (currentSecret !== undefined)
-      keepSecret(context, endpoint, { secret: currentSecret, createdAt: now, retiredAt: endTime });
+      insertSecret(context, endpoint, { secret: currentSecret, createdAt: now, retiredAt: endTime });
     const secret = formatSigningSecret(context.world.randomBytes(SIGNING_SECRET_BYTES));
-    keepSecret(context, endpoint, { secret, createdAt: now, retiredAt: null });
+    insertSecret(context, endpoint, { secret, createdAt: now, retiredAt: null });
     return accept(endpointSecrets(context, endpoint, now));
   });
 }
@@ -259,7 +259,7 @@ export function dropEndpoint(
   endpoints.remove(id, now);
 }
 
-function keepSecret(
+function insertSecret(
   { store, world, masterKey }: EndpointsContext,
   { id: endpointId, storeId }: Endpoint,
   {

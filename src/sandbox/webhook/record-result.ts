@@ -34,13 +34,13 @@ export function recordAttemptResult(
     store.endpoints.of(storeId).find(({ id }) => id === endedAttempt.endpoint.id) ?? endedAttempt.endpoint;
   const now = storeNow(clock, world.now());
   const outcome = attemptResultOf(result, world.now());
-  const mustPause =
+  const shouldPause =
     endpoint.kind === "listener" &&
     endpoint.url === endedAttempt.endpoint.url &&
     "error" in outcome &&
     outcome.error === "unreachable";
   // An uncounted attempt is repeated immediately, over a new connection.
-  const isUncounted = mustPause || hasKeptConnectionFailed(result);
+  const isUncounted = shouldPause || hasKeptConnectionFailed(result);
   const tries = isUncounted ? delivery.tries : delivery.tries + 1;
   const verdict = isUncounted
     ? ({ state: "due", nextAt: now } as const)
@@ -70,7 +70,7 @@ export function recordAttemptResult(
     if (delivery.cause === "replay" && verdict.state === "succeeded")
       settleByReplay(context, { replay: delivery, number }, now);
   }
-  if (mustPause) store.endpoints.setState(endpoint.id, "paused", LISTENER_DISCONNECTED);
+  if (shouldPause) store.endpoints.setState(endpoint.id, "paused", LISTENER_DISCONNECTED);
   else if (!isUncounted)
     judgeEndpoint(
       context,
@@ -102,7 +102,7 @@ function settleByReplay(
   }
 }
 
-/** Disables an endpoint that answered 410 or has failed for too long (decision 13). */
+/** Records since when an endpoint has failed. Disables it after a 410 or after failing for too long (decision 13). */
 function judgeEndpoint(
   { store }: RecordContext,
   result: { readonly endpoint: Endpoint; readonly isAccepted: boolean; readonly isGone: boolean },

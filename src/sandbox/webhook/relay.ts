@@ -13,7 +13,7 @@ export type Relay = Readonly<ReturnType<typeof createRelay>>;
 
 type HeldRequest = RelayedRequest & { readonly id: string; readonly end: (result: OutboundResult) => void };
 
-/** A listener that has not fetched for this time, in milliseconds, is disconnected: a fetch waits at most 20 s. */
+/** A listener that has not fetched for this time, in milliseconds, counts as lost: a fetch waits at most 20 s. */
 const MAX_FETCH_GAP_MS = 25_000;
 const NO_FETCH = { ok: false, failure: "unreachable", message: "the listener fetches nothing" } as const;
 const NO_ANSWER = { ok: false, failure: "timeout", message: "the listener did not answer" } as const;
@@ -45,7 +45,7 @@ export function createRelay(
       return promise.finally(() => requests.delete(id));
     },
     /** The unanswered requests to a store's listener, oldest first. Records that the listener is fetching. */
-    heldRequests: ({ storeId, url }: Pick<RelayedRequest, "storeId" | "url">) => {
+    fetchRequests: ({ storeId, url }: Pick<RelayedRequest, "storeId" | "url">) => {
       lastFetches.set(storeId, { url, at: monotonic() });
       return [...requests.values()].filter((item) => item.storeId === storeId && item.url === url);
     },

@@ -54,7 +54,7 @@ export type StartedAttempts = { readonly attempts: readonly StartedAttempt[]; re
 /** The result if there is nothing to send. */
 export const NO_DELIVERIES: StartedAttempts = { attempts: [], isFull: false };
 
-/** Takes due deliveries, as many as the current deliveries in flight leave room for. Runs inside a write. */
+/** Takes due deliveries, up to the endpoint's limit of deliveries in flight. Runs inside a write. */
 export function takeDueDeliveries(
   context: TakeContext,
   endpointId: string,
@@ -71,7 +71,7 @@ export function takeDueDeliveries(
   if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   const now = storeNow(clock, world.now());
   const secrets = lazyValue(() => endpointSecrets(context, endpoint, now));
-  const takeContext = { endpoint, clock, now, secrets, expect: options.expect };
+  const takeOptions = { endpoint, clock, now, secrets, expect: options.expect };
   const freeSlotCount = (endpoint.inOrder ? 1 : context.deliveriesInFlight) - options.inFlightCount;
   const attempts: StartedAttempt[] = [];
   for (let searchCount = 0; attempts.length < freeSlotCount; searchCount += 1) {
@@ -81,7 +81,7 @@ export function takeDueDeliveries(
     }
     const { attempts: newAttempts, shouldContinue } = takeBatch(
       context,
-      takeContext,
+      takeOptions,
       freeSlotCount - attempts.length,
     );
     attempts.push(...newAttempts);

@@ -9,11 +9,11 @@ export const SERVER_LIMITS = {
   /** The parser accepts heads of this many times the largest limit, so that the refusal can depend on the path. */
   headFactor: 4,
   headerLines: 100,
-  headersMs: 5000,
-  requestMs: 10_000,
-  keepAliveMs: 30_000,
+  headersTimeoutMs: 5000,
+  requestTimeoutMs: 10_000,
+  keepAliveTimeoutMs: 30_000,
   /** The interval of Node's check for late requests. */
-  checkEveryMs: 500,
+  checkIntervalMs: 500,
   /** Maximum number of unanswered requests on one connection. */
   pendingRequests: 128,
   /** Maximum number of concurrent requests of one connection; the others wait. */

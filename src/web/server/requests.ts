@@ -105,8 +105,8 @@ function receiveBody(
 }
 
 export const LATE_REQUEST_ERROR: Refusal = refuseFact("request_timeout", {
-  seconds: SERVER_LIMITS.requestMs / 1000,
-  headSeconds: SERVER_LIMITS.headersMs / 1000,
+  seconds: SERVER_LIMITS.requestTimeoutMs / 1000,
+  headSeconds: SERVER_LIMITS.headersTimeoutMs / 1000,
 }).refusal;
 
 /** The reason to refuse a request that Node's parser could not read. */

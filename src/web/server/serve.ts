@@ -41,9 +41,9 @@ export async function serveHttp(
   return accept({
     port,
     close: (graceMs) => close(servers, sockets, { graceMs, after }),
-    keepRunning: (mustKeep) => {
+    keepRunning: (shouldKeep) => {
       for (const server of servers) {
-        if (mustKeep) server.ref();
+        if (shouldKeep) server.ref();
         else server.unref();
       }
     },
@@ -101,10 +101,10 @@ function createHttpServer({ silenceMs, largerHeads }: ServerLimits): Server {
   const server = createServer({
     maxHeaderSize:
       largerHeads === undefined ? SERVER_LIMITS.headBytes : SERVER_LIMITS.headFactor * largerHeads.headBytes,
-    headersTimeout: SERVER_LIMITS.headersMs,
-    requestTimeout: SERVER_LIMITS.requestMs,
-    keepAliveTimeout: SERVER_LIMITS.keepAliveMs,
-    connectionsCheckingInterval: SERVER_LIMITS.checkEveryMs,
+    headersTimeout: SERVER_LIMITS.headersTimeoutMs,
+    requestTimeout: SERVER_LIMITS.requestTimeoutMs,
+    keepAliveTimeout: SERVER_LIMITS.keepAliveTimeoutMs,
+    connectionsCheckingInterval: SERVER_LIMITS.checkIntervalMs,
     // A missing Host is refused by the guard, in our envelope.
     requireHostHeader: false,
     noDelay: true,

@@ -8,7 +8,7 @@ import type { ListUpdates, LiveTopic, PageContent, View } from "./view.ts";
 import { refuseFact } from "../../../core/refusals.ts";
 import { printableLiteral } from "../../../core/text.ts";
 
-/** The number of rows of a part of a list. */
+/** Maximum number of rows in a part of a list. */
 export const PAGE_SIZE = 50;
 
 /** A filter of a list. Its value is in the address, so that a filtered list can be shared. */

@@ -45,7 +45,7 @@ const UNGUARDED_ROUTES: readonly PortalRoute[] = [
   firstStoreRoute("/portal/{anything}"),
 ];
 
-/** The routes, each of which answers only its least role and the roles above it. */
+/** The routes. Each checks the role and the store of its caller before it answers. */
 const ROUTES = UNGUARDED_ROUTES.map(guardRoute);
 
 /** The names directly below `/portal`, which are never searched as ids. */
@@ -70,12 +70,13 @@ export const PORTAL_AREA: Area<PortalContext, Viewer> = {
     if (!hostCheck.ok) return hostCheck;
     const { path } = splitTarget(request.target);
     const match = find(request.method, path);
-    const row = match.ok ? match.value.route : undefined;
-    const access = row?.isOwnPagesOnly === true ? "from its own pages" : "from anywhere";
+    const route = match.ok ? match.value.route : undefined;
+    const access = route?.isOwnPagesOnly === true ? "from its own pages" : "from anywhere";
     const pageCheck = refuseForeignPages(request, { opens: access });
     if (!pageCheck.ok) return pageCheck;
     const viewer = viewerOf(portal, request);
-    return viewer !== undefined || row?.role === "anyone" ? accept(viewer) : refuseFact("not_signed_in", {});
+    if (viewer !== undefined || route?.role === "anyone") return accept(viewer);
+    return refuseFact("not_signed_in", {});
   },
   storeIdOf: ({ store }, request) => {
     const match = find(request.method, splitTarget(request.target).path);
@@ -126,7 +127,7 @@ function permitRoute(
   return permission.ok ? permitStore(caller, params["store_id"]) : permission;
 }
 
-/** Refuses a payment page, which must not act on the portal (decision 1). A proxy may forward the browser's Host. */
+/** Refuses the host names of the payment pages, which must not use the portal (decision 1), also behind a proxy. */
 function requirePortalHost({ origin, port }: PortalContext["portal"], request: HttpRequest): Outcome<void> {
   const [host = ""] = headerLines(request, "host");
   if (/^(127\.0\.0\.1|\[::1\])(:|$)/.test(host)) return refuseFact("portal_elsewhere", { origin });

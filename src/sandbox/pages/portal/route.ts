@@ -98,8 +98,8 @@ function answerToPoll(changes: ReturnType<typeof changesOf>, view: View): Answer
   const noChange = { ...emptyResponse(call.requestId), isUnlogged: true } as const;
   if (changeKind === "nothing") return { ...noChange, status: 304 };
   // An open list does not update its rows, so a list whose rows were deleted is loaded again.
-  const mustReload = changeKind === "erasure" && query.has(SEEN_PARAMETER);
-  return mustReload ? { ...noChange, headers: { ...noChange.headers, "HX-Refresh": "true" } } : undefined;
+  const shouldReload = changeKind === "erasure" && query.has(SEEN_PARAMETER);
+  return shouldReload ? { ...noChange, headers: { ...noChange.headers, "HX-Refresh": "true" } } : undefined;
 }
 
 /** The address of a page without its empty fields; undefined if no field is empty. */

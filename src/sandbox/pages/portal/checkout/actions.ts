@@ -52,6 +52,6 @@ function notLateReason({ checkout, attempts, lateResults }: CheckoutView): Words
   return isRecorded ? reasons.recorded : undefined;
 }
 
-function disabledButton(label: Words, reason: string): Html {
-  return html`<button type="button" disabled aria-describedby="${reason}">${label}</button>`;
+function disabledButton(label: Words, reasonId: string): Html {
+  return html`<button type="button" disabled aria-describedby="${reasonId}">${label}</button>`;
 }

@@ -4,12 +4,12 @@ import { refuseFact } from "../../../../core/refusals.ts";
 import { callerOfSession, defaultStoreOf, reaches } from "../../../access/caller.ts";
 import type { Answer } from "../../../answer.ts";
 import type { AreaRequest } from "../../../area.ts";
-import { findPageInAnyStore, findPageInStore } from "../../../explain/portal-page.ts";
+import { findPathInAnyStore, findPathInStore } from "../../../explain/portal-page.ts";
 import { searchStore } from "../../../explain/search.ts";
 import { refuseUnknownStore } from "../../../with-store.ts";
 import { redirectTo, answerWithPage } from "../route.ts";
 import type { PortalContext, Viewer } from "../view.ts";
-import { searchResultsPage, pagesOfHits } from "./found-page.ts";
+import { searchResultsPage, pathsOfHits } from "./found-page.ts";
 
 /**
  * Redirects from any id, or an order_id, to the page of its object. For other texts, redirects to the page of the only
@@ -23,14 +23,14 @@ export async function findInStore(
   if (context.store.stores.names(storeId) === undefined) return refuseUnknownStore(storeId);
   const text = searchTextOf(call);
   if (text === "") return accept(redirectTo(call, `/portal/${storeId}/checkouts`));
-  const exactPage = findPageInStore(context, storeId, text);
-  if (exactPage !== undefined && call.caller?.may("GET", exactPage) === true)
-    return accept(redirectTo(call, exactPage));
+  const exactPath = findPathInStore(context, storeId, text);
+  if (exactPath !== undefined && call.caller?.may("GET", exactPath) === true)
+    return accept(redirectTo(call, exactPath));
   const hits = await searchStore(context, storeId, text);
-  const [onlyPage, ...otherPages] = pagesOfHits({ storeId }, hits);
+  const [onlyPath, ...otherPaths] = pathsOfHits({ storeId }, hits);
   // There may be further results beyond the end of the search.
-  if (onlyPage !== undefined && otherPages.length === 0 && hits.nextBefore === null)
-    return accept(redirectTo(call, onlyPage));
+  if (onlyPath !== undefined && otherPaths.length === 0 && hits.nextBefore === null)
+    return accept(redirectTo(call, onlyPath));
   return answerWithPage(context, call, async (_context, view) => accept(searchResultsPage(view, text, hits)));
 }
 
@@ -38,7 +38,7 @@ export async function findInStore(
 export function findAnywhere(context: PortalContext, call: AreaRequest<Viewer>): Outcome<Answer> {
   const text = searchTextOf(call);
   const caller = callerOfSession(call.caller);
-  const path = reaches(caller, null) ? findPageInAnyStore(context, text) : undefined;
+  const path = reaches(caller, null) ? findPathInAnyStore(context, text) : undefined;
   if (path !== undefined) return accept(redirectTo(call, path));
   const storeId = defaultStoreOf(context.store, caller);
   if (storeId === undefined) return refuseFact("no_store_at_all", {});

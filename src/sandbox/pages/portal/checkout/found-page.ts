@@ -10,7 +10,7 @@ import { CHECKOUTS_TEXTS } from "./texts.ts";
 
 type StoreView = Pick<View, "storeId">;
 
-export function pagesOfHits(view: StoreView, hits: SearchHits): readonly string[] {
+export function pathsOfHits(view: StoreView, hits: SearchHits): readonly string[] {
   return [
     ...hits.checkouts.map(({ id }) => storePath(view, `/checkouts/${id}`)),
     ...hits.refusedOrders.map((order) => refusedPath(view, order)),
@@ -59,7 +59,7 @@ export function searchResultsPage(view: View, text: string, hits: SearchHits): P
     CHECKOUTS_TEXTS.events,
     eventTypes.map((type) => linkTo(eventsPath(view, type), type)),
   )}
-  ${pagesOfHits(view, hits).length === 0 ? html`<p class="empty">${CHECKOUTS_TEXTS.nothingFound}</p>` : ""}
+  ${pathsOfHits(view, hits).length === 0 ? html`<p class="empty">${CHECKOUTS_TEXTS.nothingFound}</p>` : ""}
   ${searchExtent(view, text, hits)}`;
   return { title: CHECKOUTS_TEXTS.foundTitle(displayText(text)), main };
 }
@@ -86,8 +86,8 @@ function searchExtent(view: View, text: string, hits: SearchHits): Html {
       : html`<p>
           ${nextPartLink(listUrl(view, "/checkouts", { q: text, before: nextBefore }), CHECKOUTS_TEXTS.searchOlder)}
         </p>`;
-  const requests = searchedAllRefused
+  const requestsLink = searchedAllRefused
     ? ""
     : html`<p>${nextPartLink(listUrl(view, "/requests", { q: text }), CHECKOUTS_TEXTS.moreRequests)}</p>`;
-  return html`${extentText} ${moreText} ${requests}`;
+  return html`${extentText} ${moreText} ${requestsLink}`;
 }

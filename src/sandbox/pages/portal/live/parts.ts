@@ -2,7 +2,7 @@ import { html, type Html } from "../../../../web/html.ts";
 import type { ListUpdates, View } from "../view.ts";
 import { LIVE_TEXTS } from "./texts.ts";
 
-/** The query parameter with the position of the newest row that a list has shown. */
+/** The query parameter with the position of the newest row when the list was loaded. */
 export const SEEN_PARAMETER = "seen";
 
 /** Attributes of `main#page`: a page without a list updates in place. */

@@ -17,8 +17,9 @@ import { endpointPath, healthOf } from "../webhook/endpoint-parts.ts";
 import { OVERVIEW_TEXTS } from "./texts.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** Maximum number of rows in each part, and of requests that are read to find refused ones. */
+/** Maximum number of rows in each part. */
 const MAX_ROWS = 5;
+/** Maximum number of requests that are read to find refused requests. */
 const MAX_REQUESTS_READ = 500;
 /** The largest number of unpaid checkouts or waiting deliveries that is shown; more are shown as `99+`. */
 const MAX_COUNT = 99;

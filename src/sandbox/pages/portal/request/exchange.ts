@@ -54,7 +54,7 @@ type RequestParts = {
   readonly isRedacted?: boolean;
 };
 
-/** The request as it can be repeated. The body of an accepted request is reconstructed; undefined if it is unknown. */
+/** A request to send again. The body of an accepted request is reconstructed; undefined if that is impossible. */
 function partsOfRepetition(
   { method, key, answer, fingerprint, refused }: StoryRequest,
   checkout?: Checkout,

@@ -66,7 +66,7 @@ function requestFacts(view: View, request: StoryRequest, checkout: Checkout | un
   ]);
 }
 
-/** The explanation of an answer, as in `checkout explain`; for a refusal with the failed check and the remedy. */
+/** The explanation of an answer, as in `checkout explain`, with the failed check and the remedy of a refusal. */
 function explanationPart(
   { method, code, fault }: StoryRequest,
   { summary, check, field, expected, received, rule, decision, next }: Explanation,

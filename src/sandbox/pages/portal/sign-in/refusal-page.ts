@@ -106,10 +106,10 @@ function refusalLinks(portal: PortalAccess, view: View): Html {
   const backPath = URL.canParse(referer)
     ? parsePortalPath(portal, new URL(referer).pathname + new URL(referer).search)
     : undefined;
-  const start = view.storeId === "" ? "/portal" : storePath(view, "/start");
+  const startPath = view.storeId === "" ? "/portal" : storePath(view, "/start");
   return html`<p class="row">
     ${backPath === undefined || view.call.request.method === "GET" ? "" : html`<a class="primary" href="${backPath}">${FRAME_TEXTS.toPage}</a>`}
-    ${view.call.caller?.role === "administrator" ? "" : html`<a class="plain" href="${start}">${FRAME_TEXTS.toStart}</a>`}
+    ${view.call.caller?.role === "administrator" ? "" : html`<a class="plain" href="${startPath}">${FRAME_TEXTS.toStart}</a>`}
   </p>`;
 }
 

@@ -13,7 +13,9 @@ import { CLOCK_TEXTS as TEXTS } from "./texts.ts";
 /** The address of the clock page with the result of the last move. */
 export function movePath({ storeId }: View, _done: unknown, { clockMoves }: PortalContext): string {
   const move = clockMoves.last(storeId);
-  return listUrl({ storeId }, "/clock", { [MOVE_PARAM]: move === undefined ? null : String(move.number) });
+  return listUrl({ storeId }, "/clock", {
+    [MOVE_PARAM]: move === undefined ? null : String(move.number),
+  });
 }
 
 const MOVE_PARAM = "move";
@@ -48,10 +50,10 @@ export function movePart(context: PortalContext, view: View, now: number): Html 
 
 /** The progress of a move: the clock shows the time of the last processed item. */
 function progressPart({ from, to }: ClockMove, now: number): Html {
-  const total = Math.max(1, to - from);
-  const elapsedMs = Math.min(Math.max(0, now - from), total);
+  const totalMs = Math.max(1, to - from);
+  const elapsedMs = Math.min(Math.max(0, now - from), totalMs);
   return html`<p>${TEXTS.movingTo} ${momentWithDate(to)} · ${TEXTS.isAt} ${momentWithDate(now)}</p>
-    <progress max="${String(total)}" value="${String(elapsedMs)}"></progress>`;
+    <progress max="${String(totalMs)}" value="${String(elapsedMs)}"></progress>`;
 }
 
 function changesPart(view: View, { changes }: ClockMove): readonly Html[] {

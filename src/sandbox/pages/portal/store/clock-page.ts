@@ -61,13 +61,13 @@ function clockPanel({ store, world }: PortalContext, view: View, { now, isBusy }
     ? html`<span class="badge warn">${FRAME_TEXTS.frozen}</span>`
     : html`<span class="badge">${isReal ? TEXTS.real : FRAME_TEXTS.moved}</span>`;
   const realNow = world.now();
-  const pairs: Facts = [
+  const facts: Facts = [
     [TEXTS.now, html`<span class="row">${momentWithDate(now)} ${badge}</span>`],
     isReal ? null : [TEXTS.realNow, momentWithDate(realNow)],
     isReal ? null : [TEXTS.difference, TEXTS.apart(spanText(now - realNow))],
   ];
   return html`<section class="panel">
-    ${factList(pairs)}
+    ${factList(facts)}
     <div class="actions">
       ${isFrozen ? "" : moveForm(view, TEXTS.freeze, { action: "freeze" }, { isBusy })}
       ${isReal ? "" : moveForm(view, TEXTS.toReal, { action: "real" }, { isBusy })}

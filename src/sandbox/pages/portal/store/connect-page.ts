@@ -9,7 +9,7 @@ import { SNIPPETS, snippetsOf } from "./snippets.ts";
 import { FRAME_TEXTS, COMMON_TEXTS } from "../texts.ts";
 import { CONNECT_TEXTS as TEXTS } from "./texts.ts";
 
-/** The first page of a store until all steps are done. */
+/** The page that connects an application to the store. It is the first page until all first steps are done. */
 export function connectPage(
   view: View,
   { apiKeys }: AnswerOf<"storeSummary">,

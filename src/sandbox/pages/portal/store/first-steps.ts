@@ -7,7 +7,7 @@ import type { PortalContext } from "../view.ts";
 export const FIRST_STEPS = ["ordered", "paid", "delivered", "verified", "checked"] as const;
 export type FirstStep = (typeof FIRST_STEPS)[number];
 
-/** Number of newest deliveries that are searched for an answer from a receiver. */
+/** Maximum number of newest deliveries that are searched for an answer from a receiver. */
 const MAX_DELIVERIES = 20;
 
 /** Which of the first steps a store has done, each determined from the newest rows of an index. */

@@ -41,7 +41,7 @@ export function parseStoreForm(fields: ReadonlyMap<string, string>): unknown {
 
 export function resetForm(view: View, { storeId, name: storedName }: StoreEntry): Html {
   const name = displayStoreName(storedName);
-  // No store in the path: this request must not enter the store, because a reset waits until all requests have left.
+  // The path names no store: this request must not enter it, because a reset waits until all requests have left.
   return formWithName(view, name, {
     texts: [TEXTS.reset, TEXTS.resetQuestion(name), TEXTS.resetNow],
     action: "/portal/stores/reset",

@@ -13,7 +13,7 @@ import { createStoreForm, deleteForm, resetForm } from "./store-forms.ts";
 import { STORES_TEXTS as TEXTS } from "../store/texts.ts";
 import type { StoreEntry } from "../../../../core/store/shapes.ts";
 
-/** Number of newest stores shown, in addition to the first store and the current store. */
+/** Maximum number of newest stores shown, in addition to the first store and the current store. */
 const MAX_NEWEST = 100;
 
 export async function storesPage(context: PortalContext, view: View): Promise<Outcome<PageContent>> {
