@@ -146,7 +146,7 @@ test("every action on a checkout's page works, and a refused action changes noth
     const after = await show(id);
     expect(buttonsOf(after)).toEqual({ can: [], cannot: [...OUTCOMES, "Late success"] });
     for (const part of [`order.${outcome}`, words, late]) expect(after.text).toContain(part);
-    // The page was open when the change happened elsewhere.
+    // The action is sent from a page that was loaded before the change.
     const again = await portal.post(`${portal.home}/checkouts/${id}/pay`, { outcome: "cancelled" });
     expect([again.status, again.location]).toEqual([409, undefined]);
     expect((await show(id)).text).toBe(after.text);
@@ -281,7 +281,7 @@ test("the list of checkouts has its filters in the address, and has pages of 50 
     ["q=no+such+thing", []],
   ] as const) {
     const asked = await portal.get(`${portal.home}/checkouts?${query}`);
-    // Empty fields are not in the address.
+    // A redirect removes empty fields from the address.
     expect([asked.status, asked.location ?? ""]).toEqual(
       query.includes("=&") ? [303, `${portal.home}/checkouts?q=order-11`] : [200, ""],
     );
@@ -291,7 +291,7 @@ test("the list of checkouts has its filters in the address, and has pages of 50 
       if (name === "q") expect(page.html).toMatch(new RegExp(`name="q"\\s+value="${value}"`));
       else if (value !== "") expect(page.html).toMatch(new RegExp(`value="${value}"\\s+selected`));
   }
-  // The script can show the time in the browser's zone.
+  // The time is in a time element, so that the script can show it in the browser's zone.
   const nothing = await portal.get(`${portal.home}/checkouts?q=no+such+thing`);
   expect(nothing.html).toMatch(/Searched the newest \d+ checkouts, back to <time datetime="/);
   const filtered = await portal.get(`${portal.home}/checkouts?object=order&q=order`);

@@ -23,7 +23,7 @@ async function openPortal() {
 
 type Opened = Awaited<ReturnType<typeof openPortal>>;
 
-/** An empty list on a page. */
+/** An empty list on a page. `helps`: whether the page has a button that fills the list. */
 type EmptyList = { readonly page: string; readonly words: string; readonly helps: boolean };
 
 /**
@@ -57,7 +57,7 @@ async function listsOfFreshStore({ sandbox, asMerchant, asAdministrator }: Opene
   return lists;
 }
 
-test("every empty list of a new store has a command, and a button that fills the list", async () => {
+test("every empty list of a new store has a button that fills the list, in its section or on its page", async () => {
   const opened = await openPortal();
   const lists = await listsOfFreshStore(opened);
   const pages = lists.map(({ page }) => page.replace(/.*\}\//, ""));

@@ -6,7 +6,7 @@ import { linesOf } from "../support/portal-story.ts";
 
 /** The number of orders, all in one store, which share its clock. */
 const ORDERS = 50;
-/** The number of drawn steps of each history. */
+/** The average number of random steps for each order. */
 const STEPS = 5;
 const TERMS = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
 

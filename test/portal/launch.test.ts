@@ -183,7 +183,7 @@ test("the Launch page says that webhooks are held while a duplicates drill runs"
   expect((await get()).text).not.toContain("The webhooks of this store are held");
 });
 
-test("the Launch page lists the store's assumptions with their first use", async () => {
+test("the Launch page counts the assumptions that the store relies on, and its page of assumptions lists them", async () => {
   const { harness, get, portal, at } = await openPage();
   expect((await portal.get(`${at}/assumptions`)).text).toContain("checkout assumptions --used");
   await harness.run(["orders", "create", "--order-id", "order-1~succeeded", "--price-id", "price_coffee"]);

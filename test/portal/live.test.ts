@@ -108,7 +108,7 @@ test("the pages of a checkout and its delivery change when that delivery ends, b
   expect(await asked()).toEqual([200, 200]);
 });
 
-test("a page that did not poll for a while catches up from its own position", async () => {
+test("a poll after a pause gets a 304 or the page, depending on the changes since its own ETag", async () => {
   const { open, create, pass, harness } = await openPortal();
   const [own, other] = [await create("own"), await create("other")];
   await pass(1000);

@@ -93,7 +93,6 @@ test("every address on a page, form or redirect of the portal begins with the po
       named.add(location);
     }
   }
-  // Scripts and styles have no addresses of pages.
   const own = [...named].filter((one) => one.startsWith(path));
   expect(own.length).toBeGreaterThan(30);
   const posts = PORTAL_AREA.routes.filter(({ methods }) => methods.includes("POST"));
@@ -112,6 +111,7 @@ test("every address on a page, form or redirect of the portal begins with the po
     // A 404 below the portal's path has the portal's frame; a 404 below a wrong portal path has none.
     if (status === 404)
       expect([address, String(body).includes('<body class="portal')]).toEqual([address, true]);
+    // No script contains an address of the portal.
     if (isAsset && /\.js/.test(address))
       expect([address, String(body).includes("/portal")]).toEqual([address, false]);
   }
@@ -245,7 +245,7 @@ test(`every wrong guess of the portal's path gets the same page (seed ${SEED})`,
   const chinese = await look("/portal/x", { "Accept-Language": "zh-CN" });
   expect(chinese).toEqual(await look(`/portal/${key}x`, { "Accept-Language": "zh-CN" }));
   expect(chinese.body).toContain("checkout open</code>");
-  // The other answers that need no session.
+  // Other answers that need no session do not contain the key of the path either.
   for (const target of ["/", "/healthz", "/v1/x", "/pay/x", "/nothing", "/__sandbox/openapi.json"])
     await look(target);
   await look(`/portal/${key.slice(0, -1)}`, { Host: "evil.example" });

@@ -107,7 +107,7 @@ test("only the confirmation form of the refused action stays open", async () => 
     // The answer is the page of the store from which the form was sent.
     expect(refused.html).toContain(`action="${portal.home}/stores"`);
   }
-  // A form without a page, as a program would send it.
+  // A form that does not name its page, as a program would send it.
   const { status, text } = await portal.post("/portal/stores/reset", { store: first, name: "x" });
   expect([status, text.includes("Go back")]).toEqual([400, true]);
 });

@@ -182,7 +182,7 @@ test("the page of a conflict shows the failed check, the rule and every differin
   expect(shown.text).toContain("Authorization: Bearer $CHECKOUT_API_KEY");
   const { data } = JSON.parse(made.body) as { readonly data: { readonly id: string } };
   expect(shown.html).toContain(`${portal.home}/checkouts/${data.id}`);
-  // An accepted request has its values and the bytes of its answer.
+  // The page of an accepted request has the checkout's values and the bytes of the answer.
   const taken = await portal.get(`${requests}/${made.id}`);
   expect(taken.html).toContain(made.body.replaceAll('"', "&quot;"));
   expect(taken.text).toContain(rung("order", "passed"));

@@ -64,7 +64,7 @@ async function walk(look: (address: string) => Promise<{ status: number; html: s
   return seen;
 }
 
-test("the portal shows each role only its own store, without dead links, refused forms or, for a viewer, secrets", async () => {
+test("the sessions of a store's links see only their own store, without dead links, refused forms or secrets", async () => {
   const { harness, sandbox, stores, enter, secrets } = await openSite();
   for (const role of ["viewer", "store"] as const) {
     const { cookie } = await enter(role);
@@ -198,7 +198,7 @@ test("a store's link works once within 24 hours, and the link's session lasts as
   expect(await look()).toBe(401);
 });
 
-test("revoking a link ends its session, also after a restart of the sandbox", async () => {
+test("a link's session survives a restart of the sandbox, and ends when the link is revoked", async () => {
   const harness = createHarness();
   const first = await harness.start();
   const run = async (line: string): Promise<string> => (await harness.run(line.split(" "))).stdout;

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createHarness } from "../support/harness.ts";
 import { signedIn, type Page, type Portal } from "../support/portal.ts";
 
-/** A store with orders for tea, an order that was only refused, and two endpoints. */
+/** A store with orders for tea, two orders that were only refused, and two endpoints. */
 async function openShop() {
   const harness = createHarness();
   const sandbox = await harness.start();

@@ -138,7 +138,7 @@ test("only the portal's own cookie counts, even next to another cookie of the sa
   expect(await see(`${name.toUpperCase()}=${value}`)).toBe(401);
 });
 
-test("a restart of the sandbox ends sessions and unused links", async () => {
+test("a restart of the sandbox ends the owner's sessions and unused links", async () => {
   const { harness, sandbox, home } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "merchant");
   const link = await newLink(harness);
@@ -148,7 +148,7 @@ test("a restart of the sandbox ends sessions and unused links", async () => {
   expect((await postForm(next, SIGN_IN, { code: codeOf(link) })).status).toBe(401);
 });
 
-test("signing out ends one session; checkout portal sign-out ends all sessions and unused links", async () => {
+test("signing out ends one session; checkout portal sign-out ends all sessions and unused links of the owner", async () => {
   const { harness, sandbox, enter, home } = await openPortal();
   const one = await signIn(harness, sandbox, "merchant");
   const other = await signIn(harness, sandbox, "merchant");
@@ -212,7 +212,7 @@ test("a browser keeps its language and its setting for single-key shortcuts", as
   expect((await prefer({ back: "https://evil.example/" })).headers["Location"]).toBe("/portal");
 });
 
-test("the administrator signs in with the admin token, and sees the administrator's pages but no store", async () => {
+test("only the admin token signs the administrator in, and an error page of the administrator names no store", async () => {
   const { harness, sandbox } = await openPortal();
   const { cookie } = await signIn(harness, sandbox, "administrator");
   const port = new URL(sandbox.ready.base_url).port;

@@ -437,7 +437,7 @@ test("a snapshot is created, listed, restored and removed", async () => {
   expect((await refused("/snapshots", { name: "../etc" }))[0]).toBe(400);
 });
 
-test("names, descriptions and notes are escaped", async () => {
+test("the description of a price and the typed text of a refused fault form are escaped", async () => {
   const { act, portal, home } = await openPortal();
   const hostile = `<img src=x onerror=1>"'\u202e`;
   await act("/catalog", {
@@ -454,7 +454,7 @@ test("names, descriptions and notes are escaped", async () => {
   expect(refused.html).not.toMatch(/<img|\u202e/);
 });
 
-test("the pages of a second store show command lines that name the store", async () => {
+test("the pages of a second store show the command after which all commands use that store", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const portal = await signedIn(harness, sandbox);

@@ -156,7 +156,7 @@ test("the page of a delivery shows every attempt as it was sent, the cause of a 
   const taken = await portal.get(`${webhooks}/deliveries/${id}`);
   expect(taken.text).toContain("Attempt 2");
   expect(taken.text).toContain("Nothing: the delivery was accepted.");
-  // The command on the page says the same.
+  // The command on the page also finds that the signature is valid.
   const [, line = ""] = /(checkout webhooks verify [^<]+)</.exec(taken.html) ?? [];
   const body = (await harness.run(["events", "get", eventId, "--body"])).stdout;
   const { writeFileSync } = await import("node:fs");
@@ -208,7 +208,7 @@ test("a signature is recomputed with the secret that was valid at the attempt, a
   harness.clock.advance(61_000);
   await order("order-3");
   await settled();
-  // A rotation at the same moment, because the clock is frozen.
+  // The clock is frozen, so the secret is rotated at the moment of the attempt.
   harness.clock.advance(1000);
   await control("/clock", { action: "freeze" });
   await order("order-4");

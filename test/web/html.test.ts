@@ -78,7 +78,7 @@ test("Chinese texts use one word for one thing, set Latin words apart, and have 
   expect(zh.filter((text) => faults.some((fault) => fault.test(text)))).toEqual([]);
 });
 
-/** Every Chinese text, with a word in each gap. */
+/** Every Chinese text, with a word for each of its values. */
 function sentences(said: Texts[string]): string[] {
   if (typeof said === "function") return [textInLanguage("zh", said("Word" as never, "Word" as never))];
   if (Array.isArray(said)) return [textInLanguage("zh", said as Words)];
