@@ -122,7 +122,7 @@ export type Listener = {
   /** Accepts no more connections, waits at most `graceMs` for requests and streams in flight, then closes the rest. */
   readonly close: (graceMs: number) => Promise<void>;
   /** Whether the program keeps running while only this server is open. Default: yes. */
-  readonly keepRunning?: (mustKeep: boolean) => void;
+  readonly keepRunning?: (shouldKeep: boolean) => void;
 };
 
 /** Limits of one server: size of a body in bytes, number of connections, and idle time of a connection in milliseconds. */

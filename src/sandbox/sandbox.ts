@@ -345,8 +345,8 @@ function entryOf(
   { secrets, ...times }: Pick<AccessEntry, "at" | "milliseconds"> & { readonly secrets: readonly string[] },
 ): AccessEntry {
   const requestId = headers["X-Request-Id"] ?? "";
-  const notes = [note, logFields?.byDrill === true ? "made by a drill" : ""].filter(Boolean).join(", ");
-  const shownTexts = { target: redactValues(target, secrets), note: redactValues(notes, secrets) };
+  const noteText = [note, logFields?.byDrill === true ? "made by a drill" : ""].filter(Boolean).join(", ");
+  const shownTexts = { target: redactValues(target, secrets), note: redactValues(noteText, secrets) };
   return { ...times, method, status, requestId, ...shownTexts };
 }
 

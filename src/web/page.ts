@@ -78,8 +78,8 @@ export function emptyResponse(requestId: string): HttpResponse {
 export function parseForm(request: HttpRequest): Outcome<ReadonlyMap<string, string>> {
   const types = headerLines(request, "content-type");
   if (types.length !== 1 || !FORM_TYPE.test(types[0] ?? "")) {
-    const receivedTypes = types.length === 0 ? "none" : printableLiteral(types.join(", "));
-    return refuseFact("form_content_type", { received: receivedTypes });
+    const receivedText = types.length === 0 ? "none" : printableLiteral(types.join(", "));
+    return refuseFact("form_content_type", { received: receivedText });
   }
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(Buffer.from(request.body).toString("utf8"))) {

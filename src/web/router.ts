@@ -57,10 +57,10 @@ const NO_PARAMS: Params = {};
 function createPathReader(pattern: string, segments: Params): (path: string) => Params | undefined {
   const [prefix = "", ...otherParts] = pattern.split(/\{(\w+)\}/);
   if (otherParts.length === 0) return (path) => (path === pattern ? NO_PARAMS : undefined);
-  const source = otherParts.map((part, index) =>
+  const sourceParts = otherParts.map((part, index) =>
     index % 2 === 0 ? `(?<${part}>${segments[part] ?? "[^/]+"})` : escapeLiteral(part),
   );
-  const expression = new RegExp(`^${escapeLiteral(prefix)}${source.join("")}$`);
+  const expression = new RegExp(`^${escapeLiteral(prefix)}${sourceParts.join("")}$`);
   return (path) => (path.startsWith(prefix) ? expression.exec(path)?.groups : undefined);
 }
 

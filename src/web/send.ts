@@ -97,7 +97,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
     const progress = { ...NO_PROGRESS, isTls: hop.startsWith("https:") };
     let address: string | undefined;
     let isKept = false;
-    let receivedBytes = (): number => 0;
+    let countReceivedBytes = (): number => 0;
     let answerCollector: AnswerCollector | undefined;
     const end = (result: OutboundResult): void =>
       resolve({
@@ -125,7 +125,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       progress.isOpen = isKept || !socket.connecting;
       progress.isConnected = isKept || (!progress.isTls && progress.isOpen);
       address = socket.remoteAddress;
-      receivedBytes = () => socket.bytesRead - bytesBefore;
+      countReceivedBytes = () => socket.bytesRead - bytesBefore;
       if (progress.isConnected) return;
       socket.once("connect", () => {
         progress.isOpen = true;
@@ -138,7 +138,7 @@ async function sendTo(hop: string, outbound: OutboundRequest, route: Route): Pro
       end(UPGRADE_FAILURE);
     });
     clientRequest.on("error", (error) => {
-      const failure = describeFailure(error, { ...progress, receivedBytes: receivedBytes() });
+      const failure = describeFailure(error, { ...progress, receivedBytes: countReceivedBytes() });
       if (answerCollector === undefined) fail(failure);
       else answerCollector.fail(failure);
     });

@@ -250,13 +250,13 @@ function refuseQuery({ query }: AreaRequest): Outcome<void> {
 
 function checkContentType(request: HttpRequest): Outcome<void> {
   const types = headerLines(request, "content-type");
-  const encodings = headerLines(request, "content-encoding").join(", ");
+  const encoding = headerLines(request, "content-encoding").join(", ");
   if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? "")) {
     const receivedText = types.length === 0 ? "none" : printableLiteral(types.join(", "));
     return refuseFact("content_type", { received: receivedText });
   }
-  if (encodings !== "" && encodings.toLowerCase() !== "identity") {
-    return refuseFact("content_encoding", { received: printableLiteral(encodings) });
+  if (encoding !== "" && encoding.toLowerCase() !== "identity") {
+    return refuseFact("content_encoding", { received: printableLiteral(encoding) });
   }
   return accept(undefined);
 }

@@ -125,8 +125,8 @@ function findById(lists: Lists, storeId: string, text: string): readonly Checkou
     const position = lists.positionOf(storeId, id);
     if (position !== undefined) return [position];
   }
-  const ending = END_OF_ID.test(text) ? lists.endingIn(storeId, id) : [];
-  return ending.length > 0 ? ending : undefined;
+  const positions = END_OF_ID.test(text) ? lists.endingIn(storeId, id) : [];
+  return positions.length > 0 ? positions : undefined;
 }
 
 /** The checkouts of an order_id; undefined if there are too many to sort. */

@@ -7,9 +7,9 @@ import type { HandlersOf } from "./handler.ts";
 
 function withActiveCapabilities(store: StoreState) {
   const activeRows = store.capabilities.filter((capability) => capability.active);
-  const activeNames = (wantedKind: Capability["kind"]): string[] =>
+  const namesOf = (wantedKind: Capability["kind"]): string[] =>
     activeRows.filter(({ kind }) => kind === wantedKind).map(({ name }) => name);
-  const capabilities = { paymentMethods: activeNames("payment_method"), currencies: activeNames("currency") };
+  const capabilities = { paymentMethods: namesOf("payment_method"), currencies: namesOf("currency") };
   return { ...store, capabilities };
 }
 

@@ -68,12 +68,12 @@ export const storesHandlers = {
     return check.ok ? restoreNamedSnapshot(context, name, { scope: { storeId }, ...options }) : check;
   },
   restoreSnapshot: async (context, { body: { name, all, ...options } }) => {
-    const storesBefore = context.store.stores.all().map(({ id }) => id);
+    const storeIdsBefore = context.store.stores.all().map(({ id }) => id);
     const restoration = await restoreNamedSnapshot(context, name, {
       scope: all === true ? "all" : "as_taken",
       ...options,
     });
-    if (restoration.ok) await endOrphanLeases(context, storesBefore);
+    if (restoration.ok) await endOrphanLeases(context, storeIdsBefore);
     return restoration;
   },
   removeSnapshot: async (context, { caller, body: { name } }) => {

@@ -18,7 +18,7 @@ export type SearchHits = {
   readonly searchedBackTo: number | null;
   readonly refusedOrders: readonly RefusedOrder[];
   /** Whether all refused requests were searched. */
-  readonly searchedAllRefused: boolean;
+  readonly hasSearchedAllRefused: boolean;
   readonly endpoints: readonly Endpoint[];
   readonly eventTypes: readonly string[];
 };
@@ -37,12 +37,12 @@ export async function searchStore(
   const { store } = context;
   const checkoutList = await listCheckouts(context, storeId, { q: text, limit: MAX_CHECKOUTS });
   const list = checkoutList.ok ? checkoutList.value : NO_LIST;
-  const { orders: refusedOrders, isWhole: searchedAllRefused } = findRefusedOrders(context, storeId, text);
+  const { orders: refusedOrders, isWhole: hasSearchedAllRefused } = findRefusedOrders(context, storeId, text);
   const lowerText = text.toLowerCase();
   return {
     ...list,
     refusedOrders,
-    searchedAllRefused,
+    hasSearchedAllRefused,
     endpoints: store.endpoints
       .of(storeId)
       .filter(({ id, url }) => [url, id].some((field) => field.includes(lowerText))),

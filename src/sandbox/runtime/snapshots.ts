@@ -159,12 +159,12 @@ async function replaceStores(
   const [onlyStoreId = ""] = storeIds;
   const rows = isAll ? "all" : { storeId: onlyStoreId };
   const dialectOf = (id: string): string => JSON.stringify(store.stores.dialect(id) ?? null);
-  const currentIds = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
-  return storeGate.runAlone([...new Set([...storeIds, ...currentIds()])], async () => {
+  const readCurrentIds = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
+  return storeGate.runAlone([...new Set([...storeIds, ...readCurrentIds()])], async () => {
     const dialects = storeIds.map((id) => [id, dialectOf(id)] as const);
     const restoration = await refuseUnfitRows(() =>
       store.write(() => {
-        const deletedIds = currentIds().filter((id) => !storeIds.includes(id));
+        const deletedIds = readCurrentIds().filter((id) => !storeIds.includes(id));
         store.snapshots.restore(image, { isOwn, rows, storeIds, deletedStoreIds: deletedIds, reseal });
         if (hold !== "as_taken") for (const id of storeIds) store.heldStores[hold](id);
         store.instance.renew(world.freshId());

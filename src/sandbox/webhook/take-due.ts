@@ -43,7 +43,7 @@ type TakeOptions = {
   readonly endpoint: Endpoint;
   readonly clock: StoreClock;
   readonly now: number;
-  readonly secrets: () => EndpointSecrets;
+  readonly getSecrets: () => EndpointSecrets;
   /** Called with the real time at which the endpoint has something to send next. */
   readonly expect: (realTime: number) => void;
 };
@@ -70,8 +70,8 @@ export function takeDueDeliveries(
   // The end of the drill wakes the dispatcher.
   if (context.leases.webhooksHeldBy(endpoint.storeId) !== undefined) return NO_DELIVERIES;
   const now = storeNow(clock, world.now());
-  const secrets = lazyValue(() => endpointSecrets(context, endpoint, now));
-  const takeOptions = { endpoint, clock, now, secrets, expect: options.expect };
+  const getSecrets = lazyValue(() => endpointSecrets(context, endpoint, now));
+  const takeOptions = { endpoint, clock, now, getSecrets, expect: options.expect };
   const freeSlotCount = (endpoint.inOrder ? 1 : context.deliveriesInFlight) - options.inFlightCount;
   const attempts: StartedAttempt[] = [];
   for (let searchCount = 0; attempts.length < freeSlotCount; searchCount += 1) {
@@ -152,11 +152,11 @@ function startAttempt(
     readonly delivery: NextDelivery;
     readonly fault: DeliveryFault | null;
   },
-  { endpoint, now, secrets }: Pick<TakeOptions, "endpoint" | "now" | "secrets">,
+  { endpoint, now, getSecrets }: Pick<TakeOptions, "endpoint" | "now" | "getSecrets">,
 ): StartedAttempt {
   const { store, world } = context;
   const { delivery, event, fault } = attemptInput;
-  const { inForce, retired } = secrets();
+  const { inForce, retired } = getSecrets();
   const request = deliveryRequest({
     eventId: event.id,
     body: event.body,

@@ -75,7 +75,7 @@ function hitSection(title: Text, items: readonly Html[]): Html {
 }
 
 function searchExtent(view: View, text: string, hits: SearchHits): Html {
-  const { searched, searchedBackTo, nextBefore, searchedAllRefused } = hits;
+  const { searched, searchedBackTo, nextBefore, hasSearchedAllRefused } = hits;
   const extentText =
     searched === null || searchedBackTo === null
       ? ""
@@ -86,7 +86,7 @@ function searchExtent(view: View, text: string, hits: SearchHits): Html {
       : html`<p>
           ${nextPartLink(listUrl(view, "/checkouts", { q: text, before: nextBefore }), CHECKOUTS_TEXTS.searchOlder)}
         </p>`;
-  const requestsLink = searchedAllRefused
+  const requestsLink = hasSearchedAllRefused
     ? ""
     : html`<p>${nextPartLink(listUrl(view, "/requests", { q: text }), CHECKOUTS_TEXTS.moreRequests)}</p>`;
   return html`${extentText} ${moreText} ${requestsLink}`;

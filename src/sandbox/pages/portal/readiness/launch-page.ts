@@ -45,14 +45,14 @@ function explorationPart({ exploration, judgedAt }: JudgedChecklist): Html {
   if (exploration === null) return html``;
   const { schedules, broken, places, at } = exploration;
   const exploredText = READINESS_SENTENCES.explored(schedules, broken, countNotJudged(places));
-  const names = (actions: readonly string[]): string => (actions.length === 0 ? "–" : actions.join(", "));
+  const joinNames = (actions: readonly string[]): string => (actions.length === 0 ? "–" : actions.join(", "));
   return html`<section class="explored">
     <h3>${exploredText} <span class="hint">${ageOf(at, judgedAt)}</span></h3>
     ${table(LAUNCH_TEXTS.places, places, ({ place, held, broken: brokenActions, notJudged }) => [
       [LAUNCH_TEXTS.place, place, "head", "english"],
       [LAUNCH_TEXTS.held, String(held.length), "number"],
-      [LAUNCH_TEXTS.broke, names(brokenActions), "english"],
-      [LAUNCH_TEXTS.notJudged, names(notJudged), "english"],
+      [LAUNCH_TEXTS.broke, joinNames(brokenActions), "english"],
+      [LAUNCH_TEXTS.notJudged, joinNames(notJudged), "english"],
     ])}
   </section>`;
 }

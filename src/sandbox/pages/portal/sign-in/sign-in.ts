@@ -128,11 +128,11 @@ function signOutRoute(role: PortalRole): PortalRoute {
 
 function preferencesRoute(role: PortalRole): PortalRoute {
   return ownFormRoute(role, "preferences", ({ portal }, call, fields) => {
-    const [language, keys] = [fields.get("language"), fields.get("keys")];
+    const [language, keysValue] = [fields.get("language"), fields.get("keys")];
     if (call.caller !== undefined) {
       portal.setPreferences(call.caller, {
         ...(language === "en" || language === "zh" ? { language } : {}),
-        ...(keys === undefined ? {} : { hasShortcuts: keys === "on" }),
+        ...(keysValue === undefined ? {} : { hasShortcuts: keysValue === "on" }),
       });
     }
     return redirectTo(call, parsePortalPath(portal, fields.get("back")) ?? homeOf(role));
