@@ -93,7 +93,7 @@ export type Sandbox = {
   readonly service: Service;
   /** The dependencies of the operations, for a program that runs the sandbox in its own process. */
   readonly context: SandboxContext;
-  /** The answer to a request after an error outside the service, which it reports. */
+  /** Reports an error outside the service, and returns the answer to its request. */
   readonly fail: (request: HttpRequest, error: unknown) => Promise<Answer>;
   /**
    * Processes the work that fell due while the sandbox was stopped, and then all work when it falls due. If no work is

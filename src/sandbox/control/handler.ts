@@ -43,7 +43,7 @@ export type OperationContext = ClockContext &
     readonly tokens: Tokens;
     /** Stops this sandbox as a stop signal does. */
     readonly requestStop: () => void;
-    /** Handlers that replace the usual ones in a service whose stores are elsewhere. Default: none. */
+    /** Handlers that replace the default handlers in a service whose stores are elsewhere. Default: none. */
     readonly operations?: Partial<Handlers>;
   };
 

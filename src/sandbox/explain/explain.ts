@@ -334,7 +334,7 @@ function explainDeliveryById({ context, storeId, id }: ExplainQuery): Explanatio
   return explainDelivery(event, readDelivery(context, delivery), storeTime(context, storeId));
 }
 
-/** Reads a delivery. The address of a listener is the address to which it forwards, if it has reported one. */
+/** Reads a delivery. A listener's address is its forwarding address, if the listener has reported that address. */
 function readDelivery({ store, listenerTargets, holdOf }: ExplainContext, delivery: Delivery): DeliveryFacts {
   const endpoint = store.endpoints.find(delivery.endpointId);
   const attempts = store.deliveryAttempts.of(delivery.id);

@@ -23,7 +23,7 @@ import type { AreaRequest } from "../area.ts";
 import type { ServiceContext } from "../context.ts";
 import { takeFault } from "./take.ts";
 
-/** The context of v1's faults; `pause` ends early when the sandbox stops. */
+/** `pause` ends early when the sandbox stops. */
 export type ApiFaultContext = ServiceContext & {
   readonly world: Pick<World, "now">;
   readonly pause: (milliseconds: number) => Promise<void>;

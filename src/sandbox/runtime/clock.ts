@@ -19,7 +19,7 @@ type ClockState = AnswerOf<"moveClock">;
 /** Maximum time that a move waits for receivers, in real milliseconds; slow deliveries continue afterwards. */
 const DRAIN_TIMEOUT_MS = 20_000;
 
-/** The context of moving a clock, which also sends due deliveries. */
+/** Includes the dispatcher, because a move of the clock sends due deliveries. */
 export type ClockContext = ServiceContext & {
   readonly world: Pick<World, "now" | "uuid" | "monotonic">;
   readonly dispatcher: Pick<Dispatcher, "drain">;

@@ -72,7 +72,7 @@ export function createFailureLog(
   };
 }
 
-/** The kind of a failure: a disk failure by its code, a bug by its position in the program. */
+/** Describes an error. The kind of a disk failure is its code; the kind of a bug is its position in the program. */
 function failureOf(error: unknown): Failure {
   const knownError = toStorageUnavailable(error);
   if (knownError instanceof StorageUnavailable) {

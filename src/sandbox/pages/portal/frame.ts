@@ -94,7 +94,6 @@ function mainPart({ title, main }: PageContent, attributes: Html = html``): Html
 function portalPage(page: {
   readonly title: Text;
   readonly style: string;
-  /** Whether the page has keyboard shortcuts. */
   readonly hasShortcuts: boolean;
   /** Scripts in addition to the scripts of every page. */
   readonly scripts?: readonly Asset[];

@@ -105,7 +105,7 @@ function guardRoute(route: PortalRoute): PortalRoute {
   };
 }
 
-/** The session of a request, and what it may open, so that a page shows no form and no link that would be refused. */
+/** The session of a request, with a check of its rights, so that pages show no form or link that would be refused. */
 function viewerOf(portal: PortalContext["portal"], request: HttpRequest): Viewer {
   const session = sessionOf(portal, request, roleOfPath(splitTarget(request.target).path));
   const mayOpen: PermissionCheck = (method, address) => {

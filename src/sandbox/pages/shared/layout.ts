@@ -86,9 +86,9 @@ export function payerLayout({ title, main }: { readonly title: Text; readonly ma
 }
 
 /**
- * A main part that updates itself: htmx polls, less often after the end, and changes only what differs. Only the status
- * is announced. The offline warning is a new element in each answer, which restarts its CSS animation, so it is visible
- * only when answers stop.
+ * A main part that updates itself: htmx polls, less often after the end, and changes only elements that differ. Only the
+ * status is announced. The offline warning is a new element in each answer, which restarts its CSS animation, so the
+ * warning is visible only when answers stop.
  */
 export function liveMain(
   { requestId }: { readonly requestId: string },
