@@ -56,8 +56,9 @@ export function openObjectStore(
   let lastFailure: StorageUnavailable | undefined;
   let hasWritten = false;
   const countChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
+  const tables = createTables(connection, { scheduler, snapshots: () => NO_SNAPSHOTS });
   return {
-    ...createTables(connection, { scheduler, snapshots: () => NO_SNAPSHOTS }),
+    ...tables,
     write: async (work) => {
       try {
         // A write that changes no row does not show that the disk works.
@@ -70,6 +71,7 @@ export function openObjectStore(
         hasWritten ||= hasChanged;
         return value;
       } catch (error) {
+        tables.forgetCaches();
         const failure = toStorageFailure(error);
         lastFailure = failure instanceof StorageUnavailable ? failure : undefined;
         if (lastFailure !== undefined) hasWritten = false;

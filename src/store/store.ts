@@ -64,12 +64,20 @@ export function openStore(
         pause: () => new Promise((resolve) => scheduler.soon(resolve)),
       }),
   });
+  const { forgetCaches: onUndone } = tables;
   return accept({
     ...tables,
-    write: createGroupCommit(connection, { ...scheduler, watch, onEnd: noteEnd, binding }),
+    write: createGroupCommit(connection, { ...scheduler, watch, onEnd: noteEnd, onUndone, binding }),
     checkpoint,
     failure: () => (watch.isIntact() ? lastFailure : filesLostError()),
-    close,
+    close: () => {
+      try {
+        if (watch.isIntact()) binding.seal();
+      } catch {
+        // The next opening then binds its log at once, as after a kill.
+      }
+      close();
+    },
     leave,
   });
 }

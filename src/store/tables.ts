@@ -60,6 +60,8 @@ export function createTables(
   };
   const erasures = erasuresTable(connection, forgetCaches);
   return {
+    /** Empties all caches; called after a rollback, because a read of the undone work may have filled them. */
+    forgetCaches,
     stores,
     credentials,
     tokens: tokensTable(connection),

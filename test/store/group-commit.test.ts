@@ -159,7 +159,8 @@ test("writes that wait for a lock fail together, none of them runs later, and th
 
 test("idle work before the first change writes nothing, and any other work binds the log and runs once", async () => {
   let isBound = false;
-  const commits = openCommits({ binding: { canWait: () => !isBound, bind: () => (isBound = true) } });
+  const seal = (): void => undefined;
+  const commits = openCommits({ binding: { canWait: () => !isBound, bind: () => (isBound = true), seal } });
   const { connection, insert, note, settled, turn, rows } = commits;
   const update = connection.prepare("UPDATE a SET x = 3 WHERE x = 2");
   const runs = { idle: 0, insert: 0 };
@@ -185,8 +186,9 @@ test("the log is recorded before the first commit, and no write to missing files
       canWait: () => false,
       bind: (inTransaction) => {
         seen.push(commits.connection.inTransaction, rows().length);
-        return inTransaction(() => void seen.push(commits.connection.inTransaction));
+        return inTransaction?.(() => void seen.push(commits.connection.inTransaction)) ?? false;
       },
+      seal: () => undefined,
     },
     watch: { isIntact: () => answers.shift() ?? false },
   });

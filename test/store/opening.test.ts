@@ -17,7 +17,8 @@ import {
 } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION } from "../../src/store/connection/opening.ts";
-import { createTransactor, NO_FILES } from "../../src/store/connection/group-commit.ts";
+import { sizeOf } from "../../src/store/connection/durable-files.ts";
+import { createGroupCommit, createTransactor, NO_FILES } from "../../src/store/connection/group-commit.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
@@ -67,7 +68,14 @@ function openLine(path: string, kind = KIND) {
       for (const row of rows) insert.run(row, `${row}`.repeat(40));
       if (kind === OLD) connection.exec("UPDATE log_mark SET before = opening, opening = randomblob(16)");
     });
-  return { connection, write, close };
+  const commit = createGroupCommit(connection, {
+    soon: (run) => run(),
+    after: () => undefined,
+    ...opened.value,
+  });
+  /** Runs work as a start does whose work often changes nothing. */
+  const runIdle = (work: () => unknown): void => void commit(work, { isOftenIdle: true });
+  return { connection, write, runIdle, insert, binding, close };
 }
 
 function rowsOf(connection: Database.Database): readonly number[] {
@@ -90,8 +98,8 @@ function logsAside(path: string): readonly string[] {
 }
 
 /**
- * All states of one database in two copies that continue: killed, closed, opened and copied at random.
- * A line of logs ends where a log is removed: at a close.
+ * All states of one database in two copies that continue: killed, closed, opened and copied at random. A line of logs
+ * ends where a log is removed: at a sealed close, or at the next opening after any other close.
  */
 function live(random: () => number, folder: string): readonly Left[] {
   const left: Left[] = [];
@@ -103,7 +111,9 @@ function live(random: () => number, folder: string): readonly Left[] {
   };
   const places = [join(folder, "one.db"), join(folder, "two.db")] as const;
   const lineOf = new Map<string, number>();
-  openLine(places[0]).close();
+  const first = openLine(places[0]);
+  first.write([]);
+  first.close();
   for (let round = 0; round < 14; round += 1) {
     const path = places[round % 2] ?? places[0];
     if (round < 2 || random() < 0.2) {
@@ -113,8 +123,21 @@ function live(random: () => number, folder: string): readonly Left[] {
     }
     if (!existsSync(`${path}-wal`)) lineOf.set(path, (lines += 1));
     const line = lineOf.get(path) ?? 0;
-    const { connection, write, close } = openLine(path);
-    for (let commits = Math.floor(random() * 5); commits >= 0; commits -= 1) {
+    const { connection, write, runIdle, insert, binding, close } = openLine(path);
+    // So that a large change does not fit into the cache.
+    connection.pragma("cache_size = -40");
+    runIdle(() => 0);
+    if (random() < 0.3) leave("idle", path, { rows: rowsOf(connection), line });
+    const commitCount = random() < 0.3 ? 0 : 1 + Math.floor(random() * 5);
+    if (commitCount > 0 && random() < 0.5) {
+      const [rows, from] = [rowsOf(connection), nextRow];
+      nextRow += 2000;
+      runIdle(() => {
+        for (let row = from; row < nextRow; row += 1) insert.run(row, `${row}`.repeat(40));
+        if (binding.canWait()) leave("unbound", path, { rows, line });
+      });
+    }
+    for (let commits = commitCount; commits > 0; commits -= 1) {
       const count = random() < 0.15 ? 1500 : 1 + Math.floor(random() * 20);
       write(Array.from({ length: count }, () => nextRow++));
       if (random() < 0.2) connection.pragma("wal_checkpoint(PASSIVE)");
@@ -123,9 +146,14 @@ function live(random: () => number, folder: string): readonly Left[] {
     const rows = rowsOf(connection);
     const killed = join(folder, "killed.db");
     if (random() < 0.5) copy(path, killed);
+    const isSealed = random() < 0.7;
+    if (isSealed) binding.seal();
     close();
     if (existsSync(killed)) copy(killed, path);
-    else leave("closed", path, { rows, line });
+    else {
+      if (isSealed && commitCount > 0) lineOf.set(path, (lines += 1));
+      leave("closed", path, { rows, line: lineOf.get(path) ?? 0 });
+    }
     for (const ending of FILES) rmSync(killed + ending, { force: true });
   }
   return left;
@@ -151,7 +179,8 @@ test("the log of another database is moved aside without losing a row, and a kil
   for (let family = 0; family < FAMILIES; family += 1) {
     const place = join(folder, "tried.db");
     const all = live(random, tempFolder());
-    const logs = all.filter(({ path }) => existsSync(`${path}-wal`));
+    // The log of an idle opening may contain only bindings, which change no row of any database.
+    const logs = all.filter(({ name, path }) => !name.startsWith("idle") && sizeOf(`${path}-wal`) > 0);
     for (const database of all) {
       const own = openOutcome(copyOf(database, place));
       expect([SEED, database.name, own]).toEqual([SEED, database.name, database.rows]);
@@ -174,7 +203,7 @@ test("the log of another database is moved aside without losing a row, and a kil
       }
     }
   }
-  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(10);
+  for (const count of Object.values(counts)) expect(count).toBeGreaterThan(2);
   await annotate(
     `seed ${SEED}: ${counts.own} databases opened with their own log, ${counts.aside} logs of others moved aside, ${counts.unknown} refused`,
   );

@@ -87,7 +87,6 @@ const REPEATED_CODES: ReadonlySet<string> = new Set(["file_not_opened", "file_re
 /** SQLite's errors of reads; all other I/O errors are about space or writes. */
 const READ_ERRORS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
-/** The endings of the paths of a database, its log and its index. */
 const SUFFIXES = ["", "-wal", "-shm"] as const;
 
 /**

@@ -14,13 +14,15 @@ export type Scheduler = {
 export type Files = { readonly binding: ReturnType<typeof createLogBinding>; readonly watch: FileWatch };
 /** The files of a database in memory: none. */
 export const NO_FILES: Files = {
-  binding: { canWait: () => false, bind: () => true },
+  binding: { canWait: () => false, bind: () => true, seal: () => undefined },
   watch: { isIntact: () => true },
 };
 
-/** `onEnd` is called at the end of each batch, with undefined after a successful commit. */
 type Observers = Partial<Files> & {
+  /** Called at the end of each batch, with undefined after a successful commit. */
   readonly onEnd?: (failure: StorageUnavailable | undefined) => void;
+  /** Called after changes were undone: a cache may contain what was read in between. */
+  readonly onUndone?: () => void;
 };
 
 /**
@@ -57,8 +59,8 @@ type Result =
  * again with a savepoint around each job, which costs two statements per job and is therefore not the default.
  */
 export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & Observers): Write {
-  const { onEnd, ...files } = scheduler;
-  const statements = prepare(connection);
+  const { onEnd, onUndone, ...files } = scheduler;
+  const statements = prepare(connection, onUndone);
   const commitWatched = createCommit(statements, connection, { ...NO_FILES, ...files });
   let queue: Job[] = [];
   let isScheduled = false;
@@ -164,6 +166,8 @@ function runUnbound<Value>(
   { work, run }: { readonly work: () => Value; readonly run: (work: () => Value) => Value | undefined },
 ): Value | undefined {
   try {
+    // A large change must not write to the log, which is not bound yet.
+    connection.pragma("cache_spill = OFF");
     return inTransaction(statements, connection, () => {
       const changes = statements.countChanges.get();
       const value = work();
@@ -172,8 +176,10 @@ function runUnbound<Value>(
     });
   } catch (error) {
     if (!(error instanceof UnboundChange)) throw error;
-    return run(work);
+  } finally {
+    connection.pragma("cache_spill = ON");
   }
+  return run(work);
 }
 
 /** Thrown in a transaction that changed something before the log was bound. */
@@ -193,8 +199,9 @@ export function lockError(detail?: string): StorageUnavailable {
 
 type Statements = ReturnType<typeof prepare>;
 
-function prepare(connection: FileConnection) {
+function prepare(connection: FileConnection, onUndone = (): void => undefined) {
   return {
+    onUndone,
     begin: connection.prepare("BEGIN IMMEDIATE"),
     commit: connection.prepare("COMMIT"),
     rollback: connection.prepare("ROLLBACK"),
@@ -223,6 +230,7 @@ function inTransaction<Value>(
   } catch (error) {
     const isLockHeld = !connection.inTransaction && isLocked(error);
     if (connection.inTransaction) statements.rollback.run();
+    statements.onUndone();
     if (isLockHeld) return undefined;
     throw error;
   }
@@ -252,6 +260,7 @@ function runInSavepoint(statements: Statements, connection: FileConnection, job:
     if (!connection.inTransaction) throw error;
     statements.undo.run();
     statements.release.run();
+    statements.onUndone();
     return { ok: false, error: toStorageUnavailable(error) };
   }
 }

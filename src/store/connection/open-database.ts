@@ -123,19 +123,10 @@ function migrate(connection: FileConnection, path: string, options: OpenOptions)
   if (from === to) return;
   const backup = `${path}.v${from}.backup`;
   backUp(connection, path, { ...options, backup });
-  bindBeforeMigration(connection, path, options);
+  // Before its first migration, a journal may have no mark yet.
+  if (hasMark(connection)) createLogBinding(connection, path, options).bind();
   applyMigrations(connection, options.kind);
   options.onMigrated?.({ from, to, backup });
-}
-
-/** Binds the log that a migration will write; before its first migration, a journal may have no mark yet. */
-function bindBeforeMigration(connection: FileConnection, path: string, options: OpenOptions): void {
-  if (!hasMark(connection)) return;
-  const { bind } = createLogBinding(connection, path, options);
-  bind((work) => {
-    connection.transaction(work).immediate();
-    return true;
-  });
 }
 
 /** Thrown if the disk returned bytes that differ from the written bytes. */

@@ -2,12 +2,9 @@
 // `createLogBinding`, and the next start after each of them: test/real/log-ties.test.ts.
 import type Database from "better-sqlite3";
 import { existsSync, readFileSync, renameSync } from "node:fs";
-import { readPart, replaceFile } from "./durable-files.ts";
+import { readPart, replaceFile, sizeOf } from "./durable-files.ts";
 
-/**
- * The DDL of the row that identifies the last opening of a database: each opening that writes gets a random `opening`,
- * and keeps the previous `opening` as `before`. Before `LOG_OPENINGS_MIGRATION`, every commit changed the row.
- */
+/** The row of the last opening that wrote: a random `opening`, and the previous one as `before` (decision 69). */
 export const LOG_MARK_DDL = `
 CREATE TABLE log_mark (
   id      INTEGER PRIMARY KEY CHECK (id = 1),
@@ -18,10 +15,7 @@ CREATE TABLE log_mark (
 INSERT INTO log_mark (id, opening, before, commits) VALUES (1, randomblob(16), zeroblob(16), 1099511627776);
 `;
 
-/**
- * The migration after which a log is used only if the file of openings beside it names the database. It must not change
- * the row, whose mark the file of openings names while a migration runs.
- */
+/** The migration after which a log is used only if `-opening` names the database; it must not change the named mark. */
 export const LOG_OPENINGS_MIGRATION = `
 UPDATE log_mark SET commits = commits;
 `;
@@ -148,23 +142,32 @@ export function createLogBinding(
     write({ ...openings, salt: currentSalt(path), marks: openings.marks.slice(firstIndex) });
   };
 
-  const bind = (transact: InTransaction): boolean => {
-    if (changeCount === 0) {
-      if (!transact(renew)) return false;
-      const copiedMark = copyLog(connection) ? ownMark : undefined;
-      if (!transact(() => record(copiedMark))) return false;
-    } else if (changeCount % COMMITS_PER_SALT === 0) transact(record);
+  const alone: InTransaction = (work) => {
+    connection.transaction(work).immediate();
+    return true;
+  };
+  const rebind = (transact: InTransaction, mode?: "TRUNCATE"): boolean => {
+    if (!transact(renew)) return false;
+    const copiedMark = copyLog(connection, mode) ? ownMark : undefined;
+    return transact(() => record(copiedMark));
+  };
+  const bind = (transact = alone): boolean => {
+    if (changeCount === 0 && !rebind(transact)) return false;
+    if (changeCount > 0 && changeCount % COMMITS_PER_SALT === 0) transact(record);
     changeCount += 1;
     return true;
   };
+  /** Ends the log before the only process closes the database, so that no copy of the log is used again. */
+  const seal = (): void => void (changeCount > 0 && rebind(alone, "TRUNCATE"));
+  const wasSealed = sizeOf(`${path}-wal`) === 0 && readOpenings(path)?.salt === null;
   /** Whether a transaction that changes nothing may run without `bind`, which is called before all others. */
-  const canWait = (): boolean => changeCount === 0;
-  return { bind, canWait };
+  const canWait = (): boolean => wasSealed && changeCount === 0;
+  return { bind, canWait, seal };
 }
 
 /** Copies the log into the database; false if another process's lock prevented a complete copy. */
-export function copyLog(connection: Database.Database): boolean {
-  return connection.prepare<[], number>("PRAGMA wal_checkpoint(FULL)").pluck().get() === 0;
+export function copyLog(connection: Database.Database, mode = "FULL"): boolean {
+  return connection.prepare<[], number>(`PRAGMA wal_checkpoint(${mode})`).pluck().get() === 0;
 }
 
 /** The file of openings of a database; undefined if it is missing or unreadable. */
