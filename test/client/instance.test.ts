@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { seenEventsTable } from "../../src/store/journal/seen-events.ts";
-import { seenEventsInMemory } from "../../src/client/listen/seen-events.ts";
+import { createMemorySeenEvents } from "../../src/client/listen/seen-events.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
@@ -150,7 +150,7 @@ test("listen forwards an event again after a restore, because the restored sandb
 test("forwarded events are remembered for their instance, or for all instances if the instance is unknown", () => {
   const opened = openWatchedDatabase(IN_MEMORY, { kind: JOURNAL_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
-  for (const seen of [seenEventsTable(opened.value, 1), seenEventsInMemory()]) {
+  for (const seen of [seenEventsTable(opened.value, 1), createMemorySeenEvents()]) {
     const has = (instance: string | null): boolean => seen.has({ eventId: "e", instance });
     expect([has("one"), has(null)]).toEqual([false, false]);
     seen.add({ eventId: "e", instance: "one" }, 1);

@@ -52,9 +52,9 @@ async function forwarded(row: OddEndpoint) {
       fault: undefined,
       injectedFault: undefined,
       result: { ...result, isReplay: false },
-      answered: 502,
+      status: 502,
       milliseconds: 1,
-      next: undefined,
+      nextAttempt: undefined,
     },
     {
       style: STYLE,

@@ -247,7 +247,7 @@ async function search(
     seed: options.seed ?? world.freshId().slice(-8),
     budgetMs: options.budget,
     depth: options.depth,
-    only: onlySchedule,
+    onlySchedule,
     hasView: orderView !== undefined || orderViewCommand !== undefined,
     amountField: "amount_minor",
     rerunOf: (schedule) => rerunCommand(context, schedule, words),

@@ -184,7 +184,7 @@ function createFixedSource(sender: Sender, { dialect }: ListenPlan): DeliverySou
   return {
     secrets: () => Promise.resolve({ inForce: secrets, retired: [], storeTime: null, dialect }),
     instance: () => null,
-    inFlight: () => Promise.resolve(undefined),
+    attemptOf: () => Promise.resolve(undefined),
     nextAttempt: () => Promise.resolve(undefined),
   };
 }

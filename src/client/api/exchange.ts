@@ -89,14 +89,14 @@ async function attemptOnce(
   { policy: { timeoutMs }, signal, observer }: ExchangeOptions,
 ): Promise<OutboundResult> {
   const url = locate === undefined ? request.url : locate();
-  if (url === undefined) return NOT_RUNNING;
+  if (url === undefined) return NO_SANDBOX;
   observer?.onAttempt?.({ ...request, url });
   // Lets the service distinguish requests of this program's commands from requests of the merchant's client.
   const headers = { "User-Agent": COMMAND_AGENT, ...request.headers };
   return send({ ...request, url, headers, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
 }
 
-const NOT_RUNNING = { ok: false, failure: "unreachable", message: "the sandbox is not running" } as const;
+const NO_SANDBOX = { ok: false, failure: "unreachable", message: "the sandbox is not running" } as const;
 
 type Verdict = FinalResult | ({ readonly end: "again"; readonly isUncertain: boolean } & Failure);
 
