@@ -159,8 +159,8 @@ export async function listenOnPort(
   const hasFixedPort = publicUrl !== undefined || portalUrl !== undefined;
   const lastPort = namedPort === undefined && !hasFixedPort ? requestedPort + MAX_PORT_MOVES : requestedPort;
   for (let port = requestedPort; ; port += 1) {
-    const listener = await world.listen(makeService, { port, addresses, limits: LIMITS });
-    if (listener.ok) {
+    const listenResult = await world.listen(makeService, { port, addresses, limits: LIMITS });
+    if (listenResult.ok) {
       if (port !== requestedPort)
         printer.info(
           `Port ${requestedPort} is used by ${ownerOf(world, requestedPort)}; this sandbox is on ${port}.`,
@@ -170,10 +170,10 @@ export async function listenOnPort(
           `warning: browsers, and fetch in programs, refuse port ${port}: the pages and the API cannot be opened there; choose another --port`,
         );
       if (sandbox === undefined) throw new Error("a listener makes its service");
-      return accept({ listener: listener.value, sandbox });
+      return accept({ listener: listenResult.value, sandbox });
     }
-    if (listener.refusal.reason === "in_use" && port < lastPort) continue;
-    return { ok: false, refusal: portFailure(world, port, listener.refusal) };
+    if (listenResult.refusal.reason === "in_use" && port < lastPort) continue;
+    return { ok: false, refusal: portFailure(world, port, listenResult.refusal) };
   }
 }
 

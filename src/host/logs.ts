@@ -27,11 +27,11 @@ export function openLogs(
 ) {
   const { log: stream, formatId } = place;
   const failures = createFailureLog(world, { format, stream });
-  const ids = formatId === undefined ? {} : { formatId };
+  const idFormat = formatId === undefined ? {} : { formatId };
   const path = heldFolder === undefined ? IN_MEMORY : stateFile(heldFolder.path, "requests");
   const report = (problem: unknown): void => failures.report("request log", problem);
   return {
-    lines: quiet ? SILENT_LOG : createAccessLog(world, { format, stream, ...ids }),
+    lines: quiet ? SILENT_LOG : createAccessLog(world, { format, stream, ...idFormat }),
     failures,
     requests: createRequestLog(world, {
       open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, report }),

@@ -85,7 +85,8 @@ function serveFolder<Value>(
   { announce, use, ...source }: ServeRun<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
-  return withService(context, options, source, async ({ service, apiKey, run, stopRequest, markUsed }) => {
+  return withService(context, options, source, async (openedService) => {
+    const { service, apiKey, runFile, stopRequest, markUsed } = openedService;
     const listenResult = await listenOnPort(context, options, service);
     if (!listenResult.ok) return listenResult;
     const { listener, sandbox } = listenResult.value;
@@ -100,7 +101,7 @@ function serveFolder<Value>(
       alreadyRunning: false,
       signInUrl,
     });
-    run.write(listener.port);
+    runFile.write(listener.port);
     markUsed();
     // The watch starts before the announcement, because a reader of the announcement may delete the folder immediately.
     const { heldFolder } = source;

@@ -57,7 +57,7 @@ export async function openFirstStore(
   const firstStore = seedOutcome.value;
   const credentialsOutcome = await checkpointFirstStore(context.world, heldFolder, store);
   if (!credentialsOutcome.ok) return credentialsOutcome;
-  // The key is read again: if this start first failed after its commit, it has stored the key of the store that is found now.
+  // The key is read again: an earlier attempt of this start may have failed after its commit, and its key is then on disk.
   const apiKey = firstStore.apiKey ?? credentialsOutcome.value?.stores[firstStore.id]?.api_key ?? null;
   return accept({ apiKey, folderHold });
 }
@@ -262,7 +262,7 @@ function refuseStore(
   });
 }
 
-/** Takes the place of the record of assumptions, which is empty before the sandbox answers requests. */
+/** Used instead of the record of assumptions, which is empty before the sandbox answers requests. */
 const NO_ASSUMPTIONS = { forget: () => undefined };
 
 /** The warning that a crash lost the log. Must be called before the folder is claimed, and before the database is opened. */

@@ -28,7 +28,7 @@ type OpenedService = {
   readonly service: PortlessService;
   /** The key of the first store; null if the key was not stored. */
   readonly apiKey: string | null;
-  readonly run: ReturnType<typeof createRunFile>;
+  readonly runFile: ReturnType<typeof createRunFile>;
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequest: Promise<void>;
   /** Marks the state as used; without it, the stop leaves the state unchanged. */
@@ -65,7 +65,7 @@ export async function withService<Value>(
     if (!firstStore.ok) return firstStore;
     const { apiKey, folderHold } = firstStore.value;
     const stopRequest = Promise.withResolvers<void>();
-    const run = createRunFile(context, heldFolder, { store, report: failures.report });
+    const runFile = createRunFile(context, heldFolder, { store, report: failures.report });
     const service: PortlessService = {
       ...tokens,
       store,
@@ -77,7 +77,7 @@ export async function withService<Value>(
       requestStop: stopRequest.resolve,
       ...storeCreationParts(maker),
       forgetStore,
-      onNewInstance: run.renew,
+      onNewInstance: runFile.renew,
       snapshotStorage: heldFolder === undefined ? snapshotsInMemory() : snapshotsIn(world, heldFolder.path),
       calibration: async () => {
         const { calibrationPath, readCalibration } = await import("./folder/calibration-record.ts");
@@ -86,7 +86,7 @@ export async function withService<Value>(
       describe: (port, host) => describeProcess(context, options, { port, host, place, store, masterKey }),
     };
     const markUsed = (): void => void (closeStore = store.close);
-    return await use({ service, apiKey, run, stopRequest: stopRequest.promise, markUsed });
+    return await use({ service, apiKey, runFile, stopRequest: stopRequest.promise, markUsed });
   } finally {
     requests.close();
     lines.flush();

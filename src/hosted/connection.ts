@@ -63,7 +63,7 @@ export function createConnection(storage: ObjectStorage): Connection {
   return { prepare, exec: (text) => void sql.exec(text), transaction } as Connection;
 }
 
-/** The values of a statement in the form that the runtime takes. Throws if together they exceed the size of a row. */
+/** The values of a statement in the form that the runtime takes. Throws if together they exceed `MAX_ROW_BYTES`. */
 function valuesIn(bindings: readonly unknown[]): Value[] {
   const values = bindings.map(valueOf);
   if (values.reduce((sum: number, value) => sum + sizeOf(value), 0) > MAX_ROW_BYTES)

@@ -1,6 +1,6 @@
 import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { IMAGE_USER } from "../image.ts";
+import { IMAGE_USER_ID } from "../image.ts";
 import { run } from "./run.ts";
 
 /** The tests at full size: every link in a browser, and every drill. */
@@ -22,9 +22,9 @@ export function walkJourneys({ tarball, executable }: Released): string {
 /** Walks every journey with the program that is installed in a root folder, as an unprivileged user. */
 export function walkJourneysIn(root: string, name: string): string {
   const folder = mkdtempSync(join(resolve(root), "journeys-"));
-  chownSync(folder, IMAGE_USER, IMAGE_USER);
+  chownSync(folder, IMAGE_USER_ID, IMAGE_USER_ID);
   const workFolder = `/${basename(folder)}`;
-  const user = [`--setuid=${IMAGE_USER}`, `--setgid=${IMAGE_USER}`];
+  const user = [`--setuid=${IMAGE_USER_ID}`, `--setgid=${IMAGE_USER_ID}`];
   const form = {
     name,
     folder,
@@ -46,5 +46,5 @@ export function walkJourneysIn(root: string, name: string): string {
   } finally {
     rmSync(folder, { recursive: true });
   }
-  return `every journey, as user ${IMAGE_USER}`;
+  return `every journey, as user ${IMAGE_USER_ID}`;
 }

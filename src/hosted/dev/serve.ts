@@ -69,7 +69,7 @@ type ServedFolder<Value> = {
 };
 
 /** Timeout of a start, in milliseconds: the first start lets npx download workerd. */
-const MAX_START_MS = 180_000;
+const START_TIMEOUT_MS = 180_000;
 /** Maximum number of ports that are chosen, if other processes take each port first. */
 const MAX_PORT_ATTEMPTS = 10;
 const CALL_TIMEOUT_MS = 15_000;
@@ -79,10 +79,10 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 export async function serveHosted<Value>(
   context: HostedHost,
   options: HostedOptions,
-  purpose: ServedFolder<Value>,
+  servedFolder: ServedFolder<Value>,
 ): Promise<Outcome<Value | "stopped", HostFailure>> {
   const { world } = context;
-  const { folder } = purpose;
+  const { folder } = servedFolder;
   const worker = world.ownFile(WORKER_FILE);
   if (worker === undefined) return refuseWithoutWorker();
   const secrets = readGivenSecrets(world);
@@ -98,7 +98,7 @@ export async function serveHosted<Value>(
   try {
     const hostedState = readHostedState(world, folder);
     if (!hostedState.ok) return hostedState;
-    const network = await readNetwork(world, options);
+    const network = await resolveNetwork(world, options);
     if (!network.ok) return network;
     const keys = readKeys(context, folder, {
       facts: hostedState.value,
@@ -114,7 +114,7 @@ export async function serveHosted<Value>(
       const port = await choosePort(context, options.port);
       if (!port.ok) return port;
       const portService = { ...service, port: port.value, run: hold.value.run };
-      const outcome = await serveAt(context, { service: portService, purpose });
+      const outcome = await serveAt(context, { service: portService, purpose: servedFolder });
       // Another process took the port after it was chosen. If `--port` named the port, choosePort refuses it now.
       if (outcome !== "port_taken") return outcome;
       if (attempts === MAX_PORT_ATTEMPTS) return refuseWithoutPort();
@@ -134,20 +134,20 @@ type Service = Pick<HostedSettings, "port" | "folderHold"> &
 
 async function serveAt<Value>(
   context: HostedHost,
-  { service, purpose }: { readonly service: Service; readonly purpose: ServedFolder<Value> },
+  { service, purpose: servedFolder }: { readonly service: Service; readonly purpose: ServedFolder<Value> },
 ): Promise<Outcome<Value | "stopped", HostFailure> | "port_taken"> {
   const { world } = context;
-  const { folder, stopSignal } = purpose;
+  const { folder, stopSignal } = servedFolder;
   writeConfig(context, folder, service);
-  const ending = new AbortController();
+  const endController = new AbortController();
   let lossWatch: ReturnType<typeof watchForLoss> | undefined;
   const { listening, result, isPortTaken } = runWorkerd(world, {
     folder,
     secrets: service,
-    signal: ending.signal,
+    signal: endController.signal,
   });
   try {
-    const timeout = world.sleep(MAX_START_MS, AbortSignal.any([stopSignal, ending.signal]));
+    const timeout = world.sleep(START_TIMEOUT_MS, AbortSignal.any([stopSignal, endController.signal]));
     // Nothing is sent before workerd listens: another program on the port would receive the token.
     const startResult = await Promise.race([listening, result, timeout]);
     if (stopSignal.aborted) return accept("stopped");
@@ -160,12 +160,12 @@ async function serveAt<Value>(
     const { store_id, version } = outcome.value;
     state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
     lossWatch = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START_COMMAND);
-    await purpose.announce(outcome.value);
+    await servedFolder.announce(outcome.value);
     const end = result.then(() => undefined);
-    return accept(await purpose.use({ end, stateLoss: lossWatch.failure, hold: service.folderHold }));
+    return accept(await servedFolder.use({ end, stateLoss: lossWatch.failure, hold: service.folderHold }));
   } finally {
     lossWatch?.stop();
-    ending.abort();
+    endController.abort();
     await result;
   }
 }
@@ -222,7 +222,7 @@ function refuseWithoutPort(): Outcome<never, HostFailure> {
 }
 
 /** Resolves the names of `--allow-target` now, because the network of the runtime accepts only addresses. */
-async function readNetwork(
+async function resolveNetwork(
   world: Pick<World, "resolve">,
   { allowTarget = [], port: ownPort = DEFAULT_PORT }: HostedOptions,
 ): Promise<Outcome<AllowedNetwork, HostFailure>> {
