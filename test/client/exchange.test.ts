@@ -143,7 +143,7 @@ test("an uncertain attempt makes the exchange uncertain whatever follows, and a 
   for (const [answers, expected] of rows) expect((await send(answers)).result).toMatchObject(expected);
 });
 
-test("every attempt is the same request with a timeout, and pauses grow or follow Retry-After", async () => {
+test("every attempt sends the same request with a timeout, and pauses grow or follow Retry-After", async () => {
   const { result, sent, pauses, told } = await send([failed("timeout"), failed("unreachable"), created()]);
   const one = {
     ...REQUEST,
@@ -182,7 +182,7 @@ test("every attempt is the same request with a timeout, and pauses grow or follo
   }
 });
 
-test("the sandbox is looked up before every attempt, and nothing is sent while it is missing", async () => {
+test("the sandbox is looked up before every attempt, and nothing is sent while none is running", async () => {
   const places = [undefined, "http://localhost:1/v1/orders", "http://localhost:2/v1/orders"];
   const locate = (): string | undefined => places.shift();
   const { result, sent, told } = await send([failed("connection_lost"), created()], { request: { locate } });

@@ -17,7 +17,7 @@ async function told(harness: Harness, line: string, command: CommandOptions = {}
   return { code, stderr, json };
 }
 
-/** The instance id of a sandbox, which the status and run.json must agree on. */
+/** The instance id of a sandbox, which must be the same in the status and in run.json. */
 async function instanceOf(harness: Harness): Promise<string> {
   const status = String((await told(harness, "sandbox status")).json["instance_id"]);
   const run = JSON.parse(harness.readState("run.json")) as { instance_id: string };
@@ -105,7 +105,7 @@ test("every start in memory is a new instance, whose id commands get only with t
   expect(new Set(ids.map((one) => JSON.stringify(one))).size).toBe(2);
 });
 
-test("a create without an answer keeps its key, whether or not its sandbox can be reached", async () => {
+test("a create without an answer keeps its key, even if the control API no longer answers", async () => {
   const harness = createHarness();
   const { sandbox, env } = await inMemory(harness);
   harness.setFault(async (request, pass) => {

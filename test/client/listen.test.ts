@@ -164,7 +164,7 @@ test("a terminal shows one line for each event, with the shop's answer and the n
 `);
 });
 
-test("lines of sessions and orders are aligned, and a missing answer has its cause", async () => {
+test("lines of sessions and orders are aligned, and a missing answer is shown with its cause", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   await site.order("order-1001");
@@ -375,7 +375,7 @@ test("events are forwarded and duplicates dropped even if the journal fails", as
   expect(listening.text().stderr).toContain("warning: forwarded events cannot be recorded in the journal");
 });
 
-test("an event that the target refused is not a duplicate when it comes again", async () => {
+test("an event that the target refused is not a duplicate when it is delivered again", async () => {
   const site = await openShop();
   site.shop.answers = (number) => (number === 1 ? 500 : 200);
   const listening = await site.listen();
@@ -479,7 +479,7 @@ test("the first matching --route wins, and other events go to --forward or are o
   );
 });
 
-test("a target on another host must be allowed, is resolved for every event, and never leads to a forbidden address", async () => {
+test("an allowed target on another host is resolved for every event, and its forbidden addresses are never used", async () => {
   const site = await openShop();
   const sentTo: (readonly string[] | undefined)[] = [];
   site.harness.setFault((request, pass) => {
@@ -565,7 +565,7 @@ test("events wait while nobody listens, and go in order to the next listener, at
   expect(await site.endpoint(endpoint)).toMatchObject({ state: "enabled", url: second.ready.url });
 });
 
-test("a sandbox that restarts, also on another port, is found again and reported once", async () => {
+test("a sandbox that restarts on another port is found again, and the restart is reported once", async () => {
   const site = await openShop(ON_DISK);
   const listening = await site.listen();
   await site.stop();
@@ -621,7 +621,7 @@ test("listen registers a removed endpoint again, and reports a paused or disable
   site.shop.answers = () => 410;
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
-  // A drill that holds webhooks releases them at its end.
+  // A drill's pause ends with the drill, and is not reported.
   const lease = { drill: "duplicates", timeout_ms: 60_000 };
   const { id } = (await site.control<{ id: string }>("/leases", lease)).data;
   expect(await site.endpoint(endpoint)).toMatchObject({ state: "paused", paused_by: "drill" });
@@ -931,7 +931,7 @@ test("a delivery with one changed digit or byte never reaches the target", async
   expect(site.got.length).toBe(1);
 });
 
-test("two concurrent deliveries of an event are forwarded once and delay no other event, and the waiting events are limited", async () => {
+test("two concurrent deliveries of an event are forwarded once and delay no other event, and a 33rd open delivery is refused", async () => {
   const site = await openReceiver();
   const release: (() => void)[] = [];
   let reached = 0;
@@ -959,7 +959,7 @@ test("two concurrent deliveries of an event are forwarded once and delay no othe
   expect(site.listening.deliveries().filter(({ outcome }) => outcome === "duplicate").length).toBe(1);
 });
 
-test("--secret-file can have two secrets during a rotation", async () => {
+test("--secret-file can contain two secrets during a rotation", async () => {
   const harness = createHarness();
   const got = record(harness, 3000);
   writeFileSync(join(harness.cwd, "secrets.txt"), `whsec_another-one\n${SECRET}\n`);
@@ -1037,10 +1037,10 @@ function unsigned(site: Awaited<ReturnType<typeof openReceiver>>, bytes: number)
 
 for (const [count, bytes] of [
   [60, 100],
-  // Every search takes as long as it may.
+  // With bodies of this size, each search hashes as many bytes as a search may.
   [5, 200_000],
 ] as const) {
-  test(`${count} unsigned requests of ${bytes} bytes are answered before their cause is searched, and delay no delivery`, async () => {
+  test(`${count} unsigned requests of ${bytes} bytes are answered before the search for their causes, and delay no delivery`, async () => {
     const site = await openReceiver();
     const order: string[] = [];
     const flood = Array.from({ length: count }, async () => {
@@ -1059,7 +1059,7 @@ for (const [count, bytes] of [
 }
 
 const MIB = 1024 * 1024;
-/** More bytes than one search may hash. */
+/** The budget for searches after idle time, in MiB: more than one search may hash. */
 const BURST_MIB = 128;
 
 test("the search for causes has a budget of bytes, and runs in slices between which other work runs", async () => {
@@ -1276,7 +1276,7 @@ test("Ctrl-C as a key ends listen, and with --json keys are ignored", async () =
   expect((await second.stop()).code).toBe(0);
 });
 
-test("a listener polls the sandbox rarely, reports a change immediately, and does not delay a stop", async () => {
+test("a listener polls the sandbox rarely, reports a change immediately, and does not delay the sandbox's stop", async () => {
   const site = await openShop();
   let asked = 0;
   site.harness.setFault((request, deliver) => {

@@ -91,7 +91,7 @@ async function order(harness: Harness, orderId: string): Promise<void> {
   expect([orderId, stderr]).toEqual([orderId, ""]);
 }
 
-test("drills and explore run the typed command line, whatever the order_ids", async () => {
+test("drills and explore run exactly the typed command line, even if the store has hostile order_ids", async () => {
   const harness = createHarness();
   await harness.start();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
@@ -133,7 +133,7 @@ test("explore reads only the view of its own order, not of an order that a stran
   expect(viewed.size).toBeGreaterThan(1);
 });
 
-test("every option refuses a command with {order_id}, and says which variable to read", async () => {
+test("every command option refuses a command with a placeholder, and says which variable to read", async () => {
   const harness = createHarness();
   const view = "--order-view-command x --paid-when paid";
   const rows = [

@@ -68,7 +68,7 @@ async function forwarded(row: OddEndpoint) {
   return { result, lines };
 }
 
-test(`listen reports each of ${ODD_ENDPOINTS.length} odd targets with its own cause beside the error`, async () => {
+test(`listen reports the cause next to the error for each of ${ODD_ENDPOINTS.length} odd targets`, async () => {
   const allowed = ODD_ENDPOINTS.filter(([, , code]) => code !== "target_forbidden");
   expect(allowed.length).toBeGreaterThan(80);
   for (const row of allowed) {

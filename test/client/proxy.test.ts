@@ -14,7 +14,7 @@ const PASSWORD = "hunter2";
 const SERVICE = { base: "https://pay.example/v1", proxy: `http://me:${PASSWORD}@proxy.example:3128` };
 const KEY = "svc_test_NZKGZKoFeNGgXc7soqqr1fULOcb2V9TDC";
 
-test("the proxy is chosen by scheme, except for no_proxy hosts and this machine; lower case wins", () => {
+test("the proxy is chosen by scheme, except for no_proxy hosts and this machine; lower-case variables win", () => {
   const env = { HTTPS_PROXY: "http://s:1", HTTP_PROXY: "http://h:2", ALL_PROXY: "http://a:3" };
   const rows: readonly (readonly [string, Record<string, string>, string | undefined])[] = [
     ["https://pay.example/v1", env, "http://s:1/"],

@@ -50,7 +50,7 @@ test("an id or key of another form has no mark, and every mark has its own objec
   expect([0, 1, MARK_COUNT - 1].map(objectName)).toEqual(["0000000", "0000001", "3ffffff"]);
 });
 
-test("a request goes to the object of its key, checkout or store, and only lists of stores go to the index", () => {
+test("a request goes to the object of its key, checkout or store; requests about all stores and deletions of a store go to the index", () => {
   const mark = 12_345_678;
   const id = markedUuid(mark, 1_800_000_000_000, new Uint8Array(6));
   const key = `Bearer ${formatTestKey(markedKeyBytes(mark, new Uint8Array(20)))}`;
