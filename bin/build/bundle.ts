@@ -8,7 +8,7 @@ export const bundledPackages = new Set<string>();
 const RAW_SUFFIX = /\?raw$/;
 
 /** Loads the file of an import such as `"./style.css?raw"` as text, as vitest does. */
-const rawText: Plugin = {
+const rawTextPlugin: Plugin = {
   name: "raw text",
   resolveId: {
     filter: { id: RAW_SUFFIX },
@@ -25,7 +25,7 @@ const rawText: Plugin = {
 
 export const baseOptions = {
   platform: "node",
-  plugins: [rawText, notePackages(bundledPackages)],
+  plugins: [rawTextPlugin, notePackages(bundledPackages)],
   transform: {
     target: "node22",
     // CommonJS has no import.meta.url. The package `open` looks there for its own xdg-open, and without it uses the system's.

@@ -84,7 +84,7 @@ async function buildFixtures(folder: string, typesFolder: string): Promise<void>
       await build({
         ...baseOptions,
         input: `src/${source}.ts`,
-        plugins: [builtKit(kit), ...baseOptions.plugins],
+        plugins: [kitPlugin(kit), ...baseOptions.plugins],
         external: RUNNERS,
         output: { ...singleFileOptions, file, format },
       });
@@ -100,7 +100,7 @@ async function buildFixtures(folder: string, typesFolder: string): Promise<void>
 }
 
 /** Does not bundle the kit, so that fixtures and tests share it. */
-function builtKit(id: string): Plugin {
+function kitPlugin(id: string): Plugin {
   return {
     name: "built kit",
     resolveId: {

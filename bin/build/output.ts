@@ -14,7 +14,7 @@ import {
 import { dirname, join, relative } from "node:path";
 
 /** The kind of a build. Each kind writes its own files, and leaves the files of the other kind unchanged. */
-export type Kind = "package" | "executable";
+export type BuildKind = "package" | "executable";
 
 /** The inputs of a build: files and folders of the repository, and npm's list of installed packages. */
 export const INPUTS = [
@@ -41,7 +41,7 @@ const RETENTION_MS = 7 * 86_400_000;
 export type BuildOptions = {
   readonly root: string;
   readonly out: string;
-  readonly kind: Kind;
+  readonly kind: BuildKind;
   readonly make: (folder: string) => Promise<void>;
 };
 
@@ -49,7 +49,7 @@ export type BuildOptions = {
  * Makes everything that is out of date, first in a temporary folder; then each file atomically replaces the older one.
  * Concurrent and killed builds do no harm.
  */
-export async function update({ root, out, kind, make }: BuildOptions): Promise<void> {
+export async function updateOutput({ root, out, kind, make }: BuildOptions): Promise<void> {
   const stamp = `.${kind}.stamp`;
   const inputs = hashInputs(root);
   const oldStamp = readStamp(join(out, stamp));
@@ -80,7 +80,7 @@ export async function update({ root, out, kind, make }: BuildOptions): Promise<v
   } finally {
     rmSync(tempFolder, { recursive: true });
   }
-  if (kind === "package") removeOld(out);
+  if (kind === "package") removeOldFiles(out);
 }
 
 /** One hash of all inputs of a build, and of the Node that runs it. */
@@ -125,7 +125,7 @@ function touch(folder: string): void {
 }
 
 /** Removes chunks that were replaced long ago, old remains of killed builds, and the compiled code of every build. */
-function removeOld(out: string): void {
+function removeOldFiles(out: string): void {
   const isOld = (name: string): boolean => {
     if (!name.startsWith(CHUNK_PREFIX) && !name.startsWith(TEMP_PREFIX)) return name === CACHE_FOLDER;
     const { mtimeMs = Date.now() } = statSync(join(out, name), { throwIfNoEntry: false }) ?? {};

@@ -23,10 +23,10 @@ const DRAIN_TIMEOUT_MS = 800;
 export async function serveSandbox<Value>(
   context: Host,
   options: ServeOptions,
-  { place, ...callbacks }: ServeCallbacks<Value> & { readonly place: StateLocation },
+  { location, ...callbacks }: ServeCallbacks<Value> & { readonly location: StateLocation },
 ): Promise<Outcome<Value, HostFailure>> {
   const { world, isGuest } = context;
-  const { folder } = place;
+  const { folder } = location;
   const hostCheck = requireOwnHost(options);
   if (!hostCheck.ok) return hostCheck;
   const exposure = warnAboutExposure(context, options);
@@ -41,7 +41,7 @@ export async function serveSandbox<Value>(
     const tokens = { controlToken, adminToken };
     return serveFolder(context, options, {
       heldFolder: undefined,
-      place,
+      location,
       tokens,
       secrets: givenSecrets,
       ...callbacks,
@@ -64,7 +64,7 @@ export async function serveSandbox<Value>(
     const tokens = { controlToken, adminToken: adminToken.value };
     return await serveFolder(context, options, {
       heldFolder,
-      place,
+      location,
       tokens,
       secrets: givenSecrets,
       ...callbacks,

@@ -207,12 +207,12 @@ async function setUp(
 export async function retryWhileLocked<Value>(
   write: () => Promise<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
-  for (let attempts = 1; ; attempts += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return accept(await write());
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      if (attempts < MAX_LOCKED_ATTEMPTS) continue;
+      if (attempt < MAX_LOCKED_ATTEMPTS) continue;
       const { code, next } = error.failure;
       return stateFailure({ code, message: `sandbox.db cannot be used: ${error.message}`, next });
     }

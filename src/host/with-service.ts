@@ -18,7 +18,7 @@ import { openFirstStore, openState, createStoreMaker } from "./state.ts";
 
 export type SandboxSource = {
   readonly heldFolder: HeldFolder;
-  readonly place: StateLocation;
+  readonly location: StateLocation;
   readonly tokens: ControlTokens;
   readonly secrets: GivenSecrets;
 };
@@ -39,8 +39,8 @@ type OpenedService = {
 export async function withService<Value>(
   context: Host,
   options: ServeOptions,
-  { heldFolder, place, tokens, secrets }: SandboxSource,
-  use: (opened: OpenedService) => Promise<Outcome<Value, HostFailure>>,
+  { heldFolder, location, tokens, secrets }: SandboxSource,
+  use: (service: OpenedService) => Promise<Outcome<Value, HostFailure>>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
   // Checked before anything is created, so that a new key never replaces a file that is not ours.
@@ -52,12 +52,12 @@ export async function withService<Value>(
   const openedState = openState(context, heldFolder, { secrets, credentials: credentials.value });
   if (!openedState.ok) return openedState;
   const { store, masterKey } = openedState.value;
-  const { lines, failures, requests } = openLogs(world, options, { heldFolder, store, place });
+  const { accessLog, failureLog, requestLog } = openLogs(world, options, { heldFolder, store, location });
   const maker = createStoreMaker(world, options, { heldFolder, masterKey, secrets, dialect: dialect.value });
   let closeStore = store.leave;
   try {
     const forgetStore = (erasure: Erasure): void => {
-      requests.forget(erasure.storeId);
+      requestLog.forget(erasure.storeId);
       forgetInFolder(world, heldFolder, erasure);
     };
     const parts = { heldFolder, store, maker, secrets, credentials: credentials.value, forgetStore };
@@ -65,13 +65,13 @@ export async function withService<Value>(
     if (!firstStore.ok) return firstStore;
     const { apiKey, folderHold } = firstStore.value;
     const stopRequest = Promise.withResolvers<void>();
-    const runFile = createRunFile(context, heldFolder, { store, report: failures.report });
+    const runFile = createRunFile(context, heldFolder, { store, report: failureLog.report });
     const service: PortlessService = {
       ...tokens,
       store,
-      log: lines,
-      requests,
-      report: failures.report,
+      log: accessLog,
+      requests: requestLog,
+      report: failureLog.report,
       masterKey,
       folderHold,
       requestStop: stopRequest.resolve,
@@ -83,14 +83,14 @@ export async function withService<Value>(
         const { calibrationPath, readCalibration } = await import("./folder/calibration-record.ts");
         return readCalibration(world, calibrationPath(world, heldFolder?.path));
       },
-      describe: (port, host) => describeProcess(context, options, { port, host, place, store, masterKey }),
+      describe: (port, host) => describeProcess(context, options, { port, host, location, store, masterKey }),
     };
     const markUsed = (): void => void (closeStore = store.close);
     return await use({ service, apiKey, runFile, stopRequest: stopRequest.promise, markUsed });
   } finally {
-    requests.close();
-    lines.flush();
-    failures.flush();
+    requestLog.close();
+    accessLog.flush();
+    failureLog.flush();
     closeStore();
   }
 }

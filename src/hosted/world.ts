@@ -89,11 +89,11 @@ async function send({ url, method, headers, body, ...limits }: OutboundRequest):
     // The runtime reports a lost connection, and a port on which nothing listens, in the same way.
     if (isAnswered || /connection lost/i.test(message))
       return { ok: false, failure: "connection_lost", message };
-    return { ok: false, failure: "unreachable", message: NOT_CONNECTED };
+    return { ok: false, failure: "unreachable", message: NO_CONNECTION_TEXT };
   }
 }
 
-const NOT_CONNECTED =
+const NO_CONNECTION_TEXT =
   "no connection was established: no server listens there, the name has no address, the network does not allow the address, or TLS failed";
 
 type BodyResult = { readonly body: string; readonly isCut: boolean; readonly error?: unknown };

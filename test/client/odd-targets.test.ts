@@ -48,7 +48,7 @@ async function forwarded(row: OddEndpoint) {
       storeAt: null,
       request: REQUEST,
       claims: { eventId: null, type: null, orderId: null, objectId: null },
-      verified: true,
+      isVerified: true,
       fault: undefined,
       injectedFault: undefined,
       result: { ...result, isReplay: false },

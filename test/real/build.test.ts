@@ -15,7 +15,7 @@ import {
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { INPUTS, update, type Kind } from "../../bin/build/output.ts";
+import { INPUTS, updateOutput, type BuildKind } from "../../bin/build/output.ts";
 import { copyBuilt } from "../support/built.ts";
 import { launch } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -136,8 +136,8 @@ function createRepository() {
     writeFileSync(join(root, name), "1");
   }
   const made: string[] = [];
-  const build = async (kind: Kind, whileItBuilds: () => unknown = () => undefined): Promise<void> =>
-    update({
+  const build = async (kind: BuildKind, whileItBuilds: () => unknown = () => undefined): Promise<void> =>
+    updateOutput({
       root,
       out,
       kind,

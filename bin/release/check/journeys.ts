@@ -7,10 +7,10 @@ import { run } from "./run.ts";
 const TESTS = ["run", "--config", "vitest.campaign.config.ts", "test/real/journeys.test.ts"] as const;
 
 /** The files of a release with which the journeys are walked. */
-type Released = { readonly tarball: string; readonly executable: string };
+type ReleasedFiles = { readonly tarball: string; readonly executable: string };
 
 /** Walks every journey with the sources, the npm package and the executable of a release. */
-export function walkJourneys({ tarball, executable }: Released): string {
+export function walkJourneys({ tarball, executable }: ReleasedFiles): string {
   const releaseVariables = [
     `RELEASED_TARBALL=${resolve(tarball)}`,
     `RELEASED_EXECUTABLE=${resolve(executable)}`,

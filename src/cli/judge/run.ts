@@ -341,7 +341,7 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   const names = options.only === undefined ? undefined : new Set(options.only);
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
   const isQuick = options.quick === true;
-  const plan = { parts: historyParts, names, isQuick, until: deadline, onJudged };
+  const plan = { parts: historyParts, names, isQuick, deadline, onJudged };
   const delay = durationText(Math.max(1, Math.round(plainPurchase.recording.bookingMs)));
   printer.info(
     `a payment is shown after ${delay}; histories, for at most ${durationText(baseReport.budgetMs)}:`,
@@ -364,8 +364,8 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
     if (entry.verdict !== playedHistories[index]?.verdict) onJudged(entry);
   const lateCount = finalHistories.filter(({ verdict }) => isLate(verdict)).length;
   if (lateCount > 0) printer.info(`${lateCount} histories were late and run again, two at a time`);
-  const until = deadline + (options.budget === undefined ? BUDGET_MS.most - baseReport.budgetMs : 0);
-  const histories = mergeRuns(await replayLate(bench, finalHistories, { ...plan, until }));
+  const replayDeadline = deadline + (options.budget === undefined ? BUDGET_MS.most - baseReport.budgetMs : 0);
+  const histories = mergeRuns(await replayLate(bench, finalHistories, { ...plan, deadline: replayDeadline }));
   const isInterrupted = signal.aborted;
   const records =
     names === undefined
@@ -381,7 +381,7 @@ async function drillWebhooks(
 ): Promise<readonly PartRecord[]> {
   const { printer } = context;
   printer.info("forged and genuine webhooks");
-  const mayRun = (): boolean => findEndReason(bench, { until: deadline }) === undefined;
+  const mayRun = (): boolean => findEndReason(bench, { deadline }) === undefined;
   const endpointId = await findEndpointId(context, control, description);
   const receiverRequest = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, mayRun };
   const results = await raceWithAbort(signal, judgeReceivers(context, control, receiverRequest));

@@ -73,7 +73,7 @@ export function readyText(readyFields: ListenReady, style: Style): string {
 }
 
 export function deliveryJson(delivery: HandledDelivery) {
-  const { at, storeAt, claims, verified, fault, injectedFault, result, status, milliseconds, nextAttempt } =
+  const { at, storeAt, claims, isVerified, fault, injectedFault, result, status, milliseconds, nextAttempt } =
     delivery;
   const reply = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
   return {
@@ -84,7 +84,7 @@ export function deliveryJson(delivery: HandledDelivery) {
     type: cutOrNull(claims.type),
     object_id: cutOrNull(claims.objectId),
     order_id: cutOrNull(claims.orderId),
-    verified,
+    verified: isVerified,
     outcome: OUTCOMES[result.kind],
     code: fault?.code ?? (result.kind === "unanswered" ? result.failure : null),
     message: fault?.message ?? (result.kind === "unanswered" ? result.message : null),
@@ -134,9 +134,9 @@ const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
  */
 export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineStyle): string {
   const { style, typeWidth, wrap } = lineStyle;
-  const { at, storeAt, claims, verified, fault, injectedFault, result } = delivery;
+  const { at, storeAt, claims, isVerified, fault, injectedFault, result } = delivery;
   const type = displayOrDash(claims.type).padEnd(typeWidth);
-  const verdict = verified ? style.green("✓ verified") : style.red("✗ not verified");
+  const verdict = isVerified ? style.green("✓ verified") : style.red("✗ not verified");
   const [event, object] = [claims.eventId, claims.objectId].map((id) => (id === null ? null : shortId(id)));
   const parts = [
     timeOfDay(storeAt ?? at),

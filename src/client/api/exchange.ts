@@ -36,7 +36,7 @@ type Failure = {
 };
 
 export type Exchange = {
-  readonly attempts: number;
+  readonly attemptCount: number;
   /** Whether an attempt may have reached the service without a final answer, so that its effect is unknown. */
   readonly isUncertain: boolean;
   readonly headers: Readonly<Record<string, string>>;
@@ -64,22 +64,22 @@ export async function sendWithRetries(
 ): Promise<Exchange> {
   const { policy, signal, observer } = options;
   let isUncertain = false;
-  for (let attempts = 1; ; attempts += 1) {
+  for (let attemptCount = 1; ; attemptCount += 1) {
     const result = await attemptOnce(world, request, options);
     observer?.onAnswer?.(result);
     const verdict = judge(result, world.now());
     isUncertain ||= verdict.end === "again" && verdict.isUncertain;
     const headers = result.ok ? result.headers : {};
-    if (verdict.end === "interrupted") return { ...verdict, attempts, isUncertain: true, headers };
-    if (verdict.end !== "again") return { ...verdict, attempts, isUncertain, headers };
+    if (verdict.end === "interrupted") return { ...verdict, attemptCount, isUncertain: true, headers };
+    if (verdict.end !== "again") return { ...verdict, attemptCount, isUncertain, headers };
 
     const { message, retryAfterMs } = verdict;
-    if (attempts > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS)
-      return { ...verdict, end: "gave_up", attempts, isUncertain, headers };
-    const delayMs = retryDelayMs(attempts, { random: world.random(), retryAfterMs });
+    if (attemptCount > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS)
+      return { ...verdict, end: "gave_up", attemptCount, isUncertain, headers };
+    const delayMs = retryDelayMs(attemptCount, { random: world.random(), retryAfterMs });
     observer?.onRetry?.(message, delayMs);
     await world.sleep(delayMs, signal);
-    if (signal?.aborted === true) return { end: "interrupted", attempts, isUncertain, headers };
+    if (signal?.aborted === true) return { end: "interrupted", attemptCount, isUncertain, headers };
   }
 }
 

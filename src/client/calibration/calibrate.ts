@@ -94,15 +94,15 @@ async function askWithRetries(
   const { pace, signal } = options;
   let wasResent = false;
   await pauseFor(world, options, pace.pauseMs);
-  for (let attempts = 1; ; attempts += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const result = await ask(world, target, options);
     if (signal.aborted || transientReason(result) === undefined) return { result, wasResent };
     const retryAfterMs = result.ok ? parseRetryAfter(result.headers["retry-after"], world.now()) : 0;
     const isLimited = result.ok && result.status === 429;
     const { least, most } = RATE_LIMIT_PAUSE_MS;
     if (isLimited) pace.pauseMs = Math.min(most, Math.max(least, pace.pauseMs * 2, retryAfterMs));
-    const delayMs = Math.max(retryDelayMs(attempts, { random: world.random(), retryAfterMs }), pace.pauseMs);
-    if (attempts === MAX_ATTEMPTS || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.remainingMs)
+    const delayMs = Math.max(retryDelayMs(attempt, { random: world.random(), retryAfterMs }), pace.pauseMs);
+    if (attempt === MAX_ATTEMPTS || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.remainingMs)
       return { result, wasResent };
     wasResent ||= !isLimited;
     await pauseFor(world, options, delayMs);

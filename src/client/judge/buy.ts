@@ -22,7 +22,7 @@ import {
   type CreateRun,
   type Purchase,
 } from "./bench.ts";
-import { lookAgain, patienceMs } from "./looks.ts";
+import { lookAgain, bookingTimeoutMs } from "./looks.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 
 /** Timeout of a create to which the service always answers with a refusal, in milliseconds. */
@@ -80,7 +80,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
       : undefined;
   const { notes } = bench;
   if (deadEnd === "old_page" && !isLater && notes.sellsOnce !== true) {
-    await bench.world.sleep(patienceMs(bench), bench.signal);
+    await bench.world.sleep(bookingTimeoutMs(bench), bench.signal);
     return buyOnce(play, step, true);
   }
   if (isLater) notes.sellsOnce ??= deadEnd === "old_page";

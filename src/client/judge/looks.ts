@@ -15,7 +15,7 @@ const NEW_ORDER_TIMEOUT_MS = 1500;
 export const MIN_QUIET_MS = 500;
 
 /** How long a search waits for a booking after all deliveries, and its pause between readings, in milliseconds. */
-const SEARCH_PATIENCE_MS = 3000;
+const SEARCH_TIMEOUT_MS = 3000;
 const SEARCH_PAUSE_MS = 25;
 
 async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
@@ -51,12 +51,12 @@ export function awaitNewOrder(bench: Bench, purchase: Purchase): Promise<ViewRea
  * How long a history waits for a payment to be shown, in milliseconds. After that the payment is late; `judgeAgain`
  * distinguishes late from lost.
  */
-export function patienceMs({
+export function bookingTimeoutMs({
   shop,
   recording,
   search,
 }: Pick<Bench, "shop" | "recording" | "search">): number {
-  if (search !== undefined) return SEARCH_PATIENCE_MS;
+  if (search !== undefined) return SEARCH_TIMEOUT_MS;
   return Math.min(MAX_SETTLE_MS, Math.max(lateAfterMs(shop.settleMs), 5 * recording.bookingMs));
 }
 
@@ -82,7 +82,7 @@ export async function lookAt(
   // After all deliveries of a search, a shop whose view cannot be read may only be busy.
   if (isExpected || purchase.deliveries !== undefined) {
     const isEnough = isExpected ? isBooked : ({ order }: ViewReading): boolean => order !== null;
-    const lastReading = await awaitReading(bench, purchase, { isEnough, waitMs: patienceMs(bench) });
+    const lastReading = await awaitReading(bench, purchase, { isEnough, waitMs: bookingTimeoutMs(bench) });
     waitedMs = isBooked(lastReading) ? world.monotonic() - startedAt : 0;
     if (!isEnough(lastReading) || search !== undefined)
       return lookFact(bench, { of: orderName, purchase, waitedMs }, lastReading);

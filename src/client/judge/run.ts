@@ -28,7 +28,7 @@ import { dialectFacts, lastCheckout, NoOrder, type Bench, type Purchase, type Pu
 import { createTurnQueue } from "../../core/mutex.ts";
 import { mapInLanes } from "../lanes.ts";
 import type { PlainPurchase } from "./plain.ts";
-import { lookAgain, patienceMs, quietMs } from "./looks.ts";
+import { lookAgain, bookingTimeoutMs, quietMs } from "./looks.ts";
 import { playHistory } from "./play.ts";
 
 export type JudgedHistory = {
@@ -52,10 +52,10 @@ type RunPlan = {
   /** Whether long histories are skipped. */
   readonly isQuick: boolean;
   /** The time after which no new history starts, by the monotonic clock. */
-  readonly until: number;
+  readonly deadline: number;
   /** Maximum number of parallel histories. Default: depends on the shop's speed. */
   readonly maxHistories?: number;
-  readonly onJudged: (judged: JudgedHistory) => void;
+  readonly onJudged: (history: JudgedHistory) => void;
 };
 
 /** Maximum number of parallel histories. They mostly wait, and longer for a slow shop, so such a shop gets more of them. */
@@ -129,10 +129,10 @@ type SkipReason = "budget" | "stuck" | "interrupted";
 /** Why no new history may start; undefined if one may. */
 export function findEndReason(
   { world, signal }: Pick<Bench, "world" | "signal">,
-  { until }: Pick<RunPlan, "until">,
+  { deadline }: Pick<RunPlan, "deadline">,
 ): Exclude<SkipReason, "stuck"> | undefined {
   if (signal.aborted) return "interrupted";
-  return world.monotonic() >= until ? "budget" : undefined;
+  return world.monotonic() >= deadline ? "budget" : undefined;
 }
 
 /** The result of work; undefined if the run was interrupted meanwhile, because the result then proves nothing. */
@@ -246,7 +246,7 @@ export async function judgeAgain(
   const rereadAt = Math.max(
     notBefore,
     ...histories.map(({ evidence }) => (evidence?.at ?? 0) + quietMs(bench)),
-    ...lateHistories.map(({ evidence }) => (evidence?.at ?? 0) + LOSS_TIMEOUT_MS - patienceMs(bench)),
+    ...lateHistories.map(({ evidence }) => (evidence?.at ?? 0) + LOSS_TIMEOUT_MS - bookingTimeoutMs(bench)),
   );
   const leftMs = rereadAt - world.monotonic();
   if (leftMs > 0) await world.sleep(leftMs, signal);
@@ -265,7 +265,7 @@ export async function judgeAgain(
       const looks = await Promise.all(knownOrders.map(([of, purchase]) => lookAgain(bench, of, purchase)));
       // An interrupted reading proves nothing.
       if (signal.aborted) return fallback;
-      const sinceMs = patienceMs(bench) + world.monotonic() - evidence.at;
+      const sinceMs = bookingTimeoutMs(bench) + world.monotonic() - evidence.at;
       const laterLooks = { looks, settleMs: shop.settleMs, sinceMs };
       return {
         ...item,

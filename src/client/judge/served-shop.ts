@@ -152,7 +152,7 @@ async function serveShop(
     await shopCommand;
   };
   const isListening = await poll(world, () => isReachable(world, port), {
-    isEnough: (listens) => listens || shopResult !== undefined || signal.aborted,
+    isEnough: (isUp) => isUp || shopResult !== undefined || signal.aborted,
     waitMs: START_TIMEOUT_MS,
     firstPauseMs: POLL_INTERVAL_MS,
     signal,

@@ -149,10 +149,10 @@ export async function sendWithReloads(
   target: Pick<ControlTarget, "origin">,
   request: Parameters<typeof sendLocally>[2],
 ): Promise<OutboundResult> {
-  for (let attempts = 1; ; attempts += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const answer = await sendLocally(world, target, request);
     const isLimited = answer.ok && answer.status === 429;
-    if (!isLimited || attempts === MAX_LIMITED_ATTEMPTS || request.signal.aborted) return answer;
+    if (!isLimited || attempt === MAX_LIMITED_ATTEMPTS || request.signal.aborted) return answer;
     await world.sleep(RATE_LIMIT_PAUSE_MS, request.signal);
   }
 }

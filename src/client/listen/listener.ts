@@ -63,7 +63,7 @@ export type HandledDelivery = {
   readonly storeAt: number | null;
   readonly request: HttpRequest;
   readonly claims: Claims;
-  readonly verified: boolean;
+  readonly isVerified: boolean;
   /** Why the delivery is not verified, or why the event in a verified delivery is invalid. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
   readonly injectedFault: AppliedFault | undefined;
@@ -187,7 +187,7 @@ const STRAY_ANSWERS = {
 
 type ReceivedDelivery = Pick<
   HandledDelivery,
-  "at" | "storeAt" | "request" | "claims" | "verified" | "fault" | "injectedFault"
+  "at" | "storeAt" | "request" | "claims" | "isVerified" | "fault" | "injectedFault"
 > & {
   /** Time of arrival by the monotonic clock, in milliseconds. */
   readonly arrivedAt: number;
@@ -213,7 +213,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     arrivedAt,
     request,
     headerNames,
-    verified: isVerified,
+    isVerified,
     fault: verdict.ok ? undefined : verdict,
     injectedFault: appliedFault,
   };

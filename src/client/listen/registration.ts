@@ -14,7 +14,7 @@ export type ConnectionChange =
 /** A listener's registration with a sandbox. The endpoint stays the same even if the addresses change. */
 export type ListenerRegistration = DeliverySource & {
   /** Registers the listener's address and starts deliveries. */
-  readonly register: (since?: Since) => Answer<"registerListener">;
+  readonly register: (since?: SinceValue) => Answer<"registerListener">;
   /** Checks whether the sandbox is running and still delivers here; registers again if necessary. */
   readonly check: () => Promise<ConnectionChange>;
   /** Replays an event to this listener only. */
@@ -44,7 +44,7 @@ type RegistrationOptions = {
 };
 
 type Answer<Name extends OperationName> = Promise<ControlResult<AnswerOf<Name>>>;
-type Since = RequestOf<"registerListener">["since"];
+type SinceValue = RequestOf<"registerListener">["since"];
 
 type RegistrationState = RegistrationOptions & {
   readonly world: Pick<World, "send" | "sleep">;
@@ -104,7 +104,7 @@ async function ask<Name extends OperationName>(
   return callControl(registration.world, { ...target, onInstance }, { timeoutMs: TIMEOUT_MS, ...call });
 }
 
-function register(registration: RegistrationState, since?: Since): Answer<"registerListener"> {
+function register(registration: RegistrationState, since?: SinceValue): Answer<"registerListener"> {
   const outcome = sendRegistration(registration, since).finally(registration.firstRegistration.resolve);
   registration.lastRegistration = outcome;
   return outcome;
@@ -112,7 +112,7 @@ function register(registration: RegistrationState, since?: Since): Answer<"regis
 
 async function sendRegistration(
   registration: RegistrationState,
-  since: Since | undefined,
+  since: SinceValue | undefined,
 ): Answer<"registerListener"> {
   const { url, eventTypes, forward: forwardTo } = registration;
   const body = { url, eventTypes, since, forwardTo };

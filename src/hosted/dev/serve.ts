@@ -65,7 +65,7 @@ type ServedFolder<Value> = {
   /** Aborted when the command is stopped, even while npx is still downloading workerd. */
   readonly stopSignal: AbortSignal;
   readonly announce: (ready: ReadyMessage) => Promise<void>;
-  readonly use: (running: RunningService) => Promise<Value>;
+  readonly use: (service: RunningService) => Promise<Value>;
 };
 
 /** Timeout of a start, in milliseconds: the first start lets npx download workerd. */
@@ -110,14 +110,14 @@ export async function serveHosted<Value>(
     const home = world.files.realPath(folder);
     const folderHold = holdOfState(hostedState.value, { path: home, adopt: options.adopt ?? false });
     const service = { home, folderHold, network: network.value, controlToken, ...keys.value };
-    for (let attempts = 1; ; attempts += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       const port = await choosePort(context, options.port);
       if (!port.ok) return port;
       const portService = { ...service, port: port.value, run: hold.value.run };
-      const outcome = await serveAt(context, { service: portService, purpose: servedFolder });
+      const outcome = await serveAt(context, { service: portService, servedFolder });
       // Another process took the port after it was chosen. If `--port` named the port, choosePort refuses it now.
       if (outcome !== "port_taken") return outcome;
-      if (attempts === MAX_PORT_ATTEMPTS) return refuseWithoutPort();
+      if (attempt === MAX_PORT_ATTEMPTS) return refuseWithoutPort();
     }
   } finally {
     hold.value.release();
@@ -134,7 +134,7 @@ type Service = Pick<HostedSettings, "port" | "folderHold"> &
 
 async function serveAt<Value>(
   context: HostedHost,
-  { service, purpose: servedFolder }: { readonly service: Service; readonly purpose: ServedFolder<Value> },
+  { service, servedFolder }: { readonly service: Service; readonly servedFolder: ServedFolder<Value> },
 ): Promise<Outcome<Value | "stopped", HostFailure> | "port_taken"> {
   const { world } = context;
   const { folder, stopSignal } = servedFolder;

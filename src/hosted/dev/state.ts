@@ -151,14 +151,14 @@ function findLostPart(
     });
   for (const id of index.storeIds) {
     const path = storePath(folder, id);
-    const isInFile = readPart(world, path, () => isStoreInFile(path, id, optionsOf(world)));
+    const isInFile = containsPart(world, path, () => isStoreInFile(path, id, optionsOf(world)));
     if (!isInFile.ok) return isInFile;
     if (!isInFile.value)
       return refuseLost(world, path, { content: `store ${printable(id)}`, reference: indexPath(folder) });
   }
   for (const objectClass of Object.values(OBJECT_CLASSES)) {
     const path = join(stateFile(folder, "objects"), objectClass, ALARM_FILE);
-    const isInFile = readPart(world, path, () => isAlarmFile(path, optionsOf(world)));
+    const isInFile = containsPart(world, path, () => isAlarmFile(path, optionsOf(world)));
     if (!isInFile.ok) return isInFile;
     if (!isInFile.value)
       return refuseLost(world, path, {
@@ -170,7 +170,7 @@ function findLostPart(
 }
 
 /** Whether a database contains a part of the state; false also if the file is missing. */
-function readPart(
+function containsPart(
   { files }: Pick<StateWorld, "files">,
   path: string,
   read: () => Outcome<boolean, FileRefusal>,

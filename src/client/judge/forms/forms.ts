@@ -177,13 +177,13 @@ function createPacedSend(world: Pick<World, "now" | "sleep">, isWanted: () => bo
   };
   const runInTurn = createQueue();
   const sendPaced = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
-    for (let attempts = 1; ; attempts += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       const answer = await (pausedMs > 0 ? runInTurn(() => awaitPause().then(send)) : send());
-      if (!isBusy(answer)) return { ...answer, isLimited: attempts > 1 };
+      if (!isBusy(answer)) return { ...answer, isLimited: attempt > 1 };
       if (!isWanted()) return { ...answer, isLimited: false, isOpen: true };
-      if (attempts === MAX_ATTEMPTS) return { ...answer, isLimited: false };
+      if (attempt === MAX_ATTEMPTS) return { ...answer, isLimited: false };
       const namedPauseMs = parseRetryAfter(answer.retryAfter ?? undefined, world.now());
-      const wantedPauseMs = Math.max(namedPauseMs, FIRST_PAUSE_MS * 2 ** (attempts - 1));
+      const wantedPauseMs = Math.max(namedPauseMs, FIRST_PAUSE_MS * 2 ** (attempt - 1));
       if (!pause(Math.min(wantedPauseMs, MAX_PAUSE_MS))) return { ...answer, isLimited: false };
     }
   };
