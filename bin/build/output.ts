@@ -46,8 +46,8 @@ export type BuildOptions = {
 };
 
 /**
- * Makes everything that is out of date, first in a temporary folder; then each file atomically replaces the older one.
- * Concurrent and killed builds do no harm.
+ * Makes the output unless it is up to date, first in a temporary folder; then each file atomically replaces the older
+ * one. Concurrent and killed builds do no harm.
  */
 export async function updateOutput({ root, out, kind, make }: BuildOptions): Promise<void> {
   const stamp = `.${kind}.stamp`;

@@ -22,7 +22,7 @@ import { requireTools, toolsToRelease } from "./tools.ts";
 export const RELEASE_FOLDER = "dist/release";
 /** The folder with the uncompressed executables and the container image. */
 export const UNPACKED_FOLDER = "dist/release-unpacked";
-/** The container image in `UNPACKED`, as an OCI layout. */
+/** The container image, as an OCI layout. */
 export const IMAGE_LAYOUT = join(UNPACKED_FOLDER, "image");
 
 const { name: program, version } = packageJson;

@@ -78,9 +78,9 @@ export function warnAboutExposure(
       "add --allow-host with the HOST that they use (HOST:PORT if they use another port), or --public-url",
     );
   }
-  const control = allowControlHost.length === 0 ? "this machine only" : allowControlHost.join(", ");
+  const controlHosts = allowControlHost.length === 0 ? "this machine only" : allowControlHost.join(", ");
   printer.trace(
-    `warning: other machines reach the v1 API and the payment pages at ${openAddresses.join(", ")}, as ${names.join(", ")}; the control API: ${control}; the portal: ${portalUrl ?? "this machine only"}`,
+    `warning: other machines reach the v1 API and the payment pages at ${openAddresses.join(", ")}, as ${names.join(", ")}; the control API: ${controlHosts}; the portal: ${portalUrl ?? "this machine only"}`,
   );
   return accept(undefined);
 }

@@ -26,7 +26,6 @@ import type { HeldFolder, Host } from "./hosting.ts";
 import type { ServeOptions, StoreSetup } from "./options.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
 
-/** The parts with which the first store is created or read. */
 type StateParts = {
   readonly heldFolder: HeldFolder;
   readonly store: Store;
@@ -128,13 +127,13 @@ function loadMasterKey(
     secrets,
   }: { readonly heldFolder: HeldFolder; readonly store: Store; readonly secrets: GivenSecrets },
 ): Outcome<Uint8Array, HostFailure> {
-  const key = masterKeyOf(world, heldFolder, store);
+  const key = readMasterKey(world, heldFolder, store);
   if (!key.ok) return key;
   const refusal = refusalOfFirstStore(store, { masterKey: key.value, presets: secretValues(secrets) });
   return refusal === undefined ? key : refuseStore(refusal, { heldFolder, secrets });
 }
 
-function masterKeyOf(
+function readMasterKey(
   world: GuestWorld,
   heldFolder: HeldFolder,
   store: Store,

@@ -6,7 +6,7 @@ import type { GuestWorld } from "../world.ts";
 import { describeProcess } from "./description.ts";
 import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
-import { dialectOfStart } from "./config/dialect-file.ts";
+import { readStartDialect } from "./config/dialect-file.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { HeldFolder, Host, StateLocation } from "./hosting.ts";
@@ -47,7 +47,7 @@ export async function withService<Value>(
   const credentials =
     heldFolder === undefined ? accept(undefined) : state.readCredentials(world, heldFolder.path);
   if (!credentials.ok) return credentials;
-  const dialect = await dialectOfStart(world, options);
+  const dialect = await readStartDialect(world, options);
   if (!dialect.ok) return dialect;
   const openedState = openState(context, heldFolder, { secrets, credentials: credentials.value });
   if (!openedState.ok) return openedState;

@@ -3,7 +3,7 @@ import { realTimeOf } from "../core/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
-/** Delay of the alarm, in milliseconds. It replaces timers that a crash, or the removal of an idle object, has lost. */
+/** Delay of the alarm, in milliseconds. The alarm replaces timers that a crash, or the removal of an idle object, has lost. */
 const ALARM_DELAY_MS = 10_000;
 
 /** The alarm of an object, which wakes the object when its timers are lost. */

@@ -26,7 +26,7 @@ export function createConnection(storage: ObjectStorage): Connection {
     };
     const rowsOf = (bindings: readonly unknown[]): unknown[] => {
       const cursor = run(bindings);
-      if (shape === "object") return cursor.toArray().map(withBytes);
+      if (shape === "object") return cursor.toArray().map(convertBlobs);
       const rows = Array.from(cursor.raw(), (row) => row.map(bytesOf));
       return shape === "columns" ? rows : rows.map(([cell]) => cell);
     };
@@ -87,7 +87,7 @@ function bytesOf(value: Value): unknown {
   return value instanceof ArrayBuffer ? Buffer.from(value) : value;
 }
 
-function withBytes(row: Record<string, Value>): Readonly<Record<string, unknown>> {
+function convertBlobs(row: Record<string, Value>): Readonly<Record<string, unknown>> {
   for (const name in row)
     if (row[name] instanceof ArrayBuffer)
       return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, bytesOf(value)]));

@@ -7,7 +7,7 @@ import { DEBIAN } from "../platforms.ts";
 import { UNPACKED_FOLDER } from "../release.ts";
 import { run } from "./run.ts";
 
-/** Runs the arm64 executable in an emulator: start, create, pay, and a look at the state after a stop. */
+/** Runs the arm64 executable in an emulator: starts a sandbox, creates, pays and reads an order, and stops the sandbox. */
 export async function tryEmulated(folder: string): Promise<string> {
   const root = join(folder, "arm64");
   run("mmdebstrap", [

@@ -56,7 +56,7 @@ export type ExchangeOptions = {
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** Repeats the same request after a transient failure (decision 56); its key makes the repetition safe. */
+/** Repeats the same request after a transient failure (decision 56); the key of a create makes the repetition safe. */
 export async function sendWithRetries(
   world: Pick<World, "send" | "sleep" | "random" | "now">,
   request: ApiRequest,
@@ -67,7 +67,7 @@ export async function sendWithRetries(
   for (let attemptCount = 1; ; attemptCount += 1) {
     const result = await attemptOnce(world, request, options);
     observer?.onAnswer?.(result);
-    const verdict = judge(result, world.now());
+    const verdict = classifyResult(result, world.now());
     isUncertain ||= verdict.end === "again" && verdict.isUncertain;
     const headers = result.ok ? result.headers : {};
     if (verdict.end === "interrupted") return { ...verdict, attemptCount, isUncertain: true, headers };
@@ -100,7 +100,7 @@ const NO_SANDBOX = { ok: false, failure: "unreachable", message: "the sandbox is
 
 type Verdict = FinalResult | ({ readonly end: "again"; readonly isUncertain: boolean } & Failure);
 
-function judge(result: OutboundResult, now: number): Verdict {
+function classifyResult(result: OutboundResult, now: number): Verdict {
   if (!result.ok) {
     const { failure, message } = result;
     if (failure === "aborted") return { end: "interrupted" };

@@ -34,7 +34,6 @@ export type CreateMethod =
   | { readonly buy: () => Promise<CreateRun> }
   | { readonly url: string; readonly form: Readonly<Record<string, string>> };
 
-/** The parts of a shop that a run uses. */
 export type JudgedShop = {
   readonly create?: CreateMethod | undefined;
   /** Takes an unpaid checkout of the shop or, for a shop without `create`, a checkout that the run creates through v1. */
@@ -83,9 +82,8 @@ export type Bench = {
     endpoints?: readonly JudgedEndpoint[];
     /** The events that the run has delivered, kept because a stored event never changes. */
     readonly events: Map<string, Promise<EventEntry>>;
-    /** Where a secret was seen. */
     readonly secretPlaces: Set<SecretPlace>;
-    /** The cart of each checkout. */
+    /** The `cartId` of each checkout, by the checkout's id. */
     readonly cartIds: Map<string, string>;
     viewError?: unknown;
     /** Whether the shop led a customer back to an ended checkout, and has created no second checkout for any order since. */
@@ -176,7 +174,7 @@ export type Purchase = {
   }[];
   /** The run's own deliveries for this purchase; times by the monotonic clock. */
   readonly ownDeliveries: { readonly at: number; readonly text: string }[];
-  /** The first accepted event of the purchase. */
+  /** The first accepted event, which is delivered again after a restart of the shop. */
   acceptedEvent?: { readonly eventId: string; readonly type: string };
   /** Duration of the last visit of the return page, in milliseconds. */
   visitMs?: number;

@@ -243,10 +243,10 @@ type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 /** Creates a checkout with the shop's own key and the terms of `templateOrder` or other terms. Returns whether it did. */
 export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
   // Runs alone, because the checkouts of a shop that chooses its order_ids are found by comparing lists.
-  return play.bench.runExclusive(() => createNow(play, step));
+  return play.bench.runExclusive(() => createWithShopKey(play, step));
 }
 
-async function createNow(
+async function createWithShopKey(
   play: Play,
   { of, terms, kind = "own", templateOrder = of }: ElsewhereStep,
 ): Promise<boolean> {

@@ -43,7 +43,7 @@ const BUSY_STATUSES = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds, because the shop's speed is not known yet. */
 const PLAIN_WATCH_MS = 2500;
-const CAUSES = { causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" } } as const;
+const PLAIN_HISTORY = { causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" } } as const;
 
 /** A payment that takes longer than this to be shown, in milliseconds, is not late because of earlier work of the shop. */
 const MAX_EARLIER_WORK_MS = 15_000;
@@ -61,7 +61,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const purchase = createPurchase(bench.newId(), shop.kinds?.[0]);
   const facts: Observation[] = [...dialectFacts(bench, true)];
   const finish = (recording: Recording, paidAt: number, verdict?: HistoryVerdict): PlainPurchase => ({
-    verdict: verdict ?? judgeHistory(bench.dialect === undefined ? CAUSES : {}, facts, shop.settleMs),
+    verdict: verdict ?? judgeHistory(bench.dialect === undefined ? PLAIN_HISTORY : {}, facts, shop.settleMs),
     reference: purchase.checkouts.at(-1)?.id ?? null,
     recording,
     purchase,
@@ -169,7 +169,7 @@ async function awaitDeliveries(
   { world, call, signal }: Pick<Bench, "world" | "call" | "signal">,
   { id: checkoutId, orderId }: { readonly id: string; readonly orderId: string },
 ): Promise<Deliveries> {
-  const list = async () => {
+  const listDue = async () => {
     const { deliveries } = await call({ name: "listDeliveries", body: { checkoutId, state: "due" } });
     const isBusy = deliveries.some(({ attempts }) => BUSY_STATUSES.has(attempts.at(-1)?.status ?? 0));
     if (isBusy) {
@@ -178,7 +178,7 @@ async function awaitDeliveries(
     }
     return { deliveries, isBusy };
   };
-  await poll(world, list, {
+  await poll(world, listDue, {
     isEnough: ({ deliveries, isBusy }) => !isBusy && deliveries.every(({ attempts }) => attempts.length > 1),
     waitMs: DELIVERY_TIMEOUT_MS,
     firstPauseMs: REREAD_PAUSE_MS,

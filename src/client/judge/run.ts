@@ -60,10 +60,10 @@ type RunPlan = {
 
 /** Maximum number of parallel histories. They mostly wait, and longer for a slow shop, so such a shop gets more of them. */
 const MAX_PARALLEL = 6;
-const MAX_PARALLEL_SLOW = 10;
+const MAX_PARALLEL_IF_SLOW = 10;
 const SLOW_MS = 800;
-const REPLAY_LANES = 2;
-/** Further runs of a history whose break may be chance; one of them must break its rule too. */
+const MAX_PARALLEL_REPLAYS = 2;
+/** Maximum number of further runs of a history whose broken rule may be chance; one of them must break a rule too. */
 const MAX_CONFIRMING_RUNS = 2;
 
 /** Runs all histories of the plan that the shop allows, under a lease. */
@@ -104,7 +104,7 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       else if (mayBeFlaky(playedTurn)) unsureTurns.push([turn, playedTurn]);
       else report(await judgedHistory(bench, turn, playedTurn));
     });
-  const { maxHistories = recording.bookingMs > SLOW_MS ? MAX_PARALLEL_SLOW : MAX_PARALLEL } = plan;
+  const { maxHistories = recording.bookingMs > SLOW_MS ? MAX_PARALLEL_IF_SLOW : MAX_PARALLEL } = plan;
   const runInTurn = createTurnQueue();
   const batches = batchesOf(bench.shop, plan);
   const lastingTurns = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
@@ -163,7 +163,7 @@ export function leftShopStuck({ verdict }: Pick<JudgedHistory, "verdict">): bool
   return verdict.state === "broken" && verdict.cause === "refuses_since_restart";
 }
 
-/** How a history runs: alone, beside others, or long: started with the first batch beside others, and awaited later. */
+/** How a history runs: alone, beside others, or lasting: started with the first batch beside others, and awaited later. */
 type Pace = "alone" | "beside" | "lasting";
 
 /** The histories that can run, in order; consecutive histories with the same pace form a batch. */
@@ -289,7 +289,7 @@ export async function replayLate(
   if (histories.some(leftShopStuck) || !histories.some(({ verdict }) => isLate(verdict))) return histories;
   const openHistories = histories.filter((item) => isLate(item.verdict) || isLeftOut(item));
   const names = new Set<string>(openHistories.map(({ name }) => name));
-  const playedHistories = await runHistories(bench, { ...plan, names, maxHistories: REPLAY_LANES });
+  const playedHistories = await runHistories(bench, { ...plan, names, maxHistories: MAX_PARALLEL_REPLAYS });
   const replays = (await judgeAgain(bench, playedHistories, 0)).filter((item) => !isLeftOut(item));
   const replayedNames = new Set(replays.map(({ name }) => name));
   return [...histories.filter(({ name }) => !replayedNames.has(name)), ...replays];

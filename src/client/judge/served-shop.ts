@@ -21,7 +21,6 @@ export type ServedShop = {
   readonly isDown: () => boolean;
   /** The unexpected ends of the shop. */
   readonly endings: readonly StepValue[];
-  /** Starts the shop again if it has ended unexpectedly. */
   readonly restartIfEnded: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };
@@ -48,7 +47,7 @@ const MAX_KILL_DELAY_MS = 50;
 const DELIVERY_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024;
 
-/** Starts the shop on a free port. Throws a ShopFailure if the shop does not start to listen. */
+/** Starts the shop. Throws a ShopFailure if the shop does not start to listen. */
 export async function startShop(
   shopWorld: ShopWorld,
   { commandLine, receiverPath }: ShopCommand,

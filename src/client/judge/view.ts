@@ -70,7 +70,6 @@ export function fillAddress(template: string, { id, orderId }: ViewedCheckout): 
 
 const UNKNOWN_ORDER: ShownOrder = { paid: false, times: null, amountMinor: null };
 
-/** Reads the merchant's view of an order. */
 export function readView(
   world: Pick<World, "send" | "run" | "sleep">,
   viewRequest: ViewRequest,

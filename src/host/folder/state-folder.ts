@@ -72,7 +72,7 @@ export function readCredentials(
   return parseFile(world, stateFile(folder, "credentials"), parseCredentials);
 }
 
-/** Writes the merchant's copy of these values, atomically. */
+/** Writes credentials.json, atomically. */
 export function writeCredentials(
   world: Pick<World, "files">,
   folder: string,

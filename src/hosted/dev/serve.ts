@@ -114,7 +114,7 @@ export async function serveHosted<Value>(
       const port = await choosePort(context, options.port);
       if (!port.ok) return port;
       const portService = { ...service, port: port.value, run: hold.value.run };
-      const outcome = await serveAt(context, { service: portService, servedFolder });
+      const outcome = await serveOnPort(context, { service: portService, servedFolder });
       // Another process took the port after it was chosen. If `--port` named the port, choosePort refuses it now.
       if (outcome !== "port_taken") return outcome;
       if (attempt === MAX_PORT_ATTEMPTS) return refuseWithoutPort();
@@ -132,7 +132,7 @@ type Service = Pick<HostedSettings, "port" | "folderHold"> &
     readonly run: RunRecord;
   };
 
-async function serveAt<Value>(
+async function serveOnPort<Value>(
   context: HostedHost,
   { service, servedFolder }: { readonly service: Service; readonly servedFolder: ServedFolder<Value> },
 ): Promise<Outcome<Value | "stopped", HostFailure> | "port_taken"> {
@@ -281,12 +281,12 @@ async function readReady(
   service: Service,
 ): Promise<Outcome<ReadyMessage, HostFailure>> {
   const { world } = context;
-  const storeList = await call(context, service, "/stores");
+  const storeList = await callService(context, service, "/stores");
   if (!storeList.ok) return storeList;
   const isNew = Array.isArray(storeList.value["stores"]) && storeList.value["stores"].length === 0;
-  const createdStore = isNew ? await call(context, service, "/stores", {}) : storeList;
+  const createdStore = isNew ? await callService(context, service, "/stores", {}) : storeList;
   if (!createdStore.ok) return createdStore;
-  const answer = await call(context, service, "/sandbox");
+  const answer = await callService(context, service, "/sandbox");
   if (!answer.ok) return answer;
   const description = parseDescription({ data: answer.value });
   if (description === undefined) throw new Error("the service describes itself in another way");
@@ -300,7 +300,7 @@ async function readReady(
 }
 
 /** Calls an operation of the service. If the service refuses it, the start fails, and this program is not at fault. */
-async function call(
+async function callService(
   { world }: Host,
   { port, controlToken }: Service,
   path: string,

@@ -34,7 +34,6 @@ export type ExploreRun = {
   readonly broken: readonly BrokenRule[];
   /** Whether the payment's event was lost permanently. */
   readonly isEventLost: boolean;
-  /** The runs of the purchase. */
   readonly purchaseRuns: readonly WatchedRun[];
   readonly lastLook: LookFact | undefined;
   /** The timeline of the run as text; empty if no rule was broken. */

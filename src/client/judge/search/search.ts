@@ -123,7 +123,7 @@ async function runWaves(
     seed,
     kills = NO_KILLS,
     hasView,
-    concurrency: width,
+    concurrency,
     onWave,
   }: Search,
   runs: ExploreRun[],
@@ -141,7 +141,7 @@ async function runWaves(
     const wave = nextWave(runs.map(toKnownRun), { seed, kills });
     const waveSchedules = wave.slice(0, Math.max(0, maxSchedules - runs.length));
     if (waveSchedules.length > 0) onWave?.({ size, count: waveSchedules.length });
-    const waveRuns = await mapInLanes(waveSchedules, width, async (schedule) =>
+    const waveRuns = await mapInLanes(waveSchedules, concurrency, async (schedule) =>
       world.monotonic() < deadline ? run(schedule) : undefined,
     );
     runs.push(...waveRuns.filter((waveRun) => waveRun !== undefined));
