@@ -34,7 +34,7 @@ async function createThrough(harness: Harness, damages: readonly Damage[], retri
   return { ...(JSON.parse(stdout || stderr) as Omit<Said, "code">), code };
 }
 
-test("a create without a clear answer stays pending in the journal, a refused one does not, and the repeated command finds the order", async () => {
+test("a create without a clear answer stays pending in the journal, a refused create does not, and the repeated command finds the order", async () => {
   const refusal = { code: expect.any(Number) as number, error: { code: "scope_missing" } };
   const rows: readonly (readonly [string, readonly Damage[], object])[] = [
     ["an answer that is lost", [loses], { code: 7, error: { code: "outcome_unknown" } }],

@@ -213,7 +213,7 @@ test("the target's answer is passed to the sandbox, which sends a failed event a
   expect(lines[2]?.next_try_at).toBeNull();
 });
 
-test("a target that is down, hangs or breaks off counts as 502, and gets the event when it returns", async () => {
+test("listen answers 502 for a target that is down, hangs or breaks off, and the target gets the event when it is back", async () => {
   const site = await openShop();
   site.harness.vacate(3000);
   const listening = await site.listen();
@@ -284,7 +284,7 @@ test("a wrongly signed request never reaches the target, and the cause is report
   expect(stdout).not.toMatch(/[0-9a-f]{64}/);
 });
 
-test("the line of a delivery with an injected fault names the fault, without guesses", async () => {
+test("the line of a delivery with an injected fault names the fault, and no suspected cause", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const endpoints = await site.control<{ endpoints: { id: string }[] }>("/endpoints");
@@ -315,7 +315,7 @@ test("the line of an unverified delivery is followed by its cause", async () => 
   );
 });
 
-test("a rotated secret verifies immediately, and the old secret during the overlap", async () => {
+test("events are forwarded after a rotation of the secret, with and without an overlap", async () => {
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
@@ -331,7 +331,7 @@ test("a rotated secret verifies immediately, and the old secret during the overl
   expect(lines.map(({ outcome }) => outcome)).toEqual(["forwarded", "forwarded", "forwarded"]);
 });
 
-test("a duplicate is dropped and marked, even by the next listener", async () => {
+test("a duplicate is dropped and marked, by the next listener as well", async () => {
   const site = await openShop(ON_DISK);
   const first = await site.listen();
   await site.control("/faults", { action: "duplicate", match: { endpoint_id: first.ready.endpoint_id } });
@@ -585,7 +585,7 @@ test("a sandbox that restarts on another port is found again, and the restart is
   expect((await listening.stop()).code).toBe(0);
 });
 
-test("--exit-on-disconnect exits with 7", async () => {
+test("with --exit-on-disconnect, listen exits with 7 when the sandbox stops", async () => {
   const site = await openShop();
   const listening = await site.listen(["--forward", HOOKS, "--exit-on-disconnect"]);
   await site.stop();
@@ -1104,7 +1104,7 @@ test("the search for causes has a budget of bytes, and runs in slices between wh
   }
 });
 
-test("a listener accepts only its own Host, and reveals no path of its target", async () => {
+test("a listener accepts only its own and allowed Hosts, and reveals no path of its target", async () => {
   const target = "http://localhost:3000/very/secret-path";
   const site = await openReceiver({ args: ["--forward", target, "--allow-host", "tunnel.example"] });
   const good = site.signed();
@@ -1186,7 +1186,7 @@ test("an invalid option, or combination of options, is a usage error", async () 
   }
 });
 
-test("listen without a sandbox says what to start, and a taken port is reported with the program that uses it", async () => {
+test("listen without a sandbox prints the command that starts one, and a taken port is reported with the program that uses it", async () => {
   const harness = createHarness();
   const alone = await harness.run(["listen", "--forward", HOOKS]);
   expect([alone.code, alone.stdout]).toEqual([7, ""]);

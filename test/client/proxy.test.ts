@@ -114,7 +114,7 @@ function send(url: string, proxy: string, more: Partial<OutboundRequest> = {}) {
   return REAL.send({ method: "POST", url, headers, body: "{}", proxy, ...limits, ...more });
 }
 
-test("any failure of a proxy says whether something was sent, and prints the proxy without its password", async () => {
+test("every failure of a proxy shows whether something was sent, and never prints the password of the proxy", async () => {
   const bare = (status: string): string => `HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`;
   const rows: readonly (readonly [string, string, "nothing was sent" | "unknown" | number])[] = [
     ["https", bare("407 No"), "nothing was sent"],

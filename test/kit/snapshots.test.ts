@@ -255,7 +255,7 @@ test("a snapshot that cannot be restored is refused with the reason, and changes
   );
 });
 
-test("a restore ends waits for events of the restored stores, and deletes later log entries and assumptions", async () => {
+test("a restore ends the waits for events of the restored stores, and deletes later log entries and assumptions", async () => {
   const sandbox = await start();
   const { store } = sandbox;
   const control = async (path: string) => {

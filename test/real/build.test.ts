@@ -27,8 +27,8 @@ const runFile = promisify(execFile);
 /** A script that builds only the program; the types of the kit would take twice as long. */
 const BUILD_PROGRAM = `
 import { buildProgram } from "./bin/build/program.ts";
-import { update } from "./bin/build/output.ts";
-await update({ root: ".", out: "dist", kind: "package", make: (folder) => buildProgram(folder) });
+import { updateOutput } from "./bin/build/output.ts";
+await updateOutput({ root: ".", out: "dist", kind: "package", make: (folder) => buildProgram(folder) });
 `;
 
 /** Creates a clone as `npm ci` leaves it. */
