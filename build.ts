@@ -1,12 +1,12 @@
 /** Builds the program into dist/. With --executable, builds dist/checkout instead: one file that contains Node. */
 import { parseArgs } from "node:util";
-import { update } from "./bin/build/output.ts";
+import { updateOutput } from "./bin/build/output.ts";
 
 const { values } = parseArgs({
   options: { executable: { type: "boolean", default: false }, out: { type: "string", default: "dist" } },
 });
 
-await update({
+await updateOutput({
   root: import.meta.dirname,
   out: values.out,
   kind: values.executable ? "executable" : "package",

@@ -1,32 +1,32 @@
 #!/usr/bin/env node
 // Runs on any Node, so that an old Node gets a clear error; the program itself is dist/checkout.js.
 "use strict";
-var needed = [22, 22, 2];
-var found = process.versions.node.split(".").map(Number);
-var older =
-  found[0] !== needed[0]
-    ? found[0] < needed[0]
-    : found[1] !== needed[1]
-      ? found[1] < needed[1]
-      : found[2] < needed[2];
+var neededVersion = [22, 22, 2];
+var foundVersion = process.versions.node.split(".").map(Number);
+var isOlder =
+  foundVersion[0] !== neededVersion[0]
+    ? foundVersion[0] < neededVersion[0]
+    : foundVersion[1] !== neededVersion[1]
+      ? foundVersion[1] < neededVersion[1]
+      : foundVersion[2] < neededVersion[2];
 // Bun and Deno report a version of Node, but cannot load the SQLite module.
 var otherRuntime =
   process.versions.bun || global.Bun ? "Bun" : process.versions.deno || global.Deno ? "Deno" : undefined;
 if (otherRuntime !== undefined) {
   console.error(
     "checkout needs Node " +
-      needed.join(".") +
+      neededVersion.join(".") +
       " or newer, and this is " +
       otherRuntime +
       ": install Node from https://nodejs.org, or use the executable, which needs none.",
   );
   process.exitCode = 1;
-} else if (older) {
+} else if (isOlder) {
   // In a clone, npm has installed the required Node; a package has none.
   var isClone = require("fs").existsSync(require("path").join(__dirname, "..", "build.ts"));
   console.error(
     "checkout needs Node " +
-      needed.join(".") +
+      neededVersion.join(".") +
       " or newer, and this is " +
       process.versions.node +
       (isClone

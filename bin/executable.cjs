@@ -6,15 +6,15 @@ const { getAsset, getAssetKeys } = require("node:sea");
 const { pathToFileURL } = require("node:url");
 
 const folder = `${pathToFileURL(process.execPath).href}/`;
-const files = new Set(getAssetKeys().map((name) => folder + name));
+const fileUrls = new Set(getAssetKeys().map((name) => folder + name));
 
 registerHooks({
   resolve: (specifier, context, next) => {
     const url = specifier.startsWith(".") ? URL.parse(specifier, context.parentURL)?.href : undefined;
-    return files.has(url) ? { url, format: "commonjs", shortCircuit: true } : next(specifier, context);
+    return fileUrls.has(url) ? { url, format: "commonjs", shortCircuit: true } : next(specifier, context);
   },
   load: (url, context, next) =>
-    files.has(url)
+    fileUrls.has(url)
       ? { format: "commonjs", source: getAsset(url.slice(folder.length), "utf8"), shortCircuit: true }
       : next(url, context),
 });

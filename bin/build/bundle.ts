@@ -5,27 +5,27 @@ import { notePackages } from "./licenses.ts";
 /** The folders of the bundled packages. */
 export const bundledPackages = new Set<string>();
 
-const RAW = /\?raw$/;
+const RAW_SUFFIX = /\?raw$/;
 
 /** Loads the file of an import such as `"./style.css?raw"` as text, as vitest does. */
-const rawText: Plugin = {
+const rawTextPlugin: Plugin = {
   name: "raw text",
   resolveId: {
-    filter: { id: RAW },
+    filter: { id: RAW_SUFFIX },
     handler: async function (path, importer) {
-      const resolved = await this.resolve(path.replace(RAW, ""), importer);
-      return resolved === null ? null : { id: `${resolved.id}?raw`, moduleSideEffects: false };
+      const resolvedModule = await this.resolve(path.replace(RAW_SUFFIX, ""), importer);
+      return resolvedModule === null ? null : { id: `${resolvedModule.id}?raw`, moduleSideEffects: false };
     },
   },
   load: {
-    filter: { id: RAW },
-    handler: (id) => ({ code: readFileSync(id.replace(RAW, ""), "utf8"), moduleType: "text" }),
+    filter: { id: RAW_SUFFIX },
+    handler: (id) => ({ code: readFileSync(id.replace(RAW_SUFFIX, ""), "utf8"), moduleType: "text" }),
   },
 };
 
-export const common = {
+export const baseOptions = {
   platform: "node",
-  plugins: [rawText, notePackages(bundledPackages)],
+  plugins: [rawTextPlugin, notePackages(bundledPackages)],
   transform: {
     target: "node22",
     // CommonJS has no import.meta.url. The package `open` looks there for its own xdg-open, and without it uses the system's.

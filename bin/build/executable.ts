@@ -4,12 +4,12 @@ import { createRequire } from "node:module";
 import { basename, join, resolve } from "node:path";
 import { SQLITE_ASSET } from "../../src/world/addon.ts";
 import { bundledPackages } from "./bundle.ts";
-import { LICENSES, licenseTexts, nodeLicense } from "./licenses.ts";
+import { LICENSES_FILE, licenseTexts, nodeLicense } from "./licenses.ts";
 import { buildProgram } from "./program.ts";
 
-const CONFIG = "sea.json";
-const PROGRAM = "program";
-const MAIN = resolve("bin/executable.cjs");
+const CONFIG_FILE = "sea.json";
+const PROGRAM_FOLDER = "program";
+const MAIN_SCRIPT = resolve("bin/executable.cjs");
 
 /** The Node and the SQLite addon of one platform, from which its executable is made. */
 export type Platform = {
@@ -31,40 +31,40 @@ export async function buildExecutable(folder: string): Promise<void> {
     nodeLicense: nodeLicense(),
     addon: addonPath(),
   });
-  rmSync(join(folder, PROGRAM), { recursive: true });
+  rmSync(join(folder, PROGRAM_FOLDER), { recursive: true });
 }
 
 export async function bundleProgram(folder: string): Promise<void> {
-  await buildProgram(join(folder, PROGRAM), []);
+  await buildProgram(join(folder, PROGRAM_FOLDER), []);
 }
 
 export function licensesFile(folder: string): string {
-  return join(folder, `checkout-${LICENSES}`);
+  return join(folder, `checkout-${LICENSES_FILE}`);
 }
 
 /** Makes an executable from the program in a folder. The program's files, the addon and the licences are its assets. */
 export function makeExecutable(folder: string, platform: Platform): void {
   writeFileSync(licensesFile(folder), `${licenseTexts(bundledPackages)}\n${licenseOfNode(platform)}`);
-  const files = readdirSync(join(folder, PROGRAM), { recursive: true, encoding: "utf8" })
+  const files = readdirSync(join(folder, PROGRAM_FOLDER), { recursive: true, encoding: "utf8" })
     .filter((name) => /\.js(?:\.map)?$/.test(name))
-    .map((name) => [name.replaceAll("\\", "/"), join(PROGRAM, name)] as const);
-  const description = {
-    main: MAIN,
+    .map((name) => [name.replaceAll("\\", "/"), join(PROGRAM_FOLDER, name)] as const);
+  const seaConfig = {
+    main: MAIN_SCRIPT,
     output: platform.output,
     executable: platform.node,
     disableExperimentalSEAWarning: true,
     assets: {
       ...Object.fromEntries(files),
       [SQLITE_ASSET]: platform.addon,
-      [LICENSES]: basename(licensesFile(folder)),
+      [LICENSES_FILE]: basename(licensesFile(folder)),
     },
   };
-  writeFileSync(join(folder, CONFIG), JSON.stringify(description));
-  execFileSync(process.execPath, ["--build-sea", CONFIG], {
+  writeFileSync(join(folder, CONFIG_FILE), JSON.stringify(seaConfig));
+  execFileSync(process.execPath, ["--build-sea", CONFIG_FILE], {
     cwd: folder,
     stdio: ["ignore", "ignore", "inherit"],
   });
-  rmSync(join(folder, CONFIG));
+  rmSync(join(folder, CONFIG_FILE));
 }
 
 function licenseOfNode({ nodeVersion, nodeLicense: licenseText }: Platform): string {

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build, type Plugin } from "rolldown";
-import { common, singleFileOptions } from "./bundle.ts";
+import { baseOptions, singleFileOptions } from "./bundle.ts";
 import { typesIn, typesOf, writeTypes, type TypeFiles } from "./types.ts";
 
 /** Makes the kit report an unsupported Node, instead of failing because a function is missing. */
@@ -32,36 +32,36 @@ const FIXTURES = ["vitest", "jest", "node", "playwright"] as const;
 const RUNNERS = ["vitest", "@jest/globals"];
 
 export async function buildLibraries(folder: string): Promise<void> {
-  const types = join(folder, "types");
-  writeTypes(types);
-  await buildWebhooks(folder, types);
-  await buildTesting(folder, types);
-  await buildFixtures(folder, types);
-  rmSync(types, { recursive: true });
+  const typesFolder = join(folder, "types");
+  writeTypes(typesFolder);
+  await buildWebhooks(folder, typesFolder);
+  await buildTesting(folder, typesFolder);
+  await buildFixtures(folder, typesFolder);
+  rmSync(typesFolder, { recursive: true });
 }
 
 /** Makes `hosted-checkout/webhooks` for merchants: one file for each module system, with its types. */
-async function buildWebhooks(folder: string, types: string): Promise<void> {
-  const declarations = typesOf(types, WEBHOOK_TYPES);
+async function buildWebhooks(folder: string, typesFolder: string): Promise<void> {
+  const declarations = typesOf(typesFolder, WEBHOOK_TYPES);
   for (const [format, letter] of [
     ["esm", "m"],
     ["cjs", "c"],
   ] as const) {
     const file = join(folder, `webhooks.${letter}js`);
-    await build({ ...common, input: "src/webhooks.ts", output: { ...singleFileOptions, file, format } });
+    await build({ ...baseOptions, input: "src/webhooks.ts", output: { ...singleFileOptions, file, format } });
     writeFileSync(join(folder, `webhooks.d.${letter}ts`), declarations);
   }
 }
 
 /** Makes `hosted-checkout/testing` for test suites: one program for both module systems, so that both share its state. */
-async function buildTesting(folder: string, types: string): Promise<void> {
+async function buildTesting(folder: string, typesFolder: string): Promise<void> {
   await build({
-    ...common,
+    ...baseOptions,
     input: "src/testing/testing.ts",
     external: ["better-sqlite3"],
     output: { ...singleFileOptions, file: join(folder, "testing.cjs"), format: "cjs", banner: NODE_CHECK },
   });
-  const declarations = typesOf(types, TESTING_TYPES);
+  const declarations = typesOf(typesFolder, TESTING_TYPES);
   const names = [...declarations.matchAll(/^(?:export )?declare (?:class|function) (\w+)/gm)].map(
     ([, name]) => name,
   );
@@ -73,7 +73,7 @@ async function buildTesting(folder: string, types: string): Promise<void> {
 }
 
 /** Makes the fixtures for test runners, `hosted-checkout/testing/…`. Each imports its runner and the built kit. */
-async function buildFixtures(folder: string, types: string): Promise<void> {
+async function buildFixtures(folder: string, typesFolder: string): Promise<void> {
   await Promise.all(
     FIXTURES.map(async (name) => {
       const source = `testing/fixtures/${name}`;
@@ -82,13 +82,13 @@ async function buildFixtures(folder: string, types: string): Promise<void> {
       const kit = format === "esm" ? "./testing.mjs" : "./testing.cjs";
       const file = join(folder, `testing-${name}.${format === "esm" ? "mjs" : "cjs"}`);
       await build({
-        ...common,
+        ...baseOptions,
         input: `src/${source}.ts`,
-        plugins: [builtKit(kit), ...common.plugins],
+        plugins: [kitPlugin(kit), ...baseOptions.plugins],
         external: RUNNERS,
         output: { ...singleFileOptions, file, format },
       });
-      const text = typesIn(types, source).replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
+      const text = typesIn(typesFolder, source).replaceAll(/"\.\.\/\w+\.ts"/g, `"${kit}"`);
       writeFileSync(join(folder, `testing-${name}.d.mts`), text.replaceAll("testing.cjs", "testing.mjs"));
       if (format === "esm") return;
       writeFileSync(join(folder, `testing-${name}.d.cts`), text);
@@ -100,7 +100,7 @@ async function buildFixtures(folder: string, types: string): Promise<void> {
 }
 
 /** Does not bundle the kit, so that fixtures and tests share it. */
-function builtKit(id: string): Plugin {
+function kitPlugin(id: string): Plugin {
   return {
     name: "built kit",
     resolveId: {

@@ -3,13 +3,13 @@ import { dirname, join, relative } from "node:path";
 import type { Plugin } from "rolldown";
 
 /** The file with the licence texts of all bundled packages; also its name inside the executable. */
-export const LICENSES = "THIRD-PARTY-LICENSES.txt";
+export const LICENSES_FILE = "THIRD-PARTY-LICENSES.txt";
 
-const PACKAGE = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
-const TEXT = /^(?:licen[cs]e|copying|notice)(?:[.-](?!(?:[cm]?[jt]s|json)$)\w+)*$/i;
-/** The prefix of the names of modules that are not files: functions that the bundler adds. */
-const HELPER = "\0";
-const RULE = "=".repeat(80);
+const PACKAGE_FOLDER = /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
+const LICENSE_NAME = /^(?:licen[cs]e|copying|notice)(?:[.-](?!(?:[cm]?[jt]s|json)$)\w+)*$/i;
+/** Names of modules that are not files, but functions of the bundler, begin with this. */
+const HELPER_PREFIX = "\0";
+const SEPARATOR = "=".repeat(80);
 
 export function notePackages(folders: Set<string>): Plugin {
   return {
@@ -18,9 +18,9 @@ export function notePackages(folders: Set<string>): Plugin {
       for (const file of Object.values(bundle).flatMap((output) =>
         output.type === "chunk" ? output.moduleIds : [],
       )) {
-        const [folder] = PACKAGE.exec(relative(process.cwd(), file).replaceAll("\\", "/")) ?? [];
+        const [folder] = PACKAGE_FOLDER.exec(relative(process.cwd(), file).replaceAll("\\", "/")) ?? [];
         if (folder !== undefined) folders.add(folder);
-        if (file.startsWith(HELPER)) folders.add("node_modules/rolldown");
+        if (file.startsWith(HELPER_PREFIX)) folders.add("node_modules/rolldown");
       }
     },
   };
@@ -32,7 +32,7 @@ export function licenseTexts(folders: Iterable<string>): string {
     .map(readPackage)
     .toSorted((left, right) => (left.title < right.title ? -1 : 1));
   const titles = packages.map(({ title }) => `  ${title}\n`).join("");
-  const texts = packages.map(({ title, text }) => `${RULE}\n${title}\n${RULE}\n\n${text}\n`);
+  const texts = packages.map(({ title, text }) => `${SEPARATOR}\n${title}\n${SEPARATOR}\n\n${text}\n`);
   return `What is bundled with checkout, each under its own licence:\n\n${titles}\n${texts.join("\n")}`;
 }
 
@@ -53,7 +53,7 @@ function readPackage(folder: string): { readonly title: string; readonly text: s
     readonly version: string;
     readonly license?: string;
   };
-  const files = readdirSync(folder).filter((file) => TEXT.test(file));
+  const files = readdirSync(folder).filter((file) => LICENSE_NAME.test(file));
   if (files.length === 0) throw new Error(`${name} ${version} has no licence text, so it cannot be bundled`);
   const texts = files.map((file) => readFileSync(join(folder, file), "utf8").trim());
   return {

@@ -14,7 +14,7 @@ import {
 import { dirname, join, relative } from "node:path";
 
 /** The kind of a build. Each kind writes its own files, and leaves the files of the other kind unchanged. */
-export type Kind = "package" | "executable";
+export type BuildKind = "package" | "executable";
 
 /** The inputs of a build: files and folders of the repository, and npm's list of installed packages. */
 export const INPUTS = [
@@ -30,26 +30,26 @@ export const INPUTS = [
   "tsconfig.types.json",
 ];
 
-/** The prefix of folders with chunks. A folder's name has the hash of its content, so that several can exist. */
-export const CHUNKS = "chunks-";
-const UNFINISHED = "unfinished-";
+/** A folder of chunks is named by this prefix and the hash of its content, so that several can exist. */
+export const CHUNK_PREFIX = "chunks-";
+const TEMP_PREFIX = "unfinished-";
 /** The folder in which `bin/checkout.cjs` lets Node store compiled code. */
-const COMPILE_CACHE = "compile-cache";
+const CACHE_FOLDER = "compile-cache";
 /** How long replaced chunks, which running programs may still load, and the remains of killed builds are kept. */
 const RETENTION_MS = 7 * 86_400_000;
 
-export type Output = {
+export type BuildOptions = {
   readonly root: string;
   readonly out: string;
-  readonly kind: Kind;
+  readonly kind: BuildKind;
   readonly make: (folder: string) => Promise<void>;
 };
 
 /**
- * Makes everything that is out of date, first in a temporary folder; then each file atomically replaces the older one.
- * Concurrent and killed builds do no harm.
+ * Makes the output unless it is up to date, first in a temporary folder; then each file atomically replaces the older
+ * one. Concurrent and killed builds do no harm.
  */
-export async function update({ root, out, kind, make }: Output): Promise<void> {
+export async function updateOutput({ root, out, kind, make }: BuildOptions): Promise<void> {
   const stamp = `.${kind}.stamp`;
   const inputs = hashInputs(root);
   const oldStamp = readStamp(join(out, stamp));
@@ -59,18 +59,18 @@ export async function update({ root, out, kind, make }: Output): Promise<void> {
   )
     return;
   mkdirSync(out, { recursive: true });
-  const unfinished = mkdtempSync(join(out, UNFINISHED));
+  const tempFolder = mkdtempSync(join(out, TEMP_PREFIX));
   try {
-    await make(unfinished);
-    const newNames = filesBelow(unfinished);
-    const hashes = newNames.map((name) => `${hashFile(join(unfinished, name))} ${name}\n`);
+    await make(tempFolder);
+    const newNames = filesBelow(tempFolder);
+    const hashes = newNames.map((name) => `${hashFile(join(tempFolder, name))} ${name}\n`);
     // If sources changed during the build, the stamp has no hash of the inputs, so the next build makes the output again.
-    writeFileSync(join(unfinished, stamp), hashes.join("") + (hashInputs(root) === inputs ? inputs : ""));
+    writeFileSync(join(tempFolder, stamp), hashes.join("") + (hashInputs(root) === inputs ? inputs : ""));
     // Chunks are moved first and the stamp last, so that a file in place finds everything that it loads.
-    const isChunk = (name: string): boolean => name.startsWith(CHUNKS);
+    const isChunk = (name: string): boolean => name.startsWith(CHUNK_PREFIX);
     for (const name of [...newNames.filter(isChunk), ...newNames.filter((file) => !isChunk(file)), stamp]) {
       mkdirSync(dirname(join(out, name)), { recursive: true });
-      renameSync(join(unfinished, name), join(out, name));
+      renameSync(join(tempFolder, name), join(out, name));
     }
     for (const name of oldStamp.files.keys()) {
       if (newNames.includes(name)) continue;
@@ -78,9 +78,9 @@ export async function update({ root, out, kind, make }: Output): Promise<void> {
       else rmSync(join(out, name), { force: true });
     }
   } finally {
-    rmSync(unfinished, { recursive: true });
+    rmSync(tempFolder, { recursive: true });
   }
-  if (kind === "package") removeOld(out);
+  if (kind === "package") removeOldFiles(out);
 }
 
 /** One hash of all inputs of a build, and of the Node that runs it. */
@@ -125,9 +125,9 @@ function touch(folder: string): void {
 }
 
 /** Removes chunks that were replaced long ago, old remains of killed builds, and the compiled code of every build. */
-function removeOld(out: string): void {
+function removeOldFiles(out: string): void {
   const isOld = (name: string): boolean => {
-    if (!name.startsWith(CHUNKS) && !name.startsWith(UNFINISHED)) return name === COMPILE_CACHE;
+    if (!name.startsWith(CHUNK_PREFIX) && !name.startsWith(TEMP_PREFIX)) return name === CACHE_FOLDER;
     const { mtimeMs = Date.now() } = statSync(join(out, name), { throwIfNoEntry: false }) ?? {};
     return Date.now() - mtimeMs > RETENTION_MS;
   };

@@ -9,7 +9,7 @@ import { controlApiPage } from "../docs/control-api.ts";
 import { bundledPackages } from "./bundle.ts";
 import { buildLibraries } from "./libraries.ts";
 import { buildWorker } from "./worker.ts";
-import { LICENSES, licenseTexts } from "./licenses.ts";
+import { LICENSES_FILE, licenseTexts } from "./licenses.ts";
 import { buildProgram } from "./program.ts";
 
 export async function buildPackage(folder: string): Promise<void> {
@@ -20,7 +20,7 @@ export async function buildPackage(folder: string): Promise<void> {
   writeFileSync(join(folder, "help.schema.json"), `${JSON.stringify(commandMapSchema(), null, 2)}\n`);
   writeFileSync(join(folder, "output.schema.json"), `${JSON.stringify(outputSchema(), null, 2)}\n`);
   writePages(folder);
-  writeFileSync(join(folder, LICENSES), licenseTexts(bundledPackages));
+  writeFileSync(join(folder, LICENSES_FILE), licenseTexts(bundledPackages));
 }
 
 /** Writes the pages that only the package has. A clone has their content in the help and in fixtures/openapi-control.json. */

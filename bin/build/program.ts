@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { rolldown, type OutputOptions } from "rolldown";
-import { common, outputOptions } from "./bundle.ts";
-import { CHUNKS } from "./output.ts";
+import { baseOptions, outputOptions } from "./bundle.ts";
+import { CHUNK_PREFIX } from "./output.ts";
 
 /** The first file of the program. All other files are chunks, which are loaded when a command needs them. */
 export const ENTRY = "checkout.js";
@@ -11,7 +11,7 @@ export const ENTRY = "checkout.js";
 /** Source maps name the sources in stack traces (`src/world/machine.ts`); the sources themselves are not in the package. */
 const MAPS = { sourcemap: true, sourcemapExcludeSources: true } satisfies OutputOptions;
 
-const OUTPUT = { ...outputOptions, format: "cjs", entryFileNames: ENTRY, ...MAPS } satisfies OutputOptions;
+const OPTIONS = { ...outputOptions, format: "cjs", entryFileNames: ENTRY, ...MAPS } satisfies OutputOptions;
 
 /**
  * Makes the program in a folder, with one chunk for each set of modules that the same imports need. The chunks are in a
@@ -19,13 +19,13 @@ const OUTPUT = { ...outputOptions, format: "cjs", entryFileNames: ENTRY, ...MAPS
  * A package has only the chunks of its own build.
  */
 export async function buildProgram(folder: string, external = ["better-sqlite3"]): Promise<void> {
-  const bundle = await rolldown({ ...common, input: "bin/main.ts", external });
-  const { output: files } = await bundle.generate({ ...OUTPUT, chunkFileNames: "[name].js" });
+  const bundle = await rolldown({ ...baseOptions, input: "bin/main.ts", external });
+  const { output: files } = await bundle.generate({ ...OPTIONS, chunkFileNames: "[name].js" });
   const texts = files.map((file) => (file.type === "chunk" ? [file.fileName, file.code] : []));
   const hash = createHash("sha256").update(JSON.stringify(texts)).digest("hex");
-  const chunks = `${CHUNKS}${hash.slice(0, 16)}`;
-  await bundle.write({ ...OUTPUT, dir: folder, chunkFileNames: `${chunks}/[name].js` });
+  const chunksFolder = `${CHUNK_PREFIX}${hash.slice(0, 16)}`;
+  await bundle.write({ ...OPTIONS, dir: folder, chunkFileNames: `${chunksFolder}/[name].js` });
   await bundle.close();
   writeFileSync(join(folder, "package.json"), '{ "type": "commonjs" }\n');
-  writeFileSync(join(folder, ".npmignore"), `/${CHUNKS}*/\n!/${chunks}/\n`);
+  writeFileSync(join(folder, ".npmignore"), `/${CHUNK_PREFIX}*/\n!/${chunksFolder}/\n`);
 }

@@ -25,9 +25,9 @@ export function commentsOf(file: string, constant: string): FieldComments {
         return commentsOf(join(dirname(file), statement.source.value), name);
       }
     }
-    const declared = statement.type === "ExportNamedDeclaration" ? statement.declaration : statement;
-    if (declared?.type !== "VariableDeclaration") continue;
-    for (const { id, init } of declared.declarations)
+    const declaration = statement.type === "ExportNamedDeclaration" ? statement.declaration : statement;
+    if (declaration?.type !== "VariableDeclaration") continue;
+    for (const { id, init } of declaration.declarations)
       if (id.type === "Identifier" && id.name === constant && init) return commentsIn(file, init);
   }
   return NO_COMMENTS;
@@ -59,8 +59,8 @@ function merge(parts: readonly FieldComments[]): FieldComments {
   const fields = new Map<string, FieldComments>();
   for (const part of parts) {
     for (const [name, comments] of part.fields) {
-      const earlier = fields.get(name) ?? NO_COMMENTS;
-      fields.set(name, { ...merge([earlier, comments]), comment: comments.comment ?? earlier.comment });
+      const previous = fields.get(name) ?? NO_COMMENTS;
+      fields.set(name, { ...merge([previous, comments]), comment: comments.comment ?? previous.comment });
     }
   }
   return { comment: undefined, fields };

@@ -8,14 +8,14 @@ import { commentsOf, type FieldComments } from "./shape-comments.ts";
 type NamedShape = {
   readonly schema: z.core.$ZodType;
   /** Whether the type has the names and values of the wire. */
-  readonly onWire?: boolean;
+  readonly hasWireNames?: boolean;
   readonly comments?: FieldComments;
 };
 
 /** The shapes from which types are inferred, by the names of the types; the package has these types written out. */
 const SHAPES: Readonly<Record<string, NamedShape>> = {
   ...Object.fromEntries(
-    Object.entries(NAMED_SHAPES).map(([name, schema]) => [name, { schema, onWire: true }]),
+    Object.entries(NAMED_SHAPES).map(([name, schema]) => [name, { schema, hasWireNames: true }]),
   ),
   // The type of `addedFault` is `AddedFault`.
   ...Object.fromEntries(
@@ -27,12 +27,12 @@ const SHAPES: Readonly<Record<string, NamedShape>> = {
   WebhookCheckout: { schema: checkoutWire },
   WebhookStatus: { schema: checkoutWire.shape.status },
 };
-const NAMES = new Map(Object.entries(SHAPES).map(([name, { schema }]) => [schema, name]));
+const NAME_BY_SCHEMA = new Map(Object.entries(SHAPES).map(([name, { schema }]) => [schema, name]));
 
 type TypeContext = {
   /** The type that is written out. All other shapes that have a type appear by its name. */
   readonly type: string;
-  readonly onWire: boolean;
+  readonly hasWireNames: boolean;
   readonly comments: FieldComments | undefined;
   readonly indent: string;
 };
@@ -45,13 +45,13 @@ export function writeOutTypes(text: string): string {
   return text.replaceAll(/^export type (\w+) = .*;$/gm, (line, type: string) => {
     const shape = SHAPES[type];
     if (shape === undefined) return line;
-    const { schema, onWire = false, comments } = shape;
-    return `export type ${type} = ${typeText(schema, { type, onWire, comments, indent: "" })};`;
+    const { schema, hasWireNames = false, comments } = shape;
+    return `export type ${type} = ${typeText(schema, { type, hasWireNames, comments, indent: "" })};`;
   });
 }
 
 function typeText(schema: z.core.$ZodType, context: TypeContext): string {
-  const knownName = NAMES.get(schema);
+  const knownName = NAME_BY_SCHEMA.get(schema);
   if (knownName !== undefined && knownName !== context.type) return knownName;
   const inner = (part: z.core.$ZodType): string => typeText(part, context);
   const list = (item: string): string =>
@@ -64,7 +64,7 @@ function typeText(schema: z.core.$ZodType, context: TypeContext): string {
   if (schema instanceof z.ZodMiniUnion) return schema.def.options.map(inner).join(" | ");
   if (schema instanceof z.ZodMiniEnum) return Object.values(schema.def.entries).map(literal).join(" | ");
   if (schema instanceof z.ZodMiniLiteral) return schema.def.values.map(literal).join(" | ");
-  if (schema instanceof z.ZodMiniPipe) return inner(context.onWire ? schema.def.in : schema.def.out);
+  if (schema instanceof z.ZodMiniPipe) return inner(context.hasWireNames ? schema.def.in : schema.def.out);
   if (schema instanceof z.ZodMiniDate) return "Date";
   if (schema instanceof z.ZodMiniString) return "string";
   if (schema instanceof z.ZodMiniNumber) return "number";
@@ -78,9 +78,9 @@ function objectText(schema: z.ZodMiniObject, { comments, indent, ...context }: T
     const mark = field instanceof z.ZodMiniOptional ? "?" : "";
     const fieldComments = comments?.fields.get(name);
     const type = typeText(field, { ...context, comments: fieldComments, indent: deeper });
-    const key = context.onWire ? snakeCase(name) : name;
-    const quoted = /^\w+$/.test(key) ? key : JSON.stringify(key);
-    return `${commentText(fieldComments?.comment, deeper)}${deeper}readonly ${quoted}${mark}: ${type};\n`;
+    const key = context.hasWireNames ? snakeCase(name) : name;
+    const quotedKey = /^\w+$/.test(key) ? key : JSON.stringify(key);
+    return `${commentText(fieldComments?.comment, deeper)}${deeper}readonly ${quotedKey}${mark}: ${type};\n`;
   });
   return `{\n${fields.join("")}${indent}}`;
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { build } from "rolldown";
 import { WORKER_FILE } from "../../src/host/folder/files.ts";
-import { common, singleFileOptions } from "./bundle.ts";
+import { baseOptions, singleFileOptions } from "./bundle.ts";
 
 export function buildWorker(folder: string): Promise<void> {
   return bundleWorker("src/hosted/worker.ts", "HostedService", join(folder, WORKER_FILE));
@@ -12,11 +12,11 @@ export async function bundleWorker(input: string, service: string, file: string)
   // Worker runtimes require that the service is the default export.
   const footer = `export { ${service} as default };`;
   await build({
-    ...common,
+    ...baseOptions,
     input,
     external: ["cloudflare:workers", /^node:/],
-    resolve: { ...common.resolve, conditionNames: ["workerd", "worker", "import", "default"] },
-    transform: { ...common.transform, target: "es2024" },
+    resolve: { ...baseOptions.resolve, conditionNames: ["workerd", "worker", "import", "default"] },
+    transform: { ...baseOptions.transform, target: "es2024" },
     output: { ...singleFileOptions, file, format: "es", footer },
   });
 }

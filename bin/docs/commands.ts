@@ -1,10 +1,10 @@
 import type { CommandMap, MappedCommand, MappedOption } from "../../src/core/help/map.ts";
-import { code, page, prose, table, wrapped } from "./markdown.ts";
+import { code, page, prose, table, wrap } from "./markdown.ts";
 
 /** The page of all commands, made from the map that `checkout help --json` prints. */
 export function commandsPage(map: CommandMap): string {
   return page("Commands", [
-    wrapped(
+    wrap(
       "Every command takes `--help` and prints its result as one line of JSON with `--json`; an error is then one line of " +
         "JSON on stderr. Ids may be shortened to their last 8 characters, and an order_id works in place of an id. " +
         "`checkout help --json` prints this page as JSON, of the form of `hosted-checkout/help.schema.json`.",
@@ -32,7 +32,7 @@ function partOf({
 }: MappedCommand): string {
   const level = words.includes(" ") ? "###" : "##";
   const head = `${level} checkout ${words}`;
-  const summaryText = wrapped(prose(sentence(summary)));
+  const summaryText = wrap(prose(sentence(summary)));
   if (!runs) return `${head}\n\n${summaryText}`;
   const rows = options.length === 0 ? [] : [optionTable(options)];
   const lines = [
@@ -57,9 +57,9 @@ function exitCodes(codes: MappedCommand["exit_codes"]): string {
 }
 
 function linesOf(codes: MappedCommand["exit_codes"]): string {
-  const shown = codes.map(({ code: exitCode, meaning }) => [String(exitCode), meaning] as const);
-  const width = Math.max(...shown.map(([exitCode]) => exitCode.length));
-  return shown.map(([exitCode, meaning]) => `  ${exitCode.padEnd(width)}  ${meaning}`).join("\n");
+  const codeRows = codes.map(({ code: exitCode, meaning }) => [String(exitCode), meaning] as const);
+  const width = Math.max(...codeRows.map(([exitCode]) => exitCode.length));
+  return codeRows.map(([exitCode, meaning]) => `  ${exitCode.padEnd(width)}  ${meaning}`).join("\n");
 }
 
 function sentence(text: string): string {

@@ -7,7 +7,7 @@ import {
   type OperationName,
 } from "../../src/core/control/operations.ts";
 import type { MinRole } from "../../src/core/control/rights.ts";
-import { code, page, prose, table, wrapped } from "./markdown.ts";
+import { code, page, prose, table, wrap } from "./markdown.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 type Schema = {
@@ -26,7 +26,7 @@ type Schema = {
   readonly required?: readonly string[];
 };
 
-/** The description in the form in which it is sent. */
+/** The OpenAPI document as it is sent, without fields that are undefined. */
 const DOCUMENT = JSON.parse(JSON.stringify(describeControlApi("http://127.0.0.1:4242"))) as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
@@ -36,11 +36,11 @@ const SCHEMAS = DOCUMENT.components.schemas;
 /** The page of the control API: every operation, with its input, its answer and its refusals. */
 export function controlApiPage(): string {
   const subjects = Object.entries(SUBJECTS).flatMap(([name, { description, operations }]) => {
-    const head = `## ${name.slice(0, 1).toUpperCase()}${name.slice(1)}\n\n${wrapped(description)}`;
+    const head = `## ${name.slice(0, 1).toUpperCase()}${name.slice(1)}\n\n${wrap(description)}`;
     return [head].concat(OPERATION_NAMES.filter((operation) => operation in operations).map(partOf));
   });
   return page("Control API", [
-    wrapped(
+    wrap(
       "The sandbox's own API, on the same port as v1: pay as the customer, move the clock, read requests, events and " +
         "deliveries. No real service has it. `GET /__sandbox/openapi.json` is its full description, from which a client can " +
         "be generated. Send the control token as `Authorization: Bearer …`: `checkout env --control` prints it. A store is " +
@@ -50,7 +50,7 @@ export function controlApiPage(): string {
       'eval "$(npx checkout env --control)"\n' +
       'curl -sf -H "Authorization: Bearer $CHECKOUT_CONTROL_TOKEN" "${CHECKOUT_BASE_URL%/v1}/__sandbox/stores/default/events"\n' +
       "```",
-    wrapped(
+    wrap(
       "An answer is `{ok, request_id, data}`; the fields below are in `data`. A refusal is the error envelope of v1, " +
         "with a code of [errors.md](../../docs/errors.md). An operation of the administrator needs the admin token instead.",
     ),
@@ -68,15 +68,15 @@ const TOKENS_FOR: Readonly<Record<MinRole, string>> = {
 function partOf(name: OperationName): string {
   const { method, path, description, refusals, minRole } = CONTROL_OPERATIONS[name];
   const token = [TOKENS_FOR[minRole]];
-  const refused = refusals.length === 0 ? [] : [`Refuses with ${refusals.map(code).join(", ")}.`];
+  const refusalTexts = refusals.length === 0 ? [] : [`Refuses with ${refusals.map(code).join(", ")}.`];
   const answer = answerFields(name);
   return [
     `### ${name}`,
     code(`${method} ${path}`),
-    wrapped([prose(description), ...token].join(" ")),
+    wrap([prose(description), ...token].join(" ")),
     ...inputTable(name),
-    ...(answer === "" ? [] : [wrapped(`Returns ${answer}.`)]),
-    ...refused.map(wrapped),
+    ...(answer === "" ? [] : [wrap(`Returns ${answer}.`)]),
+    ...refusalTexts.map(wrap),
   ].join("\n\n");
 }
 
@@ -84,13 +84,13 @@ function inputTable(name: OperationName): readonly string[] {
   const kind = inputKind(name);
   if (kind === "nothing") return [];
   const { path, method } = CONTROL_OPERATIONS[name];
-  const described = DOCUMENT.paths[path]?.[method.toLowerCase()] ?? {};
-  const fields = kind === "body" ? bodyFields(described) : queryFields(described);
+  const operation = DOCUMENT.paths[path]?.[method.toLowerCase()] ?? {};
+  const fields = kind === "body" ? bodyFields(operation) : queryFields(operation);
   return fields.length === 0 ? [] : [table([kind === "body" ? "field" : "query", "", ""], fields)];
 }
 
-function bodyFields(described: Json): readonly (readonly string[])[] {
-  const { content } = described["requestBody"] as {
+function bodyFields(operation: Json): readonly (readonly string[])[] {
+  const { content } = operation["requestBody"] as {
     readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
   };
   const schema = resolveReference(content["application/json"]?.schema ?? {});
@@ -103,8 +103,8 @@ function bodyFields(described: Json): readonly (readonly string[])[] {
   return [...rows.values()];
 }
 
-function queryFields(described: Json): readonly (readonly string[])[] {
-  const parameters = (described["parameters"] ?? []) as readonly {
+function queryFields(operation: Json): readonly (readonly string[])[] {
+  const parameters = (operation["parameters"] ?? []) as readonly {
     readonly in?: string;
     readonly name?: string;
     readonly required?: boolean;

@@ -1,10 +1,10 @@
 import { ERROR_CODES, ERRORS, errorRow } from "../../src/core/errors.ts";
-import { code, page, prose, table, wrapped } from "./markdown.ts";
+import { code, page, prose, table, wrap } from "./markdown.ts";
 
 /** The page of all error codes of v1 and of the control API. */
 export function errorsPage(): string {
   return page("Error codes", [
-    wrapped(
+    wrap(
       "A refusal is JSON: `{ok: false, request_id, error: {code, message}}`. The message names the field, the expected value " +
         "and the received value. `checkout explain <request_id>` says which rule refused a request, and why.".replaceAll(
           "<request_id>",
@@ -12,7 +12,7 @@ export function errorsPage(): string {
         ),
     ),
     table(["status", "code", "meaning", "what to do"], ERROR_CODES.map(rowOf)),
-    wrapped(
+    wrap(
       "A client should repeat a create with the same Idempotency-Key if it gets no answer, 408, 429, a 5xx or " +
         "`idempotency_in_progress`, and in no other case. The commands of this program do so automatically, and end " +
         "with the exit codes that `checkout --help` lists.",

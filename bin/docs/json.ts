@@ -1,24 +1,24 @@
 import { DELIVERY_STATES, DELIVERY_STATE_TEXTS } from "../../src/core/webhook/delivery.ts";
 import type { Kind } from "../../src/cli/output/kind.ts";
 import { KINDS } from "../../src/cli/output/kinds.ts";
-import { code, page, table, wrapped } from "./markdown.ts";
+import { code, page, table, wrap } from "./markdown.ts";
 
 /** The page of all results of `--json`, by kind. */
 export function jsonPage(): string {
   return page("Results as JSON", [
-    wrapped(
+    wrap(
       "With `--json` a command prints its result as one line of JSON, and nothing else on stdout. Names are in " +
         "snake_case, times are ISO 8601 in UTC, and a field that does not apply is null or missing. An error is one " +
         "line on stderr, of the kind `error`, and the exit code is not 0. In a shell or a CI job, `jq` reads a field:",
     ),
     SAMPLE,
-    wrapped(
+    wrap(
       "`hosted-checkout/output.schema.json` has the JSON Schema of each kind below, as `#/$defs/KIND`. Every list of a " +
         "store has its `store_id` and its items in one field. The fields of an order or a session are at the top " +
         "wherever they are printed; the field `data` of a create and of `sessions get` is the old form and will be removed.",
     ),
     table(["kind", "content", "printed by", "jq"], Object.entries<Kind>(KINDS).map(rowOf)),
-    wrapped(
+    wrap(
       "A `run` always has `ok`, `items` and `broken`; it has `verdict`, `drill_id` and `steps` at the top only if it " +
         "recorded a single part. The `state` of a delivery is one of " +
         `${DELIVERY_STATES.map((state) => `${code(state)} (${DELIVERY_STATE_TEXTS[state]})`).join(", ")}; ` +
@@ -29,7 +29,7 @@ export function jsonPage(): string {
       ["to read", "from", "jq"],
       READINGS.map(([goal, from, jq]) => [goal, code(`${from} --json`), filter(jq)]),
     ),
-    wrapped("`exec` prints the output of its command, and `mcp` the messages of its protocol."),
+    wrap("`exec` prints the output of its command, and `mcp` the messages of its protocol."),
   ]);
 }
 

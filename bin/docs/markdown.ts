@@ -25,12 +25,12 @@ export function page(title: string, parts: readonly string[]): string {
 }
 
 /** Text in lines of at most 120 columns. */
-export function wrapped(text: string): string {
+export function wrap(text: string): string {
   const lines: string[] = [];
   for (const word of text.split(/\s+/)) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > 120) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
+    const lastLine = lines.at(-1);
+    if (lastLine === undefined || lastLine.length + 1 + word.length > 120) lines.push(word);
+    else lines[lines.length - 1] = `${lastLine} ${word}`;
   }
   return lines.join("\n");
 }

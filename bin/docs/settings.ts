@@ -4,7 +4,7 @@ import { OTHER_VARIABLES } from "../../src/cli/variables.ts";
 import { settingsIn } from "../../src/core/config/settings.ts";
 import { camelCase, snakeCase } from "../../src/core/text.ts";
 import type { MappedCommand, MappedOption } from "../../src/core/help/map.ts";
-import { code, page, prose, table, wrapped } from "./markdown.ts";
+import { code, page, prose, table, wrap } from "./markdown.ts";
 
 /** Variables that this program sets for the programs that it starts. */
 const OWN_VARIABLES: ReadonlySet<string> = new Set(["CHECKOUT_ORDER_ID", "CHECKOUT_DETACHED_LOG"]);
@@ -20,9 +20,9 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
     if (option.variable !== null)
       settingsByVariable.set(option.variable, { variable: option.variable, option });
   // The description of an option that several commands have is taken from one of these.
-  const typical = new Set(["orders create", "sandbox start", "listen"]);
+  const typicalCommands = new Set(["orders create", "sandbox start", "listen"]);
   for (const isTypical of [true, false])
-    for (const { options } of commands.filter((command) => typical.has(command.words) === isTypical))
+    for (const { options } of commands.filter((command) => typicalCommands.has(command.words) === isTypical))
       for (const option of options) {
         const { variable } = option;
         if (variable !== null && !settingsByVariable.has(variable))
@@ -32,27 +32,27 @@ export async function settingsPage(registry: RegistrationContext): Promise<strin
   const settingsLike = (pattern: RegExp): readonly Setting[] =>
     settings.filter(({ variable }) => pattern.test(variable));
   return page("Settings", [
-    wrapped(
+    wrap(
       "An option wins over its variable, the variable over `checkout.config.json` and `.checkout/`, and these files over " +
         "the default. Options that apply to a single call, such as `--order-id` or `--json`, have no variable. " +
         "`checkout whoami` shows each setting of a client with its source. A switch is set by 1 and unset by 0.",
     ),
     "## Every command",
-    rows(settingsLike(/^CHECKOUT_(?!SANDBOX_|LISTEN_)/)),
+    settingsTable(settingsLike(/^CHECKOUT_(?!SANDBOX_|LISTEN_)/)),
     "## `checkout sandbox start`",
-    wrapped(
+    wrap(
       "The fields are in the section `sandbox` of [`checkout.config.json`](configuration.md). In a variable, commas separate the items of a list.",
     ),
-    sandboxRows(settingsLike(/^CHECKOUT_SANDBOX_/)),
+    sandboxTable(settingsLike(/^CHECKOUT_SANDBOX_/)),
     "## `checkout listen`",
-    rows(settingsLike(/^CHECKOUT_LISTEN_/)),
+    settingsTable(settingsLike(/^CHECKOUT_LISTEN_/)),
     "## Secrets",
-    wrapped(
+    wrap(
       "Secrets have variables and no options, so no process list shows them. With the suffix `_FILE`, a variable of the " +
         "sandbox (`CHECKOUT_SANDBOX_…`) names a file that contains the secret. The API key of a target of `checkout.config.json` is in " +
         "`CHECKOUT_TARGET_<NAME>_API_KEY`.",
     ),
-    secretRows(),
+    secretsTable(),
   ]);
 }
 
@@ -60,14 +60,14 @@ function withSubcommands(command: MappedCommand): readonly MappedCommand[] {
   return [command, ...command.commands.flatMap(withSubcommands)];
 }
 
-function rows(settings: readonly Setting[]): string {
+function settingsTable(settings: readonly Setting[]): string {
   return table(
     ["variable", "option", ""],
     settings.map(({ variable, option }) => [code(variable), code(option.flags), prose(option.description)]),
   );
 }
 
-function sandboxRows(settings: readonly Setting[]): string {
+function sandboxTable(settings: readonly Setting[]): string {
   return table(
     ["variable", "option", "field", ""],
     settings.map(({ variable, option }) => [
@@ -84,7 +84,7 @@ function fieldOf({ name }: MappedOption): string {
   return field === undefined ? "" : code(snakeCase(field));
 }
 
-function secretRows(): string {
+function secretsTable(): string {
   const secrets = [...OTHER_VARIABLES].filter(
     ([name]) => !OWN_VARIABLES.has(name) && !name.endsWith("_FILE"),
   );

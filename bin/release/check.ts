@@ -9,9 +9,9 @@ try {
   const rows = await checkRelease((step) => console.error(step));
   for (const { name, failure, detail } of rows)
     console.log(`${failure === undefined ? "✓" : "✗"} ${name.padEnd(40)} ${failure ?? detail}`);
-  const failed = rows.filter(({ failure }) => failure !== undefined).length;
-  console.log(`\n${rows.length - failed} passed, ${failed} failed`);
-  process.exitCode = failed === 0 ? 0 : 1;
+  const failedCount = rows.filter(({ failure }) => failure !== undefined).length;
+  console.log(`\n${rows.length - failedCount} passed, ${failedCount} failed`);
+  process.exitCode = failedCount === 0 ? 0 : 1;
 } catch (error) {
   console.error(`✗ ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;

@@ -31,12 +31,12 @@ export function packDebian(folder: string, input: DebianInput): string {
       writeFileSync(join(root, path), content);
       chmodSync(join(root, path), mode);
     };
-    put("DEBIAN/control", template("control", values));
-    put(`usr/share/doc/${NAME}/copyright`, template("copyright", values));
+    put("DEBIAN/control", fillTemplate("control", values));
+    put(`usr/share/doc/${NAME}/copyright`, fillTemplate("copyright", values));
     const licenses = gzipSync(readFileSync(input.licenses), { level: 9 });
     put(`usr/share/doc/${NAME}/THIRD-PARTY-LICENSES.txt.gz`, licenses);
-    put(`usr/share/doc/${NAME}/changelog.gz`, gzipSync(template("changelog", values), { level: 9 }));
-    put(`usr/share/lintian/overrides/${NAME}`, template("lintian-overrides", values));
+    put(`usr/share/doc/${NAME}/changelog.gz`, gzipSync(fillTemplate("changelog", values), { level: 9 }));
+    put(`usr/share/lintian/overrides/${NAME}`, fillTemplate("lintian-overrides", values));
     put("usr/bin/checkout", "", 0o755);
     copyFileSync(input.executable, join(root, "usr/bin/checkout"));
     // Otherwise, after a strict umask, only root could read the folders.
@@ -48,7 +48,7 @@ export function packDebian(folder: string, input: DebianInput): string {
   });
 }
 
-function template(name: string, values: Readonly<Record<string, string>>): string {
+function fillTemplate(name: string, values: Readonly<Record<string, string>>): string {
   const text = fillFields(readFileSync(join(TEMPLATES, name), "utf8"), (field) => values[field]);
   if (text === undefined)
     throw new Error(

@@ -9,14 +9,14 @@ import { inTemporaryFolder } from "./temporary.ts";
 /** The only packages of the base system: the libraries that the executable loads, certificates, and an init process. */
 const PACKAGES = ["base-files", "ca-certificates", "tini", ...DEBIAN.libraries];
 /** The user of the container, who owns only the state folder. */
-const USER = "checkout";
+const USER_NAME = "checkout";
 /** The id of this user, which no base system uses. */
-export const IMAGE_USER = 10_001;
-const STATE = "/var/lib/checkout";
+export const IMAGE_USER_ID = 10_001;
+const STATE_FOLDER = "/var/lib/checkout";
 
 const ENVIRONMENT = [
   "PATH=/usr/bin",
-  `CHECKOUT_DIR=${STATE}`,
+  `CHECKOUT_DIR=${STATE_FOLDER}`,
   "CHECKOUT_SANDBOX_PORT=4242",
   "CHECKOUT_SANDBOX_LISTEN=0.0.0.0",
   "CHECKOUT_SANDBOX_ALLOW_HOST=checkout",
@@ -97,9 +97,9 @@ export function packImage(layout: string, inputs: readonly ImageInput[], commit:
     const settings = {
       "--os": ["linux"],
       "--architecture": [architecture],
-      "--config.user": [String(IMAGE_USER)],
-      "--config.workingdir": [STATE],
-      "--config.volume": [STATE],
+      "--config.user": [String(IMAGE_USER_ID)],
+      "--config.workingdir": [STATE_FOLDER],
+      "--config.volume": [STATE_FOLDER],
       "--config.exposedports": ["4242/tcp"],
       "--config.env": ENVIRONMENT,
       "--config.entrypoint": ["/usr/bin/tini", "--", "/usr/bin/checkout"],
@@ -142,12 +142,12 @@ function packLayer(folder: string, { architecture, executable }: ImageInput, com
   copyFileSync(executable, join(root, "usr/bin/checkout"));
   writeFileSync(
     join(root, "etc/passwd"),
-    `root:x:0:0::/root:/sbin/nologin\n${USER}:x:${IMAGE_USER}:${IMAGE_USER}::${STATE}:/sbin/nologin\n`,
+    `root:x:0:0::/root:/sbin/nologin\n${USER_NAME}:x:${IMAGE_USER_ID}:${IMAGE_USER_ID}::${STATE_FOLDER}:/sbin/nologin\n`,
   );
-  writeFileSync(join(root, "etc/group"), `root:x:0:\n${USER}:x:${IMAGE_USER}:\n`);
-  mkdirSync(join(root, STATE), { mode: 0o700 });
+  writeFileSync(join(root, "etc/group"), `root:x:0:\n${USER_NAME}:x:${IMAGE_USER_ID}:\n`);
+  mkdirSync(join(root, STATE_FOLDER), { mode: 0o700 });
   execFileSync("chown", ["-R", "0:0", root]);
-  execFileSync("chown", [`${IMAGE_USER}:${IMAGE_USER}`, join(root, STATE)]);
+  execFileSync("chown", [`${IMAGE_USER_ID}:${IMAGE_USER_ID}`, join(root, STATE_FOLDER)]);
   execFileSync("chmod", ["0755", join(root, "usr/bin/checkout"), root]);
   const fixedOptions = ["--sort=name", `--mtime=@${commit.time.getTime() / 1000}`, "--numeric-owner"];
   const layer = join(folder, "layer.tar");

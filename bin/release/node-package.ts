@@ -15,23 +15,23 @@ export function unpackNode({ name, nodePackage, integrity }: ReleasedPlatform): 
   const folder = join(CACHE_FOLDER, `node-${NODE_VERSION}-${name}`);
   if (existsSync(folder)) return folder;
   mkdirSync(CACHE_FOLDER, { recursive: true });
-  const unfinished = mkdtempSync(join(CACHE_FOLDER, "unfinished-"));
+  const tempFolder = mkdtempSync(join(CACHE_FOLDER, "unfinished-"));
   try {
     const packageSpec = `${nodePackage}@${NODE_VERSION}`;
     const packOutput = execFileSync("npm", [
       "pack",
       "--silent",
       "--pack-destination",
-      unfinished,
+      tempFolder,
       packageSpec,
     ]);
-    const file = join(unfinished, packOutput.toString("utf8").trim());
+    const file = join(tempFolder, packOutput.toString("utf8").trim());
     const hash = `sha512-${createHash("sha512").update(readFileSync(file)).digest("base64")}`;
     if (hash !== integrity) throw new Error(`${packageSpec} has the hash ${hash}, and not ${integrity}`);
-    execFileSync("tar", ["-xzf", file, "-C", unfinished]);
-    renameSync(join(unfinished, "package"), folder);
+    execFileSync("tar", ["-xzf", file, "-C", tempFolder]);
+    renameSync(join(tempFolder, "package"), folder);
   } finally {
-    rmSync(unfinished, { recursive: true });
+    rmSync(tempFolder, { recursive: true });
   }
   return folder;
 }

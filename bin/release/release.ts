@@ -19,11 +19,11 @@ import { packTarball } from "./tarball.ts";
 import { requireTools, toolsToRelease } from "./tools.ts";
 
 /** The folder of a release, with the files to download. */
-export const RELEASE = "dist/release";
+export const RELEASE_FOLDER = "dist/release";
 /** The folder with the uncompressed executables and the container image. */
-export const UNPACKED = "dist/release-unpacked";
-/** The container image in `UNPACKED`, as an OCI layout. */
-export const IMAGE = join(UNPACKED, "image");
+export const UNPACKED_FOLDER = "dist/release-unpacked";
+/** The container image, as an OCI layout. */
+export const IMAGE_LAYOUT = join(UNPACKED_FOLDER, "image");
 
 const { name: program, version } = packageJson;
 
@@ -42,26 +42,27 @@ export async function makeRelease(tell: (step: string) => void): Promise<void> {
     );
   requireTools(toolsToRelease(process.platform));
   const commit = readCommit();
-  for (const folder of [RELEASE, UNPACKED]) rmSync(folder, { recursive: true, force: true });
-  for (const folder of [RELEASE, UNPACKED]) mkdirSync(folder, { recursive: true });
-  await bundleProgram(UNPACKED);
+  for (const folder of [RELEASE_FOLDER, UNPACKED_FOLDER]) rmSync(folder, { recursive: true, force: true });
+  for (const folder of [RELEASE_FOLDER, UNPACKED_FOLDER]) mkdirSync(folder, { recursive: true });
+  await bundleProgram(UNPACKED_FOLDER);
   const images: ImageInput[] = [];
   for (const platform of releasedHere(process.platform)) {
     tell(`executable of ${platform.name}`);
-    const executable = crossBuild(UNPACKED, platform);
-    compress(executable, { target: join(RELEASE, `checkout-${version}-${platform.name}`), commit });
+    const executable = crossBuild(UNPACKED_FOLDER, platform);
+    compress(executable, { target: join(RELEASE_FOLDER, `checkout-${version}-${platform.name}`), commit });
     const { architecture } = platform;
     if (architecture === undefined) continue;
     tell(`Debian package of ${architecture}`);
-    packDebian(RELEASE, { version, architecture, executable, licenses: licensesFile(UNPACKED), commit });
+    const licenses = licensesFile(UNPACKED_FOLDER);
+    packDebian(RELEASE_FOLDER, { version, architecture, executable, licenses, commit });
     images.push({ architecture, executable });
   }
   if (process.platform === "darwin") return;
   tell("container image");
-  packImage(IMAGE, images, commit);
+  packImage(IMAGE_LAYOUT, images, commit);
   tell("npm package, list of contents");
-  packTarball(RELEASE, REPOSITORY);
-  writeContents(RELEASE, commit);
+  packTarball(RELEASE_FOLDER, REPOSITORY);
+  writeContents(RELEASE_FOLDER, commit);
 }
 
 /** Writes the list of contents of all executables into a folder. `bundleProgram` must have found their packages before. */
@@ -76,7 +77,7 @@ export function writeContents(folder: string, commit: Commit): void {
 }
 
 /** Writes `SHA256SUMS` and the manifests of package managers for the files of a release, and returns these files. */
-export function describeRelease(folder = RELEASE): readonly ReleasedFile[] {
+export function describeRelease(folder = RELEASE_FOLDER): readonly ReleasedFile[] {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name !== SUMS)
     .map((entry) => entry.name)
@@ -95,7 +96,7 @@ const SUMS = "SHA256SUMS";
 
 function sqliteVersion(): string {
   const database = new Database(":memory:");
-  const found = database.prepare("SELECT sqlite_version()").pluck().get();
+  const versionText = database.prepare("SELECT sqlite_version()").pluck().get();
   database.close();
-  return String(found);
+  return String(versionText);
 }

@@ -7,10 +7,10 @@ export function fillFields(
   valueOf: (field: string, argument: string) => string | undefined,
 ): string | undefined {
   let isComplete = true;
-  const filled = text.replaceAll(FIELD, (_, field: string, argument = "") => {
+  const filledText = text.replaceAll(FIELD, (_, field: string, argument = "") => {
     const value = valueOf(field, String(argument));
     isComplete &&= value !== undefined;
     return value ?? "";
   });
-  return isComplete ? filled : undefined;
+  return isComplete ? filledText : undefined;
 }

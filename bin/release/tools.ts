@@ -53,12 +53,12 @@ export function toolsToCheck(): readonly Tool[] {
   return [...toolsToRelease("linux"), ...checkTools];
 }
 
-/** Throws if one of these programs is missing; the error names all missing ones, with their packages. */
+/** Throws if one of these programs is missing; the error names all missing programs and their packages. */
 export function requireTools(tools: readonly Tool[]): void {
-  const missing = tools.filter((tool) => !isInstalled(tool));
-  if (missing.length === 0) return;
-  const packages = [...new Set(missing.map((tool) => PACKAGES[tool]))].join(" ");
-  throw new Error(`${missing.join(", ")} cannot be found; on Debian: apt-get install ${packages}`);
+  const missingTools = tools.filter((tool) => !isInstalled(tool));
+  if (missingTools.length === 0) return;
+  const packages = [...new Set(missingTools.map((tool) => PACKAGES[tool]))].join(" ");
+  throw new Error(`${missingTools.join(", ")} cannot be found; on Debian: apt-get install ${packages}`);
 }
 
 /** Whether a program is in the PATH. */

@@ -110,8 +110,8 @@ async function explainNoSandbox(context: Context, problem: Problem): Promise<Pro
     const next = `correct ${source}; to create a sandbox there: ${START_SANDBOX}`;
     return { ...problem, message: `${problem.message}; there is no such folder`, next };
   }
-  const { hiddenHolder } = await import("../host/folder/hold.ts");
-  const holder = await hiddenHolder(world, around.location());
+  const { findHiddenHolder } = await import("../host/folder/hold.ts");
+  const holder = await findHiddenHolder(world, around.location());
   if (holder === undefined) return { ...problem, next: startCommand(world, around.location()) };
   return { ...problem, message: `${problem.message}; ${holder} serves this folder`, next: RUN_THERE_HINT };
 }

@@ -1,7 +1,7 @@
-/** Maps items, a limited number at a time; the results are in the order of the items. */
+/** Maps items, at most `laneCount` at a time; the results are in the order of the items. */
 export async function mapInLanes<Item, Result>(
   items: Iterable<Item>,
-  lanes: number,
+  laneCount: number,
   act: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
@@ -9,6 +9,6 @@ export async function mapInLanes<Item, Result>(
   const runLane = async (): Promise<void> => {
     for (const [index, item] of remainingItems) results[index] = await act(item);
   };
-  await Promise.all(Array.from({ length: lanes }, runLane));
+  await Promise.all(Array.from({ length: laneCount }, runLane));
   return results;
 }

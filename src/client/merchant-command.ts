@@ -9,8 +9,8 @@ type CommandSubject = { readonly orderId: string; readonly id?: string };
 
 /** A merchant's command line as typed; nothing is inserted into it. */
 type MerchantCommand = ShellCommand & {
-  /** The checkout that the command reads as `CHECKOUT_ORDER_ID` and `CHECKOUT_SESSION_ID`. */
-  readonly about?: CommandSubject;
+  /** The ids that the command gets as `CHECKOUT_ORDER_ID` and `CHECKOUT_SESSION_ID`. */
+  readonly subject?: CommandSubject;
 };
 
 /**
@@ -19,9 +19,9 @@ type MerchantCommand = ShellCommand & {
  */
 export async function runMerchantCommand(
   { run }: Pick<World, "run">,
-  { about, env, ...command }: MerchantCommand,
+  { subject, env, ...command }: MerchantCommand,
 ): Promise<ShellResult> {
-  const ids = about === undefined ? {} : { CHECKOUT_ORDER_ID: about.orderId, CHECKOUT_SESSION_ID: about.id };
+  const ids = subject && { CHECKOUT_ORDER_ID: subject.orderId, CHECKOUT_SESSION_ID: subject.id };
   try {
     return await run({ ...command, env: { ...env, ...ids, ...NO_TOKENS } });
   } catch (error) {
@@ -39,7 +39,7 @@ const NO_TOKENS = {
 } as const;
 
 /** Maximum length of the output quoted with a command, in characters. */
-const MAX_QUOTED_OUTPUT = 200;
+const MAX_QUOTE_LENGTH = 200;
 
 /** How a command ended, with the beginning and the end of its output as one line. */
 export function commandResult({ ending, exitCode, stdout, stderr }: ShellResult): StepValue {
@@ -49,8 +49,8 @@ export function commandResult({ ending, exitCode, stdout, stderr }: ShellResult)
   // Redacted before it is cut, because a secret that lost its beginning would not be recognised.
   const text = redactSecrets(printable(output));
   // Both ends are kept: npm prints the error first, Python last.
-  const half = MAX_QUOTED_OUTPUT / 2;
-  const quote = text.length <= MAX_QUOTED_OUTPUT ? text : `${text.slice(0, half)} … ${text.slice(-half)}`;
+  const half = MAX_QUOTE_LENGTH / 2;
+  const quote = text.length <= MAX_QUOTE_LENGTH ? text : `${text.slice(0, half)} … ${text.slice(-half)}`;
   return ending === "aborted" ? factOf("killed", quote) : factOf("exited", `${exitCode ?? "none"}`, quote);
 }
 

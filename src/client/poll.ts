@@ -11,7 +11,7 @@ type PollOptions<Result> = {
 
 const PAUSE_GROWTH = 1.5;
 
-/** Polls at least once, until a result is enough, the time is over, or the signal aborts. Returns the last result. */
+/** Polls at least once, until `isEnough` accepts a result, `waitMs` has passed, or the signal aborts. Returns the last result. */
 export async function poll<Result>(
   world: Pick<World, "sleep" | "monotonic">,
   read: () => Promise<Result>,

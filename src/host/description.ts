@@ -10,13 +10,16 @@ import type { ServeOptions } from "./options.ts";
 export function describeProcess(
   { world, version }: Host,
   options: ServeOptions,
-  facts: { readonly port: number; readonly host: LoopbackHost | undefined; readonly place: StateLocation } & {
+  facts: {
+    readonly port: number;
+    readonly host: LoopbackHost | undefined;
+    readonly location: StateLocation;
     readonly store: Pick<Store, "home">;
     readonly masterKey: Uint8Array;
   },
 ): ProcessDescription {
-  const { port, host, place, store, masterKey } = facts;
-  const { folder = null, logFile = null } = place;
+  const { port, host, location, store, masterKey } = facts;
+  const { folder = null, logFile = null } = location;
   const origin = localOrigin(port, host);
   const { publicUrl, portalUrl } = options;
   const portal = portalOrigin(port, { publicUrl, portalUrl });

@@ -63,9 +63,9 @@ export function readGivenSecrets(world: SecretsWorld): Outcome<GivenSecrets, Hos
 }
 
 /** The failure if the existing state has another secret than the given one; nothing was changed. */
-export function refuseOtherSecret({ source }: GivenSecret, use: string): ReturnType<typeof usageFailure> {
+export function refuseOtherSecret({ source }: GivenSecret, name: string): ReturnType<typeof usageFailure> {
   return usageFailure(
-    `${source} differs from the ${use} of the existing store`,
+    `${source} differs from the ${name} of the existing store`,
     `unset ${source} to keep that store, or create a new one: start with another --dir, or with --ephemeral`,
   );
 }
@@ -90,7 +90,7 @@ function readGivenSecret(
 }
 
 /** Maximum size of a secret file, in bytes: it contains only the secret. */
-const LARGEST_SECRET_FILE_BYTES = 64 * 1024;
+const MAX_SECRET_FILE_BYTES = 64 * 1024;
 
 /** Reads a secret from a file, without the final line break that editors and `echo` add. */
 function readSecret(world: SecretsWorld, variable: string, path: string): Outcome<string, HostFailure> {
@@ -99,7 +99,7 @@ function readSecret(world: SecretsWorld, variable: string, path: string): Outcom
       `${variable} names ${printable(path)}, ${reason}`,
       "name a file that contains only the secret, or unset the variable",
     );
-  const text = readNamedText(world, path, { maxBytes: LARGEST_SECRET_FILE_BYTES });
+  const text = readNamedText(world, path, { maxBytes: MAX_SECRET_FILE_BYTES });
   if (!text.ok) return refuse(`which ${text.refusal.reason}`);
   const secret = text.value.replace(/\r?\n$/, "");
   return secret === "" ? refuse("which is empty") : accept(secret);

@@ -44,9 +44,9 @@ export type Host = {
 /** The functions that run while a sandbox is served. */
 export type ServeCallbacks<Value> = {
   /** Announces readiness; `/healthz` reports it only after this has returned. */
-  readonly announce?: (served: ServedSandbox) => Promise<void>;
+  readonly announce?: (sandbox: ServedSandbox) => Promise<void>;
   /** Runs after the announcement; the sandbox stops when it returns. */
-  readonly use: (served: ServedSandbox) => Promise<Value>;
+  readonly use: (sandbox: ServedSandbox) => Promise<Value>;
 };
 
 /** The folder that this process holds; undefined for a sandbox in memory. */

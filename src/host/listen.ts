@@ -78,9 +78,9 @@ export function warnAboutExposure(
       "add --allow-host with the HOST that they use (HOST:PORT if they use another port), or --public-url",
     );
   }
-  const control = allowControlHost.length === 0 ? "this machine only" : allowControlHost.join(", ");
+  const controlHosts = allowControlHost.length === 0 ? "this machine only" : allowControlHost.join(", ");
   printer.trace(
-    `warning: other machines reach the v1 API and the payment pages at ${openAddresses.join(", ")}, as ${names.join(", ")}; the control API: ${control}; the portal: ${portalUrl ?? "this machine only"}`,
+    `warning: other machines reach the v1 API and the payment pages at ${openAddresses.join(", ")}, as ${names.join(", ")}; the control API: ${controlHosts}; the portal: ${portalUrl ?? "this machine only"}`,
   );
   return accept(undefined);
 }
@@ -159,8 +159,8 @@ export async function listenOnPort(
   const hasFixedPort = publicUrl !== undefined || portalUrl !== undefined;
   const lastPort = namedPort === undefined && !hasFixedPort ? requestedPort + MAX_PORT_MOVES : requestedPort;
   for (let port = requestedPort; ; port += 1) {
-    const listener = await world.listen(makeService, { port, addresses, limits: LIMITS });
-    if (listener.ok) {
+    const listenResult = await world.listen(makeService, { port, addresses, limits: LIMITS });
+    if (listenResult.ok) {
       if (port !== requestedPort)
         printer.info(
           `Port ${requestedPort} is used by ${ownerOf(world, requestedPort)}; this sandbox is on ${port}.`,
@@ -170,10 +170,10 @@ export async function listenOnPort(
           `warning: browsers, and fetch in programs, refuse port ${port}: the pages and the API cannot be opened there; choose another --port`,
         );
       if (sandbox === undefined) throw new Error("a listener makes its service");
-      return accept({ listener: listener.value, sandbox });
+      return accept({ listener: listenResult.value, sandbox });
     }
-    if (listener.refusal.reason === "in_use" && port < lastPort) continue;
-    return { ok: false, refusal: portFailure(world, port, listener.refusal) };
+    if (listenResult.refusal.reason === "in_use" && port < lastPort) continue;
+    return { ok: false, refusal: portFailure(world, port, listenResult.refusal) };
   }
 }
 

@@ -22,18 +22,18 @@ export function openLogs(
   {
     heldFolder,
     store,
-    place,
-  }: { readonly heldFolder: HeldFolder; readonly store: Store; readonly place: StateLocation },
+    location,
+  }: { readonly heldFolder: HeldFolder; readonly store: Store; readonly location: StateLocation },
 ) {
-  const { log: stream, formatId } = place;
-  const failures = createFailureLog(world, { format, stream });
-  const ids = formatId === undefined ? {} : { formatId };
+  const { log: stream, formatId } = location;
+  const failureLog = createFailureLog(world, { format, stream });
+  const idFormat = formatId === undefined ? {} : { formatId };
   const path = heldFolder === undefined ? IN_MEMORY : stateFile(heldFolder.path, "requests");
-  const report = (problem: unknown): void => failures.report("request log", problem);
+  const report = (problem: unknown): void => failureLog.report("request log", problem);
   return {
-    lines: quiet ? SILENT_LOG : createAccessLog(world, { format, stream, ...ids }),
-    failures,
-    requests: createRequestLog(world, {
+    accessLog: quiet ? SILENT_LOG : createAccessLog(world, { format, stream, ...idFormat }),
+    failureLog,
+    requestLog: createRequestLog(world, {
       open: () => openRequestFile(path, { nativeBinding: world.sqliteAddon(), pid: world.pid, report }),
       ownerOf: (request) => ownerOfAnyKey(store, request) ?? { storeId: store.stores.first()?.id },
       maxRequests: keptCount,

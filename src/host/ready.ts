@@ -4,7 +4,7 @@ import type { WireOf } from "../core/shape/wire-names.ts";
 /** The message that a sandbox sends once it answers requests (decision 57). Fields that do not apply are null. */
 export type ReadyMessage = WireOf<typeof readyMessage>;
 
-/** Makes the ready message from the description of a sandbox and from the values that the description lacks. */
+/** Creates the ready message from the description of a sandbox and the values that the description lacks. */
 export function readyMessageOf(
   description: SandboxDescription,
   ownAccess: {

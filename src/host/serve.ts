@@ -23,10 +23,10 @@ const DRAIN_TIMEOUT_MS = 800;
 export async function serveSandbox<Value>(
   context: Host,
   options: ServeOptions,
-  { place, ...callbacks }: ServeCallbacks<Value> & { readonly place: StateLocation },
+  { location, ...callbacks }: ServeCallbacks<Value> & { readonly location: StateLocation },
 ): Promise<Outcome<Value, HostFailure>> {
   const { world, isGuest } = context;
-  const { folder } = place;
+  const { folder } = location;
   const hostCheck = requireOwnHost(options);
   if (!hostCheck.ok) return hostCheck;
   const exposure = warnAboutExposure(context, options);
@@ -41,7 +41,7 @@ export async function serveSandbox<Value>(
     const tokens = { controlToken, adminToken };
     return serveFolder(context, options, {
       heldFolder: undefined,
-      place,
+      location,
       tokens,
       secrets: givenSecrets,
       ...callbacks,
@@ -64,7 +64,7 @@ export async function serveSandbox<Value>(
     const tokens = { controlToken, adminToken: adminToken.value };
     return await serveFolder(context, options, {
       heldFolder,
-      place,
+      location,
       tokens,
       secrets: givenSecrets,
       ...callbacks,
@@ -85,7 +85,8 @@ function serveFolder<Value>(
   { announce, use, ...source }: ServeRun<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
-  return withService(context, options, source, async ({ service, apiKey, run, stopRequest, markUsed }) => {
+  return withService(context, options, source, async (openedService) => {
+    const { service, apiKey, runFile, stopRequest, markUsed } = openedService;
     const listenResult = await listenOnPort(context, options, service);
     if (!listenResult.ok) return listenResult;
     const { listener, sandbox } = listenResult.value;
@@ -100,7 +101,7 @@ function serveFolder<Value>(
       alreadyRunning: false,
       signInUrl,
     });
-    run.write(listener.port);
+    runFile.write(listener.port);
     markUsed();
     // The watch starts before the announcement, because a reader of the announcement may delete the folder immediately.
     const { heldFolder } = source;

@@ -26,7 +26,6 @@ import type { HeldFolder, Host } from "./hosting.ts";
 import type { ServeOptions, StoreSetup } from "./options.ts";
 import { DEFAULT_PORT } from "../core/config/settings.ts";
 
-/** The parts with which the first store is created or read. */
 type StateParts = {
   readonly heldFolder: HeldFolder;
   readonly store: Store;
@@ -57,7 +56,7 @@ export async function openFirstStore(
   const firstStore = seedOutcome.value;
   const credentialsOutcome = await checkpointFirstStore(context.world, heldFolder, store);
   if (!credentialsOutcome.ok) return credentialsOutcome;
-  // The key is read again: if this start first failed after its commit, it has stored the key of the store that is found now.
+  // The key is read again: an earlier attempt of this start may have failed after its commit, and its key is then on disk.
   const apiKey = firstStore.apiKey ?? credentialsOutcome.value?.stores[firstStore.id]?.api_key ?? null;
   return accept({ apiKey, folderHold });
 }
@@ -128,13 +127,13 @@ function loadMasterKey(
     secrets,
   }: { readonly heldFolder: HeldFolder; readonly store: Store; readonly secrets: GivenSecrets },
 ): Outcome<Uint8Array, HostFailure> {
-  const key = masterKeyOf(world, heldFolder, store);
+  const key = readMasterKey(world, heldFolder, store);
   if (!key.ok) return key;
   const refusal = refusalOfFirstStore(store, { masterKey: key.value, presets: secretValues(secrets) });
   return refusal === undefined ? key : refuseStore(refusal, { heldFolder, secrets });
 }
 
-function masterKeyOf(
+function readMasterKey(
   world: GuestWorld,
   heldFolder: HeldFolder,
   store: Store,
@@ -207,12 +206,12 @@ async function setUp(
 export async function retryWhileLocked<Value>(
   write: () => Promise<Value>,
 ): Promise<Outcome<Value, HostFailure>> {
-  for (let attempts = 1; ; attempts += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return accept(await write());
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      if (attempts < MAX_LOCKED_ATTEMPTS) continue;
+      if (attempt < MAX_LOCKED_ATTEMPTS) continue;
       const { code, next } = error.failure;
       return stateFailure({ code, message: `sandbox.db cannot be used: ${error.message}`, next });
     }
@@ -262,7 +261,7 @@ function refuseStore(
   });
 }
 
-/** Takes the place of the record of assumptions, which is empty before the sandbox answers requests. */
+/** Used instead of the record of assumptions, which is empty before the sandbox answers requests. */
 const NO_ASSUMPTIONS = { forget: () => undefined };
 
 /** The warning that a crash lost the log. Must be called before the folder is claimed, and before the database is opened. */

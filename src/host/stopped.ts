@@ -31,7 +31,7 @@ export async function withStoppedFolder<Value>(
   if (lossWarning !== undefined) context.printer.trace(lossWarning);
   const source = {
     heldFolder: { path: folder, run: hold.value.run },
-    place: { folder, log: createWarningLog(context) },
+    location: { folder, log: createWarningLog(context) },
     tokens: { controlToken: token, adminToken },
     secrets: {},
   };

@@ -6,7 +6,7 @@ import type { GuestWorld } from "../world.ts";
 import { describeProcess } from "./description.ts";
 import type { HostFailure } from "./failure.ts";
 import * as state from "./folder/state-folder.ts";
-import { dialectOfStart } from "./config/dialect-file.ts";
+import { readStartDialect } from "./config/dialect-file.ts";
 import { snapshotsIn } from "./folder/snapshots.ts";
 import type { GivenSecrets } from "./given-secrets.ts";
 import type { HeldFolder, Host, StateLocation } from "./hosting.ts";
@@ -18,7 +18,7 @@ import { openFirstStore, openState, createStoreMaker } from "./state.ts";
 
 export type SandboxSource = {
   readonly heldFolder: HeldFolder;
-  readonly place: StateLocation;
+  readonly location: StateLocation;
   readonly tokens: ControlTokens;
   readonly secrets: GivenSecrets;
 };
@@ -28,7 +28,7 @@ type OpenedService = {
   readonly service: PortlessService;
   /** The key of the first store; null if the key was not stored. */
   readonly apiKey: string | null;
-  readonly run: ReturnType<typeof createRunFile>;
+  readonly runFile: ReturnType<typeof createRunFile>;
   /** Resolves when the control API asks the sandbox to stop. */
   readonly stopRequest: Promise<void>;
   /** Marks the state as used; without it, the stop leaves the state unchanged. */
@@ -39,25 +39,25 @@ type OpenedService = {
 export async function withService<Value>(
   context: Host,
   options: ServeOptions,
-  { heldFolder, place, tokens, secrets }: SandboxSource,
-  use: (opened: OpenedService) => Promise<Outcome<Value, HostFailure>>,
+  { heldFolder, location, tokens, secrets }: SandboxSource,
+  use: (service: OpenedService) => Promise<Outcome<Value, HostFailure>>,
 ): Promise<Outcome<Value, HostFailure>> {
   const { world } = context;
   // Checked before anything is created, so that a new key never replaces a file that is not ours.
   const credentials =
     heldFolder === undefined ? accept(undefined) : state.readCredentials(world, heldFolder.path);
   if (!credentials.ok) return credentials;
-  const dialect = await dialectOfStart(world, options);
+  const dialect = await readStartDialect(world, options);
   if (!dialect.ok) return dialect;
   const openedState = openState(context, heldFolder, { secrets, credentials: credentials.value });
   if (!openedState.ok) return openedState;
   const { store, masterKey } = openedState.value;
-  const { lines, failures, requests } = openLogs(world, options, { heldFolder, store, place });
+  const { accessLog, failureLog, requestLog } = openLogs(world, options, { heldFolder, store, location });
   const maker = createStoreMaker(world, options, { heldFolder, masterKey, secrets, dialect: dialect.value });
   let closeStore = store.leave;
   try {
     const forgetStore = (erasure: Erasure): void => {
-      requests.forget(erasure.storeId);
+      requestLog.forget(erasure.storeId);
       forgetInFolder(world, heldFolder, erasure);
     };
     const parts = { heldFolder, store, maker, secrets, credentials: credentials.value, forgetStore };
@@ -65,32 +65,32 @@ export async function withService<Value>(
     if (!firstStore.ok) return firstStore;
     const { apiKey, folderHold } = firstStore.value;
     const stopRequest = Promise.withResolvers<void>();
-    const run = createRunFile(context, heldFolder, { store, report: failures.report });
+    const runFile = createRunFile(context, heldFolder, { store, report: failureLog.report });
     const service: PortlessService = {
       ...tokens,
       store,
-      log: lines,
-      requests,
-      report: failures.report,
+      log: accessLog,
+      requests: requestLog,
+      report: failureLog.report,
       masterKey,
       folderHold,
       requestStop: stopRequest.resolve,
       ...storeCreationParts(maker),
       forgetStore,
-      onNewInstance: run.renew,
+      onNewInstance: runFile.renew,
       snapshotStorage: heldFolder === undefined ? snapshotsInMemory() : snapshotsIn(world, heldFolder.path),
       calibration: async () => {
         const { calibrationPath, readCalibration } = await import("./folder/calibration-record.ts");
         return readCalibration(world, calibrationPath(world, heldFolder?.path));
       },
-      describe: (port, host) => describeProcess(context, options, { port, host, place, store, masterKey }),
+      describe: (port, host) => describeProcess(context, options, { port, host, location, store, masterKey }),
     };
     const markUsed = (): void => void (closeStore = store.close);
-    return await use({ service, apiKey, run, stopRequest: stopRequest.promise, markUsed });
+    return await use({ service, apiKey, runFile, stopRequest: stopRequest.promise, markUsed });
   } finally {
-    requests.close();
-    lines.flush();
-    failures.flush();
+    requestLog.close();
+    accessLog.flush();
+    failureLog.flush();
     closeStore();
   }
 }

@@ -3,7 +3,7 @@ import { realTimeOf } from "../core/clock.ts";
 import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
-/** Delay of the alarm, in milliseconds. It replaces timers that a crash, or the removal of an idle object, has lost. */
+/** Delay of the alarm, in milliseconds. The alarm replaces timers that a crash, or the removal of an idle object, has lost. */
 const ALARM_DELAY_MS = 10_000;
 
 /** The alarm of an object, which wakes the object when its timers are lost. */
@@ -20,19 +20,19 @@ export function createObjectAlarm(
   { now }: Pick<WorkerWorld, "now">,
   storedAlarm: number | null,
 ): ObjectAlarm {
-  let at = storedAlarm ?? Number.POSITIVE_INFINITY;
+  let alarmAt = storedAlarm ?? Number.POSITIVE_INFINITY;
   const arm = (time: number): Promise<void> => {
-    at = time;
+    alarmAt = time;
     return storage.setAlarm(time);
   };
   return {
     onWrite: () => {
       // Not awaited: the runtime writes the alarm together with the rows.
-      if (at > now() + ALARM_DELAY_MS || at <= now()) void arm(now() + ALARM_DELAY_MS);
+      if (alarmAt > now() + ALARM_DELAY_MS || alarmAt <= now()) void arm(now() + ALARM_DELAY_MS);
     },
     settle: async (store) => {
-      const dueAt = nextDue(store);
-      at = Number.POSITIVE_INFINITY;
+      const dueAt = nextDueAt(store);
+      alarmAt = Number.POSITIVE_INFINITY;
       if (dueAt === undefined) await storage.deleteAlarm();
       else await arm(Math.max(dueAt, now() + ALARM_DELAY_MS));
     },
@@ -40,7 +40,7 @@ export function createObjectAlarm(
 }
 
 /** The real time of the next due work of all stores; undefined if nothing becomes due by itself. */
-function nextDue({ clocks, settlements, endpoints, deliveries }: Store): number | undefined {
+function nextDueAt({ clocks, settlements, endpoints, deliveries }: Store): number | undefined {
   const times = clocks.storeIds().flatMap((storeId) => {
     const clock = clocks.of(storeId);
     if (clock === undefined) return [];

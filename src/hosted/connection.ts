@@ -26,7 +26,7 @@ export function createConnection(storage: ObjectStorage): Connection {
     };
     const rowsOf = (bindings: readonly unknown[]): unknown[] => {
       const cursor = run(bindings);
-      if (shape === "object") return cursor.toArray().map(withBytes);
+      if (shape === "object") return cursor.toArray().map(convertBlobs);
       const rows = Array.from(cursor.raw(), (row) => row.map(bytesOf));
       return shape === "columns" ? rows : rows.map(([cell]) => cell);
     };
@@ -63,7 +63,7 @@ export function createConnection(storage: ObjectStorage): Connection {
   return { prepare, exec: (text) => void sql.exec(text), transaction } as Connection;
 }
 
-/** The values of a statement in the form that the runtime takes. Throws if together they exceed the size of a row. */
+/** The values of a statement in the form that the runtime takes. Throws if together they exceed `MAX_ROW_BYTES`. */
 function valuesIn(bindings: readonly unknown[]): Value[] {
   const values = bindings.map(valueOf);
   if (values.reduce((sum: number, value) => sum + sizeOf(value), 0) > MAX_ROW_BYTES)
@@ -87,7 +87,7 @@ function bytesOf(value: Value): unknown {
   return value instanceof ArrayBuffer ? Buffer.from(value) : value;
 }
 
-function withBytes(row: Record<string, Value>): Readonly<Record<string, unknown>> {
+function convertBlobs(row: Record<string, Value>): Readonly<Record<string, unknown>> {
   for (const name in row)
     if (row[name] instanceof ArrayBuffer)
       return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, bytesOf(value)]));

@@ -14,7 +14,7 @@ import { createObjectAlarm, type ObjectAlarm } from "./alarms.ts";
 import { toWorkerResponse } from "./answer.ts";
 import { createConnection, toObjectFailure } from "./connection.ts";
 import type { HostedEnv, IndexCalls } from "./env.ts";
-import { shardOfId, objectName, type Mark } from "./shared/marks.ts";
+import { markOfId, objectName, type Mark } from "./shared/marks.ts";
 import { REFUSED_OPERATIONS, type OperationOverrides } from "./operations.ts";
 import { createHostedSandbox } from "./sandbox.ts";
 import { migrateTables, openObjectStore, type ObjectStore } from "./store.ts";
@@ -60,7 +60,7 @@ export class IndexObject extends DurableObject<HostedEnv> implements IndexCalls 
 
   firstMark(): Mark | undefined {
     const firstStore = this.requireIndex().store.stores.first();
-    return firstStore && shardOfId(firstStore.id);
+    return firstStore && markOfId(firstStore.id);
   }
 
   async note({ id, merchantId, merchant, store: name, active, createdAt }: StoreDetails): Promise<void> {
@@ -162,7 +162,7 @@ function objectOf({ STORES }: HostedEnv, storeId: string) {
 }
 
 function markOfStore(storeId: string): Mark {
-  const mark = shardOfId(storeId);
+  const mark = markOfId(storeId);
   if (mark === undefined) throw new Error(`the id ${storeId} has no mark`);
   return mark;
 }

@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 import type { WorkerWorld } from "./world.ts";
 
 /** Number of requests in one row: even with the longest details, the row stays below the maximum size of a row. */
-const REQUESTS_IN_ROW = 50;
+const MAX_REQUESTS_IN_ROW = 50;
 
 export function openRequestLog(
   world: WorkerWorld,
@@ -40,9 +40,9 @@ export function openRequestLog(
 }
 
 function splitBatch({ storeId, requests }: RequestBatch): readonly RequestBatch[] {
-  const count = Math.ceil(requests.length / REQUESTS_IN_ROW);
+  const count = Math.ceil(requests.length / MAX_REQUESTS_IN_ROW);
   return Array.from({ length: count }, (_, index) => ({
     storeId,
-    requests: requests.slice(index * REQUESTS_IN_ROW, (index + 1) * REQUESTS_IN_ROW),
+    requests: requests.slice(index * MAX_REQUESTS_IN_ROW, (index + 1) * MAX_REQUESTS_IN_ROW),
   }));
 }

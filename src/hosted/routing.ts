@@ -1,6 +1,6 @@
 import { isStoreToken, parseAuthorization } from "../core/credential.ts";
 import { CONTROL_PREFIX, DEFAULT_STORE } from "../core/control/protocol.ts";
-import { shardOfId, markOfKey, type Mark } from "./shared/marks.ts";
+import { markOfId, markOfKey, type Mark } from "./shared/marks.ts";
 
 /** Where a request goes: to the object of a store, of the first store or of the index, or to the Worker itself. */
 type Destination =
@@ -37,6 +37,6 @@ function destinationOfKey(authorization: string | null): Destination {
 }
 
 function destinationOfId(id: string): Destination {
-  const mark = shardOfId(id);
+  const mark = markOfId(id);
   return mark === undefined ? NOWHERE : { kind: "store", mark };
 }

@@ -25,8 +25,8 @@ type SandboxParts = {
 export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: SandboxParts): Sandbox {
   const { connection, store, operations, forgetStore } = parts;
   const { SETTINGS, CONTROL_TOKEN, ADMIN_TOKEN } = env;
-  const failures = createFailureLog(world, { format: "text", stream: consoleStream });
-  const requests = openRequestLog(world, { connection, store, report: failures.report });
+  const failureLog = createFailureLog(world, { format: "text", stream: consoleStream });
+  const requestLog = openRequestLog(world, { connection, store, report: failureLog.report });
   const description = describe(SETTINGS);
   const sandbox = createSandbox(world, {
     ...description.settings,
@@ -37,21 +37,21 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: S
     targetReach: "public",
     folderHold: SETTINGS.folderHold ?? undefined,
     log: SILENT_LOG,
-    requests,
+    requests: requestLog,
     controlToken: CONTROL_TOKEN,
     adminToken: ADMIN_TOKEN,
     description,
     requestStop: () => undefined,
     version: SETTINGS.version,
     forgetStore: async (erasure) => {
-      requests.forget(erasure.storeId);
+      requestLog.forget(erasure.storeId);
       await forgetStore?.(erasure);
     },
     onNewInstance: () => undefined,
     snapshotStorage: snapshotsInMemory(),
     calibration: () => Promise.resolve(undefined),
     operations,
-    report: failures.report,
+    report: failureLog.report,
   });
   sandbox.markAnnounced();
   return {
@@ -59,7 +59,7 @@ export function createHostedSandbox(world: WorkerWorld, env: HostedEnv, parts: S
     stop: async (graceMs) => {
       await sandbox.stop(graceMs);
       // Requests that are still being answered are not logged, because their store is about to be deleted.
-      requests.close();
+      requestLog.close();
     },
   };
 }

@@ -71,7 +71,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
   async create(input: StoreInput): Promise<Outcome<NewStore> | undefined> {
     const { storage } = this.ctx;
     if (this.openedStore !== undefined) return input.given && this.findGivenStore(input.given);
-    const createdStore = storage.transactionSync(() => insert(storage, this.env, input));
+    const createdStore = storage.transactionSync(() => insertNewStore(storage, this.env, input));
     // The alarm is on disk together with the rows: after a crash, it reports the store to the index.
     createObjectAlarm(storage, workerWorld(input.mark), null).onWrite();
     this.openedStore = await openStore(storage, this.env);
@@ -134,7 +134,7 @@ export class StoreObject extends DurableObject<HostedEnv> implements StoreCalls 
 /** The DDL of the facts that only an object has: its mark, and the details that it last reported to the index. */
 const HOSTED_DDL = "CREATE TABLE hosted_store (mark INTEGER NOT NULL, told TEXT) STRICT";
 
-function insert(
+function insertNewStore(
   storage: ObjectStorage,
   env: HostedEnv,
   { mark, instanceId, name, dialect, merchant, given }: StoreInput,

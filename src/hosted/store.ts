@@ -55,16 +55,16 @@ export function openObjectStore(
   const { storage, scheduler, onWrite } = options;
   let lastFailure: StorageUnavailable | undefined;
   let hasWritten = false;
-  const countChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
+  const countStatement = connection.prepare<[], number>("SELECT total_changes()").pluck();
   const tables = createTables(connection, { scheduler, snapshots: () => NO_SNAPSHOTS });
   return {
     ...tables,
     write: async (work) => {
       try {
         // A write that changes no row does not show that the disk works.
-        const changesBefore = hasWritten ? undefined : countChanges.get();
+        const changeCountBefore = hasWritten ? undefined : countStatement.get();
         const value = storage.transactionSync(work);
-        const hasChanged = changesBefore !== undefined && countChanges.get() !== changesBefore;
+        const hasChanged = changeCountBefore !== undefined && countStatement.get() !== changeCountBefore;
         onWrite();
         await storage.sync();
         lastFailure = undefined;

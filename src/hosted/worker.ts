@@ -1,11 +1,11 @@
 // The Worker of a hosted service (decision 124). Routing: hosted/routing.ts; the checks before any object:
-// hosted/gate.ts; objects: hosted/store-object.ts, hosted/index-object.ts; bundling: bin/build/worker.ts.
+// hosted/admission.ts; objects: hosted/store-object.ts, hosted/index-object.ts; bundling: bin/build/worker.ts.
 import { WorkerEntrypoint, type Stub } from "cloudflare:workers";
 import { INDEX_NAME, objectFileName, objectName, OBJECT_CLASSES, type Mark } from "./shared/marks.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import { failedResponse, toWorkerResponse, refuseUnreadable } from "./answer.ts";
 import type { HostedEnv, ObjectCalls } from "./env.ts";
-import { createGate } from "./gate.ts";
+import { createAdmissionCheck } from "./admission.ts";
 import { createStorelessSandbox } from "./nowhere.ts";
 import { destinationOf } from "./routing.ts";
 import { toObjectFailure } from "./connection.ts";
@@ -13,8 +13,8 @@ import { toObjectFailure } from "./connection.ts";
 export { IndexObject } from "./index-object.ts";
 export { StoreObject } from "./store-object.ts";
 
-/** The gate of this instance, created once because its settings never change. */
-let gate: ReturnType<typeof createGate> | undefined;
+/** The check before any object, created once for this instance because its settings never change. */
+let isAdmitted: ReturnType<typeof createAdmissionCheck> | undefined;
 
 /** The stores whose objects are known to exist. An object keeps its file when its store is deleted. */
 const existingMarks = new Set<Mark>();
@@ -29,9 +29,9 @@ export class HostedService extends WorkerEntrypoint<HostedEnv> {
   async fetch(request: Request): Promise<Response> {
     const { env } = this;
     if (!URL.canParse(request.url)) return refuseUnreadable(createStorelessSandbox(env), request);
-    gate ??= createGate(env);
+    isAdmitted ??= createAdmissionCheck(env);
     const url = new URL(request.url);
-    if (gate(request, url)) {
+    if (isAdmitted(request, url)) {
       const answer = await this.answerFromObject(request, url);
       if (answer !== undefined) return answer;
     }

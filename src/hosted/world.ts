@@ -89,17 +89,17 @@ async function send({ url, method, headers, body, ...limits }: OutboundRequest):
     // The runtime reports a lost connection, and a port on which nothing listens, in the same way.
     if (isAnswered || /connection lost/i.test(message))
       return { ok: false, failure: "connection_lost", message };
-    return { ok: false, failure: "unreachable", message: NOT_CONNECTED };
+    return { ok: false, failure: "unreachable", message: NO_CONNECTION_TEXT };
   }
 }
 
-const NOT_CONNECTED =
+const NO_CONNECTION_TEXT =
   "no connection was established: no server listens there, the name has no address, the network does not allow the address, or TLS failed";
 
-type ReadBody = { readonly body: string; readonly isCut: boolean; readonly error?: unknown };
+type BodyResult = { readonly body: string; readonly isCut: boolean; readonly error?: unknown };
 
 /** Reads a body. An error after all announced bytes is ignored, because the answer was complete. */
-async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<ReadBody> {
+async function readUpTo({ body, headers }: Response, maxBytes: number): Promise<BodyResult> {
   const parts: Uint8Array[] = [];
   let size = 0;
   let error: unknown;

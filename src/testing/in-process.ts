@@ -69,7 +69,7 @@ export async function startInProcess(
   let isClosed = false;
   let loss: HostFailure | undefined;
   const endPromise = serveSandbox(host, options, {
-    place: { folder, log },
+    location: { folder, log },
     use: async (sandbox) => {
       readySandbox.resolve(sandbox);
       loss = (await Promise.race([stop.promise, sandbox.stopRequest, sandbox.stateLoss])) ?? undefined;

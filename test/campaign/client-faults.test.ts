@@ -252,7 +252,7 @@ async function createOrder({ world, target, journal }: Client, orderId: string):
   const { entry, exchange } = result;
   const { id } = result.exchange.response.data;
   expect(journal.find(entry.key), orderId).toMatchObject({ state: "created", checkoutId: id });
-  return { id, tries: exchange.attempts, replayed: exchange.headers["idempotent-replayed"] === "true" };
+  return { id, tries: exchange.attemptCount, replayed: exchange.headers["idempotent-replayed"] === "true" };
 }
 
 /** The options of a sandbox that also accepts the proxy's host. */

@@ -34,7 +34,7 @@ async function createThrough(harness: Harness, damages: readonly Damage[], retri
   return { ...(JSON.parse(stdout || stderr) as Omit<Said, "code">), code };
 }
 
-test("a create without a clear answer stays pending in the journal, and the repeated command finds the order", async () => {
+test("a create without a clear answer stays pending in the journal, a refused create does not, and the repeated command finds the order", async () => {
   const refusal = { code: expect.any(Number) as number, error: { code: "scope_missing" } };
   const rows: readonly (readonly [string, readonly Damage[], object])[] = [
     ["an answer that is lost", [loses], { code: 7, error: { code: "outcome_unknown" } }],
@@ -52,7 +52,6 @@ test("a create without a clear answer stays pending in the journal, and the repe
     expect([name, await createThrough(harness, damages, 0)]).toMatchObject([name, said]);
     const isInDoubt = "error" in said && said !== refusal;
     expect([name, stateInJournal(harness)]).toEqual([name, isInDoubt ? "pending" : "refused"]);
-    // The repeated command finds the order.
     expect([name, await createThrough(harness, [], 0)]).toMatchObject([name, { code: 0, replayed: true }]);
   }
 });
@@ -104,7 +103,7 @@ test("the journal has the key and body of a create on disk before it is sent", a
   expect(seen).toEqual([{ state: "pending", body }]);
 });
 
-/** A world whose user presses Ctrl-C when the test says so. */
+/** A world whose user presses Ctrl-C when the test calls `press`. */
 function keyboard(): { readonly world: Partial<World>; readonly press: () => void } {
   let stop: Parameters<World["onStop"]>[0] = () => undefined;
   const onStop: World["onStop"] = (heard) => {
@@ -114,7 +113,7 @@ function keyboard(): { readonly world: Partial<World>; readonly press: () => voi
   return { world: { onStop }, press: () => stop("SIGINT") };
 }
 
-test("an interrupted create stays pending, and no later run makes a second order", async () => {
+test("an interrupted create stays pending, and no later run creates a second order", async () => {
   for (const isTaken of [true, false]) {
     const harness = createHarness();
     await harness.start();

@@ -80,20 +80,20 @@ async function send(
 }
 
 test("every result of an attempt is final or retried, and certain or uncertain", async () => {
-  const again = (code: string, rest: object) => ({ end: "gave_up", attempts: 3, code, ...rest });
+  const again = (code: string, rest: object) => ({ end: "gave_up", attemptCount: 3, code, ...rest });
   const noEnvelope = (status: number) => `status ${status} without an error envelope`;
   const once = (status: number, code: string) => ({
     end: "refusal",
-    attempts: 1,
+    attemptCount: 1,
     isUncertain: false,
     status,
     error: { code, message: "m" },
     requestId: "r",
   });
   const rows: readonly (readonly [OutboundResult, object])[] = [
-    [created(), { end: "success", attempts: 1, isUncertain: false, status: 201, response: CHECKOUT }],
-    [created(200), { end: "success", attempts: 1, status: 200, headers: { a: "b" } }],
-    [created(299), { end: "success", attempts: 1, status: 299 }],
+    [created(), { end: "success", attemptCount: 1, isUncertain: false, status: 201, response: CHECKOUT }],
+    [created(200), { end: "success", attemptCount: 1, status: 200, headers: { a: "b" } }],
+    [created(299), { end: "success", attemptCount: 1, status: 299 }],
     [created(300), again("status_300", { isUncertain: true, status: 300, message: noEnvelope(300) })],
     [created(199), again("status_199", { isUncertain: true, status: 199 })],
     [
@@ -122,28 +122,34 @@ test("every result of an attempt is final or retried, and certain or uncertain",
     [failed("timeout"), again("timeout", { isUncertain: true, headers: {}, retryAfterMs: 0 })],
     [failed("connection_lost"), again("connection_lost", { isUncertain: true })],
     [failed("bad_answer"), again("bad_answer", { isUncertain: true })],
-    [failed("aborted"), { end: "interrupted", attempts: 1, isUncertain: true, headers: {} }],
+    [failed("aborted"), { end: "interrupted", attemptCount: 1, isUncertain: true, headers: {} }],
   ];
   for (const [answer, expected] of rows) {
     const { result, sent } = await send([answer]);
     expect([answer, result]).toMatchObject([answer, expected]);
-    expect([answer, sent.length]).toEqual([answer, result.attempts]);
+    expect([answer, sent.length]).toEqual([answer, result.attemptCount]);
   }
 });
 
 test("an uncertain attempt makes the exchange uncertain whatever follows, and a certain attempt does not", async () => {
   const last = refusal(403, "scope_missing");
   const rows = [
-    [[failed("timeout"), last], { end: "refusal", attempts: 2, isUncertain: true }],
-    [[failed("timeout"), failed("unreachable"), last], { end: "refusal", attempts: 3, isUncertain: true }],
+    [[failed("timeout"), last], { end: "refusal", attemptCount: 2, isUncertain: true }],
+    [
+      [failed("timeout"), failed("unreachable"), last],
+      { end: "refusal", attemptCount: 3, isUncertain: true },
+    ],
     [[failed("unreachable"), refusal(429, "rate_limited"), last], { end: "refusal", isUncertain: false }],
-    [[refusal(503, "storage_unavailable"), created()], { end: "success", attempts: 2, isUncertain: true }],
-    [[failed("unreachable"), failed("aborted")], { end: "interrupted", attempts: 2, isUncertain: true }],
+    [
+      [refusal(503, "storage_unavailable"), created()],
+      { end: "success", attemptCount: 2, isUncertain: true },
+    ],
+    [[failed("unreachable"), failed("aborted")], { end: "interrupted", attemptCount: 2, isUncertain: true }],
   ] as const;
   for (const [answers, expected] of rows) expect((await send(answers)).result).toMatchObject(expected);
 });
 
-test("every attempt is the same request with a timeout, and pauses grow or follow Retry-After", async () => {
+test("every attempt sends the same request with a timeout, and pauses grow or follow Retry-After", async () => {
   const { result, sent, pauses, told } = await send([failed("timeout"), failed("unreachable"), created()]);
   const one = {
     ...REQUEST,
@@ -177,16 +183,16 @@ test("every attempt is the same request with a timeout, and pauses grow or follo
     expect([value, waited, ended]).toMatchObject([
       value,
       waits,
-      { end: "gave_up", attempts: waits.length + 1, retryAfterMs },
+      { end: "gave_up", attemptCount: waits.length + 1, retryAfterMs },
     ]);
   }
 });
 
-test("the sandbox is looked up before every attempt, and nothing is sent while it is missing", async () => {
+test("the sandbox is looked up before every attempt, and nothing is sent while none is running", async () => {
   const places = [undefined, "http://localhost:1/v1/orders", "http://localhost:2/v1/orders"];
   const locate = (): string | undefined => places.shift();
   const { result, sent, told } = await send([failed("connection_lost"), created()], { request: { locate } });
-  expect([result.end, result.attempts, sent.map(({ url }) => url)]).toEqual([
+  expect([result.end, result.attemptCount, sent.map(({ url }) => url)]).toEqual([
     "success",
     3,
     ["http://localhost:1/v1/orders", "http://localhost:2/v1/orders"],
@@ -215,10 +221,10 @@ test("an abort signal is passed to every attempt, and ends an exchange during a 
     const { signal } = stopping;
     const { result, sent } = await send([answer], { options: { signal, observer } });
     expect([result, sent.map((one) => one.signal === signal)]).toEqual([
-      { end: "interrupted", attempts: 1, isUncertain: uncertain, headers: {} },
+      { end: "interrupted", attemptCount: 1, isUncertain: uncertain, headers: {} },
       [true],
     ]);
   }
   const alone = await send([created()], { options: { policy: { retries: 0, timeoutMs: 1 } } });
-  expect(alone.result.attempts).toBe(1);
+  expect(alone.result.attemptCount).toBe(1);
 });

@@ -62,7 +62,7 @@ test("explore reports each broken client with the smallest schedule and the caus
   }
 });
 
-test("a finding has the command that repeats its schedule, and --write makes a file for exec", async () => {
+test("a finding has the command that repeats its schedule, and --write writes the faults of the schedule to a file", async () => {
   const harness = createHarness();
   const client = BROKEN_CLIENTS.find(({ name }) => name === "a new key per attempt")?.client ?? rightClient;
   installClient(harness, client);
@@ -82,7 +82,7 @@ test("a finding has the command that repeats its schedule, and --write makes a f
   expect(shown.stderr).toContain("explore: 11 schedules with 1 fault");
 });
 
-test("a secret in the output of the purchase is a finding, whatever the exit code", async () => {
+test("a secret in the output of a successful purchase is a finding, which does not repeat the secret", async () => {
   const harness = createHarness();
   const clients: World["run"][] = [];
   installClient({ ...harness, setShell: (run) => void clients.push(run) }, rightClient);

@@ -62,7 +62,7 @@ test("a secret in the view of an order is a finding", async () => {
   expect([code, stdout]).toEqual([1, expect.stringContaining('"cause":"secret_in_view"')]);
 });
 
-test("the advice for a view without bookings lists the JSON fields", async () => {
+test("the advice for a view without bookings lists the missing JSON fields", async () => {
   const harness = createHarness();
   installShop(harness, {
     onHook: ({ status, disk }) => {
@@ -95,7 +95,7 @@ test("the table of broken shops has a row for every shop that a kill breaks", ()
   expect(Object.keys(KILLED_SHOPS)).toEqual(Object.keys(BROKEN.exploreKilled));
 });
 
-/** A running shop in the store of the running sandbox; `left` reads what an exploration has left behind. */
+/** A running shop in the running sandbox's store; `left` reads the faults, and whether the clock is frozen or was moved. */
 async function runningShop(name: string, events = "*") {
   const harness = createHarness();
   const { ready } = await harness.start();
@@ -120,7 +120,7 @@ async function runningShop(name: string, events = "*") {
   };
 }
 
-test("explore runs every schedule in the store of a running shop, and leaves nothing behind", async () => {
+test("explore runs every schedule in the store of a running shop, and leaves no fault and no moved clock behind", async () => {
   // Only the event of a successful payment: this leaves fewer places for faults.
   const { harness, explore, left } = await runningShop(
     "books and stores the event id in one transaction",
@@ -138,7 +138,7 @@ test("explore runs every schedule in the store of a running shop, and leaves not
   expect(new Set(ids.map((one) => one.order_id)).size).toBe(all);
 });
 
-test("a killed exploration of a running shop leaves nothing behind", async () => {
+test("a killed exploration of a running shop leaves no fault and no moved clock behind", async () => {
   const { harness, explore, left } = await runningShop("books and stores the event id in one transaction");
   const kill = new AbortController();
   let runs = 0;

@@ -85,7 +85,7 @@ test.each([
   });
 });
 
-test("every cause names the answer that shows the cause, and the drill is recorded", async () => {
+test("every cause names its evidence, and the drill is recorded", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
   const rows = [
@@ -173,7 +173,7 @@ test("a client of correct parts passes, and a client with a single wrong part fa
   );
 });
 
-test("a generated order_id has the form of the merchant's order_id, with other digits", () => {
+test("a generated order_id has the form of the merchant's order_id, and none is generated for a reserved or too long form", () => {
   const random = Uint8Array.from({ length: 64 }, (_, at) => at * 37 + 11);
   const rows: readonly (readonly [like: string, shape: RegExp | undefined])[] = [
     ["order-10010203", /^order-\d{8}$/],

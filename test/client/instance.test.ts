@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { seenEventsTable } from "../../src/store/journal/seen-events.ts";
-import { seenEventsInMemory } from "../../src/client/listen/seen-events.ts";
+import { createMemorySeenEvents } from "../../src/client/listen/seen-events.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { IN_MEMORY } from "../../src/store/connection/database.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
@@ -17,7 +17,7 @@ async function told(harness: Harness, line: string, command: CommandOptions = {}
   return { code, stderr, json };
 }
 
-/** The instance id of a sandbox, which the status and run.json must agree on. */
+/** The instance id of a sandbox, which must be the same in the status and in run.json. */
 async function instanceOf(harness: Harness): Promise<string> {
   const status = String((await told(harness, "sandbox status")).json["instance_id"]);
   const run = JSON.parse(harness.readState("run.json")) as { instance_id: string };
@@ -105,7 +105,7 @@ test("every start in memory is a new instance, whose id commands get only with t
   expect(new Set(ids.map((one) => JSON.stringify(one))).size).toBe(2);
 });
 
-test("a create without an answer keeps its key, whether or not its sandbox can be reached", async () => {
+test("a create without an answer keeps its key, even if the control API no longer answers", async () => {
   const harness = createHarness();
   const { sandbox, env } = await inMemory(harness);
   harness.setFault(async (request, pass) => {
@@ -150,7 +150,7 @@ test("listen forwards an event again after a restore, because the restored sandb
 test("forwarded events are remembered for their instance, or for all instances if the instance is unknown", () => {
   const opened = openWatchedDatabase(IN_MEMORY, { kind: JOURNAL_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
-  for (const seen of [seenEventsTable(opened.value, 1), seenEventsInMemory()]) {
+  for (const seen of [seenEventsTable(opened.value, 1), createMemorySeenEvents()]) {
     const has = (instance: string | null): boolean => seen.has({ eventId: "e", instance });
     expect([has("one"), has(null)]).toEqual([false, false]);
     seen.add({ eventId: "e", instance: "one" }, 1);

@@ -47,7 +47,7 @@ test.each(DIALECTS)("a receiver that reads the names of %j passes the webhook dr
 });
 
 test.each([OTHER, FIELDS_ALONE])(
-  "a receiver that reads the default names fails in %j, and its cause names the difference",
+  "a receiver that reads the default names fails in the dialect %j, and its cause names the difference",
   async (file) => {
     const report = await drillWebhooksInMemory(right, { consent: true, dialect: parsed(file) });
     const [cause, ...others] = new Set(
@@ -64,7 +64,7 @@ test.each([OTHER, FIELDS_ALONE])(
 
 const SHOP = "http://localhost:3000";
 
-/** Judges the whole shop in a store with a dialect. */
+/** Judges a shop that reads the names of `dialect`, in a store with the dialect `like`. */
 async function judge(dialect: Dialect | undefined, like = OTHER) {
   const harness = createHarness();
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(like));

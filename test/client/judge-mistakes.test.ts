@@ -45,7 +45,7 @@ async function judge(Shop: typeof CarefulShop, histories: readonly string[]) {
 
 const HELD = { code: 0, left: 0, findings: [], unclear: [] };
 
-test("a careful shop passes every history, and receives every delivery that the run held back", async () => {
+test("a careful shop passes every history that finds a mistake, and receives every delivery that the run held back", async () => {
   expect(await judge(CarefulShop, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
@@ -123,7 +123,7 @@ const EVENT_ROWS = Object.entries(EVENT_MISTAKES).flatMap(([effect, { mayBe, mak
   ).map((type) => ({ effect, type, Shop: make((event) => event.type === type) })),
 );
 
-test.each(part(EVENT_ROWS, 20))("a shop with a mistake at $type is broken: it $effect", async ({ Shop }) => {
+test.each(part(EVENT_ROWS, 20))("a shop with a mistake at $type fails: it $effect", async ({ Shop }) => {
   const { code, findings } = await judge(Shop, OF_OTHERS);
   expect([code, findings.length > 0]).toEqual([1, true]);
 });

@@ -19,7 +19,7 @@ async function openListening(role = "store") {
     },
     refuse: () => ({ status: 400, headers: {}, body: "" }),
   });
-  /** Creates an order in the store, and returns the ids of all of its events. */
+  /** Creates an order in the store, and returns the ids of the store's events. */
   const order = async (id: string): Promise<readonly string[]> => {
     await run(`orders create --order-id ${id} --price-id price_coffee --store ${store}`);
     const { events } = JSON.parse(await run(`events list --store ${store} --json`)) as {

@@ -164,7 +164,7 @@ test("a terminal shows one line for each event, with the shop's answer and the n
 `);
 });
 
-test("lines of sessions and orders are aligned, and a missing answer has its cause", async () => {
+test("lines of sessions and orders are aligned, and a missing answer is shown with its cause", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   await site.order("order-1001");
@@ -213,7 +213,7 @@ test("the target's answer is passed to the sandbox, which sends a failed event a
   expect(lines[2]?.next_try_at).toBeNull();
 });
 
-test("a target that is down, hangs or breaks off counts as 502, and gets the event when it returns", async () => {
+test("listen answers 502 for a target that is down, hangs or breaks off, and the target gets the event when it is back", async () => {
   const site = await openShop();
   site.harness.vacate(3000);
   const listening = await site.listen();
@@ -284,7 +284,7 @@ test("a wrongly signed request never reaches the target, and the cause is report
   expect(stdout).not.toMatch(/[0-9a-f]{64}/);
 });
 
-test("the line of a delivery with an injected fault names the fault, without guesses", async () => {
+test("the line of a delivery with an injected fault names the fault, and no suspected cause", async () => {
   const site = await openShop();
   const listening = await site.harness.launch(["listen", "--forward", HOOKS]);
   const endpoints = await site.control<{ endpoints: { id: string }[] }>("/endpoints");
@@ -315,7 +315,7 @@ test("the line of an unverified delivery is followed by its cause", async () => 
   );
 });
 
-test("a rotated secret verifies immediately, and the old secret during the overlap", async () => {
+test("events are forwarded after a rotation of the secret, with and without an overlap", async () => {
   const site = await openShop();
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
@@ -331,7 +331,7 @@ test("a rotated secret verifies immediately, and the old secret during the overl
   expect(lines.map(({ outcome }) => outcome)).toEqual(["forwarded", "forwarded", "forwarded"]);
 });
 
-test("a duplicate is dropped and marked, even by the next listener", async () => {
+test("a duplicate is dropped and marked, by the next listener as well", async () => {
   const site = await openShop(ON_DISK);
   const first = await site.listen();
   await site.control("/faults", { action: "duplicate", match: { endpoint_id: first.ready.endpoint_id } });
@@ -375,7 +375,7 @@ test("events are forwarded and duplicates dropped even if the journal fails", as
   expect(listening.text().stderr).toContain("warning: forwarded events cannot be recorded in the journal");
 });
 
-test("an event that the target refused is not a duplicate when it comes again", async () => {
+test("an event that the target refused is not a duplicate when it is delivered again", async () => {
   const site = await openShop();
   site.shop.answers = (number) => (number === 1 ? 500 : 200);
   const listening = await site.listen();
@@ -479,7 +479,7 @@ test("the first matching --route wins, and other events go to --forward or are o
   );
 });
 
-test("a target on another host must be allowed, is resolved for every event, and never leads to a forbidden address", async () => {
+test("an allowed target on another host is resolved for every event, and its forbidden addresses are never used", async () => {
   const site = await openShop();
   const sentTo: (readonly string[] | undefined)[] = [];
   site.harness.setFault((request, pass) => {
@@ -565,7 +565,7 @@ test("events wait while nobody listens, and go in order to the next listener, at
   expect(await site.endpoint(endpoint)).toMatchObject({ state: "enabled", url: second.ready.url });
 });
 
-test("a sandbox that restarts, also on another port, is found again and reported once", async () => {
+test("a sandbox that restarts on another port is found again, and the restart is reported once", async () => {
   const site = await openShop(ON_DISK);
   const listening = await site.listen();
   await site.stop();
@@ -585,7 +585,7 @@ test("a sandbox that restarts, also on another port, is found again and reported
   expect((await listening.stop()).code).toBe(0);
 });
 
-test("--exit-on-disconnect exits with 7", async () => {
+test("with --exit-on-disconnect, listen exits with 7 when the sandbox stops", async () => {
   const site = await openShop();
   const listening = await site.listen(["--forward", HOOKS, "--exit-on-disconnect"]);
   await site.stop();
@@ -621,7 +621,7 @@ test("listen registers a removed endpoint again, and reports a paused or disable
   site.shop.answers = () => 410;
   const listening = await site.listen();
   const endpoint = listening.ready.endpoint_id ?? "";
-  // A drill that holds webhooks releases them at its end.
+  // A drill's pause ends with the drill, and is not reported.
   const lease = { drill: "duplicates", timeout_ms: 60_000 };
   const { id } = (await site.control<{ id: string }>("/leases", lease)).data;
   expect(await site.endpoint(endpoint)).toMatchObject({ state: "paused", paused_by: "drill" });
@@ -931,7 +931,7 @@ test("a delivery with one changed digit or byte never reaches the target", async
   expect(site.got.length).toBe(1);
 });
 
-test("two concurrent deliveries of an event are forwarded once and delay no other event, and the waiting events are limited", async () => {
+test("two concurrent deliveries of an event are forwarded once and delay no other event, and a 33rd open delivery is refused", async () => {
   const site = await openReceiver();
   const release: (() => void)[] = [];
   let reached = 0;
@@ -959,7 +959,7 @@ test("two concurrent deliveries of an event are forwarded once and delay no othe
   expect(site.listening.deliveries().filter(({ outcome }) => outcome === "duplicate").length).toBe(1);
 });
 
-test("--secret-file can have two secrets during a rotation", async () => {
+test("--secret-file can contain two secrets during a rotation", async () => {
   const harness = createHarness();
   const got = record(harness, 3000);
   writeFileSync(join(harness.cwd, "secrets.txt"), `whsec_another-one\n${SECRET}\n`);
@@ -1037,10 +1037,10 @@ function unsigned(site: Awaited<ReturnType<typeof openReceiver>>, bytes: number)
 
 for (const [count, bytes] of [
   [60, 100],
-  // Every search takes as long as it may.
+  // With bodies of this size, each search hashes as many bytes as a search may.
   [5, 200_000],
 ] as const) {
-  test(`${count} unsigned requests of ${bytes} bytes are answered before their cause is searched, and delay no delivery`, async () => {
+  test(`${count} unsigned requests of ${bytes} bytes are answered before the search for their causes, and delay no delivery`, async () => {
     const site = await openReceiver();
     const order: string[] = [];
     const flood = Array.from({ length: count }, async () => {
@@ -1059,7 +1059,7 @@ for (const [count, bytes] of [
 }
 
 const MIB = 1024 * 1024;
-/** More bytes than one search may hash. */
+/** The budget for searches after idle time, in MiB: more than one search may hash. */
 const BURST_MIB = 128;
 
 test("the search for causes has a budget of bytes, and runs in slices between which other work runs", async () => {
@@ -1104,7 +1104,7 @@ test("the search for causes has a budget of bytes, and runs in slices between wh
   }
 });
 
-test("a listener accepts only its own Host, and reveals no path of its target", async () => {
+test("a listener accepts only its own and allowed Hosts, and reveals no path of its target", async () => {
   const target = "http://localhost:3000/very/secret-path";
   const site = await openReceiver({ args: ["--forward", target, "--allow-host", "tunnel.example"] });
   const good = site.signed();
@@ -1186,7 +1186,7 @@ test("an invalid option, or combination of options, is a usage error", async () 
   }
 });
 
-test("listen without a sandbox says what to start, and a taken port is reported with the program that uses it", async () => {
+test("listen without a sandbox prints the command that starts one, and a taken port is reported with the program that uses it", async () => {
   const harness = createHarness();
   const alone = await harness.run(["listen", "--forward", HOOKS]);
   expect([alone.code, alone.stdout]).toEqual([7, ""]);
@@ -1276,7 +1276,7 @@ test("Ctrl-C as a key ends listen, and with --json keys are ignored", async () =
   expect((await second.stop()).code).toBe(0);
 });
 
-test("a listener polls the sandbox rarely, reports a change immediately, and does not delay a stop", async () => {
+test("a listener polls the sandbox rarely, reports a change immediately, and does not delay the sandbox's stop", async () => {
   const site = await openShop();
   let asked = 0;
   site.harness.setFault((request, deliver) => {

@@ -44,13 +44,13 @@ test("a command gets an id byte for byte in its environment, and the shell never
   const folder = tempFolder();
   const commandLine = `cd '${folder}' && printf '%s' "$CHECKOUT_ORDER_ID" && printf '%s' $CHECKOUT_SESSION_ID`;
   for (const orderId of HOSTILE_IDS) {
-    const about = { orderId, id: "session" };
-    const command = { commandLine, about, env: {}, timeoutMs: 60_000, maxOutputBytes: 1000 };
+    const subject = { orderId, id: "session" };
+    const command = { commandLine, subject, env: {}, timeoutMs: 60_000, maxOutputBytes: 1000 };
     const { stdout } = await runMerchantCommand(REAL, command);
     expect([orderId, stdout]).toEqual([orderId, `${orderId}session`]);
-    const view = { from: { commandLine }, paidWhen: /paid/ };
+    const view = { source: { commandLine }, paidWhen: /paid/ };
     const target = { origin: "http://127.0.0.1:1", token: "", version: "" };
-    const look = { target, checkout: about, view, env: {}, signal: new AbortController().signal };
+    const look = { target, checkout: subject, view, env: {}, signal: new AbortController().signal };
     expect((await readView(REAL, look)).text).toBe(`${orderId}session`);
   }
   expect(readdirSync(folder)).toEqual([]);
@@ -72,8 +72,8 @@ test("a merchant's command gets no token of the sandbox, and is not run for an o
   const command = { env, timeoutMs: 60_000, maxOutputBytes: 10_000 };
   const { stdout } = await runMerchantCommand(REAL, { ...command, commandLine: "env" });
   expect(stdout.match(/^(?:CHECKOUT_\w+|SHOP)=.*$/gm)).toEqual(["SHOP=c"]);
-  const about = { orderId: "nul\0" };
-  const refused = await runMerchantCommand(REAL, { ...command, about, commandLine: "env" });
+  const subject = { orderId: "nul\0" };
+  const refused = await runMerchantCommand(REAL, { ...command, subject, commandLine: "env" });
   expect([refused.ending, refused.stderr]).toEqual(["not_run", expect.stringContaining("null bytes")]);
 });
 
@@ -91,7 +91,7 @@ async function order(harness: Harness, orderId: string): Promise<void> {
   expect([orderId, stderr]).toEqual([orderId, ""]);
 }
 
-test("drills and explore run the typed command line, whatever the order_ids", async () => {
+test("drills and explore run exactly the typed command line, even if the store has hostile order_ids", async () => {
   const harness = createHarness();
   await harness.start();
   await harness.run(["endpoints", "add", "http://localhost:3000/hooks"]);
@@ -133,7 +133,7 @@ test("explore reads only the view of its own order, not of an order that a stran
   expect(viewed.size).toBeGreaterThan(1);
 });
 
-test("every option refuses a command with {order_id}, and says which variable to read", async () => {
+test("every command option refuses a command with a placeholder, and says which variable to read", async () => {
   const harness = createHarness();
   const view = "--order-view-command x --paid-when paid";
   const rows = [

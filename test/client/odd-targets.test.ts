@@ -48,13 +48,13 @@ async function forwarded(row: OddEndpoint) {
       storeAt: null,
       request: REQUEST,
       claims: { eventId: null, type: null, orderId: null, objectId: null },
-      verified: true,
+      isVerified: true,
       fault: undefined,
       injectedFault: undefined,
       result: { ...result, isReplay: false },
-      answered: 502,
+      status: 502,
       milliseconds: 1,
-      next: undefined,
+      nextAttempt: undefined,
     },
     {
       style: STYLE,
@@ -68,7 +68,7 @@ async function forwarded(row: OddEndpoint) {
   return { result, lines };
 }
 
-test(`listen reports each of ${ODD_ENDPOINTS.length} odd targets with its own cause beside the error`, async () => {
+test(`listen reports the cause next to the error for each of ${ODD_ENDPOINTS.length} odd targets`, async () => {
   const allowed = ODD_ENDPOINTS.filter(([, , code]) => code !== "target_forbidden");
   expect(allowed.length).toBeGreaterThan(80);
   for (const row of allowed) {

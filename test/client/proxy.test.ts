@@ -14,7 +14,7 @@ const PASSWORD = "hunter2";
 const SERVICE = { base: "https://pay.example/v1", proxy: `http://me:${PASSWORD}@proxy.example:3128` };
 const KEY = "svc_test_NZKGZKoFeNGgXc7soqqr1fULOcb2V9TDC";
 
-test("the proxy is chosen by scheme, except for no_proxy hosts and this machine; lower case wins", () => {
+test("the proxy is chosen by scheme, except for no_proxy hosts and this machine; lower-case variables win", () => {
   const env = { HTTPS_PROXY: "http://s:1", HTTP_PROXY: "http://h:2", ALL_PROXY: "http://a:3" };
   const rows: readonly (readonly [string, Record<string, string>, string | undefined])[] = [
     ["https://pay.example/v1", env, "http://s:1/"],
@@ -114,7 +114,7 @@ function send(url: string, proxy: string, more: Partial<OutboundRequest> = {}) {
   return REAL.send({ method: "POST", url, headers, body: "{}", proxy, ...limits, ...more });
 }
 
-test("any failure of a proxy says whether something was sent, and prints the proxy without its password", async () => {
+test("every failure of a proxy shows whether something was sent, and never prints the password of the proxy", async () => {
   const bare = (status: string): string => `HTTP/1.1 ${status}\r\nContent-Length: 0\r\n\r\n`;
   const rows: readonly (readonly [string, string, "nothing was sent" | "unknown" | number])[] = [
     ["https", bare("407 No"), "nothing was sent"],

@@ -195,7 +195,7 @@ test("--checkout-lifetime applies to checkouts that are created after the start"
   expect(await fired("1ms")).toEqual(["order-4 expired"]);
 });
 
-test("an order with a reserved order_id settles automatically after a second, even if the sandbox was stopped", async () => {
+test("an order with a reserved order_id gets its outcome automatically after a second, even if the sandbox was stopped", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const outcomes = ["succeeded", "failed", "cancelled", "expired", "declined"] as const;

@@ -153,7 +153,7 @@ test("after a start that ended before its ready line, the next start creates a n
   }
 });
 
-test("credentials.json marks a first start as unfinished until sandbox.db has the store without its log", async () => {
+test("credentials.json marks a first start as unfinished until sandbox.db contains the store even without its log", async () => {
   const harness = createHarness();
   const isAlone: [ready: unknown, stores: number][] = [];
   const write: Files["write"] = (path, content) => {
@@ -180,7 +180,7 @@ test("the next start confirms the store of a first start that was killed before 
   expect(readCredentials(after)).toEqual(credentials);
 });
 
-test("the start after a first start that lost its log before the ready line begins anew", async () => {
+test("if a first start lost its log before its ready line, the next start creates a new store", async () => {
   for (const lose of [LOG_LOSSES["the log is emptied"], LOG_LOSSES["the log is removed"]]) {
     const young = createHarness();
     await young.start(["--port", "0"]);
@@ -210,7 +210,7 @@ function storesIn(database: string): number {
   return openAndClose(alone) === undefined ? 0 : 1;
 }
 
-/** Makes the database if there is none; returns its first store. */
+/** Creates the database if there is none; returns its first store. */
 function openAndClose(path: string): unknown {
   const opened = openStore(path, { pid: process.pid, scheduler: REAL });
   if (!opened.ok) throw new Error(opened.refusal.message);

@@ -12,7 +12,7 @@ function refuseRunRecord(path: string): void {
   if (path.endsWith("run.json")) throw new Error("ENOSPC: no space left on device");
 }
 
-test("a process can lock a folder again after its disk was full for a moment", async () => {
+test("a process can hold a folder after its first attempt failed because the disk was full", async () => {
   const folder = tempFolder();
   const createNew: Files["createNew"] = (path, content) => {
     refuseRunRecord(path);

@@ -59,7 +59,7 @@ function json(text: string): unknown {
   return JSON.parse(text);
 }
 
-test("every command refuses a folder of an unreleased schema version, and changes nothing in it", async () => {
+test("every command that opens the state refuses a folder of an unreleased schema version, and changes nothing in it", async () => {
   const { harness, folder } = await servedFolder();
   const credentials = join(folder, "credentials.json");
   const present = readFileSync(credentials, "utf8");
@@ -124,7 +124,7 @@ test("the remedy in the refusal starts a new sandbox and keeps the journal of se
   expect((await sandbox.stop()).code).toBe(0);
 });
 
-test("a request log of an older schema version is reported once and stays unchanged, and requests still work", async () => {
+test("a request log of an older schema version is reported and stays unchanged, and requests still work", async () => {
   for (const file of olderOf(/^requests\.db$/)) {
     const { harness, folder } = await servedFolder();
     const path = join(folder, "requests.db");

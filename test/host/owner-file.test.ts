@@ -35,7 +35,7 @@ test("the file of a running process is not taken over, even if another version w
   expect([...other.folder]).toEqual([[PATH, newer]]);
 });
 
-test("a torn file without a process id, and the file of an ended process of another version, are taken over", () => {
+test("a truncated file, a file without a running owner, and the file of an ended process of another version are taken over", () => {
   const whole = runOf(DEAD);
   const torn = Array.from({ length: whole.length + 1 }, (_, length) => whole.slice(0, length));
   const newer = JSON.stringify({ pid: DEAD, started: "start of 900", ports: [1, 2] });

@@ -5,7 +5,7 @@ import { isUuid } from "../../src/core/text.ts";
 import {
   markedKeyBytes,
   markedUuid,
-  shardOfId,
+  markOfId,
   markOfKey,
   MARK_COUNT,
   objectName,
@@ -21,7 +21,7 @@ test("an id has its store's mark, its time, and 12 random characters at its end"
     const id = markedUuid(mark, time, random);
     expect(isUuid(id)).toBe(true);
     expect(id).toMatch(/^.{14}7.{4}[89ab]/);
-    expect([shardOfId(id), shardOfId(id.toUpperCase())]).toEqual([mark, mark]);
+    expect([markOfId(id), markOfId(id.toUpperCase())]).toEqual([mark, mark]);
     expect(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toBe(time);
     expect(id.slice(-12)).toBe(Buffer.from(random).toString("hex"));
   });
@@ -46,11 +46,11 @@ test("an id or key of another form has no mark, and every mark has its own objec
     Array.from({ length: 5 }),
   );
   const id = markedUuid(7, 1, new Uint8Array(6));
-  expect([id.slice(1), id.replace(/^(.{14})7/, "$14"), ""].map(shardOfId)).toEqual(Array.from({ length: 3 }));
+  expect([id.slice(1), id.replace(/^(.{14})7/, "$14"), ""].map(markOfId)).toEqual(Array.from({ length: 3 }));
   expect([0, 1, MARK_COUNT - 1].map(objectName)).toEqual(["0000000", "0000001", "3ffffff"]);
 });
 
-test("a request goes to the object of its key, checkout or store, and only lists of stores go to the index", () => {
+test("a request goes to the object of its key, checkout or store; requests about all stores and deletions of a store go to the index", () => {
   const mark = 12_345_678;
   const id = markedUuid(mark, 1_800_000_000_000, new Uint8Array(6));
   const key = `Bearer ${formatTestKey(markedKeyBytes(mark, new Uint8Array(20)))}`;

@@ -7,7 +7,7 @@ import { drawDialect } from "../support/drawn-dialect.ts";
 import { BROKEN_SHOPS, CAREFUL_SHOPS, optionsFor, type ExploreShop } from "../support/explore-shops.ts";
 import { differenceFrom } from "../support/explored.ts";
 
-/** An endpoint for payments only leaves fewer places for faults, so that these explorations are small. */
+/** An endpoint that gets only payments has fewer places for faults, so that these explorations are small. */
 const SMALL = { events: ["order.succeeded"] } as const;
 const ORDER = {
   order_id: "order-1",
@@ -27,7 +27,7 @@ function shopOf(table: Readonly<Record<string, ExploreShop>>, name: string): Exp
   return { ...shop, ...SMALL };
 }
 
-test("explore finds no fault in a careful shop, and finds broken shops with the smallest schedule and the cause", async () => {
+test("explore finds no broken rule in a careful shop, and reports broken shops with the smallest schedule and the cause", async () => {
   const careful = explore({
     ...optionsFor(shopOf(CAREFUL_SHOPS, "remembers the id of each event")),
     seed: "s",
@@ -181,7 +181,7 @@ const DIALECT = {
 const IN_DIALECT = shopOf(CAREFUL_SHOPS, "remembers the id of each event");
 
 test.each([DIALECT, ...Array.from({ length: size(0, 10) }, (_, at) => drawDialect(SEED + at))])(
-  "explore finds no failure in a shop that reads the names of the dialect %j",
+  "explore finds no broken rule in a shop that reads the names of the dialect %j",
   async (dialect) => {
     const far = FULL ? { depth: 1 } : { only: { faults: [] } };
     const found = await explore({ ...optionsFor({ ...IN_DIALECT, dialect }), seed: "s", dialect, ...far });

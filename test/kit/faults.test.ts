@@ -30,7 +30,7 @@ test("after a lost answer there is one order, and a retry with the same key retu
   expect(await store.orders.get(order.id)).toEqual(order);
 });
 
-test("an answer that the service did not send is a bad_answer, with its status and the id of its log entry", async () => {
+test("an answer without a checkout or an error is a bad_answer, with its status and the id of its log entry", async () => {
   const store = await newStore();
   for (const [fault, status] of [
     [{ action: "empty" }, 201],

@@ -53,7 +53,7 @@ test("a restore returns a store to its snapshot, and leaves other stores unchang
   });
 });
 
-test("a snapshot of a whole sandbox can be restored, also into another sandbox with the same seed, and can be used there", async () => {
+test("a snapshot of a whole sandbox can be restored, also into another sandbox with the same seed, and its stores then work", async () => {
   const [sandbox, another] = [await start(), await start()];
   const store = await sandbox.createStore({ name: "Kept" });
   const order = await store.orders.create(ORDER);
@@ -255,7 +255,7 @@ test("a snapshot that cannot be restored is refused with the reason, and changes
   );
 });
 
-test("a restore ends waits for events of the restored stores, and deletes later log entries and assumptions", async () => {
+test("a restore ends the waits for events of the restored stores, and deletes later log entries and assumptions", async () => {
   const sandbox = await start();
   const { store } = sandbox;
   const control = async (path: string) => {
@@ -269,7 +269,7 @@ test("a restore ends waits for events of the restored stores, and deletes later 
     >[];
     return listed.filter((one) => one["relied_on"] !== null).map(({ decision }) => decision);
   };
-  // As the merchant's own client, because the assumptions of this program's own commands are not recorded.
+  // Sent like the merchant's own client, because the assumptions of this program's own commands are not recorded.
   const buy = async (): Promise<void> => {
     const { status } = await sandbox.fetch(`${sandbox.baseUrl}/orders`, {
       method: "POST",

@@ -119,7 +119,7 @@ test("the option count waits for a duplicate, and the error of a timed-out wait 
   await expect(store.deliveries.waitFor("order.succeeded", { count: 0 })).rejects.toThrow("count");
 });
 
-/** A store of a sandbox in this process, both closed with the test. */
+/** A sandbox in this process, which is closed after the test, and a store. */
 async function openStore() {
   const sandbox = await startSandbox();
   onTestFinished(() => sandbox.close());

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
-/** The tests that run for each change of the core, of v1 and of the configuration, in one process. */
+/** The tests that run against each mutant of core.config.json, in one process. */
 export const TESTS = [
   "core/checklist",
   "core/json",

@@ -1,6 +1,6 @@
 import { runOf } from "./vitest.config.ts";
 
-/** The tests that run for each change of creates, deliveries, snapshots and group commits. */
+/** The tests that run against each mutant of service.config.json. */
 export const SERVICE_TESTS = [
   "client/doubt",
   "client/exchange",

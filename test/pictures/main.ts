@@ -17,7 +17,7 @@ import { terminalPage } from "./terminal.ts";
 const PROGRAM = join(import.meta.dirname, "../../bin/checkout.cjs");
 const PICTURES = join(import.meta.dirname, "../../fixtures/pictures");
 const BEGIN = "2026-01-15T12:04:31Z";
-/** Maximum wait for a page or for a process. */
+/** Maximum wait for a page or for a process, in milliseconds. */
 const PATIENCE_MS = 20_000;
 
 type Started = { readonly output: () => string; readonly stop: () => Promise<void> };

@@ -15,7 +15,7 @@ import {
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { INPUTS, update, type Kind } from "../../bin/build/output.ts";
+import { INPUTS, updateOutput, type BuildKind } from "../../bin/build/output.ts";
 import { copyBuilt } from "../support/built.ts";
 import { launch } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -27,8 +27,8 @@ const runFile = promisify(execFile);
 /** A script that builds only the program; the types of the kit would take twice as long. */
 const BUILD_PROGRAM = `
 import { buildProgram } from "./bin/build/program.ts";
-import { update } from "./bin/build/output.ts";
-await update({ root: ".", out: "dist", kind: "package", make: (folder) => buildProgram(folder) });
+import { updateOutput } from "./bin/build/output.ts";
+await updateOutput({ root: ".", out: "dist", kind: "package", make: (folder) => buildProgram(folder) });
 `;
 
 /** Creates a clone as `npm ci` leaves it. */
@@ -136,8 +136,8 @@ function createRepository() {
     writeFileSync(join(root, name), "1");
   }
   const made: string[] = [];
-  const build = async (kind: Kind, whileItBuilds: () => unknown = () => undefined): Promise<void> =>
-    update({
+  const build = async (kind: BuildKind, whileItBuilds: () => unknown = () => undefined): Promise<void> =>
+    updateOutput({
       root,
       out,
       kind,

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { rolldown } from "rolldown";
 import { expect, test } from "vitest";
-import { common } from "../../bin/build/bundle.ts";
+import { baseOptions } from "../../bin/build/bundle.ts";
 import { licenseTexts } from "../../bin/build/licenses.ts";
 import { INPUTS } from "../../bin/build/output.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -14,7 +14,7 @@ const UNWANTED = new Set(["iconv-lite", "chardet", "safer-buffer", "@inquirer/ex
 /** The files that are bundled into the program and the modules that merchants import, relative to the repository. */
 async function bundledFiles(): Promise<string[]> {
   const input = ["bin/main.ts", "src/testing/testing.ts", "src/webhooks.ts"];
-  const bundle = await rolldown({ ...common, cwd: ROOT, input, external: ["better-sqlite3"] });
+  const bundle = await rolldown({ ...baseOptions, cwd: ROOT, input, external: ["better-sqlite3"] });
   const { output } = await bundle.generate({ format: "cjs" });
   const files = output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
   // An id that begins with NUL is code of the bundler, which has no file.

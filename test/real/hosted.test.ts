@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { afterAll, expect, test } from "vitest";
 import { WORKER_FILE } from "../../src/host/folder/files.ts";
 import { API_KEY_RANDOM_BYTES, formatTestKey, testKeyBits } from "../../src/core/credential.ts";
-import { markedKeyBytes, markedUuid, shardOfId, type Mark } from "../../src/hosted/shared/marks.ts";
+import { markedKeyBytes, markedUuid, markOfId, type Mark } from "../../src/hosted/shared/marks.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import {
@@ -163,7 +163,7 @@ test("an id or key that combines one store's mark with the rest of another store
     return (await fetch(service.origin + path, { headers, ...sent })).status;
   };
   for (const [one, other] of [stores, stores.toReversed() as [OwnedStore, OwnedStore]]) {
-    const mark = shardOfId(one.storeId) ?? 0;
+    const mark = markOfId(one.storeId) ?? 0;
     const checkoutId = withMark(mark, other.checkoutId);
     expect(checkoutId).not.toBe(other.checkoutId);
     const own = { Authorization: `Bearer ${one.apiKey}` };

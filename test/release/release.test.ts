@@ -196,7 +196,7 @@ test("release:check covers every generated page", () => {
   expect(GENERATED_PAGES).toEqual(GENERATED);
 });
 
-test("npm installs the package without a test runner, and the test kit can still load a test runner under pnpm", () => {
+test("the package has test runners as optional peers only, so that npm installs none and the kit can load one under pnpm", () => {
   const { peerDependencies, peerDependenciesMeta: optional, dependencies } = packageJson;
   expect([peerDependencies, optional]).toEqual([
     undefined,

@@ -9,7 +9,7 @@ import {
 import type { StoreRole } from "../../src/core/store/shapes.ts";
 import { isPermitted } from "../../src/core/control/rights.ts";
 import { formatTestKey, hashKey, SCOPES, type Scope } from "../../src/core/credential.ts";
-import { markedKeyBytes, shardOfId } from "../../src/hosted/shared/marks.ts";
+import { markedKeyBytes, markOfId } from "../../src/hosted/shared/marks.ts";
 import { AREAS } from "../../src/sandbox/areas.ts";
 import { SEED, size } from "../support/campaign.ts";
 import { formTokenIn } from "../support/payment-model.ts";
@@ -377,7 +377,7 @@ async function v1Routes() {
 
 /** Gives a store a key with some scopes, in each runtime. */
 function addKey(pair: StorePair, storeId: string, scopes: readonly Scope[], number: number): string {
-  const apiKey = formatTestKey(markedKeyBytes(shardOfId(storeId) ?? 0, new Uint8Array(20).fill(number + 1)));
+  const apiKey = formatTestKey(markedKeyBytes(markOfId(storeId) ?? 0, new Uint8Array(20).fill(number + 1)));
   const database = pair.openDatabase(storeId);
   database
     .prepare(

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import { shardOfId, objectFileName, objectName } from "../../src/hosted/shared/marks.ts";
+import { markOfId, objectFileName, objectName } from "../../src/hosted/shared/marks.ts";
 import { stateFile } from "../../src/host/folder/files.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { controlOf, type Control } from "./control.ts";
@@ -44,7 +44,7 @@ export const EDITIONS: readonly Edition[] = [
       join(
         stateFile(folder, "objects"),
         "stores",
-        objectFileName("stores", objectName(shardOfId(storeId) ?? 0)),
+        objectFileName("stores", objectName(markOfId(storeId) ?? 0)),
       ),
   },
 ];

@@ -4,7 +4,7 @@ import { copyFileSync, globSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { markedKeyBytes, shardOfId } from "../../src/hosted/shared/marks.ts";
+import { markedKeyBytes, markOfId } from "../../src/hosted/shared/marks.ts";
 import { heldPort } from "./ports.ts";
 import { createSeeded, type Site } from "./raw-requests.ts";
 import { sendRaw } from "./send-raw.ts";
@@ -203,7 +203,7 @@ export async function openHostedSite(service: HostedService): Promise<Site> {
     await createHostedStore(service),
   ];
   const newKey = (id: string): string =>
-    formatTestKey(markedKeyBytes(shardOfId(id) ?? 0, randomBytes(API_KEY_RANDOM_BYTES)));
+    formatTestKey(markedKeyBytes(markOfId(id) ?? 0, randomBytes(API_KEY_RANDOM_BYTES)));
   const words: Record<string, string> = {
     host: `127.0.0.1:${service.port}`,
     port: String(service.port),

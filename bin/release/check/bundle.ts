@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { IMAGE_USER, readImage } from "../image.ts";
-import { IMAGE } from "../release.ts";
+import { IMAGE_USER_ID, readImage } from "../image.ts";
+import { IMAGE_LAYOUT } from "../release.ts";
 import { run } from "./run.ts";
 
 /** The process of a container: variables to add to the image's, and a command to run instead of the image's. */
@@ -12,7 +12,7 @@ type Process = { readonly env: readonly string[]; readonly args?: readonly strin
  * network of its own, and the volume in memory.
  */
 export function makeBundle(bundle: string, { env, args }: Process): void {
-  const { config, layers } = readImage(IMAGE, "amd64");
+  const { config, layers } = readImage(IMAGE_LAYOUT, "amd64");
   mkdirSync(join(bundle, "rootfs"), { recursive: true });
   for (const layer of layers) run("tar", ["-xf", layer, "-C", join(bundle, "rootfs")]);
   run("runc", ["spec"], bundle);
@@ -21,12 +21,12 @@ export function makeBundle(bundle: string, { env, args }: Process): void {
   const { Entrypoint, Cmd, Env, WorkingDir, Volumes } = config;
   const process = {
     terminal: false,
-    user: { uid: IMAGE_USER, gid: IMAGE_USER },
+    user: { uid: IMAGE_USER_ID, gid: IMAGE_USER_ID },
     args: args ?? [...Entrypoint, ...Cmd],
     env: [...Env, ...env],
     cwd: WorkingDir,
   };
-  const ownerOptions = ["nosuid", "nodev", "mode=0700", `uid=${IMAGE_USER}`, `gid=${IMAGE_USER}`];
+  const ownerOptions = ["nosuid", "nodev", "mode=0700", `uid=${IMAGE_USER_ID}`, `gid=${IMAGE_USER_ID}`];
   const volumes = Object.keys(Volumes).map((destination) => ({
     destination,
     type: "tmpfs",

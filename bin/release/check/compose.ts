@@ -8,11 +8,11 @@ import { PLATFORMS } from "../platforms.ts";
 import { makeBundle } from "./bundle.ts";
 import { run } from "./run.ts";
 
-const FILE = "fixtures/ci/compose.yaml";
+const COMPOSE_FILE = "fixtures/ci/compose.yaml";
 /** The services in the file, and an address for each. */
 const ADDRESSES = { checkout: "172.30.0.2", shop: "172.30.0.3" } as const;
 /** The webhook of a paid order usually arrives immediately; a machine under load may need longer. */
-const [ATTEMPTS, PAUSE_MS] = [50, 200];
+const [MAX_ATTEMPTS, PAUSE_MS] = [50, 200];
 
 type Service = {
   readonly environment: Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ type Compose = { readonly services: Readonly<Record<keyof typeof ADDRESSES, Serv
  * learns from a webhook that it is paid.
  */
 export async function tryCompose(folder: string, executable: string): Promise<string> {
-  const text = readFileSync(FILE, "utf8");
+  const text = readFileSync(COMPOSE_FILE, "utf8");
   const { services } = parse(text) as Compose;
   const keys = run(executable, ["keys", "generate"]).split("\n");
   const container = (name: keyof typeof ADDRESSES): Container =>
@@ -44,12 +44,12 @@ export async function tryCompose(folder: string, executable: string): Promise<st
     checkout(...register.split(" "));
     run("runc", ["start", shop.name]);
     const ask = (path: string, order?: object) => askShop(shop, path, order);
-    const created = await eventually("the shop has created an order", () =>
+    const createdOrder = await eventually("the shop has created an order", () =>
       ask("/orders", { order_id: "compose-1", price_id: "price_coffee" }),
     );
     const publicUrl = services.checkout.environment["CHECKOUT_SANDBOX_PUBLIC_URL"] ?? "";
-    if (!String(created["checkout_url"]).startsWith(`${publicUrl}/pay/`))
-      throw new Error(`the payment page is not at ${publicUrl}: ${JSON.stringify(created)}`);
+    if (!String(createdOrder["checkout_url"]).startsWith(`${publicUrl}/pay/`))
+      throw new Error(`the payment page is not at ${publicUrl}: ${JSON.stringify(createdOrder)}`);
     checkout("checkout", "sandbox", "pay", "compose-1", "--outcome", "succeeded");
     await eventually("the shop has the webhook", () => {
       const { status } = ask("/orders/compose-1");
@@ -133,7 +133,7 @@ function askShop({ name }: Container, path: string, order?: object): Readonly<Re
 /** Repeats work until it succeeds, and returns its result. */
 async function eventually<Value>(goal: string, work: () => Value): Promise<Value> {
   let lastError: unknown;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     try {
       return work();
     } catch (error) {

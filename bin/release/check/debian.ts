@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { IMAGE_USER } from "../image.ts";
+import { IMAGE_USER_ID } from "../image.ts";
 import { DEBIAN } from "../platforms.ts";
 import { makeBundle } from "./bundle.ts";
 import { walkJourneysIn } from "./journeys.ts";
@@ -64,7 +64,7 @@ function runInRoot(root: string, command: string, networkPid?: number): string {
     `mount -t proc proc '${root}/proc'`,
     `mount --bind /dev '${root}/dev'`,
     "ip link set lo up",
-    `exec chroot --userspec=${IMAGE_USER}:${IMAGE_USER} '${root}' sh -c "$1"`,
+    `exec chroot --userspec=${IMAGE_USER_ID}:${IMAGE_USER_ID} '${root}' sh -c "$1"`,
   ].join(" && ");
   const isolation = ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, "sh", command];
   if (networkPid === undefined) return run("unshare", ["--net", ...isolation]);
@@ -72,14 +72,14 @@ function runInRoot(root: string, command: string, networkPid?: number): string {
 }
 
 /** Runs the trial, and returns its last line, which says that the shop is ready. */
-function tryToReady(root: string, start: string, networkPid?: number): string {
-  return runInRoot(root, `sh /trial.sh '${start}'`, networkPid).split("\n").at(-1) ?? "";
+function runTrial(root: string, startCommand: string, networkPid?: number): string {
+  return runInRoot(root, `sh /trial.sh '${startCommand}'`, networkPid).split("\n").at(-1) ?? "";
 }
 
 /** Tries an executable without any other file. */
 export function tryExecutable(root: string, executable: string): string {
   install(root, executable);
-  return tryToReady(root, OWN_SANDBOX);
+  return runTrial(root, OWN_SANDBOX);
 }
 
 /** Installs a Debian package, tries it, and removes it; none of its files may remain. */
@@ -87,7 +87,7 @@ export function tryDebianPackage(root: string, deb: string): string {
   rmSync(join(root, "usr/bin/checkout"));
   copyFileSync(deb, join(root, "package.deb"));
   run("chroot", [root, "dpkg", "--install", "/package.deb"]);
-  const readyLine = tryToReady(root, OWN_SANDBOX);
+  const readyLine = runTrial(root, OWN_SANDBOX);
   const journeysText = walkJourneysIn(root, "Debian package");
   run("chroot", [root, "dpkg", "--purge", "hosted-checkout"]);
   run("chroot", [root, "sh", "-c", "! command -v checkout && test ! -e /usr/share/doc/hosted-checkout"]);
@@ -114,9 +114,9 @@ export function tryImage(root: string, { folder, executable }: ImageTrial): stri
       join(root, "image.env"),
       `export CHECKOUT_BASE_URL=http://127.0.0.1:4242/v1\n${variables.join("\n")}\n`,
     );
-    const readyLine = tryToReady(root, ". /image.env", state.pid);
+    const readyLine = runTrial(root, ". /image.env", state.pid);
     const journeysText = walkJourneysIn(join(bundle, "rootfs"), "image");
-    return `${readyLine}; read-only, as user ${IMAGE_USER}; ${journeysText}`;
+    return `${readyLine}; read-only, as user ${IMAGE_USER_ID}; ${journeysText}`;
   } finally {
     run("runc", ["delete", "--force", name]);
   }

@@ -4,10 +4,10 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { DEBIAN } from "../platforms.ts";
-import { UNPACKED } from "../release.ts";
+import { UNPACKED_FOLDER } from "../release.ts";
 import { run } from "./run.ts";
 
-/** Runs the arm64 executable in an emulator: start, create, pay, and a look at the state after a stop. */
+/** Runs the arm64 executable in an emulator: starts a sandbox, creates, pays and reads an order, and stops the sandbox. */
 export async function tryEmulated(folder: string): Promise<string> {
   const root = join(folder, "arm64");
   run("mmdebstrap", [
@@ -20,7 +20,7 @@ export async function tryEmulated(folder: string): Promise<string> {
   ]);
   const cwd = join(folder, "arm64-state");
   mkdirSync(cwd);
-  const program = ["-L", root, resolve(UNPACKED, "checkout-linux-arm64")];
+  const program = ["-L", root, resolve(UNPACKED_FOLDER, "checkout-linux-arm64")];
   const checkout = (words: readonly string[], env = process.env): string =>
     execFileSync("qemu-aarch64-static", [...program, ...words], { cwd, env })
       .toString()

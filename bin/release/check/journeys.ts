@@ -1,16 +1,16 @@
 import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { IMAGE_USER } from "../image.ts";
+import { IMAGE_USER_ID } from "../image.ts";
 import { run } from "./run.ts";
 
 /** The tests at full size: every link in a browser, and every drill. */
 const TESTS = ["run", "--config", "vitest.campaign.config.ts", "test/real/journeys.test.ts"] as const;
 
 /** The files of a release with which the journeys are walked. */
-type Released = { readonly tarball: string; readonly executable: string };
+type ReleasedFiles = { readonly tarball: string; readonly executable: string };
 
 /** Walks every journey with the sources, the npm package and the executable of a release. */
-export function walkJourneys({ tarball, executable }: Released): string {
+export function walkJourneys({ tarball, executable }: ReleasedFiles): string {
   const releaseVariables = [
     `RELEASED_TARBALL=${resolve(tarball)}`,
     `RELEASED_EXECUTABLE=${resolve(executable)}`,
@@ -22,9 +22,9 @@ export function walkJourneys({ tarball, executable }: Released): string {
 /** Walks every journey with the program that is installed in a root folder, as an unprivileged user. */
 export function walkJourneysIn(root: string, name: string): string {
   const folder = mkdtempSync(join(resolve(root), "journeys-"));
-  chownSync(folder, IMAGE_USER, IMAGE_USER);
+  chownSync(folder, IMAGE_USER_ID, IMAGE_USER_ID);
   const workFolder = `/${basename(folder)}`;
-  const user = [`--setuid=${IMAGE_USER}`, `--setgid=${IMAGE_USER}`];
+  const user = [`--setuid=${IMAGE_USER_ID}`, `--setgid=${IMAGE_USER_ID}`];
   const form = {
     name,
     folder,
@@ -46,5 +46,5 @@ export function walkJourneysIn(root: string, name: string): string {
   } finally {
     rmSync(folder, { recursive: true });
   }
-  return `every journey, as user ${IMAGE_USER}`;
+  return `every journey, as user ${IMAGE_USER_ID}`;
 }

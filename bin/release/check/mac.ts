@@ -15,12 +15,12 @@ const SEGMENT = "NODE_SEA";
 
 /** Builds the executables for macOS as a trial. Throws if one of them lacks a part that Node needs on a Mac. */
 export async function describeMac(folder: string): Promise<string> {
-  const trial = join(folder, "mac");
-  mkdirSync(trial);
-  await bundleProgram(trial);
+  const trialFolder = join(folder, "mac");
+  mkdirSync(trialFolder);
+  await bundleProgram(trialFolder);
   const descriptions: string[] = [];
   for (const platform of PLATFORMS.filter(({ name }) => name.startsWith("darwin-"))) {
-    const bytes = readFileSync(crossBuild(trial, platform));
+    const bytes = readFileSync(crossBuild(trialFolder, platform));
     if (bytes.readUInt32LE(0) !== MAGIC) throw new Error(`the file of ${platform.name} is no Mach-O file`);
     if (PROCESSORS[bytes.readUInt32LE(4)] !== platform.name)
       throw new Error(`${platform.name} is for another processor`);

@@ -13,7 +13,7 @@ const BUILDS = [
 export const GENERATED_PAGES = ["settings", "errors", "json"].map((name) => `docs/${name}.md`);
 
 /** Makes the npm package and the list of contents in the folder `out` of a clone. */
-const MAKE = `
+const MAKE_SCRIPT = `
   import { mkdirSync } from "node:fs";
   import { bundleProgram } from "./bin/build/executable.ts";
   import { readCommit } from "./bin/release/commit.ts";
@@ -54,7 +54,7 @@ function buildClone(
     "npm run docs",
     `git diff --exit-code ${GENERATED_PAGES.join(" ")}`,
     "node build.ts",
-    `node --input-type=module --eval '${MAKE}'`,
+    `node --input-type=module --eval '${MAKE_SCRIPT}'`,
   ].join(" && ");
   run("setpriv", ["--reuid", user, "--clear-groups", "sh", "-c", script], clone);
   const files = [...readdirSync(join(clone, "out")).map((name) => join("out", name)), ...GENERATED_PAGES];

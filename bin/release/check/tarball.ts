@@ -46,7 +46,7 @@ test("an order is paid", async ({ store, expect }) => {
 `;
 
 /** Ids of users who have no entry in the system's user database. */
-const [OWNER, READER] = [12_001, 12_002];
+const [OWNER_ID, READER_ID] = [12_001, 12_002];
 
 /** Installs the npm package with each package manager and each Node, in a path with a space and Chinese characters. */
 export function tryTarball(folder: string, tarball: string): string {
@@ -74,13 +74,13 @@ export function tryOtherUser(folder: string, tarball: string): string {
   mkdirSync(homes["read-only home"]);
   chmodSync(homes["read-only home"], 0o555);
   const readerFolder = join(folder, "of the reader");
-  for (const owner of ["root", String(OWNER)]) {
+  for (const owner of ["root", String(OWNER_ID)]) {
     run("chown", ["-R", owner, project]);
     for (const [name, home] of Object.entries(homes)) {
       rmSync(readerFolder, { recursive: true, force: true });
       mkdirSync(readerFolder);
-      run("chown", [String(READER), readerFolder]);
-      const reader = ["--reuid", String(READER), "--regid", String(READER), "--clear-groups"];
+      run("chown", [String(READER_ID), readerFolder]);
+      const reader = ["--reuid", String(READER_ID), "--regid", String(READER_ID), "--clear-groups"];
       const environment = ["--ignore-environment", path, `HOME=${home}`];
       try {
         run("setpriv", [...reader, "env", ...environment, "sh", "-c", TRIAL, "sh", project], readerFolder);

@@ -105,7 +105,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   await confirmSending(context, target, { isConfirmed: options.yes === true, payer });
   const { timeoutMs } = retryPolicyOf(settings);
   const limits = { timeoutMs, signal: stop.signal };
-  const results = await calibrate(world, target, { run: runId, ...limits });
+  const results = await calibrate(world, target, { runId: runId, ...limits });
   const payment = results.end === "done" ? await payer?.observe(target, results.answers, limits) : undefined;
   const finalResults = isLiveAnswer(payment?.retrieval) ? LIVE_RESULT : results;
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));

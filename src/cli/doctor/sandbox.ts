@@ -5,7 +5,7 @@ import { english } from "../../core/language.ts";
 import { parseRunRecord } from "../../core/state-files.ts";
 import { excerpt, printable } from "../../core/text.ts";
 import { stateFile } from "../../host/folder/files.ts";
-import { hiddenHolder } from "../../host/folder/hold.ts";
+import { findHiddenHolder } from "../../host/folder/hold.ts";
 import { isRunningOwner } from "../../host/folder/owner-file.ts";
 import { lastResult } from "../webhook/report.ts";
 import type { Context } from "../command.ts";
@@ -40,7 +40,7 @@ export async function checkLock({ context: { world, around }, folder }: CheckSub
     return ["warning", `${path} was not written by checkout; the next start replaces it`, START_SANDBOX];
   if (isRunningOwner(world, run, run.folder))
     return ["warning", `copied from another folder, which pid ${run.pid} serves`, START_SANDBOX];
-  const holder = await hiddenHolder(world, folder);
+  const holder = await findHiddenHolder(world, folder);
   if (holder !== undefined) return ["warning", `held by ${holder}`, "run the commands there"];
   const leftoverText = `left by a sandbox that was killed (pid ${run.pid}); the next start takes it over`;
   return ["warning", leftoverText, START_SANDBOX];

@@ -144,7 +144,7 @@ async function exploreInOwnSandbox(context: Context, request: ExploreRequest): P
     context,
     { port: 0, quiet: true, ...(dialect && { dialect }), ...(like && { like }) },
     {
-      place: { folder: undefined, log: { writableNeedDrain: false, write: () => undefined } },
+      location: { folder: undefined, log: { writableNeedDrain: false, write: () => undefined } },
       use: async ({ ready: { base_url: baseUrl, control_token: token } }) => {
         const target = { origin: new URL(baseUrl).origin, token, version: context.version };
         const openBench = ownStoreOpener(exploredShop(context, request, { target, baseUrl }));
@@ -247,7 +247,7 @@ async function search(
     seed: options.seed ?? world.freshId().slice(-8),
     budgetMs: options.budget,
     depth: options.depth,
-    only: onlySchedule,
+    onlySchedule,
     hasView: orderView !== undefined || orderViewCommand !== undefined,
     amountField: "amount_minor",
     rerunOf: (schedule) => rerunCommand(context, schedule, words),

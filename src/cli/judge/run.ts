@@ -194,7 +194,7 @@ async function runParts(context: Context, options: RunOptions, parts: ReadonlySe
         await using shop = await bindShop(keyedContext, { control, description, readsOrders, signal });
         const runReport = await runAll(keyedContext, options, { control, description, shop, parts, signal });
         // A served shop ends with this block.
-        if (shop.served !== undefined) await awaitHeldEvents(context, control, signal);
+        if (shop.server !== undefined) await awaitHeldEvents(context, control, signal);
         return runReport;
       };
       return withStoreKey(context, control, { timeoutMs, signal, act });
@@ -246,7 +246,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
       ...shop,
       takeOrder: source?.take,
       kinds: source?.kinds,
-      names: (source === undefined ? usesId(shop.create) : source.kinds !== undefined) ? true : undefined,
+      setsIds: (source === undefined ? usesId(shop.create) : source.kinds !== undefined) ? true : undefined,
       commandTimeoutMs: options.commandTimeout,
     },
     newId,
@@ -295,9 +295,9 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   });
 }
 
-function budgetOf({ slowestMs }: Pick<Bench["recording"], "slowestMs"> = { slowestMs: 0 }): number {
+function budgetOf({ bookingMs }: Pick<Bench["recording"], "bookingMs"> = { bookingMs: 0 }): number {
   const { least, most } = BUDGET_MS;
-  return Math.round(Math.min(most, Math.max(least, BUDGET_FACTOR * slowestMs)) / 1000) * 1000;
+  return Math.round(Math.min(most, Math.max(least, BUDGET_FACTOR * bookingMs)) / 1000) * 1000;
 }
 
 /** Reports each broken or unjudged history immediately, with the time since the beginning. */
@@ -341,8 +341,8 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   const names = options.only === undefined ? undefined : new Set(options.only);
   const historyParts = new Set([...parts].filter((part): part is History["part"] => part !== "webhook"));
   const isQuick = options.quick === true;
-  const plan = { parts: historyParts, only: names, isQuick, until: deadline, onJudged };
-  const delay = durationText(Math.max(1, Math.round(plainPurchase.recording.slowestMs)));
+  const plan = { parts: historyParts, names, isQuick, deadline, onJudged };
+  const delay = durationText(Math.max(1, Math.round(plainPurchase.recording.bookingMs)));
   printer.info(
     `a payment is shown after ${delay}; histories, for at most ${durationText(baseReport.budgetMs)}:`,
   );
@@ -364,8 +364,8 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
     if (entry.verdict !== playedHistories[index]?.verdict) onJudged(entry);
   const lateCount = finalHistories.filter(({ verdict }) => isLate(verdict)).length;
   if (lateCount > 0) printer.info(`${lateCount} histories were late and run again, two at a time`);
-  const until = deadline + (options.budget === undefined ? BUDGET_MS.most - baseReport.budgetMs : 0);
-  const histories = mergeRuns(await replayLate(bench, finalHistories, { ...plan, until }));
+  const replayDeadline = deadline + (options.budget === undefined ? BUDGET_MS.most - baseReport.budgetMs : 0);
+  const histories = mergeRuns(await replayLate(bench, finalHistories, { ...plan, deadline: replayDeadline }));
   const isInterrupted = signal.aborted;
   const records =
     names === undefined
@@ -381,7 +381,7 @@ async function drillWebhooks(
 ): Promise<readonly PartRecord[]> {
   const { printer } = context;
   printer.info("forged and genuine webhooks");
-  const mayRun = (): boolean => findEndReason(bench, { until: deadline }) === undefined;
+  const mayRun = (): boolean => findEndReason(bench, { deadline }) === undefined;
   const endpointId = await findEndpointId(context, control, description);
   const receiverRequest = { leaseId: bench.leaseId, storeId, endpointId, hasOrder: true, mayRun };
   const results = await raceWithAbort(signal, judgeReceivers(context, control, receiverRequest));
@@ -402,10 +402,10 @@ function missingFields(
     plainPurchase,
   }: { readonly shop: BoundShop; readonly options: RunOptions; readonly plainPurchase: PlainPurchase },
 ): readonly MissingField[] {
-  const { shown } = plainPurchase;
+  const { shownOrder } = plainPurchase;
   const isMissing = {
-    bookings: shown !== null && shown.times === null,
-    amount: shown !== null && shown.amountMinor === null,
+    bookings: shownOrder !== null && shownOrder.times === null,
+    amount: shownOrder !== null && shownOrder.amountMinor === null,
     create: shop.create === undefined,
     endpoint: plainPurchase.recording.isWithoutEvents === true,
     restart: shop.view !== undefined && restart === undefined && serve === undefined,

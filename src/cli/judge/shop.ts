@@ -47,7 +47,7 @@ export async function bindShop(context: Context, binding: Binding): Promise<Boun
     ...shop,
     kill: shop.kill ?? servedShop?.restart,
     restart: servedShop?.restart ?? createRestart(context, binding),
-    served: servedShop,
+    server: servedShop,
     [Symbol.asyncDispose]: async () => servedShop?.stop(),
   };
 }

@@ -4,7 +4,7 @@ import type { ControlTarget } from "../../client/control/control.ts";
 import {
   createBench,
   createOrders,
-  newPurchase,
+  createPurchase,
   viewedCheckout,
   type Bench,
   type Purchase,
@@ -53,7 +53,7 @@ export function tryShop(
     const newId = await createOrderIdGenerator(context, control, world.freshId());
     const call = operationsAt(context, control);
     const bench = createBench({ world, target: control, call, shop, newId, signal });
-    const purchase = newPurchase(bench.newId());
+    const purchase = createPurchase(bench.newId());
     const trials = [...tryServe(description), ...(await tryCreate(bench, purchase))];
     if (shop.view === undefined || trials.some(({ ok }) => !ok)) return trials;
     trials.push(...(await tryView(bench, purchase, readsOrders)));

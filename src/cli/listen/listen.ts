@@ -1,5 +1,5 @@
 import type { ControlTarget } from "../../client/control/control.ts";
-import { tolerateStorageFailures, seenEventsInMemory } from "../../client/listen/seen-events.ts";
+import { tolerateStorageFailures, createMemorySeenEvents } from "../../client/listen/seen-events.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { isStoreToken } from "../../core/credential.ts";
@@ -135,7 +135,7 @@ function openSeenEventLog(
   options: ListenCommandOptions,
 ): SeenEvents & Disposable {
   const folder = around.folder();
-  if (!world.files.exists(folder)) return closeAtEnd(seenEventsInMemory());
+  if (!world.files.exists(folder)) return closeAtEnd(createMemorySeenEvents());
   unwrap(makeStateFolder(world, folder, options));
   const path = stateFile(folder, "journal");
   const outcome = openSeenEvents(path, {

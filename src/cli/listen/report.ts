@@ -73,7 +73,7 @@ export function readyText(readyFields: ListenReady, style: Style): string {
 }
 
 export function deliveryJson(delivery: HandledDelivery) {
-  const { at, storeAt, claims, verified, fault, injectedFault, result, answered, milliseconds, next } =
+  const { at, storeAt, claims, isVerified, fault, injectedFault, result, status, milliseconds, nextAttempt } =
     delivery;
   const reply = result.kind === "answered" || result.kind === "unanswered" ? result : undefined;
   return {
@@ -84,7 +84,7 @@ export function deliveryJson(delivery: HandledDelivery) {
     type: cutOrNull(claims.type),
     object_id: cutOrNull(claims.objectId),
     order_id: cutOrNull(claims.orderId),
-    verified,
+    verified: isVerified,
     outcome: OUTCOMES[result.kind],
     code: fault?.code ?? (result.kind === "unanswered" ? result.failure : null),
     message: fault?.message ?? (result.kind === "unanswered" ? result.message : null),
@@ -93,9 +93,9 @@ export function deliveryJson(delivery: HandledDelivery) {
     replay: reply?.isReplay ?? false,
     target: reply?.url ?? null,
     target_status: result.kind === "answered" ? result.status : null,
-    answered,
+    answered: status,
     ms: milliseconds,
-    next_try_at: toIsoOrNull(next?.at ?? null),
+    next_try_at: toIsoOrNull(nextAttempt?.at ?? null),
   };
 }
 
@@ -134,9 +134,9 @@ const SESSION_TYPE_WIDTH = Math.max(...EVENT_TYPES.map((type) => type.length));
  */
 export function handledDeliveryLine(delivery: HandledDelivery, lineStyle: LineStyle): string {
   const { style, typeWidth, wrap } = lineStyle;
-  const { at, storeAt, claims, verified, fault, injectedFault, result } = delivery;
+  const { at, storeAt, claims, isVerified, fault, injectedFault, result } = delivery;
   const type = displayOrDash(claims.type).padEnd(typeWidth);
-  const verdict = verified ? style.green("✓ verified") : style.red("✗ not verified");
+  const verdict = isVerified ? style.green("✓ verified") : style.red("✗ not verified");
   const [event, object] = [claims.eventId, claims.objectId].map((id) => (id === null ? null : shortId(id)));
   const parts = [
     timeOfDay(storeAt ?? at),
@@ -197,10 +197,13 @@ const CERTIFICATE_HINTS: ReadonlyMap<string, string> = new Map([
   ["tls_not_yet_valid", INSECURE_HINT],
 ]);
 
-function resultParts({ result, milliseconds, next }: HandledDelivery, { style, plan }: LineStyle): string[] {
+function resultParts(
+  { result, milliseconds, nextAttempt }: HandledDelivery,
+  { style, plan }: LineStyle,
+): string[] {
   const urlText = (url: string): string => (plan.routes.length === 0 ? "" : ` ${printable(url)}`);
   const span = style.dim(`${milliseconds} ms`);
-  const nextAttemptParts = next === undefined ? [] : [style.red(nextText(next))];
+  const nextAttemptParts = nextAttempt === undefined ? [] : [style.red(nextText(nextAttempt))];
   switch (result.kind) {
     case "not_verified":
       return [style.red("not forwarded"), ...nextAttemptParts];
@@ -238,7 +241,7 @@ const SPAN_UNITS = [
 ] as const;
 
 /** All details of a delivery: its headers with a shortened signature, its body, and the target's answer. */
-export function detailLines({ request, result, answered }: HandledDelivery): string {
+export function detailLines({ request, result, status }: HandledDelivery): string {
   const headers = request.rawHeaders.flatMap((name, index) =>
     index % 2 === 0 ? [`> ${name}: ${displayHeader(request.rawHeaders[index + 1] ?? "")}`] : [],
   );
@@ -247,7 +250,7 @@ export function detailLines({ request, result, answered }: HandledDelivery): str
   const answer = cutText(rawAnswer.replace(/\r?\n$/, ""), MAX_BODY_LENGTH)
     .split("\n")
     .map((line) => `< ${line}`);
-  return [...headers, ">", ...body, `< ${answered}`, ...(rawAnswer === "" ? [] : answer)]
+  return [...headers, ">", ...body, `< ${status}`, ...(rawAnswer === "" ? [] : answer)]
     .map(printable)
     .join("\n");
 }

@@ -184,7 +184,7 @@ function createFixedSource(sender: Sender, { dialect }: ListenPlan): DeliverySou
   return {
     secrets: () => Promise.resolve({ inForce: secrets, retired: [], storeTime: null, dialect }),
     instance: () => null,
-    inFlight: () => Promise.resolve(undefined),
+    attemptOf: () => Promise.resolve(undefined),
     nextAttempt: () => Promise.resolve(undefined),
   };
 }
@@ -327,7 +327,7 @@ function createKeyHandler(
   let isReplaying = false;
   const replay = async (): Promise<void> => {
     const delivery = lastDelivery();
-    const eventId = delivery?.verified === true ? delivery.claims.eventId : null;
+    const eventId = delivery?.isVerified === true ? delivery.claims.eventId : null;
     if (registration === undefined) return printer.info("only the service can send an event again");
     if (eventId === null) return printer.info("there is no verified event to replay yet");
     isReplaying = true;

@@ -71,8 +71,8 @@ export function unwrapCreate(context: Context, report: CreateReport): CreatedChe
     );
   }
   const isReplayed = exchange.headers["idempotent-replayed"] === "true";
-  const { response, attempts } = exchange;
-  return { response, key: entry.key, isReplayed, attempts };
+  const { response, attemptCount } = exchange;
+  return { response, key: entry.key, isReplayed, attempts: attemptCount };
 }
 
 export function printCreatedCheckout(

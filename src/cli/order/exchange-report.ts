@@ -17,11 +17,11 @@ export function exchangeProblem(exchange: Exclude<Exchange, { end: "success" }>)
     const { code, message } = exchange.error;
     return { exitCode, code, message, details: { status: exchange.status, request_id: exchange.requestId } };
   }
-  const { code, attempts, retryAfterMs } = exchange;
+  const { code, attemptCount, retryAfterMs } = exchange;
   const message =
     code === "unreachable" ? `the service cannot be reached: ${exchange.message}` : exchange.message;
   const retryAfter = retryAfterMs === 0 ? {} : { retry_after_seconds: Math.ceil(retryAfterMs / 1000) };
-  return { exitCode, code, message, details: { tries: attempts, ...retryAfter } };
+  return { exitCode, code, message, details: { tries: attemptCount, ...retryAfter } };
 }
 
 /**

@@ -51,7 +51,7 @@ export async function createAllInSandbox(
   {
     inputs,
     control,
-    agent,
+    agent: userAgent,
   }: {
     readonly inputs: readonly CreateInput[];
     readonly control: ControlTarget;
@@ -61,7 +61,7 @@ export async function createAllInSandbox(
 ): Promise<readonly CreatedCheckout[]> {
   const { target, settings } = await connectToSandbox(context, control);
   return createAllWithManagedKeys(context, options, {
-    target: agent === undefined ? target : { ...target, agent },
+    target: userAgent === undefined ? target : { ...target, userAgent },
     settings,
     policy: retryPolicyOf(settings),
     inputs: inputs.map(({ kind, request }) => ({

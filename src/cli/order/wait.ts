@@ -1,7 +1,7 @@
 import { errorRow } from "../../core/errors.ts";
 import type { Option } from "commander";
 import type { ServiceTarget } from "../../client/api/client.ts";
-import { DEFAULT_WAIT_MS, waitForGoal, type WaitGoal, type WaitResult } from "../../client/api/wait.ts";
+import { WAIT_TIMEOUT_MS, waitForGoal, type WaitGoal, type WaitResult } from "../../client/api/wait.ts";
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from "../../client/api/retry.ts";
 import { STATUSES } from "../../core/checkout/checkout.ts";
 import type { CheckoutResponse } from "../../core/checkout/wire-shapes.ts";
@@ -27,7 +27,7 @@ export function waitOptions(): Option[] {
   return [
     switchOption(
       "--wait",
-      `wait until the status is final; --timeout then limits the whole wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
+      `wait until the status is final; --timeout then limits the whole wait (default: ${durationText(WAIT_TIMEOUT_MS)})`,
     ),
     valueOption(
       "--until <status>",
@@ -52,7 +52,7 @@ export async function waitForStatus(
 ): Promise<CheckoutResponse> {
   const { target, settings, id } = orderQuery;
   const goal = options.until ?? "final";
-  const waitMs = options.timeout ?? DEFAULT_WAIT_MS;
+  const waitMs = options.timeout ?? WAIT_TIMEOUT_MS;
   const policy = pollPolicy(settings, options);
   const result = await runWithSpinner(context, (watch) =>
     waitForGoal(context.world, target, { id, goal, waitMs, policy, ...watch }),

@@ -227,7 +227,7 @@ export async function serveDetached(
   const servingContext = { ...context, printer: { ...printer, info } };
   const mergedOptions = unwrap(await settingsWithConfig(servingContext, options));
   const outcome = await serveSandbox(servingContext, mergedOptions, {
-    place: { folder, log: world.stderr, logFile: starter.logFile },
+    location: { folder, log: world.stderr, logFile: starter.logFile },
     announce: async ({ ready, description }) => {
       if (isStopped) throw new Refused(interruptedProblem(" before it was ready"));
       const startMessage: StartMessage = { ready, description, notes };

@@ -106,7 +106,7 @@ async function runExec(context: Context, options: ExecOptions, { program, args }
   const settings = unwrap(await settingsWithConfig(context, { ...options, port: options.port ?? 0 }));
   const requestWatch = watchRequests(world);
   const service = serveSandbox({ ...context, world: requestWatch.world }, settings, {
-    place: { folder: undefined, log },
+    location: { folder: undefined, log },
     use: async (sandbox) => {
       const { base_url: baseUrl, control_token: token } = sandbox.ready;
       const target = { origin: new URL(baseUrl).origin, token, version: context.version };

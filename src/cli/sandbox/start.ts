@@ -66,7 +66,7 @@ async function serveHere(context: Context, options: StartOptions): Promise<numbe
   // A terminal gets short ids, which fit 80 columns and which commands accept.
   const idOptions = isTerminal(world.stderr) ? { formatId: shortId } : {};
   const outcome = await serveSandbox(context, settings, {
-    place: { folder, log: world.stderr, ...idOptions },
+    location: { folder, log: world.stderr, ...idOptions },
     announce: async ({ ready, description, secrets }) => {
       await printer.result(output("ready", ready), () =>
         readyBanner(context, ready, { givenSecrets: secrets, description }),

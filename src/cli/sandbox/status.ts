@@ -4,7 +4,7 @@ import { snakeCase, printable } from "../../core/text.ts";
 import { localOrigin } from "../../core/loopback.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import { register, startCommand, valueOption, type Context, type Group } from "../command.ts";
-import { hiddenHolder } from "../../host/folder/hold.ts";
+import { findHiddenHolder } from "../../host/folder/hold.ts";
 import { noteTarget, noteVersion } from "../target/notes.ts";
 import { baseUrlOf, shortPath } from "../../host/folder/state-folder.ts";
 import { toSetting } from "../option-rules.ts";
@@ -71,7 +71,7 @@ async function statusOf(context: Context, folder: string, run: RunRecord | undef
     problem: null,
   };
   if (run === undefined) {
-    const holder = await hiddenHolder(context.world, folder);
+    const holder = await findHiddenHolder(context.world, folder);
     if (holder === undefined) refuseProjectFolder(context, "status");
     const problem = holder === undefined ? null : `${holder} serves it`;
     return { status: { ...unknownFields, state: "stopped", problem } };

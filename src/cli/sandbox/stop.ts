@@ -2,7 +2,7 @@ import { localOrigin } from "../../core/loopback.ts";
 import type { RunRecord } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { register, type Context, type Group } from "../command.ts";
-import { hiddenHolder } from "../../host/folder/hold.ts";
+import { findHiddenHolder } from "../../host/folder/hold.ts";
 import { refuseProjectFolder } from "./running.ts";
 import { noteTarget } from "../target/notes.ts";
 import { EXIT, interruptedProblem, Refused, catchRefusal, type Problem, holderProblem } from "../problem.ts";
@@ -32,7 +32,7 @@ async function runStop(context: Context): Promise<number> {
   const run = around.run();
   const shownFolder = around.shownFolder();
   if (run === undefined) {
-    const holder = await hiddenHolder(world, folder);
+    const holder = await findHiddenHolder(world, folder);
     if (holder !== undefined) throw new Refused(holderProblem(holder));
     refuseProjectFolder(context, "stop");
     const result = output("stopped", { ok: true, stopped: false, pid: null, data_dir: folder });

@@ -1,5 +1,5 @@
 import type { Option } from "commander";
-import { DEFAULT_WAIT_MS } from "../../client/api/wait.ts";
+import { WAIT_TIMEOUT_MS } from "../../client/api/wait.ts";
 import { waitForDeliveries } from "../../client/control/webhook-wait.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { switchOption, valueOption, type Context } from "../command.ts";
@@ -21,7 +21,7 @@ export function webhookWaitOptions(waitSubject: string): Option[] {
     switchOption("--wait", waitSubject),
     valueOption(
       "--timeout <duration>",
-      `with --wait: maximum time to wait (default: ${durationText(DEFAULT_WAIT_MS)})`,
+      `with --wait: maximum time to wait (default: ${durationText(WAIT_TIMEOUT_MS)})`,
       parseDuration,
     ),
   ];
@@ -42,7 +42,7 @@ export async function waitForDelivery(
 }
 
 export function waitMsOf({ timeout }: WebhookWaitOptions): number {
-  return timeout ?? DEFAULT_WAIT_MS;
+  return timeout ?? WAIT_TIMEOUT_MS;
 }
 
 /** The problem of a wait that timed out: exit 7. */

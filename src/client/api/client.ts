@@ -15,8 +15,8 @@ export type ServiceTarget = {
   /** The URL with the version segment, without a trailing slash: `http://127.0.0.1:4242/v1`. */
   readonly baseUrl: string;
   /**
-   * Returns the base URL of a sandbox, whose port can change; undefined while it is stopped. No other server may get
-   * its key.
+   * Returns the base URL of a sandbox, whose port can change; undefined while the sandbox is stopped, because no other
+   * server may get the API key.
    */
   readonly locate?: () => string | undefined;
   readonly apiKey: string;
@@ -26,10 +26,10 @@ export type ServiceTarget = {
   readonly service: string;
   /** The store of the API key, if known; managed keys are derived from it. */
   readonly storeId: string | null;
-  /** The sandbox's instance id, if known (decision 96). Managed keys do not depend on it, because it is unknown at a stop. */
+  /** The sandbox's instance id, if known (decision 96). Managed keys do not depend on it: a stopped sandbox's is unknown. */
   readonly instance?: string | null;
-  /** The User-Agent of the requests. Default: the User-Agent of all commands. */
-  readonly agent?: string;
+  /** Default: the User-Agent of all commands. */
+  readonly userAgent?: string;
 };
 
 export type ClientWorld = Pick<World, "send" | "sleep" | "random" | "now">;
@@ -79,10 +79,10 @@ export async function sendCreate(
 function settle(
   journal: Journal,
   key: string,
-  { settlement, now: locateUrl }: { readonly settlement: FinalAnswer; readonly now: number },
+  { settlement, now }: { readonly settlement: FinalAnswer; readonly now: number },
 ): string | undefined {
   try {
-    journal.settle(key, settlement, locateUrl);
+    journal.settle(key, settlement, now);
     return undefined;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -107,7 +107,7 @@ export function sendRetrieve(
 
 function buildRetrieveRequest(target: ServiceTarget, id: string): ApiRequest {
   const path = `/checkout-sessions/${encodeURIComponent(id)}`;
-  return { method: "GET", ...addressOf(target, path), headers: authorization(target) };
+  return { method: "GET", ...addressOf(target, path), headers: requestHeaders(target) };
 }
 
 export function buildCreateRequest(
@@ -118,7 +118,7 @@ export function buildCreateRequest(
     method: "POST",
     ...addressOf(target, `/${sentCreate.endpoint}`),
     headers: {
-      ...authorization(target),
+      ...requestHeaders(target),
       "Content-Type": "application/json",
       "Idempotency-Key": sentCreate.key,
     },
@@ -133,7 +133,7 @@ export function journalIntent(target: ServiceTarget, intent: RequestedCreate): C
   return { service, storeId, instance, orderId: request.order_id, ...intentFields };
 }
 
-/** The answer that settles the entry. After an attempt that may have arrived, only a success or a conclusive refusal does. */
+/** The answer that settles the entry. If an attempt may have arrived, only a success or a conclusive refusal settles it. */
 function settlementOf(result: Exchange): FinalAnswer | undefined {
   if (result.end === "success") {
     return { state: "created", checkoutId: result.response.data.id, code: null, isProven: true };
@@ -164,7 +164,7 @@ function addressOf(
   return { url, locate: locateUrl };
 }
 
-function authorization({ apiKey, agent }: ServiceTarget): Record<string, string> {
+function requestHeaders({ apiKey, userAgent }: ServiceTarget): Record<string, string> {
   const headers = { Authorization: `Bearer ${apiKey}`, Accept: "application/json" };
-  return agent === undefined ? headers : { ...headers, "User-Agent": agent };
+  return userAgent === undefined ? headers : { ...headers, "User-Agent": userAgent };
 }

@@ -36,7 +36,7 @@ type Failure = {
 };
 
 export type Exchange = {
-  readonly attempts: number;
+  readonly attemptCount: number;
   /** Whether an attempt may have reached the service without a final answer, so that its effect is unknown. */
   readonly isUncertain: boolean;
   readonly headers: Readonly<Record<string, string>>;
@@ -56,7 +56,7 @@ export type ExchangeOptions = {
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** Repeats the same request after a transient failure (decision 56); its key makes the repetition safe. */
+/** Repeats the same request after a transient failure (decision 56); the key of a create makes the repetition safe. */
 export async function sendWithRetries(
   world: Pick<World, "send" | "sleep" | "random" | "now">,
   request: ApiRequest,
@@ -64,22 +64,22 @@ export async function sendWithRetries(
 ): Promise<Exchange> {
   const { policy, signal, observer } = options;
   let isUncertain = false;
-  for (let attempts = 1; ; attempts += 1) {
+  for (let attemptCount = 1; ; attemptCount += 1) {
     const result = await attemptOnce(world, request, options);
     observer?.onAnswer?.(result);
-    const verdict = judge(result, world.now());
+    const verdict = classifyResult(result, world.now());
     isUncertain ||= verdict.end === "again" && verdict.isUncertain;
     const headers = result.ok ? result.headers : {};
-    if (verdict.end === "interrupted") return { ...verdict, attempts, isUncertain: true, headers };
-    if (verdict.end !== "again") return { ...verdict, attempts, isUncertain, headers };
+    if (verdict.end === "interrupted") return { ...verdict, attemptCount, isUncertain: true, headers };
+    if (verdict.end !== "again") return { ...verdict, attemptCount, isUncertain, headers };
 
     const { message, retryAfterMs } = verdict;
-    if (attempts > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS)
-      return { ...verdict, end: "gave_up", attempts, isUncertain, headers };
-    const delayMs = retryDelayMs(attempts, { random: world.random(), retryAfterMs });
+    if (attemptCount > policy.retries || retryAfterMs > MAX_RETRY_AFTER_MS)
+      return { ...verdict, end: "gave_up", attemptCount, isUncertain, headers };
+    const delayMs = retryDelayMs(attemptCount, { random: world.random(), retryAfterMs });
     observer?.onRetry?.(message, delayMs);
     await world.sleep(delayMs, signal);
-    if (signal?.aborted === true) return { end: "interrupted", attempts, isUncertain, headers };
+    if (signal?.aborted === true) return { end: "interrupted", attemptCount, isUncertain, headers };
   }
 }
 
@@ -89,18 +89,18 @@ async function attemptOnce(
   { policy: { timeoutMs }, signal, observer }: ExchangeOptions,
 ): Promise<OutboundResult> {
   const url = locate === undefined ? request.url : locate();
-  if (url === undefined) return NOT_RUNNING;
+  if (url === undefined) return NO_SANDBOX;
   observer?.onAttempt?.({ ...request, url });
   // Lets the service distinguish requests of this program's commands from requests of the merchant's client.
   const headers = { "User-Agent": COMMAND_AGENT, ...request.headers };
   return send({ ...request, url, headers, timeoutMs, maxResponseBytes: MAX_RESPONSE_BYTES, signal });
 }
 
-const NOT_RUNNING = { ok: false, failure: "unreachable", message: "the sandbox is not running" } as const;
+const NO_SANDBOX = { ok: false, failure: "unreachable", message: "the sandbox is not running" } as const;
 
 type Verdict = FinalResult | ({ readonly end: "again"; readonly isUncertain: boolean } & Failure);
 
-function judge(result: OutboundResult, now: number): Verdict {
+function classifyResult(result: OutboundResult, now: number): Verdict {
   if (!result.ok) {
     const { failure, message } = result;
     if (failure === "aborted") return { end: "interrupted" };

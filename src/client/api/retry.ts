@@ -1,17 +1,16 @@
-/** Number of retries and timeout of a request; times in milliseconds. */
 export type RetryPolicy = {
   /** Number of attempts after the first. */
   readonly retries: number;
-  /** Timeout of each attempt, from the start of the connection to the last byte of the answer. */
+  /** Timeout of each attempt in milliseconds, from the start of the connection to the last byte of the answer. */
   readonly timeoutMs: number;
 };
 
-/** The default policy: long enough for a restart of the service, short enough for a waiting user. */
+/** Long enough for a restart of the service, short enough for a waiting user. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = { retries: 5, timeoutMs: 10_000 };
 
 const BASE_DELAY_MS = 200;
 const MAX_DELAY_MS = 5000;
-/** Maximum `Retry-After` to wait for, in milliseconds; after a longer one, the command says when to repeat it, and ends. */
+/** Maximum `Retry-After` to wait for, in milliseconds. If it is longer, the command ends and says when to repeat it. */
 export const MAX_RETRY_AFTER_MS = 60_000;
 
 /** The next delay: exponential from 200 ms to 5 s, its upper half random; at least `retryAfterMs`. `failedAttempts`: from 1. */
@@ -19,7 +18,7 @@ export function retryDelayMs(
   failedAttempts: number,
   hints: { random: number; retryAfterMs: number },
 ): number {
-  const ceiling = Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** (failedAttempts - 1));
-  const delayMs = ceiling / 2 + (ceiling / 2) * hints.random;
+  const ceilingMs = Math.min(MAX_DELAY_MS, BASE_DELAY_MS * 2 ** (failedAttempts - 1));
+  const delayMs = ceilingMs / 2 + (ceilingMs / 2) * hints.random;
   return Math.max(delayMs, hints.retryAfterMs);
 }

@@ -8,15 +8,14 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 
 export type WaitGoal = "final" | Status;
 
-/** The result of a wait. `unreachable_goal`: the status is final, but not the expected one. */
+/** `unreachable_goal`: the status is final, but not the expected status. */
 export type WaitResult =
   | { readonly end: "reached" | "unreachable_goal"; readonly response: CheckoutResponse }
   /** `response` is the last answer; undefined if there was none. */
   | { readonly end: "out_of_time"; readonly response: CheckoutResponse | undefined }
   | { readonly end: "failed"; readonly exchange: Exclude<Exchange, { end: "success" }> };
 
-/** Default timeout of a wait, in milliseconds. */
-export const DEFAULT_WAIT_MS = 60_000;
+export const WAIT_TIMEOUT_MS = 60_000;
 
 const FIRST_PAUSE_MS = 200;
 const MAX_PAUSE_MS = 2000;
@@ -27,9 +26,10 @@ export async function waitForGoal(
   target: ServiceTarget,
   options: ExchangeOptions & { readonly id: string; readonly goal: WaitGoal; readonly waitMs: number },
 ): Promise<WaitResult> {
-  const deadline = new AbortController();
-  world.after(options.waitMs, () => deadline.abort());
-  const signals = options.signal === undefined ? [deadline.signal] : [deadline.signal, options.signal];
+  const deadlineController = new AbortController();
+  world.after(options.waitMs, () => deadlineController.abort());
+  const signals =
+    options.signal === undefined ? [deadlineController.signal] : [deadlineController.signal, options.signal];
   const signal = AbortSignal.any(signals);
   let response: CheckoutResponse | undefined;
   const look = async (): Promise<Exchange> => {
@@ -49,7 +49,7 @@ export async function waitForGoal(
     signal,
   });
   if (exchange.end !== "success") {
-    const isTimeout = exchange.end === "interrupted" && deadline.signal.aborted;
+    const isTimeout = exchange.end === "interrupted" && deadlineController.signal.aborted;
     return isTimeout ? { end: "out_of_time", response } : { end: "failed", exchange };
   }
   const { status } = exchange.response.data;

@@ -22,12 +22,11 @@ type CalibrationResult =
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 /** Maximum number of requests for one probe. */
 const MAX_ATTEMPTS = 5;
-/** The pause before each request of a service that limits the rate, in milliseconds. */
+/** The pause before each request to a service that limits the rate, in milliseconds. */
 const RATE_LIMIT_PAUSE_MS = { least: 250, most: 2000 };
 /** Maximum time that a run waits in pauses between requests, in milliseconds. */
 const MAX_WAIT_MS = 10 * 60_000;
 
-/** The parts of the world that a calibration uses. */
 export type CalibrationWorld = Pick<World, "send" | "sleep" | "now" | "random">;
 
 /**
@@ -38,24 +37,24 @@ export type CalibrationWorld = Pick<World, "send" | "sleep" | "now" | "random">;
 export async function calibrate(
   world: CalibrationWorld,
   target: ServiceTarget,
-  options: Omit<ProbeOptions, "pace"> & { readonly run: string },
+  options: Omit<ProbeOptions, "pace"> & { readonly runId: string },
 ): Promise<CalibrationResult> {
   const answers = new Map<string, ProbeAnswer>();
   const missedProbes = new Map<string, string>();
   const pace = createPace();
   for (const { name, request: requestOf } of PROBES) {
     if (options.signal.aborted) break;
-    const request = requestOf(options.run, answers);
+    const request = requestOf(options.runId, answers);
     if (request === undefined) continue;
-    const lastAnswer = await askPatiently(world, target, { ...options, request, pace });
-    const { result } = lastAnswer;
+    const lastResult = await askWithRetries(world, target, { ...options, request, pace });
+    const { result } = lastResult;
     if (name === FIRST_PROBE) {
-      const stopReason = reasonToStop(result);
-      if (stopReason !== undefined) return stopReason;
+      const stopResult = findStopResult(result);
+      if (stopResult !== undefined) return stopResult;
     }
     if (isLive(result)) return LIVE_RESULT;
-    const answer = usableAnswer(request, lastAnswer);
-    if (answer !== undefined) answers.set(name, name === REPLAY_PROBE ? answer : withoutReplayMark(answer));
+    const answer = usableAnswer(request, lastResult);
+    if (answer !== undefined) answers.set(name, name === REPLAY_PROBE ? answer : removeReplayHeader(answer));
     const reason = transientReason(result);
     if (reason !== undefined) missedProbes.set(name, reason);
   }
@@ -81,29 +80,29 @@ export async function sendProbe(
   target: ServiceTarget,
   options: ProbeOptions & { readonly request: ProbeRequest },
 ): Promise<ProbeAnswer | undefined> {
-  return usableAnswer(options.request, await askPatiently(world, target, options));
+  return usableAnswer(options.request, await askWithRetries(world, target, options));
 }
 
-/** The last answer to a probe, and whether an earlier attempt may have had an effect. */
-type LastAnswer = { readonly result: OutboundResult; readonly wasResent: boolean };
+/** The last answer to a probe or its failure, and whether an earlier attempt may have had an effect. */
+type LastResult = { readonly result: OutboundResult; readonly wasResent: boolean };
 
-async function askPatiently(
+async function askWithRetries(
   world: CalibrationWorld,
   target: ServiceTarget,
   options: ProbeOptions & { readonly request: ProbeRequest },
-): Promise<LastAnswer> {
+): Promise<LastResult> {
   const { pace, signal } = options;
   let wasResent = false;
   await pauseFor(world, options, pace.pauseMs);
-  for (let attempts = 1; ; attempts += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const result = await ask(world, target, options);
     if (signal.aborted || transientReason(result) === undefined) return { result, wasResent };
     const retryAfterMs = result.ok ? parseRetryAfter(result.headers["retry-after"], world.now()) : 0;
     const isLimited = result.ok && result.status === 429;
     const { least, most } = RATE_LIMIT_PAUSE_MS;
     if (isLimited) pace.pauseMs = Math.min(most, Math.max(least, pace.pauseMs * 2, retryAfterMs));
-    const delayMs = Math.max(retryDelayMs(attempts, { random: world.random(), retryAfterMs }), pace.pauseMs);
-    if (attempts === MAX_ATTEMPTS || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.remainingMs)
+    const delayMs = Math.max(retryDelayMs(attempt, { random: world.random(), retryAfterMs }), pace.pauseMs);
+    if (attempt === MAX_ATTEMPTS || retryAfterMs > MAX_RETRY_AFTER_MS || delayMs > pace.remainingMs)
       return { result, wasResent };
     wasResent ||= !isLimited;
     await pauseFor(world, options, delayMs);
@@ -131,7 +130,7 @@ function transientReason(result: OutboundResult): string | undefined {
 }
 
 /** Undefined for a 429, a 5xx, a failed connection, and a 403 to a create: a missing scope of the key proves nothing. */
-function usableAnswer({ method }: ProbeRequest, { result, wasResent }: LastAnswer): ProbeAnswer | undefined {
+function usableAnswer({ method }: ProbeRequest, { result, wasResent }: LastResult): ProbeAnswer | undefined {
   if (!result.ok || transientReason(result) !== undefined) return undefined;
   if (method === "POST" && result.status === 403) return undefined;
   const answer = parseProbeAnswer(result);
@@ -139,13 +138,13 @@ function usableAnswer({ method }: ProbeRequest, { result, wasResent }: LastAnswe
 }
 
 /** Removes the replay header of a create that was sent again: the service may have processed the lost attempt. */
-function withoutReplayMark(answer: ProbeAnswer): ProbeAnswer {
+function removeReplayHeader(answer: ProbeAnswer): ProbeAnswer {
   if (answer.wasResent !== true) return answer;
-  const { [REPLAY_HEADER]: _mark, ...headers } = answer.headers;
+  const { [REPLAY_HEADER]: _header, ...headers } = answer.headers;
   return { ...answer, headers };
 }
 
-function reasonToStop(result: OutboundResult): Exclude<CalibrationResult, { end: "done" }> | undefined {
+function findStopResult(result: OutboundResult): Exclude<CalibrationResult, { end: "done" }> | undefined {
   const reason = transientReason(result);
   if (reason !== undefined) return { end: "unavailable", message: `${reason}; nothing was observed` };
   const answer = parseProbeAnswer(result as Extract<OutboundResult, { ok: true }>);

@@ -23,7 +23,7 @@ import type { CalibrationReceiver } from "./receiver.ts";
 /** Maximum time until the payment, in milliseconds. */
 const MAX_PAY_MS = 15 * 60_000;
 /** Maximum time from the payment to the last events, the second attempt and the payer's return, in milliseconds. */
-const AFTER_PAYMENT_MS = 60_000;
+const MAX_AFTER_PAYMENT_MS = 60_000;
 const PAUSE_MS = 500;
 /** Maximum number of retrieves of the order: after new events and the payer's return, and once at the end. */
 export const MAX_RETRIEVES = 4;
@@ -61,7 +61,7 @@ export async function awaitPayment(
   };
   const isEnough = (): boolean =>
     options.signal.aborted ||
-    (endedAt !== undefined && (isComplete(receiver) || world.monotonic() - endedAt >= AFTER_PAYMENT_MS));
+    (endedAt !== undefined && (isComplete(receiver) || world.monotonic() - endedAt >= MAX_AFTER_PAYMENT_MS));
   await poll(world, look, { isEnough, waitMs: MAX_PAY_MS, firstPauseMs: PAUSE_MS, signal: options.signal });
   if (endedAt === undefined && !options.signal.aborted) await retrieve();
   return { deliveries: receiver.deliveries(), visit: receiver.visit(), retrieval };

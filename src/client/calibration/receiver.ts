@@ -3,13 +3,12 @@ import { checkHost, type AllowedHosts } from "../../core/loopback.ts";
 import { headerValues } from "../../core/webhook/signature.ts";
 import type { HttpRequest, HttpResponse, Service, World } from "../../world.ts";
 
-/** The receiver of a calibration. */
 export type CalibrationReceiver = ReturnType<typeof createCalibrationReceiver>;
 
 /** Maximum number of requests kept for one order, in case a sender never stops. */
 const MAX_DELIVERIES = 100;
 
-/** Answers the order's first event with 503, so that the service attempts it again. Keeps no events of other orders. */
+/** Answers the order's first event with 503, so that the service sends it again. Keeps no events of other orders. */
 export function createCalibrationReceiver(
   { now }: Pick<World, "now">,
   { orderId, hosts }: { readonly orderId: string; readonly hosts: AllowedHosts },

@@ -27,7 +27,7 @@ export type ControlTarget = {
   readonly version: string;
   /** Called with the sandbox's version if it differs; with undefined if the sandbox is too old to report it. */
   readonly onOtherVersion?: (sandboxVersion: string | undefined) => void;
-  /** Called with the sandbox's instance id, at each answer that contains it (decision 96). */
+  /** Called with the sandbox's instance id for each answer that contains the id (decision 96). */
   readonly onInstance?: (instance: string) => void;
   /** Sends the requests. Default: over the network. */
   readonly send?: World["send"];
@@ -137,17 +137,17 @@ function readAnswer<Name extends OperationName>(
   const value = decodeAnswer(name, answer, {
     isSameVersion: status === 200 && sandboxVersion === version,
   });
-  const outcome = errorResponse.safeParse(answer).data;
-  // A refused request gets no version header, so its absence shows nothing.
+  const envelope = errorResponse.safeParse(answer).data;
+  // The answer to a refused request has no version header, so only a success without it shows an old version.
   if (sandboxVersion === undefined ? value !== undefined : sandboxVersion !== version)
     onOtherVersion?.(sandboxVersion);
   const instance = headers[INSTANCE_HEADER.toLowerCase()];
   if (instance !== undefined && instance !== "") onInstance?.(instance);
   if (value !== undefined) return wrapAnswer(value);
-  const isAnswered = outcome !== undefined && headers[OPERATION_HEADER.toLowerCase()] !== undefined;
-  if (sandboxVersion !== undefined && sandboxVersion !== version && !isAnswered)
+  const isOperationRefusal = envelope !== undefined && headers[OPERATION_HEADER.toLowerCase()] !== undefined;
+  if (sandboxVersion !== undefined && sandboxVersion !== version && !isOperationRefusal)
     return { end: "other_version", sandboxVersion, neededVersion: version };
-  if (outcome !== undefined) return { end: "refusal", status, error: outcome.error };
+  if (envelope !== undefined) return { end: "refusal", status, error: envelope.error };
   const message = `status ${status} without an envelope; is this a sandbox?`;
   return { end: "unreachable", message };
 }

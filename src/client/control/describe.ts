@@ -8,7 +8,7 @@ import { parseDescription, type SandboxDescription } from "../../core/sandbox/de
 const TIMEOUT_MS = 5000;
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 
-/** Describes a running sandbox without loading the table of all operations, for commands that scripts run often. */
+/** Fetches a sandbox's description without loading the table of all operations, for commands that scripts run often. */
 export async function fetchDescription(
   { send }: Pick<World, "send">,
   {

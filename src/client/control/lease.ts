@@ -19,27 +19,27 @@ type LeaseWorld = Pick<World, "send" | "after">;
 /** Timeout for opening a lease, in milliseconds. */
 const OPEN_TIMEOUT_MS = 30_000;
 
-/** Runs work under a lease, which also ends with this process (decision 66). The result counts only if it lasted to the end. */
+/** Runs work under a lease, which also ends with this process (decision 66). If the lease ends earlier, the work has failed. */
 export async function withLease<Value>(
   world: LeaseWorld,
   target: ControlTarget,
   request: LeaseRequest,
   run: (lease: HeldLease) => Promise<ControlResult<Value>>,
 ): Promise<ControlResult<Value>> {
-  const connection = new AbortController();
-  const openedLease = await open(world, target, { ...request, connection });
+  const controller = new AbortController();
+  const openedLease = await open(world, target, { ...request, controller });
   if (openedLease.end !== "success") return openedLease;
-  const end = async (): Promise<ControlResult<unknown>> => {
+  const endLease = async (): Promise<ControlResult<unknown>> => {
     const { id } = openedLease.value;
     const answer = await callControl(world, target, { name: "endLease", id, body: {} });
-    connection.abort();
+    controller.abort();
     return answer;
   };
   const result = await run(openedLease.value).catch(async (error: unknown) => {
-    await end();
+    await endLease();
     throw error;
   });
-  const endAnswer = await end();
+  const endAnswer = await endLease();
   return result.end === "success" && endAnswer.end !== "success" ? endAnswer : result;
 }
 
@@ -47,19 +47,19 @@ export async function withLease<Value>(
 async function open(
   world: LeaseWorld,
   target: ControlTarget,
-  { drill, timeoutMs, signal, connection }: LeaseRequest & { readonly connection: AbortController },
+  { drill, timeoutMs, signal, controller }: LeaseRequest & { readonly controller: AbortController },
 ): Promise<ControlResult<HeldLease>> {
   let isOpening = true;
-  const giveUp = (): void => void (isOpening && connection.abort());
+  const giveUp = (): void => void (isOpening && controller.abort());
   signal?.addEventListener("abort", giveUp);
   if (signal?.aborted === true) giveUp();
   const request = buildControlRequest(target, {
     name: "openLease",
     body: { drill, timeoutMs },
     timeoutMs: timeoutMs + OPEN_TIMEOUT_MS,
-    signal: connection.signal,
+    signal: controller.signal,
   });
-  const lease = await new Promise<ControlResult<HeldLease>>((resolve, reject) => {
+  const leaseResult = await new Promise<ControlResult<HeldLease>>((resolve, reject) => {
     let text = "";
     const onPart = (part: Uint8Array): void => {
       text += Buffer.from(part).toString("utf8");
@@ -73,6 +73,6 @@ async function open(
   });
   isOpening = false;
   signal?.removeEventListener("abort", giveUp);
-  if (lease.end !== "interrupted" || signal?.aborted === true) return lease;
+  if (leaseResult.end !== "interrupted" || signal?.aborted === true) return leaseResult;
   return { end: "unreachable", message: `no answer within ${OPEN_TIMEOUT_MS} ms` };
 }

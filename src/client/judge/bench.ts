@@ -34,7 +34,6 @@ export type CreateMethod =
   | { readonly buy: () => Promise<CreateRun> }
   | { readonly url: string; readonly form: Readonly<Record<string, string>> };
 
-/** The parts of a shop that a run uses. */
 export type JudgedShop = {
   readonly create?: CreateMethod | undefined;
   /** Takes an unpaid checkout of the shop or, for a shop without `create`, a checkout that the run creates through v1. */
@@ -42,7 +41,7 @@ export type JudgedShop = {
     | ((cartId: string, kind: CheckoutObject) => Promise<ViewedCheckout | undefined>)
     | undefined;
   /** Set if the run chooses the order_ids. */
-  readonly names?: true | undefined;
+  readonly setsIds?: true | undefined;
   readonly commandTimeoutMs?: number | undefined;
   /** The kinds of checkouts that the run creates. */
   readonly kinds?: readonly CheckoutObject[] | undefined;
@@ -57,7 +56,7 @@ export type JudgedShop = {
   readonly kill?: (() => Promise<void>) | undefined;
   readonly restart?: ((mode?: "stop") => Promise<void>) | undefined;
   /** A shop that the run serves: its unexpected ends, and the function that restarts it after an end. */
-  readonly served?: Pick<ServedShop, "endings" | "restartIfEnded" | "isDown"> | undefined;
+  readonly server?: Pick<ServedShop, "endings" | "restartIfEnded" | "isDown"> | undefined;
   readonly orderIdOf?: RegExp | undefined;
   readonly settleMs?: number | undefined;
   readonly env: EnvironmentVariables;
@@ -83,9 +82,8 @@ export type Bench = {
     endpoints?: readonly JudgedEndpoint[];
     /** The events that the run has delivered, kept because a stored event never changes. */
     readonly events: Map<string, Promise<EventEntry>>;
-    /** Places where a secret was seen. */
-    readonly secrets: Set<SecretPlace>;
-    /** The cart of each checkout. */
+    readonly secretPlaces: Set<SecretPlace>;
+    /** The `cartId` of each checkout, by the checkout's id. */
     readonly cartIds: Map<string, string>;
     viewError?: unknown;
     /** Whether the shop led a customer back to an ended checkout, and has created no second checkout for any order since. */
@@ -94,7 +92,7 @@ export type Bench = {
   /** Resolves when the other histories have ended. */
   readonly othersDone?: Promise<unknown>;
   /** Pauses, and lets the next history that needs the whole shop run during the pause. */
-  readonly aside?: StepAside;
+  readonly stepAside?: StepAside;
   /** Set in a run of a search, which moves the store's clock instead of waiting. */
   readonly search?: SearchedStore;
   /** The names in which the store's events are sent. Default: ours. */
@@ -118,7 +116,7 @@ export type Recording = {
   readonly suffix: string;
   readonly kind: CheckoutObject;
   /** Time until a payment was shown and booked, in milliseconds; later waits follow from it. */
-  readonly slowestMs: number;
+  readonly bookingMs: number;
   /** Whether the shop's answer to a create contains the checkout's id, for example in its checkout_url. */
   readonly namesCheckout: boolean;
   /** The slowest answer to an event, in milliseconds. */
@@ -135,23 +133,22 @@ export const NO_RECORDING: Recording = {
   suffix: "",
   kind: "order",
   namesCheckout: false,
-  slowestMs: 0,
+  bookingMs: 0,
   answerMs: 0,
 };
 
 type ListedCheckout = AnswerOf<"listCheckouts">["checkouts"][number];
 
-/** Creates the bench of a run that has shown nothing yet. */
 export function createBench(
   givenParts: Pick<Bench, "world" | "target" | "call" | "shop" | "newId" | "signal"> & Partial<Bench>,
 ): Bench {
-  const notes = { secrets: new Set<SecretPlace>(), cartIds: new Map(), events: new Map() };
+  const notes = { secretPlaces: new Set<SecretPlace>(), cartIds: new Map(), events: new Map() };
   return { leaseId: "", recording: NO_RECORDING, runExclusive: createQueue(), notes, ...givenParts };
 }
 
 /** A purchase and its checkouts, oldest first. */
 export type Purchase = {
-  /** The order_id that the shop is asked to buy. */
+  /** The order_id that the shop is asked to use. */
   readonly cartId: string;
   /** The kind of an order that the run creates. */
   readonly kind: CheckoutObject;
@@ -163,7 +160,7 @@ export type Purchase = {
   /** Whether the shop answered with the checkout of another purchase. */
   isShared?: boolean;
   /** Whether the customer did not get the address of the payment page. */
-  isUnknown?: boolean;
+  isPageUnknown?: boolean;
   /** The service's own deliveries; set once none of them is due. */
   deliveries?: readonly ObservedDelivery[];
   createCount: number;
@@ -177,8 +174,8 @@ export type Purchase = {
   }[];
   /** The run's own deliveries for this purchase; times by the monotonic clock. */
   readonly ownDeliveries: { readonly at: number; readonly text: string }[];
-  /** The first event that was accepted. */
-  event?: { readonly eventId: string; readonly type: string };
+  /** The first accepted event, which is delivered again after a restart of the shop. */
+  acceptedEvent?: { readonly eventId: string; readonly type: string };
   /** Duration of the last visit of the return page, in milliseconds. */
   visitMs?: number;
   /** Duration of the last delivery of an event, in milliseconds. */
@@ -201,9 +198,9 @@ export type CreateRun = {
 const COMMAND_TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 16_384;
 const PAGE_LIMIT = 100;
-const UUIDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const UUID_PATTERN = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-export function newPurchase(cartId: string, kind: CheckoutObject = "order"): Purchase {
+export function createPurchase(cartId: string, kind: CheckoutObject = "order"): Purchase {
   return {
     cartId,
     kind,
@@ -255,12 +252,12 @@ export async function createOrders(
     times,
     timeoutMs = bench.shop.commandTimeoutMs ?? COMMAND_TIMEOUT_MS,
     isAlone = false,
-    kill,
+    killSignal,
   }: {
     readonly times: number;
     readonly timeoutMs?: number | undefined;
     readonly isAlone?: boolean;
-    readonly kill?: AbortSignal | undefined;
+    readonly killSignal?: AbortSignal | undefined;
   },
 ): Promise<readonly CreateRun[]> {
   const { shop, recording, call, search, notes } = bench;
@@ -273,7 +270,7 @@ export async function createOrders(
     purchase.checkouts = await listOrders(call, { orderId: unpaidCheckout.orderId });
     return [{ hasEnded: true, isDone: true, got: "", text: "" }];
   }
-  const signal = kill === undefined ? bench.signal : AbortSignal.any([bench.signal, kill]);
+  const signal = killSignal === undefined ? bench.signal : AbortSignal.any([bench.signal, killSignal]);
   const { cartId } = purchase;
   const run = (): Promise<CreateRun> => runCreate({ ...bench, signal }, create, { ...purchase, timeoutMs });
   const runAll = (): Promise<readonly CreateRun[]> => Promise.all(Array.from({ length: times }, run));
@@ -315,7 +312,7 @@ export async function createOrders(
 }
 
 function idsIn({ text }: CreateRun): readonly string[] {
-  return text.match(UUIDS) ?? [];
+  return text.match(UUID_PATTERN) ?? [];
 }
 
 /** The checkouts of the store, oldest first. */
@@ -364,8 +361,8 @@ async function runCreate(
     const { commandLine } = create;
     const limits = { timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES, signal };
     const subject = { orderId: cartId };
-    const result = await runMerchantCommand(world, { commandLine, about: subject, env: shop.env, ...limits });
-    if (containsSecret(result.stdout) || containsSecret(result.stderr)) notes.secrets.add("output");
+    const result = await runMerchantCommand(world, { commandLine, subject, env: shop.env, ...limits });
+    if (containsSecret(result.stdout) || containsSecret(result.stderr)) notes.secretPlaces.add("output");
     return commandRun(result);
   }
   const checkout = { id: "", orderId: cartId };

@@ -22,14 +22,14 @@ import {
   type CreateRun,
   type Purchase,
 } from "./bench.ts";
-import { lookAgain, patienceMs } from "./looks.ts";
+import { lookAgain, bookingTimeoutMs } from "./looks.ts";
 import { endKills, expectedOrderId, purchaseOf, removeFaults, type Play } from "./faults.ts";
 
 /** Timeout of a create to which the service always answers with a refusal, in milliseconds. */
 const REFUSAL_TIMEOUT_MS = 20_000;
 /** Maximum number of times that a customer makes a purchase whose answer has not arrived. */
 const MAX_RUNS = 4;
-const SEARCH_RUNS = 2;
+const MAX_SEARCH_RUNS = 2;
 /** A pause in milliseconds, after which a key that is derived from the current second, or kept for two seconds, has changed. */
 const REPEAT_PAUSE_MS = 2500;
 /** The pause after a kill: a key that is derived from the current ten seconds has changed as well. */
@@ -38,7 +38,7 @@ const PAUSE_AFTER_KILL_MS = 10_500;
 const EARLY_RETRY_MS = 500;
 /** Faults after which the client has received the status of the answer. */
 const CUT_ACTIONS: ReadonlySet<string> = new Set(["truncate", "empty"]);
-/** The same faults, with those after which, in a search, the client may have stopped waiting. */
+/** `CUT_ACTIONS`, and the faults during which a client in a search may have stopped waiting. */
 const CUT_OR_LATE_ACTIONS: ReadonlySet<string> = new Set([...CUT_ACTIONS, "latency", "slow_body"]);
 const MAX_LOG_ENTRIES = 1000;
 const MAX_ANSWER_BYTES = 10_000;
@@ -51,7 +51,7 @@ export function buy(play: Play, step: CreateStep): Promise<boolean> {
   return step.expects === "answer" ? buyUntilAnswered(play, step) : buyOnce(play, step);
 }
 
-/** `isLater`: the second try, after a wait: a shop may learn that a checkout has ended later than it learns of a payment. */
+/** `isLater`: the second attempt, after a wait, because a shop may learn late that a checkout has ended. */
 async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<boolean> {
   const { of, times = 1, expects, isEarly = false } = step;
   const { bench, history } = play;
@@ -80,7 +80,7 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
       : undefined;
   const { notes } = bench;
   if (deadEnd === "old_page" && !isLater && notes.sellsOnce !== true) {
-    await bench.world.sleep(patienceMs(bench), bench.signal);
+    await bench.world.sleep(bookingTimeoutMs(bench), bench.signal);
     return buyOnce(play, step, true);
   }
   if (isLater) notes.sellsOnce ??= deadEnd === "old_page";
@@ -114,7 +114,7 @@ function isOpen(purchase: Purchase): boolean {
   return purchase.paidCheckout === undefined && ownCheckouts(purchase).at(-1)?.status === "created";
 }
 
-/** Whether the customer is sent to the open checkout, if only by a link in a refusal; an id in an API error is not a link. */
+/** Whether an answer leads to the open checkout. A link in a refusal counts; an id in an API error is not a link. */
 function isSentToPage(purchase: Purchase, runs: readonly CreateRun[]): boolean {
   const { id } = lastCheckout(purchase);
   return runs.some(({ isDone, text }) => isDone || text.includes(`/${id}`) || text.includes(`=${id}`));
@@ -164,12 +164,12 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
   const checkoutCount = purchase.checkouts.length;
   const orderIdBefore = expectedOrderId(bench, purchase);
   const earlierLog = purchase.createCount === 0 ? [] : await createsOf(bench, orderIdBefore);
-  const maxRuns = search === undefined ? MAX_RUNS : SEARCH_RUNS;
+  const maxRuns = search === undefined ? MAX_RUNS : MAX_SEARCH_RUNS;
   for (let runNumber = 1; runNumber <= maxRuns && !bench.signal.aborted; runNumber += 1) {
     if (runNumber > 1) await prepareRepeat(play, purchase, runs.at(-1));
     play.killController = new AbortController();
-    const { signal: kill } = play.killController;
-    const [createRun] = await createOrders(bench, purchase, { times: 1, isAlone: true, kill });
+    const { signal: killSignal } = play.killController;
+    const [createRun] = await createOrders(bench, purchase, { times: 1, isAlone: true, killSignal });
     if (search === undefined) await endKills(play);
     const orderId = expectedOrderId(bench, purchase);
     const log = (await createsOf(bench, orderId)).slice(orderId === orderIdBefore ? earlierLog.length : 0);
@@ -178,7 +178,7 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
       return false;
     }
     const mayFail = search !== undefined;
-    const isKilled = kill.aborted || (isPage ? null : false);
+    const isKilled = killSignal.aborted || (isPage ? null : false);
     if (createRun !== undefined) runs.push({ ...createRun, isKilled, mayFail, log });
     const run = runs.at(-1);
     if (run === undefined || !run.hasEnded) break;
@@ -188,25 +188,25 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     facts.push({ kind: "note", note: "own_ids" });
     return false;
   }
-  const isOther = earlierLog.length === 0 && hasOtherId(bench, purchase);
-  const createFact = { runs, liveCount: liveCheckouts(purchase).length, hasOtherId: isOther };
+  const hasChangedId = earlierLog.length === 0 && hasOtherId(bench, purchase);
+  const createFact = { runs, liveCount: liveCheckouts(purchase).length, hasOtherId: hasChangedId };
   facts.push({ kind: "client", purchase: createFact });
   if (retriesEarly(createFact)) facts.push({ kind: "note", note: "hasty" });
   if (search === undefined) return true;
   const lastRun = runs.at(-1);
-  purchase.isUnknown = lastRun?.isDone !== true || lastRun.isWrong === true;
+  purchase.isPageUnknown = lastRun?.isDone !== true || lastRun.isWrong === true;
   return purchase.checkouts.length > 0;
 }
 
-/** Before a purchase is repeated, a search removes the faults of its requests; any other run pauses. */
+/** Before a purchase is repeated, a search removes its faults of v1 requests; any other run pauses. */
 async function prepareRepeat(play: Play, purchase: Purchase, lastRun: WatchedRun | undefined): Promise<void> {
   const { bench } = play;
-  const { world, signal, search, aside } = bench;
+  const { world, signal, search, stepAside } = bench;
   if (search !== undefined) return removeFaults(play, "requests");
   const pause = (): Promise<void> =>
     world.sleep(lastRun?.isKilled === true ? PAUSE_AFTER_KILL_MS : REPEAT_PAUSE_MS, signal);
   // While the order_id is unknown, the faults apply to all orders, so no other history may run.
-  await (aside === undefined || expectedOrderId(bench, purchase) === undefined ? pause() : aside(pause));
+  await (!stepAside || expectedOrderId(bench, purchase) === undefined ? pause() : stepAside(pause));
 }
 
 /** The creates of an order in the service's log, oldest first. */
@@ -240,13 +240,13 @@ export async function createsOf(
 
 type ElsewhereStep = Extract<Step, { act: "create_elsewhere" }>;
 
-/** Creates a checkout with the shop's own key, with the terms of `like` or different ones. False if none was created. */
+/** Creates a checkout with the shop's own key and the terms of `templateOrder` or other terms. Returns whether it did. */
 export function createElsewhere(play: Play, step: ElsewhereStep): Promise<boolean> {
   // Runs alone, because the checkouts of a shop that chooses its order_ids are found by comparing lists.
-  return play.bench.runExclusive(() => createNow(play, step));
+  return play.bench.runExclusive(() => createWithShopKey(play, step));
 }
 
-async function createNow(
+async function createWithShopKey(
   play: Play,
   { of, terms, kind = "own", templateOrder = of }: ElsewhereStep,
 ): Promise<boolean> {

@@ -18,7 +18,7 @@ export async function advance({ call }: Pick<Bench, "call">, spanMs: number): Pr
   await call({ name: "moveClock", body: { action: "advance", byMs: spanMs } });
 }
 
-/** Moves the clock until no delivery is due; then the final state of the order is known. */
+/** Moves the clock until every checkout of the purchase is final and no delivery is due. */
 export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Promise<void> {
   for (let span = 1; span <= MAX_SPANS; span += 1) {
     await advance(bench, SPAN_MS);
@@ -43,7 +43,7 @@ async function deliveriesOf(
   const { endpointId } = search ?? {};
   const runFilter = endpointId === undefined ? {} : { orderId: cartId, endpointId };
   const { deliveries } = await call({ name: "listDeliveries", body: { limit: PAGE_LIMIT, ...runFilter } });
-  if (deliveries.some(isAnsweredWithSecret)) notes.secrets.add("answer");
+  if (deliveries.some(isAnsweredWithSecret)) notes.secretPlaces.add("answer");
   return deliveries
     .map(({ type: eventType, cause, state, attempts }) => ({ eventType, cause, state, attempts }))
     .toReversed();

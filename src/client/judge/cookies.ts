@@ -11,18 +11,18 @@ const MAX_COOKIES = 50;
 
 /** Ignores paths and dates, because a drill visits one page for a minute. `Max-Age=0` or an empty value deletes a cookie. */
 export function createCookieJar(): CookieJar {
-  const hosts = new Map<string, Map<string, string>>();
+  const byHost = new Map<string, Map<string, string>>();
   return {
     headerFor: (url, givenCookie) => {
-      const pairs = [...(hosts.get(new URL(url).hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
+      const pairs = [...(byHost.get(new URL(url).hostname) ?? [])].map(([name, value]) => `${name}=${value}`);
       const cookiesToSend = givenCookie === undefined ? pairs : [givenCookie, ...pairs];
       return cookiesToSend.length === 0 ? {} : { Cookie: cookiesToSend.join("; ") };
     },
     keep: (url, lines) => {
       if (lines === undefined) return;
       const { hostname } = new URL(url);
-      const cookies = hosts.get(hostname) ?? new Map<string, string>();
-      hosts.set(hostname, cookies);
+      const cookies = byHost.get(hostname) ?? new Map<string, string>();
+      byHost.set(hostname, cookies);
       for (const line of lines.split("\n")) keepLine(cookies, line);
     },
   };

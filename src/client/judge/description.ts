@@ -3,7 +3,6 @@ import type { ShopSection } from "../../core/judge/shop.ts";
 import type { JudgedShop, CreateMethod } from "./bench.ts";
 import type { EnvironmentVariables, ViewSource } from "./view.ts";
 
-/** A shop as described by the options and the section `shop`. */
 export type ShopDescription = Omit<ShopSection, "paidWhen" | "orderIdOf" | "cookie"> & {
   readonly paidWhen?: RegExp | undefined;
   readonly orderIdOf?: RegExp | undefined;
@@ -15,7 +14,7 @@ function returnPage(page: string): string {
   return page.replaceAll(/(?:order_id=\{order_id\}|session_id=\{session_id\})&?/g, "").replace(/[?&]$/, "");
 }
 
-/** Makes the shop of a description. Its commands have the environment `env`; `addressOf` completes an address. */
+/** Creates a shop from its description. Its commands get the variables `env`; `addressOf` completes an address. */
 export function shopOf(
   shop: ShopDescription,
   env: EnvironmentVariables,
@@ -23,11 +22,11 @@ export function shopOf(
 ): JudgedShop {
   const { returnUrl, paidWhen, bookings, amount, cookie, orderIdOf, settle } = shop;
   const create = createOf(shop, addressOf);
-  const from = viewSource(shop, addressOf);
+  const source = viewSource(shop, addressOf);
   return {
     create,
     kill: create !== undefined && "commandLine" in create ? () => Promise.resolve() : undefined,
-    view: from && { from, paidWhen, bookings, amount },
+    view: source && { source, paidWhen, bookings, amount },
     cookie,
     returnUrl: returnUrl && addressOf("--return-url", returnPage(returnUrl)),
     orderIdOf,

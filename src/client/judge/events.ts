@@ -34,7 +34,7 @@ export type EventVariant = Mutations & {
 
 export const UNCHANGED_EVENT: EventVariant = { text: "{type}" };
 
-/** Rare currencies, which most tables of rates lack; an order has at most one of them. */
+/** Rare currencies, which most tables of exchange rates lack; an order has at most one of them. */
 const RARE_CURRENCIES = ["ISK", "XPF"];
 /** A status that v1 does not have. */
 const UNKNOWN_STATUS = "disputed";
@@ -60,7 +60,7 @@ export function eventVariant(
     case "forged":
       return { ...DRILL_CASES.payment_bad_signature, text: "a payment with a wrong signature" };
     case "other_id": {
-      // If the dialect's body has no event id, an id in the header alone makes it another event.
+      // If the dialect's body has no event id, another id in the header makes the request another event.
       const text = "{type}, with another id in its header";
       return { text, ...(hasField(dialect, "event_id") && { otherEventId: true }) };
     }

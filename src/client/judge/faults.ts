@@ -14,7 +14,7 @@ export type Play = {
   faults: readonly AddedFault[];
   killController: AbortController;
   /** The watch for requests at which a kill is scheduled. */
-  kills: { readonly end: () => Promise<void> } | undefined;
+  killWatch: { readonly end: () => Promise<void> } | undefined;
   /** Whether the API failed for all orders. */
   isAfterOutage: boolean;
   /** Whether the views of the history's orders are read again at the end of the run. */
@@ -50,7 +50,7 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
   const { search, shop } = bench;
   const orderId = of === "all" ? undefined : expectedOrderId(bench, purchaseOf(play, of));
   if (of === "all") play.isAfterOutage = true;
-  const kills: string[] = [];
+  const killIds: string[] = [];
   for (const fault of faults) {
     const { action } = fault;
     const isOfRequest = isKill(action) || isApiAction(action);
@@ -58,10 +58,10 @@ export async function setFaults(play: Play, { of, faults }: Extract<Step, { act:
     const match = { ...(orderId === undefined ? {} : { orderId }), ...(endpointId && { endpointId }) };
     const { id } = (await bench.call({ name: "addFault", body: faultBody(fault, match) })).fault;
     play.faults = [...play.faults, { id, isOfRequest }];
-    if (isKill(action)) kills.push(id);
+    if (isKill(action)) killIds.push(id);
   }
-  if (kills.length === 0) return;
-  play.kills = watchKills(bench, kills, async () => {
+  if (killIds.length === 0) return;
+  play.killWatch = watchKills(bench, killIds, async () => {
     play.killController.abort();
     await shop.kill?.();
   });
@@ -81,7 +81,7 @@ async function removeAddedFaults(play: Play, scope: "requests" | undefined): Pro
   const ids = new Set(play.faults.flatMap((fault) => (isInScope(fault) ? [fault.id] : [])));
   play.faults = play.faults.filter(({ id }) => !ids.has(id));
   const { call, search } = play.bench;
-  for (const id of await remainingFaults(call, ids)) {
+  for (const id of await findRemainingIds(call, ids)) {
     const removal = call({ name: "removeFault", id, body: undefined });
     // In a search, the fault may have been applied, and thereby removed, between the two calls.
     await (search === undefined ? removal : removal.catch(() => undefined));
@@ -90,9 +90,9 @@ async function removeAddedFaults(play: Play, scope: "requests" | undefined): Pro
 
 /** Ends the watch for kills, and throws its error. */
 export async function endKills(play: Play): Promise<void> {
-  const { kills } = play;
-  play.kills = undefined;
-  await kills?.end();
+  const { killWatch } = play;
+  play.killWatch = undefined;
+  await killWatch?.end();
 }
 
 /** The body that adds a scheduled fault; a kill becomes a delayed answer, which the killed process does not get. */
@@ -105,7 +105,7 @@ function faultBody(fault: ScheduledFault, ownMatch: NonNullable<ScheduledFault["
 }
 
 /** The faults that still exist; a fault that was applied as often as requested is removed by the sandbox. */
-async function remainingFaults(call: CallOperation, ids: ReadonlySet<string>): Promise<readonly string[]> {
+async function findRemainingIds(call: CallOperation, ids: ReadonlySet<string>): Promise<readonly string[]> {
   if (ids.size === 0) return [];
   const { faults } = await call({ name: "listFaults", body: undefined });
   return faults.flatMap(({ id }) => (ids.has(id) ? [id] : []));
@@ -114,14 +114,14 @@ async function remainingFaults(call: CallOperation, ids: ReadonlySet<string>): P
 /** Kills after each request at which a kill is scheduled; `end` stops the watch and throws its error. */
 function watchKills(
   { call, world }: Pick<Bench, "call" | "world">,
-  kills: readonly string[],
+  killIds: readonly string[],
   kill: () => Promise<void>,
-): NonNullable<Play["kills"]> {
-  const watchEnd = new AbortController();
+): NonNullable<Play["killWatch"]> {
+  const watchController = new AbortController();
   const watch = async (): Promise<void> => {
-    let ids = kills;
-    while (ids.length > 0 && !watchEnd.signal.aborted) {
-      const remainingIds = await remainingFaults(call, new Set(ids));
+    let ids = killIds;
+    while (ids.length > 0 && !watchController.signal.aborted) {
+      const remainingIds = await findRemainingIds(call, new Set(ids));
       if (remainingIds.length < ids.length) {
         await world.sleep(PROCESSING_MS);
         await kill();
@@ -133,7 +133,7 @@ function watchKills(
   watcher.catch(() => undefined);
   return {
     end: () => {
-      watchEnd.abort();
+      watchController.abort();
       return watcher;
     },
   };

@@ -10,12 +10,12 @@ import { readView, type ViewReading } from "./view.ts";
 
 const REREAD_PAUSE_MS = 150;
 /** Maximum time until the shop knows a new order, in milliseconds. */
-const NEW_ORDER_MS = 1500;
+const NEW_ORDER_TIMEOUT_MS = 1500;
 /** Minimum wait before the reading of a value that should not change, in milliseconds. */
 export const MIN_QUIET_MS = 500;
 
 /** How long a search waits for a booking after all deliveries, and its pause between readings, in milliseconds. */
-const SEARCH_PATIENCE_MS = 3000;
+const SEARCH_TIMEOUT_MS = 3000;
 const SEARCH_PAUSE_MS = 25;
 
 async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
@@ -24,12 +24,12 @@ async function read(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   if (view === undefined) throw new Error("a shop without a view shows nothing");
   const checkout = viewedCheckout(purchase, bench.recording);
   const pageReading = await readView(world, { target, view, cookie, env, signal, checkout });
-  if (containsSecret(pageReading.text)) notes.secrets.add("view");
+  if (containsSecret(pageReading.text)) notes.secretPlaces.add("view");
   notes.viewError = pageReading.error;
   return pageReading;
 }
 
-/** Reads the view until `isEnough` accepts a reading, or `waitMs` is over. */
+/** Reads the view until `isEnough` accepts a reading, or `waitMs` has passed. */
 export function awaitReading(
   bench: Bench,
   purchase: Purchase,
@@ -44,29 +44,29 @@ export function awaitReading(
 export function awaitNewOrder(bench: Bench, purchase: Purchase): Promise<ViewReading> {
   const hasOrder = purchase.checkouts.length > 0;
   const isEnough = ({ isMissing, order }: ViewReading): boolean => order !== null && !(isMissing && hasOrder);
-  return awaitReading(bench, purchase, { isEnough, waitMs: NEW_ORDER_MS });
+  return awaitReading(bench, purchase, { isEnough, waitMs: NEW_ORDER_TIMEOUT_MS });
 }
 
 /**
  * How long a history waits for a payment to be shown, in milliseconds. After that the payment is late; `judgeAgain`
  * distinguishes late from lost.
  */
-export function patienceMs({
+export function bookingTimeoutMs({
   shop,
   recording,
   search,
 }: Pick<Bench, "shop" | "recording" | "search">): number {
-  if (search !== undefined) return SEARCH_PATIENCE_MS;
-  return Math.min(MAX_SETTLE_MS, Math.max(lateAfterMs(shop.settleMs), 5 * recording.slowestMs));
+  if (search !== undefined) return SEARCH_TIMEOUT_MS;
+  return Math.min(MAX_SETTLE_MS, Math.max(lateAfterMs(shop.settleMs), 5 * recording.bookingMs));
 }
 
 /** How long a booking may take in this shop, in milliseconds. */
 export function quietMs({ recording, search }: Pick<Bench, "recording" | "search">): number {
   if (search !== undefined) return 0;
-  return Math.max(MIN_QUIET_MS, Math.min(recording.slowestMs * 1.5 + 200, MAX_SETTLE_MS));
+  return Math.max(MIN_QUIET_MS, Math.min(recording.bookingMs * 1.5 + 200, MAX_SETTLE_MS));
 }
 
-/** Reads until booked, and again after `waitMs` (default: `quietMs`), to see a second booking or a late change. */
+/** Reads the view until the payment is booked, and again after `waitMs`, to see a second booking or a late change. */
 export async function lookAt(
   bench: Bench,
   orderName: OrderName,
@@ -82,7 +82,7 @@ export async function lookAt(
   // After all deliveries of a search, a shop whose view cannot be read may only be busy.
   if (isExpected || purchase.deliveries !== undefined) {
     const isEnough = isExpected ? isBooked : ({ order }: ViewReading): boolean => order !== null;
-    const lastReading = await awaitReading(bench, purchase, { isEnough, waitMs: patienceMs(bench) });
+    const lastReading = await awaitReading(bench, purchase, { isEnough, waitMs: bookingTimeoutMs(bench) });
     waitedMs = isBooked(lastReading) ? world.monotonic() - startedAt : 0;
     if (!isEnough(lastReading) || search !== undefined)
       return lookFact(bench, { of: orderName, purchase, waitedMs }, lastReading);
@@ -91,7 +91,7 @@ export async function lookAt(
   return lookFact(bench, { of: orderName, purchase, waitedMs }, await read(bench, purchase));
 }
 
-/** Reads the view of an order once more, at the end of a run. */
+/** Reads the view of an order once, without waiting for a payment. */
 export async function lookAgain(bench: Bench, orderName: OrderName, purchase: Purchase): Promise<LookFact> {
   return lookFact(bench, { of: orderName, purchase }, await read(bench, purchase));
 }

@@ -11,7 +11,7 @@ import {
   createOrders,
   dialectFacts,
   lastCheckout,
-  newPurchase,
+  createPurchase,
   NO_RECORDING,
   type Bench,
   type Purchase,
@@ -21,7 +21,6 @@ import { createsOf } from "./buy.ts";
 import { awaitNewOrder, awaitReading, isBooked, lookAt, lookFact, quietMs } from "./looks.ts";
 import type { ViewReading } from "./view.ts";
 
-/** The plain purchase: its verdict, its measurements, and its order. */
 export type PlainPurchase = {
   readonly verdict: HistoryVerdict;
   /** The id of the checkout; null if the shop created none. */
@@ -31,7 +30,7 @@ export type PlainPurchase = {
   /** The time of the payment, by the monotonic clock. */
   readonly paidAt: number;
   /** The last reading of the view. */
-  readonly shown: ShownOrder | null;
+  readonly shownOrder: ShownOrder | null;
 };
 
 /** Time for the service to deliver the events of an order, in milliseconds. */
@@ -44,30 +43,30 @@ const BUSY_STATUSES = new Set([429, 503]);
 const BUSY_PAUSE_MS = 1100;
 /** How long the plain purchase is watched after its booking, in milliseconds, because the shop's speed is not known yet. */
 const PLAIN_WATCH_MS = 2500;
-const CAUSES = { causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" } } as const;
+const PLAIN_HISTORY = { causes: { booked_when_paid: "loses_plain", takes_events: "refuses_plain" } } as const;
 
 /** A payment that takes longer than this to be shown, in milliseconds, is not late because of earlier work of the shop. */
-const EARLIER_WORK_MS = 15_000;
+const MAX_EARLIER_WORK_MS = 15_000;
 
 /** Makes the first purchase, whose times set all later waits. The service delivers all events; the bench has no lease yet. */
 export async function runPlainPurchase(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
   const firstPurchase = await purchaseOnce(bench, onSlow);
-  const isBusy = isLate(firstPurchase.verdict) && firstPurchase.recording.slowestMs < EARLIER_WORK_MS;
-  // Named orders are few, and each can be bought only once.
+  const isBusy = isLate(firstPurchase.verdict) && firstPurchase.recording.bookingMs < MAX_EARLIER_WORK_MS;
+  // Orders that the merchant has named are few, and each can be bought only once.
   return isBusy && bench.shop.takeOrder === undefined ? purchaseOnce(bench, onSlow) : firstPurchase;
 }
 
 async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurchase> {
   const { shop } = bench;
-  const purchase = newPurchase(bench.newId(), shop.kinds?.[0]);
+  const purchase = createPurchase(bench.newId(), shop.kinds?.[0]);
   const facts: Observation[] = [...dialectFacts(bench, true)];
   const finish = (recording: Recording, paidAt: number, verdict?: HistoryVerdict): PlainPurchase => ({
-    verdict: verdict ?? judgeHistory(bench.dialect === undefined ? CAUSES : {}, facts, shop.settleMs),
+    verdict: verdict ?? judgeHistory(bench.dialect === undefined ? PLAIN_HISTORY : {}, facts, shop.settleMs),
     reference: purchase.checkouts.at(-1)?.id ?? null,
     recording,
     purchase,
     paidAt,
-    shown: facts.findLast((fact) => fact.kind === "look")?.view ?? null,
+    shownOrder: facts.findLast((fact) => fact.kind === "look")?.view ?? null,
   });
   const runs = await createOrders(bench, purchase, { times: 1 });
   const liveCount = purchase.checkouts.length;
@@ -79,7 +78,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   const hasSameId = shop.create === undefined || orderId === cartId;
   const suffix = orderId.startsWith(cartId) ? orderId.slice(cartId.length) : "";
   const namesCheckout = runs.some(({ text }) => text.includes(id));
-  const recording = { hasSameId, suffix, kind, namesCheckout, slowestMs: 0, answerMs: 0 };
+  const recording = { hasSameId, suffix, kind, namesCheckout, bookingMs: 0, answerMs: 0 };
   if (shop.view === undefined) return finish(recording, bench.world.monotonic());
   await awaitDeliveries(bench, lastCheckout(purchase));
   const firstReading = await awaitNewOrder(bench, purchase);
@@ -89,14 +88,14 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   if (firstReading.order === null || firstReading.order.paid) return finish(recording, 0);
   const paidAt = await payOnPage(bench, purchase);
   const reading = await awaitPayment(bench, purchase, onSlow);
-  const slowestMs = bench.world.monotonic() - paidAt;
+  const bookingMs = bench.world.monotonic() - paidAt;
   const deliveries = await awaitDeliveries(bench, lastCheckout(purchase));
   purchase.isNotified = isAccepted(deliveries);
   facts.push(...refusedFacts(deliveries));
   const isWithoutEvents = deliveries.length === 0;
   const measuredRecording = {
     ...recording,
-    slowestMs,
+    bookingMs,
     answerMs: slowestAnswerMs(deliveries),
     isWithoutEvents,
   };
@@ -111,7 +110,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   else {
     const waitMs = Math.max(PLAIN_WATCH_MS, quietMs({ recording: measuredRecording }));
     const laterLook = await lookAt({ ...bench, recording: measuredRecording }, "a", notifiedPurchase, waitMs);
-    facts.push({ ...laterLook, waitedMs: slowestMs });
+    facts.push({ ...laterLook, waitedMs: bookingMs });
   }
   return finish(measuredRecording, paidAt);
 }
@@ -170,7 +169,7 @@ async function awaitDeliveries(
   { world, call, signal }: Pick<Bench, "world" | "call" | "signal">,
   { id: checkoutId, orderId }: { readonly id: string; readonly orderId: string },
 ): Promise<Deliveries> {
-  const list = async () => {
+  const listDue = async () => {
     const { deliveries } = await call({ name: "listDeliveries", body: { checkoutId, state: "due" } });
     const isBusy = deliveries.some(({ attempts }) => BUSY_STATUSES.has(attempts.at(-1)?.status ?? 0));
     if (isBusy) {
@@ -179,7 +178,7 @@ async function awaitDeliveries(
     }
     return { deliveries, isBusy };
   };
-  await poll(world, list, {
+  await poll(world, listDue, {
     isEnough: ({ deliveries, isBusy }) => !isBusy && deliveries.every(({ attempts }) => attempts.length > 1),
     waitMs: DELIVERY_TIMEOUT_MS,
     firstPauseMs: REREAD_PAUSE_MS,

@@ -15,7 +15,7 @@ import { factOf } from "../../core/readiness/drills/said.ts";
 import { poll } from "../poll.ts";
 import {
   lastCheckout,
-  newPurchase,
+  createPurchase,
   NoOrder,
   ownCheckouts,
   refresh,
@@ -71,7 +71,7 @@ export async function playHistory(
     facts,
     faults: [],
     killController: new AbortController(),
-    kills: undefined,
+    killWatch: undefined,
     isAfterOutage: false,
     isReadAgain,
   };
@@ -93,7 +93,7 @@ function nameOrders({ bench, history: { neighbours }, orders }: Play, kind: Chec
   if (orders.size > 0) return;
   const id = bench.newId();
   const ids = neighbours === undefined ? [id] : neighbourIds(id, neighbours);
-  ORDER_NAMES.forEach((name, index) => orders.set(name, newPurchase(ids[index] ?? bench.newId(), kind)));
+  ORDER_NAMES.forEach((name, index) => orders.set(name, createPurchase(ids[index] ?? bench.newId(), kind)));
 }
 
 /** Plays a step; returns false if the rest of the history cannot be played. */
@@ -138,8 +138,8 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
 }
 
 /**
- * Reads the views of all orders of a history. A broken rule ends the history, because later steps would hide it:
- * another delivery hides that a payment was lost. A search continues, to find every broken rule.
+ * Redelivers the events of all orders, and reads the view of one. A broken rule ends the history, because later steps
+ * would hide it: another delivery hides that a payment was lost. A search continues, to find every broken rule.
  */
 async function look(play: Play, orderName: OrderName, isLast: boolean): Promise<boolean> {
   for (const name of play.orders.keys()) await redeliver(play, name);
@@ -156,7 +156,7 @@ async function pay(play: Play, { of, outcome, isLate }: Extract<Step, { act: "pa
   const { bench } = play;
   const purchase = purchaseOf(play, of);
   // Nobody can pay without the address of the payment page.
-  if (purchase.isUnknown === true) return true;
+  if (purchase.isPageUnknown === true) return true;
   const { id, status } = lastCheckout(purchase);
   if (isFinal(status) && isLate !== true) return bench.search !== undefined;
   const { leaseId } = bench;
@@ -228,7 +228,7 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
       noteAnswers(purchase, event, acceptedAnswersOf(answers, event.eventId));
   };
   const visits = acts.flatMap((act) => ("visit" in act ? [act] : []));
-  const parts = acts.flatMap((act) => ("steps" in act ? [act] : []));
+  const stepActs = acts.flatMap((act) => ("steps" in act ? [act] : []));
   const spans = acts.flatMap((act) => ("advanceMs" in act ? [act.advanceMs] : []));
   await awaitAll([
     sendAll(),
@@ -237,7 +237,7 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
       await pause(afterMs);
       await visit(play, name, undefined);
     }),
-    ...parts.map(async ({ steps, part, during, delayMs = 0 }) => {
+    ...stepActs.map(async ({ steps, part, during, delayMs = 0 }) => {
       const { visitMs = 0 } = purchaseOf(play, "a");
       await pause(part * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
       for (const step of steps) if (!(await playStep(play, step))) break;
@@ -269,8 +269,8 @@ async function visit(
   const sessionId = session === null ? null : sessionOf(play, purchase, session);
   const isOwn = ownCheckouts(purchase).some(({ id }) => id === sessionId);
   const firstFailureStatus = play.faults.length > 0 ? 600 : isOwn ? 300 : 500;
-  const visitor = { session: sessionId, cookies, firstFailureStatus } as const;
-  const pageVisit = { page: shop.returnUrl, checkout, form: formFields, ...visitor };
+  const visitOptions = { session: sessionId, cookies, firstFailureStatus } as const;
+  const pageVisit = { page: shop.returnUrl, checkout, form: formFields, ...visitOptions };
   const startedAt = bench.world.monotonic();
   const result = await openReturnPage(bench, pageVisit);
   purchase.visitMs = bench.world.monotonic() - startedAt;
@@ -305,10 +305,10 @@ async function restart(
   await awaitAll([restartLater(), notification]);
   if (shop.view === undefined) return true;
   const { order } = await awaitReading(bench, purchase, {
-    isEnough: (page) => page.order !== null,
+    isEnough: (reading) => reading.order !== null,
     waitMs: RESTART_TIMEOUT_MS.view,
   });
-  const { event } = purchase;
+  const { acceptedEvent: event } = purchase;
   if (order === null || event === undefined || recording.refusesAgain === true) return true;
   const sendAgain = (): Promise<Answers> => deliver(bench, purchase, event);
   const isEnough = (answers: Answers): boolean => firstRefusal(answers) === undefined;

@@ -6,7 +6,7 @@ import { returnUrl } from "../../core/checkout/return-origin.ts";
 import { excerpt } from "../../core/text.ts";
 import type { Bench } from "./bench.ts";
 import type { CookieJar } from "./cookies.ts";
-import { BROWSER_HEADERS, fillAddress, noAnswer, sendPatiently, type ViewedCheckout } from "./view.ts";
+import { BROWSER_HEADERS, fillAddress, noAnswer, sendWithReloads, type ViewedCheckout } from "./view.ts";
 
 /** A visit of the return page: whether it was reached, and the answer. */
 type Visit = { readonly hasArrived: boolean; readonly got: StepValue };
@@ -43,14 +43,14 @@ export async function openReturnPage(
     "Content-Type": "application/x-www-form-urlencoded",
   };
   const body = new URL(`${url}${PAID_QUERY}`).search.slice(1);
-  for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
+  for (let hopCount = 0; hopCount <= MAX_REDIRECTS; hopCount += 1) {
     const requestParts =
-      method === "POST" && hops === 0 ? ({ method, headers: formHeaders, body } as const) : { headers };
-    const withCookies = {
+      method === "POST" && hopCount === 0 ? ({ method, headers: formHeaders, body } as const) : { headers };
+    const request = {
       ...requestParts,
       headers: { ...requestParts.headers, ...cookies.headerFor(url, cookie) },
     };
-    const answer = await sendPatiently(world, target, { ...withCookies, url, signal });
+    const answer = await sendWithReloads(world, target, { ...request, url, signal });
     if (!answer.ok) return { hasArrived: false, got: noAnswer(answer.failure, answer.message) };
     cookies.keep(url, answer.headers["set-cookie"]);
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers["location"] : undefined;

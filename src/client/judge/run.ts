@@ -28,7 +28,7 @@ import { dialectFacts, lastCheckout, NoOrder, type Bench, type Purchase, type Pu
 import { createTurnQueue } from "../../core/mutex.ts";
 import { mapInLanes } from "../lanes.ts";
 import type { PlainPurchase } from "./plain.ts";
-import { lookAgain, patienceMs, quietMs } from "./looks.ts";
+import { lookAgain, bookingTimeoutMs, quietMs } from "./looks.ts";
 import { playHistory } from "./play.ts";
 
 export type JudgedHistory = {
@@ -48,35 +48,35 @@ export type JudgedHistory = {
 
 type RunPlan = {
   readonly parts: ReadonlySet<History["part"]>;
-  readonly only: ReadonlySet<string> | undefined;
+  readonly names: ReadonlySet<string> | undefined;
   /** Whether long histories are skipped. */
   readonly isQuick: boolean;
   /** The time after which no new history starts, by the monotonic clock. */
-  readonly until: number;
-  /** Number of histories at a time. Default: as the shop's speed allows. */
+  readonly deadline: number;
+  /** Maximum number of parallel histories. Default: depends on the shop's speed. */
   readonly maxHistories?: number;
-  readonly onJudged: (judged: JudgedHistory) => void;
+  readonly onJudged: (history: JudgedHistory) => void;
 };
 
-/** Number of histories that run in parallel; they mostly wait, and longer for a slow shop. */
-const MAX_HISTORIES = 6;
-const MAX_SLOW_HISTORIES = 10;
+/** Maximum number of parallel histories. They mostly wait, and longer for a slow shop, so such a shop gets more of them. */
+const MAX_PARALLEL = 6;
+const MAX_PARALLEL_IF_SLOW = 10;
 const SLOW_MS = 800;
-const MAX_REPLAYS = 2;
-/** Further runs of a history whose break may be chance; one of them must break its rule too. */
-const CONFIRMING_RUNS = 2;
+const MAX_PARALLEL_REPLAYS = 2;
+/** Maximum number of further runs of a history whose broken rule may be chance; one of them must break a rule too. */
+const MAX_CONFIRMING_RUNS = 2;
 
 /** Runs all histories of the plan that the shop allows, under a lease. */
 export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonly JudgedHistory[]> {
   const { signal, recording } = bench;
   const histories: JudgedHistory[] = [];
   const unsureTurns: (readonly [turn: Turn, first: PlayResult])[] = [];
-  const failureSignal = new AbortController();
+  const failureController = new AbortController();
   const othersDone = Promise.withResolvers<void>();
   const ownBench = {
     ...bench,
     othersDone: othersDone.promise,
-    signal: AbortSignal.any([signal, failureSignal.signal]),
+    signal: AbortSignal.any([signal, failureController.signal]),
   };
   const skipReason = (): SkipReason | undefined =>
     histories.some(leftShopStuck) ? "stuck" : findEndReason(bench, plan);
@@ -85,12 +85,12 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
     if (!isLeftOut(item)) plan.onJudged(item);
   };
   const runUnlessFailed = async (work: () => Promise<void>): Promise<void> => {
-    if (failureSignal.signal.aborted) return;
+    if (failureController.signal.aborted) return;
     try {
       await work();
     } catch (error) {
       // After an error, such as the end of the lease, nothing more may be done to the shop.
-      failureSignal.abort(error);
+      failureController.abort(error);
       othersDone.resolve();
     }
   };
@@ -104,22 +104,22 @@ export async function runHistories(bench: Bench, plan: RunPlan): Promise<readonl
       else if (mayBeFlaky(playedTurn)) unsureTurns.push([turn, playedTurn]);
       else report(await judgedHistory(bench, turn, playedTurn));
     });
-  const { maxHistories = recording.slowestMs > SLOW_MS ? MAX_SLOW_HISTORIES : MAX_HISTORIES } = plan;
+  const { maxHistories = recording.bookingMs > SLOW_MS ? MAX_PARALLEL_IF_SLOW : MAX_PARALLEL } = plan;
   const runInTurn = createTurnQueue();
   const batches = batchesOf(bench.shop, plan);
   const lastingTurns = batches.flatMap(([pace, turns]) => (pace === "lasting" ? turns : []));
-  let lanes: Promise<unknown> | undefined;
+  let lastingRuns: Promise<unknown> | undefined;
   for (const [pace, turns] of batches) {
-    if (pace === "beside") lanes ??= Promise.all(lastingTurns.map((turn) => run(turn)));
+    if (pace === "beside") lastingRuns ??= Promise.all(lastingTurns.map((turn) => run(turn)));
     if (pace === "lasting") {
       othersDone.resolve();
-      await (lanes ?? Promise.all(lastingTurns.map((turn) => run(turn))));
+      await (lastingRuns ?? Promise.all(lastingTurns.map((turn) => run(turn))));
     } else if (pace === "beside") await mapInLanes(turns, maxHistories, (turn) => run(turn));
-    else await mapInLanes(turns, maxHistories, (turn) => runInTurn((aside) => run(turn, { aside })));
+    else await mapInLanes(turns, maxHistories, (turn) => runInTurn((stepAside) => run(turn, { stepAside })));
     for (const [turn, history] of unsureTurns.splice(0))
       await runUnlessFailed(async () => report(await confirm(bench, turn, history, skipReason)));
-    if (failureSignal.signal.aborted) await lanes;
-    failureSignal.signal.throwIfAborted();
+    if (failureController.signal.aborted) await lastingRuns;
+    failureController.signal.throwIfAborted();
   }
   return histories;
 }
@@ -129,10 +129,10 @@ type SkipReason = "budget" | "stuck" | "interrupted";
 /** Why no new history may start; undefined if one may. */
 export function findEndReason(
   { world, signal }: Pick<Bench, "world" | "signal">,
-  { until }: Pick<RunPlan, "until">,
+  { deadline }: Pick<RunPlan, "deadline">,
 ): Exclude<SkipReason, "stuck"> | undefined {
   if (signal.aborted) return "interrupted";
-  return world.monotonic() >= until ? "budget" : undefined;
+  return world.monotonic() >= deadline ? "budget" : undefined;
 }
 
 /** The result of work; undefined if the run was interrupted meanwhile, because the result then proves nothing. */
@@ -163,7 +163,7 @@ export function leftShopStuck({ verdict }: Pick<JudgedHistory, "verdict">): bool
   return verdict.state === "broken" && verdict.cause === "refuses_since_restart";
 }
 
-/** How a history runs: alone, beside others, or long: started with the first batch beside others, and awaited later. */
+/** How a history runs: alone, beside others, or lasting: started with the first batch beside others, and awaited later. */
 type Pace = "alone" | "beside" | "lasting";
 
 /** The histories that can run, in order; consecutive histories with the same pace form a batch. */
@@ -243,12 +243,12 @@ export async function judgeAgain(
   const lateHistories = histories.filter(
     ({ verdict, evidence }) => evidence !== undefined && mayBeLate(verdict),
   );
-  const deadline = Math.max(
+  const rereadAt = Math.max(
     notBefore,
     ...histories.map(({ evidence }) => (evidence?.at ?? 0) + quietMs(bench)),
-    ...lateHistories.map(({ evidence }) => (evidence?.at ?? 0) + LOSS_TIMEOUT_MS - patienceMs(bench)),
+    ...lateHistories.map(({ evidence }) => (evidence?.at ?? 0) + LOSS_TIMEOUT_MS - bookingTimeoutMs(bench)),
   );
-  const leftMs = deadline - world.monotonic();
+  const leftMs = rereadAt - world.monotonic();
   if (leftMs > 0) await world.sleep(leftMs, signal);
   return Promise.all(
     histories.map(async (item) => {
@@ -265,7 +265,7 @@ export async function judgeAgain(
       const looks = await Promise.all(knownOrders.map(([of, purchase]) => lookAgain(bench, of, purchase)));
       // An interrupted reading proves nothing.
       if (signal.aborted) return fallback;
-      const sinceMs = patienceMs(bench) + world.monotonic() - evidence.at;
+      const sinceMs = bookingTimeoutMs(bench) + world.monotonic() - evidence.at;
       const laterLooks = { looks, settleMs: shop.settleMs, sinceMs };
       return {
         ...item,
@@ -285,11 +285,11 @@ export async function replayLate(
   histories: readonly JudgedHistory[],
   plan: RunPlan,
 ): Promise<readonly JudgedHistory[]> {
-  // Nothing can be shown by a shop that takes no more events.
+  // A shop that takes no more events can show nothing.
   if (histories.some(leftShopStuck) || !histories.some(({ verdict }) => isLate(verdict))) return histories;
   const openHistories = histories.filter((item) => isLate(item.verdict) || isLeftOut(item));
-  const only = new Set<string>(openHistories.map(({ name }) => name));
-  const playedHistories = await runHistories(bench, { ...plan, only, maxHistories: MAX_REPLAYS });
+  const names = new Set<string>(openHistories.map(({ name }) => name));
+  const playedHistories = await runHistories(bench, { ...plan, names, maxHistories: MAX_PARALLEL_REPLAYS });
   const replays = (await judgeAgain(bench, playedHistories, 0)).filter((item) => !isLeftOut(item));
   const replayedNames = new Set(replays.map(({ name }) => name));
   return [...histories.filter(({ name }) => !replayedNames.has(name)), ...replays];
@@ -299,9 +299,9 @@ function isHistory(name: string): name is HistoryName {
   return Object.hasOwn(HISTORIES, name);
 }
 
-function isPlanned(name: HistoryName, { parts, only, isQuick }: RunPlan): boolean {
+function isPlanned(name: HistoryName, { parts, names, isQuick }: RunPlan): boolean {
   const { part, isLong = false } = HISTORIES[name];
-  return only === undefined ? parts.has(part) && !(isQuick && isLong) : only.has(name);
+  return names === undefined ? parts.has(part) && !(isQuick && isLong) : names.has(name);
 }
 
 function canRun({ needs: historyNeeds = [], steps }: History, shop: Bench["shop"]): boolean {
@@ -354,14 +354,14 @@ async function confirm(
   skipReason: () => SkipReason | undefined,
 ): Promise<JudgedHistory> {
   const firstVerdict = playedTurn.verdict;
-  for (let run = 0; run < CONFIRMING_RUNS && skipReason() === undefined; run += 1) {
+  for (let run = 0; run < MAX_CONFIRMING_RUNS && skipReason() === undefined; run += 1) {
     const rerun = await raceWithAbort(bench.signal, playOnce(bench, turn));
     if (rerun === undefined) break;
-    const isRight =
+    const hasPassed =
       firstVerdict.state === "broken" &&
       firstVerdict.invariant === "takes_events" &&
       rerun.verdict.state === "held";
-    if (isLate(firstVerdict) || isRight || rerun.verdict.state === "broken")
+    if (isLate(firstVerdict) || hasPassed || rerun.verdict.state === "broken")
       return judgedHistory(bench, turn, rerun);
   }
   if (isLate(firstVerdict)) return judgedHistory(bench, turn, playedTurn);
@@ -374,7 +374,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<PlayResult> {
   const history = HISTORIES[name];
   const orders = new Map<OrderName, Purchase>();
   const facts: Observation[] = [...dialectFacts(bench, false)];
-  const endingCount = shop.served?.endings.length ?? 0;
+  const endingCount = shop.server?.endings.length ?? 0;
   const problem = await playHistory(bench, history, { orders, kind, facts, isReadAgain: true }).then(
     () => undefined,
     (error: unknown) => {
@@ -382,11 +382,11 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<PlayResult> {
       throw error;
     },
   );
-  const serverEnding = shop.served?.endings.slice(endingCount)[0];
+  const serverEnding = shop.server?.endings.slice(endingCount)[0];
   if (serverEnding !== undefined) {
     // This becomes the first fact, because the end of the shop explains later losses.
     facts.unshift({ kind: "end", got: serverEnding });
-    await bench.runExclusive(async () => shop.served?.restartIfEnded());
+    await bench.runExclusive(async () => shop.server?.restartIfEnded());
   }
   const verdict = judgeHistory(history, facts, shop.settleMs);
   const at = world.monotonic();

@@ -21,7 +21,6 @@ export type ServedShop = {
   readonly isDown: () => boolean;
   /** The unexpected ends of the shop. */
   readonly endings: readonly StepValue[];
-  /** Starts the shop again if it has ended unexpectedly. */
   readonly restartIfEnded: () => Promise<void>;
   readonly stop: () => Promise<void>;
 };
@@ -41,14 +40,14 @@ const START_TIMEOUT_MS = 30_000;
 /** Pause between two checks whether the shop is listening, in milliseconds. */
 const POLL_INTERVAL_MS = 20;
 /** Timeout of a check whether the shop is listening, in milliseconds. */
-const LOOK_TIMEOUT_MS = 5000;
+const CHECK_TIMEOUT_MS = 5000;
 const RUN_TIMEOUT_MS = 24 * 3_600_000;
 /** Maximum time from a delivery to the kill, in milliseconds; the shop is killed earlier if it answers earlier. */
-const KILL_TIMEOUT_MS = 50;
+const MAX_KILL_DELAY_MS = 50;
 const DELIVERY_TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1024;
 
-/** Starts the shop on a free port. Throws a ShopFailure if the shop does not start to listen. */
+/** Starts the shop. Throws a ShopFailure if the shop does not start to listen. */
 export async function startShop(
   shopWorld: ShopWorld,
   { commandLine, receiverPath }: ShopCommand,
@@ -116,8 +115,8 @@ async function freePort(world: Pick<World, "listen">): Promise<number> {
   return listenResult.value.port;
 }
 
-const NO_ANSWER: HttpResponse = { status: 503, headers: {}, body: "" };
-const EMPTY_SERVICE = { answer: () => Promise.resolve(NO_ANSWER), refuse: () => NO_ANSWER };
+const UNAVAILABLE_ANSWER: HttpResponse = { status: 503, headers: {}, body: "" };
+const EMPTY_SERVICE = { answer: () => Promise.resolve(UNAVAILABLE_ANSWER), refuse: () => UNAVAILABLE_ANSWER };
 
 type RunningShop = { readonly stop: (mode?: "stop") => Promise<void>; readonly hasEnded: () => boolean };
 
@@ -135,24 +134,24 @@ async function serveShop(
   },
   port: number,
 ): Promise<RunningShop> {
-  const killSignal = new AbortController();
+  const killController = new AbortController();
   let shopResult: ShellResult | undefined;
   let hasListened = false;
   const shopCommand = runMerchantCommand(world, {
     ...command,
     timeoutMs: RUN_TIMEOUT_MS,
     maxOutputBytes: MAX_BYTES,
-    signal: AbortSignal.any([signal, killSignal.signal]),
+    signal: AbortSignal.any([signal, killController.signal]),
   }).then((result) => {
     shopResult = result;
-    if (hasListened && !killSignal.signal.aborted && !signal.aborted) onEnd(commandResult(result));
+    if (hasListened && !killController.signal.aborted && !signal.aborted) onEnd(commandResult(result));
   });
   const stop = async (mode?: "stop"): Promise<void> => {
-    killSignal.abort(mode === undefined ? undefined : ("terminate" satisfies ShellEnd));
+    killController.abort(mode === undefined ? undefined : ("terminate" satisfies ShellEnd));
     await shopCommand;
   };
   const isListening = await poll(world, () => isReachable(world, port), {
-    isEnough: (listens) => listens || shopResult !== undefined || signal.aborted,
+    isEnough: (isUp) => isUp || shopResult !== undefined || signal.aborted,
     waitMs: START_TIMEOUT_MS,
     firstPauseMs: POLL_INTERVAL_MS,
     signal,
@@ -174,7 +173,7 @@ async function isReachable({ send }: Pick<World, "send">, port: number): Promise
     method: "GET",
     url: `http://127.0.0.1:${port}/`,
     headers: {},
-    timeoutMs: LOOK_TIMEOUT_MS,
+    timeoutMs: CHECK_TIMEOUT_MS,
     maxResponseBytes: MAX_BYTES,
     oversize: "cut",
     addresses: ["127.0.0.1"],
@@ -195,27 +194,27 @@ async function openKillProxy(
     readonly restart: () => Promise<void>;
   },
 ): Promise<Listener> {
-  const counts = new Map<string, number>();
-  const killAt = (body: Uint8Array): ScheduledFault | undefined => {
+  const countByType = new Map<string, number>();
+  const findKill = (body: Uint8Array): ScheduledFault | undefined => {
     const type = typeOf(body);
-    const ordinal = (counts.get(type) ?? 0) + 1;
-    counts.set(type, ordinal);
+    const ordinal = (countByType.get(type) ?? 0) + 1;
+    countByType.set(type, ordinal);
     return kills.find(({ match = {} }) => match.eventType === type && (match.nth ?? 1) === ordinal);
   };
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
-    const kill = killAt(request.body);
+    const kill = findKill(request.body);
     const shopResponse = forward(world, url, request);
     if (kill === undefined) return shopResponse;
     if (kill.action === "kill") {
-      await Promise.race([shopResponse, world.sleep(KILL_TIMEOUT_MS)]);
+      await Promise.race([shopResponse, world.sleep(MAX_KILL_DELAY_MS)]);
       await restart();
-      return { ...NO_ANSWER, isDropped: true };
+      return { ...UNAVAILABLE_ANSWER, isDropped: true };
     }
     const response = await shopResponse;
     await restart();
     return response;
   };
-  const listenResult = await world.listen(() => ({ answer, refuse: () => NO_ANSWER }), { port: 0 });
+  const listenResult = await world.listen(() => ({ answer, refuse: () => UNAVAILABLE_ANSWER }), { port: 0 });
   if (!listenResult.ok) throw new ShopFailure(`no port is free: ${listenResult.refusal.message}`);
   return listenResult.value;
 }
@@ -247,7 +246,7 @@ async function forward(
   });
   return reply.ok
     ? { status: reply.status, headers: {}, body: reply.body }
-    : { ...NO_ANSWER, isDropped: true };
+    : { ...UNAVAILABLE_ANSWER, isDropped: true };
 }
 
 const CONNECTION_HEADERS = new Set(["host", "connection", "content-length", "transfer-encoding"]);

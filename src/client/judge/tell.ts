@@ -67,8 +67,8 @@ export async function tell(play: Play, step: Extract<Step, { act: "tell" }>): Pr
     if (alteration === "forged") play.facts.push(...forgedFacts(answers));
   }
   // A shop without an endpoint learns of the payment from the API.
-  const isAsked = bench.recording.isWithoutEvents === true;
-  if (isAsked && requestedEvents.some(({ type, checkoutId }) => isPayment(type, checkoutId, purchase)))
+  const learnsFromApi = bench.recording.isWithoutEvents === true;
+  if (learnsFromApi && requestedEvents.some(({ type, checkoutId }) => isPayment(type, checkoutId, purchase)))
     purchase.isNotified = true;
   purchase.eventMs = (bench.world.monotonic() - startedAt) / Math.max(1, requestedEvents.length);
 }
@@ -157,7 +157,7 @@ export function noteAnswers(
     return;
   }
   purchase.openEvents = otherEvents;
-  if (ownAnswers.length > 0) purchase.event ??= { eventId, type };
+  if (ownAnswers.length > 0) purchase.acceptedEvent ??= { eventId, type };
   if (ownAnswers.length > 0 && isPayment(type, checkoutId, purchase)) purchase.isNotified = true;
 }
 

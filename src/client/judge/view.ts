@@ -19,7 +19,7 @@ export type ViewSource =
   | { readonly commandLine: string }
   | { readonly read: (checkout: ViewedCheckout) => Promise<ShownOrder> };
 
-export type OrderViewSource = ViewPatterns & { readonly from: ViewSource };
+export type OrderViewSource = ViewPatterns & { readonly source: ViewSource };
 
 export type ViewedCheckout = Pick<Checkout, "id" | "orderId">;
 
@@ -31,7 +31,7 @@ export type ViewReading = {
   readonly text: string;
   /** Whether the answer was 404. */
   readonly isMissing: boolean;
-  /** An error that a function threw. */
+  /** The error that the function threw. */
   readonly error?: unknown;
 };
 
@@ -70,16 +70,15 @@ export function fillAddress(template: string, { id, orderId }: ViewedCheckout): 
 
 const UNKNOWN_ORDER: ShownOrder = { paid: false, times: null, amountMinor: null };
 
-/** Reads the merchant's view of an order. */
 export function readView(
   world: Pick<World, "send" | "run" | "sleep">,
   viewRequest: ViewRequest,
 ): Promise<ViewReading> {
-  const { from } = viewRequest.view;
-  if ("read" in from) return askFunction(viewRequest.checkout, from.read);
-  return "url" in from
-    ? askPage(world, viewRequest, fillAddress(from.url, viewRequest.checkout))
-    : askCommand(world, viewRequest, from);
+  const { source } = viewRequest.view;
+  if ("read" in source) return askFunction(viewRequest.checkout, source.read);
+  return "url" in source
+    ? askPage(world, viewRequest, fillAddress(source.url, viewRequest.checkout))
+    : askCommand(world, viewRequest, source);
 }
 
 async function askFunction(
@@ -102,7 +101,7 @@ async function askPage(
 ): Promise<ViewReading> {
   const cookieHeader = cookie === undefined ? {} : { Cookie: cookie };
   const headers = { Accept: "application/json,text/*;q=0.9", ...cookieHeader };
-  const answer = await sendPatiently(world, target, { url, headers, signal });
+  const answer = await sendWithReloads(world, target, { url, headers, signal });
   if (!answer.ok) return viewFailure(noAnswer(answer.failure, answer.message));
   const { status, body } = answer;
   if (status === 404) return { order: UNKNOWN_ORDER, got: "404", text: "", isMissing: true };
@@ -117,7 +116,7 @@ async function askCommand(
 ): Promise<ViewReading> {
   const { ending, exitCode, stdout, stderr } = await runMerchantCommand(world, {
     commandLine,
-    about: checkout,
+    subject: checkout,
     env,
     timeoutMs: VIEW_TIMEOUT_MS,
     maxOutputBytes: MAX_ANSWER_BYTES,
@@ -144,15 +143,15 @@ function readText(text: string, view: OrderViewSource): ViewReading {
 }
 
 /** Sends a request, and again after a pause if the shop answers 429, as a customer reloads a page. */
-export async function sendPatiently(
+export async function sendWithReloads(
   world: Pick<World, "send" | "sleep">,
   target: Pick<ControlTarget, "origin">,
   request: Parameters<typeof sendLocally>[2],
 ): Promise<OutboundResult> {
-  for (let attempts = 1; ; attempts += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const answer = await sendLocally(world, target, request);
     const isLimited = answer.ok && answer.status === 429;
-    if (!isLimited || attempts === MAX_LIMITED_ATTEMPTS || request.signal.aborted) return answer;
+    if (!isLimited || attempt === MAX_LIMITED_ATTEMPTS || request.signal.aborted) return answer;
     await world.sleep(RATE_LIMIT_PAUSE_MS, request.signal);
   }
 }

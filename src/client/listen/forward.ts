@@ -36,7 +36,7 @@ export type ForwardResult =
 /** `forbidden`: events may not be sent to the address. */
 type Failure = Extract<OutboundResult, { ok: false }>["failure"] | "forbidden";
 
-/** Maximum size of a target's answer that is read, in bytes. */
+/** How much of a target's answer is read, in bytes. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /** Sends the same bytes, signature headers and content type, only to permitted addresses, without redirects or retries. */

@@ -44,7 +44,7 @@ export type DeliverySource = {
   /** The sandbox's instance id at the last request; null if unknown. */
   readonly instance: () => string | null;
   /** The attempt that is in flight to this listener with an event; undefined if unknown. */
-  readonly inFlight: (eventId: string) => Promise<AttemptInFlight | undefined>;
+  readonly attemptOf: (eventId: string) => Promise<AttemptInFlight | undefined>;
   /** The attempt after an answered attempt; undefined if unknown. */
   readonly nextAttempt: (attempt: AttemptInFlight) => Promise<NextAttempt | undefined>;
 };
@@ -63,15 +63,15 @@ export type HandledDelivery = {
   readonly storeAt: number | null;
   readonly request: HttpRequest;
   readonly claims: Claims;
-  readonly verified: boolean;
+  readonly isVerified: boolean;
   /** Why the delivery is not verified, or why the event in a verified delivery is invalid. */
   readonly fault: { readonly code: WebhookCode; readonly message: string } | undefined;
   readonly injectedFault: AppliedFault | undefined;
   readonly result: ListenerResult;
   /** The status returned to the sender. */
-  readonly answered: number;
+  readonly status: number;
   readonly milliseconds: number;
-  readonly next: NextAttempt | undefined;
+  readonly nextAttempt: NextAttempt | undefined;
 };
 
 type ListenerOptions = {
@@ -95,7 +95,7 @@ export type WebhookListener = {
 
 /** Maximum number of concurrent deliveries, whose bodies are in memory. */
 const MAX_IN_FLIGHT = 32;
-/** Limit of look-ups and reports for requests without a valid signature, because the port may be open to the internet. */
+/** Limits look-ups and reports for requests without a valid signature, because the port may be open to the internet. */
 const STRAY_LIMIT = { perSecond: 1, burst: 60 };
 
 /** Maximum size of an unverified body that is parsed for the report, in bytes: events are small. */
@@ -107,13 +107,13 @@ type Context = ListenerOptions & {
   readonly search: CauseSearch;
   /** Whether the limit allows a look-up and a report for a request without a valid signature. */
   readonly mayReportStray: () => boolean;
-  /** Runs the deliveries of one event in sequence: a retry that overtakes the first attempt counts as a duplicate. */
+  /** Runs the deliveries of one event in sequence, so that a retry during the first attempt is recognised as a duplicate. */
   readonly runInTurn: Mutex;
   /** Tracks work that continues after the answer, and reports its error. */
   readonly trackWork: (work: Promise<void>) => void;
 };
 
-/** Verifies raw bytes, so that unverified requests never reach a target. Returns the target's answer to the sender. */
+/** Verifies raw bytes, so that unverified requests never reach a target. The sender gets the target's answer. */
 export function createWebhookListener(world: Context["world"], options: ListenerOptions): WebhookListener {
   const pendingWork = new Set<Promise<void>>();
   let bucket: Bucket | undefined;
@@ -141,8 +141,8 @@ export function createWebhookListener(world: Context["world"], options: Listener
   const answer = async (request: HttpRequest): Promise<HttpResponse> => {
     const { method, target } = request;
     const [path = ""] = target.split("?");
-    const host = checkHost(headerValues(request.rawHeaders, "host"), options.hosts);
-    if (!host.ok) return refuse(host.refusal.code === "invalid_request" ? 400 : 403, host.refusal.message);
+    const check = checkHost(headerValues(request.rawHeaders, "host"), options.hosts);
+    if (!check.ok) return refuse(check.refusal.code === "invalid_request" ? 400 : 403, check.refusal.message);
     // A request from a page in a browser is not a delivery.
     if (headerValues(request.rawHeaders, "origin").length > 0) return refuse(403, "a browser sent a request");
     if (!options.paths.includes(path))
@@ -187,7 +187,7 @@ const STRAY_ANSWERS = {
 
 type ReceivedDelivery = Pick<
   HandledDelivery,
-  "at" | "storeAt" | "request" | "claims" | "verified" | "fault" | "injectedFault"
+  "at" | "storeAt" | "request" | "claims" | "isVerified" | "fault" | "injectedFault"
 > & {
   /** Time of arrival by the monotonic clock, in milliseconds. */
   readonly arrivedAt: number;
@@ -213,7 +213,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     arrivedAt,
     request,
     headerNames,
-    verified: isVerified,
+    isVerified,
     fault: verdict.ok ? undefined : verdict,
     injectedFault: appliedFault,
   };
@@ -234,7 +234,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
   return eventId === undefined ? work() : context.runInTurn(eventId, work);
 }
 
-/** Answers an unverified request immediately; its cause is searched for and reported afterwards. */
+/** Answers an unverified request, and then searches for the cause and reports it. */
 async function refuseUnverified(
   { world, source, search, trackWork, onHandled, mayReportStray }: Context,
   arrival: Omit<ReceivedDelivery, "claims">,
@@ -243,20 +243,20 @@ async function refuseUnverified(
   const { arrivedAt, headerNames, ...facts } = arrival;
   const [eventId] = headerValues(arrival.request.rawHeaders, headerNames.eventId);
   // Looked up before the answer, because the answer ends the attempt.
-  const attempt = eventId !== undefined && mayReportStray() ? await source.inFlight(eventId) : undefined;
+  const attempt = eventId !== undefined && mayReportStray() ? await source.attemptOf(eventId) : undefined;
   const response = answerOf({ kind: "not_verified", causes: [] });
   const milliseconds = Math.round(world.monotonic() - arrivedAt);
   const report = async (): Promise<void> => {
     // The search waits until the answer and the requests that arrived meanwhile have been handled.
     await new Promise<void>((resolve) => world.soon(resolve));
-    const [causes, next] = await Promise.all([
+    const [causes, nextAttempt] = await Promise.all([
       search.causesOf(verification),
       attempt === undefined ? undefined : source.nextAttempt(attempt),
     ]);
     const { body } = arrival.request;
     const claims = parseClaims(body.length > MAX_UNSIGNED_BODY_BYTES ? NO_BODY : body);
     const result = { kind: "not_verified", causes } as const;
-    onHandled({ ...facts, claims, result, answered: response.status, milliseconds, next });
+    onHandled({ ...facts, claims, result, status: response.status, milliseconds, nextAttempt });
   };
   trackWork(report());
   return response;
@@ -272,7 +272,7 @@ async function handle(context: Context, delivery: ReceivedDelivery): Promise<Lis
   const event = eventId === undefined ? undefined : { eventId, instance: source.instance() };
   const isRepeated = event !== undefined && seen.has(event);
   // Only the sender knows whether this is a requested replay or a duplicate.
-  if (isRepeated && (await source.inFlight(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
+  if (isRepeated && (await source.attemptOf(event.eventId))?.cause !== "replay") return { kind: "duplicate" };
   const result = await forwardDelivery(world, { ...delivery, url: target.url }, forwardOptions);
   // Recorded only once a target has accepted it: any other event must be delivered again.
   if (event !== undefined && isAccepted(result)) seen.add(event, world.now());
@@ -291,18 +291,18 @@ async function answerAndReport(
   const delivery = {
     ...reportedFields,
     result,
-    answered: response.status,
+    status: response.status,
     milliseconds: Math.round(world.monotonic() - arrivedAt),
   };
   const eventId = eventIdOf(receivedDelivery);
   const isRetried = response.status < 200 || response.status > 299;
-  const attempt = isRetried && eventId !== undefined ? await source.inFlight(eventId) : undefined;
-  if (attempt === undefined) onHandled({ ...delivery, next: undefined });
-  else trackWork(source.nextAttempt(attempt).then((next) => onHandled({ ...delivery, next })));
+  const attempt = isRetried && eventId !== undefined ? await source.attemptOf(eventId) : undefined;
+  if (attempt === undefined) onHandled({ ...delivery, nextAttempt: undefined });
+  else trackWork(source.nextAttempt(attempt).then((nextAttempt) => onHandled({ ...delivery, nextAttempt })));
   return response;
 }
 
-/** Returns the target's answer to the sender; without a target, a 2xx. */
+/** The target's answer; 200 if nothing is forwarded, 502 if the target did not answer, 400 for an unverified delivery. */
 function answerOf(result: ListenerResult): HttpResponse {
   switch (result.kind) {
     case "not_verified":

@@ -30,7 +30,7 @@ export function pollDeliveries(
     const answer = answerOf(
       await service.answer({ method: "POST", target: "/", rawHeaders, body: Buffer.from(body) }),
     );
-    for (let attempts = 0; attempts < MAX_ATTEMPTS && !signal.aborted; attempts += 1) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && !signal.aborted; attempt += 1) {
       const reply = await link.answer(id, answer);
       if (reply.end === "success" || (reply.end === "refusal" && reply.error.code === "not_found")) return;
       await world.sleep(PAUSE_MS, signal);

@@ -14,7 +14,7 @@ export type ConnectionChange =
 /** A listener's registration with a sandbox. The endpoint stays the same even if the addresses change. */
 export type ListenerRegistration = DeliverySource & {
   /** Registers the listener's address and starts deliveries. */
-  readonly register: (since?: Since) => Answer<"registerListener">;
+  readonly register: (since?: SinceValue) => Answer<"registerListener">;
   /** Checks whether the sandbox is running and still delivers here; registers again if necessary. */
   readonly check: () => Promise<ConnectionChange>;
   /** Replays an event to this listener only. */
@@ -22,7 +22,7 @@ export type ListenerRegistration = DeliverySource & {
   /** Waits for unanswered requests to this listener, except the known requests. */
   readonly fetch: (knownIds: readonly string[], signal: AbortSignal) => Answer<"fetchDeliveries">;
   readonly answer: (id: string, answer: RequestOf<"answerDelivery">) => Answer<"answerDelivery">;
-  /** The store's time; null for real time, undefined if the sandbox does not answer and its clock was moved before. */
+  /** The store's time; null for real time, undefined if the sandbox does not answer and the store was not in real time. */
   readonly storeTime: () => Promise<number | null | undefined>;
   /** Pauses deliveries until the next registration, unless another listener has taken over. */
   readonly leave: () => Promise<void>;
@@ -30,11 +30,11 @@ export type ListenerRegistration = DeliverySource & {
 
 /** Timeout of a request in milliseconds: a sandbox that hangs counts as disconnected. */
 const TIMEOUT_MS = 5000;
-/** How long the sandbox holds a check while nothing changes, in milliseconds. */
+/** How long the sandbox holds a check or a fetch while there is nothing to report, in milliseconds. */
 const POLL_MS = 10_000;
-/** Number of reads of an attempt's result, which is on disk shortly after the answer. The pause doubles each time. */
+/** Maximum number of reads of an attempt's result, which is on disk shortly after the answer. The pause doubles each time. */
 const MAX_READS = 8;
-const FIRST_WAIT_MS = 10;
+const FIRST_PAUSE_MS = 10;
 
 type RegistrationOptions = {
   readonly url: string;
@@ -44,7 +44,7 @@ type RegistrationOptions = {
 };
 
 type Answer<Name extends OperationName> = Promise<ControlResult<AnswerOf<Name>>>;
-type Since = RequestOf<"registerListener">["since"];
+type SinceValue = RequestOf<"registerListener">["since"];
 
 type RegistrationState = RegistrationOptions & {
   readonly world: Pick<World, "send" | "sleep">;
@@ -77,10 +77,10 @@ export function createRegistration(
   };
   return {
     register: (since) => register(registration, since),
-    secrets: () => secretsOf(registration),
+    secrets: () => fetchSecrets(registration),
     instance: () => registration.instance,
-    inFlight: (eventId) => findAttemptInFlight(registration, eventId),
-    nextAttempt: (attempt) => nextAttempt(registration, attempt),
+    attemptOf: (eventId) => findAttemptInFlight(registration, eventId),
+    nextAttempt: (attempt) => fetchNextAttempt(registration, attempt),
     check: () => check(registration),
     replay: (id) =>
       ask(registration, { name: "replayEvent", id, body: { endpointId: registration.endpointId } }),
@@ -89,7 +89,7 @@ export function createRegistration(
       return ask(registration, { name: "fetchDeliveries", body, timeoutMs: TIMEOUT_MS + POLL_MS, signal });
     },
     answer: (id, body) => ask(registration, { name: "answerDelivery", id, body }),
-    storeTime: () => storeTimeOf(registration),
+    storeTime: () => fetchStoreTime(registration),
     leave: () => leave(registration),
   };
 }
@@ -104,7 +104,7 @@ async function ask<Name extends OperationName>(
   return callControl(registration.world, { ...target, onInstance }, { timeoutMs: TIMEOUT_MS, ...call });
 }
 
-function register(registration: RegistrationState, since?: Since): Answer<"registerListener"> {
+function register(registration: RegistrationState, since?: SinceValue): Answer<"registerListener"> {
   const outcome = sendRegistration(registration, since).finally(registration.firstRegistration.resolve);
   registration.lastRegistration = outcome;
   return outcome;
@@ -112,7 +112,7 @@ function register(registration: RegistrationState, since?: Since): Answer<"regis
 
 async function sendRegistration(
   registration: RegistrationState,
-  since: Since | undefined,
+  since: SinceValue | undefined,
 ): Answer<"registerListener"> {
   const { url, eventTypes, forward: forwardTo } = registration;
   const body = { url, eventTypes, since, forwardTo };
@@ -126,7 +126,7 @@ async function sendRegistration(
 }
 
 /** The secrets are fetched for each delivery, so that a secret that has just been retired is not accepted. */
-async function secretsOf(registration: RegistrationState): Promise<ListenerSecrets> {
+async function fetchSecrets(registration: RegistrationState): Promise<ListenerSecrets> {
   // Waits, because a delivery can arrive before the answer to the registration.
   await registration.firstRegistration.promise;
   await registration.lastRegistration;
@@ -139,7 +139,7 @@ async function secretsOf(registration: RegistrationState): Promise<ListenerSecre
   return registration.secrets;
 }
 
-async function storeTimeOf(registration: RegistrationState): Promise<number | null | undefined> {
+async function fetchStoreTime(registration: RegistrationState): Promise<number | null | undefined> {
   const fallbackTime = registration.secrets.storeTime === null ? null : undefined;
   if (registration.state === "lost") return fallbackTime;
   const secretResult = await ask(registration, {
@@ -165,12 +165,12 @@ async function findAttemptInFlight(
   })[0];
 }
 
-async function nextAttempt(
+async function fetchNextAttempt(
   registration: RegistrationState,
   attemptInFlight: AttemptInFlight,
 ): Promise<NextAttempt | undefined> {
   for (let readCount = 0; readCount < MAX_READS; readCount += 1) {
-    await registration.world.sleep(FIRST_WAIT_MS * 2 ** readCount);
+    await registration.world.sleep(FIRST_PAUSE_MS * 2 ** readCount);
     const eventResult = await ask(registration, {
       name: "showEvent",
       id: attemptInFlight.eventId,
@@ -190,7 +190,7 @@ async function check(registration: RegistrationState): Promise<ConnectionChange>
   const { endpointId: id, url, leaveController } = registration;
   // A running sandbox answers when something changes.
   const waitMs = registration.state === "connected" ? POLL_MS : 0;
-  const endpoint = await ask(registration, {
+  const answer = await ask(registration, {
     name: "showEndpoint",
     id,
     body: { url, waitMs },
@@ -199,12 +199,12 @@ async function check(registration: RegistrationState): Promise<ConnectionChange>
   });
   if (registration.state === "left") return NO_CHANGE;
   // The sandbox has another database now, which does not have this endpoint.
-  if (endpoint.end === "refusal" && endpoint.error.code === "not_found") return reconnect(registration);
-  if (endpoint.end === "refusal" && endpoint.status === 401 && isPolledAddress(url))
-    return { kind: "refused", answer: endpoint };
-  if (endpoint.end !== "success") return markLost(registration);
-  const { state, reason, pausedBy } = endpoint.value;
-  if (endpoint.value.url !== url) return { kind: "taken_over" };
+  if (answer.end === "refusal" && answer.error.code === "not_found") return reconnect(registration);
+  if (answer.end === "refusal" && answer.status === 401 && isPolledAddress(url))
+    return { kind: "refused", answer: answer };
+  if (answer.end !== "success") return markLost(registration);
+  const { state, reason, pausedBy } = answer.value;
+  if (answer.value.url !== url) return { kind: "taken_over" };
   if (registration.state === "lost" || pausedBy === "listener") return reconnect(registration);
   const previousState = registration.state;
   registration.state = state === "enabled" || pausedBy === "drill" ? "connected" : "off";
@@ -228,10 +228,10 @@ function markLost(registration: RegistrationState): ConnectionChange {
 async function leave(registration: RegistrationState): Promise<void> {
   registration.state = "left";
   registration.leaveController.abort();
-  const endpoint = await ask(registration, { name: "showEndpoint", id: registration.endpointId, body: {} });
-  if (endpoint.end !== "success" || endpoint.value.url !== registration.url) return;
+  const answer = await ask(registration, { name: "showEndpoint", id: registration.endpointId, body: {} });
+  if (answer.end !== "success" || answer.value.url !== registration.url) return;
   // An endpoint that a drill has paused is enabled again after the drill.
-  if (endpoint.value.state !== "enabled" && endpoint.value.pausedBy !== "drill") return;
+  if (answer.value.state !== "enabled" && answer.value.pausedBy !== "drill") return;
   await ask(registration, {
     name: "setEndpointState",
     id: registration.endpointId,

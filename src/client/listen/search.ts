@@ -5,7 +5,7 @@ import { diagnoseInSteps, type DiagnoseOptions } from "../../core/webhook/diagno
 import type { World } from "../../world.ts";
 
 export type CauseSearch = {
-  /** The causes of a request that is not verified; empty if too many requests are waiting or the budget is spent. */
+  /** Why a request is not verified; empty if too many requests are waiting, or the budget is spent. */
   readonly causesOf: (request: DiagnoseOptions) => Promise<readonly Diagnosis[]>;
   /** Stops the current search and drops the waiting requests. */
   readonly stop: () => void;

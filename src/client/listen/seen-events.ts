@@ -3,29 +3,29 @@ import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 /** Maximum number of events kept in memory if there is no disk or the disk fails; the oldest are dropped first. */
 const MAX_EVENTS = 100_000;
 
-export function seenEventsInMemory(): SeenEvents {
-  const instances = new Map<string, string | null>();
+export function createMemorySeenEvents(): SeenEvents {
+  const instanceByEvent = new Map<string, string | null>();
   return {
     has: ({ eventId, instance }) => {
-      const knownInstance = instances.get(eventId);
+      const knownInstance = instanceByEvent.get(eventId);
       return (
         knownInstance !== undefined &&
         (knownInstance === null || instance === null || knownInstance === instance)
       );
     },
     add: ({ eventId, instance }) => {
-      instances.set(eventId, instance);
-      const [oldestEvent] = instances.keys();
-      if (instances.size > MAX_EVENTS && oldestEvent !== undefined) instances.delete(oldestEvent);
+      instanceByEvent.set(eventId, instance);
+      const [oldestId] = instanceByEvent.keys();
+      if (instanceByEvent.size > MAX_EVENTS && oldestId !== undefined) instanceByEvent.delete(oldestId);
     },
-    close: () => instances.clear(),
+    close: () => instanceByEvent.clear(),
   };
 }
 
 /** A record of seen events that survives disk failures: a forwarded event counts even if it cannot be recorded. */
 export function tolerateStorageFailures(file: SeenEvents, report: (error: unknown) => void): SeenEvents {
-  const memoryEvents = seenEventsInMemory();
-  const attempt = <Value>(work: () => Value, fallback: Value): Value => {
+  const memoryEvents = createMemorySeenEvents();
+  const withFallback = <Value>(work: () => Value, fallback: Value): Value => {
     try {
       return work();
     } catch (error) {
@@ -34,9 +34,9 @@ export function tolerateStorageFailures(file: SeenEvents, report: (error: unknow
     }
   };
   return {
-    has: (event) => memoryEvents.has(event) || attempt(() => file.has(event), false),
+    has: (event) => memoryEvents.has(event) || withFallback(() => file.has(event), false),
     add: (event, now) => {
-      const isKept = attempt(() => {
+      const isKept = withFallback(() => {
         file.add(event, now);
         return true;
       }, false);

@@ -121,7 +121,7 @@ export type Step =
  * The requirements of a history. `names`: the shop's order_ids can be chosen; `kill`: the command that creates its
  * orders can be killed; `served`: the run serves the shop, and so can ask it to stop.
  */
-export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "names" | "kill" | "served";
+export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "setsIds" | "kill" | "server";
 
 /** A history of a part of the checklist. */
 export type History = {

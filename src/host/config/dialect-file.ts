@@ -20,7 +20,7 @@ export async function readDialectFile(
 const FIX_HINT = "name a file that checkout calibrate --write-dialect wrote, or correct it";
 
 /** The dialect of new stores: from the file of the setting `like`, otherwise from the configuration. */
-export async function dialectOfStart(
+export async function readStartDialect(
   world: Pick<World, "cwd" | "files">,
   { like, dialect }: { readonly like?: string | undefined; readonly dialect?: Dialect | undefined },
 ): Promise<Outcome<Dialect | undefined, HostFailure>> {

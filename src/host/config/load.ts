@@ -23,7 +23,7 @@ export type LoadedConfig = {
 };
 
 /** Maximum size of a configuration file, in bytes; the sandbox accepts no larger file either. */
-const LARGEST_CONFIG_BYTES = 2 * 1024 * 1024;
+const MAX_CONFIG_BYTES = 2 * 1024 * 1024;
 /** Maximum number of faults listed in addition to the first. */
 const MAX_FURTHER_FAULTS = 9;
 
@@ -35,7 +35,7 @@ export async function loadConfig(
   const config = findConfig(world, options);
   if (!config.ok || config.value === undefined) return config.ok ? accept(undefined) : config;
   const path = config.value;
-  const text = readNamedText(world, path, { maxBytes: LARGEST_CONFIG_BYTES });
+  const text = readNamedText(world, path, { maxBytes: MAX_CONFIG_BYTES });
   if (!text.ok)
     return usageFailure(
       `${path} ${text.refusal.reason}`,

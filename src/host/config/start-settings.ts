@@ -17,8 +17,8 @@ type ConfigContext = LoadedContext & { readonly world: Pick<World, "cwd" | "file
 
 /**
  * The settings for starting a sandbox, with the stores of the configuration. A flag overrides its variable, the
- * variable the configuration, and the configuration the default. Whatever can be refused without a sandbox is refused
- * here, before anything is created.
+ * variable the configuration, and the configuration the default. Checks that need no sandbox are made here, before
+ * anything is created.
  */
 export async function settingsWithConfig<Options extends ServeOptions & ConfigOptions>(
   context: ConfigContext,

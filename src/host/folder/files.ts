@@ -49,7 +49,7 @@ export function isOwnFolder(name: string): boolean {
   return name === SNAPSHOTS_FOLDER || name === FILES.objects || isUnfinished(name);
 }
 
-/** Whether a file name marks a process's unfinished work; folders of the store can have such names too. */
+/** Whether a name marks unfinished work of a process, such as the folder of an unfinished database. */
 function isUnfinished(name: string): boolean {
   return /\.\d+\.new-\w+(?:-journal)?$/.test(name);
 }

@@ -11,7 +11,6 @@ import { refuseServed, claimFolder, releaseFolder } from "./state-folder.ts";
 
 type HoldWorld = Pick<World, "files" | "pid" | "processStartTime" | "lockFile" | "hostName">;
 
-/** A folder that this process holds until `release` is called. */
 type Hold = { readonly run: RunRecord; readonly release: () => void };
 
 /** Holds a folder until `release` is called; refuses if another process holds it. */
@@ -58,7 +57,7 @@ function claimOrUnlock(
 }
 
 /** Describes the process that holds a folder and cannot be seen from here; undefined if there is none. */
-export async function hiddenHolder(
+export async function findHiddenHolder(
   world: Pick<World, "files" | "processStartTime" | "isFileLocked">,
   folder: string,
 ): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-// Where a command looks for its state folder. A file of its own, so that `--version` does not load state-folder.ts.
+// Where a command looks for its state folder. A separate file, so that `--version` does not load state-folder.ts.
 import { dirname, join, resolve } from "node:path";
 import { CONFIG_FILE } from "../../core/config/file-name.ts";
 import type { World } from "../../world.ts";

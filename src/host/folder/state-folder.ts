@@ -72,7 +72,7 @@ export function readCredentials(
   return parseFile(world, stateFile(folder, "credentials"), parseCredentials);
 }
 
-/** Writes the merchant's copy of these values, atomically. */
+/** Writes credentials.json, atomically. */
 export function writeCredentials(
   world: Pick<World, "files">,
   folder: string,
@@ -92,7 +92,7 @@ export function readChosenStore(
   );
 }
 
-/** Writes a file of its own: the sandbox writes credentials.json, and a second writer could lose a key. */
+/** Writes a separate file: the sandbox writes credentials.json, and a second writer could lose a key. */
 export function writeChosenStore(world: Pick<World, "files">, folder: string, storeId: string): void {
   world.files.write(stateFile(folder, "store"), `${JSON.stringify({ store_id: storeId }, null, 2)}\n`);
 }

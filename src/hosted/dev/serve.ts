@@ -65,11 +65,11 @@ type ServedFolder<Value> = {
   /** Aborted when the command is stopped, even while npx is still downloading workerd. */
   readonly stopSignal: AbortSignal;
   readonly announce: (ready: ReadyMessage) => Promise<void>;
-  readonly use: (running: RunningService) => Promise<Value>;
+  readonly use: (service: RunningService) => Promise<Value>;
 };
 
 /** Timeout of a start, in milliseconds: the first start lets npx download workerd. */
-const MAX_START_MS = 180_000;
+const START_TIMEOUT_MS = 180_000;
 /** Maximum number of ports that are chosen, if other processes take each port first. */
 const MAX_PORT_ATTEMPTS = 10;
 const CALL_TIMEOUT_MS = 15_000;
@@ -79,10 +79,10 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 export async function serveHosted<Value>(
   context: HostedHost,
   options: HostedOptions,
-  purpose: ServedFolder<Value>,
+  servedFolder: ServedFolder<Value>,
 ): Promise<Outcome<Value | "stopped", HostFailure>> {
   const { world } = context;
-  const { folder } = purpose;
+  const { folder } = servedFolder;
   const worker = world.ownFile(WORKER_FILE);
   if (worker === undefined) return refuseWithoutWorker();
   const secrets = readGivenSecrets(world);
@@ -98,7 +98,7 @@ export async function serveHosted<Value>(
   try {
     const hostedState = readHostedState(world, folder);
     if (!hostedState.ok) return hostedState;
-    const network = await readNetwork(world, options);
+    const network = await resolveNetwork(world, options);
     if (!network.ok) return network;
     const keys = readKeys(context, folder, {
       facts: hostedState.value,
@@ -110,14 +110,14 @@ export async function serveHosted<Value>(
     const home = world.files.realPath(folder);
     const folderHold = holdOfState(hostedState.value, { path: home, adopt: options.adopt ?? false });
     const service = { home, folderHold, network: network.value, controlToken, ...keys.value };
-    for (let attempts = 1; ; attempts += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       const port = await choosePort(context, options.port);
       if (!port.ok) return port;
       const portService = { ...service, port: port.value, run: hold.value.run };
-      const outcome = await serveAt(context, { service: portService, purpose });
+      const outcome = await serveOnPort(context, { service: portService, servedFolder });
       // Another process took the port after it was chosen. If `--port` named the port, choosePort refuses it now.
       if (outcome !== "port_taken") return outcome;
-      if (attempts === MAX_PORT_ATTEMPTS) return refuseWithoutPort();
+      if (attempt === MAX_PORT_ATTEMPTS) return refuseWithoutPort();
     }
   } finally {
     hold.value.release();
@@ -132,22 +132,22 @@ type Service = Pick<HostedSettings, "port" | "folderHold"> &
     readonly run: RunRecord;
   };
 
-async function serveAt<Value>(
+async function serveOnPort<Value>(
   context: HostedHost,
-  { service, purpose }: { readonly service: Service; readonly purpose: ServedFolder<Value> },
+  { service, servedFolder }: { readonly service: Service; readonly servedFolder: ServedFolder<Value> },
 ): Promise<Outcome<Value | "stopped", HostFailure> | "port_taken"> {
   const { world } = context;
-  const { folder, stopSignal } = purpose;
+  const { folder, stopSignal } = servedFolder;
   writeConfig(context, folder, service);
-  const ending = new AbortController();
+  const endController = new AbortController();
   let lossWatch: ReturnType<typeof watchForLoss> | undefined;
   const { listening, result, isPortTaken } = runWorkerd(world, {
     folder,
     secrets: service,
-    signal: ending.signal,
+    signal: endController.signal,
   });
   try {
-    const timeout = world.sleep(MAX_START_MS, AbortSignal.any([stopSignal, ending.signal]));
+    const timeout = world.sleep(START_TIMEOUT_MS, AbortSignal.any([stopSignal, endController.signal]));
     // Nothing is sent before workerd listens: another program on the port would receive the token.
     const startResult = await Promise.race([listening, result, timeout]);
     if (stopSignal.aborted) return accept("stopped");
@@ -160,12 +160,12 @@ async function serveAt<Value>(
     const { store_id, version } = outcome.value;
     state.writeRunRecord(world, folder, { ...service.run, port: service.port, version, store_id });
     lossWatch = watchForLoss(world, [stateFile(folder, "objects"), indexPath(folder)], START_COMMAND);
-    await purpose.announce(outcome.value);
+    await servedFolder.announce(outcome.value);
     const end = result.then(() => undefined);
-    return accept(await purpose.use({ end, stateLoss: lossWatch.failure, hold: service.folderHold }));
+    return accept(await servedFolder.use({ end, stateLoss: lossWatch.failure, hold: service.folderHold }));
   } finally {
     lossWatch?.stop();
-    ending.abort();
+    endController.abort();
     await result;
   }
 }
@@ -222,7 +222,7 @@ function refuseWithoutPort(): Outcome<never, HostFailure> {
 }
 
 /** Resolves the names of `--allow-target` now, because the network of the runtime accepts only addresses. */
-async function readNetwork(
+async function resolveNetwork(
   world: Pick<World, "resolve">,
   { allowTarget = [], port: ownPort = DEFAULT_PORT }: HostedOptions,
 ): Promise<Outcome<AllowedNetwork, HostFailure>> {
@@ -281,12 +281,12 @@ async function readReady(
   service: Service,
 ): Promise<Outcome<ReadyMessage, HostFailure>> {
   const { world } = context;
-  const storeList = await call(context, service, "/stores");
+  const storeList = await callService(context, service, "/stores");
   if (!storeList.ok) return storeList;
   const isNew = Array.isArray(storeList.value["stores"]) && storeList.value["stores"].length === 0;
-  const createdStore = isNew ? await call(context, service, "/stores", {}) : storeList;
+  const createdStore = isNew ? await callService(context, service, "/stores", {}) : storeList;
   if (!createdStore.ok) return createdStore;
-  const answer = await call(context, service, "/sandbox");
+  const answer = await callService(context, service, "/sandbox");
   if (!answer.ok) return answer;
   const description = parseDescription({ data: answer.value });
   if (description === undefined) throw new Error("the service describes itself in another way");
@@ -300,7 +300,7 @@ async function readReady(
 }
 
 /** Calls an operation of the service. If the service refuses it, the start fails, and this program is not at fault. */
-async function call(
+async function callService(
   { world }: Host,
   { port, controlToken }: Service,
   path: string,

@@ -9,7 +9,7 @@ import {
   MARK_COUNT,
   markedKeyBytes,
   markedUuid,
-  shardOfId,
+  markOfId,
   objectFileName,
   objectName,
   OBJECT_CLASSES,
@@ -133,7 +133,7 @@ function readIndex(
   const wasReady = credentials !== undefined && credentials.ready !== false;
   // A first start that was killed can leave an empty file.
   if (!indexResult.ok && indexResult.refusal.reason === "zero_bytes" && !wasReady) return accept(undefined);
-  return fromFile(path, indexResult);
+  return fileOutcome(path, indexResult);
 }
 
 /** Refuses a state that lacks its index, a store that the index names, or the alarms of its objects. */
@@ -151,14 +151,14 @@ function findLostPart(
     });
   for (const id of index.storeIds) {
     const path = storePath(folder, id);
-    const isInFile = readPart(world, path, () => isStoreInFile(path, id, optionsOf(world)));
+    const isInFile = containsPart(world, path, () => isStoreInFile(path, id, optionsOf(world)));
     if (!isInFile.ok) return isInFile;
     if (!isInFile.value)
       return refuseLost(world, path, { content: `store ${printable(id)}`, reference: indexPath(folder) });
   }
   for (const objectClass of Object.values(OBJECT_CLASSES)) {
     const path = join(stateFile(folder, "objects"), objectClass, ALARM_FILE);
-    const isInFile = readPart(world, path, () => isAlarmFile(path, optionsOf(world)));
+    const isInFile = containsPart(world, path, () => isAlarmFile(path, optionsOf(world)));
     if (!isInFile.ok) return isInFile;
     if (!isInFile.value)
       return refuseLost(world, path, {
@@ -169,16 +169,16 @@ function findLostPart(
   return accept(undefined);
 }
 
-/** Reads a database that must exist; false if it is missing. */
-function readPart(
+/** Whether a database contains a part of the state; false also if the file is missing. */
+function containsPart(
   { files }: Pick<StateWorld, "files">,
   path: string,
   read: () => Outcome<boolean, FileRefusal>,
 ): Outcome<boolean, HostFailure> {
-  return files.exists(path) ? fromFile(path, read()) : accept(false);
+  return files.exists(path) ? fileOutcome(path, read()) : accept(false);
 }
 
-function fromFile<Value>(path: string, result: Outcome<Value, FileRefusal>): Outcome<Value, HostFailure> {
+function fileOutcome<Value>(path: string, result: Outcome<Value, FileRefusal>): Outcome<Value, HostFailure> {
   if (result.ok) return result;
   return { ok: false, refusal: { ...fileFailure("database", result.refusal), next: restoreText(path) } };
 }
@@ -211,7 +211,7 @@ export function indexPath(folder: string): string {
 
 /** The path of a store's database. An id without a mark belongs to no object, so its path names no file. */
 function storePath(folder: string, id: string): string {
-  const name = objectName(shardOfId(id) ?? MARK_COUNT);
+  const name = objectName(markOfId(id) ?? MARK_COUNT);
   return join(stateFile(folder, "objects"), OBJECT_CLASSES.stores, objectFileName("stores", name));
 }
 

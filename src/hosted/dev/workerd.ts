@@ -49,7 +49,7 @@ export function runWorkerd(
   const program = findWorkerd(world) ?? npxCommand(folder);
   const listening = Promise.withResolvers<"listening">();
   let output = "";
-  const command = world.run({
+  const workerdResult = world.run({
     commandLine: `${program} serve ${config} --control-fd=1 2>> ${log}`,
     onOutput: (text) => {
       output = (output + text).slice(-KEPT_OUTPUT_BYTES);
@@ -67,7 +67,7 @@ export function runWorkerd(
   });
   const isPortTaken = (): boolean =>
     Buffer.from(files.readFrom(logFile, logSize)?.bytes ?? []).includes(SOCKET_FAILURE);
-  return { listening: listening.promise, result: command, isPortTaken };
+  return { listening: listening.promise, result: workerdResult, isPortTaken };
 }
 
 /** Finds workerd in this program's packages, or in the project's if only this user can change them: workerd gets tokens. */
@@ -78,23 +78,22 @@ function findWorkerd(world: ProgramWorld): string | undefined {
   const ownModules = folders
     .filter((candidate) => basename(candidate) === "node_modules")
     .find((candidate) => workerdIn(files, candidate));
-  const project = projectOf(world);
-  const modulesFolder =
-    ownModules ??
-    (project && untrustedPath(files, project) === undefined ? join(project, "node_modules") : undefined);
+  const projectFolder = findProjectFolder(world);
+  const isTrusted = projectFolder !== undefined && untrustedReason(files, projectFolder) === undefined;
+  const modulesFolder = ownModules ?? (isTrusted ? join(projectFolder, "node_modules") : undefined);
   return modulesFolder && workerdIn(files, modulesFolder);
 }
 
 /** Why the project's workerd is not run; undefined if the project has none, or if a workerd was found. */
 export function projectTrustFault(world: ProgramWorld): string | undefined {
-  const project = projectOf(world);
-  if (project === undefined || findWorkerd(world) !== undefined) return undefined;
-  const isInstalled = workerdIn(world.files, join(project, "node_modules")) !== undefined;
-  return isInstalled ? untrustedPath(world.files, project) : undefined;
+  const projectFolder = findProjectFolder(world);
+  if (projectFolder === undefined || findWorkerd(world) !== undefined) return undefined;
+  const isInstalled = workerdIn(world.files, join(projectFolder, "node_modules")) !== undefined;
+  return isInstalled ? untrustedReason(world.files, projectFolder) : undefined;
 }
 
 /** The nearest folder, here or above, that has a package.json; undefined if there is none. */
-function projectOf({ files, cwd }: ProgramWorld): string | undefined {
+function findProjectFolder({ files, cwd }: ProgramWorld): string | undefined {
   for (let folder = cwd; ; folder = dirname(folder)) {
     if (files.exists(join(folder, "package.json"))) return folder;
     if (dirname(folder) === folder) return undefined;
@@ -112,11 +111,11 @@ function workerdIn(files: World["files"], modulesFolder: string): string | undef
 }
 
 /** The reason why another user could change workerd in a project's packages; undefined if none could. */
-function untrustedPath(files: World["files"], project: string): string | undefined {
-  const modulesFolder = join(project, "node_modules");
+function untrustedReason(files: World["files"], projectFolder: string): string | undefined {
+  const modulesFolder = join(projectFolder, "node_modules");
   const platformsFolder = join(modulesFolder, "@cloudflare");
   const platformNames = files.exists(platformsFolder) ? files.list(platformsFolder) : [];
-  const paths = [project, modulesFolder, join(modulesFolder, "workerd"), platformsFolder];
+  const paths = [projectFolder, modulesFolder, join(modulesFolder, "workerd"), platformsFolder];
   const programs = platformNames.flatMap((name) =>
     ["", "bin", "bin/workerd"].map((path) => join(platformsFolder, name, path)),
   );

@@ -30,7 +30,7 @@ export function markedUuid(mark: Mark, milliseconds: number, random: Uint8Array)
 }
 
 /** The mark of an id; undefined for a text that is not a UUID v7. */
-export function shardOfId(id: string): Mark | undefined {
+export function markOfId(id: string): Mark | undefined {
   const text = id.toLowerCase();
   if (!isUuid(text) || text[14] !== "7") return undefined;
   return (Number.parseInt(text.slice(15, 18), 16) << 14) | (Number.parseInt(text.slice(19, 23), 16) & 0x3fff);

@@ -52,7 +52,7 @@ function benchOf(
         namedCheckout && (await call({ name: "inspectCheckout", id: namedCheckout.id, body: undefined }));
       return { isWrong: shownCheckout === undefined || shownCheckout.checkoutUrl !== order?.checkout_url };
     });
-    if (!run.isDone && containsSecret(englishOf(run.got))) bench.notes.secrets.add("output");
+    if (!run.isDone && containsSecret(englishOf(run.got))) bench.notes.secretPlaces.add("output");
     return run;
   };
   const read = async ({ orderId }: { readonly orderId: string }): Promise<ShownOrder> => {
@@ -65,7 +65,7 @@ function benchOf(
     call,
     shop: {
       create: { buy },
-      view: { from: { read }, paidWhen: undefined },
+      view: { source: { read }, paidWhen: undefined },
       env: {},
       ...(returns && {
         returns: async ({ id, orderId }) => returns({ id, order_id: orderId }, store),

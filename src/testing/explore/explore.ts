@@ -26,7 +26,7 @@ export async function exploreIn(
     budgetMs,
     maxSchedules,
     depth,
-    only: only && { payer: NO_FAULTS.payer, ...only },
+    onlySchedule: only && { payer: NO_FAULTS.payer, ...only },
     concurrency: CONCURRENCY,
     hasView: true,
     amountField: "amountMinor",

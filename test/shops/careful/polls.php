@@ -1,7 +1,7 @@
 <?php
 // A careful shop that polls: it books payments that GET /checkout-sessions/{id} reports; a webhook only makes it ask.
-// `php polls.php poll & php -S 127.0.0.1:$PORT polls.php` serves it; `php polls.php create-order` makes the order of
-// CHECKOUT_ORDER_ID. Its books are a file for each store.
+// `php polls.php poll & php -S 127.0.0.1:$PORT polls.php` serves it; `php polls.php create-order` creates the order
+// CHECKOUT_ORDER_ID. Its books are in one file for each store.
 
 const PAUSE_US = 100_000;
 
@@ -10,7 +10,7 @@ $books->exec("PRAGMA busy_timeout = 30000");
 $books->exec("CREATE TABLE IF NOT EXISTS orders (order_id TEXT PRIMARY KEY, id TEXT, status TEXT DEFAULT 'created')");
 $books->exec("CREATE TABLE IF NOT EXISTS bookings (order_id TEXT, amount_minor INTEGER)");
 
-/** Calls v1. Null: there was no complete answer. */
+/** Calls v1; returns null if there was no complete answer. */
 function call(string $path, array $headers = [], ?string $body = null): ?array
 {
     $wait = null;
@@ -31,7 +31,7 @@ function call(string $path, array $headers = [], ?string $body = null): ?array
     return ["status" => curl_getinfo($curl, CURLINFO_RESPONSE_CODE), "wait" => $wait, ...$read];
 }
 
-/** Creates an order, and returns the address to pay at. A repeated request has the same key. */
+/** Creates an order, and returns the address of its payment page. A repeated request has the same key. */
 function createOrder(PDO $books, string $orderId): string
 {
     $books->prepare("INSERT OR IGNORE INTO orders (order_id) VALUES (?)")->execute([$orderId]);
@@ -52,8 +52,8 @@ function createOrder(PDO $books, string $orderId): string
 }
 
 /**
- * Asks for the orders that are not final, and books a payment once; returns false if the API did not answer about an
- * order.
+ * Retrieves the orders that are not final, and books each payment once; returns false if the API did not answer for
+ * one of them.
  */
 function settle(PDO $books): bool
 {

@@ -1,7 +1,7 @@
 """A careful shop with a queue: a webhook is stored and answered, and another thread books it.
 
-`python3 queued.py` serves it on PORT; `python3 queued.py create-order` makes the order of CHECKOUT_ORDER_ID. Its books
-are a file for each store.
+`python3 queued.py` serves it on PORT; `python3 queued.py create-order` creates the order CHECKOUT_ORDER_ID. Its books
+are in one file for each store.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ def books() -> sqlite3.Connection:
 
 
 def create_order(order_id: str) -> str:
-    """Creates an order, and returns the address to pay at. A repeated request has the same key."""
+    """Creates an order, and returns the address of its payment page. A repeated request has the same key."""
     item = {"amount_minor": 1999, "currency": "EUR", "payment_method": "wechat_pay"}
     key = "shop-" + hashlib.sha256(order_id.encode()).hexdigest()
     headers = {"Authorization": "Bearer " + os.environ["CHECKOUT_API_KEY"], "Idempotency-Key": key}

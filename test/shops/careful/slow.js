@@ -1,5 +1,5 @@
 // A careful shop that is slow: it waits before and after each booking. `node slow.js` serves it on PORT;
-// `node slow.js create-order` makes the order of CHECKOUT_ORDER_ID. It keeps its books in a file for each store.
+// `node slow.js create-order` creates the order CHECKOUT_ORDER_ID. It keeps its books in one file for each store.
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { createServer } from "node:http";
 import { DatabaseSync } from "node:sqlite";
@@ -27,7 +27,7 @@ async function createOrder(orderId) {
   const item = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_plus" };
   const body = JSON.stringify({ order_id: orderId, ...item });
   for (let attempt = 0; attempt < 8; attempt += 1) {
-    // No answer: it was lost, and an order may exist.
+    // Undefined if the answer was lost; an order may then exist.
     const answer = await post(headers, body).catch(() => undefined);
     if (answer?.status === 201) return answer.data.checkout_url;
     if (answer !== undefined && answer.status !== 429 && answer.status < 500)

@@ -10,7 +10,7 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS fulfilments (order_id TEXT NOT NULL, at TEXT NOT NULL DEFAULT current_timestamp) STRICT;
 `;
 
-/** A status moves on and never back: events can come late and out of order. */
+/** A status never moves back, although events can arrive late and out of order. */
 const RANKS = { created: 0, pending: 1, failed: 2, cancelled: 2, expired: 2, succeeded: 2 };
 
 /** The shop's books, in a file of its folder: purchases, the known facts about their payments, and delivered goods. */

@@ -1,4 +1,4 @@
-/** Whether the shop is to have a certain mistake; BREAKAGE names it. */
+/** Whether the shop has this mistake, which the variable BREAKAGE then names. */
 export function has(breakage) {
   return process.env.BREAKAGE === breakage;
 }

@@ -31,7 +31,7 @@ function wrongKey() {
   return undefined;
 }
 
-/** One attempt; undefined without a complete answer, and then an order may exist. */
+/** Sends one attempt; undefined if there was no complete answer, so that an order may exist. */
 async function postOrder(orderId, { key, tries }) {
   const order = {
     order_id: orderId,

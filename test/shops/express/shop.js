@@ -1,4 +1,4 @@
-// A shop with Express. `node shop.js` serves it; `node shop.js create-order` buys CHECKOUT_ORDER_ID.
+// A shop with Express. `node shop.js` serves it; `node shop.js create-order` creates the order CHECKOUT_ORDER_ID.
 // Settings: CHECKOUT_BASE_URL, CHECKOUT_API_KEY, CHECKOUT_SIGNING_SECRET, SHOP_FOLDER, PORT.
 import { randomUUID } from "node:crypto";
 import { openBooks } from "./books.js";
@@ -30,7 +30,7 @@ async function serve() {
     response.redirect(303, await createOrder(books, orderId));
   });
 
-  // Only the service knows what a returning customer has done.
+  // Only the service knows whether a returning customer has paid.
   app.get("/thanks", async (request, response) => {
     const { order_id: orderId = "", session_id: sessionId = "" } = request.query;
     if (has("believes_the_return")) books.setStatus(orderId, "succeeded");

@@ -1,4 +1,4 @@
-"""A shop with Python's standard library. `shop.py` serves it; `shop.py create-order` buys CHECKOUT_ORDER_ID.
+"""A shop with Python's standard library. `shop.py` serves it; `shop.py create-order` creates the order CHECKOUT_ORDER_ID.
 
 Settings: CHECKOUT_BASE_URL, CHECKOUT_API_KEY, CHECKOUT_SIGNING_SECRET, SHOP_FOLDER, PORT. BREAKAGE gives it a mistake.
 """
@@ -111,7 +111,7 @@ def is_genuine(raw_body: bytes, timestamp: str, signature: str) -> bool:
 
 
 def book(event: dict) -> bool:
-    """Books an event once, however often and in whatever order events come. Returns whether the event was new."""
+    """Books an event once, however often and in whatever order events arrive. Returns whether the event was new."""
     with books() as db:
         if db.execute("INSERT OR IGNORE INTO events VALUES (?)", (event["event_id"],)).rowcount == 0:
             return False
@@ -173,7 +173,7 @@ class Shop(http.server.BaseHTTPRequestHandler):
         url = urllib.parse.urlsplit(self.path)
         query = dict(urllib.parse.parse_qsl(url.query))
         if url.path == "/thanks":
-            # A returning customer need not have paid: only the webhook says so.
+            # A returning customer may not have paid: only the webhook proves a payment.
             if BREAKAGE == "believes_the_return":
                 believe_return(query.get("order_id", ""))
             if BREAKAGE == "believes_the_return_later":

@@ -55,7 +55,7 @@ export type FormsContext = {
 
 /** Maximum number of requests in flight to an endpoint. */
 const MAX_IN_FLIGHT = 4;
-/** A receiver with a longer response time gets one request at a time, in milliseconds. */
+/** Response time in milliseconds above which a receiver gets one request at a time. */
 const SLOW_MS = 2000;
 /** Maximum number of times that a request is sent to a receiver that answers that it is busy. */
 const MAX_ATTEMPTS = 6;
@@ -63,7 +63,7 @@ const MAX_ATTEMPTS = 6;
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 30_000;
 /** Maximum total time of the pauses for one receiver, in milliseconds. */
-const MAX_PAUSES_MS = 60_000;
+const MAX_TOTAL_PAUSE_MS = 60_000;
 
 /** Sends all forms, some in sequence and some in parallel, until too many get no answer or `mayRun` returns false. */
 export async function sendForms(context: FormsContext, receiver: FormReceiver): Promise<DrillResults> {
@@ -72,20 +72,20 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   const results: CaseResult[] = [];
   const sender = createSender(context, receiver);
   const run = async (name: CaseName): Promise<void> => {
-    if (shouldContinue(results) && mayRun()) results.push(...(await sender.form(name)));
+    if (shouldContinue(results) && mayRun()) results.push(...(await sender.sendForm(name)));
   };
   const lastNames = names.slice(-2);
   for (const name of names.filter((candidate) => FIRST_CASES.has(candidate))) await run(name);
-  const lanes = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
+  const laneCount = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
   const probedCause =
-    isWorthProbing(results) && mayRun() ? await probe(sender, receiver, { lanes, mayRun }) : undefined;
+    isWorthProbing(results) && mayRun() ? await probe(sender, receiver, { laneCount, mayRun }) : undefined;
   const middleNames = names.filter(
     (candidate) => !FIRST_CASES.has(candidate) && !lastNames.includes(candidate),
   );
-  await mapInLanes(middleNames, lanes, run);
+  await mapInLanes(middleNames, laneCount, run);
   const repeats: CaseResult[] = [];
-  await mapInLanes(forgeriesToRepeat(results), lanes, async (name) => {
-    if (mayRun()) repeats.push(...(await sender.form(name)));
+  await mapInLanes(forgeriesToRepeat(results), laneCount, async (name) => {
+    if (mayRun()) repeats.push(...(await sender.sendForm(name)));
   });
   for (const name of lastNames) await run(name);
   const usesRetiredSecret = receiver.retiredSecret !== undefined;
@@ -131,8 +131,8 @@ function createSender({ world, post, mayRun }: FormsContext, receiver: FormRecei
     return isOpen === true ? [] : [{ name, eventId, milliseconds, answer, ...limitField }];
   };
   return {
-    form: sendForm,
-    event: createEvent,
+    sendForm,
+    createEvent,
     post: (request: DrillRequest) => sendPaced(() => post(request, "kept")),
   };
 }
@@ -141,13 +141,13 @@ function createSender({ world, post, mayRun }: FormsContext, receiver: FormRecei
 async function probe(
   sender: Sender,
   { secret, olderSecrets, dialect }: FormReceiver,
-  { lanes, mayRun }: Pick<FormsContext, "mayRun"> & { readonly lanes: number },
+  { laneCount, mayRun }: Pick<FormsContext, "mayRun"> & { readonly laneCount: number },
 ): Promise<DrillCause | undefined> {
-  const ownEvent = sender.event();
+  const ownEvent = sender.createEvent();
   const event = eventOfForm(DRILL_CASES.good_event, { own: ownEvent, first: ownEvent, order: null });
   let foundCause: DrillCause | undefined;
   const keys = { secret, olderSecrets, dialect, realNow: ownEvent.sentAt };
-  await mapInLanes(buildProbes(event, keys), lanes, async (probeRow) => {
+  await mapInLanes(buildProbes(event, keys), laneCount, async (probeRow) => {
     if (foundCause !== undefined || !mayRun()) return;
     const { cause, headers, body } = probeRow;
     const answer = await sender.post({ method: "POST", suffix: "", headers, body });
@@ -170,24 +170,24 @@ function createPacedSend(world: Pick<World, "now" | "sleep">, isWanted: () => bo
   };
   const pause = (milliseconds: number): boolean => {
     const extraMs = Math.max(0, world.now() + milliseconds - Math.max(pausedUntil, world.now()));
-    if (pausedMs + extraMs > MAX_PAUSES_MS) return false;
+    if (pausedMs + extraMs > MAX_TOTAL_PAUSE_MS) return false;
     pausedMs += extraMs;
     pausedUntil = Math.max(pausedUntil, world.now() + milliseconds);
     return true;
   };
   const runInTurn = createQueue();
-  const sendPatiently = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
-    for (let attempts = 1; ; attempts += 1) {
+  const sendPaced = async (send: () => Promise<PostedAnswer>): Promise<PacedAnswer> => {
+    for (let attempt = 1; ; attempt += 1) {
       const answer = await (pausedMs > 0 ? runInTurn(() => awaitPause().then(send)) : send());
-      if (!isBusy(answer)) return { ...answer, isLimited: attempts > 1 };
+      if (!isBusy(answer)) return { ...answer, isLimited: attempt > 1 };
       if (!isWanted()) return { ...answer, isLimited: false, isOpen: true };
-      if (attempts === MAX_ATTEMPTS) return { ...answer, isLimited: false };
+      if (attempt === MAX_ATTEMPTS) return { ...answer, isLimited: false };
       const namedPauseMs = parseRetryAfter(answer.retryAfter ?? undefined, world.now());
-      const wantedPauseMs = Math.max(namedPauseMs, FIRST_PAUSE_MS * 2 ** (attempts - 1));
+      const wantedPauseMs = Math.max(namedPauseMs, FIRST_PAUSE_MS * 2 ** (attempt - 1));
       if (!pause(Math.min(wantedPauseMs, MAX_PAUSE_MS))) return { ...answer, isLimited: false };
     }
   };
-  return sendPatiently;
+  return sendPaced;
 }
 
 function answerOf({ status, body, error, message, fault }: PostedAnswer): CaseResult["answer"] {

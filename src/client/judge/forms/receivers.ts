@@ -10,8 +10,8 @@ export type FoundReceiver = FormReceiver & {
   readonly checkout: { readonly id: string; readonly orderId: string } | null;
 };
 
-/** Number of the last accepted deliveries that are searched for an order's event: the newest may all be test events. */
-const SEARCHED_DELIVERIES = 500;
+/** Maximum number of accepted deliveries that are searched for an order's event: the newest may all be test events. */
+const MAX_SEARCHED_DELIVERIES = 500;
 
 /**
  * The named endpoint, or all enabled endpoints with an address, or else the listener: production has no listeners.
@@ -41,7 +41,7 @@ export async function findReceivers(
       });
       const [secret, ...olderSecrets] = inForce;
       if (secret === undefined) throw new Error(`endpoint ${id} has no signing secret`);
-      const order = drillRequest.hasOrder ? await acceptedOrder(call, id) : null;
+      const order = drillRequest.hasOrder ? await findAcceptedOrder(call, id) : null;
       return {
         endpointId: id,
         storeId,
@@ -62,11 +62,11 @@ export async function findReceivers(
  * The newest event that the endpoint accepted, its checkout, and the newest accepted event of each other type, from
  * this checkout and from the newest checkout of the other kind; null if the searched deliveries contain none.
  */
-async function acceptedOrder(
+async function findAcceptedOrder(
   call: CallOperation,
   endpointId: string,
 ): Promise<{ readonly event: OrderEvent; readonly checkout: FoundReceiver["checkout"] } | null> {
-  const body = { endpointId, state: "succeeded", limit: SEARCHED_DELIVERIES } as const;
+  const body = { endpointId, state: "succeeded", limit: MAX_SEARCHED_DELIVERIES } as const;
   const { deliveries } = await call({ name: "listDeliveries", body });
   const acceptedDeliveries = deliveries.filter(({ checkoutId }) => checkoutId !== null);
   const [delivery] = acceptedDeliveries;

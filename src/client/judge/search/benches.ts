@@ -1,5 +1,5 @@
-// Makes benches of a search for applications in any language: a command that makes one purchase, alone, with a shop
-// that is started for each schedule (client/judge/served-shop.ts), or with a running shop.
+// Creates the benches of a search that runs commands, for applications in any language: a command makes one purchase,
+// alone, with a shop that is started for each schedule (client/judge/served-shop.ts), or with a running shop.
 import { isKill, targetsDelivery, type Schedule } from "../../../core/judge/schedule.ts";
 import type { Bench, JudgedShop } from "../bench.ts";
 import { shopOf, type ShopDescription } from "../description.ts";
@@ -55,7 +55,7 @@ export function ownStoreOpener(exploredShop: ExploredShop): OpenBench {
         { ...env, ...(port && { PORT: port }) },
         `http://127.0.0.1:${port ?? ""}`,
       );
-      const shop = { ...describedShop, served: servedShop, kill: servedShop?.restart ?? describedShop.kill };
+      const shop = { ...describedShop, server: servedShop, kill: servedShop?.restart ?? describedShop.kill };
       return {
         bench: createSearchBench({ ...exploredShop, call, shop, newId: newOrderId, search: { isOwn: true } }),
         close,

@@ -14,7 +14,7 @@ import type { CallOperation } from "../../control/control.ts";
 import {
   createBench,
   dialectFacts,
-  newPurchase,
+  createPurchase,
   NO_RECORDING,
   type Bench,
   type JudgedShop,
@@ -34,8 +34,7 @@ export type ExploreRun = {
   readonly broken: readonly BrokenRule[];
   /** Whether the payment's event was lost permanently. */
   readonly isEventLost: boolean;
-  /** The runs of the purchase. */
-  readonly purchases: readonly WatchedRun[];
+  readonly purchaseRuns: readonly WatchedRun[];
   readonly lastLook: LookFact | undefined;
   /** The timeline of the run as text; empty if no rule was broken. */
   readonly story: string;
@@ -71,7 +70,7 @@ export async function runSchedule(
 
 async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   const { shop, notes } = bench;
-  const purchase = newPurchase(bench.newId());
+  const purchase = createPurchase(bench.newId());
   const { dialect } = await bench.call({ name: "storeSummary", body: undefined });
   const facts: Observation[] = [...dialectFacts({ dialect }, schedule.faults.length === 0)];
   const history = historyOf(schedule, {
@@ -80,8 +79,8 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   });
   await playHistory(bench, history, { orders: new Map([["a", purchase]]), facts });
   const trace = await traceOf(bench, purchase, facts);
-  facts.unshift({ kind: "secrets", places: notes.secrets }, ...endFacts(shop));
-  const isDown = shop.served?.isDown() === true;
+  facts.unshift({ kind: "secrets", places: notes.secretPlaces }, ...endFacts(shop));
+  const isDown = shop.server?.isDown() === true;
   const log = {
     deliveries: purchase.deliveries ?? [],
     isKilled: schedule.faults.some(({ action }) => isKill(action)),
@@ -102,21 +101,21 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
     // A rule that two readings show as broken is reported once.
     broken: [...new Map(broken.toReversed().map((rule) => [rule.invariant, rule])).values()].toReversed(),
     isEventLost: isPaymentHidden && isPaymentDropped(log.deliveries),
-    purchases: purchasesIn(facts),
+    purchaseRuns: purchaseRunsIn(facts),
     lastLook,
     viewError: notes.viewError,
   };
   return { ...run, story: broken.length === 0 ? "" : await storyText(bench, purchase, run) };
 }
 
-function endFacts({ served }: JudgedShop): readonly Observation[] {
-  if (served === undefined) return [];
-  const isKilled = served.isDown();
-  const gotEnding = isKilled ? factOf("not_started_again") : (served.endings[0] ?? null);
+function endFacts({ server }: JudgedShop): readonly Observation[] {
+  if (server === undefined) return [];
+  const isKilled = server.isDown();
+  const gotEnding = isKilled ? factOf("not_started_again") : (server.endings[0] ?? null);
   return [{ kind: "end", got: gotEnding, isKilled }];
 }
 
-function purchasesIn(facts: readonly Observation[]): readonly WatchedRun[] {
+function purchaseRunsIn(facts: readonly Observation[]): readonly WatchedRun[] {
   return facts.flatMap((fact) => (fact.kind === "client" ? fact.purchase.runs : []));
 }
 
@@ -127,7 +126,7 @@ async function traceOf(
 ): Promise<Trace> {
   const body = { limit: PAGE_LIMIT, ...(search?.isOwn === false && { orderId: cartId }) };
   const { requests } = await call({ name: "listRequests", body });
-  if (requests.some(isRequestWithSecret)) notes.secrets.add("request");
+  if (requests.some(isRequestWithSecret)) notes.secretPlaces.add("request");
   return {
     requests: requests.map(({ method, path, status, fault }) => ({
       method,
@@ -137,7 +136,7 @@ async function traceOf(
     })),
     deliveries,
     hasOrder: checkouts.length > 0,
-    hasPurchased: purchasesIn(facts)[0]?.isDone === true,
+    hasPurchased: purchaseRunsIn(facts)[0]?.isDone === true,
   };
 }
 
@@ -145,14 +144,14 @@ async function traceOf(
 async function storyText(
   bench: Bench,
   { checkouts, paidCheckout }: Purchase,
-  { trace, purchases }: Pick<ExploreRun, "trace" | "purchases">,
+  { trace, purchaseRuns }: Pick<ExploreRun, "trace" | "purchaseRuns">,
 ): Promise<string> {
   const subject = paidCheckout ?? checkouts.at(-1);
   const lines =
     subject === undefined
       ? trace.requests.map(({ method, path, status }) => `${method} ${path}: ${status}`)
       : await storyOf(bench, subject.orderId, new Map());
-  const endTexts = purchases.map(({ hasEnded, isDone, got }) => {
+  const endTexts = purchaseRuns.map(({ hasEnded, isDone, got }) => {
     if (!hasEnded) return "the purchase did not end within its timeout";
     return isDone ? "the purchase reported its order" : `the purchase failed: ${englishOf(got)}`;
   });

@@ -33,7 +33,7 @@ type Search = {
   readonly budgetMs: number | undefined;
   readonly maxSchedules?: number | undefined;
   readonly depth: number | undefined;
-  readonly only: Schedule | undefined;
+  readonly onlySchedule: Schedule | undefined;
   /** Number of schedules that run in parallel. */
   readonly concurrency: number;
   /** The kills at each place. Default: no process is killed. */
@@ -67,12 +67,12 @@ const CONFIRMING_RUNS = 3;
 
 /** Searches for schedules that break an invariant, then shrinks and confirms each of them. */
 export async function runSearch(search: Search): Promise<ExplorationResult | UselessSearch> {
-  const { only, seed } = search;
-  const plainRun = await search.run(only ?? NO_FAULTS);
-  const uselessSearch = only === undefined ? findUseless(plainRun, search.hasView) : undefined;
+  const { onlySchedule, seed } = search;
+  const plainRun = await search.run(onlySchedule ?? NO_FAULTS);
+  const uselessSearch = onlySchedule === undefined ? findUseless(plainRun, search.hasView) : undefined;
   if (uselessSearch !== undefined) return uselessSearch;
   const runs = [plainRun];
-  const isSearch = only === undefined && plainRun.broken.length === 0;
+  const isSearch = onlySchedule === undefined && plainRun.broken.length === 0;
   const skippedSchedules = isSearch ? await runWaves(search, runs) : [];
   const { confirmedFindings, flakyInvariants } = await confirmCauses(search, runs);
   return {
@@ -96,10 +96,10 @@ function resultOf({ broken, isEventLost }: ExploreRun, findings: readonly Findin
 }
 
 function findUseless(
-  { trace, purchases, lastLook, viewError }: ExploreRun,
+  { trace, purchaseRuns, lastLook, viewError }: ExploreRun,
   hasView: boolean,
 ): UselessSearch | undefined {
-  const [purchase] = purchases;
+  const [purchase] = purchaseRuns;
   if (purchase?.hasEnded === false) return { reason: "the purchase does not end even without faults" };
   if (purchase?.isDone === false)
     return { reason: `the purchase fails even without faults: ${englishOf(purchase.got)}` };
@@ -123,14 +123,14 @@ async function runWaves(
     seed,
     kills = NO_KILLS,
     hasView,
-    concurrency: width,
+    concurrency,
     onWave,
   }: Search,
   runs: ExploreRun[],
 ): Promise<readonly Schedule[]> {
   const deadline = world.monotonic() + budgetMs;
   const [plainRun] = runs;
-  const knownRun = (searchRun: ExploreRun): KnownRun => ({
+  const toKnownRun = (searchRun: ExploreRun): KnownRun => ({
     schedule: searchRun.schedule,
     places: placesOf(searchRun.trace).filter(({ kind }) => hasView || kind === "request"),
     score: plainRun === undefined ? 0 : differenceScore(searchRun.trace, plainRun.trace),
@@ -138,10 +138,10 @@ async function runWaves(
     isBroken: searchRun.broken.some(({ invariant }) => invariant !== "refuses_forged"),
   });
   for (let size = 1; size <= depth; size += 1) {
-    const wave = nextWave(runs.map(knownRun), { seed, kills });
+    const wave = nextWave(runs.map(toKnownRun), { seed, kills });
     const waveSchedules = wave.slice(0, Math.max(0, maxSchedules - runs.length));
     if (waveSchedules.length > 0) onWave?.({ size, count: waveSchedules.length });
-    const waveRuns = await mapInLanes(waveSchedules, width, async (schedule) =>
+    const waveRuns = await mapInLanes(waveSchedules, concurrency, async (schedule) =>
       world.monotonic() < deadline ? run(schedule) : undefined,
     );
     runs.push(...waveRuns.filter((waveRun) => waveRun !== undefined));
@@ -168,7 +168,7 @@ function sortBySize(runs: readonly ExploreRun[]): readonly ExploreRun[] {
   return runs.toSorted((left, right) => scheduleSize(left.schedule) - scheduleSize(right.schedule));
 }
 
-/** Shrinks and confirms the smallest schedule of each cause. A cause that is not confirmed counts as unsteady. */
+/** Shrinks and confirms the smallest schedule of each cause. If that fails, the cause's invariant counts as flaky. */
 async function confirmCauses(
   search: Search,
   runs: readonly ExploreRun[],
@@ -209,8 +209,8 @@ async function confirm(
       step = steps.next(brokenRule(candidate) !== undefined);
     }
     const smallestSchedule = step.value;
-    const times = Array.from({ length: CONFIRMING_RUNS }, () => smallestSchedule);
-    const repeatedRuns = await mapInLanes(times, search.concurrency, search.run);
+    const repeatedSchedules = Array.from({ length: CONFIRMING_RUNS }, () => smallestSchedule);
+    const repeatedRuns = await mapInLanes(repeatedSchedules, search.concurrency, search.run);
     const [firstRun] = repeatedRuns;
     const firstBreak = firstRun && brokenRule(firstRun);
     if (firstBreak === undefined || !repeatedRuns.every((run) => brokenRule(run) !== undefined)) continue;
@@ -231,10 +231,10 @@ async function confirm(
 function textOf(finding: BrokenRule): string {
   const { invariant, cause, expected, got } = finding;
   const rule = english(JUDGED_INVARIANTS[invariant].rule);
-  const words = englishOf(causeOf(finding));
+  const causeText = englishOf(causeOf(finding));
   return cause === null
-    ? `Broken: ${words} Expected ${englishOf(expected)}; got ${englishOf(got)}.`
-    : `Broken: ${rule}. ${words}`;
+    ? `Broken: ${causeText} Expected ${englishOf(expected)}; got ${englishOf(got)}.`
+    : `Broken: ${rule}. ${causeText}`;
 }
 
 const CLIENT_INVARIANTS: ReadonlySet<JudgedInvariant> = new Set([
@@ -246,7 +246,7 @@ const CLIENT_INVARIANTS: ReadonlySet<JudgedInvariant> = new Set([
 
 function findNotJudged(
   runs: readonly ExploreRun[],
-  flaky: readonly JudgedInvariant[],
+  flakyInvariants: readonly JudgedInvariant[],
   { hasView, amountField }: Pick<Search, "hasView" | "amountField">,
 ): ExplorationResult["notJudged"] {
   const judgedInvariants = new Set(runs.flatMap(({ judgedInvariants: shown }) => [...shown]));
@@ -266,7 +266,7 @@ function findNotJudged(
   });
   return [
     ...unjudgedInvariants.map((invariant) => notJudgedItem(invariant, reasonOf(invariant))),
-    ...[...new Set(flaky)].map((invariant) => notJudgedItem(invariant, "not_again")),
+    ...[...new Set(flakyInvariants)].map((invariant) => notJudgedItem(invariant, "not_again")),
   ];
 }
 

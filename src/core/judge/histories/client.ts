@@ -44,7 +44,7 @@ const SIMILAR_CREATES = [answerStep("a"), answerStep("b"), answerStep("c")];
 /** Loses the first answer, so that the order exists and another key for the order is refused. */
 const ANSWER_LOST = atCreate(1, "lose_answer");
 
-const CREATE_FIELDS = { part: "idempotency", needs: ["create", "names"], isAlone: true } as const;
+const CREATE_FIELDS = { part: "idempotency", needs: ["create", "setsIds"], isAlone: true } as const;
 const OTHER_FIELDS = { part: "idempotency", needs: ["create"] } as const;
 
 const SLOW_ANSWER = {
@@ -62,7 +62,7 @@ const CREATE_WITH_ITS_EVENT: Step = {
   ],
 };
 
-const BOOKING_FIELDS = { part: "duplicates", needs: ["create", "names"], isAlone: true } as const;
+const BOOKING_FIELDS = { part: "duplicates", needs: ["create", "setsIds"], isAlone: true } as const;
 
 /** The histories of the client, in the order in which they start. */
 export const CLIENT_HISTORIES = {
@@ -136,7 +136,7 @@ export const CLIENT_HISTORIES = {
   ...historiesWith(OTHER_FIELDS, {
     bought_at_once: {
       title: ["an order bought four times at once", "同一订单同时下单四次"],
-      needs: ["names"],
+      needs: ["setsIds"],
       steps: [
         { act: "create", of: "a", times: 4 },
         { act: "create", of: "b", times: 4 },
@@ -145,13 +145,13 @@ export const CLIENT_HISTORIES = {
     },
     second_at_once: {
       title: ["an order bought four times at once after it was cancelled", "取消后同时下单四次"],
-      needs: ["names"],
+      needs: ["setsIds"],
       steps: [create, cancel, tell, { act: "create", of: "a", times: 4 }, pay, tell, look],
       causes: { ...SECOND_ATTEMPT, one_order: "double_click", client_ends: "double_click" },
     },
     bought_again_open: {
       title: ["an order bought again while open, pending or just paid", "待支付、处理中或刚支付时再次下单"],
-      needs: ["names"],
+      needs: ["setsIds"],
       steps: [
         ...on("a", create, tellCreated, create),
         API_BUSY,

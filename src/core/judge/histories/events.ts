@@ -47,7 +47,7 @@ function unpaidRow(outcome: UnpaidEnd, title: Words): Row {
 function secondAttempt(outcome: UnpaidEnd, title: Words): Row {
   return {
     title,
-    needs: ["create", "names"],
+    needs: ["create", "setsIds"],
     steps: [...endedAttempt(outcome), create, TELL_FIRST, pay, tell, look, TELL_FIRST, look],
     causes: SECOND_ATTEMPT,
   };
@@ -133,7 +133,7 @@ function lookAlikeRow(neighbours: Neighbour, title: Words): Row {
     look,
   ];
   const causes = { ...MIXED_ORDERS, takes_events: "refuses_others" } as const;
-  return { title, needs: ["create", "names"], neighbours, steps, causes };
+  return { title, needs: ["create", "setsIds"], neighbours, steps, causes };
 }
 
 /** Three orders are created and paid, and their payment events arrive at the same moment. */
@@ -169,7 +169,7 @@ function twinRow(neighbours: Neighbour, outcome: UnpaidEnd | "succeeded", title:
   const otherOrderSteps = on("b", create, tellCreated);
   const endSteps = on("b", look, end(outcome), tell, look);
   const steps = [create, tellCreated, ...otherOrderSteps, pay, tell, look, ...endSteps, look];
-  return { title, needs: ["names"], neighbours, steps, causes: MIXED_ORDERS };
+  return { title, needs: ["setsIds"], neighbours, steps, causes: MIXED_ORDERS };
 }
 
 /** Events that must not change an order: delivered before and after its payment, and after a second payment. */
@@ -240,7 +240,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   orders_at_once: {
     title: ["payments of three orders at the same moment", "三个订单的支付同时到达"],
-    needs: ["names"],
+    needs: ["setsIds"],
     neighbours: "last_digit",
     steps: THREE_AT_ONCE,
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
@@ -365,7 +365,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   many_at_once: {
     title: ["payments of eleven orders at the same moment", "十一个订单的支付同时到达"],
-    needs: ["create", "names"],
+    needs: ["create", "setsIds"],
     steps: [
       atOnce(create, tellCreated, pay),
       { act: "at_once", acts: ORDER_NAMES.map((order) => ({ tell: order })) },
@@ -389,7 +389,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   second_expired: secondAttempt("expired", ["a second attempt after an expiry", "过期后再次下单"]),
   second_early: {
     title: ["a second attempt before the shop knows that the first ended", "商店得知首单结束之前再次下单"],
-    needs: ["create", "names"],
+    needs: ["create", "setsIds"],
     steps: [
       ...on(
         "a",
@@ -410,29 +410,29 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   third_attempt: {
     title: ["a third attempt after two unpaid attempts", "两次未支付后第三次下单"],
-    needs: ["create", "names"],
+    needs: ["create", "setsIds"],
     steps: [...thirdAttempt("a", "failed", "cancelled"), ...thirdAttempt("b", "failed", "failed")],
     causes: SECOND_ATTEMPT,
   },
   second_each: {
     title: ["three orders bought again after they ended unpaid", "三个订单未支付就结束，之后再次下单"],
-    needs: ["create", "names"],
+    needs: ["create", "setsIds"],
     steps: [...buyAfter("a", "failed"), ...buyAfter("b", "expired"), ...buyAfter("c", "cancelled")],
   },
   second_after_others: {
     title: ["a second attempt after other checkouts have ended", "其他收款单结束后再次下单"],
-    needs: ["create", "names"],
+    needs: ["create", "setsIds"],
     steps: [create, cancel, tell, ...ALL_ENDS_WITH_EVENTS, create, pay, tell, look],
     causes: SECOND_ATTEMPT,
   },
   second_then_events: {
     title: ["a paid second attempt, then events without effect", "再次下单并支付，之后收到不应生效的事件"],
-    needs: ["create", "names"],
+    needs: ["create", "setsIds"],
     steps: [create, cancel, tell, create, pay, tell, look, ...Object.values(CHANGES_NOTHING).flat(), look],
   },
   other_end_late: {
     title: ["a paid order, then late events of its other checkouts", "订单支付后，其他收款单的事件才到达"],
-    needs: ["create", "names"],
+    needs: ["create", "setsIds"],
     steps: [create, cancel, tell, ...ALL_ENDS, create, pay, tell, look, tellFrom("elsewhere"), look],
     causes: SECOND_ATTEMPT,
   },

@@ -166,7 +166,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: MIXES_ORDERS,
   },
   return_longer_session: {
-    needs: ["names"],
+    needs: ["setsIds"],
     title: ["return with the session of a longer order_id", "使用订单号更长的订单的会话返回"],
     neighbours: "shorter",
     steps: [create, tellCreated, ...OTHER_ORDER, pay, tell, ...on("b", visitAs({ session: "a" }), look)],
@@ -179,7 +179,7 @@ export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: { never_unpaid: "other_terms" },
   },
   return_second: {
-    needs: ["create", "names"],
+    needs: ["create", "setsIds"],
     title: ["return after a cancellation, then a second attempt", "取消后返回，然后再次下单"],
     steps: [
       create,

@@ -89,7 +89,7 @@ function restartRows<Name extends "restart" | "stop">(
   [english, chinese]: Words,
 ): Readonly<Record<`${Name}_${keyof typeof MOMENTS}`, Row>> {
   const [stepFields, servedNeeds]: [object, Row["needs"]] =
-    name === "stop" ? [{ mode: name }, ["served"]] : [{}, []];
+    name === "stop" ? [{ mode: name }, ["server"]] : [{}, []];
   const rows = Object.entries<Row>(MOMENTS).map(([momentName, { title, steps, causes = {}, needs = [] }]) => {
     const restartTitle: Words = [`${english} ${title[0]}`, `${title[1]}${chinese}`];
     const ownSteps = steps.map((step) => (step.act === "restart" ? { ...step, ...stepFields } : step));

@@ -13,7 +13,7 @@ import { hostedHosts } from "./sandbox.ts";
 const CHECKED_HEADERS = ["host", "expect", "origin", "authorization", "sec-fetch-site"] as const;
 
 /** Refuses requests before they reach an object, because a page of another site can send any number of them. */
-export function createGate({
+export function createAdmissionCheck({
   SETTINGS,
   CONTROL_TOKEN: controlToken,
   ADMIN_TOKEN: adminToken,
