@@ -35,7 +35,7 @@ function causesOf(rawBody: string | Uint8Array, { secrets = SECRET, key = SECRET
     DEFAULT_HEADER_NAMES.signature,
     signatureOf(key, { timestamp: String(AT), rawBody: Buffer.from(body) }),
   ];
-  return diagnose({ rawBody, headers, secrets, known: KNOWN, now: AT * 1000 });
+  return diagnose({ rawBody, headers, secrets, knownSecrets: KNOWN, now: AT * 1000 });
 }
 
 /** A form of a body, the body in this form, its cause, and the signed body if it is not `BODY`. */

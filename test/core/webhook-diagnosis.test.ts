@@ -76,7 +76,7 @@ function arrive(arrived: Arrived): DiagnoseOptions {
     DEFAULT_HEADER_NAMES.signature,
     header(hmac.digest("hex")),
   ];
-  return { rawBody: BODY, headers, secrets: SECRET, known: KNOWN, now: NOW, ...rest };
+  return { rawBody: BODY, headers, secrets: SECRET, knownSecrets: KNOWN, now: NOW, ...rest };
 }
 
 const spaced = (value: unknown): string =>

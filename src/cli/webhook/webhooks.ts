@@ -146,7 +146,8 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   }
   const secrets = sources.flatMap(({ inForce }) => inForce);
   const verdict = verifySignature({ ...request, secrets });
-  const causes = diagnose({ ...request, secrets, known: knownSecretsOf([...sources, ...knownSources]) });
+  const knownSecrets = knownSecretsOf([...sources, ...knownSources]);
+  const causes = diagnose({ ...request, secrets, knownSecrets });
   const comparison = await compareWithNamedEvent(context, rawBody);
   const shownCauses = comparison === undefined ? causes : withComparison(causes, comparison);
   return report(context, {

@@ -223,7 +223,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
       secret,
       retired: true,
     }));
-    return refuseUnverified(context, arrival, { ...verification, known: knownSecrets });
+    return refuseUnverified(context, arrival, { ...verification, knownSecrets });
   }
   const isParsed = dialect !== undefined && verdict.ok;
   const claims = isParsed ? claimsIn(verdict.event) : parseClaims(request.body);

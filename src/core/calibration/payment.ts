@@ -55,7 +55,7 @@ export type PaymentVerdict = {
   readonly evidence?: ReceivedRequest | ProbeAnswer | undefined;
 };
 
-/** The verdicts on the decisions that need a payment. */
+/** The functions that judge the decisions that only a payment shows. */
 export const PAYMENT_JUDGES: ReadonlyMap<
   number,
   (evidence: PaymentEvidence, order: PaidOrder) => PaymentVerdict
@@ -76,12 +76,12 @@ const NO_RETURN = unobservedVerdict(`no browser returned to ${RETURN_PATH} of th
 /** Minimum and maximum delay of the second attempt, in milliseconds: 5 s, 20 % jitter, and transmission. */
 const SECOND_ATTEMPT_MS = { minimum: 3500, maximum: 9000 };
 
-function unobservedVerdict(expectedText: string): PaymentVerdict {
-  return { verdict: "not_observed", expected: expectedText };
+function unobservedVerdict(expected: string): PaymentVerdict {
+  return { verdict: "not_observed", expected };
 }
 
-function verdictOf(holds: boolean, expectedText: string, proof: PaymentVerdict["evidence"]): PaymentVerdict {
-  return { verdict: holds ? "confirmed" : "contradicted", expected: expectedText, evidence: proof };
+function verdictOf(holds: boolean, expected: string, evidence: PaymentVerdict["evidence"]): PaymentVerdict {
+  return { verdict: holds ? "confirmed" : "contradicted", expected, evidence };
 }
 
 /** The event in a delivery; empty if the body is not a JSON object. */

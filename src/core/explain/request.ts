@@ -162,16 +162,16 @@ export function differencesOf(
   const body = parseJson(refused.body);
   if (typeof body !== "object" || body === null) return [];
   const fields = new Map(Object.entries(body).map(([field, value]) => [field, displayValue(value)]));
-  const firstFields = firstRequest(checkout);
+  const firstFields = fieldsOfFirstRequest(checkout);
   // A price can supply the description; without a fingerprint, it is unknown whether the first request sent one.
   if (checkout.fingerprint === null && createRequestsFor(checkout).length > 1) fields.delete("description");
-  fields.set(PATH, path);
+  fields.set(PATH_FIELD, path);
   return [...new Set([...firstFields.keys(), ...fields.keys()])]
     .map((field) => ({ field, first: firstFields.get(field) ?? null, this: fields.get(field) ?? null }))
     .filter(({ first: firstValue, this: refusedValue }) => firstValue !== refusedValue);
 }
 
-const PATH = "path";
+const PATH_FIELD = "path";
 
 export function originalBody(checkout: ExistingCheckout): CreateRequest {
   const [body, ...bodies] = createRequestsFor(checkout);
@@ -182,7 +182,7 @@ export function originalBody(checkout: ExistingCheckout): CreateRequest {
   );
 }
 
-function firstRequest(checkout: ExistingCheckout): Map<string, string> {
+function fieldsOfFirstRequest(checkout: ExistingCheckout): Map<string, string> {
   const fields = Object.entries({ path: CREATE_PATHS[checkout.object], ...originalBody(checkout) });
   // In the form of the log, so that the values are comparable.
   return new Map(fields.map(([field, value]) => [field, displayValue(storedField(value, checkout))]));

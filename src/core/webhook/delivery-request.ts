@@ -76,9 +76,9 @@ export function reconstructDeliveryRequest(
 
 /** The audited headers, as names and values. Stored text that is not a record is the value of `(not headers)`. */
 export function readAuditedHeaders(auditedHeaders: string): Readonly<Record<string, string>> {
-  const stored = parseJson(auditedHeaders);
-  if (!isRecord(stored)) return { "(not headers)": auditedHeaders };
-  return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, String(value)]));
+  const storedHeaders = parseJson(auditedHeaders);
+  if (!isRecord(storedHeaders)) return { "(not headers)": auditedHeaders };
+  return Object.fromEntries(Object.entries(storedHeaders).map(([name, value]) => [name, String(value)]));
 }
 
 /** The secrets to sign with: the active secrets, a retired secret, or an invented secret. */

@@ -35,17 +35,17 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
   // One character for each byte, so that every change of the text is the same change of the bytes.
   const latin1 = bytes.toString("latin1");
   const utf8 = bytes.toString("utf8");
-  const changedBodies = variantsOf([
+  const changedVariants = variantsOf([
     ...innerBodies(rawBody),
     ...whiteSpaceRows(latin1),
     byteOrderMarkRow(latin1),
     ...jsonRows(utf8),
     ...charsetRows(bytes, utf8),
     ...wrappingRows(bytes, utf8),
-    ...PLACEHOLDERS,
+    ...PLACEHOLDER_ROWS,
   ]);
   const variantsByBytes = new Map<string, Variant<Uint8Array>>();
-  for (const { findings, value } of [receivedVariant, ...changedBodies]) {
+  for (const { findings, value } of [receivedVariant, ...changedVariants]) {
     const variantBytes = Buffer.from(value);
     const key = variantBytes.toString("latin1");
     if (!variantsByBytes.has(key)) variantsByBytes.set(key, { findings, value: variantBytes });
@@ -176,7 +176,7 @@ function wrappingRows(bytes: Buffer, text: string): VariantRow<Body>[] {
   ];
 }
 
-const PLACEHOLDERS = ["", "[object Object]", "undefined", "null", "{}"].map((text): VariantRow<Body> => [
+const PLACEHOLDER_ROWS = ["", "[object Object]", "undefined", "null", "{}"].map((text): VariantRow<Body> => [
   "body_left_out",
   text === "" ? detailOf("nothing") : detailOf("text", text),
   text,
