@@ -108,14 +108,14 @@ const READY: ReadinessFacts = {
   production: { request: REQUESTED, approval: APPROVED, gate: OPENED },
   returnOrigins: [{ origin: "https://shop.example", createdAt: NOW - 4000 }],
   endpoints: [endpoint()],
-  idempotency: { replayed: null, refused: null, drill: drill({ kind: "idempotency", subject: STORE }) },
+  idempotency: { replay: null, refusal: null, drill: drill({ kind: "idempotency", subject: STORE }) },
   duplicates: drill({ kind: "duplicates", subject: duplicatesSubject([endpoint()]) }),
   browserReturn: drill({ kind: "browser_return", subject: "http://localhost:3000/thanks" }),
   waivers: [],
 };
 
 const idempotency = (more: Partial<ReadinessFacts["idempotency"]>): Partial<ReadinessFacts> => ({
-  idempotency: { replayed: null, refused: null, drill: null, ...more },
+  idempotency: { replay: null, refusal: null, drill: null, ...more },
 });
 const clientDrill = (more: Partial<DrillFact> = {}): DrillFact =>
   drill({ kind: "idempotency", subject: STORE, ...more });
@@ -356,9 +356,9 @@ const ROWS: readonly Row[] = [
   ["idempotency_replay", {}, "pass", "the drill passed", CHECK],
   ["idempotency_replay", idempotency({}), "unknown", "was not run", CHECK],
   // Anybody could have sent the requests in the log.
-  ["idempotency_replay", idempotency({ replayed: use() }), "unknown", "was not run", CHECK],
-  ["idempotency_replay", idempotency({ refused: use() }), "unknown", "was not run", CHECK],
-  ["idempotency_replay", idempotency({ replayed: use(), refused: use() }), "unknown", "was not run", CHECK],
+  ["idempotency_replay", idempotency({ replay: use() }), "unknown", "was not run", CHECK],
+  ["idempotency_replay", idempotency({ refusal: use() }), "unknown", "was not run", CHECK],
+  ["idempotency_replay", idempotency({ replay: use(), refusal: use() }), "unknown", "was not run", CHECK],
   ["idempotency_replay", idempotency({ drill: clientDrill() }), "pass", "the drill passed", CHECK],
   ["idempotency_replay", idempotency({ drill: clientDrill({ at: OLD + 1 }) }), "pass", "the drill", CHECK],
   [
@@ -393,8 +393,8 @@ const ROWS: readonly Row[] = [
   [
     "idempotency_replay",
     idempotency({
-      replayed: use({ at: NOW }),
-      refused: use({ at: NOW }),
+      replay: use({ at: NOW }),
+      refusal: use({ at: NOW }),
       drill: clientDrill({ passed: false, at: NOW - 5 }),
     }),
     "fail",
@@ -495,7 +495,7 @@ test("evidence has the ids, times and steps of the observations", () => {
   const facts: ReadinessFacts = {
     ...READY,
     ...drilled(failed),
-    ...idempotency({ replayed: use(), refused: use({ requestId: "r-2" }) }),
+    ...idempotency({ replay: use(), refusal: use({ requestId: "r-2" }) }),
     active: false,
     production: productionOf([REQUESTED, act(2, "approve_credential", { note: "seen and signed" })]),
     capabilities: [...READY.capabilities, { kind: "currency", name: "JPY", active: false }],

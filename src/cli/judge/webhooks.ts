@@ -12,7 +12,7 @@ import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { drillSteps } from "../../core/judge/forms/causes.ts";
 import { wasOutOfReach } from "../../core/judge/forms/requests.ts";
 import { inEnglish } from "../../core/readiness/drills/said.ts";
-import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
+import { WEBHOOK_STEP_TITLES } from "../../core/readiness/drills/webhook.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import { loadConfig } from "../../host/config/load.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
@@ -44,7 +44,7 @@ type JudgedReceiver = {
 };
 
 /** Timeout of the whole part, in milliseconds: an endpoint may answer each request slowly. */
-const TIMEOUT_MS = Object.keys(WEBHOOK_STEPS).length * 30_000;
+const TIMEOUT_MS = Object.keys(WEBHOOK_STEP_TITLES).length * 30_000;
 /** Timeout of one request, in milliseconds: a sandbox may wait long for a receiver. */
 const POST_TIMEOUT_MS = 120_000;
 

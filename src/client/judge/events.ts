@@ -62,7 +62,7 @@ export function eventVariant(
     case "other_id": {
       // If the dialect's body has no event id, an id in the header alone makes it another event.
       const text = "{type}, with another id in its header";
-      return { text, ...(hasField(dialect, "event_id") && { otherEventId: true }) };
+      return { text, ...(hasField(dialect, "event_id") && { hasOtherId: true }) };
     }
     case "unknown_type": {
       const changeSigned = claim(({ type, sequence, data }) => ({
@@ -71,7 +71,7 @@ export function eventVariant(
         sequence: Number(sequence) + 1,
         data: { ...(isRecord(data) && data), status: UNKNOWN_STATUS },
       }));
-      return { text: "an event of a type that does not exist", ownId: id, otherEventId: true, changeSigned };
+      return { text: "an event of a type that does not exist", ownId: id, hasOtherId: true, changeSigned };
     }
     case "in_parts":
       return { text: "{type}, in two parts", inParts: true };
@@ -99,7 +99,7 @@ function foreignVariant(id: string, amount: number, currency: string): EventVari
 export function similarVariant(eventId: string, samePart: SamePart): EventVariant {
   const id = eventIdLike(eventId, samePart);
   const text = "{type}, with an id that resembles another one";
-  return { text, ownId: id, otherEventId: true, changeSigned: claim(() => ({ event_id: id })) };
+  return { text, ownId: id, hasOtherId: true, changeSigned: claim(() => ({ event_id: id })) };
 }
 
 /** Whether an endpoint is enabled, or paused only by a drill. */

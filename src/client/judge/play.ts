@@ -89,10 +89,10 @@ export async function playHistory(
   }
 }
 
-function nameOrders({ bench, history: { neighbours }, orders }: Play, kind: CheckoutObject): void {
+function nameOrders({ bench, history: { neighbourKind }, orders }: Play, kind: CheckoutObject): void {
   if (orders.size > 0) return;
   const id = bench.newId();
-  const ids = neighbours === undefined ? [id] : neighbourIds(id, neighbours);
+  const ids = neighbourKind === undefined ? [id] : neighbourIds(id, neighbourKind);
   ORDER_NAMES.forEach((name, index) => orders.set(name, newPurchase(ids[index] ?? bench.newId(), kind)));
 }
 
@@ -125,7 +125,7 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
       await play.bench.world.sleep(step.milliseconds, play.bench.signal);
       return true;
     case "wait_for_others":
-      await Promise.all([play.bench.othersDone, play.bench.world.sleep(step.leastMs, play.bench.signal)]);
+      await Promise.all([play.bench.othersDone, play.bench.world.sleep(step.minMs, play.bench.signal)]);
       return true;
     case "await":
       return awaitService(play, purchaseOf(play, step.of), step.what);
@@ -237,9 +237,9 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
       await pause(afterMs);
       await visit(play, name, undefined);
     }),
-    ...parts.map(async ({ steps, part, during, delayMs = 0 }) => {
+    ...parts.map(async ({ steps, share, during, delayMs = 0 }) => {
       const { visitMs = 0 } = purchaseOf(play, "a");
-      await pause(part * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
+      await pause(share * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
       for (const step of steps) if (!(await playStep(play, step))) break;
     }),
   ]);
@@ -288,7 +288,7 @@ function sessionOf(play: Play, purchase: Purchase, session: OrderName | "first" 
  */
 async function restart(
   play: Play,
-  { mode, during, afterMs = 0, part = 0 }: Extract<Step, { act: "restart" }>,
+  { mode, during, afterMs = 0, share = 0 }: Extract<Step, { act: "restart" }>,
 ): Promise<boolean> {
   const { bench } = play;
   const { world, shop, signal, recording } = bench;
@@ -297,7 +297,7 @@ async function restart(
       ? Promise.resolve()
       : tell(play, { act: "tell", of: during, statuses: ["succeeded"] });
   const purchase = purchaseOf(play, "a");
-  const startDelayMs = Math.max(afterMs, part * (purchase.eventMs ?? 0));
+  const startDelayMs = Math.max(afterMs, share * (purchase.eventMs ?? 0));
   const restartLater = async (): Promise<void> => {
     if (startDelayMs > 0) await world.sleep(startDelayMs, signal);
     await shop.restart?.(mode);

@@ -78,7 +78,7 @@ function factIfRefused(isRefused: boolean, fact: FactWithoutValues): FactWithout
   return isRefused ? fact : undefined;
 }
 
-/** The effect of an action on production; actions without an effect are missing. */
+/** The field of `Production` that an action sets; other actions have no effect on production. */
 const AFFECTED_FIELDS: Readonly<Partial<Record<AdminAction["action"], keyof Production>>> = {
   request_production: "request",
   approve_credential: "approval",

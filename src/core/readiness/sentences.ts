@@ -7,17 +7,17 @@ export const READINESS_SENTENCES = {
     ready_with_risks: ["Ready with risks", "已就绪（有风险）"],
     not_ready: ["Not ready", "未就绪"],
   },
-  explored: (schedules: number, brokenCount: number, notJudged: number): Words => {
+  explored: (scheduleCount: number, brokenCount: number, notJudgedCount: number): Words => {
     const [notJudgedEnglish, notJudgedChinese] =
-      notJudged === 0
+      notJudgedCount === 0
         ? ["", ""]
         : [
-            `, ${notJudged} ${notJudged === 1 ? "fault" : "faults"} not judged`,
-            `，${notJudged} 个故障未判定`,
+            `, ${notJudgedCount} ${notJudgedCount === 1 ? "fault" : "faults"} not judged`,
+            `，${notJudgedCount} 个故障未判定`,
           ];
     return [
-      `Explored: ${schedules} schedules, ${brokenCount} broken${notJudgedEnglish}`,
-      `故障探测：${schedules} 个方案，${brokenCount} 个出错${notJudgedChinese}`,
+      `Explored: ${scheduleCount} schedules, ${brokenCount} broken${notJudgedEnglish}`,
+      `故障探测：${scheduleCount} 个方案，${brokenCount} 个出错${notJudgedChinese}`,
     ];
   },
   /** Part of every report, because a test can prove nothing about live payments (interface 5). */

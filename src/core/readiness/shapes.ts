@@ -67,8 +67,8 @@ export type ReadinessFacts = {
   readonly returnOrigins: readonly { readonly origin: string; readonly createdAt: number }[];
   readonly endpoints: readonly EndpointFact[];
   readonly idempotency: {
-    readonly replayed: KeyUseFact | null;
-    readonly refused: KeyUseFact | null;
+    readonly replay: KeyUseFact | null;
+    readonly refusal: KeyUseFact | null;
     readonly drill: DrillFact | null;
   };
   readonly duplicates: DrillFact | null;
@@ -85,7 +85,6 @@ const evidence = z.object({
   at: z.nullable(moment),
 });
 export type Evidence = DomainOf<typeof evidence>;
-/** Evidence in both languages. */
 export type BilingualEvidence = Omit<Evidence, "what"> & { readonly what: Words };
 
 const checklistItem = z.object({
@@ -118,12 +117,10 @@ export const placeResults = z.strictObject({
 });
 export type PlaceResults = DomainOf<typeof placeResults>;
 
-/** The counted results of an exploration. */
 export const explorationShape = {
   /** The number of schedules that were run; `broken` is the number of causes found. */
   schedules: wholeNumber(1),
   broken: wholeNumber(0),
-  /** The results of single faults at each place. */
   places: z.array(placeResults).check(z.maxLength(MAX_PLACES)),
 };
 export const exploration = z.object({ ...explorationShape, at: moment });
@@ -145,7 +142,6 @@ export const checklist = z.object({
   /** The drills that run now. */
   underway: z.array(runningDrill),
 });
-/** The items of a store with the verdict. */
 export type JudgedChecklist = DomainOf<typeof checklist>;
 export type Checklist = Pick<JudgedChecklist, "verdict" | "items">;
 

@@ -31,8 +31,8 @@ function readReadiness(context: ReadinessContext, storeId: string): Outcome<Read
     returnOrigins: store.returnOrigins.of(storeId),
     endpoints: store.endpoints.of(storeId).map((endpoint) => endpointFact(context, endpoint, now)),
     idempotency: {
-      replayed: store.idempotencyUses.latest(storeId, "replayed") ?? null,
-      refused: store.idempotencyUses.latest(storeId, "refused") ?? null,
+      replay: store.idempotencyUses.latest(storeId, "replayed") ?? null,
+      refusal: store.idempotencyUses.latest(storeId, "refused") ?? null,
       drill: store.drills.latest(storeId, "idempotency") ?? null,
     },
     duplicates: store.drills.latest(storeId, "duplicates") ?? null,

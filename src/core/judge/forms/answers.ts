@@ -118,10 +118,10 @@ function kindLookup(results: readonly CaseResult[]): AnswerPattern["kindOfCase"]
 /** An answer without its variable parts: ids, times, counts. */
 function comparableAnswer(answer: CaseResult["answer"]): string {
   if ("error" in answer) return answer.error;
-  return `${answer.status} ${answer.body.replace(UUIDS, "").replace(/\d+/g, "0")}`;
+  return `${answer.status} ${answer.body.replace(UUID_PATTERN, "").replace(/\d+/g, "0")}`;
 }
 
-const UUIDS = new RegExp(UUID_SOURCE, "gi");
+const UUID_PATTERN = new RegExp(UUID_SOURCE, "gi");
 
 /** The accepted forged cases to send again: a receiver that verifies only some requests will refuse some of them. */
 export function forgeriesToRepeat(results: readonly CaseResult[]): readonly CaseName[] {
@@ -168,7 +168,7 @@ function mayPassByChance(name: CaseName): boolean {
   return [...REORDERED_CASES, "many_signatures"].includes(testFormOf(name) ?? name);
 }
 
-export function caseResult({ answer, milliseconds }: CaseResult): StepValue {
+export function stepValueOf({ answer, milliseconds }: CaseResult): StepValue {
   const durationText = `${milliseconds}`;
   if ("error" in answer)
     return factOf(`no_answer_after:${answer.error}`, durationText, excerpt(answer.message));

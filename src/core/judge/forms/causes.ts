@@ -6,7 +6,7 @@ import { deliveryDifferences } from "../../webhook/dialect-differences.ts";
 import { DRILL_CASES, NOT_SENT_STEP, testFormOf, type CaseName } from "../../readiness/drills/webhook.ts";
 import type { Form } from "../../readiness/drills/webhook-case.ts";
 import {
-  caseResult,
+  stepValueOf,
   kindOf,
   patternOf,
   type DrillResults,
@@ -23,7 +23,7 @@ export function drillSteps(
   { endpointId, dialect }: { readonly endpointId: string; readonly dialect: Dialect | undefined },
 ): DrillStep[] {
   const { names } = drillResults;
-  const differences = dialect === undefined ? undefined : deliveryDifferences(dialect).join(", ");
+  const differencesText = dialect === undefined ? undefined : deliveryDifferences(dialect).join(", ");
   const results = new Map(drillResults.results.map((result) => [result.name, result]));
   const { causes, notes } = explainCases(drillResults);
   const unexplainedCase = names.find((name) => causes.get(name) === "not_explained");
@@ -36,8 +36,8 @@ export function drillSteps(
         drillResults,
       );
     return code === "default_names"
-      ? factOf(code, differences ?? "")
-      : withNames(differences, factOf(code, endpointId));
+      ? factOf(code, differencesText ?? "")
+      : withNames(differencesText, factOf(code, endpointId));
   };
   const sentSteps = names.flatMap((name): DrillStep[] => {
     const result = results.get(name);
@@ -48,7 +48,7 @@ export function drillSteps(
         name,
         passed: !causes.has(name),
         expected: expected === "2xx" || expected === "4xx" ? expected : factOf(expected),
-        got: caseResult(result),
+        got: stepValueOf(result),
         cause: sentenceOf(causes.get(name) ?? notes.get(name)),
         reference: result.eventId,
       },
@@ -70,7 +70,7 @@ function contrastAnswers(result: CaseResult | undefined, { results }: DrillResul
     results.find((candidate) => shownResult !== undefined && kindOf(candidate) !== kindOf(shownResult)) ??
     firstResult;
   const bothResults = [shownResult, otherResult].flatMap((comparedResult): StepValue[] =>
-    comparedResult === undefined ? [] : [factOf(`form:${comparedResult.name}`), caseResult(comparedResult)],
+    comparedResult === undefined ? [] : [factOf(`form:${comparedResult.name}`), stepValueOf(comparedResult)],
   );
   return factOf("not_explained", ...bothResults);
 }
@@ -221,8 +221,8 @@ const UNREADABLE_ANSWERS: ReadonlySet<ConnectionFault> = new Set<ConnectionFault
 
 function causeOfStop(pattern: PatternWithLeaves): DrillCause {
   const names = Object.keys(DRILL_CASES) as readonly CaseName[];
-  const caseName = names.find(
+  const unansweredCase = names.find(
     (name) => !pattern.answeredCases.includes(name) && pattern.kindOfCase(name) !== "unsent",
   );
-  return caseName === undefined ? "drops_connection" : causeOf(caseName, pattern);
+  return unansweredCase === undefined ? "drops_connection" : causeOf(unansweredCase, pattern);
 }

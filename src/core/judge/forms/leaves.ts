@@ -39,7 +39,7 @@ const NO_HEADERS: readonly CaseName[] = ["no_headers", "no_headers_form"];
 const MALFORMED_SIGNATURES: readonly CaseName[] = [
   ...(["short_signature", "empty_signature", "dots", "percent", "non_hex", "many_signatures"] as const),
 ];
-/** Forms signed with the value of an unset secret, for events by which a program may choose its secret. */
+/** Forms with another store_id or none, signed with the text of an unset secret. */
 const UNSET_SECRETS: readonly CaseName[] = ["other_store_unset", "no_store_unset"];
 const PRINTED_SECRETS: readonly CaseName[] = ["live_printed", "other_store_printed", "no_store_printed"];
 const ALL_CASE_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
@@ -89,7 +89,7 @@ const INVERTED_LEAVES: readonly Leaf[] = [
   { cause: "clock_off", all: { refused: VALID_AND_FORGED }, some: { taken: STALE_CASES } },
 ];
 
-/** Causes of a receiver that accepts some forged forms with a fault and refuses others with the same fault. */
+/** The receiver accepts some forged forms with a mistake, and refuses others with the same mistake. */
 const INCONSISTENT_LEAVES: readonly Leaf[] = (
   [
     { condition: ({ isInconsistent }) => isInconsistent },
@@ -130,7 +130,7 @@ const AGE_LEAVES: readonly Leaf[] = [
   { forms: FUTURE_FORMS, cause: "takes_ahead" },
 ];
 
-/** For each form: another accepted form with the same fault. */
+/** For each form: another accepted form with the same mistake. */
 const SIMILAR_LEAVES: readonly Leaf[] = [
   { forms: ["short_signature"], sameAs: "last_digit" },
   { forms: ["empty_signature"], sameAs: "short_signature" },
@@ -201,7 +201,7 @@ const ACCEPTED_LEAVES: readonly Leaf[] = [
 /** Why a form that must be accepted was answered with 4xx. */
 const REFUSED_LEAVES: readonly Leaf[] = [
   { cause: "no_route", answerToAll: "refused", condition: ({ isRouteMissing }) => isRouteMissing },
-  // Texts that are always different, such as a random id, prove nothing.
+  // Answers whose texts always differ, for example by a random id, prove nothing.
   { cause: "refuses_all", answerToAll: "refused", differentForms: ["good_event", "second_of_three"] },
   { cause: "refuses_all", answerToAll: "refused", differentForms: ["bad_signature", "first_digit"] },
   { cause: "refuses_after_check", answerToAll: "refused", differentForms: ["good_event", "bad_signature"] },
@@ -258,7 +258,6 @@ const FAILED_LEAVES: readonly Leaf[] = [
   { forms: ["spaced_body", "unusual_bytes"], cause: "chokes_on_bytes", all: { taken: ["good_event"] } },
 ];
 
-/** The leaves, by the answer that they explain. */
 export const LEAVES: Readonly<Partial<Record<AnswerKind, readonly Leaf[]>>> = {
   taken: ACCEPTED_LEAVES,
   refused: REFUSED_LEAVES,

@@ -34,13 +34,13 @@ export function buildProbes(
   const timestamp = headers[names.timestamp] ?? "";
   const signedTexts: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
   const rows = [
-    ...withOneFault(keyVariants([secret], knownSecrets)).map(
+    ...withOneFinding(keyVariants([secret], knownSecrets)).map(
       ([code, key]) => [code, key, signedTexts] as const,
     ),
-    ...withOneFault(signedContentVariants([timestamp], event.id)).map(
+    ...withOneFinding(signedContentVariants([timestamp], event.id)).map(
       ([code, form]) => [code, secret, form(rawBody)] as const,
     ),
-    ...withOneFault(bodyVariants(rawBody)).map(
+    ...withOneFinding(bodyVariants(rawBody)).map(
       ([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const,
     ),
   ];
@@ -83,8 +83,8 @@ function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): 
   ];
 }
 
-/** The variants with exactly one fault, each with the code of the fault. */
-function withOneFault<Value>(
+/** The variants that prove exactly one cause, each with the cause's code. */
+function withOneFinding<Value>(
   variants: readonly Variant<Value>[],
 ): (readonly [CauseFinding["code"], Value])[] {
   return variants.flatMap(({ findings, value }) => {

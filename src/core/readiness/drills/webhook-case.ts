@@ -44,7 +44,7 @@ export type Mutations = {
   readonly timestamp?: string;
   readonly omittedNames?: readonly OurHeader[];
   /** Whether the event id header contains another event's id. */
-  readonly otherEventId?: true;
+  readonly hasOtherId?: true;
   /** Whether timestamp and signature are copied from the first event. */
   readonly reusesSignature?: true;
   /** The secret to sign with instead: an inactive secret, or up to three secrets that an attacker can guess. */
@@ -135,7 +135,7 @@ function changeEnd(id: string): string {
 }
 
 /** Number of correct digits at both ends of a signature with a wrong middle. */
-export const CORRECT_DIGITS = { first: 40, last: 8 } as const;
+export const CORRECT_DIGIT_COUNTS = { first: 40, last: 8 } as const;
 
 export function claimOtherStore({ store_id: id }: EventFields): EventFields {
   return { store_id: changeEnd(String(id)) };
@@ -159,11 +159,11 @@ export function changeOrder(body: string, dialect: Dialect | undefined): string 
 }
 
 export function changeMiddle(digits: string): string {
-  const { first, last } = CORRECT_DIGITS;
+  const { first, last } = CORRECT_DIGIT_COUNTS;
   return digits.slice(0, first) + flipDigits(digits.slice(first, -last)) + digits.slice(-last);
 }
 
-/** Changes every other digit. */
+/** A function that changes every other digit, from the first or the second on. */
 export function changeEveryOther(position: "first" | "second"): (digits: string) => string {
   return (digits) =>
     digits.replace(/(.)(.)/g, (_, firstDigit: string, secondDigit: string) =>
@@ -186,12 +186,12 @@ export function addSpaces(body: string): string {
 
 /** Fields in another order, tabs, escapes, characters of 1 to 4 bytes, a trailing line break. */
 export function writeUnusually(body: string, dialect: Dialect | undefined): string {
-  const subject = dialect?.event_fields?.["data"] ?? "data";
+  const dataField = dialect?.event_fields?.["data"] ?? "data";
   const lines = fieldsOf(body)
-    .filter(([name]) => name !== subject)
+    .filter(([name]) => name !== dataField)
     .toReversed()
     .map(([name, value]) => `\t${JSON.stringify(name)} :${JSON.stringify(value)}`);
-  return `{\r\n${[`${JSON.stringify(subject)}: ${UNUSUAL_DATA}`, ...lines].join(" ,\n")}\n}\n`;
+  return `{\r\n${[`${JSON.stringify(dataField)}: ${UNUSUAL_DATA}`, ...lines].join(" ,\n")}\n}\n`;
 }
 
 const UNUSUAL_DATA = String.raw`{ "note":"Größe, Gr\u00f6\u00dfe, 订单, 🧾, \/", "number" : 1.50e2 }`;

@@ -28,20 +28,20 @@ import {
 } from "./webhook-case.ts";
 
 /** Number of correct digits in a signature that ends early: half of them. */
-export const RIGHT_DIGITS = 32;
-export const SIGNATURE_DIGITS = 64;
-export const MANY_SIGNATURES = 200;
+export const SHORT_LENGTH = 32;
+export const SIGNATURE_LENGTH = 64;
+export const WRONG_SIGNATURE_COUNT = 200;
 const LARGE_BODY_BYTES = 100 * 1024;
 const LONG_SIGNATURE_LENGTH = 10 * 1024;
 /** Ages of a timestamp that every receiver must accept, or must refuse, in seconds. */
 const MINUTE_SECONDS = 60;
-const TEN_MINUTES = 600;
+const TEN_MINUTES_SECONDS = 600;
 /** Slightly less and more than the tolerance of decision 12, in seconds. The interface states no tolerance. */
-const WITHIN_TOLERANCE = DEFAULT_TOLERANCE_SECONDS - 10;
-const BEYOND_TOLERANCE = DEFAULT_TOLERANCE_SECONDS + 30;
+const WITHIN_TOLERANCE_SECONDS = DEFAULT_TOLERANCE_SECONDS - 10;
+const BEYOND_TOLERANCE_SECONDS = DEFAULT_TOLERANCE_SECONDS + 30;
 
 const CURL_HEADERS = { "User-Agent": "curl/8.5.0", Accept: "*/*" } as const;
-const FORM_TYPE = { "Content-Type": "application/x-www-form-urlencoded" } as const;
+const FORM_HEADERS = { "Content-Type": "application/x-www-form-urlencoded" } as const;
 const NO_HEADERS = { omittedNames: ["eventId", "timestamp", "signature"] } as const;
 /** Headers that a receiver does not know, as proxies and tracers add them. */
 const EXTRA_HEADERS = {
@@ -85,7 +85,7 @@ export const TEST_FORMS = {
   good_on_connection: genuineForm("verifies_sometimes"),
   forged_on_connection: forgedForm("once_a_connection", WRONG_SIGNATURE),
   rewritten_body: forgedForm("parsed_body", { changeSent: indentBody }),
-  short_signature: forgedForm("compares_what_came", { signature: (digits) => digits.slice(0, RIGHT_DIGITS) }),
+  short_signature: forgedForm("compares_what_came", { signature: (digits) => digits.slice(0, SHORT_LENGTH) }),
   no_signature: forgedForm("skips_without_header", { omittedNames: ["signature"] }),
   no_event: forgedForm("skips_odd_bodies", { ...WRONG_SIGNATURE, changeSigned: () => "this is no event" }),
   hour_old: forgedForm(undefined, { age: STALE_AGE_SECONDS }),
@@ -93,12 +93,12 @@ export const TEST_FORMS = {
   known_hour_old: unstatedForm({ taken: "dedups_before_age" }, { ...FIRST_EVENT, age: STALE_AGE_SECONDS }),
   minute_old: genuineForm("narrow_tolerance", { age: MINUTE_SECONDS }),
   minute_ahead: genuineForm("narrow_tolerance", { age: -MINUTE_SECONDS }),
-  within_tolerance_old: unstatedForm({ refused: "strict_tolerance" }, { age: WITHIN_TOLERANCE }),
-  within_tolerance_ahead: unstatedForm({ refused: "strict_tolerance" }, { age: -WITHIN_TOLERANCE }),
-  beyond_tolerance_old: unstatedForm({ taken: "lenient_tolerance" }, { age: BEYOND_TOLERANCE }),
-  beyond_tolerance_ahead: unstatedForm({ taken: "lenient_tolerance" }, { age: -BEYOND_TOLERANCE }),
-  ten_minutes_old: forgedForm(undefined, { age: TEN_MINUTES }),
-  ten_minutes_ahead: forgedForm(undefined, { age: -TEN_MINUTES }),
+  within_tolerance_old: unstatedForm({ refused: "strict_tolerance" }, { age: WITHIN_TOLERANCE_SECONDS }),
+  within_tolerance_ahead: unstatedForm({ refused: "strict_tolerance" }, { age: -WITHIN_TOLERANCE_SECONDS }),
+  beyond_tolerance_old: unstatedForm({ taken: "lenient_tolerance" }, { age: BEYOND_TOLERANCE_SECONDS }),
+  beyond_tolerance_ahead: unstatedForm({ taken: "lenient_tolerance" }, { age: -BEYOND_TOLERANCE_SECONDS }),
+  ten_minutes_old: forgedForm(undefined, { age: TEN_MINUTES_SECONDS }),
+  ten_minutes_ahead: forgedForm(undefined, { age: -TEN_MINUTES_SECONDS }),
   no_timestamp: forgedForm("skips_without_timestamp", { omittedNames: ["timestamp"] }),
   empty_signature: forgedForm("takes_empty_signature", { signature: () => "" }),
   empty_secret: forgedForm("takes_empty_secret", { secret: () => "" }),
@@ -112,14 +112,14 @@ export const TEST_FORMS = {
   second_of_three: genuineForm("one_signature", { signature: placeSignature(1) }),
   third_of_three: genuineForm("one_signature", { signature: placeSignature(2) }),
   other_event_id: {
-    ...unstatedForm({ taken: "ignores_event_id" }, { ...FIRST_EVENT, otherEventId: true }),
+    ...unstatedForm({ taken: "ignores_event_id" }, { ...FIRST_EVENT, hasOtherId: true }),
     cause: "believes_header",
   },
   no_event_id: forgedForm("skips_without_event_id", { ...WRONG_SIGNATURE, omittedNames: ["eventId"] }),
   no_headers: forgedForm("skips_without_headers", { ...NO_HEADERS, headers: CURL_HEADERS }),
   no_headers_form: unusualForm("skips_other_types", {
     ...NO_HEADERS,
-    headers: { ...CURL_HEADERS, ...FORM_TYPE },
+    headers: { ...CURL_HEADERS, ...FORM_HEADERS },
   }),
   in_parts: genuineForm("reads_first_part", { inParts: true }),
   unusual_in_parts: genuineForm("decodes_parts", { inParts: true, changeSigned: writeUnusually }),
@@ -184,40 +184,40 @@ export const TEST_FORMS = {
   sorted_digits: forgedForm("compares_unordered", {
     signature: (digits) => Array.from(digits).toSorted().join(""),
   }),
-  dots: unusualForm("matches_patterns", { signature: () => ".".repeat(SIGNATURE_DIGITS) }),
+  dots: unusualForm("matches_patterns", { signature: () => ".".repeat(SIGNATURE_LENGTH) }),
   percent: unusualForm("matches_patterns", { signature: () => "%" }),
-  non_hex: unusualForm("takes_malformed_signature", { signature: () => "z".repeat(SIGNATURE_DIGITS) }),
+  non_hex: unusualForm("takes_malformed_signature", { signature: () => "z".repeat(SIGNATURE_LENGTH) }),
   many_signatures: unusualForm("takes_malformed_signature", {
     signature: (digits) =>
-      Array.from({ length: MANY_SIGNATURES }, (_, index) => wrongDigits(`${digits}${index}`)).join(),
+      Array.from({ length: WRONG_SIGNATURE_COUNT }, (_, index) => wrongDigits(`${digits}${index}`)).join(),
   }),
   long_signature: unusualForm("takes_malformed_signature", {
-    signature: (digits) => wrongDigits(digits).repeat(LONG_SIGNATURE_LENGTH / SIGNATURE_DIGITS),
+    signature: (digits) => wrongDigits(digits).repeat(LONG_SIGNATURE_LENGTH / SIGNATURE_LENGTH),
   }),
   doubled_signature: unusualForm("reads_doubled_headers", {
     ...WRONG_SIGNATURE,
     lines: ["signature", (value) => [value, wrongDigits(value)]],
   }),
-  secret_undefined: guessedForm("undefined"),
-  secret_null: guessedForm("null"),
-  secret_none: guessedForm("None"),
-  secret_changeme: guessedForm("changeme"),
-  secret_test: guessedForm("test"),
-  secret_promise: guessedForm("[object Promise]"),
+  secret_undefined: guessedSecretForm("undefined"),
+  secret_null: guessedSecretForm("null"),
+  secret_none: guessedSecretForm("None"),
+  secret_changeme: guessedSecretForm("changeme"),
+  secret_test: guessedSecretForm("test"),
+  secret_promise: guessedSecretForm("[object Promise]"),
   secret_url: forgedForm("takes_guessed_secret", { secret: ({ url }) => url }),
-  secrets_printed: guessedForm("NaN", "false", "[object Object]"),
-  secrets_default: guessedForm("secret", "whsec_", "whsec_undefined"),
+  secrets_printed: guessedSecretForm("NaN", "false", "[object Object]"),
+  secrets_default: guessedSecretForm("secret", "whsec_", "whsec_undefined"),
   secrets_known: forgedForm("takes_guessed_secret", {
     secret: ({ header, eventId, storeId }) => [header, eventId, storeId],
   }),
   live_empty: forgedForm("chooses_secret", { changeSigned: LIVE_CLAIM.change, secret: () => "" }),
-  live_undefined: chosenForm(LIVE_CLAIM, ["undefined"]),
-  live_printed: chosenForm(LIVE_CLAIM, PRINTED_TEXTS),
-  other_store_none: chosenForm(OTHER_STORE_CLAIM, ["None"]),
-  other_store_unset: chosenForm(OTHER_STORE_CLAIM, UNSET_TEXTS),
-  other_store_printed: chosenForm(OTHER_STORE_CLAIM, PRINTED_TEXTS),
-  no_store_unset: chosenForm(NO_STORE_CLAIM, UNSET_TEXTS),
-  no_store_printed: chosenForm(NO_STORE_CLAIM, PRINTED_TEXTS),
+  live_undefined: chosenSecretForm(LIVE_CLAIM, ["undefined"]),
+  live_printed: chosenSecretForm(LIVE_CLAIM, PRINTED_TEXTS),
+  other_store_none: chosenSecretForm(OTHER_STORE_CLAIM, ["None"]),
+  other_store_unset: chosenSecretForm(OTHER_STORE_CLAIM, UNSET_TEXTS),
+  other_store_printed: chosenSecretForm(OTHER_STORE_CLAIM, PRINTED_TEXTS),
+  no_store_unset: chosenSecretForm(NO_STORE_CLAIM, UNSET_TEXTS),
+  no_store_printed: chosenSecretForm(NO_STORE_CLAIM, PRINTED_TEXTS),
   timestamp_word: unusualForm("takes_malformed_timestamp", { timestamp: "soon" }),
   timestamp_undefined: unusualForm("takes_malformed_timestamp", {
     timestamp: "undefined",
@@ -261,14 +261,14 @@ function claimForm({ words, change }: Claim): TitledForm {
 }
 
 /** A form signed with texts that anybody can guess: a printed form of an unset variable, or a default. */
-function guessedForm(...secrets: readonly string[]): TitledForm {
+function guessedSecretForm(...secrets: readonly string[]): TitledForm {
   const text = secrets.join(", ");
   const title: Words = [`signed with ${text} as the secret`, `以 ${text} 为密钥签名`];
   return { ...forgedForm("takes_guessed_secret", { secret: () => secrets }), title };
 }
 
 /** A form with event fields by which a program may choose its secret, signed with texts for a missing secret. */
-function chosenForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
+function chosenSecretForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
   const texts = secrets.map((secret) => secret || '""').join(", ");
   const title: Words = [
     `${words[0]}, signed with ${texts} as the secret`,
