@@ -99,7 +99,7 @@ const PASSED_STEP = { ...FAILED_STEP, name: "good_event", passed: true, cause: n
 const READY: ReadinessFacts = {
   storeId: STORE,
   now: NOW,
-  active: true,
+  isActive: true,
   activeSince: NOW - 5000,
   capabilities: [
     { kind: "payment_method", name: "wechat_pay", active: true },
@@ -178,7 +178,7 @@ const ROWS: readonly Row[] = [
     "checkout admin log",
   ],
   ["store_active", {}, "pass", "with all its 2 capabilities", "checkout capabilities list"],
-  ["store_active", { active: false }, "fail", "not active", "checkout admin activate"],
+  ["store_active", { isActive: false }, "fail", "not active", "checkout admin activate"],
   [
     "store_active",
     { capabilities: READY.capabilities.map((one) => Object.assign({ ...one }, { active: false })) },
@@ -496,7 +496,7 @@ test("evidence has the ids, times and steps of the observations", () => {
     ...READY,
     ...drilled(failed),
     ...idempotency({ replay: use(), refusal: use({ requestId: "r-2" }) }),
-    active: false,
+    isActive: false,
     production: productionOf([REQUESTED, act(2, "approve_credential", { note: "seen and signed" })]),
     capabilities: [...READY.capabilities, { kind: "currency", name: "JPY", active: false }],
   };
@@ -602,7 +602,7 @@ test("an item that passes with a risk makes the checklist ready with risks, and 
     [drilled(drill({ steps: ORDER_STEPS.slice(1) })), "ready_with_risks", 1],
     [drilled(drill({ steps: [FAILED_STEP], passed: false })), "not_ready", 0],
     [of(endpoint({ drill: drill({ steps: [] }) }), endpoint()), "ready_with_risks", 1],
-    [{ ...origins("http://localhost:3000"), active: false }, "not_ready", 1],
+    [{ ...origins("http://localhost:3000"), isActive: false }, "not_ready", 1],
     [origins(), "not_ready", 0],
   ];
   for (const [facts, verdict, risks] of rows) {
@@ -610,7 +610,7 @@ test("an item that passes with a risk makes the checklist ready with risks, and 
     const leaning = judged.items.flatMap(({ assumptions }) => assumptions);
     expect([facts, judged.verdict, leaning.length]).toEqual([facts, verdict, risks]);
   }
-  const { items } = judgeItems({ ...READY, active: false, ...origins("http://localhost:3000") });
+  const { items } = judgeItems({ ...READY, isActive: false, ...origins("http://localhost:3000") });
   const only = (name: ItemName) => checklistOf(items.filter((item) => item.name === name)).verdict;
   expect([only("production_gate"), only("return_origins"), only("store_active")]).toEqual([
     "ready",
@@ -742,7 +742,7 @@ test("the JUnit file has a failure or error exactly if the checklist is not read
     [{}, true, true],
     [{ returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }] }, false, false],
     [{ returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }] }, true, true],
-    [{ active: false }, true, false],
+    [{ isActive: false }, true, false],
     [{ browserReturn: null }, true, false],
   ];
   for (const [facts, allowRisks, ready] of rows) {
@@ -821,7 +821,7 @@ test("an administrator's action that changes nothing is refused, and so is openi
     { id: "tea", approved: true, retired: false },
   ];
   for (const [acts, action, refused, subject = null] of rows) {
-    const standing = { active: true, capabilities, prices, production: productionOf(acts) };
+    const standing = { isActive: true, capabilities, prices, production: productionOf(acts) };
     const decided = decideAction(standing, { action, subject });
     const fact = decided.ok ? "" : decided.refusal.told?.fact;
     const before = acts.map((one) => one.action);
@@ -829,7 +829,7 @@ test("an administrator's action that changes nothing is refused, and so is openi
     const code = /^no_(capability|price)/.test(refused) ? "not_found" : "state_conflict";
     if (!decided.ok) expect(decided.refusal.code).toBe(code);
   }
-  const inactive = { active: false, capabilities, prices, production: productionOf([]) };
+  const inactive = { isActive: false, capabilities, prices, production: productionOf([]) };
   expect(decideAction(inactive, { action: "activate", subject: null }).ok).toBe(true);
   expect(decideAction(inactive, { action: "deactivate", subject: null }).ok).toBe(false);
 });

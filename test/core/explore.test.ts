@@ -412,13 +412,13 @@ test("a schedule becomes a history of faults, purchase, payment and deliveries",
   const reset = faultAt({ method: "POST", path: "/v1/orders", nth: 1 }, "reset");
   const { steps } = historyOf(
     { faults: [kill, reset], payer: "late_success" },
-    { hasView: true, returns: true },
+    { hasView: true, hasReturnPage: true },
   );
   expect(steps[0]).toEqual({ act: "faults", of: "a", faults: [reset] });
   expect(steps.map(({ act }) => act)).toEqual(
     "faults create at_once visit look pay pay pay at_once look deliver_all look".split(" "),
   );
-  expect(historyOf(NO_FAULTS, { hasView: false, returns: false }).steps.map(({ act }) => act)).toEqual([
+  expect(historyOf(NO_FAULTS, { hasView: false, hasReturnPage: false }).steps.map(({ act }) => act)).toEqual([
     "faults",
     "create",
   ]);

@@ -160,8 +160,8 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
 
 function knownSecretsOf(sources: readonly SecretSource[]): readonly KnownSecret[] {
   return sources.flatMap(({ owner = "the user", inForce, retired }) => [
-    ...inForce.map((secret) => ({ label: owner, secret, retired: false })),
-    ...retired.map((secret) => ({ label: `an earlier secret of ${owner}`, secret, retired: true })),
+    ...inForce.map((secret) => ({ label: owner, secret, isRetired: false })),
+    ...retired.map((secret) => ({ label: `an earlier secret of ${owner}`, secret, isRetired: true })),
   ]);
 }
 

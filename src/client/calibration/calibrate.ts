@@ -43,9 +43,9 @@ export async function calibrate(
   const answers = new Map<string, ProbeAnswer>();
   const missedProbes = new Map<string, string>();
   const pace = createPace();
-  for (const { name, request: requestOf } of PROBES) {
+  for (const { name, buildRequest } of PROBES) {
     if (options.signal.aborted) break;
-    const request = requestOf(options.run, answers);
+    const request = buildRequest(options.run, answers);
     if (request === undefined) continue;
     const lastAnswer = await askPatiently(world, target, { ...options, request, pace });
     const { result } = lastAnswer;
@@ -59,7 +59,7 @@ export async function calibrate(
     const reason = transientReason(result);
     if (reason !== undefined) missedProbes.set(name, reason);
   }
-  return { end: "done", answers, missed: missedProbes };
+  return { end: "done", answers, missReasons: missedProbes };
 }
 
 /** The pause between the requests of a run, and the time that is left for pauses; both change during the run. */

@@ -202,12 +202,12 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
   const { world, signal } = bench;
   const tellActs = acts.filter((act): act is Extract<ConcurrentStep, { tell: OrderName }> => "tell" in act);
   const payments = await Promise.all(
-    tellActs.map(async ({ tell: name, copies = 1 }) => {
+    tellActs.map(async ({ tell: name, copyCount = 1 }) => {
       const purchase = purchaseOf(play, name);
       const events = await eventsOf(bench, lastCheckout(purchase).id);
       const event = events.findLast(({ status }) => status === "succeeded");
       if (event === undefined) throw new NoOrder(factOf("no_payment"));
-      return { purchase, event, copies };
+      return { purchase, event, copyCount };
     }),
   );
   const pause = (afterMs: number): Promise<void> =>
@@ -216,8 +216,8 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
   const sendAll = async (): Promise<void> => {
     if (firstPayment === undefined) return;
     await pause(tellActs[0]?.afterMs ?? 0);
-    const otherIds = payments.flatMap(({ event, copies }, index) =>
-      Array.from({ length: copies - (index === 0 ? 1 : 0) }, () => event.eventId),
+    const otherIds = payments.flatMap(({ event, copyCount }, index) =>
+      Array.from({ length: copyCount - (index === 0 ? 1 : 0) }, () => event.eventId),
     );
     const answers = await deliver(bench, firstPayment.purchase, {
       ...firstPayment.event,

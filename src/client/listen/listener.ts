@@ -221,7 +221,7 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     const knownSecrets = secrets.retired.map((secret) => ({
       label: "an earlier secret of this endpoint",
       secret,
-      retired: true,
+      isRetired: true,
     }));
     return refuseUnverified(context, arrival, { ...verification, knownSecrets });
   }

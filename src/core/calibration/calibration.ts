@@ -98,7 +98,7 @@ export function judgeCalibration(
   const order = { id: checkoutInAnswer(answers.get(FIRST_PROBE))["id"], orderId: probeOrderId(run.name) };
   const judgeDecision = (decision: number): Verdict => {
     const judgePayment = PAYMENT_JUDGES.get(decision);
-    if (judgePayment === undefined) return judgeByProbes(run, results, decision);
+    if (judgePayment === undefined) return judgeProbes(run, results, decision);
     if (payment === undefined) return unobservedVerdict("only a payment shows it: --with-payer");
     const { verdict, expected, evidence } = judgePayment(payment, order);
     const { request, answer } = displayEvidence({ run, order }, evidence);
@@ -126,7 +126,7 @@ type ObservedAnswer = {
   readonly answer: ProbeAnswer | undefined;
 };
 
-function judgeByProbes(run: CalibrationRun, { answers, missed }: ProbeResults, decision: number): Verdict {
+function judgeProbes(run: CalibrationRun, { answers, missReasons }: ProbeResults, decision: number): Verdict {
   const rows: readonly ObservedAnswer[] = PROBES.flatMap((probe) =>
     probe.checks
       .filter((check) => check.decision === decision)
@@ -143,8 +143,8 @@ function judgeByProbes(run: CalibrationRun, { answers, missed }: ProbeResults, d
   const gapRow = rows.find(({ answer }) => answer === undefined) ?? doubtfulRow;
   const shownAnswer = contradiction ?? rows.findLast(({ answer }) => answer !== undefined);
   const reason =
-    gapRow && (missed.get(gapRow.probe.name) ?? (gapRow === doubtfulRow ? RESENT_REASON : undefined));
-  const request = shownAnswer?.probe.request(run.name, answers);
+    gapRow && (missReasons.get(gapRow.probe.name) ?? (gapRow === doubtfulRow ? RESENT_REASON : undefined));
+  const request = shownAnswer?.probe.buildRequest(run.name, answers);
   if (shownAnswer?.answer === undefined || request === undefined)
     return unobservedVerdict(reason ?? "no answer could be read", reason);
   const verdict =

@@ -109,8 +109,8 @@ function judgeStates({ deliveries, retrieval }: PaymentEvidence): PaymentVerdict
   if (status === "expired") return verdictOf(false, "payable for an hour", retrieval);
   if (status !== PAID_STATUS && STATUSES.some((candidate) => candidate === status))
     return unobservedVerdict(`the order was not paid; it is ${String(status)}`);
-  const statuses = statusesOf(deliveries).join(", ");
-  const isInOrder = statuses === "" || /^(?:created, )?pending, succeeded$/.test(statuses);
+  const statusesText = statusesOf(deliveries).join(", ");
+  const isInOrder = statusesText === "" || /^(?:created, )?pending, succeeded$/.test(statusesText);
   return verdictOf(status === PAID_STATUS && isInOrder, "created, then pending, then succeeded", retrieval);
 }
 

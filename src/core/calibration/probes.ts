@@ -30,7 +30,7 @@ export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 /** The usable answers of a run, and the reason for each probe that got only a 429, a 5xx or no answer. */
 export type ProbeResults = {
   readonly answers: ProbeAnswers;
-  readonly missed: ReadonlyMap<string, string>;
+  readonly missReasons: ReadonlyMap<string, string>;
 };
 
 /** A statement of a decision that one answer can confirm or contradict. */
@@ -47,7 +47,7 @@ export type Probe = {
   /** The effect of the request, for the user's consent. */
   readonly summary: string;
   /** `run` is a text unique to this run. Undefined if an earlier answer lacks the id that the request needs. */
-  readonly request: (run: string, answers: ProbeAnswers) => ProbeRequest | undefined;
+  readonly buildRequest: (run: string, answers: ProbeAnswers) => ProbeRequest | undefined;
   readonly checks: readonly ProbeCheck[];
 };
 
@@ -86,7 +86,7 @@ function orderRequest(
   keyNumber: number,
   bodyFor: (run: string) => string,
   overrides: Partial<ProbeRequest> = {},
-): Probe["request"] {
+): Probe["buildRequest"] {
   return (run) => ({
     method: "POST",
     path: "/orders",
@@ -96,7 +96,7 @@ function orderRequest(
   });
 }
 
-function retrieveRequest(probeName: string): Probe["request"] {
+function retrieveRequest(probeName: string): Probe["buildRequest"] {
   return (_run, answers) => {
     const { id } = checkoutInAnswer(answers.get(probeName));
     return id === undefined ? undefined : { method: "GET", path: retrievePath(id) };
@@ -130,8 +130,8 @@ function refusedCreate(
   [decision, code]: readonly [decision: number, code: ErrorCode],
   overrides: Partial<ProbeRequest>,
 ): Omit<Probe, "name"> {
-  const request = orderRequest(2, () => amountBody(REFUSED_ORDER_ID), overrides);
-  return { summary, request, checks: [refusalCheck(decision, code)] };
+  const buildRequest = orderRequest(2, () => amountBody(REFUSED_ORDER_ID), overrides);
+  return { summary, buildRequest, checks: [refusalCheck(decision, code)] };
 }
 
 /** The checks of a created object: the form of its ids (decision 2), and the stated fields (decision 20). */
@@ -205,12 +205,12 @@ const SESSION_PROBE = "create-session";
 const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   [FIRST_PROBE]: {
     summary: "creates an order of 1.00 EUR",
-    request: orderRequest(1, (run) => amountBody(probeOrderId(run))),
+    buildRequest: orderRequest(1, (run) => amountBody(probeOrderId(run))),
     checks: creationChecks("order"),
   },
   [REPLAY_PROBE]: {
     summary: "sends the same create with the same key",
-    request: orderRequest(1, (run) => amountBody(probeOrderId(run))),
+    buildRequest: orderRequest(1, (run) => amountBody(probeOrderId(run))),
     checks: [
       {
         decision: 5,
@@ -227,27 +227,27 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   },
   "other-values": {
     summary: "sends another amount with the same key",
-    request: orderRequest(1, (run) => amountBody(probeOrderId(run), { amount_minor: 200 })),
+    buildRequest: orderRequest(1, (run) => amountBody(probeOrderId(run), { amount_minor: 200 })),
     checks: [refusalCheck(5, "idempotency_key_reused")],
   },
   "other-path": {
     summary: "sends the same body with the same key to /checkout-sessions",
-    request: orderRequest(1, (run) => amountBody(probeOrderId(run)), { path: "/checkout-sessions" }),
+    buildRequest: orderRequest(1, (run) => amountBody(probeOrderId(run)), { path: "/checkout-sessions" }),
     checks: [refusalCheck(5, "idempotency_key_reused")],
   },
   "same-order": {
     summary: "creates the open order again, with another key",
-    request: orderRequest(2, (run) => amountBody(probeOrderId(run))),
+    buildRequest: orderRequest(2, (run) => amountBody(probeOrderId(run))),
     checks: [refusalCheck(8, "order_conflict")],
   },
   [SESSION_PROBE]: {
     summary: "creates a checkout session of 1.00 EUR",
-    request: orderRequest(3, (run) => amountBody(sessionOrderIdOf(run)), { path: "/checkout-sessions" }),
+    buildRequest: orderRequest(3, (run) => amountBody(sessionOrderIdOf(run)), { path: "/checkout-sessions" }),
     checks: creationChecks("checkout_session"),
   },
   "unknown-id": {
     summary: "retrieves an id that does not exist",
-    request: () => ({ method: "GET", path: "/checkout-sessions/00000000-0000-4000-8000-000000000000" }),
+    buildRequest: () => ({ method: "GET", path: "/checkout-sessions/00000000-0000-4000-8000-000000000000" }),
     checks: [refusalCheck(9, "session_not_found")],
   },
   "no-json": refusedCreate("sends a body that is not JSON", [6, "invalid_json"], { body: "{order_id: 1}" }),
@@ -263,7 +263,7 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   [BOTH_FORMS_PROBE]: {
     summary: "sends a price_id and an amount",
     // A service that takes one of the forms creates an order.
-    request: orderRequest(4, (run) => amountBody(`calibrate-both-${run}`, { price_id: "price_coffee" })),
+    buildRequest: orderRequest(4, (run) => amountBody(`calibrate-both-${run}`, { price_id: "price_coffee" })),
     checks: [refusalCheck(7, "conflicting_parameters")],
   },
   "unknown-price": refusedCreate("sends a price_id that does not exist", [7, "invalid_parameter"], {
@@ -274,7 +274,7 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   }),
   "no-key": {
     summary: "sends a create without an Idempotency-Key",
-    request: () => ({ method: "POST", path: "/orders", body: amountBody(REFUSED_ORDER_ID) }),
+    buildRequest: () => ({ method: "POST", path: "/orders", body: amountBody(REFUSED_ORDER_ID) }),
     checks: [refusalCheck(4, "idempotency_key_missing")],
   },
   "credential-before-key": refusedCreate("sends a short key without the API key", [3, "credential_missing"], {
@@ -302,12 +302,12 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   // The last probes: they reveal a lifetime that is shorter than the run.
   retrieve: {
     summary: "retrieves the order",
-    request: retrieveRequest(FIRST_PROBE),
+    buildRequest: retrieveRequest(FIRST_PROBE),
     checks: [unchangedCheck(FIRST_PROBE)],
   },
   "retrieve-session": {
     summary: "retrieves the checkout session",
-    request: retrieveRequest(SESSION_PROBE),
+    buildRequest: retrieveRequest(SESSION_PROBE),
     checks: [unchangedCheck(SESSION_PROBE)],
   },
 };

@@ -105,7 +105,7 @@ function missingCheckoutText(
 
 type RefusalParts = Pick<Explanation, "fact" | "field" | "expected" | "received" | "next">;
 
-/** The parts of a refusal: from its fact, otherwise from its code. */
+/** The parts of a refusal: from its fact and its code; from its message if an older version logged it. */
 function partsOf(request: RefusedRequest, check: RefusalCheck, say: Translator): RefusalParts {
   const { told, message } = request;
   if (told === undefined) return olderParts(message, check, say);
@@ -126,7 +126,7 @@ function partsOf(request: RefusedRequest, check: RefusalCheck, say: Translator):
   };
 }
 
-/** The received value of the header that a check reads; null if there is none. */
+/** The received value of the header that a check reads; null if the check reads no header. */
 function receivedOf(code: string, { headers }: RefusedRequest): string | null {
   const name = CHECKED_HEADERS.get(code);
   if (name === undefined) return null;

@@ -104,7 +104,7 @@ export function lossCause(deliveries: readonly ObservedDelivery[]): Cause {
   return isPaymentEarly ? "lost_early" : (overwriteCause(deliveries) ?? "acknowledged_only");
 }
 
-/** The cause of a lost payment if an older event was accepted after it. */
+/** The cause of a lost payment if an older event was accepted after the payment. */
 export function overwriteCause(deliveries: readonly ObservedDelivery[]): Cause | undefined {
   const acceptedAt = firstAcceptedAt(paymentDeliveries(deliveries)) ?? Number.POSITIVE_INFINITY;
   // After a clock move, a copy of an event can have the same time as the payment that it follows.

@@ -1,6 +1,6 @@
 // Judges the observations of a history, for the checklist and for `explore`. The rules:
 // core/readiness/drills/judged-invariants.ts; their causes: judge-causes.ts next to it; special causes:
-// core/judge/histories/histories.ts; causes in deliveries: deliveries.ts.
+// core/judge/histories/; causes in deliveries: deliveries.ts.
 import type { DrillStep, StepText, StepValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
@@ -156,7 +156,7 @@ function judgeRefusal({
   type,
   cause,
 }: ObservationOf<"refused">): BrokenFinding | undefined {
-  // A shop may answer so that the event is sent again, if it does not know the order yet or if the API was down.
+  // A shop may ask for the event again if it does not know the order yet, or if the API was down.
   if ((isForeign || isAfterOutage) && !isRefusal(got)) return undefined;
   return { invariant: "takes_events", expected: "2xx", got: factOf("answered", got, type), cause };
 }

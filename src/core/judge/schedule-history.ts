@@ -28,7 +28,7 @@ const PAYER_STEPS = {
  */
 export function historyOf(
   { faults, payer }: Schedule,
-  { hasView, returns: hasReturnPage }: { readonly hasView: boolean; readonly returns: boolean },
+  { hasView, hasReturnPage }: { readonly hasView: boolean; readonly hasReturnPage: boolean },
 ): History {
   const purchaseSteps: readonly Step[] = [
     {

@@ -29,7 +29,7 @@ export type StepPlace =
   | { readonly kind: "delivery"; readonly eventType: string; readonly nth: number }
   | { readonly kind: "page" };
 
-/** The requests that a run sent and received. */
+/** The requests and deliveries of a run, and the result of its purchase. */
 export type Trace = {
   readonly requests: readonly TracedRequest[];
   readonly deliveries: readonly Pick<ObservedDelivery, "eventType" | "cause" | "attempts">[];
@@ -167,20 +167,20 @@ const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 /** Adds up repeated and refused requests, repeated deliveries and a failed purchase. 0: the faults changed nothing. */
 export function differenceScore(run: Trace, plainRun: Trace): number {
   const increaseOf = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(plainRun));
-  const retries = increaseOf(({ requests }) => Math.min(requests.length, 10));
-  const refusals = increaseOf(
+  const retryCount = increaseOf(({ requests }) => Math.min(requests.length, 10));
+  const refusalCount = increaseOf(
     ({ requests }) => requests.filter(({ isFaulty, status }) => !isFaulty && status >= 400).length,
   );
-  const redeliveries = increaseOf(({ deliveries }) =>
+  const redeliveryCount = increaseOf(({ deliveries }) =>
     Math.min(
       10,
       deliveries.reduce((sum, { attempts }) => sum + attempts.length, 0),
     ),
   );
   return (
-    retries * WEIGHTS.retry +
-    refusals * WEIGHTS.refusal +
-    redeliveries * WEIGHTS.redelivery +
+    retryCount * WEIGHTS.retry +
+    refusalCount * WEIGHTS.refusal +
+    redeliveryCount * WEIGHTS.redelivery +
     (run.hasPurchased ? 0 : WEIGHTS.failure)
   );
 }

@@ -31,7 +31,7 @@ export type ReturnForm = {
 
 /** A step that runs concurrently with others: an event, or a return, some milliseconds after the start. */
 export type ConcurrentStep =
-  | { readonly tell: OrderName; readonly copies?: number; readonly afterMs?: number }
+  | { readonly tell: OrderName; readonly copyCount?: number; readonly afterMs?: number }
   | { readonly visit: OrderName; readonly afterMs?: number }
   /**
    * Steps that begin after a share of the time that the shop needed for its last return page, or for its answer to an

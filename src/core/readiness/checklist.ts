@@ -96,13 +96,13 @@ function actionEvidence(...acts: readonly (RecordedAction | null)[]): BilingualE
     );
 }
 
-function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts): ItemFinding {
+function storeItem({ storeId, isActive, activeSince, capabilities }: ReadinessFacts): ItemFinding {
   const evidence: BilingualEvidence[] = [
-    evidenceOf(TEXTS.store(active), storeId, activeSince),
+    evidenceOf(TEXTS.store(isActive), storeId, activeSince),
     ...capabilityLines(capabilities).map((line) => evidenceOf(line)),
   ];
   const inactiveItem = { reason: TEXTS.storeInactive, next: "checkout admin activate" };
-  return { status: "fail", evidence, ...(active ? judgeCapabilities(capabilities) : inactiveItem) };
+  return { status: "fail", evidence, ...(isActive ? judgeCapabilities(capabilities) : inactiveItem) };
 }
 
 /** The capabilities of each kind, active capabilities first. */
@@ -110,8 +110,8 @@ function capabilityLines(capabilities: readonly Capability[]): Words[] {
   return CAPABILITY_KINDS.flatMap((kind) =>
     [true, false].flatMap((isActive) => {
       const rows = capabilities.filter((row) => row.kind === kind && row.active === isActive);
-      const listedNames = rows.map(({ name }) => name).join(", ");
-      return rows.length === 0 ? [] : [TEXTS.capabilities(kind, isActive, listedNames)];
+      const namesText = rows.map(({ name }) => name).join(", ");
+      return rows.length === 0 ? [] : [TEXTS.capabilities(kind, isActive, namesText)];
     }),
   );
 }

@@ -29,7 +29,7 @@ function replaceNames(text: string, namesText: string): string {
 }
 
 export const STEP_RESULTS = {
-  in_names: (text, names) => [replaceNames(text, names), replaceNames(text, names)],
+  in_names: (text, namesText) => [replaceNames(text, namesText), replaceNames(text, namesText)],
   answered: (answers, view) => [`answered ${answers}; ${view}`, `返回 ${answers}；${view}`],
   not_sent: (count) => [
     `${count} requests were not sent: the drill stopped early`,

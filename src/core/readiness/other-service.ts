@@ -8,7 +8,7 @@ type ItemFinding = Omit<ChecklistItem, "name">;
 const PORTAL_HINT = "look in the merchant portal of that service";
 const OWN_REQUESTS_NOTE =
   "shown by requests of checkout itself; a run in the sandbox shows whether your client repeats its keys";
-/** Decisions whose answers show an item: repeated keys, and the fields of a created order. */
+/** Decisions whose verdicts decide an item: repeated keys, and the fields of a created order. */
 const IDEMPOTENCY_DECISION = 5;
 const CREATE_DECISION = 20;
 

@@ -18,7 +18,7 @@ export type Proof = {
   readonly next: string;
 };
 
-/** The statement to prove, the kind of drill for it, and the latest drill. */
+/** A drill that an item needs: its kind, and the latest drill of this kind. */
 type Claim = {
   readonly kind: DrillKind;
   /** The drill in words: `the idempotency drill`. */
@@ -33,7 +33,7 @@ type Claim = {
 /** How long evidence and waivers are valid by the store's clock, in milliseconds: 7 days. */
 export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 
-/** The last drill counts; a failed drill counts until a later drill passes or is waived. A waiver is a risk. */
+/** The last drill counts; a failed drill counts until a later drill passes, or until a waiver. A waiver is a risk. */
 export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
   const { kind, title, drill } = claim;
   const evidence = drill === null ? [] : drillEvidence(title, drill);

@@ -59,16 +59,16 @@ export const READINESS_SENTENCES = {
     `${actor}: ${action}${note === null ? "" : ` (${note})`}`,
     `${actor === "merchant" ? "商户" : "管理员"}：${action}${note === null ? "" : `（${note}）`}`,
   ],
-  capabilities: (kind: string, isActive: boolean, names: string) => [
-    `${kind} ${isActive ? "active" : "inactive"}: ${names}`,
-    `${kindInChinese(kind)}${isActive ? "已启用" : "未启用"}：${names}`,
+  capabilities: (kind: string, isActive: boolean, namesText: string) => [
+    `${kind} ${isActive ? "active" : "inactive"}: ${namesText}`,
+    `${kindInChinese(kind)}${isActive ? "已启用" : "未启用"}：${namesText}`,
   ],
   storeActive: (count: number) => [
     `the store is active, with all its ${count} capabilities`,
     `商店已启用，全部 ${count} 项支付能力均已启用`,
   ],
   storeInactive: ["the store is not active, so it accepts no orders", "商店未启用，因此不接受订单"],
-  capabilitiesOff: (names: string) => [`not active: ${names}`, `未启用：${names}`],
+  capabilitiesOff: (namesText: string) => [`not active: ${namesText}`, `未启用：${namesText}`],
   capabilityMissing: (kind: string) => [`the store has no ${kind}`, `商店没有${kindInChinese(kind)}`],
   noOrigin: [
     "no return origin is registered, so customers cannot be sent back",

@@ -59,7 +59,7 @@ export type EndpointFact = Pick<
 export type ReadinessFacts = {
   readonly storeId: string;
   readonly now: number;
-  readonly active: boolean;
+  readonly isActive: boolean;
   /** Time of the last change between active and inactive. */
   readonly activeSince: number;
   readonly capabilities: readonly DomainOf<typeof capability>[];

@@ -279,7 +279,7 @@ function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefi
     const value: unknown = headers.get(name);
     return typeof value === "string" ? [[name, value]] : [];
   }
-  // Node or a framework has written this object.
+  // Node or a framework has made this object, so its values are not checked.
   return Object.entries(headers as Readonly<Record<string, HeaderLine[1]>>);
 }
 

@@ -24,7 +24,7 @@ function readReadiness(context: ReadinessContext, storeId: string): Outcome<Read
   return accept({
     storeId,
     now,
-    active: details.active,
+    isActive: details.active,
     activeSince: lastActivation?.at ?? details.createdAt,
     capabilities: store.capabilities.of(storeId),
     production: productionOf(actions),

@@ -76,7 +76,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   const facts: Observation[] = [...dialectFacts({ dialect }, schedule.faults.length === 0)];
   const history = historyOf(schedule, {
     hasView: shop.view !== undefined,
-    returns: shop.returns !== undefined,
+    hasReturnPage: shop.returns !== undefined,
   });
   await playHistory(bench, history, { orders: new Map([["a", purchase]]), facts });
   const trace = await traceOf(bench, purchase, facts);

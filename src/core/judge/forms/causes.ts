@@ -213,7 +213,7 @@ const DROPPED_CONNECTIONS: ReadonlySet<ConnectionFault> = new Set<ConnectionFaul
   "unfinished_body",
   "slow_body",
 ]);
-/** Faults whose own sentences would quote the answer. */
+/** Faults whose own sentences would quote the answer, so `bad_answer` is reported instead. */
 const UNREADABLE_ANSWERS: ReadonlySet<ConnectionFault> = new Set<ConnectionFault>([
   "invalid_body",
   "not_http",

@@ -70,7 +70,7 @@ const DIGIT_SUM_NEEDS: Needs = {
   all: { taken: [...REORDERED_CASES, "good_event"], refused: ["bad_signature", "first_digit"] },
 };
 /** If both are refused, the form that the receiver accepts shows the signature that the receiver expects. */
-const VALID_AND_FORGED: readonly CaseName[] = ["bad_signature", "good_event"];
+const VALID_AND_FORGED_FORMS: readonly CaseName[] = ["bad_signature", "good_event"];
 
 /** Why valid events are refused while other requests are accepted. */
 const INVERTED_LEAVES: readonly Leaf[] = [
@@ -79,14 +79,14 @@ const INVERTED_LEAVES: readonly Leaf[] = [
     all: { refused: GOOD_CASES, taken: [...FORGED_CASES, "forged_in_the_end"] },
     exception: { condition: ({ isInconsistent }) => isInconsistent },
   },
-  { cause: "refuses_after_check", all: { refused: VALID_AND_FORGED, taken: ["order_event"] } },
-  { cause: "secret_unset", all: { refused: VALID_AND_FORGED }, some: { taken: GUESSED_SECRETS } },
+  { cause: "refuses_after_check", all: { refused: VALID_AND_FORGED_FORMS, taken: ["order_event"] } },
+  { cause: "secret_unset", all: { refused: VALID_AND_FORGED_FORMS }, some: { taken: GUESSED_SECRETS } },
   {
     cause: "replaced_secret",
-    all: { refused: VALID_AND_FORGED, taken: ["wrong_secret"] },
+    all: { refused: VALID_AND_FORGED_FORMS, taken: ["wrong_secret"] },
     condition: ({ usesRetiredSecret }) => usesRetiredSecret,
   },
-  { cause: "clock_off", all: { refused: VALID_AND_FORGED }, some: { taken: STALE_CASES } },
+  { cause: "clock_off", all: { refused: VALID_AND_FORGED_FORMS }, some: { taken: STALE_CASES } },
 ];
 
 /** The receiver accepts some forged forms with a mistake, and refuses others with the same mistake. */
@@ -207,7 +207,7 @@ const REFUSED_LEAVES: readonly Leaf[] = [
   { cause: "refuses_after_check", answerToAll: "refused", differentForms: ["good_event", "bad_signature"] },
   { cause: "wrong_secret", answerToAll: "refused", differentForms: ["good_event", "no_signature"] },
   { cause: "refuses_all", answerToAll: "refused" },
-  // A drill that stopped early has not sent the last of these forms.
+  // Not `refused: GOOD_CASES`, because a drill that stopped early has not sent all of them.
   { cause: "parsed_body", all: { taken: ["spaced_body"] }, none: { taken: GOOD_CASES, failed: GOOD_CASES } },
   ...INVERTED_LEAVES,
   { cause: "verifies_sometimes", some: { taken: ALL_CASE_NAMES }, none: { taken: ["good_event"] } },

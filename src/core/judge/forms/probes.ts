@@ -29,7 +29,7 @@ export function buildProbes(
   const requestFields = { eventId: event.id, retiredSecrets: [], realNow, fault: null, secrets: [secret] };
   const body = eventBodyIn(dialect, event.body);
   const { headers } = deliveryRequest({ ...requestFields, body });
-  const knownSecrets = olderSecrets.map((olderSecret) => ({ label: "", secret: olderSecret, retired: true }));
+  const knownSecrets = olderSecrets.map((older) => ({ label: "", secret: older, isRetired: true }));
   const rawBody = Buffer.from(body);
   const timestamp = headers[names.timestamp] ?? "";
   const signedTexts: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];

@@ -210,7 +210,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   burst: {
     title: ["a payment delivered ten times at the same moment", "同一支付事件同时推送十次"],
-    steps: [CREATE, TELL_CREATED, PAY, { act: "at_once", acts: [{ tell: "a", copies: 10 }] }, LOOK],
+    steps: [CREATE, TELL_CREATED, PAY, { act: "at_once", acts: [{ tell: "a", copyCount: 10 }] }, LOOK],
     causes: { booked_once: "books_at_once" },
   },
   events_overlap: {

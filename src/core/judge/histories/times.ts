@@ -104,7 +104,7 @@ function restartRows<Name extends "restart" | "stop">(
   return Object.fromEntries<Row>(rows) as ReturnType<typeof restartRows<Name>>;
 }
 
-/** Waits for the other histories, and at least this long, in milliseconds. */
+/** Waits until the other histories have ended, and at least `minMs`. */
 function waitForOthers(minMs: number): Step {
   return { act: "wait_for_others", minMs };
 }

@@ -290,9 +290,9 @@ export const DRILL_CAUSES = {
     "It distinguishes valid events from forged events, but refuses both: the signature is right, but a later check fails. Perhaps its clock is minutes off, or it refuses unknown types, such as webhook.test: answer 2xx to them.",
     "能区分有效事件和伪造事件，却都拒绝：签名正确，但没有通过之后的检查。可能时钟相差几分钟，或拒绝不认识的类型（如 webhook.test）：对这些类型应返回 2xx。",
   ],
-  default_names: (names) => [
-    `It reads the names that the sandbox uses by default: it refuses the events of this store, and accepts the same event with those names. This store has a dialect: ${names}. Read the names of the dialect, or use a store without one.`,
-    `只认沙箱的默认名称：拒绝此商店的事件，却接受使用默认名称的同一事件。沙箱中的这个商店使用方言：${names}。请读取方言的名称，或改用沙箱中没有方言的商店。`,
+  default_names: (namesText) => [
+    `It reads the names that the sandbox uses by default: it refuses the events of this store, and accepts the same event with those names. This store has a dialect: ${namesText}. Read the names of the dialect, or use a store without one.`,
+    `只认沙箱的默认名称：拒绝此商店的事件，却接受使用默认名称的同一事件。沙箱中的这个商店使用方言：${namesText}。请读取方言的名称，或改用沙箱中没有方言的商店。`,
   ],
   refuses_all: (id) => [
     `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${secretCommand(id)} prints the right one. Otherwise it expects headers other than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,

@@ -269,10 +269,10 @@ function guessedSecretForm(...secrets: readonly string[]): TitledForm {
 
 /** A form with event fields by which a program may choose its secret, signed with texts for a missing secret. */
 function chosenSecretForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
-  const texts = secrets.map((secret) => secret || '""').join(", ");
+  const secretsText = secrets.map((secret) => secret || '""').join(", ");
   const title: Words = [
-    `${words[0]}, signed with ${texts} as the secret`,
-    `${words[1]}，以 ${texts} 为密钥签名`,
+    `${words[0]}, signed with ${secretsText} as the secret`,
+    `${words[1]}，以 ${secretsText} 为密钥签名`,
   ];
   return { ...forgedForm("chooses_secret", { changeSigned: change, secret: () => secrets }), title };
 }

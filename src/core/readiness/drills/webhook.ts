@@ -29,7 +29,7 @@ type UntitledFormName = {
   [Name in TestFormName]: (typeof TEST_FORMS)[Name] extends { readonly title: Words } ? never : Name;
 }[TestFormName];
 
-/** The titles of forms that do not follow from their mutations. */
+/** The titles that do not follow from the mutations of their forms. */
 const TITLES: Readonly<Record<UntitledFormName | "order_event" | "unknown_order" | "older_event", Words>> = {
   good_event: ["a valid event", "有效事件"],
   duplicate: ["the same event again, with a new signature", "同一事件再次推送，重新签名"],
@@ -235,7 +235,7 @@ export function testFormOf(name: CaseName): TestFormName | undefined {
   return testForm !== name && testForm in TEST_FORMS ? (testForm as TestFormName) : undefined;
 }
 
-/** Forms with another time are correctly signed, so they use the accepted event: a new one would be untrue (decision 67). */
+/** Forms with another time are validly signed, so they repeat an accepted event; a new one would lie (decision 67). */
 function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[number]}`, Form>> {
   const rows = PAYMENT_FORMS.map((name) => {
     const event = TEST_FORMS[name].age === undefined ? "payment" : "order";

@@ -34,7 +34,7 @@ export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
 /** The code and detail of a body's form, and the body that it contains. */
 type InnerBody = readonly [code: CauseFinding["code"], detail: DetailFact, inner: Uint8Array];
 
-/** The bodies inside the forms of a body, as variants of it. */
+/** The bodies inside the forms of a body, as variants of that body. */
 export function innerBodies(rawBody: Uint8Array): readonly InnerBody[] {
   const foundBodies: InnerBody[] = [];
   for (const { code, detail, innerBody } of bodyForms(rawBody)) {

@@ -132,20 +132,20 @@ function jsonRows(text: string): VariantRow<Body>[] {
   const value = shallowJson(text.replace(/^\ufeff/, ""));
   if (value === undefined) return [];
   const changes: readonly Change[] = [...ESCAPES.slice(1), ["without_unicode_escapes", unescapeUnits]];
-  const escapeRows = changes.map(([escapes, change]): VariantRow<Body> => [
+  const escapeRows = changes.map(([escapeName, change]): VariantRow<Body> => [
     "body_unicode_escaped",
-    detailOf(escapes),
+    detailOf(escapeName),
     change(text),
   ]);
-  const rewrittenRows = ORDERS.flatMap(([keys, order]) =>
+  const rewrittenRows = ORDERS.flatMap(([orderName, order]) =>
     LAYOUTS.flatMap(([layout, write]) => {
-      const writtenBody = write(order(value));
-      return ESCAPES.map(([escapes, change], index): VariantRow<Body> => {
+      const json = write(order(value));
+      return ESCAPES.map(([escapeName, change], index): VariantRow<Body> => {
         const detail =
-          index === 0 ? detailOf(layout) : detailOf("layout_with", detailOf(layout), detailOf(escapes));
-        return keys === ""
-          ? ["body_reserialised", detailOf("other_form", detail), change(writtenBody)]
-          : ["body_keys_reordered", detailOf("keys_and_layout", detailOf(keys), detail), change(writtenBody)];
+          index === 0 ? detailOf(layout) : detailOf("layout_with", detailOf(layout), detailOf(escapeName));
+        return orderName === ""
+          ? ["body_reserialised", detailOf("other_form", detail), change(json)]
+          : ["body_keys_reordered", detailOf("keys_and_layout", detailOf(orderName), detail), change(json)];
       });
     }),
   );

@@ -67,13 +67,13 @@ export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, re
   const ageCauses = ageFindings(options, names.timestamp);
   if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new")
     return provenDiagnoses(ageCauses);
-  return yield* searchCauses(options, { rawBody, age: ageCauses });
+  return yield* searchCauses(options, { rawBody, ageCauses });
 }
 
 /** Searches for mistakes that are visible in the request, and for causes without which the signature would be valid. */
 function* searchCauses(
   options: DiagnoseOptions,
-  { rawBody, age: ageCauses }: { readonly rawBody: Uint8Array; readonly age: readonly CauseFinding[] },
+  { rawBody, ageCauses }: { readonly rawBody: Uint8Array; readonly ageCauses: readonly CauseFinding[] },
 ): Generator<number, Diagnosis[]> {
   const { timestamp, signature } = headerNamesIn(options.dialect);
   const timestampText = headerValues(options.headers, timestamp)[0] ?? "";

@@ -10,7 +10,7 @@ export type KnownSecret = {
   readonly label: string;
   readonly secret: string;
   /** Whether the secret was rotated out. */
-  readonly retired: boolean;
+  readonly isRetired: boolean;
 };
 
 /** A digest that the signature header may contain. */
@@ -56,12 +56,12 @@ export function keyVariants(
 ): readonly Variant<string | Uint8Array>[] {
   const otherRows = knownSecrets
     .filter(({ secret }) => !secrets.includes(secret))
-    .map(({ label, secret, retired }): VariantRow<string> => {
+    .map(({ label, secret, isRetired }): VariantRow<string> => {
       const nearFinding = secrets
         .map((givenSecret) => compareSecret(givenSecret, secret, label))
         .find((finding) => finding !== undefined);
       if (nearFinding !== undefined) return [nearFinding.code, nearFinding.detail, secret];
-      return [retired ? "retired_secret" : "other_secret", label, secret];
+      return [isRetired ? "retired_secret" : "other_secret", label, secret];
     });
   const currentVariants = secrets.map((value) => ({ findings: [], value }));
   return [
