@@ -128,7 +128,7 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
       await Promise.all([play.bench.othersDone, play.bench.world.sleep(step.minMs, play.bench.signal)]);
       return true;
     case "await":
-      return awaitService(play, purchaseOf(play, step.of), step.what);
+      return awaitService(play, purchaseOf(play, step.of), step.kind);
     case "restart":
       return restart(play, step);
     case "deliver_all":

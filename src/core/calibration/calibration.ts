@@ -60,8 +60,7 @@ export const calibrationRecord = z.object({
 });
 export type Calibration = z.infer<typeof calibrationRecord>;
 
-/** The age of a calibration, in milliseconds. */
-export function calibrationAge({ at }: Calibration, now: number): number {
+export function calibrationAgeMs({ at }: Calibration, now: number): number {
   return Math.max(0, now - Date.parse(at));
 }
 

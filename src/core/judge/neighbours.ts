@@ -82,10 +82,10 @@ function swapDigits(id: string): string {
 }
 
 /** The id with one digit changed to another of 1 to 9; an id without a matching digit gets a digit at its end. */
-function changeDigit(id: string, pattern: RegExp, step: number): string {
+function changeDigit(id: string, pattern: RegExp, increment: number): string {
   return pattern.test(id)
-    ? id.replace(pattern, (digit) => String(((Number(digit) + step) % 9) + 1))
-    : `${shortenId(id)}${step}`;
+    ? id.replace(pattern, (digit) => String(((Number(digit) + increment) % 9) + 1))
+    : `${shortenId(id)}${increment}`;
 }
 
 /** Whether the amount of another checkout is lower or higher than the order's amount. */

@@ -162,7 +162,7 @@ export function nextWave(
 }
 
 /** Weights of the differences from the run without faults: the closer to damage, the heavier. */
-const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
+const DIFFERENCE_WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 
 /** Adds up repeated and refused requests, repeated deliveries and a failed purchase. 0: the faults changed nothing. */
 export function differenceScore(run: Trace, plainRun: Trace): number {
@@ -178,10 +178,10 @@ export function differenceScore(run: Trace, plainRun: Trace): number {
     ),
   );
   return (
-    retryCount * WEIGHTS.retry +
-    refusalCount * WEIGHTS.refusal +
-    redeliveryCount * WEIGHTS.redelivery +
-    (run.hasPurchased ? 0 : WEIGHTS.failure)
+    retryCount * DIFFERENCE_WEIGHTS.retry +
+    refusalCount * DIFFERENCE_WEIGHTS.refusal +
+    redeliveryCount * DIFFERENCE_WEIGHTS.redelivery +
+    (run.hasPurchased ? 0 : DIFFERENCE_WEIGHTS.failure)
   );
 }
 

@@ -102,7 +102,7 @@ export type Step =
    * Waits at most some seconds until the service has stored the order's checkout, or until the shop has retrieved the
    * paid checkout by itself.
    */
-  | { readonly act: "await"; readonly of: OrderName; readonly what: "create" | "question" }
+  | { readonly act: "await"; readonly of: OrderName; readonly kind: "create" | "question" }
   /** Waits until all other histories have ended, and at least `minMs`. */
   | { readonly act: "wait_for_others"; readonly minMs: number }
   /** Kills the shop, or asks it to stop, and starts it again; `share`: of the time that the last event took. */

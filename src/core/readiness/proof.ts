@@ -18,7 +18,7 @@ export type Proof = {
   readonly next: string;
 };
 
-/** A drill that an item needs: its kind, and the latest drill of this kind. */
+/** A claim that a drill proves: the kind of drill, and the latest drill of this kind. */
 type Claim = {
   readonly kind: DrillKind;
   /** The drill in words: `the idempotency drill`. */

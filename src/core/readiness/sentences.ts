@@ -137,10 +137,10 @@ export const READINESS_SENTENCES = {
   stepCause: (name: string, cause: Words) => [`${name}: ${cause[0]}`, `步骤 ${name}：${cause[1]}`],
   moreFailed: (count: number) => [`${count} more steps failed`, `另有 ${count} 步未通过`],
   notFinished: ["it did not finish", "演练没有完成"],
-} satisfies Readonly<Record<string, ReadinessTexts>>;
+} satisfies Readonly<Record<string, ReadinessSentence>>;
 
 function kindInChinese(kind: string): string {
   return kind === "currency" ? "币种" : "支付方式";
 }
 
-type ReadinessTexts = Words | ((...values: never[]) => Words) | Readonly<Record<string, Words>>;
+type ReadinessSentence = Words | ((...values: never[]) => Words) | Readonly<Record<string, Words>>;

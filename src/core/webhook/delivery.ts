@@ -35,7 +35,7 @@ export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
 export const MAX_ANSWER_BYTES = 4096;
 
 /** How long an endpoint may go without a success before it is disabled, in milliseconds (decision 13). */
-export const DISABLE_AFTER_MS = 120 * 3_600_000;
+export const MAX_FAILING_MS = 120 * 3_600_000;
 
 /** Share by which delays vary, so that many deliveries are not retried at the same time. */
 const JITTER_SHARE = 0.2;
@@ -114,5 +114,5 @@ export function jitterOf(deliveryId: string, attemptCount: number): number {
 }
 
 export function hasFailedTooLong(failingSince: number, now: number): boolean {
-  return now - failingSince >= DISABLE_AFTER_MS;
+  return now - failingSince >= MAX_FAILING_MS;
 }

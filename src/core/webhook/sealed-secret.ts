@@ -7,8 +7,8 @@ export const SIGNING_SECRET_BYTES = 32;
 
 const ALGORITHM = "aes-256-gcm";
 const AUTH_TAG_BYTES = 16;
-const PREFIX = "whsec_";
-const SIGNING_SECRET_PATTERN = new RegExp(`^${PREFIX}[\\w-]{32,128}$`);
+const SECRET_PREFIX = "whsec_";
+const SIGNING_SECRET_PATTERN = new RegExp(`^${SECRET_PREFIX}[\\w-]{32,128}$`);
 
 /** The JSON Schema of a text that `isSigningSecret` accepts. */
 export const SIGNING_SECRET_SCHEMA = { pattern: SIGNING_SECRET_PATTERN.source };
@@ -23,7 +23,7 @@ export type SealedSecret = {
 };
 
 export function formatSigningSecret(random: Uint8Array): string {
-  return PREFIX + Buffer.from(random).toString("base64url");
+  return SECRET_PREFIX + Buffer.from(random).toString("base64url");
 }
 
 /** The form is long enough to exclude invented secrets (decision 16). */

@@ -57,7 +57,7 @@ export type AnswerPattern = Pick<DrillResults, "probedCause"> & {
 };
 
 /** The expected answers to requests that the service never sends. */
-export const UNSENT_BY_SERVICE: ReadonlySet<Form["expected"]> = new Set(["not 2xx", "any"]);
+export const UNSENT_FORM_ANSWERS: ReadonlySet<Form["expected"]> = new Set(["not 2xx", "any"]);
 /** Statuses of a missing route: not found, method not allowed, gone. */
 const MISSING_ROUTE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
 /** Maximum number of cases that are sent a second time. */
@@ -98,7 +98,7 @@ export function patternOf({ results, repeats, usesRetiredSecret, probedCause }: 
     areAll: (wantedKind, names) => names.every((name) => kindOfCase(name) === wantedKind),
     areAlike: (left, right) => answers.get(left) === answers.get(right),
     answeredCases,
-    serviceCases: answeredCases.filter((name) => !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
+    serviceCases: answeredCases.filter((name) => !UNSENT_FORM_ANSWERS.has(DRILL_CASES[name].expected)),
     isRouteMissing: results
       .filter(({ name }) => GOOD_CASES.includes(name))
       .every(({ answer }) => "status" in answer && MISSING_ROUTE_STATUSES.has(answer.status)),

@@ -13,7 +13,7 @@ import {
   type CaseName,
 } from "../../readiness/drills/webhook.ts";
 import type { DrillRequest, Mutations } from "../../readiness/drills/webhook-case.ts";
-import { UNSENT_BY_SERVICE, type CaseResult } from "./answers.ts";
+import { UNSENT_FORM_ANSWERS, type CaseResult } from "./answers.ts";
 
 /** Number of requests without an answer after which no more are sent. */
 const MAX_UNANSWERED_CASES = 3;
@@ -161,7 +161,7 @@ export function shouldContinue(results: readonly CaseResult[]): boolean {
   const silentCases = results.filter(
     ({ name, answer }) =>
       "error" in answer &&
-      (answer.error !== "connection_lost" || !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
+      (answer.error !== "connection_lost" || !UNSENT_FORM_ANSWERS.has(DRILL_CASES[name].expected)),
   );
   return silentCases.length < MAX_UNANSWERED_CASES && silentCases.every(({ name }) => name !== "good_event");
 }

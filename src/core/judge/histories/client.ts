@@ -58,7 +58,7 @@ const CREATE_WITH_ITS_EVENT: Step = {
   act: "at_once",
   acts: [
     { steps: [CREATE], share: 0, during: "event" },
-    { steps: [{ act: "await", of: "a", what: "create" }, TELL_CREATED], share: 0, during: "event" },
+    { steps: [{ act: "await", of: "a", kind: "create" }, TELL_CREATED], share: 0, during: "event" },
   ],
 };
 

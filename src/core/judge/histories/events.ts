@@ -73,7 +73,7 @@ function buyAfter(order: OrderName, outcome: UnpaidEnd): readonly Step[] {
 }
 
 const TELL_FIRST = tellFrom("first");
-const AWAIT_QUESTION = { act: "await", of: "a", what: "question" } as const;
+const AWAIT_QUESTION = { act: "await", of: "a", kind: "question" } as const;
 
 /** Another system creates two order_ids on other terms, one for each kind of checkout, and both are paid. */
 function otherTermsRow(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {

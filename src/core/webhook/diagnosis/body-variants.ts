@@ -21,10 +21,10 @@ export const MAX_VARIED_BYTES = 32 * 1024;
 const MAX_DEPTH = 8;
 const WHITE_SPACE = " \t\r\n";
 const BOM = "\u00ef\u00bb\u00bf";
-const BYTES = Array.from({ length: 256 }, (_, byte) => byte);
+const ALL_BYTES = Array.from({ length: 256 }, (_, byte) => byte);
 /** The byte of each character in Windows-1252, which browsers also use for Latin-1. */
-const WINDOWS_1252 = new Map(
-  BYTES.map((byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte] as const),
+const CP1252_BYTES = new Map(
+  ALL_BYTES.map((byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte] as const),
 );
 
 /** The received body without a cause, then its variants, each with a cause, likely causes first. */
@@ -155,7 +155,7 @@ function jsonRows(text: string): VariantRow<Body>[] {
 function charsetRows(bytes: Buffer, text: string): VariantRow<Body>[] {
   return [
     ["body_charset", detailOf("in_latin1"), toBytes(text, (character) => character.charCodeAt(0))],
-    ["body_charset", detailOf("in_windows_1252"), toBytes(text, (character) => WINDOWS_1252.get(character))],
+    ["body_charset", detailOf("in_windows_1252"), toBytes(text, (character) => CP1252_BYTES.get(character))],
     ["body_charset", detailOf("read_as_latin1"), bytes.toString("latin1")],
     ["body_charset", detailOf("read_as_windows_1252"), new TextDecoder("windows-1252").decode(bytes)],
     ["body_charset", detailOf("in_utf16"), Buffer.from(text, "utf16le")],

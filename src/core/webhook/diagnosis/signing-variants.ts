@@ -24,7 +24,7 @@ export type DigestVariant = {
 /** Returns the parts that are signed for a body; their bytes are concatenated. */
 export type SignedPartsOf = (body: Uint8Array) => readonly (string | Uint8Array)[];
 
-const PREFIX = "whsec_";
+const SECRET_PREFIX = "whsec_";
 /** Maximum length of a header that is parsed, in characters. */
 const MAX_HEADER_LENGTH = 2048;
 /** Maximum number of digests of one header that are compared. */
@@ -129,8 +129,8 @@ export function parseSignatureHeader(
 /** The forms in which a program may pass a secret to HMAC; the unchanged secret comes first. */
 function spellingsOf(secret: string): readonly Variant<string | Uint8Array>[] {
   const text = secret.trim();
-  const isPrefixed = text.startsWith(PREFIX);
-  const unprefixedSecret = isPrefixed ? text.slice(PREFIX.length) : text;
+  const isPrefixed = text.startsWith(SECRET_PREFIX);
+  const unprefixedSecret = isPrefixed ? text.slice(SECRET_PREFIX.length) : text;
   const unquotedSecret = /^(["'`])(.*)\1$/.exec(text)?.[2];
   const decodedRow = (detail: DetailName, value: Uint8Array | undefined): VariantRow<Uint8Array> => [
     "secret_decoded",
@@ -152,7 +152,7 @@ function spellingsOf(secret: string): readonly Variant<string | Uint8Array>[] {
     ]),
     isPrefixed
       ? ["secret_prefix", detailOf("made_without_prefix"), unprefixedSecret]
-      : ["secret_prefix", detailOf("lacks_prefix"), PREFIX + text],
+      : ["secret_prefix", detailOf("lacks_prefix"), SECRET_PREFIX + text],
     decodedRow("decoded_base64", Buffer.from(unprefixedSecret, "base64")),
     decodedRow("decoded_whole_base64", Buffer.from(text, "base64")),
     decodedRow(
