@@ -108,7 +108,7 @@ test("a payment counts as lost only if the last reading of the view does not sho
     const judged = judgeLaterLooks(
       {},
       { verdict: first, facts: lost },
-      { looks, settleMs: undefined, sinceMs: 25_500 },
+      { looks, settleMs: undefined, elapsedMs: 25_500 },
     );
     return judged.state === "not_judged" ? `${judged.field}: ${englishOf(judged.reason)}` : judged.state;
   };
@@ -118,7 +118,7 @@ test("a payment counts as lost only if the last reading of the view does not sho
   expect(later(look(true, TOLD, { times: 2 }))).toBe("broken");
   expect(later(look(true, TOLD, { times: 1 }))).toContain("settle: the view showed the payment after 26 s");
   const held = [look(true, TOLD, { times: 1 })];
-  const twice = { looks: [look(true, TOLD, { times: 2 })], settleMs: undefined, sinceMs: 0 };
+  const twice = { looks: [look(true, TOLD, { times: 2 })], settleMs: undefined, elapsedMs: 0 };
   expect(judgeLaterLooks({}, { verdict: judgeHistory({}, held, undefined), facts: held }, twice).state).toBe(
     "broken",
   );

@@ -182,11 +182,11 @@ async function judgeReceiver(
     },
     receiver,
   );
-  const leftOutCount = mayRun() ? 0 : sentForms.names.length - sentForms.results.length;
+  const leftOutCount = mayRun() ? 0 : sentForms.caseNames.length - sentForms.results.length;
   const isUnknown = wasOutOfReach(sentForms.results) || leftOutCount > 0;
   // If the receiver is down, only the forms that were sent have results.
-  const names = isUnknown ? sentForms.results.map(({ name }) => name) : sentForms.names;
-  const steps = drillSteps({ ...sentForms, names }, receiver);
+  const caseNames = isUnknown ? sentForms.results.map(({ name }) => name) : sentForms.caseNames;
+  const steps = drillSteps({ ...sentForms, caseNames }, receiver);
   const subject = webhookSubject({ id: endpointId, url }, secret);
   const webhookRecord = { receiver: { endpointId, url, checkout, now }, subject, steps, leftOutCount };
   // An unknown result does not replace the last recorded result.

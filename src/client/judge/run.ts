@@ -265,8 +265,8 @@ export async function judgeAgain(
       const looks = await Promise.all(knownOrders.map(([of, purchase]) => lookAgain(bench, of, purchase)));
       // An interrupted reading proves nothing.
       if (signal.aborted) return fallback;
-      const sinceMs = patienceMs(bench) + world.monotonic() - evidence.at;
-      const laterLooks = { looks, settleMs: shop.settleMs, sinceMs };
+      const elapsedMs = patienceMs(bench) + world.monotonic() - evidence.at;
+      const laterLooks = { looks, settleMs: shop.settleMs, elapsedMs };
       return {
         ...item,
         verdict: judgeLaterLooks(HISTORIES[name], { verdict, ...evidence }, laterLooks),

@@ -83,8 +83,8 @@ function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
   const nameOf = (field: string): string => fields[field] ?? field;
   const createdAt = event[nameOf("created_at")];
   const types = events.flatMap((body) => {
-    const subject = body[nameOf("data")];
-    const ourType = `order.${String(isRecord(subject) ? subject["status"] : "")}`;
+    const data = body[nameOf("data")];
+    const ourType = `order.${String(isRecord(data) ? data["status"] : "")}`;
     const theirType = body[nameOf("type")];
     return typeof theirType === "string" && theirType !== ourType ? [[ourType, theirType] as const] : [];
   });

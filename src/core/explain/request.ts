@@ -71,11 +71,11 @@ const FAULTS_DECISION = 94;
 function explainFault(
   { refused, code }: LoggedRequest,
   fault: AppliedFault,
-  line: string,
+  lineText: string,
 ): Pick<Explanation, "summary" | "decision" | "next"> {
   const refusalText = code === null || refused === null ? "" : ` (${code}): ${refused.message}`;
   return {
-    summary: `${line}${refusalText}; ${faultReason(fault)}`,
+    summary: `${lineText}${refusalText}; ${faultReason(fault)}`,
     decision: FAULTS_DECISION,
     next: ["checkout faults list", "checkout faults clear"],
   };

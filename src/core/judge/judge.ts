@@ -72,10 +72,10 @@ export function judgeHistory(
   const [firstBroken] = verdictsOn(facts).brokenRules;
   if (firstBroken !== undefined)
     return { state: "broken", ...firstBroken, cause: causes[firstBroken.invariant] ?? firstBroken.cause };
-  const unclearLook = facts
+  const lookFinding = facts
     .map((fact) => findUnclearLook(fact, settleMs))
     .find((finding) => finding !== undefined);
-  const unclearFinding = unclearLook ?? findUnseenPage(facts);
+  const unclearFinding = lookFinding ?? findUnseenPage(facts);
   if (unclearFinding !== undefined) return { state: "not_judged", ...unclearFinding };
   const note = facts.find((fact) => fact.kind === "note");
   const look = facts.findLast((fact) => fact.kind === "look");
@@ -286,7 +286,7 @@ export function isUnbooked({ view, truth }: Pick<LookFact, "view" | "truth">): b
 export function judgeLaterLooks(
   history: Pick<History, "causes">,
   { verdict, facts }: { readonly verdict: HistoryVerdict; readonly facts: readonly Observation[] },
-  { looks, settleMs, sinceMs }: LaterLooks,
+  { looks, settleMs, elapsedMs }: LaterLooks,
 ): HistoryVerdict {
   if (verdict.state === "held") {
     const repeatedVerdict = judgeHistory(history, [...facts, ...looks], settleMs);
@@ -295,7 +295,7 @@ export function judgeLaterLooks(
   const areReadable = looks.every(({ view }) => view !== null);
   if (!mayBeLate(verdict) || !areReadable || judgeHistory(history, looks, settleMs).state === "broken")
     return verdict;
-  return { state: "not_judged", ...lateReason(sinceMs), got: verdict.got };
+  return { state: "not_judged", ...lateReason(elapsedMs), got: verdict.got };
 }
 
 /** Whether an answer refuses an event permanently; other answers ask for the event again. */
@@ -322,7 +322,7 @@ export function mayBeLate(verdict: HistoryVerdict): boolean {
 type LaterLooks = {
   readonly looks: readonly LookFact[];
   readonly settleMs: number | undefined;
-  readonly sinceMs: number;
+  readonly elapsedMs: number;
 };
 
 /** A return page that no visit has reached proves nothing. */

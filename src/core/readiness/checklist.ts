@@ -138,7 +138,7 @@ function judgeCapabilities(
 
 /** Return origins must be registered, and a drill must show that the shop does not treat a return as a payment. */
 function originsItem(facts: ReadinessFacts): ItemFinding {
-  const { returnOrigins, browserReturn: drill } = facts;
+  const { returnOrigins, browserReturnDrill: drill } = facts;
   const addCommand = "checkout return-origins add https://shop.example --path /thanks";
   if (returnOrigins.length === 0) return { status: "fail", reason: TEXTS.noOrigin, next: addCommand };
   const title = TEXTS.browserReturnDrill;
@@ -202,7 +202,7 @@ function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFac
 }
 
 function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[]): Proof {
-  const { duplicates: drill } = facts;
+  const { duplicatesDrill: drill } = facts;
   const subject = duplicatesSubject(endpoints);
   const title = TEXTS.duplicatesDrill;
   const claim = { kind: "duplicates", title, subject, change: TEXTS.endpointsChanged, drill } as const;

@@ -71,8 +71,8 @@ export type ReadinessFacts = {
     readonly refusal: KeyUseFact | null;
     readonly drill: DrillFact | null;
   };
-  readonly duplicates: DrillFact | null;
-  readonly browserReturn: DrillFact | null;
+  readonly duplicatesDrill: DrillFact | null;
+  readonly browserReturnDrill: DrillFact | null;
   /** The last waiver of each drill; a waiver is valid for 7 days. */
   readonly waivers: readonly Waiver[];
 };

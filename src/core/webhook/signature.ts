@@ -111,7 +111,7 @@ export function verifySignature(options: VerifyInput): SignatureVerdict {
   const headerNames = headerNamesIn(dialect);
   checkCall({ headers, now, toleranceSeconds });
   const secrets = [options.secrets].flat();
-  const secretRejection = secrets.length === 0 ? SECRET_MISSING : secrets.map(checkSecret).find(Boolean);
+  const secretRejection = secrets.length === 0 ? NO_SECRET_REJECTION : secrets.map(checkSecret).find(Boolean);
   if (secretRejection !== undefined) return secretRejection;
   const rawBody = bytesOf(options.rawBody);
   if (rawBody === undefined) return rejectParsedBody(options.rawBody);
@@ -129,7 +129,7 @@ export function verifySignature(options: VerifyInput): SignatureVerdict {
   });
   if (!signature.ok) return signature;
   const digests = signature.value.split(",");
-  if (!isSigned(secrets, digests, { timestamp: timestamp.value, rawBody })) return MISMATCH;
+  if (!isSigned(secrets, digests, { timestamp: timestamp.value, rawBody })) return MISMATCH_REJECTION;
   const ageSeconds = Math.floor(now / 1000) - Number(timestamp.value);
   if (ageSeconds > toleranceSeconds)
     return reject("timestamp_too_old", `signed ${ageSeconds} s ago; ${toleranceSeconds} s are allowed`);
@@ -158,7 +158,7 @@ export function bytesOf(rawBody: unknown): Uint8Array | undefined {
 
 /** Why a text cannot be a signing secret; undefined if it can. The message never contains the text. */
 export function checkSecret(secret: unknown): Rejection<"secret_missing" | "secret_malformed"> | undefined {
-  if (typeof secret !== "string" || secret === "") return SECRET_MISSING;
+  if (typeof secret !== "string" || secret === "") return NO_SECRET_REJECTION;
   if (secret.startsWith(API_KEY_PREFIX))
     return reject("secret_malformed", "this is an API key; the signing secret is another text (whsec_…)");
   if (SECRET_PATTERN.test(secret)) return undefined;
@@ -172,11 +172,11 @@ export function reject<const Code extends string>(code: Code, message: string): 
   return { ok: false, code, message };
 }
 
-const SECRET_MISSING = reject(
+const NO_SECRET_REJECTION = reject(
   "secret_missing",
   "there is no signing secret, or an empty one: was the setting read?",
 );
-const MISMATCH = reject(
+const MISMATCH_REJECTION = reject(
   "signature_mismatch",
   "no signature matches: it was made with another secret, or the body differs from the signed body",
 );

@@ -35,8 +35,8 @@ function readReadiness(context: ReadinessContext, storeId: string): Outcome<Read
       refusal: store.idempotencyUses.latest(storeId, "refused") ?? null,
       drill: store.drills.latest(storeId, "idempotency") ?? null,
     },
-    duplicates: store.drills.latest(storeId, "duplicates") ?? null,
-    browserReturn: store.drills.latest(storeId, "browser_return") ?? null,
+    duplicatesDrill: store.drills.latest(storeId, "duplicates") ?? null,
+    browserReturnDrill: store.drills.latest(storeId, "browser_return") ?? null,
     waivers: store.waivers.of(storeId),
   });
 }

@@ -68,7 +68,7 @@ export type DrillResults = {
   /** The results of cases that were sent a second time. */
   readonly repeats: readonly CaseResult[];
   /** The cases that should be sent. */
-  readonly names: readonly CaseName[];
+  readonly caseNames: readonly CaseName[];
   readonly usesRetiredSecret: boolean;
   /** The mistake in signing that the receiver also makes; undefined if none was found. */
   readonly probedCause: DrillCause | undefined;

@@ -22,11 +22,11 @@ export function drillSteps(
   drillResults: DrillResults,
   { endpointId, dialect }: { readonly endpointId: string; readonly dialect: Dialect | undefined },
 ): DrillStep[] {
-  const { names } = drillResults;
+  const { caseNames } = drillResults;
   const differencesText = dialect === undefined ? undefined : deliveryDifferences(dialect).join(", ");
   const results = new Map(drillResults.results.map((result) => [result.name, result]));
   const { causes, notes } = explainCases(drillResults);
-  const unexplainedCase = names.find((name) => causes.get(name) === "not_explained");
+  const unexplainedCase = caseNames.find((name) => causes.get(name) === "not_explained");
   const sentenceOf = (code: DrillCause | DrillNote | undefined): StepText | null => {
     if (code === undefined) return null;
     // One text for all unexplained answers, so that they are shown together.
@@ -39,7 +39,7 @@ export function drillSteps(
       ? factOf(code, differencesText ?? "")
       : withNames(differencesText, factOf(code, endpointId));
   };
-  const sentSteps = names.flatMap((name): DrillStep[] => {
+  const sentSteps = caseNames.flatMap((name): DrillStep[] => {
     const result = results.get(name);
     if (result === undefined) return [];
     const { expected } = DRILL_CASES[name];
@@ -54,10 +54,10 @@ export function drillSteps(
       },
     ];
   });
-  const unsentName = names.find((name) => !results.has(name));
+  const unsentName = caseNames.find((name) => !results.has(name));
   const unsentCause = unsentName === undefined ? undefined : causes.get(unsentName);
   if (unsentCause === undefined) return sentSteps;
-  const got = factOf("not_sent", String(names.length - sentSteps.length));
+  const got = factOf("not_sent", String(caseNames.length - sentSteps.length));
   const unsentStep = { name: NOT_SENT_STEP, passed: false, expected: factOf("answer"), got, reference: null };
   return [...sentSteps, { ...unsentStep, cause: sentenceOf(unsentCause) }];
 }
@@ -84,10 +84,10 @@ export function explainCases(
   readonly notes: ReadonlyMap<CaseName, DrillNote>;
 } {
   const pattern = { ...patternOf(drillResults), leaves };
-  const failedCases = drillResults.names.filter((name) => !hasPassed(name, pattern));
+  const failedCases = drillResults.caseNames.filter((name) => !hasPassed(name, pattern));
   const causes = new Map(failedCases.map((name) => [name, causeOf(name, pattern)]));
   if (causes.size > 0) return { causes, notes: new Map() };
-  const notes = drillResults.names.flatMap((name): [CaseName, DrillNote][] => {
+  const notes = drillResults.caseNames.flatMap((name): [CaseName, DrillNote][] => {
     const result = drillResults.results.find((entry) => entry.name === name);
     const note = noteOf(name, pattern, result);
     return note === undefined ? [] : [[name, note]];

@@ -17,14 +17,14 @@ type Probe = {
 /** Each probe is signed with one mistake of receivers, to find the mistake of a receiver that refuses all events. */
 export function buildProbes(
   event: { readonly id: string; readonly body: string },
-  keys: {
+  options: {
     readonly secret: string;
     readonly olderSecrets: readonly string[];
     readonly realNow: number;
     readonly dialect: Dialect | undefined;
   },
 ): readonly Probe[] {
-  const { secret, olderSecrets, realNow, dialect } = keys;
+  const { secret, olderSecrets, realNow, dialect } = options;
   const names = DEFAULT_HEADER_NAMES;
   const requestFields = { eventId: event.id, retiredSecrets: [], realNow, fault: null, secrets: [secret] };
   const body = eventBodyIn(dialect, event.body);

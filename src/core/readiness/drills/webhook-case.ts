@@ -37,7 +37,7 @@ export type Mutations = {
   readonly acceptedType?: CheckoutEvent["type"];
   /** Changes the event's bytes before they are signed, and the signed bytes before they are sent. */
   readonly changeSigned?: (body: string, dialect: Dialect | undefined) => string;
-  readonly changeSent?: (signed: string, dialect: Dialect | undefined) => string;
+  readonly changeSent?: (signedBody: string, dialect: Dialect | undefined) => string;
   /** Age of the timestamp, in seconds; negative means in the future. */
   readonly age?: number;
   /** The text that is signed and sent instead of a timestamp. */
@@ -48,7 +48,7 @@ export type Mutations = {
   /** Whether timestamp and signature are copied from the first event. */
   readonly reusesSignature?: true;
   /** The secret to sign with instead: an inactive secret, or up to three secrets that an attacker can guess. */
-  readonly secret?: "another" | ((known: PublicTexts) => string | readonly string[]);
+  readonly secret?: "another" | ((knownTexts: PublicTexts) => string | readonly string[]);
   /** Derives the signature header from the correct signature. */
   readonly signature?: (digits: string) => string;
   readonly method?: DrillRequest["method"];
@@ -130,8 +130,8 @@ export function claim(change: (event: EventFields) => EventFields): NonNullable<
 
 /** Another id: with other last digits or, if it has no digits, with its last two characters swapped and an x added. */
 function changeEnd(id: string): string {
-  const text = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
-  return text === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : text;
+  const newId = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
+  return newId === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : newId;
 }
 
 /** Number of correct digits at both ends of a signature with a wrong middle. */

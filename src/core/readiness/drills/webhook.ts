@@ -270,6 +270,6 @@ function titleOf(name: CaseName): Words {
   const testForm = testFormOf(name);
   if (testForm !== undefined)
     return [`order event: ${titleOf(testForm)[0]}`, `订单事件：${titleOf(testForm)[1]}`];
-  const words: Readonly<Partial<Record<CaseName, Words>>> = TITLES;
-  return title ?? words[name] ?? [`a forged ${event}`, `伪造的 ${event}`];
+  const titles: Readonly<Partial<Record<CaseName, Words>>> = TITLES;
+  return title ?? titles[name] ?? [`a forged ${event}`, `伪造的 ${event}`];
 }

@@ -22,9 +22,9 @@ function stepTitlesOf(kind: DrillKind): StepTitles {
 /** The last result of a kind of drill: for each endpoint that has one, or for the shop. */
 function lastResults(
   kind: DrillKind,
-  { endpoints, duplicates, idempotency, browserReturn }: ReadinessFacts,
+  { endpoints, duplicatesDrill: duplicates, idempotency, browserReturnDrill }: ReadinessFacts,
 ): readonly { readonly drill: DrillFact; readonly subject: string }[] {
-  const shopDrills = { duplicates, idempotency: idempotency.drill, browser_return: browserReturn };
+  const shopDrills = { duplicates, idempotency: idempotency.drill, browser_return: browserReturnDrill };
   const results =
     kind === "webhook"
       ? endpoints.map(({ drill, url }) => ({ drill, subject: url }))
