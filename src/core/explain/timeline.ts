@@ -99,7 +99,7 @@ export function storyLines(
   const chains = [
     lifecycles.flat(),
     requestChain(requests, say),
-    ...checkouts.flatMap((checkout, index) => linesOrderedByTime(checkout, lifecycles[index] ?? [], say)),
+    ...checkouts.flatMap((checkout, index) => chainsOrderedByTime(checkout, lifecycles[index] ?? [], say)),
   ];
   return mergeChains(chains, say).map(({ entry, subject: { request, event } = {} }) => {
     const eventDeliveries = (event && deliveries.get(event.id)) ?? [];
@@ -162,8 +162,8 @@ function lifecycleLines({ attempts, events }: CheckoutStory, say: Translator): r
   ];
 }
 
-/** Lines that are ordered only by their time: page views follow the creation, late results follow the end. */
-function linesOrderedByTime(
+/** Chains of one line, ordered only by its time: page views follow the creation, late results follow the end. */
+function chainsOrderedByTime(
   { views, lateResults }: CheckoutStory,
   lifecycle: readonly OrderedLine[],
   say: Translator,

@@ -56,9 +56,9 @@ export function eventIdLike(id: string, samePart: SamePart): string {
   return id.slice(0, index) + flipDigits(id.slice(index, index + 4)) + id.slice(index + 4);
 }
 
-function shortenId(id: string, room = 1): string {
+function shortenId(id: string, freeLength = 1): string {
   return Array.from(id)
-    .slice(0, MAX_ORDER_ID - room)
+    .slice(0, MAX_ORDER_ID - freeLength)
     .join("");
 }
 

@@ -144,7 +144,7 @@ function originsItem(facts: ReadinessFacts): ItemFinding {
   const title = TEXTS.browserReturnDrill;
   const proof = proofOf({ kind: "browser_return", title, subject: null, drill }, facts);
   const { status, risks } = proof;
-  const isLocal = status === "pass" && returnOrigins.every(({ origin }) => isHttpOrLocal(origin));
+  const isOnlyLocal = status === "pass" && returnOrigins.every(({ origin }) => isHttpOrLocal(origin));
   const countText = TEXTS.origins(returnOrigins.length);
   const registeredOrigins = returnOrigins.map(({ origin, createdAt }) =>
     evidenceOf([origin, origin], null, createdAt),
@@ -153,8 +153,8 @@ function originsItem(facts: ReadinessFacts): ItemFinding {
     status,
     reason: status === "pass" || proof.reason === undefined ? countText : TEXTS.but(countText, proof.reason),
     evidence: [...registeredOrigins, ...proof.evidence],
-    assumptions: isLocal ? [TEXTS.originsOnlyLocal, ...risks] : risks,
-    next: isLocal && risks.length === 0 ? addCommand : proof.next,
+    assumptions: isOnlyLocal ? [TEXTS.originsOnlyLocal, ...risks] : risks,
+    next: isOnlyLocal && risks.length === 0 ? addCommand : proof.next,
   };
 }
 

@@ -44,7 +44,7 @@ export function differencesOn(dialect: Dialect | undefined, decision: number): r
 export function deliveryDifferences(dialect: Dialect): readonly string[] {
   return [12, 11].flatMap((decision) => differencesOn(dialect, decision));
 }
-export function dialectLine(dialect: Dialect): string {
+export function differencesLine(dialect: Dialect): string {
   return Object.keys(NAMES_BY_DECISION)
     .flatMap((decision) => differencesOn(dialect, Number(decision)))
     .join(", ");

@@ -45,9 +45,9 @@ const PRINTED_SECRET_FORMS: readonly CaseName[] = ["live_printed", "other_store_
 const ALL_CASE_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
 /** Forms whose signature does not belong to the request that is sent. */
 const MISSIGNED_FORMS = ALL_CASE_NAMES.filter((name) => {
-  const { signature, secret, changeSent, reusesSignature } = DRILL_CASES[name];
+  const { signature, secret, changeBody, reusesSignature } = DRILL_CASES[name];
   return (
-    signature !== undefined || secret !== undefined || changeSent !== undefined || reusesSignature === true
+    signature !== undefined || secret !== undefined || changeBody !== undefined || reusesSignature === true
   );
 });
 const GUESSED_SECRET_FORMS = CASE_NAMES.filter((name) => typeof DRILL_CASES[name].secret === "function");

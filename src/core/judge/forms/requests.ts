@@ -82,8 +82,8 @@ export function buildDrillRequest(
   options: SigningOptions,
 ): { readonly eventId: string; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
   const {
-    changeSigned = keepText,
-    changeSent = keepText,
+    changeEvent = keepText,
+    changeBody = keepText,
     age = 0,
     signature = keepText,
     omittedNames = [],
@@ -93,7 +93,7 @@ export function buildDrillRequest(
   const bodyOf = (row: Mutations): string => eventBodyIn(dialect, eventOfForm(row, events).body);
   const event = eventOfForm(form, events);
   const secrets = secretsOf(form, event, { ...options, ...events });
-  const body = changeSigned(bodyOf(form), dialect);
+  const body = changeEvent(bodyOf(form), dialect);
   const { sentAt = options.realNow } = events.first;
   const realNow = (form.reusesSignature === true ? sentAt : options.realNow) - age * 1000;
   const requestFields = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
@@ -117,7 +117,7 @@ export function buildDrillRequest(
   return {
     eventId: event.id,
     headers: Object.fromEntries(keptHeaders),
-    body: hasSameBytes ? `${body} ` : changeSent(body, dialect),
+    body: hasSameBytes ? `${body} ` : changeBody(body, dialect),
   };
 }
 

@@ -35,9 +35,9 @@ export type Mutations = {
   readonly event?: "first" | "order" | "payment" | CheckoutEvent["type"];
   /** The type of an already accepted event to send instead. */
   readonly acceptedType?: CheckoutEvent["type"];
-  /** Changes the event's bytes before they are signed, and the signed bytes before they are sent. */
-  readonly changeSigned?: (body: string, dialect: Dialect | undefined) => string;
-  readonly changeSent?: (signedBody: string, dialect: Dialect | undefined) => string;
+  /** `changeEvent` changes the event's bytes before they are signed, `changeBody` the signed bytes. */
+  readonly changeEvent?: (body: string, dialect: Dialect | undefined) => string;
+  readonly changeBody?: (signedBody: string, dialect: Dialect | undefined) => string;
   /** Age of the timestamp, in seconds; negative means in the future. */
   readonly age?: number;
   /** The text that is signed and sent instead of a timestamp. */
@@ -124,7 +124,7 @@ function fieldsOf(body: string): [string, unknown][] {
 }
 
 /** A mutation that gives the body other values of some fields. */
-export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["changeSent"]> {
+export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["changeBody"]> {
   return (body, dialect) => changeEventIn(dialect, body, change);
 }
 
@@ -201,7 +201,7 @@ export function indentBody(body: string): string {
 }
 
 /** A mutation that makes an event older by a span in milliseconds, as after an outage of the receiver. */
-export function backdate(spanMs: number): NonNullable<Mutations["changeSent"]> {
+export function backdate(spanMs: number): NonNullable<Mutations["changeBody"]> {
   return claim(({ created_at: at }) =>
     typeof at === "string" ? { created_at: toIso(Date.parse(at) - spanMs) } : {},
   );

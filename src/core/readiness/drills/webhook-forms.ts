@@ -57,7 +57,7 @@ const WRONG_SIGNATURE: Mutations = { signature: wrongDigits };
 const NO_SIGNATURE: Mutations = { omittedNames: ["signature"] };
 const FIRST_EVENT: Mutations = { event: "first" };
 type TitledForm = Form & { readonly title: Words };
-type Claim = { readonly words: Words; readonly change: NonNullable<Mutations["changeSent"]> };
+type Claim = { readonly words: Words; readonly change: NonNullable<Mutations["changeBody"]> };
 const LIVE_CLAIM: Claim = { words: ["with livemode true", "livemode 为 true"], change: claim(claimLivemode) };
 const OTHER_STORE_CLAIM: Claim = {
   words: ["with another store_id", "store_id 属于另一商店"],
@@ -76,18 +76,18 @@ const PRINTED_TEXTS = ["None", "NaN", "[object Object]"] as const;
 export const TEST_FORMS = {
   good_event: genuineForm("fails_after_check"),
   duplicate: genuineForm("rejects_duplicates", FIRST_EVENT),
-  spaced_body: genuineForm(undefined, { changeSigned: addSpaces }),
-  unusual_bytes: genuineForm(undefined, { changeSigned: writeUnusually }),
+  spaced_body: genuineForm(undefined, { changeEvent: addSpaces }),
+  unusual_bytes: genuineForm(undefined, { changeEvent: writeUnusually }),
   bad_signature: forgedForm("verifies_sometimes", WRONG_SIGNATURE),
   wrong_secret: forgedForm("old_secret", { secret: "another" }),
-  changed_byte: forgedForm("body_not_covered", { changeSent: changeDigit }),
+  changed_byte: forgedForm("body_not_covered", { changeBody: changeDigit }),
   fresh_forgery: forgedForm("verifies_sometimes", { ...WRONG_SIGNATURE, connection: "fresh" }),
   good_on_connection: genuineForm("verifies_sometimes"),
   forged_on_connection: forgedForm("once_a_connection", WRONG_SIGNATURE),
-  rewritten_body: forgedForm("parsed_body", { changeSent: indentBody }),
+  rewritten_body: forgedForm("parsed_body", { changeBody: indentBody }),
   short_signature: forgedForm("compares_what_came", { signature: (digits) => digits.slice(0, SHORT_LENGTH) }),
   no_signature: forgedForm("skips_without_header", { omittedNames: ["signature"] }),
-  no_event: forgedForm("skips_odd_bodies", { ...WRONG_SIGNATURE, changeSigned: () => "this is no event" }),
+  no_event: forgedForm("skips_odd_bodies", { ...WRONG_SIGNATURE, changeEvent: () => "this is no event" }),
   hour_old: forgedForm(undefined, { age: STALE_AGE_SECONDS }),
   hour_ahead: forgedForm(undefined, { age: -STALE_AGE_SECONDS }),
   known_hour_old: unstatedForm({ taken: "dedups_before_age" }, { ...FIRST_EVENT, age: STALE_AGE_SECONDS }),
@@ -122,7 +122,7 @@ export const TEST_FORMS = {
     headers: { ...CURL_HEADERS, ...FORM_HEADERS },
   }),
   in_parts: genuineForm("reads_first_part", { inParts: true }),
-  unusual_in_parts: genuineForm("decodes_parts", { inParts: true, changeSigned: writeUnusually }),
+  unusual_in_parts: genuineForm("decodes_parts", { inParts: true, changeEvent: writeUnusually }),
   lower_case: genuineForm("compares_header_case", { renameHeader: (name) => name.toLowerCase() }),
   upper_case: genuineForm("compares_header_case", { renameHeader: (name) => name.toUpperCase() }),
   extra_headers: genuineForm("refuses_headers", { headers: EXTRA_HEADERS }),
@@ -135,10 +135,10 @@ export const TEST_FORMS = {
   as_patch: badlySignedForm("skips_methods", { method: "PATCH" }),
   with_query: badlySignedForm("skips_paths", { suffix: "?x=1" }),
   final_slash: badlySignedForm("skips_paths", { suffix: "/" }),
-  empty_body: badlySignedForm("skips_odd_bodies", { changeSent: () => "" }),
-  json_array: badlySignedForm("skips_odd_bodies", { changeSent: (body) => `[${body}]` }),
+  empty_body: badlySignedForm("skips_odd_bodies", { changeBody: () => "" }),
+  json_array: badlySignedForm("skips_odd_bodies", { changeBody: (body) => `[${body}]` }),
   body_100_kb: badlySignedForm("skips_large", {
-    changeSent: claim(() => ({ note: "x".repeat(LARGE_BODY_BYTES) })),
+    changeBody: claim(() => ({ note: "x".repeat(LARGE_BODY_BYTES) })),
   }),
   chunked: badlySignedForm("skips_encodings", { headers: { "Transfer-Encoding": "chunked" } }),
   gzip: badlySignedForm("skips_encodings", { packBody: gzipSync, headers: { "Content-Encoding": "gzip" } }),
@@ -210,7 +210,7 @@ export const TEST_FORMS = {
   secrets_known: forgedForm("takes_guessed_secret", {
     secret: ({ header, eventId, storeId }) => [header, eventId, storeId],
   }),
-  live_empty: forgedForm("chooses_secret", { changeSigned: LIVE_CLAIM.change, secret: () => "" }),
+  live_empty: forgedForm("chooses_secret", { changeEvent: LIVE_CLAIM.change, secret: () => "" }),
   live_undefined: chosenSecretForm(LIVE_CLAIM, ["undefined"]),
   live_printed: chosenSecretForm(LIVE_CLAIM, PRINTED_TEXTS),
   other_store_none: chosenSecretForm(OTHER_STORE_CLAIM, ["None"]),
@@ -233,7 +233,7 @@ export const TEST_FORMS = {
   }),
   known_event: forgedForm("known_before_check", { ...WRONG_SIGNATURE, ...FIRST_EVENT }),
   reused_signature: forgedForm("remembers_signature", { reusesSignature: true }),
-  made_hour_ago: genuineForm("reads_created_at", { changeSigned: backdate(STALE_AGE_SECONDS * 1000) }),
+  made_hour_ago: genuineForm("reads_created_at", { changeEvent: backdate(STALE_AGE_SECONDS * 1000) }),
   forged_in_the_end: forgedForm("verifies_sometimes", WRONG_SIGNATURE),
   good_at_the_end: genuineForm("shuts_out"),
 } as const;
@@ -254,7 +254,7 @@ function contentTypeForm(type: string | undefined): TitledForm {
 
 function claimForm({ words, change }: Claim): TitledForm {
   return {
-    ...badlySignedForm("skips_by_content", { changeSent: change }),
+    ...badlySignedForm("skips_by_content", { changeBody: change }),
     expected: "4xx",
     title: badlySignedTitle(words),
   };
@@ -274,7 +274,7 @@ function chosenSecretForm({ words, change }: Claim, secrets: readonly string[]):
     `${words[0]}, signed with ${secretsText} as the secret`,
     `${words[1]}，以 ${secretsText} 为密钥签名`,
   ];
-  return { ...forgedForm("chooses_secret", { changeSigned: change, secret: () => secrets }), title };
+  return { ...forgedForm("chooses_secret", { changeEvent: change, secret: () => secrets }), title };
 }
 
 /** A form that claims to come from an address that a receiver may take for its own proxy, or for the service. */

@@ -191,8 +191,8 @@ const FORGED_PAYMENT: Mutations = { event: "payment", signature: wrongDigits };
 const ORDER_FORMS = {
   order_event: genuineForm("refuses_orders", { event: "order" }),
   ...forgedPayments(),
-  unknown_order: forgedForm("skips_orders", { ...FORGED_PAYMENT, changeSent: changeOrder }),
-  older_event: forgedForm("skips_orders", { ...FORGED_PAYMENT, changeSent: claim(() => ({ sequence: 0 })) }),
+  unknown_order: forgedForm("skips_orders", { ...FORGED_PAYMENT, changeBody: changeOrder }),
+  older_event: forgedForm("skips_orders", { ...FORGED_PAYMENT, changeBody: claim(() => ({ sequence: 0 })) }),
   ...formsByType("forged", (type) => forgedForm("skips_orders", { event: type, signature: wrongDigits })),
 } as const;
 
