@@ -75,7 +75,7 @@ function switchCase(id: string): string {
   );
 }
 
-/** The id with two digits swapped, before its last four characters; or with one changed, if none can be swapped. */
+/** Swaps two adjacent digits before the last four characters of an id, or changes one if no two can be swapped. */
 function swapDigits(id: string): string {
   const swappedId = id.replace(/([1-9])(?!\1)([1-9])(?=.{4})/, "$2$1");
   return swappedId === id ? changeDigit(id, /[1-9](?=.{4})/, 2) : swappedId;

@@ -44,7 +44,7 @@ export type LookFact = {
   readonly got: StepValue;
   readonly truth: Truth;
   readonly waitedMs: number;
-  /** The service's own deliveries of the order, and whether the shop was killed meanwhile, if they are known. */
+  /** The service's own deliveries of the order, and whether the shop was killed; missing if they are not known. */
   readonly log?: { readonly deliveries: readonly ObservedDelivery[]; readonly isKilled: boolean };
 };
 

@@ -1,5 +1,5 @@
-// A schedule of `explore`: faults at places, and an end of the payment. Its faults, and how it is shrunk:
-// core/judge/search.ts; its history: core/judge/schedule-history.ts; running it: client/judge/search/run-schedule.ts.
+// A schedule of `explore`: faults at places, and an end of the payment. How schedules are chosen and shrunk:
+// core/judge/search.ts; their histories: schedule-history.ts beside it; runs: client/judge/search/run-schedule.ts.
 import type { FaultAction } from "../fault/actions.ts";
 import type { FaultRequest } from "../fault/request.ts";
 

@@ -32,7 +32,7 @@ export const drillStep = z.strictObject({
   /** The id of the step's event or request. */
   reference: z.nullable(drillText),
 });
-/** One step of a drill: its name, the expected and the received result, and the likely cause of a failure or a note. */
+/** One step of a drill, with the expected and the received result. */
 export type DrillStep = DomainOf<typeof drillStep>;
 
 /** The verdict on a drill. `unknown`: the drill proves nothing, and is not recorded. */

@@ -87,7 +87,7 @@ function otherTermsRow(title: Words, ownTerms: OtherTerms, otherOrderTerms = own
   };
 }
 
-/** Checkouts of another system, one for each end. Their events have every type except a payment. */
+/** Checkouts of another system, one for each unpaid end. Their events have every type except a payment. */
 function endsElsewhere(
   kind: Kind,
   order: OrderName = "a",

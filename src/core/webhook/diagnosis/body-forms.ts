@@ -20,7 +20,7 @@ const COMMON_LIMITS = new Set([255, 256, 512, 1000, 1023, 1024, 2000, 2048, 4000
 
 type Recogniser = (bytes: Buffer, text: string) => BodyForm | undefined;
 
-/** The forms of a body, the outermost first; empty if it has the form of an event. */
+/** The outermost form of a body, as a list of one; empty if no form is recognised, as for an event. */
 export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
   if (rawBody.length > MAX_FORM_BYTES) return [];
   const bytes = Buffer.from(rawBody);

@@ -225,7 +225,7 @@ function otherAlgorithmDigests(hex: string, caseFindings: readonly CauseFinding[
   return [{ algorithm, hex, findings: [...caseFindings, { code: "other_algorithm", detail }] }];
 }
 
-/** What is wrong with an item that is not a valid digest. */
+/** The mistake in an item that is not a valid digest. */
 function invalidItemFinding(item: string): CauseFinding {
   if (!/^[0-9a-f]+$/i.test(item)) return MALFORMED_SIGNATURE;
   const detail = String(item.length);
