@@ -91,7 +91,7 @@ test("a calibration with a payer confirms the seven assumptions about payments i
   expect(paid.sent.length).toBeGreaterThan(PROBES.length);
   expect(paid.sent.length).toBeLessThanOrEqual(25);
   expect(paid.sent.filter(({ method }) => method === "POST")).toHaveLength(
-    PROBES.filter(({ request }) => request("", new Map())?.method === "POST").length,
+    PROBES.filter(({ buildRequest }) => buildRequest("", new Map())?.method === "POST").length,
   );
 });
 

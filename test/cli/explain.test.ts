@@ -3,11 +3,7 @@ import { hintAsTyped, retypeLine } from "../../src/cli/hints/again.ts";
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../src/core/errors.ts";
 import { CHECKS, checkOfCode } from "../../src/core/explain/checks.ts";
-import {
-  deliveriesBehindEarlier,
-  groupDeliveries,
-  endpointLabels,
-} from "../../src/core/explain/deliveries.ts";
+import { waitingDeliveries, groupDeliveries, endpointLabels } from "../../src/core/explain/deliveries.ts";
 import { CONNECTION_FAULTS } from "../../src/core/network/connection-fault.ts";
 import { likelyCause, type StoryDelivery } from "../../src/core/explain/delivery.ts";
 import { DELIVERY_ERRORS } from "../../src/core/webhook/delivery.ts";
@@ -529,7 +525,7 @@ test("an explained event or delivery says why it did not arrive, and names the n
   const later = { ...DUE, id: "later", eventId: "later" };
   const replayed: StoryDelivery = { ...later, id: "replayed", cause: "replay" };
   const holders = new Map(
-    deliveriesBehindEarlier(
+    waitingDeliveries(
       [
         { ...replayed, eventId: "event" },
         DUE,

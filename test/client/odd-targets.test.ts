@@ -60,7 +60,7 @@ async function forwarded(row: OddEndpoint) {
       style: STYLE,
       wrap: plain,
       typeWidth: 1,
-      plan: { eventTypes: [], routes: [], forward: url } as unknown as Parameters<
+      plan: { eventTypes: [], routes: [], defaultUrl: url } as unknown as Parameters<
         typeof handledDeliveryLine
       >[1]["plan"],
     },

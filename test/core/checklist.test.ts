@@ -99,7 +99,7 @@ const PASSED_STEP = { ...FAILED_STEP, name: "good_event", passed: true, cause: n
 const READY: ReadinessFacts = {
   storeId: STORE,
   now: NOW,
-  active: true,
+  isActive: true,
   activeSince: NOW - 5000,
   capabilities: [
     { kind: "payment_method", name: "wechat_pay", active: true },
@@ -108,14 +108,14 @@ const READY: ReadinessFacts = {
   production: { request: REQUESTED, approval: APPROVED, gate: OPENED },
   returnOrigins: [{ origin: "https://shop.example", createdAt: NOW - 4000 }],
   endpoints: [endpoint()],
-  idempotency: { replayed: null, refused: null, drill: drill({ kind: "idempotency", subject: STORE }) },
-  duplicates: drill({ kind: "duplicates", subject: duplicatesSubject([endpoint()]) }),
-  browserReturn: drill({ kind: "browser_return", subject: "http://localhost:3000/thanks" }),
+  idempotency: { replay: null, refusal: null, drill: drill({ kind: "idempotency", subject: STORE }) },
+  duplicatesDrill: drill({ kind: "duplicates", subject: duplicatesSubject([endpoint()]) }),
+  browserReturnDrill: drill({ kind: "browser_return", subject: "http://localhost:3000/thanks" }),
   waivers: [],
 };
 
 const idempotency = (more: Partial<ReadinessFacts["idempotency"]>): Partial<ReadinessFacts> => ({
-  idempotency: { replayed: null, refused: null, drill: null, ...more },
+  idempotency: { replay: null, refusal: null, drill: null, ...more },
 });
 const clientDrill = (more: Partial<DrillFact> = {}): DrillFact =>
   drill({ kind: "idempotency", subject: STORE, ...more });
@@ -126,7 +126,7 @@ const twice = (more: Partial<DrillFact> = {}): DrillFact =>
 /** Facts with these endpoints, and a duplicates drill of the enabled endpoints. */
 const of = (...endpoints: EndpointFact[]): Partial<ReadinessFacts> => ({
   endpoints,
-  duplicates: twice({
+  duplicatesDrill: twice({
     subject: duplicatesSubject(endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled")),
   }),
 });
@@ -178,7 +178,7 @@ const ROWS: readonly Row[] = [
     "checkout admin log",
   ],
   ["store_active", {}, "pass", "with all its 2 capabilities", "checkout capabilities list"],
-  ["store_active", { active: false }, "fail", "not active", "checkout admin activate"],
+  ["store_active", { isActive: false }, "fail", "not active", "checkout admin activate"],
   [
     "store_active",
     { capabilities: READY.capabilities.map((one) => Object.assign({ ...one }, { active: false })) },
@@ -210,7 +210,7 @@ const ROWS: readonly Row[] = [
   // The host of an origin does not matter before a customer has returned to it.
   [
     "return_origins",
-    { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }], browserReturn: null },
+    { returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }], browserReturnDrill: null },
     "unknown",
     "was not run",
     CHECK,
@@ -222,36 +222,42 @@ const ROWS: readonly Row[] = [
     "no return origin",
     "checkout return-origins add https://shop.example --path /thanks",
   ],
-  ["return_origins", { browserReturn: null }, "unknown", "but the browser return drill was not run", CHECK],
   [
     "return_origins",
-    { browserReturn: comeBack({ passed: false, steps: [FAILED_STEP] }) },
+    { browserReturnDrill: null },
+    "unknown",
+    "but the browser return drill was not run",
+    CHECK,
+  ],
+  [
+    "return_origins",
+    { browserReturnDrill: comeBack({ passed: false, steps: [FAILED_STEP] }) },
     "fail",
     "return drill failed: one_byte_changed",
     CHECK,
   ],
-  ["return_origins", { browserReturn: comeBack({ at: OLD }) }, "unknown", "older than 7 days", CHECK],
+  ["return_origins", { browserReturnDrill: comeBack({ at: OLD }) }, "unknown", "older than 7 days", CHECK],
   // A failure stays when the clock is set back: nothing has corrected it since.
   [
     "return_origins",
-    { browserReturn: comeBack({ passed: false, at: NOW + 1 }) },
+    { browserReturnDrill: comeBack({ passed: false, at: NOW + 1 }) },
     "fail",
     "it did not finish",
     CHECK,
   ],
   ["webhook_verification", {}, "pass", "the endpoint accepts valid webhooks", CHECK],
-  ["webhook_verification", { duplicates: null }, "unknown", "the duplicates drill was not run", CHECK],
+  ["webhook_verification", { duplicatesDrill: null }, "unknown", "the duplicates drill was not run", CHECK],
   [
     "webhook_verification",
-    { duplicates: twice({ passed: false, steps: [FAILED_STEP] }) },
+    { duplicatesDrill: twice({ passed: false, steps: [FAILED_STEP] }) },
     "fail",
     "the duplicates drill failed: one_byte_changed",
     CHECK,
   ],
-  ["webhook_verification", { duplicates: twice({ at: OLD }) }, "unknown", "older than 7 days", CHECK],
+  ["webhook_verification", { duplicatesDrill: twice({ at: OLD }) }, "unknown", "older than 7 days", CHECK],
   [
     "webhook_verification",
-    { duplicates: twice({ subject: "another endpoint" }) },
+    { duplicatesDrill: twice({ subject: "another endpoint" }) },
     "unknown",
     "the endpoints have changed since",
     CHECK,
@@ -259,7 +265,7 @@ const ROWS: readonly Row[] = [
   // A failure outweighs an unknown result, in any drill.
   [
     "webhook_verification",
-    { ...drilled(null), duplicates: twice({ passed: false, steps: [FAILED_STEP] }) },
+    { ...drilled(null), duplicatesDrill: twice({ passed: false, steps: [FAILED_STEP] }) },
     "fail",
     "the duplicates drill failed",
     CHECK,
@@ -356,9 +362,9 @@ const ROWS: readonly Row[] = [
   ["idempotency_replay", {}, "pass", "the drill passed", CHECK],
   ["idempotency_replay", idempotency({}), "unknown", "was not run", CHECK],
   // Anybody could have sent the requests in the log.
-  ["idempotency_replay", idempotency({ replayed: use() }), "unknown", "was not run", CHECK],
-  ["idempotency_replay", idempotency({ refused: use() }), "unknown", "was not run", CHECK],
-  ["idempotency_replay", idempotency({ replayed: use(), refused: use() }), "unknown", "was not run", CHECK],
+  ["idempotency_replay", idempotency({ replay: use() }), "unknown", "was not run", CHECK],
+  ["idempotency_replay", idempotency({ refusal: use() }), "unknown", "was not run", CHECK],
+  ["idempotency_replay", idempotency({ replay: use(), refusal: use() }), "unknown", "was not run", CHECK],
   ["idempotency_replay", idempotency({ drill: clientDrill() }), "pass", "the drill passed", CHECK],
   ["idempotency_replay", idempotency({ drill: clientDrill({ at: OLD + 1 }) }), "pass", "the drill", CHECK],
   [
@@ -393,8 +399,8 @@ const ROWS: readonly Row[] = [
   [
     "idempotency_replay",
     idempotency({
-      replayed: use({ at: NOW }),
-      refused: use({ at: NOW }),
+      replay: use({ at: NOW }),
+      refusal: use({ at: NOW }),
       drill: clientDrill({ passed: false, at: NOW - 5 }),
     }),
     "fail",
@@ -495,8 +501,8 @@ test("evidence has the ids, times and steps of the observations", () => {
   const facts: ReadinessFacts = {
     ...READY,
     ...drilled(failed),
-    ...idempotency({ replayed: use(), refused: use({ requestId: "r-2" }) }),
-    active: false,
+    ...idempotency({ replay: use(), refusal: use({ requestId: "r-2" }) }),
+    isActive: false,
     production: productionOf([REQUESTED, act(2, "approve_credential", { note: "seen and signed" })]),
     capabilities: [...READY.capabilities, { kind: "currency", name: "JPY", active: false }],
   };
@@ -594,7 +600,7 @@ test("an item that passes with a risk makes the checklist ready with risks, and 
     [origins("http://localhost:3000", "https://shop.example"), "ready", 0],
     [origins("https://localhost.example", "http://localhost"), "ready", 0],
     [origins("http://shop.example"), "ready_with_risks", 1],
-    [{ ...origins("http://localhost:3000"), browserReturn: null }, "not_ready", 0],
+    [{ ...origins("http://localhost:3000"), browserReturnDrill: null }, "not_ready", 0],
     // A drilled receiver on this machine is not a risk.
     [drilled(drill()), "ready", 0],
     // Events of orders were not sent, or not all of them.
@@ -602,7 +608,7 @@ test("an item that passes with a risk makes the checklist ready with risks, and 
     [drilled(drill({ steps: ORDER_STEPS.slice(1) })), "ready_with_risks", 1],
     [drilled(drill({ steps: [FAILED_STEP], passed: false })), "not_ready", 0],
     [of(endpoint({ drill: drill({ steps: [] }) }), endpoint()), "ready_with_risks", 1],
-    [{ ...origins("http://localhost:3000"), active: false }, "not_ready", 1],
+    [{ ...origins("http://localhost:3000"), isActive: false }, "not_ready", 1],
     [origins(), "not_ready", 0],
   ];
   for (const [facts, verdict, risks] of rows) {
@@ -610,7 +616,7 @@ test("an item that passes with a risk makes the checklist ready with risks, and 
     const leaning = judged.items.flatMap(({ assumptions }) => assumptions);
     expect([facts, judged.verdict, leaning.length]).toEqual([facts, verdict, risks]);
   }
-  const { items } = judgeItems({ ...READY, active: false, ...origins("http://localhost:3000") });
+  const { items } = judgeItems({ ...READY, isActive: false, ...origins("http://localhost:3000") });
   const only = (name: ItemName) => checklistOf(items.filter((item) => item.name === name)).verdict;
   expect([only("production_gate"), only("return_origins"), only("store_active")]).toEqual([
     "ready",
@@ -637,7 +643,7 @@ test("an item that passes with a risk states the remedy", () => {
       /^every return origin is http or on this machine/,
     ],
     [
-      { ...waive("browser_return"), browserReturn: null },
+      { ...waive("browser_return"), browserReturnDrill: null },
       "return_origins",
       "a return origin is registered",
       CHECK,
@@ -659,7 +665,7 @@ test("an item that passes with a risk states the remedy", () => {
       /the webhooks drill is skipped/,
     ],
     [
-      { duplicates: null, ...waive("duplicates") },
+      { duplicatesDrill: null, ...waive("duplicates") },
       "webhook_verification",
       "the duplicates drill is skipped",
       CHECK,
@@ -671,7 +677,7 @@ test("an item that passes with a risk states the remedy", () => {
     const assumptions = [expect.stringMatching(risk)];
     expect(found).toMatchObject({ status: "pass", reason, next, assumptions });
   }
-  const both = { ...local, ...waive("browser_return"), browserReturn: null };
+  const both = { ...local, ...waive("browser_return"), browserReturnDrill: null };
   const { items } = judgeItems({ ...READY, ...both });
   expect(items.find(({ name }) => name === "return_origins")).toMatchObject({
     next: CHECK,
@@ -683,8 +689,10 @@ test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails af
   const waive = (more: Partial<Waiver> = {}): Partial<ReadinessFacts> => ({
     waivers: [{ drill: "browser_return", reason: "no return page", at: NOW - 1000, ...more }],
   });
-  const missing = { browserReturn: null };
-  const bad = (at: number): Partial<ReadinessFacts> => ({ browserReturn: comeBack({ passed: false, at }) });
+  const missing = { browserReturnDrill: null };
+  const bad = (at: number): Partial<ReadinessFacts> => ({
+    browserReturnDrill: comeBack({ passed: false, at }),
+  });
   const rows: readonly (readonly [Partial<ReadinessFacts>, string, number])[] = [
     [{ ...missing, ...waive() }, "ready_with_risks", 1],
     [{ ...missing, ...waive({ at: OLD + 1 }) }, "ready_with_risks", 1],
@@ -692,13 +700,13 @@ test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails af
     [{ ...missing, ...waive({ at: NOW + 1 }) }, "not_ready", 0],
     // The waiver of another drill.
     [{ ...missing, ...waive({ drill: "duplicates" }) }, "not_ready", 0],
-    [{ browserReturn: comeBack({ at: OLD }), ...waive() }, "ready_with_risks", 1],
+    [{ browserReturnDrill: comeBack({ at: OLD }), ...waive() }, "ready_with_risks", 1],
     [{ ...bad(NOW - 1001), ...waive() }, "ready_with_risks", 1],
     [{ ...bad(NOW - 999), ...waive() }, "not_ready", 0],
     [{ ...bad(NOW + 1), ...waive() }, "not_ready", 0],
     // A passed drill needs no waiver.
     [waive(), "ready", 0],
-    [{ duplicates: null, ...waive({ drill: "duplicates" }) }, "ready_with_risks", 1],
+    [{ duplicatesDrill: null, ...waive({ drill: "duplicates" }) }, "ready_with_risks", 1],
     [{ ...drilled(null), ...waive({ drill: "webhook" }) }, "ready_with_risks", 1],
     [{ ...idempotency({}), ...waive({ drill: "idempotency" }) }, "ready_with_risks", 1],
     // Without an endpoint or an origin a waiver replaces nothing.
@@ -742,8 +750,8 @@ test("the JUnit file has a failure or error exactly if the checklist is not read
     [{}, true, true],
     [{ returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }] }, false, false],
     [{ returnOrigins: [{ origin: "http://localhost:3000", createdAt: NOW }] }, true, true],
-    [{ active: false }, true, false],
-    [{ browserReturn: null }, true, false],
+    [{ isActive: false }, true, false],
+    [{ browserReturnDrill: null }, true, false],
   ];
   for (const [facts, allowRisks, ready] of rows) {
     const report = {
@@ -821,7 +829,7 @@ test("an administrator's action that changes nothing is refused, and so is openi
     { id: "tea", approved: true, retired: false },
   ];
   for (const [acts, action, refused, subject = null] of rows) {
-    const standing = { active: true, capabilities, prices, production: productionOf(acts) };
+    const standing = { isActive: true, capabilities, prices, production: productionOf(acts) };
     const decided = decideAction(standing, { action, subject });
     const fact = decided.ok ? "" : decided.refusal.told?.fact;
     const before = acts.map((one) => one.action);
@@ -829,7 +837,7 @@ test("an administrator's action that changes nothing is refused, and so is openi
     const code = /^no_(capability|price)/.test(refused) ? "not_found" : "state_conflict";
     if (!decided.ok) expect(decided.refusal.code).toBe(code);
   }
-  const inactive = { active: false, capabilities, prices, production: productionOf([]) };
+  const inactive = { isActive: false, capabilities, prices, production: productionOf([]) };
   expect(decideAction(inactive, { action: "activate", subject: null }).ok).toBe(true);
   expect(decideAction(inactive, { action: "deactivate", subject: null }).ok).toBe(false);
 });

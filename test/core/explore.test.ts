@@ -229,7 +229,7 @@ type Seen = {
   readonly purchase?: Partial<WatchedRun>;
   readonly again?: Partial<WatchedRun>;
   readonly live?: number;
-  readonly hasOtherId?: boolean;
+  readonly hasNewOrderId?: boolean;
   readonly facts?: readonly Observation[];
 };
 
@@ -255,7 +255,7 @@ function factsOf({
   purchase,
   again,
   live: liveCount = 1,
-  hasOtherId = false,
+  hasNewOrderId = false,
   facts = [],
 }: Seen): readonly Observation[] {
   const isPaid = status === "succeeded";
@@ -266,12 +266,12 @@ function factsOf({
     view,
     got: "shown",
     waitedMs: 0,
-    truth: { paid: isPaid, isNotified: false, hasRetrieved: true, amountMinor: 1999, status, ...more },
+    truth: { isPaid, isNotified: false, hasRetrieved: true, amountMinor: 1999, status, ...more },
     log: { deliveries, isKilled },
   });
   return [
-    { kind: "client", purchase: { runs, liveCount, hasOtherId } },
-    look(before, { paid: false, status: "created" }),
+    { kind: "client", purchase: { runs, liveCount, hasNewOrderId } },
+    look(before, { isPaid: false, status: "created" }),
     look(soon, {}),
     ...answersIn(deliveries),
     look(last, { isNotified: isPaid && mustShopKnow(deliveries) }),
@@ -280,7 +280,7 @@ function factsOf({
 }
 
 function causesOf(seen: Seen): readonly (Cause | null)[] {
-  return [...new Set(verdictsOn(factsOf(seen)).broken.map(({ cause }) => cause))];
+  return [...new Set(verdictsOn(factsOf(seen)).brokenRules.map(({ cause }) => cause))];
 }
 
 const FAILED = { isDone: false, log: [LOST] } as const;
@@ -294,7 +294,7 @@ const forged = delivery("succeeded", 2, { fault: "changed_body" });
 
 /** For every cause a run that shows only that cause. */
 const SHOWN: Readonly<Partial<Record<Cause, Seen>>> = {
-  new_order_id: { live: 2, hasOtherId: true },
+  new_order_id: { live: 2, hasNewOrderId: true },
   order_again: { live: 2 },
   never_ends: { purchase: { hasEnded: false } },
   claims_success: { purchase: { isWrong: true } },
@@ -336,8 +336,8 @@ const SHOWN: Readonly<Partial<Record<Cause, Seen>>> = {
 
 test("a correct run passes, and every cause is reported for a run that shows it", () => {
   const good = verdictsOn(factsOf({}));
-  expect(good.broken).toEqual([]);
-  expect([...good.shown].toSorted()).toEqual([
+  expect(good.brokenRules).toEqual([]);
+  expect([...good.judgedRules].toSorted()).toEqual([
     "booked_once",
     "booked_when_paid",
     "client_ends",
@@ -363,24 +363,26 @@ test("an accepted forged payment is the first reported cause, also if it displac
 test("a repeated older event that overwrote the payment is the reported cause", () => {
   const copy = delivery("pending", 3, { cause: "duplicate" });
   const seen = { ...lost, deliveries: [CREATED, delivery("pending", 2), SUCCEEDED, copy] };
-  expect(verdictsOn(factsOf(seen)).broken).toMatchObject([{ invariant: "final_stays", cause: "goes_back" }]);
+  expect(verdictsOn(factsOf(seen)).brokenRules).toMatchObject([
+    { invariant: "final_stays", cause: "goes_back" },
+  ]);
 });
 
 test("a payment that the view no longer shows breaks final_stays, without a cause", () => {
-  expect(verdictsOn(factsOf({ last: UNPAID })).broken).toMatchObject([
+  expect(verdictsOn(factsOf({ last: UNPAID })).brokenRules).toMatchObject([
     { invariant: "final_stays", cause: null, got: { fact: "shows_unpaid", values: ["shown"] } },
   ]);
 });
 
 test("a paid view without a booking does not count as booked", () => {
-  const { broken } = verdictsOn(factsOf({ soon: UNPAID, last: { ...PAID, times: 0 } }));
-  expect(broken).toMatchObject([{ invariant: "booked_when_paid", cause: "acknowledged_only" }]);
+  const { brokenRules } = verdictsOn(factsOf({ soon: UNPAID, last: { ...PAID, times: 0 } }));
+  expect(brokenRules).toMatchObject([{ invariant: "booked_when_paid", cause: "acknowledged_only" }]);
 });
 
 test("a payment whose event was dropped is not judged", () => {
   const seen = { ...lost, deliveries: [CREATED, DROPPED] };
-  const { shown, broken } = verdictsOn(factsOf(seen));
-  expect([broken, isPaymentDropped(seen.deliveries), shown.has("booked_when_paid")]).toEqual([
+  const { judgedRules, brokenRules } = verdictsOn(factsOf(seen));
+  expect([brokenRules, isPaymentDropped(seen.deliveries), judgedRules.has("booked_when_paid")]).toEqual([
     [],
     true,
     false,
@@ -389,7 +391,7 @@ test("a payment whose event was dropped is not judged", () => {
 
 test("a view without bookings and amount leaves their rules unjudged, and a missing view leaves all rules unjudged", () => {
   const status = { paid: true, times: null, amountMinor: null };
-  const names = (seen: Seen): readonly string[] => [...verdictsOn(factsOf(seen)).shown].toSorted();
+  const names = (seen: Seen): readonly string[] => [...verdictsOn(factsOf(seen)).judgedRules].toSorted();
   const looks = { before: status, soon: status, last: status };
   expect(names({ ...looks, before: { ...status, paid: false } })).toEqual([
     "booked_when_paid",
@@ -410,13 +412,13 @@ test("a schedule becomes a history of faults, purchase, payment and deliveries",
   const reset = faultAt({ method: "POST", path: "/v1/orders", nth: 1 }, "reset");
   const { steps } = historyOf(
     { faults: [kill, reset], payer: "late_success" },
-    { hasView: true, returns: true },
+    { hasView: true, hasReturnPage: true },
   );
   expect(steps[0]).toEqual({ act: "faults", of: "a", faults: [reset] });
   expect(steps.map(({ act }) => act)).toEqual(
     "faults create at_once visit look pay pay pay at_once look deliver_all look".split(" "),
   );
-  expect(historyOf(NO_FAULTS, { hasView: false, returns: false }).steps.map(({ act }) => act)).toEqual([
+  expect(historyOf(NO_FAULTS, { hasView: false, hasReturnPage: false }).steps.map(({ act }) => act)).toEqual([
     "faults",
     "create",
   ]);
@@ -462,9 +464,9 @@ function amountCause(amount: unknown): Cause | null | undefined {
     paidWhen: undefined,
   });
   if (view === undefined) return undefined;
-  const { shown, broken } = verdictsOn(factsOf({ soon: null, last: view }));
-  if (!shown.has("right_amount")) return undefined;
-  return broken.find(({ invariant }) => invariant === "right_amount")?.cause ?? null;
+  const { judgedRules, brokenRules } = verdictsOn(factsOf({ soon: null, last: view }));
+  if (!judgedRules.has("right_amount")) return undefined;
+  return brokenRules.find(({ invariant }) => invariant === "right_amount")?.cause ?? null;
 }
 
 test("a shown amount must equal the order's amount in minor units, and a missing amount is not judged", () => {

@@ -11,8 +11,8 @@ const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
 const OTHER = "whsec_Kq7LrT2vXw9Zb4Nc6Md8Pf1Gh3Js5Ya0UeWiOtRzQvB";
 const RETIRED = "whsec_Vn8MxC4zLk2Jh6Gf0Ds9Aq1We3Rt5Yu7IoPbNmQaZxS";
 const KNOWN = [
-  { label: "the endpoint http://localhost:3000/hooks", secret: OTHER, retired: false },
-  { label: "an earlier secret of the endpoint", secret: RETIRED, retired: true },
+  { label: "the endpoint http://localhost:3000/hooks", secret: OTHER, isRetired: false },
+  { label: "an earlier secret of the endpoint", secret: RETIRED, isRetired: true },
 ];
 const AT = 1_767_225_600;
 const ID = "019b76da-a800-7000-8000-000000000001";
@@ -35,7 +35,7 @@ function causesOf(rawBody: string | Uint8Array, { secrets = SECRET, key = SECRET
     DEFAULT_HEADER_NAMES.signature,
     signatureOf(key, { timestamp: String(AT), rawBody: Buffer.from(body) }),
   ];
-  return diagnose({ rawBody, headers, secrets, known: KNOWN, now: AT * 1000 });
+  return diagnose({ rawBody, headers, secrets, knownSecrets: KNOWN, now: AT * 1000 });
 }
 
 /** A form of a body, the body in this form, its cause, and the signed body if it is not `BODY`. */

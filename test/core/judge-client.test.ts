@@ -78,7 +78,7 @@ test("the log of a purchase's creates under faults determines the broken rule an
     ["a page that shows an error", [run([LOST, MADE], { ...FAILED, isKilled: null })], undefined],
   ];
   for (const [what, runs, invariant, cause] of rows) {
-    const found = brokenRuleOf({ runs, liveCount: 1, hasOtherId: false });
+    const found = brokenRuleOf({ runs, liveCount: 1, hasNewOrderId: false });
     expect([what, found?.invariant]).toEqual([what, invariant]);
     if (invariant !== undefined) expect([what, found?.cause]).toEqual([what, cause]);
   }
@@ -87,18 +87,18 @@ test("the log of a purchase's creates under faults determines the broken rule an
 test("a refusal caused by a fault is not a finding", () => {
   const faulty = create({ status: 409, code: "order_conflict", arrival: "hidden" });
   expect(
-    brokenRuleOf({ runs: [run([LOST, faulty, MADE])], liveCount: 1, hasOtherId: false }),
+    brokenRuleOf({ runs: [run([LOST, faulty, MADE])], liveCount: 1, hasNewOrderId: false }),
   ).toBeUndefined();
 });
 
 test("a purchase with two orders, or with an order of another order_id, breaks one_order", () => {
   const runs = [run([LOST, MADE])];
-  expect(brokenRuleOf({ runs, liveCount: 2, hasOtherId: false })).toMatchObject({
+  expect(brokenRuleOf({ runs, liveCount: 2, hasNewOrderId: false })).toMatchObject({
     invariant: "one_order",
     got: "2",
     cause: "order_again",
   });
-  expect(brokenRuleOf({ runs, liveCount: 1, hasOtherId: true })).toMatchObject({
+  expect(brokenRuleOf({ runs, liveCount: 1, hasNewOrderId: true })).toMatchObject({
     got: { fact: "other_id" },
   });
 });
@@ -106,6 +106,6 @@ test("a purchase with two orders, or with an order of another order_id, breaks o
 test("a client is hasty if a create of its last run came before the end of Retry-After", () => {
   const early = create({ isEarly: true });
   const hasty = (log: readonly LoggedCreate[]): boolean =>
-    retriesEarly({ runs: [run(log)], liveCount: 1, hasOtherId: false });
+    retriesEarly({ runs: [run(log)], liveCount: 1, hasNewOrderId: false });
   expect([hasty([LOST, MADE]), hasty([LOST, early])]).toEqual([false, true]);
 });

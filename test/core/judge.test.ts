@@ -2,15 +2,15 @@ import { englishOf } from "../../src/core/readiness/drills/said.ts";
 import { expect, test } from "vitest";
 import { parseView, viewExcerpt } from "../../src/core/judge/view.ts";
 import { HISTORIES } from "../../src/core/judge/histories/histories.ts";
-import { judgeHistory, judgeLateBooking, stepOf } from "../../src/core/judge/judge.ts";
+import { judgeHistory, judgeLaterLooks, stepOf } from "../../src/core/judge/judge.ts";
 import { type CreateFact, type LookFact, type Truth } from "../../src/core/judge/observation.ts";
 import { nearAmount, neighbourIds } from "../../src/core/judge/neighbours.ts";
 import { isPattern, isDelay } from "../../src/core/judge/shop.ts";
 import { withShopSection } from "../../src/core/config/shop-section.ts";
 import type { History, Step } from "../../src/core/judge/step.ts";
 
-const UNPAID: Truth = { paid: false, isNotified: false, hasRetrieved: false, amountMinor: 1999 };
-const TOLD: Truth = { paid: true, isNotified: true, hasRetrieved: true, amountMinor: 1999 };
+const UNPAID: Truth = { isPaid: false, isNotified: false, hasRetrieved: false, amountMinor: 1999 };
+const TOLD: Truth = { isPaid: true, isNotified: true, hasRetrieved: true, amountMinor: 1999 };
 const HELD_BACK: Truth = { ...TOLD, isNotified: false, hasRetrieved: false };
 
 function look(
@@ -31,7 +31,7 @@ function create(more: Partial<CreateFact> = {}): CreateFact {
     isRefused: false,
     isRepeat: false,
     liveCount: 1,
-    hasOtherId: false,
+    hasNewOrderId: false,
     ...more,
   };
 }
@@ -66,7 +66,7 @@ test("every rule is broken only by its own violation", () => {
     ["takes_events", { ...refused, got: "404", isForeign: true }],
     ["held", { ...refused, got: "503", isForeign: true }],
     ["one_order", create({ liveCount: 2 })],
-    ["one_order", create({ hasOtherId: true })],
+    ["one_order", create({ hasNewOrderId: true })],
     ["one_order", create({ isShared: true })],
     ["client_ends", create({ runs: failed })],
     ["client_ends", create({ runs: endless })],
@@ -105,10 +105,10 @@ test("a payment counts as lost only if the last reading of the view does not sho
   const lost = [look(false, TOLD)];
   const first = judgeHistory({}, lost, undefined);
   const later = (...looks: readonly LookFact[]): string => {
-    const judged = judgeLateBooking(
+    const judged = judgeLaterLooks(
       {},
       { verdict: first, facts: lost },
-      { looks, settleMs: undefined, sinceMs: 25_500 },
+      { looks, settleMs: undefined, elapsedMs: 25_500 },
     );
     return judged.state === "not_judged" ? `${judged.field}: ${englishOf(judged.reason)}` : judged.state;
   };
@@ -118,12 +118,12 @@ test("a payment counts as lost only if the last reading of the view does not sho
   expect(later(look(true, TOLD, { times: 2 }))).toBe("broken");
   expect(later(look(true, TOLD, { times: 1 }))).toContain("settle: the view showed the payment after 26 s");
   const held = [look(true, TOLD, { times: 1 })];
-  const twice = { looks: [look(true, TOLD, { times: 2 })], settleMs: undefined, sinceMs: 0 };
-  expect(judgeLateBooking({}, { verdict: judgeHistory({}, held, undefined), facts: held }, twice).state).toBe(
+  const twice = { looks: [look(true, TOLD, { times: 2 })], settleMs: undefined, elapsedMs: 0 };
+  expect(judgeLaterLooks({}, { verdict: judgeHistory({}, held, undefined), facts: held }, twice).state).toBe(
     "broken",
   );
   const other = judgeHistory({}, [look(true, UNPAID)], undefined);
-  expect(judgeLateBooking({}, { verdict: other, facts: [] }, { ...twice, looks: [look(true, TOLD)] })).toBe(
+  expect(judgeLaterLooks({}, { verdict: other, facts: [] }, { ...twice, looks: [look(true, TOLD)] })).toBe(
     other,
   );
 });

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { RUN_STEPS } from "../../src/core/judge/histories/histories.ts";
+import { RUN_STEP_TITLES } from "../../src/core/judge/histories/histories.ts";
 import { stepTitle } from "../../src/core/readiness/drills/drill.ts";
 import { factOf, FACT_TABLES, wordsOf } from "../../src/core/readiness/drills/said.ts";
-import { WEBHOOK_STEPS } from "../../src/core/readiness/drills/webhook.ts";
+import { WEBHOOK_STEP_TITLES } from "../../src/core/readiness/drills/webhook.ts";
 
 const NAMES = FACT_TABLES.flatMap((table) => Object.keys(table));
 
 test("every fact has one sentence with its values, in both languages", () => {
   expect(NAMES.length).toBeGreaterThan(300);
   expect(new Set(NAMES).size).toBe(NAMES.length);
-  const titles = [WEBHOOK_STEPS, RUN_STEPS].flatMap((steps) =>
+  const titles = [WEBHOOK_STEP_TITLES, RUN_STEP_TITLES].flatMap((steps) =>
     Object.keys(steps).map((name) => stepTitle(steps, name)),
   );
   const values = ["v0", "v1", "v2", "v3"];

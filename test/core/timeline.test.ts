@@ -117,7 +117,7 @@ function tell({
     views: [],
     events: seen,
     deliveries,
-    due: [],
+    dueChanges: [],
   };
   return { checkouts: [story], requests: told, now };
 }

@@ -5,7 +5,7 @@ import {
   MAX_CERTIFICATES_LENGTH,
   parseCertificates,
 } from "../../src/core/webhook/certificates.ts";
-import { checkTrust, type TargetPolicy } from "../../src/core/webhook/target.ts";
+import { checkCa, type TargetPolicy } from "../../src/core/webhook/target.ts";
 import { CERTIFICATE, CERTIFICATE_KEY } from "../support/certificate.ts";
 
 const CUT = CERTIFICATE.slice(0, 200);
@@ -47,7 +47,7 @@ test("certificates need https, and a hosted sandbox refuses them", () => {
   const local: TargetPolicy = { allowedHosts: [], ownPort: 1 };
   const hosted: TargetPolicy = { ...local, reach: "public" };
   const refusal = (url: string, ca: string | null | undefined, policy: TargetPolicy): string | undefined => {
-    const checked = checkTrust(url, ca, policy);
+    const checked = checkCa(url, ca, policy);
     return checked.ok ? undefined : checked.refusal.message;
   };
   expect(refusal("https://localhost/", CERTIFICATE, local)).toBeUndefined();

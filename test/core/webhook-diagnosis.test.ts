@@ -17,8 +17,8 @@ const SECRET = "whsec_uR0n5Yc2Yk3Q8o8dJ8n6y2p5T8i0m1v7w4x9z3a6b2c";
 const OTHER = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 const RETIRED = "whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB";
 const KNOWN = [
-  { label: "the endpoint https://shop.example/hooks", secret: OTHER, retired: false },
-  { label: "the endpoint's secret until Monday", secret: RETIRED, retired: true },
+  { label: "the endpoint https://shop.example/hooks", secret: OTHER, isRetired: false },
+  { label: "the endpoint's secret until Monday", secret: RETIRED, isRetired: true },
 ];
 const AT = 1_767_225_600;
 const NOW = AT * 1000;
@@ -76,7 +76,7 @@ function arrive(arrived: Arrived): DiagnoseOptions {
     DEFAULT_HEADER_NAMES.signature,
     header(hmac.digest("hex")),
   ];
-  return { rawBody: BODY, headers, secrets: SECRET, known: KNOWN, now: NOW, ...rest };
+  return { rawBody: BODY, headers, secrets: SECRET, knownSecrets: KNOWN, now: NOW, ...rest };
 }
 
 const spaced = (value: unknown): string =>

@@ -48,7 +48,14 @@ function drilled(answers: Answers, facts: Partial<DrillResults> = {}): DrillResu
     const { [name]: answer = right } = answers;
     return answer === null ? [] : [resultOf(name, answer)];
   });
-  return { results, repeats: [], names: NAMES, usesRetiredSecret: false, probedCause: undefined, ...facts };
+  return {
+    results,
+    repeats: [],
+    caseNames: NAMES,
+    usesRetiredSecret: false,
+    probedCause: undefined,
+    ...facts,
+  };
 }
 
 function each<Value>(value: Value, ...names: readonly CaseName[]): Partial<Record<CaseName, Value>> {

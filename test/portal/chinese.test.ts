@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { RUN_STEPS } from "../../src/core/judge/histories/histories.ts";
+import { RUN_STEP_TITLES } from "../../src/core/judge/histories/histories.ts";
 import type { StepTitles } from "../../src/core/readiness/drills/drill.ts";
 import { factOf, FACT_TABLES } from "../../src/core/readiness/drills/said.ts";
-import { WEBHOOK_STEPS } from "../../src/core/readiness/drills/webhook.ts";
+import { WEBHOOK_STEP_TITLES } from "../../src/core/readiness/drills/webhook.ts";
 import type { DrillKind } from "../../src/core/readiness/names.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
@@ -15,10 +15,10 @@ import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
 import type { DrillStep } from "../../src/core/readiness/drill-shapes.ts";
 
 const TITLES: Readonly<Record<DrillKind, StepTitles>> = {
-  webhook: WEBHOOK_STEPS,
-  duplicates: RUN_STEPS,
-  idempotency: RUN_STEPS,
-  browser_return: RUN_STEPS,
+  webhook: WEBHOOK_STEP_TITLES,
+  duplicates: RUN_STEP_TITLES,
+  idempotency: RUN_STEP_TITLES,
+  browser_return: RUN_STEP_TITLES,
 };
 
 /** Failed steps of one kind of drill, with all facts. */

@@ -96,7 +96,7 @@ test("the drill finds the causes of answers that no receiver of these tests give
     });
     const { causes } = explainCases({
       results,
-      names: CASE_NAMES,
+      caseNames: CASE_NAMES,
       usesRetiredSecret: false,
       repeats: [],
       probedCause: undefined,
@@ -106,7 +106,7 @@ test("the drill finds the causes of answers that no receiver of these tests give
   const first = { name: "good_event", eventId: "1", milliseconds: 0, answer: forbidden } as const;
   const { causes } = explainCases({
     results: [first],
-    names: CASE_NAMES,
+    caseNames: CASE_NAMES,
     usesRetiredSecret: false,
     repeats: [],
     probedCause: undefined,
@@ -128,7 +128,7 @@ test("an abandoned drill still reports the causes that it had found", () => {
   }));
   const { causes } = explainCases({
     results,
-    names: CASE_NAMES,
+    caseNames: CASE_NAMES,
     usesRetiredSecret: false,
     repeats: [],
     probedCause: undefined,

@@ -133,7 +133,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
     output("calibration", calibration),
     () => `${reportText(calibration.assumptions)}\n\nrecorded in ${printable(path)}`,
   );
-  return finalResults.missed.size > 0 ? EXIT.unreachable : EXIT.done;
+  return finalResults.missReasons.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
 /** Lists the parts of the dialect that no answer of the run showed; they keep our names. */

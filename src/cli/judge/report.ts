@@ -7,7 +7,7 @@ import { english } from "../../core/language.ts";
 import type { DrillStep, DrillVerdict } from "../../core/readiness/drill-shapes.ts";
 import { englishOf, inEnglish } from "../../core/readiness/drills/said.ts";
 import { stepTitle } from "../../core/readiness/drills/drill.ts";
-import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
+import { WEBHOOK_STEP_TITLES } from "../../core/readiness/drills/webhook.ts";
 import { DRILL_NAMES, RUN_COMMAND, type DrillKind } from "../../core/readiness/names.ts";
 import { printable } from "../../core/text.ts";
 import { EXIT } from "../problem.ts";
@@ -128,7 +128,7 @@ function findingsOfForms({ steps }: PartRecord) {
     return {
       invariant: firstStep.expected === "2xx" ? ("takes_events" as const) : ("refuses_forged" as const),
       cause,
-      places: causeSteps.map(({ name }) => english(stepTitle(WEBHOOK_STEPS, name))),
+      places: causeSteps.map(({ name }) => english(stepTitle(WEBHOOK_STEP_TITLES, name))),
       history: firstStep.name,
       got: englishOf(firstStep.got),
       story: [],

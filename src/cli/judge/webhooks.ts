@@ -12,7 +12,7 @@ import { webhookSubject } from "../../core/readiness/drills/drill.ts";
 import { drillSteps } from "../../core/judge/forms/causes.ts";
 import { wasOutOfReach } from "../../core/judge/forms/requests.ts";
 import { inEnglish } from "../../core/readiness/drills/said.ts";
-import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
+import { WEBHOOK_STEP_TITLES } from "../../core/readiness/drills/webhook.ts";
 import { printable, printableLiteral } from "../../core/text.ts";
 import { loadConfig } from "../../host/config/load.ts";
 import { register, switchOption, valueOption, type Context, type Group } from "../command.ts";
@@ -44,7 +44,7 @@ type JudgedReceiver = {
 };
 
 /** Timeout of the whole part, in milliseconds: an endpoint may answer each request slowly. */
-const TIMEOUT_MS = Object.keys(WEBHOOK_STEPS).length * 30_000;
+const TIMEOUT_MS = Object.keys(WEBHOOK_STEP_TITLES).length * 30_000;
 /** Timeout of one request, in milliseconds: a sandbox may wait long for a receiver. */
 const POST_TIMEOUT_MS = 120_000;
 
@@ -182,11 +182,11 @@ async function judgeReceiver(
     },
     receiver,
   );
-  const leftOutCount = mayRun() ? 0 : sentForms.names.length - sentForms.results.length;
+  const leftOutCount = mayRun() ? 0 : sentForms.caseNames.length - sentForms.results.length;
   const isUnknown = wasOutOfReach(sentForms.results) || leftOutCount > 0;
   // If the receiver is down, only the forms that were sent have results.
-  const names = isUnknown ? sentForms.results.map(({ name }) => name) : sentForms.names;
-  const steps = drillSteps({ ...sentForms, names }, receiver);
+  const caseNames = isUnknown ? sentForms.results.map(({ name }) => name) : sentForms.caseNames;
+  const steps = drillSteps({ ...sentForms, caseNames }, receiver);
   const subject = webhookSubject({ id: endpointId, url }, secret);
   const webhookRecord = { receiver: { endpointId, url, checkout, now }, subject, steps, leftOutCount };
   // An unknown result does not replace the last recorded result.

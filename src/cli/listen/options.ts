@@ -123,12 +123,12 @@ export function listenOptions(): Option[] {
 
 export async function createListenPlan(context: Context, options: ListenCommandOptions): Promise<ListenPlan> {
   const { allowTarget: allowedHosts = [] } = options;
-  const forward = options.forward && (completeAddress(options.forward) ?? options.forward);
+  const defaultUrl = options.forward && (completeAddress(options.forward) ?? options.forward);
   const routes = (options.route ?? []).map(({ pattern, url }) => ({
     pattern,
     url: completeAddress(url) ?? url,
   }));
-  const urls = [...(forward === undefined ? [] : [forward]), ...routes.map(({ url }) => url)];
+  const urls = [...(defaultUrl === undefined ? [] : [defaultUrl]), ...routes.map(({ url }) => url)];
   const policy = { allowedHosts, ownPort: options.port ?? NO_PORT };
   const fault = urls.map((url) => targetProblem(url, policy, context.world)).find(Boolean);
   if (fault !== undefined) throw new Refused(fault);
@@ -137,7 +137,7 @@ export async function createListenPlan(context: Context, options: ListenCommandO
   return {
     eventTypes: options.events ?? [ALL_EVENTS],
     routes,
-    forward,
+    defaultUrl,
     headers: options.header ?? [],
     allowedHosts,
     ownHosts: options.allowHost ?? [],

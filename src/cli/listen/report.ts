@@ -40,7 +40,7 @@ export function readyJson({ url, plan, pid, origin, endpointId, replayedCount }:
     sandbox: origin,
     endpoint_id: endpointId,
     event_types: plan.eventTypes,
-    forward: plan.forward ?? null,
+    forward: plan.defaultUrl ?? null,
     routes: plan.routes.map(({ pattern: type, url: target }) => ({ type, url: target })),
     replayed: replayedCount,
     pid,
@@ -50,10 +50,10 @@ export function readyJson({ url, plan, pid, origin, endpointId, replayedCount }:
 
 export function readyText(readyFields: ListenReady, style: Style): string {
   const { port, paths, plan, readsKeys, origin, replayedCount } = readyFields;
-  const { routes, forward } = plan;
+  const { routes, defaultUrl } = plan;
   const eventsText = routes.length === 0 ? "events" : "other events";
   const fallback =
-    forward ?? "only shown here; --forward http://localhost:3000/hooks sends them to your application";
+    defaultUrl ?? "only shown here; --forward http://localhost:3000/hooks sends them to your application";
   const ownAddresses = paths.map((path) => `${localOrigin(port)}${path}`).join(" and ");
   const fields: Field[] = [
     ...(origin === null

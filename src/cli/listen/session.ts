@@ -175,8 +175,8 @@ function createSession(
 }
 
 /** Deliveries are accepted at the root and at the target's path, so that a tunnel's address can have either path. */
-function pathsOf({ forward }: ListenPlan): string[] {
-  return [...new Set(["/", ...(forward === undefined ? [] : [new URL(forward).pathname])])];
+function pathsOf({ defaultUrl }: ListenPlan): string[] {
+  return [...new Set(["/", ...(defaultUrl === undefined ? [] : [new URL(defaultUrl).pathname])])];
 }
 
 function createFixedSource(sender: Sender, { dialect }: ListenPlan): DeliverySource {

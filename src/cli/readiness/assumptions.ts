@@ -1,4 +1,4 @@
-import { calibrationAge, verdictOn, type Calibration } from "../../core/calibration/calibration.ts";
+import { calibrationAgeMs, verdictOn, type Calibration } from "../../core/calibration/calibration.ts";
 import { toIso } from "../../core/clock.ts";
 import { encodeAnswer, type AnswerOf } from "../../core/control/operations.ts";
 import { printable } from "../../core/text.ts";
@@ -67,7 +67,7 @@ function calibrationLine(
 ): string {
   const { service } = record;
   const verdict = verdictOn(record, decision);
-  const age = spanText(calibrationAge(record, now), english);
+  const age = spanText(calibrationAgeMs(record, now), english);
   if (verdict === "not_observed") return style.dim(`not observed at ${printable(service)}`);
   const line = `${verdict} by ${printable(service)}, ${age} ago`;
   return verdict === "contradicted" ? style.red(line) : style.dim(line);

@@ -1,7 +1,7 @@
 import { english } from "../../core/language.ts";
 import { stepTitle } from "../../core/readiness/drills/drill.ts";
 import { inEnglish } from "../../core/readiness/drills/said.ts";
-import { WEBHOOK_STEPS } from "../../core/readiness/drills/webhook.ts";
+import { WEBHOOK_STEP_TITLES } from "../../core/readiness/drills/webhook.ts";
 import { printable } from "../../core/text.ts";
 import type { Printer, Style } from "../printer.ts";
 import { tableRows } from "../table.ts";
@@ -76,5 +76,5 @@ function noteLines(passedSteps: readonly ShownStep[], { style }: DrillLayout): s
 }
 
 function titleOf(name: string): string {
-  return english(stepTitle(WEBHOOK_STEPS, name));
+  return english(stepTitle(WEBHOOK_STEP_TITLES, name));
 }

@@ -1,4 +1,4 @@
-import { calibrationAge } from "../../core/calibration/calibration.ts";
+import { calibrationAgeMs } from "../../core/calibration/calibration.ts";
 import { readProjectCalibration } from "../calibration/record.ts";
 import { isSameServer } from "../../core/loopback.ts";
 import type { ChecklistReport } from "../../core/readiness/report.ts";
@@ -33,7 +33,7 @@ export async function judgeReadiness(
 function calibrationField(context: Context): Pick<ChecklistReport, "calibration"> {
   const record = readProjectCalibration(context);
   if (record === undefined) return { calibration: null };
-  return { calibration: { record, ageMs: calibrationAge(record, context.world.now()) } };
+  return { calibration: { record, ageMs: calibrationAgeMs(record, context.world.now()) } };
 }
 
 function judgeOtherService(context: Context, service: string): ChecklistReport {

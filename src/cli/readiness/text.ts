@@ -5,7 +5,7 @@ import {
   evidenceLine,
   verdictLine,
   type ChecklistReport,
-  type Tolerance,
+  type RiskTolerance,
 } from "../../core/readiness/report.ts";
 import { english } from "../../core/language.ts";
 import { ITEM_TITLES } from "../../core/readiness/names.ts";
@@ -58,7 +58,7 @@ export function checklistMarkdown(report: ChecklistReport): string {
 }
 
 /** JUnit XML with a failure or error whenever the exit code is not 0: an unknown item is an error, a risk a failure. */
-export function checklistJunit(report: ChecklistReport, tolerance: Tolerance): string {
+export function checklistJunit(report: ChecklistReport, tolerance: RiskTolerance): string {
   const { verdict, items, service, storeId, judgedAt } = report;
   return junitXml({
     name: "checkout checklist",
@@ -76,7 +76,7 @@ export function checklistJunit(report: ChecklistReport, tolerance: Tolerance): s
   });
 }
 
-function caseResults({ status, reason, assumptions, next }: ChecklistItem, { allowRisks }: Tolerance) {
+function caseResults({ status, reason, assumptions, next }: ChecklistItem, { allowRisks }: RiskTolerance) {
   const text = `next: ${next}`;
   if (status === "fail") return [{ element: "failure", type: status, message: reason, text } as const];
   if (status === "unknown") return [{ element: "error", type: status, message: reason, text } as const];

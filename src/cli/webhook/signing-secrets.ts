@@ -1,4 +1,4 @@
-import { secretFault } from "../../core/webhook/signature.ts";
+import { checkSecret } from "../../core/webhook/signature.ts";
 import { parseHeaderNames } from "../../core/webhook/header-names.ts";
 import { toOptionParser, valueOption, type Context } from "../command.ts";
 import { readInput, STDIN } from "../input.ts";
@@ -64,7 +64,7 @@ export async function findSigningSecrets(
 
 /** Refuses secrets that must not be used for signing. Verifying needs no such check: its result names the fault. */
 export function checkSecrets(secrets: readonly string[]): void {
-  const fault = secrets.map(secretFault).find(Boolean);
+  const fault = secrets.map(checkSecret).find(Boolean);
   if (fault !== undefined) throw refuseUsage(fault.message, SECRET_HINT);
 }
 

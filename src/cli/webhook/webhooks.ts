@@ -146,7 +146,8 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
   }
   const secrets = sources.flatMap(({ inForce }) => inForce);
   const verdict = verifySignature({ ...request, secrets });
-  const causes = diagnose({ ...request, secrets, known: knownSecretsOf([...sources, ...knownSources]) });
+  const knownSecrets = knownSecretsOf([...sources, ...knownSources]);
+  const causes = diagnose({ ...request, secrets, knownSecrets });
   const comparison = await compareWithNamedEvent(context, rawBody);
   const shownCauses = comparison === undefined ? causes : withComparison(causes, comparison);
   return report(context, {
@@ -159,8 +160,8 @@ async function runVerify(context: Context, options: VerifyFlags): Promise<number
 
 function knownSecretsOf(sources: readonly SecretSource[]): readonly KnownSecret[] {
   return sources.flatMap(({ owner = "the user", inForce, retired }) => [
-    ...inForce.map((secret) => ({ label: owner, secret, retired: false })),
-    ...retired.map((secret) => ({ label: `an earlier secret of ${owner}`, secret, retired: true })),
+    ...inForce.map((secret) => ({ label: owner, secret, isRetired: false })),
+    ...retired.map((secret) => ({ label: `an earlier secret of ${owner}`, secret, isRetired: true })),
   ]);
 }
 

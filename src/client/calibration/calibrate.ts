@@ -42,9 +42,9 @@ export async function calibrate(
   const answers = new Map<string, ProbeAnswer>();
   const missedProbes = new Map<string, string>();
   const pace = createPace();
-  for (const { name, request: requestOf } of PROBES) {
+  for (const { name, buildRequest } of PROBES) {
     if (options.signal.aborted) break;
-    const request = requestOf(options.runId, answers);
+    const request = buildRequest(options.runId, answers);
     if (request === undefined) continue;
     const lastResult = await askWithRetries(world, target, { ...options, request, pace });
     const { result } = lastResult;
@@ -58,7 +58,7 @@ export async function calibrate(
     const reason = transientReason(result);
     if (reason !== undefined) missedProbes.set(name, reason);
   }
-  return { end: "done", answers, missed: missedProbes };
+  return { end: "done", answers, missReasons: missedProbes };
 }
 
 /** The pause between the requests of a run, and the time that is left for pauses; both change during the run. */

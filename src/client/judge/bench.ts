@@ -102,7 +102,7 @@ export type Bench = {
 /** The observation with the names of the store's dialect, for the texts of causes; none without a dialect. */
 export function dialectFacts({ dialect }: Pick<Bench, "dialect">, isPlain: boolean): readonly Observation[] {
   if (dialect === undefined) return [];
-  return [{ kind: "dialect", names: deliveryDifferences(dialect).join(", "), isPlain }];
+  return [{ kind: "dialect", namesText: deliveryDifferences(dialect).join(", "), isPlain }];
 }
 
 /** The store of a search: its own store, or the store of a running shop, of which it uses one order and one endpoint. */

@@ -1,8 +1,8 @@
 // Lets the shop create orders in a history, and reads the service's log of these creates.
 import {
-  hasArrived,
+  hasAnswerArrived,
   retriesEarly,
-  mayBeDone,
+  isRightlyDone,
   type LoggedCreate,
   type WatchedRun,
 } from "../../core/judge/client.ts";
@@ -90,8 +90,8 @@ async function buyOnce(play: Play, step: CreateStep, isLater = false): Promise<b
     isRepeat,
     isShared: purchase.isShared === true,
     // A new attempt may have an order_id of its own, such as 1001-2.
-    hasOtherId:
-      history.isAlone === true && !(isRepeat && isNew && liveCount === 1) && hasOtherId(bench, purchase),
+    hasNewOrderId:
+      history.isAlone === true && !(isRepeat && isNew && liveCount === 1) && hasNewOrderId(bench, purchase),
     liveCount,
     isRenewed: isRepeat && isNew,
     deadEnd,
@@ -132,7 +132,7 @@ async function deadEndOf(
   const log = (await createsOf(bench, expectedOrderId(bench, purchase))).slice(sentCount);
   if (log.at(-1)?.code === "idempotency_key_reused") return "other_body";
   if (log.at(-1)?.code === "order_conflict") return "conflict";
-  if (hasArrived(log)) return "old_page";
+  if (hasAnswerArrived(log)) return "old_page";
   const { checkoutUrl } = await bench.call({
     name: "inspectCheckout",
     id: lastCheckout(purchase).id,
@@ -143,11 +143,11 @@ async function deadEndOf(
 
 /** Whether the shop has refused an order_id of an unusual form before it sent a create. */
 async function isUnsent({ bench, history }: Play, purchase: Purchase): Promise<boolean> {
-  if (history.neighbours === undefined || purchase.checkouts.length > 0) return false;
+  if (history.neighbourKind === undefined || purchase.checkouts.length > 0) return false;
   return bench.recording.hasSameId && (await createsOf(bench, purchase.cartId)).length === 0;
 }
 
-export function hasOtherId({ recording, search }: Bench, { cartId, checkouts }: Purchase): boolean {
+export function hasNewOrderId({ recording, search }: Bench, { cartId, checkouts }: Purchase): boolean {
   if (search?.isOwn === true) return new Set(checkouts.map(({ orderId }) => orderId)).size > 1;
   const { hasSameId, suffix } = recording;
   return hasSameId && checkouts.some(({ orderId }) => orderId !== `${cartId}${suffix}`);
@@ -182,14 +182,14 @@ async function buyUntilAnswered(play: Play, { of }: CreateStep): Promise<boolean
     if (createRun !== undefined) runs.push({ ...createRun, isKilled, mayFail, log });
     const run = runs.at(-1);
     if (run === undefined || !run.hasEnded) break;
-    if (search === undefined ? hasArrived(log) || mayBeDone(run) : run.isDone) break;
+    if (search === undefined ? hasAnswerArrived(log) || isRightlyDone(run) : run.isDone) break;
   }
   if (await isUnsent(play, purchase)) {
     facts.push({ kind: "note", note: "own_ids" });
     return false;
   }
-  const hasChangedId = earlierLog.length === 0 && hasOtherId(bench, purchase);
-  const createFact = { runs, liveCount: liveCheckouts(purchase).length, hasOtherId: hasChangedId };
+  const hasChangedId = earlierLog.length === 0 && hasNewOrderId(bench, purchase);
+  const createFact = { runs, liveCount: liveCheckouts(purchase).length, hasNewOrderId: hasChangedId };
   facts.push({ kind: "client", purchase: createFact });
   if (retriesEarly(createFact)) facts.push({ kind: "note", note: "hasty" });
   if (search === undefined) return true;

@@ -4,7 +4,7 @@ import { answersIn, mustShopKnow } from "../../core/judge/deliveries.ts";
 import { type ObservedDelivery } from "../../core/judge/observation.ts";
 import { isAnsweredWithSecret } from "../../core/judge/secrets.ts";
 import { refresh, type Bench, type Purchase } from "./bench.ts";
-import { hasOtherId } from "./buy.ts";
+import { hasNewOrderId } from "./buy.ts";
 import type { Play } from "./faults.ts";
 
 /** Within this time an order expires and its deliveries use all their attempts, in milliseconds. */
@@ -31,7 +31,7 @@ export async function deliverAll({ bench, facts }: Play, purchase: Purchase): Pr
   }
   const { deliveries = [], checkouts } = purchase;
   purchase.isNotified = mustShopKnow(deliveries);
-  const clientFact = { runs: [], liveCount: checkouts.length, hasOtherId: hasOtherId(bench, purchase) };
+  const clientFact = { runs: [], liveCount: checkouts.length, hasNewOrderId: hasNewOrderId(bench, purchase) };
   facts.push(...answersIn(deliveries), { kind: "client", purchase: clientFact });
 }
 

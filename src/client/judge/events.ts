@@ -62,21 +62,21 @@ export function eventVariant(
     case "other_id": {
       // If the dialect's body has no event id, another id in the header makes the request another event.
       const text = "{type}, with another id in its header";
-      return { text, ...(hasField(dialect, "event_id") && { otherEventId: true }) };
+      return { text, ...(hasField(dialect, "event_id") && { hasOtherId: true }) };
     }
     case "unknown_type": {
-      const changeSigned = claim(({ type, sequence, data }) => ({
+      const changeEvent = claim(({ type, sequence, data }) => ({
         event_id: id,
         type: String(type).replace(/[^.]*$/, UNKNOWN_STATUS),
         sequence: Number(sequence) + 1,
         data: { ...(isRecord(data) && data), status: UNKNOWN_STATUS },
       }));
-      return { text: "an event of a type that does not exist", ownId: id, otherEventId: true, changeSigned };
+      return { text: "an event of a type that does not exist", ownId: id, hasOtherId: true, changeEvent };
     }
     case "in_parts":
       return { text: "{type}, in two parts", inParts: true };
     case "late":
-      return { text: "{type}, as the last attempt of its schedule", changeSigned: backdate(SCHEDULE_MS) };
+      return { text: "{type}, as the last attempt of its schedule", changeEvent: backdate(SCHEDULE_MS) };
     case "less":
     case "more":
       return foreignVariant(id, nearAmount(amountMinor, variant), currency);
@@ -87,19 +87,19 @@ export function eventVariant(
 
 /** A payment event of another checkout with the same order_id. */
 function foreignVariant(id: string, amount: number, currency: string): EventVariant {
-  const changeSigned = claim(({ data }) => ({
+  const changeEvent = claim(({ data }) => ({
     sequence: 3,
     data: { ...(isRecord(data) && data), id, amount_minor: amount, currency },
   }));
   const text = `the payment of another checkout with its order_id, of ${formatAmount(amount, currency)}`;
-  return { event: "payment", text, changeSigned };
+  return { event: "payment", text, changeEvent };
 }
 
 /** A copy of an event whose id begins or ends like the id of another event. */
 export function similarVariant(eventId: string, samePart: SamePart): EventVariant {
   const id = eventIdLike(eventId, samePart);
   const text = "{type}, with an id that resembles another one";
-  return { text, ownId: id, otherEventId: true, changeSigned: claim(() => ({ event_id: id })) };
+  return { text, ownId: id, hasOtherId: true, changeEvent: claim(() => ({ event_id: id })) };
 }
 
 /** Whether an endpoint is enabled, or paused only by a drill. */
@@ -136,7 +136,7 @@ export function requestsOf(
   const order = { id: eventId, body };
   const sentType = variant.event === "payment" ? paymentType(order) : type;
   // The forged copy of a payment event keeps the event_id.
-  const isCopy = variant.changeSigned === undefined && type.endsWith(".succeeded");
+  const isCopy = variant.changeEvent === undefined && type.endsWith(".succeeded");
   const ownEvent = { id: variant.ownId ?? (isCopy ? eventId : world.uuid()), storeId: "", createdAt };
   const keys = { secret: "", retiredSecret: undefined, realNow: world.now(), dialect };
   return endpoints

@@ -8,7 +8,7 @@ import type { Bench, Purchase, Purchases } from "./bench.ts";
 
 export type Play = {
   readonly bench: Bench;
-  readonly history: Pick<History, "neighbours" | "isAlone">;
+  readonly history: Pick<History, "neighbourKind" | "isAlone">;
   readonly orders: Purchases;
   readonly facts: Observation[];
   faults: readonly AddedFault[];

@@ -1,5 +1,5 @@
 // Reads the view of an order, and adds the facts about the order that the service knows at that moment.
-import { lateAfterMs } from "../../core/judge/judge.ts";
+import { maxDelayMs } from "../../core/judge/judge.ts";
 import { type LookFact, type Truth } from "../../core/judge/observation.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import type { OrderName } from "../../core/judge/step.ts";
@@ -57,7 +57,7 @@ export function bookingTimeoutMs({
   search,
 }: Pick<Bench, "shop" | "recording" | "search">): number {
   if (search !== undefined) return SEARCH_TIMEOUT_MS;
-  return Math.min(MAX_SETTLE_MS, Math.max(lateAfterMs(shop.settleMs), 5 * recording.bookingMs));
+  return Math.min(MAX_SETTLE_MS, Math.max(maxDelayMs(shop.settleMs), 5 * recording.bookingMs));
 }
 
 /** How long a booking may take in this shop, in milliseconds. */
@@ -120,10 +120,10 @@ async function truthOf(
 ): Promise<Truth> {
   const shownCheckout = paidCheckout ?? checkouts.findLast(({ id }) => !foreignIds.has(id));
   const terms = { amountMinor: shownCheckout?.amountMinor ?? 0, status: shownCheckout?.status };
-  if (paidCheckout === undefined) return { ...terms, paid: false, isNotified: false, hasRetrieved: false };
-  if (isNotified) return { ...terms, paid: true, isNotified: true, hasRetrieved: true };
+  if (paidCheckout === undefined) return { ...terms, isPaid: false, isNotified: false, hasRetrieved: false };
+  if (isNotified) return { ...terms, isPaid: true, isNotified: true, hasRetrieved: true };
   // A search does not record the shop's retrieves, so the shop counts as having asked.
-  if (search !== undefined) return { ...terms, paid: true, isNotified: false, hasRetrieved: true };
+  if (search !== undefined) return { ...terms, isPaid: true, isNotified: false, hasRetrieved: true };
   const { paidCheckouts } = await call({ name: "listRetrieves", id: leaseId, body: undefined });
-  return { ...terms, paid: true, isNotified: false, hasRetrieved: paidCheckouts.includes(paidCheckout.id) };
+  return { ...terms, isPaid: true, isNotified: false, hasRetrieved: paidCheckouts.includes(paidCheckout.id) };
 }

@@ -2,7 +2,7 @@
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { type HistoryVerdict } from "../../core/judge/judge.ts";
 import { type CreateFact, type Observation } from "../../core/judge/observation.ts";
-import { isLate, judgeHistory, notJudged } from "../../core/judge/judge.ts";
+import { isLate, judgeHistory, noVerdict } from "../../core/judge/judge.ts";
 import { factOf } from "../../core/readiness/drills/said.ts";
 import { MAX_SETTLE_MS } from "../../core/judge/shop.ts";
 import type { ShownOrder } from "../../core/judge/view.ts";
@@ -70,7 +70,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   });
   const runs = await createOrders(bench, purchase, { times: 1 });
   const liveCount = purchase.checkouts.length;
-  facts.push({ kind: "create", runs, isRefused: false, isRepeat: false, hasOtherId: false, liveCount });
+  facts.push({ kind: "create", runs, isRefused: false, isRepeat: false, hasNewOrderId: false, liveCount });
   if (purchase.checkouts.length === 0)
     return finish(NO_RECORDING, 0, await noOrderVerdict(bench, purchase, runs));
   const { orderId, object: kind, id } = lastCheckout(purchase);
@@ -83,7 +83,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
   await awaitDeliveries(bench, lastCheckout(purchase));
   const firstReading = await awaitNewOrder(bench, purchase);
   if (firstReading.isMissing && shop.create === undefined)
-    return finish(recording, 0, notJudged(factOf("unknown_order"), "create", firstReading.got));
+    return finish(recording, 0, noVerdict(factOf("unknown_order"), "create", firstReading.got));
   facts.push(await lookFact(bench, { purchase }, firstReading));
   if (firstReading.order === null || firstReading.order.paid) return finish(recording, 0);
   const paidAt = await payOnPage(bench, purchase);
@@ -104,7 +104,7 @@ async function purchaseOnce(bench: Bench, onSlow: () => void): Promise<PlainPurc
     return finish(
       measuredRecording,
       paidAt,
-      notJudged(factOf("no_event_delivered"), "endpoint", reading.got),
+      noVerdict(factOf("no_event_delivered"), "endpoint", reading.got),
     );
   if (!isBooked(reading)) facts.push(await lookFact(bench, { purchase: notifiedPurchase }, reading));
   else {
@@ -125,12 +125,12 @@ async function noOrderVerdict(
   const watchedRuns = runs.map((run) => ({ ...run, isKilled: null, log }));
   const verdict = judgeHistory(
     {},
-    [{ kind: "client", purchase: { runs: watchedRuns, liveCount: 0, hasOtherId: false } }],
+    [{ kind: "client", purchase: { runs: watchedRuns, liveCount: 0, hasNewOrderId: false } }],
     undefined,
   );
   return verdict.state === "broken" && verdict.invariant === "one_key"
     ? verdict
-    : notJudged(factOf("no_order", runs[0]?.got ?? ""), "create");
+    : noVerdict(factOf("no_order", runs[0]?.got ?? ""), "create");
 }
 
 /** Waits until the payment is shown, and longer than `SLOW_MS` only if the shop has accepted the payment's event. */

@@ -89,10 +89,10 @@ export async function playHistory(
   }
 }
 
-function nameOrders({ bench, history: { neighbours }, orders }: Play, kind: CheckoutObject): void {
+function nameOrders({ bench, history: { neighbourKind }, orders }: Play, kind: CheckoutObject): void {
   if (orders.size > 0) return;
   const id = bench.newId();
-  const ids = neighbours === undefined ? [id] : neighbourIds(id, neighbours);
+  const ids = neighbourKind === undefined ? [id] : neighbourIds(id, neighbourKind);
   ORDER_NAMES.forEach((name, index) => orders.set(name, createPurchase(ids[index] ?? bench.newId(), kind)));
 }
 
@@ -125,10 +125,10 @@ async function playStep(play: Play, step: Step, isLast = false): Promise<boolean
       await play.bench.world.sleep(step.milliseconds, play.bench.signal);
       return true;
     case "wait_for_others":
-      await Promise.all([play.bench.othersDone, play.bench.world.sleep(step.leastMs, play.bench.signal)]);
+      await Promise.all([play.bench.othersDone, play.bench.world.sleep(step.minMs, play.bench.signal)]);
       return true;
     case "await":
-      return awaitService(play, purchaseOf(play, step.of), step.what);
+      return awaitService(play, purchaseOf(play, step.of), step.kind);
     case "restart":
       return restart(play, step);
     case "deliver_all":
@@ -202,12 +202,12 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
   const { world, signal } = bench;
   const tellActs = acts.filter((act): act is Extract<ConcurrentStep, { tell: OrderName }> => "tell" in act);
   const payments = await Promise.all(
-    tellActs.map(async ({ tell: name, copies = 1 }) => {
+    tellActs.map(async ({ tell: name, copyCount = 1 }) => {
       const purchase = purchaseOf(play, name);
       const events = await eventsOf(bench, lastCheckout(purchase).id);
       const event = events.findLast(({ status }) => status === "succeeded");
       if (event === undefined) throw new NoOrder(factOf("no_payment"));
-      return { purchase, event, copies };
+      return { purchase, event, copyCount };
     }),
   );
   const pause = (afterMs: number): Promise<void> =>
@@ -216,8 +216,8 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
   const sendAll = async (): Promise<void> => {
     if (firstPayment === undefined) return;
     await pause(tellActs[0]?.afterMs ?? 0);
-    const otherIds = payments.flatMap(({ event, copies }, index) =>
-      Array.from({ length: copies - (index === 0 ? 1 : 0) }, () => event.eventId),
+    const otherIds = payments.flatMap(({ event, copyCount }, index) =>
+      Array.from({ length: copyCount - (index === 0 ? 1 : 0) }, () => event.eventId),
     );
     const answers = await deliver(bench, firstPayment.purchase, {
       ...firstPayment.event,
@@ -237,9 +237,9 @@ async function runConcurrently(play: Play, acts: readonly ConcurrentStep[]): Pro
       await pause(afterMs);
       await visit(play, name, undefined);
     }),
-    ...stepActs.map(async ({ steps, part, during, delayMs = 0 }) => {
+    ...stepActs.map(async ({ steps, share, during, delayMs = 0 }) => {
       const { visitMs = 0 } = purchaseOf(play, "a");
-      await pause(part * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
+      await pause(share * (during === "visit" ? visitMs : bench.recording.answerMs + delayMs));
       for (const step of steps) if (!(await playStep(play, step))) break;
     }),
   ]);
@@ -288,7 +288,7 @@ function sessionOf(play: Play, purchase: Purchase, session: OrderName | "first" 
  */
 async function restart(
   play: Play,
-  { mode, during, afterMs = 0, part = 0 }: Extract<Step, { act: "restart" }>,
+  { mode, during, afterMs = 0, share = 0 }: Extract<Step, { act: "restart" }>,
 ): Promise<boolean> {
   const { bench } = play;
   const { world, shop, signal, recording } = bench;
@@ -297,7 +297,7 @@ async function restart(
       ? Promise.resolve()
       : tell(play, { act: "tell", of: during, statuses: ["succeeded"] });
   const purchase = purchaseOf(play, "a");
-  const startDelayMs = Math.max(afterMs, part * (purchase.eventMs ?? 0));
+  const startDelayMs = Math.max(afterMs, share * (purchase.eventMs ?? 0));
   const restartLater = async (): Promise<void> => {
     if (startDelayMs > 0) await world.sleep(startDelayMs, signal);
     await shop.restart?.(mode);

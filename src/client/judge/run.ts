@@ -12,9 +12,9 @@ import {
   isBusyAnswer,
   isLate,
   judgeHistory,
-  judgeLateBooking,
+  judgeLaterLooks,
   mayBeLate,
-  notJudged,
+  noVerdict,
   verdictsOn,
   type HistoryVerdict,
 } from "../../core/judge/judge.ts";
@@ -199,7 +199,7 @@ function dropLikelyCauses(histories: readonly JudgedHistory[]): readonly JudgedH
     const { verdict, evidence } = item;
     if (verdict.state !== "broken" || (likelyCauses.get(verdict.invariant)?.size ?? 0) < MANY_CAUSES)
       return item;
-    const brokenFact = verdictsOn(evidence?.facts ?? []).broken.find(
+    const brokenFact = verdictsOn(evidence?.facts ?? []).brokenRules.find(
       ({ invariant }) => invariant === verdict.invariant,
     );
     return { ...item, verdict: { ...verdict, cause: brokenFact?.cause ?? null } };
@@ -265,11 +265,11 @@ export async function judgeAgain(
       const looks = await Promise.all(knownOrders.map(([of, purchase]) => lookAgain(bench, of, purchase)));
       // An interrupted reading proves nothing.
       if (signal.aborted) return fallback;
-      const sinceMs = bookingTimeoutMs(bench) + world.monotonic() - evidence.at;
-      const laterLooks = { looks, settleMs: shop.settleMs, sinceMs };
+      const elapsedMs = bookingTimeoutMs(bench) + world.monotonic() - evidence.at;
+      const laterLooks = { looks, settleMs: shop.settleMs, elapsedMs };
       return {
         ...item,
-        verdict: judgeLateBooking(HISTORIES[name], { verdict, ...evidence }, laterLooks),
+        verdict: judgeLaterLooks(HISTORIES[name], { verdict, ...evidence }, laterLooks),
       };
     }),
   );
@@ -332,7 +332,7 @@ function unplayedHistory(
   reason: StepText,
   gotText: StepText = "",
 ): JudgedHistory {
-  return { name, verdict: notJudged(reason, null, gotText), reference: null, story: [] };
+  return { name, verdict: noVerdict(reason, null, gotText), reference: null, story: [] };
 }
 
 async function judgedHistory(bench: Bench, turn: Turn, playedTurn: PlayResult): Promise<JudgedHistory> {
@@ -391,7 +391,7 @@ async function playOnce(bench: Bench, [name, kind]: Turn): Promise<PlayResult> {
   const verdict = judgeHistory(history, facts, shop.settleMs);
   const at = world.monotonic();
   if (problem === undefined || verdict.state === "broken") return { orders, facts, at, verdict };
-  return { orders, facts: [], at, verdict: notJudged(factOf("unpayable", problem), "create", problem) };
+  return { orders, facts: [], at, verdict: noVerdict(factOf("unpayable", problem), "create", problem) };
 }
 
 type PlayResult = NonNullable<JudgedHistory["evidence"]> & { readonly verdict: HistoryVerdict };
@@ -422,7 +422,7 @@ export async function storyOf(
 export async function plainHistory(bench: Bench, plain: PlainPurchase | undefined): Promise<JudgedHistory> {
   const name = PLAIN_PURCHASE;
   if (plain === undefined)
-    return { name, verdict: notJudged(factOf("interrupted"), null), reference: null, story: [] };
+    return { name, verdict: noVerdict(factOf("interrupted"), null), reference: null, story: [] };
   const { verdict, reference, purchase } = plain;
   const isBroken = verdict.state === "broken" && reference !== null;
   const story = isBroken

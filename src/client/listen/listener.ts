@@ -221,9 +221,9 @@ async function receive(context: Context, request: HttpRequest): Promise<HttpResp
     const knownSecrets = secrets.retired.map((secret) => ({
       label: "an earlier secret of this endpoint",
       secret,
-      retired: true,
+      isRetired: true,
     }));
-    return refuseUnverified(context, arrival, { ...verification, known: knownSecrets });
+    return refuseUnverified(context, arrival, { ...verification, knownSecrets });
   }
   const isParsed = dialect !== undefined && verdict.ok;
   const claims = isParsed ? claimsIn(verdict.event) : parseClaims(request.body);

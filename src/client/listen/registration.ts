@@ -38,7 +38,7 @@ const FIRST_PAUSE_MS = 10;
 
 type RegistrationOptions = {
   readonly url: string;
-  readonly forward?: string | undefined;
+  readonly defaultUrl?: string | undefined;
   readonly eventTypes: readonly string[];
   readonly locate: () => ControlTarget | undefined;
 };
@@ -114,7 +114,7 @@ async function sendRegistration(
   registration: RegistrationState,
   since: SinceValue | undefined,
 ): Answer<"registerListener"> {
-  const { url, eventTypes, forward: forwardTo } = registration;
+  const { url, eventTypes, defaultUrl: forwardTo } = registration;
   const body = { url, eventTypes, since, forwardTo };
   const outcome = await ask(registration, { name: "registerListener", body });
   if (outcome.end !== "success") return outcome;

@@ -60,8 +60,7 @@ export const calibrationRecord = z.object({
 });
 export type Calibration = z.infer<typeof calibrationRecord>;
 
-/** The age of a calibration, in milliseconds. */
-export function calibrationAge({ at }: Calibration, now: number): number {
+export function calibrationAgeMs({ at }: Calibration, now: number): number {
   return Math.max(0, now - Date.parse(at));
 }
 
@@ -98,8 +97,8 @@ export function judgeCalibration(
   const order = { id: checkoutInAnswer(answers.get(FIRST_PROBE))["id"], orderId: probeOrderId(run.name) };
   const judgeDecision = (decision: number): Verdict => {
     const judgePayment = PAYMENT_JUDGES.get(decision);
-    if (judgePayment === undefined) return judge(run, results, decision);
-    if (payment === undefined) return notObserved("only a payment shows it: --with-payer");
+    if (judgePayment === undefined) return judgeProbes(run, results, decision);
+    if (payment === undefined) return unobservedVerdict("only a payment shows it: --with-payer");
     const { verdict, expected, evidence } = judgePayment(payment, order);
     const { request, answer } = displayEvidence({ run, order }, evidence);
     const isPaid = checkoutInAnswer(payment.retrieval)["status"] === PAID_STATUS;
@@ -115,7 +114,7 @@ type Verdict = Omit<CalibratedAssumption, "decision" | "title">;
 /** Decisions that a test key could observe but a calibration does not, with the reasons. */
 const GAP_REASONS: ReadonlyMap<number, string> = new Map([[17, "a calibration never provokes a rate limit"]]);
 
-function notObserved(expectedText: string, missedText?: string): Verdict {
+function unobservedVerdict(expectedText: string, missedText?: string): Verdict {
   const fields = { verdict: "not_observed", expected: expectedText, request: null, answer: null } as const;
   return missedText === undefined ? fields : { ...fields, missed: missedText };
 }
@@ -126,13 +125,14 @@ type ObservedAnswer = {
   readonly answer: ProbeAnswer | undefined;
 };
 
-function judge(run: CalibrationRun, { answers, missed }: ProbeResults, decision: number): Verdict {
+function judgeProbes(run: CalibrationRun, { answers, missReasons }: ProbeResults, decision: number): Verdict {
   const rows: readonly ObservedAnswer[] = PROBES.flatMap((probe) =>
     probe.checks
       .filter((check) => check.decision === decision)
       .map((check) => ({ probe, check, answer: answers.get(probe.name) })),
   );
-  if (rows.length === 0) return notObserved(GAP_REASONS.get(decision) ?? "a test key cannot observe it");
+  if (rows.length === 0)
+    return unobservedVerdict(GAP_REASONS.get(decision) ?? "a test key cannot observe it");
   const contradictions = rows.filter(
     ({ check, answer }) => answer !== undefined && !check.holds(answer, answers),
   );
@@ -142,10 +142,10 @@ function judge(run: CalibrationRun, { answers, missed }: ProbeResults, decision:
   const gapRow = rows.find(({ answer }) => answer === undefined) ?? doubtfulRow;
   const shownAnswer = contradiction ?? rows.findLast(({ answer }) => answer !== undefined);
   const reason =
-    gapRow && (missed.get(gapRow.probe.name) ?? (gapRow === doubtfulRow ? RESENT_REASON : undefined));
-  const request = shownAnswer?.probe.request(run.name, answers);
+    gapRow && (missReasons.get(gapRow.probe.name) ?? (gapRow === doubtfulRow ? RESENT_REASON : undefined));
+  const request = shownAnswer?.probe.buildRequest(run.name, answers);
   if (shownAnswer?.answer === undefined || request === undefined)
-    return notObserved(reason ?? "no answer could be read", reason);
+    return unobservedVerdict(reason ?? "no answer could be read", reason);
   const verdict =
     contradiction !== undefined ? "contradicted" : gapRow !== undefined ? "not_observed" : "confirmed";
   return {
@@ -185,7 +185,7 @@ function displayEvidence(
   }
   const { method, target, rawHeaders, body, answerCode } = evidence;
   const normalizeText = (part: string): string => shortenText(removeTimes(removeRunSpecifics(run, part)));
-  const headers = headerPairs(rawHeaders).filter(([name]) => !TRANSPORT_HEADERS.test(name));
+  const headers = headerPairs(rawHeaders).filter(([name]) => !TRANSPORT_HEADER_PATTERN.test(name));
   return {
     request: {
       method,
@@ -200,7 +200,7 @@ function displayEvidence(
 }
 
 /** Headers that a record omits: headers of HTTP itself, of browsers and of proxies, and credentials. */
-const TRANSPORT_HEADERS =
+const TRANSPORT_HEADER_PATTERN =
   /^(?:host|connection|keep-alive|content-length|transfer-encoding|te|date|via|forwarded|x-forwarded-.*|x-real-ip|accept.*|user-agent|cookie|authorization|referer|cache-control|pragma|priority|dnt|upgrade-.*|sec-.*|traceparent|tracestate)$/i;
 
 function removeTimes(text: string): string {
@@ -228,13 +228,15 @@ function shortenText(text: string): string {
     : `${text.slice(0, MAX_SHOWN_CHARACTERS)}… (${text.length} characters)`;
 }
 
-const ANY_UUID = new RegExp(UUID_SOURCE, "gi");
-const URL_TEXT = /https?:\/\/[^\s"]+/g;
+const UUID_PATTERN = new RegExp(UUID_SOURCE, "gi");
+const URL_PATTERN = /https?:\/\/[^\s"]+/g;
 
 /** A text without secrets, and without the parts that differ between two runs: ids, addresses, names of this run. */
 function removeRunSpecifics({ name, secrets }: CalibrationRun, text: string): string {
-  const safeText = redactSecrets(redactValues(text, secrets));
-  return safeText.replaceAll(URL_TEXT, "<url>").replaceAll(ANY_UUID, "<uuid>").replaceAll(name, "<run>");
+  return redactSecrets(redactValues(text, secrets))
+    .replaceAll(URL_PATTERN, "<url>")
+    .replaceAll(UUID_PATTERN, "<uuid>")
+    .replaceAll(name, "<run>");
 }
 
 /** Maximum stored nesting depth of an answer; the service decides how deep its answers are. */
@@ -264,24 +266,24 @@ export function calibrationDifferences(
   calibration: Calibration,
   { hasPayment }: { readonly hasPayment: boolean },
 ): CalibrationDifferences {
-  const base = new Map(record.assumptions.map((row) => [row.decision, row]));
+  const recordRows = new Map(record.assumptions.map((row) => [row.decision, row]));
   const verdicts = calibration.assumptions
     .filter(({ decision }) => hasPayment || !PAYMENT_JUDGES.has(decision))
-    .map((row) => ({ decision: row.decision, result: compareVerdicts(base.get(row.decision), row) }));
+    .map((row) => ({ decision: row.decision, result: compareVerdicts(recordRows.get(row.decision), row) }));
   const decisionsWith = (result: ReturnType<typeof compareVerdicts>): readonly number[] =>
     verdicts.filter((row) => row.result === result).map(({ decision }) => decision);
   return { differences: decisionsWith("differs"), gaps: decisionsWith("missed") };
 }
 
 function compareVerdicts(
-  base: CalibratedAssumption | undefined,
+  recordRow: CalibratedAssumption | undefined,
   row: CalibratedAssumption,
 ): "same" | "differs" | "missed" {
-  const gaps = [base?.verdict ?? "not_observed", row.verdict].filter((verdict) => verdict === "not_observed");
+  const gaps = [recordRow?.verdict ?? "not_observed", row.verdict].filter((item) => item === "not_observed");
   if (gaps.length > 0) return gaps.length === 2 ? "same" : "missed";
   const evidenceOf = ({ verdict, expected, request, answer }: CalibratedAssumption): string =>
     JSON.stringify([verdict, expected, request, answer]);
-  if (base !== undefined && evidenceOf(base) === evidenceOf(row)) return "same";
-  const isPartial = base?.missed !== undefined || row.missed !== undefined;
-  return isPartial && base?.verdict === row.verdict ? "missed" : "differs";
+  if (recordRow !== undefined && evidenceOf(recordRow) === evidenceOf(row)) return "same";
+  const isPartial = recordRow?.missed !== undefined || row.missed !== undefined;
+  return isPartial && recordRow?.verdict === row.verdict ? "missed" : "differs";
 }

@@ -11,7 +11,7 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { nameSchemas } from "../shape/wire-names.ts";
 import { printableLiteral } from "../text.ts";
-import { HEADER_NAME, HTTP_HEADER } from "../webhook/header-names.ts";
+import { HEADER_NAME_PATTERN, HTTP_HEADERS } from "../webhook/header-names.ts";
 import { headerNamesIn } from "../webhook/signature.ts";
 
 /** The statuses that the interface states (interface 18): no dialect changes them or assigns them to another code. */
@@ -26,7 +26,7 @@ const REQUIRED_FIELDS: ReadonlySet<string> = new Set(["type", "data"]);
 /** Headers that the service uses itself, in addition to HTTP's own headers; a dialect must not reuse these names. */
 const SERVICE_HEADERS = /^(?:authorization|cookie|set-cookie|user-agent|retry-after|x-request-id|host)$/i;
 const isReserved = (name: string): boolean =>
-  HTTP_HEADER.test(name) || SERVICE_HEADERS.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
+  HTTP_HEADERS.test(name) || SERVICE_HEADERS.test(name) || name.toLowerCase() === FAULT_HEADER.toLowerCase();
 
 /** The schema of an object with a value for some of our names. */
 function recordSchema<Value>(
@@ -42,7 +42,7 @@ export const dialectSchema = lazyValue(() => {
     .string()
     .check(z.regex(/^[A-Za-z0-9_.:-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, . : _ -"));
   const header = z.string().check(
-    z.regex(HEADER_NAME, "must be the name of a header"),
+    z.regex(HEADER_NAME_PATTERN, "must be the name of a header"),
     z.refine((name) => !isReserved(name), "must not be a header that HTTP or the service uses itself"),
   );
   const codeSchema = (statuses: readonly number[], message: string) =>

@@ -18,7 +18,7 @@ import {
   type ProbeAnswers,
 } from "./probes.ts";
 
-type Event = Readonly<Record<string, unknown>>;
+type EventBody = Readonly<Record<string, unknown>>;
 
 /** The names of the service that differ from ours; a name that no answer shows counts as ours. */
 export function observedDialect(answers: ProbeAnswers, payment: PaymentEvidence | undefined): Dialect {
@@ -83,8 +83,8 @@ function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
   const nameOf = (field: string): string => fields[field] ?? field;
   const createdAt = event[nameOf("created_at")];
   const types = events.flatMap((body) => {
-    const subject = body[nameOf("data")];
-    const ourType = `order.${String(isRecord(subject) ? subject["status"] : "")}`;
+    const data = body[nameOf("data")];
+    const ourType = `order.${String(isRecord(data) ? data["status"] : "")}`;
     const theirType = body[nameOf("type")];
     return typeof theirType === "string" && theirType !== ourType ? [[ourType, theirType] as const] : [];
   });
@@ -93,7 +93,7 @@ function observedEvents(deliveries: readonly ReceivedRequest[]): Dialect {
   return { ...headerFields, event_fields: fields, times, events: Object.fromEntries(types) };
 }
 
-const FORMS: Readonly<Record<SignatureForm, RegExp>> = {
+const SIGNATURE_PATTERNS: Readonly<Record<SignatureForm, RegExp>> = {
   hex: /^[\da-f]{64}(?:,[\da-f]{64})*$/,
   "sha256=hex": /^sha256=[\da-f]{64}/,
   "v1=hex": /^v1=[\da-f]{64}/,
@@ -104,7 +104,7 @@ const FORMS: Readonly<Record<SignatureForm, RegExp>> = {
 function observedHeaders({ rawHeaders }: ReceivedRequest) {
   const pairs = headerPairs(rawHeaders);
   const formOf = (value: string): SignatureForm | undefined =>
-    Object.entries(FORMS).find(([, form]) => form.test(value))?.[0] as SignatureForm | undefined;
+    Object.entries(SIGNATURE_PATTERNS).find(([, form]) => form.test(value))?.[0] as SignatureForm | undefined;
   const nameOf = (ourName: string, hasForm: (value: string) => boolean): string | undefined =>
     headerValues(rawHeaders, ourName).length > 0 ? undefined : pairs.find(([, value]) => hasForm(value))?.[0];
   const ourNames = DEFAULT_HEADER_NAMES;
@@ -120,12 +120,12 @@ function observedHeaders({ rawHeaders }: ReceivedRequest) {
 
 /** Other names of our fields, found by the form of their values in all events; null for a field that no event has. */
 function observedFields(
-  events: readonly Event[],
+  events: readonly EventBody[],
   eventId: string | undefined,
 ): Record<string, string | null> {
-  const names = new Set<string>([...NAMED_EVENT_FIELDS, "livemode"]);
+  const ourNames = new Set<string>([...NAMED_EVENT_FIELDS, "livemode"]);
   const unknownNames = new Set(
-    events.flatMap((event) => Object.keys(event)).filter((name) => !names.has(name)),
+    events.flatMap((event) => Object.keys(event)).filter((name) => !ourNames.has(name)),
   );
   const isStatus = (value: unknown): boolean => value === null || STATUSES.some((status) => status === value);
   const isTime = (value: unknown): boolean =>

@@ -55,7 +55,7 @@ export type PaymentVerdict = {
   readonly evidence?: ReceivedRequest | ProbeAnswer | undefined;
 };
 
-/** The verdicts on the decisions that need a payment. */
+/** The functions that judge the decisions that only a payment shows. */
 export const PAYMENT_JUDGES: ReadonlyMap<
   number,
   (evidence: PaymentEvidence, order: PaidOrder) => PaymentVerdict
@@ -69,19 +69,19 @@ export const PAYMENT_JUDGES: ReadonlyMap<
   [88, judgeReturnPath],
 ]);
 
-const NO_DELIVERY = unobservedVerdict("no event of the order reached the receiver");
-const NO_SECRET = unobservedVerdict("no signing secret was given: --secret-file");
-const NO_RETURN = unobservedVerdict(`no browser returned to ${RETURN_PATH} of the receiver`);
+const NO_DELIVERY_VERDICT = unobservedVerdict("no event of the order reached the receiver");
+const NO_SECRET_VERDICT = unobservedVerdict("no signing secret was given: --secret-file");
+const NO_RETURN_VERDICT = unobservedVerdict(`no browser returned to ${RETURN_PATH} of the receiver`);
 
 /** Minimum and maximum delay of the second attempt, in milliseconds: 5 s, 20 % jitter, and transmission. */
-const SECOND_ATTEMPT_MS = { minimum: 3500, maximum: 9000 };
+const SECOND_ATTEMPT_DELAY_MS = { minimum: 3500, maximum: 9000 };
 
-function unobservedVerdict(expectedText: string): PaymentVerdict {
-  return { verdict: "not_observed", expected: expectedText };
+function unobservedVerdict(expected: string): PaymentVerdict {
+  return { verdict: "not_observed", expected };
 }
 
-function verdictOf(holds: boolean, expectedText: string, proof: PaymentVerdict["evidence"]): PaymentVerdict {
-  return { verdict: holds ? "confirmed" : "contradicted", expected: expectedText, evidence: proof };
+function verdictOf(holds: boolean, expected: string, evidence: PaymentVerdict["evidence"]): PaymentVerdict {
+  return { verdict: holds ? "confirmed" : "contradicted", expected, evidence };
 }
 
 /** The event in a delivery; empty if the body is not a JSON object. */
@@ -109,14 +109,14 @@ function judgeStates({ deliveries, retrieval }: PaymentEvidence): PaymentVerdict
   if (status === "expired") return verdictOf(false, "payable for an hour", retrieval);
   if (status !== PAID_STATUS && STATUSES.some((candidate) => candidate === status))
     return unobservedVerdict(`the order was not paid; it is ${String(status)}`);
-  const statuses = statusesOf(deliveries).join(", ");
-  const isInOrder = statuses === "" || /^(?:created, )?pending, succeeded$/.test(statuses);
+  const statusesText = statusesOf(deliveries).join(", ");
+  const isInOrder = statusesText === "" || /^(?:created, )?pending, succeeded$/.test(statusesText);
   return verdictOf(status === PAID_STATUS && isInOrder, "created, then pending, then succeeded", retrieval);
 }
 
 function judgeEvents({ deliveries }: PaymentEvidence): PaymentVerdict {
   const [lastDelivery] = deliveries.slice(-1);
-  if (lastDelivery === undefined) return NO_DELIVERY;
+  if (lastDelivery === undefined) return NO_DELIVERY_VERDICT;
   const failure = deliveries.find((delivery) => !isOurEvent(eventOf(delivery)));
   return verdictOf(
     failure === undefined,
@@ -150,11 +150,11 @@ function hasHeaders({ rawHeaders }: ReceivedRequest): boolean {
 
 function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
   const [lastDelivery] = deliveries.slice(-1);
-  if (lastDelivery === undefined) return NO_DELIVERY;
+  if (lastDelivery === undefined) return NO_DELIVERY_VERDICT;
   const expectedText = `${Object.values(DEFAULT_HEADER_NAMES).join(", ")}, signed within ${DEFAULT_TOLERANCE_SECONDS} s`;
   const failure = deliveries.find((delivery) => !hasHeaders(delivery));
   if (failure !== undefined) return verdictOf(false, expectedText, failure);
-  if (secrets.length === 0) return NO_SECRET;
+  if (secrets.length === 0) return NO_SECRET_VERDICT;
   // A wrong signature may come from another secret, so it proves nothing about the headers.
   const verdicts = deliveries.map((delivery) => [delivery, verdictOnSignature(delivery, secrets)] as const);
   const row = verdicts.find(([, verdict]) => !verdict.ok && verdict.code !== "signature_mismatch");
@@ -167,20 +167,20 @@ function judgeHeaders({ deliveries, secrets }: PaymentEvidence): PaymentVerdict 
 
 function judgeSchedule({ deliveries }: PaymentEvidence): PaymentVerdict {
   const [firstDelivery] = deliveries;
-  if (firstDelivery === undefined) return NO_DELIVERY;
+  if (firstDelivery === undefined) return NO_DELIVERY_VERDICT;
   const secondAttempt = deliveries.find(
     (delivery) => delivery !== firstDelivery && Buffer.compare(delivery.body, firstDelivery.body) === 0,
   );
   const delayMs = secondAttempt === undefined ? undefined : secondAttempt.at - firstDelivery.at;
-  const { minimum, maximum } = SECOND_ATTEMPT_MS;
+  const { minimum, maximum } = SECOND_ATTEMPT_DELAY_MS;
   const holds = delayMs !== undefined && delayMs >= minimum && delayMs <= maximum;
   return verdictOf(holds, `the same event again about 5 s after ${firstDelivery.answerCode}`, firstDelivery);
 }
 
 function judgeSecret({ deliveries, secrets }: PaymentEvidence): PaymentVerdict {
   const [lastDelivery] = deliveries.slice(-1);
-  if (lastDelivery === undefined) return NO_DELIVERY;
-  if (secrets.length === 0) return NO_SECRET;
+  if (lastDelivery === undefined) return NO_DELIVERY_VERDICT;
+  if (secrets.length === 0) return NO_SECRET_VERDICT;
   const codes = deliveries.map((delivery) => {
     const verdict = verdictOnSignature(delivery, secrets);
     return verdict.ok ? "ok" : verdict.code;
@@ -201,7 +201,7 @@ function queryOf({ target }: ReceivedRequest): URLSearchParams {
 }
 
 function judgeReturn({ visit }: PaymentEvidence, { id, orderId }: PaidOrder): PaymentVerdict {
-  if (visit === undefined) return NO_RETURN;
+  if (visit === undefined) return NO_RETURN_VERDICT;
   const query = queryOf(visit);
   const holds =
     [...query.keys()].toSorted().join() === "order_id,session_id" &&
@@ -211,7 +211,7 @@ function judgeReturn({ visit }: PaymentEvidence, { id, orderId }: PaidOrder): Pa
 }
 
 function judgeReturnPath({ visit }: PaymentEvidence): PaymentVerdict {
-  if (visit === undefined) return NO_RETURN;
+  if (visit === undefined) return NO_RETURN_VERDICT;
   const { pathname } = new URL(visit.target, "http://localhost");
   return verdictOf(pathname === RETURN_PATH, `the registered path: ${RETURN_PATH}`, visit);
 }

@@ -30,7 +30,7 @@ export type ProbeAnswers = ReadonlyMap<string, ProbeAnswer>;
 /** The usable answers of a run, and the reason for each probe that got only a 429, a 5xx or no answer. */
 export type ProbeResults = {
   readonly answers: ProbeAnswers;
-  readonly missed: ReadonlyMap<string, string>;
+  readonly missReasons: ReadonlyMap<string, string>;
 };
 
 /** A statement of a decision that one answer can confirm or contradict. */
@@ -47,11 +47,11 @@ export type Probe = {
   /** The effect of the request, for the user's consent. */
   readonly summary: string;
   /** `run` is a text unique to this run. Undefined if an earlier answer lacks the id that the request needs. */
-  readonly request: (run: string, answers: ProbeAnswers) => ProbeRequest | undefined;
+  readonly buildRequest: (run: string, answers: ProbeAnswers) => ProbeRequest | undefined;
   readonly checks: readonly ProbeCheck[];
 };
 
-const V7_UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+const V7_UUID_PATTERN = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 /** The header that marks a replay (decision 5). */
 export const REPLAY_HEADER = "idempotent-replayed";
@@ -77,26 +77,26 @@ const amountBody = (orderId: string, extraFields: Readonly<Record<string, unknow
 export const probeOrderId = (run: string): string => `calibrate-${run}`;
 /** Must not contain the order's order_id, by which the receiver recognises its events. */
 const sessionOrderIdOf = (run: string): string => `calibrate-session-${run}`;
-const keyOf = (run: string, number = 1): string => `calibrate-${run}-${number}`;
+const keyOf = (run: string, number: number): string => `calibrate-${run}-${number}`;
 const REFUSED_ORDER_ID = "calibrate-refused";
 const refusedBody = (extraFields: Readonly<Record<string, unknown>>): string =>
   JSON.stringify({ order_id: REFUSED_ORDER_ID, ...extraFields });
 
 function orderRequest(
-  keyFor: (run: string) => string,
+  keyNumber: number,
   bodyFor: (run: string) => string,
   overrides: Partial<ProbeRequest> = {},
-): Probe["request"] {
+): Probe["buildRequest"] {
   return (run) => ({
     method: "POST",
     path: "/orders",
-    idempotencyKey: keyFor(run),
+    idempotencyKey: keyOf(run, keyNumber),
     body: bodyFor(run),
     ...overrides,
   });
 }
 
-function retrieveRequest(probeName: string): Probe["request"] {
+function retrieveRequest(probeName: string): Probe["buildRequest"] {
   return (_run, answers) => {
     const { id } = checkoutInAnswer(answers.get(probeName));
     return id === undefined ? undefined : { method: "GET", path: retrievePath(id) };
@@ -130,8 +130,8 @@ function refusedCreate(
   [decision, code]: readonly [decision: number, code: ErrorCode],
   overrides: Partial<ProbeRequest>,
 ): Omit<Probe, "name"> {
-  const request = orderRequest(key2, () => amountBody(REFUSED_ORDER_ID), overrides);
-  return { summary, request, checks: [refusalCheck(decision, code)] };
+  const buildRequest = orderRequest(2, () => amountBody(REFUSED_ORDER_ID), overrides);
+  return { summary, buildRequest, checks: [refusalCheck(decision, code)] };
 }
 
 /** The checks of a created object: the form of its ids (decision 2), and the stated fields (decision 20). */
@@ -158,7 +158,7 @@ function creationChecks(object: CheckoutObject): readonly ProbeCheck[] {
       expected: "id and request_id are UUIDs of version 7, in lower case; X-Request-Id is the request_id",
       holds: (answer) => {
         const requestId = answer.body["request_id"];
-        const isV7 = (id: unknown): boolean => typeof id === "string" && V7_UUID.test(id);
+        const isV7 = (id: unknown): boolean => typeof id === "string" && V7_UUID_PATTERN.test(id);
         return (
           [checkoutInAnswer(answer)["id"], requestId].every(isV7) &&
           answer.headers["x-request-id"] === requestId
@@ -197,10 +197,6 @@ export function retrievePath(id: unknown): string {
   return `/checkout-sessions/${encodeURIComponent(String(id))}`;
 }
 
-const key1 = (run: string): string => keyOf(run);
-const key2 = (run: string): string => keyOf(run, 2);
-const key3 = (run: string): string => keyOf(run, 3);
-const key4 = (run: string): string => keyOf(run, 4);
 const SHORT_KEY = "short";
 
 const SESSION_PROBE = "create-session";
@@ -209,12 +205,12 @@ const SESSION_PROBE = "create-session";
 const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   [FIRST_PROBE]: {
     summary: "creates an order of 1.00 EUR",
-    request: orderRequest(key1, (run) => amountBody(probeOrderId(run))),
+    buildRequest: orderRequest(1, (run) => amountBody(probeOrderId(run))),
     checks: creationChecks("order"),
   },
   [REPLAY_PROBE]: {
     summary: "sends the same create with the same key",
-    request: orderRequest(key1, (run) => amountBody(probeOrderId(run))),
+    buildRequest: orderRequest(1, (run) => amountBody(probeOrderId(run))),
     checks: [
       {
         decision: 5,
@@ -231,27 +227,27 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   },
   "other-values": {
     summary: "sends another amount with the same key",
-    request: orderRequest(key1, (run) => amountBody(probeOrderId(run), { amount_minor: 200 })),
+    buildRequest: orderRequest(1, (run) => amountBody(probeOrderId(run), { amount_minor: 200 })),
     checks: [refusalCheck(5, "idempotency_key_reused")],
   },
   "other-path": {
     summary: "sends the same body with the same key to /checkout-sessions",
-    request: orderRequest(key1, (run) => amountBody(probeOrderId(run)), { path: "/checkout-sessions" }),
+    buildRequest: orderRequest(1, (run) => amountBody(probeOrderId(run)), { path: "/checkout-sessions" }),
     checks: [refusalCheck(5, "idempotency_key_reused")],
   },
   "same-order": {
     summary: "creates the open order again, with another key",
-    request: orderRequest(key2, (run) => amountBody(probeOrderId(run))),
+    buildRequest: orderRequest(2, (run) => amountBody(probeOrderId(run))),
     checks: [refusalCheck(8, "order_conflict")],
   },
   [SESSION_PROBE]: {
     summary: "creates a checkout session of 1.00 EUR",
-    request: orderRequest(key3, (run) => amountBody(sessionOrderIdOf(run)), { path: "/checkout-sessions" }),
+    buildRequest: orderRequest(3, (run) => amountBody(sessionOrderIdOf(run)), { path: "/checkout-sessions" }),
     checks: creationChecks("checkout_session"),
   },
   "unknown-id": {
     summary: "retrieves an id that does not exist",
-    request: () => ({ method: "GET", path: "/checkout-sessions/00000000-0000-4000-8000-000000000000" }),
+    buildRequest: () => ({ method: "GET", path: "/checkout-sessions/00000000-0000-4000-8000-000000000000" }),
     checks: [refusalCheck(9, "session_not_found")],
   },
   "no-json": refusedCreate("sends a body that is not JSON", [6, "invalid_json"], { body: "{order_id: 1}" }),
@@ -267,7 +263,7 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   [BOTH_FORMS_PROBE]: {
     summary: "sends a price_id and an amount",
     // A service that takes one of the forms creates an order.
-    request: orderRequest(key4, (run) => amountBody(`calibrate-both-${run}`, { price_id: "price_coffee" })),
+    buildRequest: orderRequest(4, (run) => amountBody(`calibrate-both-${run}`, { price_id: "price_coffee" })),
     checks: [refusalCheck(7, "conflicting_parameters")],
   },
   "unknown-price": refusedCreate("sends a price_id that does not exist", [7, "invalid_parameter"], {
@@ -278,7 +274,7 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   }),
   "no-key": {
     summary: "sends a create without an Idempotency-Key",
-    request: () => ({ method: "POST", path: "/orders", body: amountBody(REFUSED_ORDER_ID) }),
+    buildRequest: () => ({ method: "POST", path: "/orders", body: amountBody(REFUSED_ORDER_ID) }),
     checks: [refusalCheck(4, "idempotency_key_missing")],
   },
   "credential-before-key": refusedCreate("sends a short key without the API key", [3, "credential_missing"], {
@@ -306,12 +302,12 @@ const PROBES_BY_NAME: Readonly<Record<string, Omit<Probe, "name">>> = {
   // The last probes: they reveal a lifetime that is shorter than the run.
   retrieve: {
     summary: "retrieves the order",
-    request: retrieveRequest(FIRST_PROBE),
+    buildRequest: retrieveRequest(FIRST_PROBE),
     checks: [unchangedCheck(FIRST_PROBE)],
   },
   "retrieve-session": {
     summary: "retrieves the checkout session",
-    request: retrieveRequest(SESSION_PROBE),
+    buildRequest: retrieveRequest(SESSION_PROBE),
     checks: [unchangedCheck(SESSION_PROBE)],
   },
 };

@@ -4,7 +4,7 @@ import type { ReturnOrigin } from "../checkout/return-origin.ts";
 import { hashKey } from "../credential.ts";
 import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
-import { checkTrust, parseTarget, type TargetPolicy } from "../webhook/target.ts";
+import { checkCa, parseTarget, type TargetPolicy } from "../webhook/target.ts";
 import { canonicalUrl, conflictsIn, findRepeatedNames, type NamedField } from "./conflicts.ts";
 import { atPath, type FieldPath, type PathRefusal } from "./field.ts";
 import { describeCertificates } from "../webhook/certificates.ts";
@@ -283,7 +283,7 @@ function checkLists(
   for (const [index, { url, ca }] of endpoints.entries()) {
     const target = parseTarget(url, targets);
     if (!target.ok) return atPath([...path, "endpoints", index, "url"], target);
-    const trust = checkTrust(url, ca, targets);
+    const trust = checkCa(url, ca, targets);
     if (!trust.ok) return atPath([...path, "endpoints", index, "ca"], trust);
   }
   const listsByField = {

@@ -3,7 +3,7 @@ import { accept, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import type { RateLimit } from "../request/rate-limit.ts";
 import {
-  DISABLE_AFTER_MS,
+  MAX_FAILING_MS,
   MAX_DELAY_MS,
   MAX_SCHEDULE_MS,
   MAX_DELIVERY_ATTEMPTS,
@@ -35,7 +35,7 @@ export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedul
   if (faults.length === 0 && sum > MAX_SCHEDULE_MS)
     faults.push({
       at: undefined,
-      message: `may take ${durationText(MAX_SCHEDULE_MS)} in all, but takes ${durationText(sum)}: an endpoint is disabled after ${durationText(DISABLE_AFTER_MS)} without a success`,
+      message: `may take ${durationText(MAX_SCHEDULE_MS)} in all, but takes ${durationText(sum)}: an endpoint is disabled after ${durationText(MAX_FAILING_MS)} without a success`,
     });
   return faults.length === 0 ? accept(knownDelays) : { ok: false, refusal: faults };
 }

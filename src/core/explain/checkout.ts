@@ -86,14 +86,14 @@ export function explainEvent(
     decision: SCHEDULE_DECISION,
     ...timelineOf({ checkouts: [{ ...EMPTY_STORY, events: [event], deliveries }], requests: [], now }, say),
     next: [
-      ...new Set(advice(deliveries)).add(
+      ...new Set(helpCommands(deliveries)).add(
         deliveries.length === 0 ? "checkout endpoints list" : `checkout events replay ${event.id}`,
       ),
     ],
   };
 }
 
-const EMPTY_STORY = { attempts: [], lateResults: [], views: [], due: [] } as const;
+const EMPTY_STORY = { attempts: [], lateResults: [], views: [], dueChanges: [] } as const;
 
 const EVENTS_RULE = 31;
 const SCHEDULE_DECISION = 13;
@@ -105,9 +105,9 @@ export function explainDelivery(
   say: Translator = english,
 ): Explanation {
   const lastAttempt = delivery.attempts.at(-1);
-  const heldFault = holdingFault(delivery);
+  const fault = holdingFault(delivery);
   const cause =
-    (lastAttempt && causeText(lastAttempt, say)) ?? (heldFault && say(EXPLAIN_SENTENCES.heldBy(heldFault)));
+    (lastAttempt && causeText(lastAttempt, say)) ?? (fault && say(EXPLAIN_SENTENCES.heldBy(fault)));
   const explanation = explainEvent(event, [delivery], now, say);
   const sentence = EXPLAIN_SENTENCES.delivery(event.type, delivery.state, delivery.attempts.length);
   return {
@@ -138,17 +138,18 @@ function summaryOf(checkout: Checkout, say: Translator): string {
 
 function nextCommands({ id, status }: Checkout, deliveries: readonly StoryDelivery[]): readonly string[] {
   const isPayable = status === "created" || status === "pending";
-  return [...(isPayable ? [`checkout sandbox pay ${id} --outcome succeeded`] : []), ...advice(deliveries)];
+  const payCommands = isPayable ? [`checkout sandbox pay ${id} --outcome succeeded`] : [];
+  return [...payCommands, ...helpCommands(deliveries)];
 }
 
 /** Commands that help with the first failing delivery. */
-function advice(deliveries: readonly StoryDelivery[]): readonly string[] {
-  const failure = deliveries.find(({ state, attempts }) => state !== "succeeded" && attempts.length > 0);
-  const lastAttempt = failure?.attempts.at(-1);
+function helpCommands(deliveries: readonly StoryDelivery[]): readonly string[] {
+  const delivery = deliveries.find(({ state, attempts }) => state !== "succeeded" && attempts.length > 0);
+  const lastAttempt = delivery?.attempts.at(-1);
   const helpCommand = lastAttempt && likelyCause(lastAttempt)?.next;
-  if (failure === undefined || helpCommand === undefined) return [];
+  if (delivery === undefined || helpCommand === undefined) return [];
   return [
-    `checkout explain ${failure.id}`,
-    helpCommand.replace("<endpoint_id>", failure.endpointId).replace("<event_id>", failure.eventId),
+    `checkout explain ${delivery.id}`,
+    helpCommand.replace("<endpoint_id>", delivery.endpointId).replace("<event_id>", delivery.eventId),
   ];
 }

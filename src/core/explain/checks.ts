@@ -33,7 +33,7 @@ export type RefusalCheck = {
   readonly next: readonly string[];
 };
 
-type Row = Pick<RefusalCheck, "name"> & Partial<RefusalCheck>;
+type CheckRow = Pick<RefusalCheck, "name"> & Partial<RefusalCheck>;
 
 const TEST_KEY: Words = [
   "a test key: Authorization: Bearer svc_test_…",
@@ -41,17 +41,17 @@ const TEST_KEY: Words = [
 ];
 const LIST_COMMANDS = ["checkout orders list", "checkout sessions list"] as const;
 /** Shows a correct create, headers and body, without sending it. */
-const VALID_CREATE_COMMAND = [
+const VALID_CREATE_COMMANDS = [
   "checkout orders create --order-id order-1001 --price-id price_coffee --dry-run",
 ] as const;
 
 /** The parts that most refusals by a check share. */
 const SHARED_PARTS: Readonly<Partial<Record<CheckName, Partial<RefusalCheck>>>> = {
-  transport: { next: VALID_CREATE_COMMAND },
+  transport: { next: VALID_CREATE_COMMANDS },
   route: { next: ["checkout assumptions"] },
   credential: { field: "Authorization", next: ["checkout whoami", "checkout env"] },
   scope: { field: "Authorization" },
-  content: { rule: 9, next: VALID_CREATE_COMMAND },
+  content: { rule: 9, next: VALID_CREATE_COMMANDS },
   key: { rule: 21, field: "Idempotency-Key" },
   store: { rule: 6 },
   order: { rule: 21 },
@@ -64,7 +64,7 @@ const SHARED_PARTS: Readonly<Partial<Record<CheckName, Partial<RefusalCheck>>>> 
   },
 };
 
-const ROWS: Readonly<Record<ErrorCode, Row>> = {
+const CHECK_ROWS: Readonly<Record<ErrorCode, CheckRow>> = {
   invalid_request: { name: "transport" },
   request_timeout: {
     name: "transport",
@@ -180,7 +180,7 @@ const ROWS: Readonly<Record<ErrorCode, Row>> = {
 };
 
 export function checkOfCode(code: ErrorCode): RefusalCheck {
-  const row = ROWS[code];
+  const row = CHECK_ROWS[code];
   const decision = errorRow(code)?.decision ?? ERROR_CODES_DECISION;
   return { rule: null, decision, field: null, expected: null, next: [], ...SHARED_PARTS[row.name], ...row };
 }

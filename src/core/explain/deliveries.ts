@@ -54,8 +54,8 @@ export function endpointLabels(deliveries: readonly StoryDelivery[]): EndpointLa
   );
 }
 
-/** The waiting deliveries, each with the delivery that holds it. Replays, duplicates and `reorder` hold no delivery. */
-export function deliveriesBehindEarlier(
+/** The deliveries that wait for another, by id. Replays, duplicates and reordered deliveries hold no delivery. */
+export function waitingDeliveries(
   deliveries: readonly StoryDelivery[],
   types: ReadonlyMap<string, string>,
 ): readonly (readonly [id: string, HoldingDelivery])[] {
@@ -64,8 +64,8 @@ export function deliveriesBehindEarlier(
     const { id, endpointId, eventId, state, cause, fault } = delivery;
     const holder = holders.get(endpointId);
     const isDelayed = fault?.action === "delay" && isPending(delivery);
-    const holds = state === "due" && cause === "event" && fault?.action !== "reorder";
-    if (isDelayed || (holds && holder === undefined))
+    const isHolder = state === "due" && cause === "event" && fault?.action !== "reorder";
+    if (isDelayed || (isHolder && holder === undefined))
       holders.set(endpointId, { type: types.get(eventId) ?? "", fault: isDelayed ? fault.action : null });
     // A replay and a duplicate wait for no earlier event.
     return holder === undefined || cause !== "event" ? [] : [[id, holder] as const];
@@ -259,7 +259,7 @@ function attemptEntries(
   });
 }
 
-/** The time since the previous attempt, the result, and the cause unless it is the same as before. */
+/** The time since the previous attempt, the result, and the cause, or the words that the cause is the same. */
 function attemptText(
   attempt: StoryAttempt,
   {

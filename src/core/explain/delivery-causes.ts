@@ -53,8 +53,8 @@ function errorCause(error: DeliveryError, facts: AttemptFacts): LikelyCause {
 function answerCause(status: number, attempt: AttemptOutcome): LikelyCause {
   const { facts } = attempt;
   const body = bodyOf(attempt);
-  if (status === 400 && PLAIN_HTTP.test(body)) return causeWithCode("plain_http");
-  if ((status === 400 || status === 403) && HOST_REFUSED.test(body)) return causeWithCode("host_refused");
+  if (status === 400 && HTTP_REFUSAL.test(body)) return causeWithCode("plain_http");
+  if ((status === 400 || status === 403) && HOST_REFUSAL.test(body)) return causeWithCode("host_refused");
   if (status === 401 && facts?.authenticate !== undefined)
     return causeWithCode("login", excerpt(facts.authenticate));
   const code = String(status);
@@ -69,9 +69,9 @@ function isCause(code: string): code is CauseCode {
 }
 
 /** The answers of nginx, Apache, Go and HAProxy to a plain http request on an https port. */
-const PLAIN_HTTP = /http request (?:was sent )?to (?:an? )?https (?:port|server)|plain http to an ssl/i;
+const HTTP_REFUSAL = /http request (?:was sent )?to (?:an? )?https (?:port|server)|plain http to an ssl/i;
 /** The answers of Django, Rails, Vite, webpack and Angular to a Host that is not configured. */
-const HOST_REFUSED =
+const HOST_REFUSAL =
   /invalid http_host header|disallowedhost|blocked hosts?\b|invalid host header|host (?:\("[^"]*"\) )?is not allowed/i;
 
 function redirectCause(status: number, { url, facts }: AttemptOutcome): LikelyCause {
@@ -82,7 +82,7 @@ function redirectCause(status: number, { url, facts }: AttemptOutcome): LikelyCa
   const isSameHostAndQuery = from.host === to.host && from.search === to.search;
   if (from.href === to.href) return causeWithCode("redirect_itself");
   const isSamePath = barePath(from) === barePath(to);
-  if (!isSamePath && LOGIN_PATH.test(to.pathname)) return causeWithCode("redirect_login", shownUrl);
+  if (!isSamePath && LOGIN_PATH_PATTERN.test(to.pathname)) return causeWithCode("redirect_login", shownUrl);
   if (from.protocol === to.protocol && isSameHostAndQuery && isSamePath)
     return causeWithCode("redirect_slash", shownUrl);
   if (from.protocol === "http:" && to.protocol === "https:" && from.hostname === to.hostname)
@@ -90,7 +90,7 @@ function redirectCause(status: number, { url, facts }: AttemptOutcome): LikelyCa
   return causeWithCode(status === 302 || status === 303 ? "redirect_page" : "redirect", shownUrl);
 }
 
-const LOGIN_PATH = /\b(?:log[-_]?in|sign[-_]?in|auth|oauth2?|sso|saml|session|accounts?)\b/i;
+const LOGIN_PATH_PATTERN = /\b(?:log[-_]?in|sign[-_]?in|auth|oauth2?|sso|saml|session|accounts?)\b/i;
 
 function barePath({ pathname }: URL): string {
   return pathname.replace(/\/+$/, "");

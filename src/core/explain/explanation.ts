@@ -28,7 +28,7 @@ export const storyEntry = z.object({
   at: moment,
   /** `clock`: the clock was set back, so later lines can have earlier times. */
   what: z.enum(["request", "event", "delivery", "attempt", "late_result", "page", "clock"]),
-  /** Null for actions of the payer, and for a line about several deliveries. */
+  /** Null for actions of the payer, a clock that was set back, and a line about several deliveries. */
   id: z.nullable(z.string()),
   of: z.nullable(z.string()),
   /** The status of the answer; null if there is none. */
@@ -60,7 +60,7 @@ export type StoryEntry = Omit<DomainOf<typeof storyEntry>, "attempts"> & {
 };
 
 export function textOfParts(parts: readonly LinePart[]): Required<Pick<StoryEntry, "text" | "parts">> {
-  const text = parts.map((part) =>
+  const texts = parts.map((part) =>
     typeof part === "string"
       ? part
       : "cause" in part
@@ -69,7 +69,7 @@ export function textOfParts(parts: readonly LinePart[]): Required<Pick<StoryEntr
           ? part.duration
           : String(part.status),
   );
-  return { text: text.join(""), parts };
+  return { text: texts.join(""), parts };
 }
 
 export const explanation = z.object({
@@ -112,7 +112,7 @@ export function withoutDurations({ entries, ...fields }: Explanation): Explanati
   return { ...fields, entries: lines };
 }
 
-/** The parts of an explanation that only a refusal has. */
+/** The fields of a refusal, for explanations without a refusal. */
 export const NO_REFUSAL = {
   fact: null,
   check: null,

@@ -18,15 +18,15 @@ type CheckoutFacts = {
 /** The last change of a checkout: its creation, a payment attempt, its end, or a late result. */
 export function lastChange(facts: CheckoutFacts): LastChange {
   const { checkout, attempts, lateResults, newestEventAt } = facts;
-  const [result, attempt] = [lateResults.at(-1), attempts.at(-1)];
+  const [lateResult, attempt] = [lateResults.at(-1), attempts.at(-1)];
   const { status, createdAt } = checkout;
-  if (result !== undefined)
+  if (lateResult !== undefined)
     return {
       ...NO_ATTEMPT,
-      at: result.recordedAt,
+      at: lateResult.recordedAt,
       what: "late",
       by: "payer",
-      attempt: result.attempt,
+      attempt: lateResult.attempt,
     };
   if (status === "created") return { ...NO_ATTEMPT, at: createdAt, what: "created", by: "merchant" };
   const at = isFinal(status) ? newestEventAt : (attempt?.finishedAt ?? attempt?.startedAt ?? newestEventAt);

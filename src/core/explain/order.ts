@@ -19,7 +19,7 @@ const RANKS = [
 /** A line of a story, and its rank among the lines of the same time. */
 export type OrderableLine<Subject> = {
   readonly entry: StoryEntry;
-  /** The subject of the line; undefined for actions and pages. */
+  /** The subject of the line; undefined for attempts, late results and page views. */
   readonly subject?: Subject;
   readonly rank: (typeof RANKS)[number];
   /** A line in another chain that must come first. */
@@ -69,7 +69,7 @@ function clockMovedBackEntry(at: number, say: Translator): StoryEntry {
   return plainEntry("clock", at, { text: say(EXPLAIN_SENTENCES.setBack) });
 }
 
-/** A line without an answer. */
+/** An entry without a status and a duration. */
 export function plainEntry(
   what: StoryEntry["what"],
   at: number,

@@ -71,11 +71,11 @@ const FAULTS_DECISION = 94;
 function explainFault(
   { refused, code }: LoggedRequest,
   fault: AppliedFault,
-  line: string,
+  lineText: string,
 ): Pick<Explanation, "summary" | "decision" | "next"> {
   const refusalText = code === null || refused === null ? "" : ` (${code}): ${refused.message}`;
   return {
-    summary: `${line}${refusalText}; ${faultReason(fault)}`,
+    summary: `${lineText}${refusalText}; ${faultReason(fault)}`,
     decision: FAULTS_DECISION,
     next: ["checkout faults list", "checkout faults clear"],
   };
@@ -105,7 +105,7 @@ function missingCheckoutText(
 
 type RefusalParts = Pick<Explanation, "fact" | "field" | "expected" | "received" | "next">;
 
-/** The parts of a refusal: from its fact, otherwise from its code. */
+/** The parts of a refusal: from its fact and its code; from its message if an older version logged it. */
 function partsOf(request: RefusedRequest, check: RefusalCheck, say: Translator): RefusalParts {
   const { told, message } = request;
   if (told === undefined) return olderParts(message, check, say);
@@ -126,7 +126,7 @@ function partsOf(request: RefusedRequest, check: RefusalCheck, say: Translator):
   };
 }
 
-/** The received value of the header that a check reads; null if there is none. */
+/** The received value of the header that a check reads; null if the check reads no header. */
 function receivedOf(code: string, { headers }: RefusedRequest): string | null {
   const name = CHECKED_HEADERS.get(code);
   if (name === undefined) return null;
@@ -162,16 +162,16 @@ export function differencesOf(
   const body = parseJson(refused.body);
   if (typeof body !== "object" || body === null) return [];
   const fields = new Map(Object.entries(body).map(([field, value]) => [field, displayValue(value)]));
-  const firstFields = firstRequest(checkout);
+  const firstFields = fieldsOfFirstRequest(checkout);
   // A price can supply the description; without a fingerprint, it is unknown whether the first request sent one.
   if (checkout.fingerprint === null && createRequestsFor(checkout).length > 1) fields.delete("description");
-  fields.set(PATH, path);
+  fields.set(PATH_FIELD, path);
   return [...new Set([...firstFields.keys(), ...fields.keys()])]
     .map((field) => ({ field, first: firstFields.get(field) ?? null, this: fields.get(field) ?? null }))
     .filter(({ first: firstValue, this: refusedValue }) => firstValue !== refusedValue);
 }
 
-const PATH = "path";
+const PATH_FIELD = "path";
 
 export function originalBody(checkout: ExistingCheckout): CreateRequest {
   const [body, ...bodies] = createRequestsFor(checkout);
@@ -182,7 +182,7 @@ export function originalBody(checkout: ExistingCheckout): CreateRequest {
   );
 }
 
-function firstRequest(checkout: ExistingCheckout): Map<string, string> {
+function fieldsOfFirstRequest(checkout: ExistingCheckout): Map<string, string> {
   const fields = Object.entries({ path: CREATE_PATHS[checkout.object], ...originalBody(checkout) });
   // In the form of the log, so that the values are comparable.
   return new Map(fields.map(([field, value]) => [field, displayValue(storedField(value, checkout))]));

@@ -21,13 +21,13 @@ const STATUS_NOTES: Readonly<Partial<Record<Status, Words>>> = {
 export const EXPLAIN_SENTENCES = {
   statusNotes: STATUS_NOTES,
   status: {
-    created: (expires) => [
-      `${UNUSED_PAGE[0]}; the checkout expires at ${expires}`,
-      `${UNUSED_PAGE[1]}；收款单将于 ${expires} 过期`,
+    created: (expiresAt) => [
+      `${UNUSED_PAGE[0]}; the checkout expires at ${expiresAt}`,
+      `${UNUSED_PAGE[1]}；收款单将于 ${expiresAt} 过期`,
     ],
-    pending: (expires) => [
-      `the payer has started to pay; the checkout expires at ${expires}`,
-      `付款人已开始支付；收款单将于 ${expires} 过期`,
+    pending: (expiresAt) => [
+      `the payer has started to pay; the checkout expires at ${expiresAt}`,
+      `付款人已开始支付；收款单将于 ${expiresAt} 过期`,
     ],
     succeeded: () => ["paid, and final", "已支付，此为最终状态"],
     failed: () => [`not paid, and final: ${CREATE_HINT[0]}`, `未支付，此为最终状态：${CREATE_HINT[1]}`],
@@ -35,11 +35,11 @@ export const EXPLAIN_SENTENCES = {
       `cancelled by the payer, and final: ${CREATE_HINT[0]}`,
       `付款人已取消，此为最终状态：${CREATE_HINT[1]}`,
     ],
-    expired: (expires) => [
-      `not paid before ${expires}, and final: ${CREATE_HINT[0]}`,
-      `${expires} 前无人支付，此为最终状态：${CREATE_HINT[1]}`,
+    expired: (expiresAt) => [
+      `not paid before ${expiresAt}, and final: ${CREATE_HINT[0]}`,
+      `${expiresAt} 前无人支付，此为最终状态：${CREATE_HINT[1]}`,
     ],
-  } satisfies Readonly<Record<Status, (expires: string) => Words>>,
+  } satisfies Readonly<Record<Status, (expiresAt: string) => Words>>,
   /** The last change of a checkout, if its status does not imply it. */
   last: {
     started: (number: number) => [`payment attempt ${number} in progress`, `第 ${number} 次支付尝试进行中`],

@@ -5,7 +5,7 @@ import type { LoggedRequest } from "../request/logged-request.ts";
 import { COLON, COMMA, english, type Translator, type Words } from "../language.ts";
 import { cutText } from "../text.ts";
 import {
-  deliveriesBehindEarlier,
+  waitingDeliveries,
   groupDeliveries,
   endpointLabels,
   pendingAttempts,
@@ -49,7 +49,7 @@ export type CheckoutStory = {
   readonly events: readonly StoryEvent[];
   readonly deliveries: readonly StoryDelivery[];
   /** Expiry and settlement of the checkout. */
-  readonly due: readonly Omit<PendingEntry, "text">[];
+  readonly dueChanges: readonly Omit<PendingEntry, "text">[];
 };
 
 /** The material of a story: the checkouts of one order, oldest first, and their requests in the order of the log. */
@@ -93,15 +93,13 @@ export function storyLines(
   const allDeliveries = checkouts.flatMap((checkout) => checkout.deliveries);
   const deliveries = Map.groupBy(allDeliveries, ({ eventId }) => eventId);
   const types = typesOf(checkouts);
-  const holders = new Map(
-    checkouts.flatMap((checkout) => deliveriesBehindEarlier(checkout.deliveries, types)),
-  );
+  const holders = new Map(checkouts.flatMap((checkout) => waitingDeliveries(checkout.deliveries, types)));
   const context = { now, labels: endpointLabels(allDeliveries), say, holders };
   const lifecycles = checkouts.map((checkout) => lifecycleLines(checkout, say));
   const chains = [
     lifecycles.flat(),
     requestChain(requests, say),
-    ...checkouts.flatMap((checkout, index) => linesOrderedByTime(checkout, lifecycles[index] ?? [], say)),
+    ...checkouts.flatMap((checkout, index) => chainsOrderedByTime(checkout, lifecycles[index] ?? [], say)),
   ];
   return mergeChains(chains, say).map(({ entry, subject: { request, event } = {} }) => {
     const eventDeliveries = (event && deliveries.get(event.id)) ?? [];
@@ -125,8 +123,8 @@ export function pendingOf(
     labels: endpointLabels(allDeliveries),
     say,
   });
-  const checkoutEntries = checkouts.flatMap(({ due }) =>
-    due.map(({ at, what }) => ({
+  const checkoutEntries = checkouts.flatMap(({ dueChanges }) =>
+    dueChanges.map(({ at, what }) => ({
       at,
       what,
       text: say(what === "expiry" ? EXPLAIN_SENTENCES.expires : EXPLAIN_SENTENCES.settles),
@@ -139,7 +137,7 @@ function typesOf(checkouts: readonly CheckoutStory[]): ReadonlyMap<string, strin
   return new Map(checkouts.flatMap(({ events }) => events.map(({ id, type }) => [id, type] as const)));
 }
 
-/** Creation, attempts and end: the first attempt makes the checkout pending, and the last attempt ends it. */
+/** Creation, attempts and end, in this order; the first attempt makes the checkout pending. */
 function lifecycleLines({ attempts, events }: CheckoutStory, say: Translator): readonly OrderedLine[] {
   const [createdEvents, laterEvents] = [
     events.filter(isCreatedEvent),
@@ -164,8 +162,8 @@ function lifecycleLines({ attempts, events }: CheckoutStory, say: Translator): r
   ];
 }
 
-/** Lines that are ordered only by their time: page views follow the creation, late results follow the end. */
-function linesOrderedByTime(
+/** Chains of one line, ordered only by its time: page views follow the creation, late results follow the end. */
+function chainsOrderedByTime(
   { views, lateResults }: CheckoutStory,
   lifecycle: readonly OrderedLine[],
   say: Translator,
@@ -174,7 +172,7 @@ function linesOrderedByTime(
   return [
     ...views.map((view) => [{ ...viewLine(view, say), predecessor: createdLine }]),
     ...lateResults.map((lateResult) => [
-      { entry: lateEntry(lateResult, say), rank: "late", predecessor: endLine } as const,
+      { entry: lateResultEntry(lateResult, say), rank: "late", predecessor: endLine } as const,
     ]),
   ];
 }
@@ -264,7 +262,7 @@ function attemptLines(
   return [startLine, createLine(finishedAt, "finish", sentence)];
 }
 
-function lateEntry(
+function lateResultEntry(
   { attempt, result, recordedAt }: CheckoutStory["lateResults"][number],
   say: Translator,
 ): StoryEntry {

@@ -33,10 +33,10 @@ export type WatchedRun = {
 export type WatchedPurchase = {
   readonly runs: readonly WatchedRun[];
   readonly liveCount: number;
-  readonly hasOtherId: boolean;
+  readonly hasNewOrderId: boolean;
 };
 
-type BrokenClientRule = {
+type BrokenRule = {
   readonly invariant: JudgedInvariant;
   readonly expected: StepText;
   readonly got: StepText;
@@ -44,12 +44,12 @@ type BrokenClientRule = {
 };
 
 /** Whether the client received an answer that names its order. */
-export function hasArrived(log: readonly LoggedCreate[]): boolean {
+export function hasAnswerArrived(log: readonly LoggedCreate[]): boolean {
   return log.some((request) => isAccepted(request) && request.arrival === "whole");
 }
 
-/** Whether a run may report success: an answer arrived, or only its status, because some clients read nothing else. */
-export function mayBeDone({ isDone, log }: Pick<WatchedRun, "isDone" | "log">): boolean {
+/** Whether a run rightly reports success: an answer or its status arrived, because some clients read only the status. */
+export function isRightlyDone({ isDone, log }: Pick<WatchedRun, "isDone" | "log">): boolean {
   return isDone && log.some((request) => isAccepted(request) && request.arrival !== "hidden");
 }
 
@@ -67,31 +67,31 @@ export function rulesOfClient({ runs, liveCount }: WatchedPurchase): readonly Ju
   ];
 }
 
-export function brokenRuleOf({ runs, liveCount, hasOtherId }: WatchedPurchase): BrokenClientRule | undefined {
+export function brokenRuleOf({ runs, liveCount, hasNewOrderId }: WatchedPurchase): BrokenRule | undefined {
   const lastRun = runs.at(-1);
   const log = lastRun?.log ?? [];
   const keyVerdict = findBrokenKey(log, orderExistedCheck(runs));
   if (keyVerdict !== undefined) return keyVerdict;
-  if (liveCount > 1 || hasOtherId)
+  if (liveCount > 1 || hasNewOrderId)
     return {
       invariant: "one_order",
       expected: "1",
-      got: hasOtherId ? factOf("other_id") : `${liveCount}`,
-      cause: hasOtherId ? "new_order_id" : "order_again",
+      got: hasNewOrderId ? factOf("other_id") : `${liveCount}`,
+      cause: hasNewOrderId ? "new_order_id" : "order_again",
     };
   const bodyVerdict = findChangedBody(log);
   if (bodyVerdict !== undefined) return bodyVerdict;
   const endVerdict = runs.flatMap((run) => findBrokenEnd(run) ?? [])[0];
   if (endVerdict !== undefined) return endVerdict;
-  if (lastRun === undefined || mayBeDone(lastRun)) return undefined;
+  if (lastRun === undefined || isRightlyDone(lastRun)) return undefined;
   const hasFailedAgain = lastRun.mayFail === true && !lastRun.isDone && runs.length > 1;
-  if (hasArrived(log) && !hasFailedAgain) return undefined;
+  if (hasAnswerArrived(log) && !hasFailedAgain) return undefined;
   const earlierLog = runs.at(-2)?.log ?? [];
   return {
     invariant: "recovery",
     expected: factOf("another"),
     got: log.length === earlierLog.length ? factOf("none_sent") : (log.at(-1)?.code ?? lastRun.got),
-    cause: log.length === earlierLog.length && !hasArrived(log) ? "forgotten" : "no_recovery",
+    cause: log.length === earlierLog.length && !hasAnswerArrived(log) ? "forgotten" : "no_recovery",
   };
 }
 
@@ -99,7 +99,7 @@ export function brokenRuleOf({ runs, liveCount, hasOtherId }: WatchedPurchase): 
 function findBrokenKey(
   log: readonly LoggedCreate[],
   orderExisted: OrderExistedCheck,
-): BrokenClientRule | undefined {
+): BrokenRule | undefined {
   const index = log.findIndex(({ code, arrival }) => arrival === "whole" && KEY_CAUSES.has(code));
   const code = log[index]?.code ?? null;
   const cause = KEY_CAUSES.get(code)?.(log.slice(0, index), orderExisted);
@@ -125,11 +125,11 @@ const KEY_CAUSES = new Map<
     "idempotency_key_reused",
     (earlierCreates, orderExisted) => (orderExisted(earlierCreates) ? "other_body" : "alike"),
   ],
-  ["order_conflict", (earlierCreates) => (hasArrived(earlierCreates) ? "second_create" : "new_key")],
+  ["order_conflict", (earlierCreates) => (hasAnswerArrived(earlierCreates) ? "second_create" : "new_key")],
 ]);
 
 /** Finds a retry that is refused as invalid although the service accepted the create before: its body differs. */
-function findChangedBody(log: readonly LoggedCreate[]): BrokenClientRule | undefined {
+function findChangedBody(log: readonly LoggedCreate[]): BrokenRule | undefined {
   const index = log.findIndex(isAccepted);
   const failure = log.slice(index + 1).find(({ status, arrival }) => arrival === "whole" && status === 400);
   if (index < 0 || failure === undefined) return undefined;
@@ -142,19 +142,19 @@ function findChangedBody(log: readonly LoggedCreate[]): BrokenClientRule | undef
 }
 
 /** Finds a wrong end of a run, given the answers that had arrived. */
-function findBrokenEnd(run: WatchedRun): BrokenClientRule | undefined {
+function findBrokenEnd(run: WatchedRun): BrokenRule | undefined {
   const { hasEnded, isDone, got, isKilled, isWrong, mayFail, log } = run;
   const endRule = { invariant: "client_ends", expected: factOf("ends_well") } as const;
   if (!hasEnded) return { ...endRule, got: factOf("time_up"), cause: "never_ends" };
   if (isKilled !== false) return undefined;
-  if (isDone && (!mayBeDone(run) || isWrong === true))
+  if (isDone && (!isRightlyDone(run) || isWrong === true))
     return { ...endRule, got: factOf("blind"), cause: "claims_success" };
-  return !isDone && mayFail !== true && hasArrived(log)
+  return !isDone && mayFail !== true && hasAnswerArrived(log)
     ? { ...endRule, got, cause: "reports_failure" }
     : undefined;
 }
 
-/** Whether the client came back before the time in `Retry-After`: a note, because no order is doubled. */
+/** Whether the client retried before the time in `Retry-After`: only a note, because it creates no second order. */
 export function retriesEarly({ runs }: WatchedPurchase): boolean {
   return runs.at(-1)?.log.some(({ isEarly }) => isEarly) === true;
 }

@@ -42,7 +42,7 @@ export function isPaymentDropped(deliveries: readonly ObservedDelivery[]): boole
 export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Observation[] {
   return deliveries.flatMap(({ eventType: type, state, attempts }): readonly Observation[] => {
     const forgedAttempts = attempts.filter((attempt) => !isGenuine(attempt) && attempt.status !== null);
-    const endFindings: readonly Observation[] =
+    const genuineFacts: readonly Observation[] =
       state === "failed"
         ? [
             {
@@ -57,7 +57,7 @@ export function answersIn(deliveries: readonly ObservedDelivery[]): readonly Obs
           ? [{ kind: "taken" }]
           : [];
     return [
-      ...endFindings,
+      ...genuineFacts,
       ...forgedAttempts.map((attempt) => ({
         kind: "forged" as const,
         isAccepted: isSuccess(attempt.status),
@@ -95,26 +95,26 @@ export function amountCause(deliveries: readonly ObservedDelivery[]): Cause {
 export function lossCause(deliveries: readonly ObservedDelivery[]): Cause {
   const payments = paymentDeliveries(deliveries);
   if (payments.length === 0) return "not_told";
-  const paidAt = firstAcceptedAt(payments);
-  if (paidAt === undefined) return "accepts_forged";
-  const isEarly = otherDeliveries(deliveries).some(
+  const acceptedAt = firstAcceptedAt(payments);
+  if (acceptedAt === undefined) return "accepts_forged";
+  const isPaymentEarly = otherDeliveries(deliveries).some(
     (delivery) =>
-      delivery.cause === "event" && (firstAcceptedAt([delivery]) ?? Number.POSITIVE_INFINITY) > paidAt,
+      delivery.cause === "event" && (firstAcceptedAt([delivery]) ?? Number.POSITIVE_INFINITY) > acceptedAt,
   );
-  return isEarly ? "lost_early" : (overwriteCause(deliveries) ?? "acknowledged_only");
+  return isPaymentEarly ? "lost_early" : (overwriteCause(deliveries) ?? "acknowledged_only");
 }
 
-/** The cause of a lost payment if an older event was accepted after it. */
+/** The cause of a lost payment if an older event was accepted after the payment. */
 export function overwriteCause(deliveries: readonly ObservedDelivery[]): Cause | undefined {
-  const paidAt = firstAcceptedAt(paymentDeliveries(deliveries)) ?? Number.POSITIVE_INFINITY;
-  // After a clock move, a copy and the next event can have the same time.
-  const isLater = otherDeliveries(deliveries).some(({ cause, attempts }) =>
+  const acceptedAt = firstAcceptedAt(paymentDeliveries(deliveries)) ?? Number.POSITIVE_INFINITY;
+  // After a clock move, a copy of an event can have the same time as the payment that it follows.
+  const hasLaterEvent = otherDeliveries(deliveries).some(({ cause, attempts }) =>
     attempts.some(
       ({ status, startedAt }) =>
-        isSuccess(status) && (cause === "event" ? startedAt > paidAt : startedAt >= paidAt),
+        isSuccess(status) && (cause === "event" ? startedAt > acceptedAt : startedAt >= acceptedAt),
     ),
   );
-  return isLater ? "goes_back" : undefined;
+  return hasLaterEvent ? "goes_back" : undefined;
 }
 
 function otherDeliveries(deliveries: readonly ObservedDelivery[]): readonly ObservedDelivery[] {

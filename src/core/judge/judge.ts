@@ -1,6 +1,6 @@
 // Judges the observations of a history, for the checklist and for `explore`. The rules:
 // core/readiness/drills/judged-invariants.ts; their causes: judge-causes.ts next to it; special causes:
-// core/judge/histories/histories.ts; causes in deliveries: deliveries.ts.
+// core/judge/histories/; causes in deliveries: deliveries.ts.
 import type { DrillStep, StepText, StepValue } from "../readiness/drill-shapes.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
@@ -23,7 +23,7 @@ export type HistoryVerdict =
       readonly expected: StepText;
       readonly got: StepText;
       /** The names of the store's dialect, for the text of the cause. */
-      readonly names?: string | undefined;
+      readonly namesText?: string | undefined;
     }
   | {
       readonly state: "not_judged";
@@ -34,18 +34,18 @@ export type HistoryVerdict =
 
 export type BrokenRule = Pick<
   Extract<HistoryVerdict, { state: "broken" }>,
-  "invariant" | "expected" | "got" | "cause" | "names"
+  "invariant" | "expected" | "got" | "cause" | "namesText"
 >;
 type UnclearFinding = Pick<Extract<HistoryVerdict, { state: "not_judged" }>, "reason" | "field" | "got">;
 
-/** The rules on which facts decide, and the broken rules, in the order of the facts. */
+/** The rules on which facts decide, and the broken rules, in the order of the facts; forged events come last. */
 export function verdictsOn(facts: readonly Observation[]): {
-  readonly shown: ReadonlySet<JudgedInvariant>;
-  readonly broken: readonly BrokenRule[];
+  readonly judgedRules: ReadonlySet<JudgedInvariant>;
+  readonly brokenRules: readonly BrokenRule[];
 } {
   const paidOrders = new Set<OrderName>();
-  const shownRules = new Set<JudgedInvariant>();
-  const brokenVerdicts: BrokenRule[] = [];
+  const judgedRules = new Set<JudgedInvariant>();
+  const brokenRules: BrokenRule[] = [];
   const dialect = facts.find((fact) => fact.kind === "dialect");
   const renewsOrders = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
   // A booked forged event proves more than its answer.
@@ -55,12 +55,12 @@ export function verdictsOn(facts: readonly Observation[]): {
     ...facts.filter(isForgedFact),
   ]) {
     const wasPaid = fact.kind === "look" && paidOrders.has(fact.of);
-    const { rules, broken } = judgeFact(fact, { wasPaid, renewsOrders });
-    for (const invariant of rules) shownRules.add(invariant);
-    if (broken !== undefined) brokenVerdicts.push({ ...broken, ...causeIn(dialect, broken) });
+    const { rules, finding } = judgeFact(fact, { wasPaid, renewsOrders });
+    for (const invariant of rules) judgedRules.add(invariant);
+    if (finding !== undefined) brokenRules.push({ ...finding, ...causeIn(dialect, finding) });
     if (fact.kind === "look" && fact.view?.paid === true) paidOrders.add(fact.of);
   }
-  return { shown: shownRules, broken: brokenVerdicts };
+  return { judgedRules, brokenRules };
 }
 
 /** Judges a history. `settleMs`: the delay of the view that the merchant declares. */
@@ -69,13 +69,13 @@ export function judgeHistory(
   facts: readonly Observation[],
   settleMs: number | undefined,
 ): HistoryVerdict {
-  const [firstBroken] = verdictsOn(facts).broken;
+  const [firstBroken] = verdictsOn(facts).brokenRules;
   if (firstBroken !== undefined)
     return { state: "broken", ...firstBroken, cause: causes[firstBroken.invariant] ?? firstBroken.cause };
-  const unclearLook = facts
+  const lookFinding = facts
     .map((fact) => findUnclearLook(fact, settleMs))
     .find((finding) => finding !== undefined);
-  const unclearFinding = unclearLook ?? findUnseenPage(facts);
+  const unclearFinding = lookFinding ?? findUnseenPage(facts);
   if (unclearFinding !== undefined) return { state: "not_judged", ...unclearFinding };
   const note = facts.find((fact) => fact.kind === "note");
   const look = facts.findLast((fact) => fact.kind === "look");
@@ -86,49 +86,51 @@ export function judgeHistory(
 function causeIn(
   dialect: DialectFact | undefined,
   { cause, invariant }: BrokenFinding,
-): Pick<BrokenRule, "cause" | "names"> {
+): Pick<BrokenRule, "cause" | "namesText"> {
   if (dialect === undefined) return { cause: cause ?? null };
+  const { isPlain, namesText } = dialect;
   const dependsOnNames = invariant === "takes_events" || invariant === "booked_when_paid";
-  return { cause: dialect.isPlain && dependsOnNames ? "other_names" : (cause ?? null), names: dialect.names };
+  return { cause: isPlain && dependsOnNames ? "other_names" : (cause ?? null), namesText };
 }
 
-/** The likely mistake and its remedy; without a cause the rule. */
+/** The likely mistake and its remedy, in words; without a cause, the rule. */
 export function causeOf({
   cause,
   invariant,
-  names,
-}: Pick<BrokenRule, "cause" | "invariant" | "names">): StepText {
-  return cause === "other_names" ? factOf(cause, names ?? "") : withNames(names, factOf(cause ?? invariant));
+  namesText,
+}: Pick<BrokenRule, "cause" | "invariant" | "namesText">): StepText {
+  if (cause === "other_names") return factOf(cause, namesText ?? "");
+  return withNames(namesText, factOf(cause ?? invariant));
 }
 
 /** A broken rule with the cause that an answer shows. */
 type BrokenFinding = Omit<BrokenRule, "cause"> & { readonly cause?: Cause | undefined };
-type FactOf<Kind extends Observation["kind"]> = Extract<Observation, { kind: Kind }>;
+type ObservationOf<Kind extends Observation["kind"]> = Extract<Observation, { kind: Kind }>;
 
 /** The rules on which a fact decides, and the rule that it breaks. */
-type JudgedFact = { readonly rules: readonly JudgedInvariant[]; readonly broken?: BrokenFinding | undefined };
+type Judgement = { readonly rules: readonly JudgedInvariant[]; readonly finding?: BrokenFinding | undefined };
 
 /** Whether an earlier look showed the order as paid, and whether the shop creates a new checkout after an end. */
-type Context = { readonly wasPaid: boolean; readonly renewsOrders: boolean };
+type FactContext = { readonly wasPaid: boolean; readonly renewsOrders: boolean };
 
-function judgeFact(fact: Observation, { wasPaid, renewsOrders }: Context): JudgedFact {
+function judgeFact(fact: Observation, { wasPaid, renewsOrders }: FactContext): Judgement {
   switch (fact.kind) {
     case "look":
-      return { rules: rulesOfLook(fact, wasPaid), broken: judgeLook(fact, wasPaid) };
+      return { rules: rulesOfLook(fact, wasPaid), finding: judgeLook(fact, wasPaid) };
     case "create":
-      return { rules: ["client_ends", "one_order"], broken: judgeCreate(fact, renewsOrders) };
+      return { rules: ["client_ends", "one_order"], finding: judgeCreate(fact, renewsOrders) };
     case "client":
-      return { rules: rulesOfClient(fact.purchase), broken: brokenRuleOf(fact.purchase) };
+      return { rules: rulesOfClient(fact.purchase), finding: brokenRuleOf(fact.purchase) };
     case "refused":
-      return { rules: ["takes_events"], broken: judgeRefusal(fact) };
+      return { rules: ["takes_events"], finding: judgeRefusal(fact) };
     case "taken":
       return { rules: ["takes_events"] };
     case "forged":
-      return { rules: ["refuses_forged"], broken: judgeForgery(fact) };
+      return { rules: ["refuses_forged"], finding: judgeForgery(fact) };
     case "end":
-      return { rules: ["stays_up"], broken: judgeEnd(fact) };
+      return { rules: ["stays_up"], finding: judgeEnd(fact) };
     case "secrets":
-      return { rules: ["secrets_kept"], broken: judgeSecrets(fact) };
+      return { rules: ["secrets_kept"], finding: judgeSecrets(fact) };
     case "visit":
     case "note":
     case "dialect":
@@ -142,7 +144,7 @@ function rulesOfLook({ view, truth }: LookFact, wasPaid: boolean): readonly Judg
     "never_unpaid",
     ...(view.times === null ? [] : (["booked_once"] as const)),
     ...(view.paid && view.amountMinor !== null ? (["right_amount"] as const) : []),
-    ...(truth.paid && truth.isNotified ? (["booked_when_paid"] as const) : []),
+    ...(truth.isPaid && truth.isNotified ? (["booked_when_paid"] as const) : []),
     ...(wasPaid ? (["final_stays"] as const) : []),
   ];
 }
@@ -153,24 +155,24 @@ function judgeRefusal({
   got,
   type,
   cause,
-}: FactOf<"refused">): BrokenFinding | undefined {
-  // A shop may answer so that the event is sent again, if it does not know the order yet or if the API was down.
+}: ObservationOf<"refused">): BrokenFinding | undefined {
+  // A shop may ask for the event again if it does not know the order yet, or if the API was down.
   if ((isForeign || isAfterOutage) && !isRefusal(got)) return undefined;
   return { invariant: "takes_events", expected: "2xx", got: factOf("answered", got, type), cause };
 }
 
-function judgeForgery({ isAccepted, got }: FactOf<"forged">): BrokenFinding | undefined {
+function judgeForgery({ isAccepted, got }: ObservationOf<"forged">): BrokenFinding | undefined {
   if (!isAccepted) return undefined;
   return { invariant: "refuses_forged", expected: "4xx", got, cause: "answers_forged" };
 }
 
-function judgeEnd({ got, isKilled }: FactOf<"end">): BrokenFinding | undefined {
+function judgeEnd({ got, isKilled }: ObservationOf<"end">): BrokenFinding | undefined {
   if (got === null) return undefined;
   const cause = isKilled === true ? "not_restarted" : undefined;
   return { invariant: "stays_up", expected: factOf("held"), got, cause };
 }
 
-function judgeSecrets({ places }: FactOf<"secrets">): BrokenFinding | undefined {
+function judgeSecrets({ places }: ObservationOf<"secrets">): BrokenFinding | undefined {
   const place = SECRET_PLACES.find((candidate) => places.has(candidate));
   if (place === undefined) return undefined;
   const cause = `secret_in_${place}` as const;
@@ -182,22 +184,22 @@ function judgeLook({ view, got, truth, log }: LookFact, wasPaid: boolean): Broke
   const { paid, times, amountMinor } = view;
   const isBooked = paid || (times ?? 0) > 0;
   const shownFact = factOf(paid ? "shows_paid" : "shows_unpaid", got);
-  const paidOnce = { expected: factOf("paid_once"), got: shownFact };
-  if (isBooked && !truth.paid) {
+  const results = { expected: factOf("paid_once"), got: shownFact };
+  if (isBooked && !truth.isPaid) {
     const cause = UNPAID_CAUSES[truth.status ?? "succeeded"];
     return { invariant: "never_unpaid", expected: factOf("unpaid"), got: shownFact, cause };
   }
   if (isBooked && !truth.isNotified && !truth.hasRetrieved)
     return { invariant: "never_unpaid", expected: factOf("unpaid_unless_asked"), got: shownFact };
   if (times !== null && times > 1)
-    return { invariant: "booked_once", ...paidOnce, cause: log && repeatCause(log.deliveries, log.isKilled) };
+    return { invariant: "booked_once", ...results, cause: log && repeatCause(log.deliveries, log.isKilled) };
   if (isUnbooked({ view, truth })) {
     if (wasPaid)
-      return { invariant: "final_stays", ...paidOnce, cause: log && overwriteCause(log.deliveries) };
+      return { invariant: "final_stays", ...results, cause: log && overwriteCause(log.deliveries) };
     const cause = log && lossCause(log.deliveries);
-    return { invariant: cause === "goes_back" ? "final_stays" : "booked_when_paid", ...paidOnce, cause };
+    return { invariant: cause === "goes_back" ? "final_stays" : "booked_when_paid", ...results, cause };
   }
-  if (wasPaid && !paid) return { invariant: "final_stays", ...paidOnce };
+  if (wasPaid && !paid) return { invariant: "final_stays", ...results };
   if (paid && times !== 0 && amountMinor !== null && amountMinor !== truth.amountMinor)
     return {
       invariant: "right_amount",
@@ -219,7 +221,7 @@ const UNPAID_CAUSES = {
 } as const satisfies Readonly<Record<Status, Cause | undefined>>;
 
 function judgeCreate(fact: CreateFact, renewsOrders: boolean): BrokenFinding | undefined {
-  const { runs, isRefused, isRepeat, isShared, liveCount, hasOtherId, deadEnd } = fact;
+  const { runs, isRefused, isRepeat, isShared, liveCount, hasNewOrderId, deadEnd } = fact;
   if (isShared === true)
     return { invariant: "one_order", expected: "1", got: factOf("shared_order"), cause: "shares_order" };
   const endlessRun = runs.find(({ hasEnded }) => !hasEnded);
@@ -250,11 +252,11 @@ function judgeCreate(fact: CreateFact, renewsOrders: boolean): BrokenFinding | u
   const failedRun = runs.find(({ isDone }) => !isDone);
   if (failedRun !== undefined && !isRefused && !isRepeat)
     return { ...endRule, got: failedRun.got, cause: "fails_undisturbed" };
-  if (liveCount > 1 || hasOtherId)
+  if (liveCount > 1 || hasNewOrderId)
     return {
       invariant: "one_order",
       expected: "1",
-      got: hasOtherId ? factOf("other_id") : `${liveCount}`,
+      got: hasNewOrderId ? factOf("other_id") : `${liveCount}`,
     };
   return undefined;
 }
@@ -263,11 +265,11 @@ function findUnclearLook(fact: Observation, settleMs: number | undefined): Uncle
   if (fact.kind !== "look") return undefined;
   const { view, got, waitedMs } = fact;
   if (view === null) return { reason: factOf("unreadable"), field: "orderView", got };
-  return waitedMs > lateAfterMs(settleMs) ? { ...lateReason(waitedMs), got } : undefined;
+  return waitedMs > maxDelayMs(settleMs) ? { ...lateReason(waitedMs), got } : undefined;
 }
 
-/** The delay from which a payment counts as late, in milliseconds: twice the declared delay, for a busy machine. */
-export function lateAfterMs(settleMs: number | undefined): number {
+/** A payment shown after this delay is late: twice the longer of declared and default delay, for a busy machine. */
+export function maxDelayMs(settleMs: number | undefined): number {
   return 2 * Math.max(settleMs ?? DEFAULT_SETTLE_MS, DEFAULT_SETTLE_MS);
 }
 
@@ -277,14 +279,14 @@ function lateReason(milliseconds: number): Pick<UnclearFinding, "reason" | "fiel
 
 /** Whether a look does not show a payment that the shop has accepted. */
 export function isUnbooked({ view, truth }: Pick<LookFact, "view" | "truth">): boolean {
-  return view !== null && truth.paid && truth.isNotified && (!view.paid || view.times === 0);
+  return view !== null && truth.isPaid && truth.isNotified && (!view.paid || view.times === 0);
 }
 
 /** Judges again with looks at the end of the run: a second booking breaks a rule; a late booking is not a loss. */
-export function judgeLateBooking(
+export function judgeLaterLooks(
   history: Pick<History, "causes">,
   { verdict, facts }: { readonly verdict: HistoryVerdict; readonly facts: readonly Observation[] },
-  { looks, settleMs, sinceMs }: LaterLooks,
+  { looks, settleMs, elapsedMs }: LaterLooks,
 ): HistoryVerdict {
   if (verdict.state === "held") {
     const repeatedVerdict = judgeHistory(history, [...facts, ...looks], settleMs);
@@ -293,7 +295,7 @@ export function judgeLateBooking(
   const areReadable = looks.every(({ view }) => view !== null);
   if (!mayBeLate(verdict) || !areReadable || judgeHistory(history, looks, settleMs).state === "broken")
     return verdict;
-  return { state: "not_judged", ...lateReason(sinceMs), got: verdict.got };
+  return { state: "not_judged", ...lateReason(elapsedMs), got: verdict.got };
 }
 
 /** Whether an answer refuses an event permanently; other answers ask for the event again. */
@@ -320,7 +322,7 @@ export function mayBeLate(verdict: HistoryVerdict): boolean {
 type LaterLooks = {
   readonly looks: readonly LookFact[];
   readonly settleMs: number | undefined;
-  readonly sinceMs: number;
+  readonly elapsedMs: number;
 };
 
 /** A return page that no visit has reached proves nothing. */
@@ -332,7 +334,7 @@ function findUnseenPage(facts: readonly Observation[]): UnclearFinding | undefin
 }
 
 /** The verdict on a history that proves nothing; `field`: the missing field of the shop's description. */
-export function notJudged(reason: StepText, field: ShopField | null, got: StepText = ""): HistoryVerdict {
+export function noVerdict(reason: StepText, field: ShopField | null, got: StepText = ""): HistoryVerdict {
   return { state: "not_judged", reason, field, got };
 }
 

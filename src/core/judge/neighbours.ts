@@ -1,8 +1,8 @@
 import { flipDigits } from "../readiness/drills/webhook-case.ts";
 import { MAX_ORDER_ID } from "../checkout/create-request.ts";
 
-/** How one order_id resembles another; each kind catches shops that look up orders by a part of the id. */
-export type Neighbour =
+/** How one order_id resembles another; each kind catches shops that confuse such order_ids. */
+export type NeighbourKind =
   | "other_case"
   | "longer"
   | "shorter"
@@ -15,8 +15,8 @@ export type Neighbour =
   | "same_number";
 
 /** The order_ids of a history's orders: the subject's order_id, and two order_ids that resemble it in this way. */
-export function neighbourIds(id: string, neighbour: Neighbour): readonly [a: string, b: string, c: string] {
-  switch (neighbour) {
+export function neighbourIds(id: string, kind: NeighbourKind): readonly [a: string, b: string, c: string] {
+  switch (kind) {
     case "other_case": {
       const letterId = /[A-Za-z]/.test(id) ? id : `a${id}`;
       return [letterId, switchCase(letterId), `0${letterId}`].map(shortenId) as [string, string, string];
@@ -50,19 +50,19 @@ export function neighbourIds(id: string, neighbour: Neighbour): readonly [a: str
 
 export type SamePart = "head" | "end";
 
-/** Another event_id with the same head, and so with the same number after rounding, or with the same end. */
+/** Another event_id with the same end, or with the same head, which a shop may read as the same, rounded number. */
 export function eventIdLike(id: string, samePart: SamePart): string {
   const index = samePart === "head" ? id.length - 4 : 4;
   return id.slice(0, index) + flipDigits(id.slice(index, index + 4)) + id.slice(index + 4);
 }
 
-function shortenId(id: string, room = 1): string {
+function shortenId(id: string, freeLength = 1): string {
   return Array.from(id)
-    .slice(0, MAX_ORDER_ID - room)
+    .slice(0, MAX_ORDER_ID - freeLength)
     .join("");
 }
 
-/** The id with an accent, or with a full-width digit if it has no letter: equal in some collations. */
+/** The id with an accent, or with a full-width digit if it has no vowel: equal in some collations. */
 function addAccent(id: string): string {
   return /[aeiou]/i.test(id)
     ? id.replace(/[aeiou]/i, (letter) => `${letter}\u0301`.normalize("NFC"))
@@ -75,27 +75,27 @@ function switchCase(id: string): string {
   );
 }
 
-/** The id with two different digits before its last four characters swapped. */
+/** Swaps two adjacent digits before the last four characters of an id, or changes one if no two can be swapped. */
 function swapDigits(id: string): string {
   const swappedId = id.replace(/([1-9])(?!\1)([1-9])(?=.{4})/, "$2$1");
   return swappedId === id ? changeDigit(id, /[1-9](?=.{4})/, 2) : swappedId;
 }
 
 /** The id with one digit changed to another of 1 to 9; an id without a matching digit gets a digit at its end. */
-function changeDigit(id: string, pattern: RegExp, step: number): string {
+function changeDigit(id: string, pattern: RegExp, increment: number): string {
   return pattern.test(id)
-    ? id.replace(pattern, (digit) => String(((Number(digit) + step) % 9) + 1))
-    : `${shortenId(id)}${step}`;
+    ? id.replace(pattern, (digit) => String(((Number(digit) + increment) % 9) + 1))
+    : `${shortenId(id)}${increment}`;
 }
 
-/** Another amount: how a payment of another checkout differs from the order. */
+/** Whether the amount of another checkout is lower or higher than the order's amount. */
 export type AmountDirection = "less" | "more";
 
 /** The largest difference, in minor units, and its share of the amount: below a tolerance of one percent. */
 const MAX_DIFFERENCE_MINOR = 10;
 const DIFFERENCE_SHARE = 1 / 200;
 
-/** A slightly different amount: truncated or rounded to whole units, `less` or `more` equals the order's amount. */
+/** A slightly different amount: a shop that rounds amounts to whole units may take it for the order's amount. */
 export function nearAmount(amountMinor: number, direction: AmountDirection): number {
   const difference = Math.max(1, Math.min(MAX_DIFFERENCE_MINOR, Math.floor(amountMinor * DIFFERENCE_SHARE)));
   return direction === "less" && amountMinor > difference

@@ -26,7 +26,7 @@ export type ObservedDelivery = {
 /** The true state of an order at a moment. */
 export type Truth = {
   /** Whether a checkout that the shop has created is paid. */
-  readonly paid: boolean;
+  readonly isPaid: boolean;
   /** Whether the shop answered 2xx to the event of the payment. */
   readonly isNotified: boolean;
   /** Whether the shop has retrieved the paid checkout. */
@@ -36,7 +36,7 @@ export type Truth = {
   readonly status?: Status | undefined;
 };
 
-/** A reading of the view; null if it could not be read. `waitedMs`: the time until the view showed the truth. */
+/** `view` is null if the view could not be read. `waitedMs`: the time until the view showed the truth. */
 export type LookFact = {
   readonly kind: "look";
   readonly of: OrderName;
@@ -44,7 +44,7 @@ export type LookFact = {
   readonly got: StepValue;
   readonly truth: Truth;
   readonly waitedMs: number;
-  /** The service's own deliveries of the order, and whether the shop was killed meanwhile, if they are known. */
+  /** The service's own deliveries of the order, and whether the shop was killed; missing if they are not known. */
   readonly log?: { readonly deliveries: readonly ObservedDelivery[]; readonly isKilled: boolean };
 };
 
@@ -57,7 +57,7 @@ export type CreateFact = {
   /** Whether the customer bought this order before. */
   readonly isRepeat: boolean;
   readonly liveCount: number;
-  readonly hasOtherId: boolean;
+  readonly hasNewOrderId: boolean;
   /** Whether another purchase got the same checkout. */
   readonly isShared?: boolean;
   /** Whether a customer who buys again gets another checkout. */
@@ -98,7 +98,7 @@ type SecretFact = { readonly kind: "secrets"; readonly places: ReadonlySet<Secre
 type NoteFact = { readonly kind: "note"; readonly note: keyof typeof NOTES };
 
 /** The names of a store's dialect; `isPlain`: nothing disturbs the purchase. */
-export type DialectFact = { readonly kind: "dialect"; readonly names: string; readonly isPlain: boolean };
+export type DialectFact = { readonly kind: "dialect"; readonly namesText: string; readonly isPlain: boolean };
 
 export type Observation =
   | LookFact

@@ -11,7 +11,7 @@ function pay(outcome: Extract<Step, { act: "pay" }>["outcome"]): Step {
   return { act: "pay", of: "a", outcome };
 }
 
-/** The payer's steps. A success after the order has ended is a late success. */
+/** `late_success`: the payment succeeds after the order has expired. */
 const PAYER_STEPS = {
   succeeded: [pay("succeeded")],
   declined: [pay("declined")],
@@ -28,9 +28,9 @@ const PAYER_STEPS = {
  */
 export function historyOf(
   { faults, payer }: Schedule,
-  { hasView, returns }: { readonly hasView: boolean; readonly returns: boolean },
+  { hasView, hasReturnPage }: { readonly hasView: boolean; readonly hasReturnPage: boolean },
 ): History {
-  const purchase: readonly Step[] = [
+  const purchaseSteps: readonly Step[] = [
     {
       act: "faults",
       of: "a",
@@ -38,10 +38,10 @@ export function historyOf(
     },
     { act: "create", of: "a", expects: "answer" },
   ];
-  const visits = returns ? [VISIT, VISIT] : [];
-  const payment: readonly Step[] = [
+  const visits = hasReturnPage ? [VISIT, VISIT] : [];
+  const paymentSteps: readonly Step[] = [
     ADVANCE,
-    ...(returns ? [{ act: "visit", of: "a" } as const] : []),
+    ...(hasReturnPage ? [{ act: "visit", of: "a" } as const] : []),
     LOOK,
     ...PAYER_STEPS[payer],
     { act: "at_once", acts: [...visits, { advanceMs: FIRST_ATTEMPTS_MS }] },
@@ -49,6 +49,6 @@ export function historyOf(
     { act: "deliver_all", of: "a" },
     LOOK,
   ];
-  const steps = hasView ? [...purchase, ...payment] : purchase;
+  const steps = hasView ? [...purchaseSteps, ...paymentSteps] : purchaseSteps;
   return { part: "duplicates", title: ["", ""], steps };
 }

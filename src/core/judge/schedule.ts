@@ -1,5 +1,5 @@
-// A schedule of `explore`: faults at places, and an end of the payment. Its faults, and how it is shrunk:
-// core/judge/search.ts; its history: core/judge/schedule-history.ts; running it: client/judge/search/run-schedule.ts.
+// A schedule of `explore`: faults at places, and an end of the payment. How schedules are chosen and shrunk:
+// core/judge/search.ts; their histories: schedule-history.ts beside it; runs: client/judge/search/run-schedule.ts.
 import type { FaultAction } from "../fault/actions.ts";
 import type { FaultRequest } from "../fault/request.ts";
 
@@ -36,7 +36,7 @@ const DELIVERY_DELAY_MS = 60_000;
 const PROXY_STATUS = 502;
 
 /** The parameters of actions that are scheduled with values other than the defaults. */
-const PARAMETERS_OF: Readonly<
+const ACTION_PARAMETERS: Readonly<
   Partial<Record<ScheduledFault["action"], Pick<ScheduledFault, "status" | "latencyMs">>>
 > = {
   status: { status: PROXY_STATUS },
@@ -51,7 +51,7 @@ export function faultAt(
   match: NonNullable<ScheduledFault["match"]>,
   action: ScheduledFault["action"],
 ): ScheduledFault {
-  return { action, match, ...PARAMETERS_OF[action] };
+  return { action, match, ...ACTION_PARAMETERS[action] };
 }
 
 export function isKill(action: ScheduledFault["action"]): action is Kill {
@@ -102,7 +102,7 @@ function faultLine(fault: ScheduledFault): string {
   const { method: _method, path: _path, eventType: _type, nth: _nth, ...fields } = match;
   const place = placeOfFault(fault);
   const entries = Object.entries({ ...fields, ...parameters }).filter(([, value]) => value !== undefined);
-  const hasDefaults = JSON.stringify(parameters) === JSON.stringify(PARAMETERS_OF[action] ?? {});
+  const hasDefaults = JSON.stringify(parameters) === JSON.stringify(ACTION_PARAMETERS[action] ?? {});
   return `${action} at ${place}${hasDefaults && Object.keys(fields).length === 0 ? "" : ` ${JSON.stringify(entries)}`}`;
 }
 

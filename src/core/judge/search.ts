@@ -29,7 +29,7 @@ export type StepPlace =
   | { readonly kind: "delivery"; readonly eventType: string; readonly nth: number }
   | { readonly kind: "page" };
 
-/** The requests that a run sent and received. */
+/** The requests and deliveries of a run, and the result of its purchase. */
 export type Trace = {
   readonly requests: readonly TracedRequest[];
   readonly deliveries: readonly Pick<ObservedDelivery, "eventType" | "cause" | "attempts">[];
@@ -45,11 +45,11 @@ type TracedRequest = {
   readonly isFaulty: boolean;
 };
 
-/** A run, as the search sees it. */
+/** A run from which the search derives further schedules. */
 export type KnownRun = {
   readonly schedule: Schedule;
   readonly places: readonly StepPlace[];
-  /** The weighted differences from the run without faults. */
+  /** The weighted sum of the differences from the run without faults. */
   readonly score: number;
   readonly isBroken: boolean;
 };
@@ -76,8 +76,8 @@ export function placesOf({
       .split("/")
       .map((part) => (isUuid(part) ? "*" : part))
       .join("/");
-    const count = nextNumber(`${method} ${pattern}`);
-    if (count <= MAX_SIMILAR_PLACES) places.push({ kind: "request", method, path: pattern, nth: count });
+    const ordinal = nextNumber(`${method} ${pattern}`);
+    if (ordinal <= MAX_SIMILAR_PLACES) places.push({ kind: "request", method, path: pattern, nth: ordinal });
   }
   // No other fault applies to a duplicate that a fault has created.
   for (const { eventType, cause, attempts } of deliveries) {
@@ -135,7 +135,7 @@ export function nextWave(
   const brokenKeys = new Set(runs.filter(({ isBroken }) => isBroken).map((run) => scheduleKey(run.schedule)));
   const knownKeys = new Set(runs.map(({ schedule }) => scheduleKey(schedule)));
   const plainPlaces = new Set(runs[0]?.places.map((place) => JSON.stringify(place)));
-  const closeness = new Map(runs.map((run) => [scheduleKey(run.schedule), run.score] as const));
+  const scoreByKey = new Map(runs.map((run) => [scheduleKey(run.schedule), run.score] as const));
   const rankedSchedules: {
     readonly schedule: Schedule;
     readonly rank: number;
@@ -147,12 +147,12 @@ export function nextWave(
       const key = scheduleKey(schedule);
       if (knownKeys.has(key)) continue;
       knownKeys.add(key);
-      const parts = subschedulesOf(schedule);
-      if (parts.some((part) => brokenKeys.has(scheduleKey(part)))) continue;
-      const partsScore = parts
+      const subschedules = subschedulesOf(schedule);
+      if (subschedules.some((part) => brokenKeys.has(scheduleKey(part)))) continue;
+      const stepsScore = subschedules
         .filter((part) => scheduleSize(part) === 1)
-        .reduce((sum, part) => sum + (closeness.get(scheduleKey(part)) ?? 0), 0);
-      const rank = partsScore + (plainPlaces.has(JSON.stringify(place)) ? 0 : NEW_PLACE_WEIGHT);
+        .reduce((sum, part) => sum + (scoreByKey.get(scheduleKey(part)) ?? 0), 0);
+      const rank = stepsScore + (plainPlaces.has(JSON.stringify(place)) ? 0 : NEW_PLACE_WEIGHT);
       rankedSchedules.push({ schedule, rank, tieBreaker: fractionOf(`${seed}\n${key}`) });
     }
   }
@@ -162,43 +162,43 @@ export function nextWave(
 }
 
 /** Weights of the differences from the run without faults: the closer to damage, the heavier. */
-const WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
+const DIFFERENCE_WEIGHTS = { retry: 1, redelivery: 1, failure: 2, refusal: 3 } as const;
 
-/** Repeated or refused requests, repeated deliveries, and a failed purchase. 0: the fault changed nothing. */
+/** Adds up repeated and refused requests, repeated deliveries and a failed purchase. 0: the faults changed nothing. */
 export function differenceScore(run: Trace, plainRun: Trace): number {
   const increaseOf = (count: (trace: Trace) => number): number => Math.max(0, count(run) - count(plainRun));
-  const retries = increaseOf(({ requests }) => Math.min(requests.length, 10));
-  const refusals = increaseOf(
+  const retryCount = increaseOf(({ requests }) => Math.min(requests.length, 10));
+  const refusalCount = increaseOf(
     ({ requests }) => requests.filter(({ isFaulty, status }) => !isFaulty && status >= 400).length,
   );
-  const redeliveries = increaseOf(({ deliveries }) =>
+  const redeliveryCount = increaseOf(({ deliveries }) =>
     Math.min(
       10,
       deliveries.reduce((sum, { attempts }) => sum + attempts.length, 0),
     ),
   );
   return (
-    retries * WEIGHTS.retry +
-    refusals * WEIGHTS.refusal +
-    redeliveries * WEIGHTS.redelivery +
-    (run.hasPurchased ? 0 : WEIGHTS.failure)
+    retryCount * DIFFERENCE_WEIGHTS.retry +
+    refusalCount * DIFFERENCE_WEIGHTS.refusal +
+    redeliveryCount * DIFFERENCE_WEIGHTS.redelivery +
+    (run.hasPurchased ? 0 : DIFFERENCE_WEIGHTS.failure)
   );
 }
 
-/** Yields each candidate once, and receives whether it breaks. No single step of the result can be omitted. */
+/** Yields each candidate once, and receives whether it breaks a rule. No single step of the result can be omitted. */
 export function* shrinkSchedule(schedule: Schedule): Generator<Schedule, Schedule, boolean> {
   const heldKeys = new Set<string>();
-  let best = schedule;
+  let smallestSchedule = schedule;
   for (
-    let trial = removeOneStep(best, heldKeys);
-    trial !== undefined;
-    trial = removeOneStep(best, heldKeys)
+    let candidate = removeOneStep(smallestSchedule, heldKeys);
+    candidate !== undefined;
+    candidate = removeOneStep(smallestSchedule, heldKeys)
   ) {
-    const isBroken = yield trial;
-    if (isBroken) best = trial;
-    else heldKeys.add(scheduleKey(trial));
+    const isBroken = yield candidate;
+    if (isBroken) smallestSchedule = candidate;
+    else heldKeys.add(scheduleKey(candidate));
   }
-  return best;
+  return smallestSchedule;
 }
 
 /** The first schedule with one step fewer that is not known to hold. */
@@ -213,11 +213,10 @@ function removeOneStep({ faults, payer }: Schedule, heldKeys: ReadonlySet<string
 
 export type ScheduleResult = "held" | "broken" | "not_judged";
 
-/** The place of the payer's outcomes. */
-const PAYER = "payer";
+const PAYER_PLACE = "payer";
 
 function placeName(place: StepPlace): string {
-  if (place.kind === "page") return PAYER;
+  if (place.kind === "page") return PAYER_PLACE;
   const { kind: _kind, ...match } = place;
   return placeOfFault({ match });
 }
@@ -227,19 +226,19 @@ export function placeTable(
   firstPlaces: readonly StepPlace[],
   results: readonly { readonly schedule: Schedule; readonly result: ScheduleResult }[],
 ): readonly PlaceResults[] {
-  const places = new Map<string, Record<ScheduleResult, string[]>>(
+  const resultsByPlace = new Map<string, Record<ScheduleResult, string[]>>(
     firstPlaces.map((place) => [placeName(place), { held: [], broken: [], not_judged: [] }]),
   );
   for (const { schedule, result } of results) {
     if (scheduleSize(schedule) !== 1) continue;
     const { faults, payer } = schedule;
     const [fault] = faults;
-    const place = fault === undefined ? PAYER : placeOfFault(fault);
-    const knownPlace = places.get(place) ?? { held: [], broken: [], not_judged: [] };
-    places.set(place, knownPlace);
-    knownPlace[result].push(fault?.action ?? payer);
+    const place = fault === undefined ? PAYER_PLACE : placeOfFault(fault);
+    const placeResults = resultsByPlace.get(place) ?? { held: [], broken: [], not_judged: [] };
+    resultsByPlace.set(place, placeResults);
+    placeResults[result].push(fault?.action ?? payer);
   }
-  const shownPlaces = [...places].filter(([, { held, broken, not_judged: notJudged }]) =>
+  const shownPlaces = [...resultsByPlace].filter(([, { held, broken, not_judged: notJudged }]) =>
     [held, broken, notJudged].some(({ length }) => length > 0),
   );
   return shownPlaces.map(([place, { held, broken, not_judged: notJudged }]) => ({

@@ -1,5 +1,5 @@
 // The description of a shop: the section `shop` of checkout.config.json, and the same names as options of `checklist
-// run` and `explore`. A new field needs a row here, in cli/judge/options.ts, and a question in cli/judge/init.ts.
+// run` and `explore`. A new field needs a row here and in cli/judge/options.ts, and a question in cli/judge/init.ts.
 import { hash } from "node:crypto";
 import * as z from "zod/mini";
 import { textUpTo, type DomainOf } from "../shape/fields.ts";
@@ -52,7 +52,7 @@ export const shopSection = z.strictObject({
 export type ShopSection = DomainOf<typeof shopSection>;
 export type ShopField = keyof ShopSection;
 
-/** A hash that identifies a section. */
+/** Identifies the section whose commands the user has confirmed. */
 export function sectionHash(section: ShopSection): string {
   return hash("sha256", JSON.stringify(section), "hex");
 }
@@ -65,7 +65,6 @@ export function isPattern(source: string): boolean {
   }
 }
 
-/** Whether a text is a valid delay of a view. */
 export function isDelay(settle: string): boolean {
   const milliseconds = parseDurationText(settle);
   return milliseconds !== undefined && milliseconds >= 0 && milliseconds <= MAX_SETTLE_MS;

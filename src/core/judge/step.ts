@@ -7,7 +7,7 @@ import type { Words } from "../language.ts";
 import type { Cause } from "../readiness/drills/judge-causes.ts";
 import type { JudgedInvariant } from "../readiness/drills/judged-invariants.ts";
 import type { DrillKind } from "../readiness/names.ts";
-import type { Neighbour, AmountDirection, SamePart } from "./neighbours.ts";
+import type { NeighbourKind, AmountDirection, SamePart } from "./neighbours.ts";
 import type { ShopField } from "./shop.ts";
 
 /** Maximum number of requests to which a fault applies. */
@@ -21,25 +21,25 @@ export type OrderName = (typeof ORDER_NAMES)[number];
 export type OtherTerms = AmountDirection | "other_currency";
 
 export type ReturnForm = {
-  /** The order whose session is in the address; `first`: its own first session; null: none. Default: its last. */
+  /** The order whose session is in the address. `first`: the visited order's first; null: none. Default: its last. */
   readonly session?: OrderName | "first" | null;
   readonly query?: string;
   readonly method?: "GET" | "POST";
-  /** Default: the payment page. */
+  /** The page that the customer comes from. Default: the payment page. */
   readonly from?: "shop" | "nowhere";
 };
 
 /** A step that runs concurrently with others: an event, or a return, some milliseconds after the start. */
 export type ConcurrentStep =
-  | { readonly tell: OrderName; readonly copies?: number; readonly afterMs?: number }
+  | { readonly tell: OrderName; readonly copyCount?: number; readonly afterMs?: number }
   | { readonly visit: OrderName; readonly afterMs?: number }
   /**
-   * Steps that begin after a share (`part`) of the time that the shop needed for its last return page, or for its
-   * answer to an event. `delayMs`: how much longer the shop waits for the API.
+   * Steps that begin after a share of the time that the shop needed for its last return page, or for its answer to an
+   * event. `delayMs`: the time by which a slow API prolongs that answer.
    */
   | {
       readonly steps: readonly Step[];
-      readonly part: number;
+      readonly share: number;
       readonly during: "visit" | "event";
       readonly delayMs?: number;
     }
@@ -102,39 +102,38 @@ export type Step =
    * Waits at most some seconds until the service has stored the order's checkout, or until the shop has retrieved the
    * paid checkout by itself.
    */
-  | { readonly act: "await"; readonly of: OrderName; readonly what: "create" | "question" }
-  /** Waits until all other histories have ended, and at least `leastMs`. */
-  | { readonly act: "wait_for_others"; readonly leastMs: number }
-  /** Kills the shop, or asks it to stop, and starts it again; `part`: a share of the time that the last event took. */
+  | { readonly act: "await"; readonly of: OrderName; readonly kind: "create" | "question" }
+  /** Waits until all other histories have ended, and at least `minMs`. */
+  | { readonly act: "wait_for_others"; readonly minMs: number }
+  /** Kills the shop, or asks it to stop, and starts it again; `share`: of the time that the last event took. */
   | {
       readonly act: "restart";
       readonly mode?: "stop";
       readonly during?: OrderName;
       readonly afterMs?: number;
-      readonly part?: number;
+      readonly share?: number;
     }
   | { readonly act: "look"; readonly of: OrderName }
   /** The service itself delivers until nothing is due: the store's clock is moved. */
   | { readonly act: "deliver_all"; readonly of: OrderName };
 
 /**
- * The requirements of a history. `names`: the shop's order_ids can be chosen; `kill`: the command that creates its
+ * A requirement of a history. `names`: the shop's order_ids can be chosen; `kill`: the command that creates its
  * orders can be killed; `served`: the run serves the shop, and so can ask it to stop.
  */
 export type Need = Extract<ShopField, "create" | "returnUrl" | "restart"> | "setsIds" | "kill" | "server";
 
-/** A history of a part of the checklist. */
 export type History = {
   readonly part: Extract<DrillKind, "duplicates" | "browser_return" | "idempotency">;
   readonly title: Words;
   readonly steps: readonly Step[];
   readonly needs?: readonly Need[];
   /** How the neighbours' order_ids resemble the subject's order_id. */
-  readonly neighbours?: Neighbour;
+  readonly neighbourKind?: NeighbourKind;
   /** Whether no other history may run at the same time. */
   readonly isAlone?: true;
   /** Whether `--quick` omits the history. */
   readonly isLong?: true;
-  /** The likely mistake, for each invariant that this history breaks in a special way. */
+  /** The likely mistake, for each invariant whose break has a special cause in this history. */
   readonly causes?: Readonly<Partial<Record<JudgedInvariant, Cause>>>;
 };

@@ -32,38 +32,38 @@ export function parseView(
   text: string,
   { paidWhen, bookings, amount }: ViewPatterns,
 ): ShownOrder | undefined {
-  const value = parseJson(text);
-  const jsonView = viewShape.safeParse(value).data;
+  const json = parseJson(text);
+  const jsonView = viewShape.safeParse(json).data;
   const isPaid = paidWhen === undefined ? jsonView?.paid : paidWhen.test(text);
   if (isPaid === undefined) return undefined;
   return {
     paid: isPaid,
-    times: bookings === undefined ? (jsonView?.times ?? null) : numberAt(bookings, text, value),
-    amountMinor: amount === undefined ? numberAt("amount_minor", text, value) : amountAt(amount, text, value),
+    times: bookings === undefined ? (jsonView?.times ?? null) : numberAt(bookings, text, json),
+    amountMinor: amount === undefined ? numberAt("amount_minor", text, json) : amountAt(amount, text, json),
   };
 }
 
 /** The value of a field of a JSON view, or of the group of a pattern. */
-function valueAt(fieldOrPattern: string, text: string, value: unknown): unknown {
-  const field = isRecord(value) ? value[fieldOrPattern] : undefined;
+function valueAt(fieldOrPattern: string, text: string, json: unknown): unknown {
+  const field = isRecord(json) ? json[fieldOrPattern] : undefined;
   return field ?? groupOf(fieldOrPattern, text);
 }
 
 /** An amount with two decimals, such as 19.99 or 1.234,50: its digits are its minor units. */
-const DECIMAL = /^\d[\d.,' ]*[.,]\d{2}$/;
+const DECIMAL_AMOUNT = /^\d[\d.,' ]*[.,]\d{2}$/;
 
 /** The amount in a field or a pattern that the merchant has named, in minor units. */
-function amountAt(fieldOrPattern: string, text: string, value: unknown): number | null {
-  const entry = valueAt(fieldOrPattern, text, value);
-  const writtenValue = typeof entry === "number" && !Number.isInteger(entry) ? entry.toFixed(2) : entry;
-  return typeof writtenValue === "string" && DECIMAL.test(writtenValue.trim())
+function amountAt(fieldOrPattern: string, text: string, json: unknown): number | null {
+  const value = valueAt(fieldOrPattern, text, json);
+  const writtenValue = typeof value === "number" && !Number.isInteger(value) ? value.toFixed(2) : value;
+  return typeof writtenValue === "string" && DECIMAL_AMOUNT.test(writtenValue.trim())
     ? Number(writtenValue.replaceAll(/\D/g, ""))
-    : numberAt(fieldOrPattern, text, value);
+    : numberAt(fieldOrPattern, text, json);
 }
 
-function numberAt(fieldOrPattern: string, text: string, value: unknown): number | null {
-  const entry = valueAt(fieldOrPattern, text, value);
-  const number = typeof entry === "string" ? Number(entry) : entry;
+function numberAt(fieldOrPattern: string, text: string, json: unknown): number | null {
+  const value = valueAt(fieldOrPattern, text, json);
+  const number = typeof value === "string" ? Number(value) : value;
   return typeof number === "number" ? number : null;
 }
 
@@ -83,7 +83,7 @@ function matchOf(pattern: string, text: string): RegExpExecArray | null {
 /** Number of characters of a long view that a finding shows before and after the end of a deciding part. */
 const EXCERPT_MARGINS = { before: 36, after: 20 } as const;
 
-/** A view for a finding; a long view is cut to the surroundings of its deciding parts, or to its text. */
+/** The excerpt of a view in a finding: around the fields or matches that decide; without any, the text without tags. */
 export function viewExcerpt(text: string, { paidWhen, bookings, amount }: ViewPatterns): string {
   // Redacted before it is cut, because a secret without its beginning is not recognised.
   const wholeText = redactSecrets(text.trim());
@@ -108,8 +108,8 @@ export function viewExcerpt(text: string, { paidWhen, bookings, amount }: ViewPa
 
 /** The end of a field with its value, or of the text that a pattern matches. */
 function endOfFieldOrPattern(fieldOrPattern: string, text: string): number | undefined {
-  const name = fieldOrPattern.replace(/[^\w]/g, String.raw`\$&`);
-  return endOfMatch(matchOf(`"${name}"\\s*:\\s*"?[\\w.,]+`, text) ?? matchOf(fieldOrPattern, text));
+  const escapedName = fieldOrPattern.replace(/[^\w]/g, String.raw`\$&`);
+  return endOfMatch(matchOf(`"${escapedName}"\\s*:\\s*"?[\\w.,]+`, text) ?? matchOf(fieldOrPattern, text));
 }
 
 function endOfMatch(match: RegExpExecArray | null): number | undefined {

@@ -5,10 +5,10 @@ import { isSameSecret } from "../credential.ts";
 
 const KEY_BYTES = 16;
 
-/** A path with a 128-bit key in 22 characters (decision 99). `home`: the state folder, or undefined in memory. */
-export function portalPath(masterKey: Uint8Array, home: string | undefined): string {
+/** A path with a 128-bit key in 22 characters (decision 99). `stateFolder`: undefined in memory. */
+export function portalPath(masterKey: Uint8Array, stateFolder: string | undefined): string {
   const mac = createHmac("sha256", masterKey)
-    .update(`portal path${home ?? ""}`)
+    .update(`portal path${stateFolder ?? ""}`)
     .digest();
   return `/portal/k-${mac.subarray(0, KEY_BYTES).toString("base64url")}`;
 }

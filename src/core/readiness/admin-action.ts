@@ -12,7 +12,7 @@ export type AdminAction = Omit<RecordedAction, "number"> & { readonly storeId: s
 
 /** The state of a store before an action. */
 type StoreStatus = {
-  readonly active: boolean;
+  readonly isActive: boolean;
   readonly capabilities: readonly Capability[];
   readonly prices: readonly Pick<Price, "id" | "approved" | "retired">[];
   readonly production: Production;
@@ -64,8 +64,8 @@ const REFUSALS = {
       : factIfRefused(isRequested(production), "production_is_requested"),
   approve_credential: ({ production }) => factIfRefused(isApproved(production), "credential_is_approved"),
   revoke_credential: ({ production }) => factIfRefused(!isApproved(production), "nothing_to_revoke"),
-  activate: ({ active }) => factIfRefused(active, "store_is_active"),
-  deactivate: ({ active }) => factIfRefused(!active, "store_is_inactive"),
+  activate: ({ isActive }) => factIfRefused(isActive, "store_is_active"),
+  deactivate: ({ isActive }) => factIfRefused(!isActive, "store_is_inactive"),
   open_gate: ({ production }) => {
     if (isGateOpen(production)) return "gate_open";
     if (production.request === null) return "production_not_requested";
@@ -78,7 +78,7 @@ function factIfRefused(isRefused: boolean, fact: FactWithoutValues): FactWithout
   return isRefused ? fact : undefined;
 }
 
-/** The effect of an action on production; actions without an effect are missing. */
+/** The field of `Production` that an action sets; other actions have no effect on production. */
 const AFFECTED_FIELDS: Readonly<Partial<Record<AdminAction["action"], keyof Production>>> = {
   request_production: "request",
   approve_credential: "approval",

@@ -11,7 +11,7 @@ import { hasOrderEvents } from "./drills/webhook.ts";
 import { english, type Translator, type Words } from "../language.ts";
 import { reasonWords } from "../webhook/endpoint.ts";
 import { printableLiteral } from "../text.ts";
-import { READINESS_SENTENCES as SAID } from "./sentences.ts";
+import { READINESS_SENTENCES as TEXTS } from "./sentences.ts";
 import { evidenceOf, proofOf, worstProof, type Proof } from "./proof.ts";
 import type {
   Checklist,
@@ -33,7 +33,7 @@ type ItemFinding = Pick<ChecklistItem, "status" | "next"> & {
   readonly assumptions?: readonly Words[];
 };
 
-const ITEMS = {
+const ITEM_JUDGES = {
   production_credential: credentialItem,
   store_active: storeItem,
   return_origins: originsItem,
@@ -45,7 +45,7 @@ const ITEMS = {
 export function judgeItems(facts: ReadinessFacts, say: Translator = english): Checklist {
   return checklistOf(
     CHECKLIST_ITEMS.map((name) => {
-      const { status, reason, evidence = [], assumptions = [], next } = ITEMS[name](facts);
+      const { status, reason, evidence = [], assumptions = [], next } = ITEM_JUDGES[name](facts);
       const shownEvidence = evidence.map(({ what, reference, at }) => ({ what: say(what), reference, at }));
       return {
         name,
@@ -69,9 +69,10 @@ function credentialItem({ production }: ReadinessFacts): ItemFinding {
   const { request, approval } = production;
   const evidence = actionEvidence(approval);
   if (isApproved(production))
-    return { status: "pass", reason: SAID.approved, evidence, next: "checkout admin log" };
-  if (request === null) return { status: "fail", reason: SAID.notRequested, evidence, next: REQUEST_COMMAND };
-  const reason = approval === null ? SAID.notApproved : SAID.approvalRevoked;
+    return { status: "pass", reason: TEXTS.approved, evidence, next: "checkout admin log" };
+  if (request === null)
+    return { status: "fail", reason: TEXTS.notRequested, evidence, next: REQUEST_COMMAND };
+  const reason = approval === null ? TEXTS.notApproved : TEXTS.approvalRevoked;
   return { status: "fail", reason, evidence: actionEvidence(request, approval), next: APPROVE_COMMAND };
 }
 
@@ -79,9 +80,9 @@ function gateItem({ production }: ReadinessFacts): ItemFinding {
   const { request, gate } = production;
   const evidence = actionEvidence(gate);
   if (isGateOpen(production))
-    return { status: "pass", reason: SAID.gateOpen, evidence, next: "checkout admin log" };
-  const closedSentence = gate?.action === "revoke_credential" ? SAID.gateClosedByRevocation : SAID.gateClosed;
-  const reason = gate === null ? SAID.gateNeverOpened : closedSentence;
+    return { status: "pass", reason: TEXTS.gateOpen, evidence, next: "checkout admin log" };
+  const closedText = gate?.action === "revoke_credential" ? TEXTS.gateClosedByRevocation : TEXTS.gateClosed;
+  const reason = gate === null ? TEXTS.gateNeverOpened : closedText;
   const nextCommand = isApproved(production) ? "checkout admin open-gate" : APPROVE_COMMAND;
   return { status: "fail", reason, evidence, next: request === null ? REQUEST_COMMAND : nextCommand };
 }
@@ -91,17 +92,17 @@ function actionEvidence(...acts: readonly (RecordedAction | null)[]): BilingualE
   return acts
     .filter((act) => act !== null)
     .map(({ actor, action, note, number, at }) =>
-      evidenceOf(SAID.act(actor, action, note), `act ${number}`, at),
+      evidenceOf(TEXTS.act(actor, action, note), `act ${number}`, at),
     );
 }
 
-function storeItem({ storeId, active, activeSince, capabilities }: ReadinessFacts): ItemFinding {
+function storeItem({ storeId, isActive, activeSince, capabilities }: ReadinessFacts): ItemFinding {
   const evidence: BilingualEvidence[] = [
-    evidenceOf(SAID.store(active), storeId, activeSince),
+    evidenceOf(TEXTS.store(isActive), storeId, activeSince),
     ...capabilityLines(capabilities).map((line) => evidenceOf(line)),
   ];
-  const inactiveItem = { reason: SAID.storeInactive, next: "checkout admin activate" };
-  return { status: "fail", evidence, ...(active ? judgeCapabilities(capabilities) : inactiveItem) };
+  const inactiveItem = { reason: TEXTS.storeInactive, next: "checkout admin activate" };
+  return { status: "fail", evidence, ...(isActive ? judgeCapabilities(capabilities) : inactiveItem) };
 }
 
 /** The capabilities of each kind, active capabilities first. */
@@ -109,14 +110,14 @@ function capabilityLines(capabilities: readonly Capability[]): Words[] {
   return CAPABILITY_KINDS.flatMap((kind) =>
     [true, false].flatMap((isActive) => {
       const rows = capabilities.filter((row) => row.kind === kind && row.active === isActive);
-      const listedNames = rows.map(({ name }) => name).join(", ");
-      return rows.length === 0 ? [] : [SAID.capabilities(kind, isActive, listedNames)];
+      const namesText = rows.map(({ name }) => name).join(", ");
+      return rows.length === 0 ? [] : [TEXTS.capabilities(kind, isActive, namesText)];
     }),
   );
 }
 
 const CAPABILITY_KINDS = ["payment_method", "currency"] as const;
-const LIST_CAPABILITIES = "checkout capabilities list";
+const LIST_CAPABILITIES_COMMAND = "checkout capabilities list";
 
 /** Every capability must be active, and each kind must have one. */
 function judgeCapabilities(
@@ -126,85 +127,85 @@ function judgeCapabilities(
   const [firstName] = inactiveNames;
   if (firstName !== undefined)
     return {
-      reason: SAID.capabilitiesOff(inactiveNames.join(", ")),
+      reason: TEXTS.capabilitiesOff(inactiveNames.join(", ")),
       next: `checkout admin enable-capability ${firstName}`,
     };
   const missingKind = CAPABILITY_KINDS.find((kind) => capabilities.every((row) => row.kind !== kind));
   if (missingKind !== undefined)
-    return { reason: SAID.capabilityMissing(missingKind), next: LIST_CAPABILITIES };
-  return { status: "pass", reason: SAID.storeActive(capabilities.length), next: LIST_CAPABILITIES };
+    return { reason: TEXTS.capabilityMissing(missingKind), next: LIST_CAPABILITIES_COMMAND };
+  return { status: "pass", reason: TEXTS.storeActive(capabilities.length), next: LIST_CAPABILITIES_COMMAND };
 }
 
 /** Return origins must be registered, and a drill must show that the shop does not treat a return as a payment. */
 function originsItem(facts: ReadinessFacts): ItemFinding {
-  const { returnOrigins, browserReturn: drill } = facts;
+  const { returnOrigins, browserReturnDrill: drill } = facts;
   const addCommand = "checkout return-origins add https://shop.example --path /thanks";
-  if (returnOrigins.length === 0) return { status: "fail", reason: SAID.noOrigin, next: addCommand };
-  const title = SAID.browserReturnDrill;
-  const proof = proofOf({ kind: "browser_return", what: title, subject: null, drill }, facts);
+  if (returnOrigins.length === 0) return { status: "fail", reason: TEXTS.noOrigin, next: addCommand };
+  const title = TEXTS.browserReturnDrill;
+  const proof = proofOf({ kind: "browser_return", title, subject: null, drill }, facts);
   const { status, risks } = proof;
-  const isLocal = status === "pass" && returnOrigins.every(({ origin }) => isOnThisMachine(origin));
-  const countText = SAID.origins(returnOrigins.length);
+  const isOnlyLocal = status === "pass" && returnOrigins.every(({ origin }) => isHttpOrLocal(origin));
+  const countText = TEXTS.origins(returnOrigins.length);
   const registeredOrigins = returnOrigins.map(({ origin, createdAt }) =>
     evidenceOf([origin, origin], null, createdAt),
   );
   return {
     status,
-    reason: status === "pass" || proof.reason === undefined ? countText : SAID.but(countText, proof.reason),
+    reason: status === "pass" || proof.reason === undefined ? countText : TEXTS.but(countText, proof.reason),
     evidence: [...registeredOrigins, ...proof.evidence],
-    assumptions: isLocal ? [SAID.originsOnlyLocal, ...risks] : risks,
-    next: isLocal && risks.length === 0 ? addCommand : proof.next,
+    assumptions: isOnlyLocal ? [TEXTS.originsOnlyLocal, ...risks] : risks,
+    next: isOnlyLocal && risks.length === 0 ? addCommand : proof.next,
   };
 }
 
-function isOnThisMachine(origin: string): boolean {
+function isHttpOrLocal(origin: string): boolean {
   return origin.startsWith("http:") || (URL.canParse(origin) && isLoopback(new URL(origin).hostname));
 }
 
 /** An endpoint that a drill has paused counts as enabled. Listeners do not count, because production has none. */
 function webhookItem(facts: ReadinessFacts): ItemFinding {
-  const knownEndpoints = facts.endpoints.filter(({ kind }) => kind === "url");
-  const activeEndpoints = knownEndpoints.filter(
+  const urlEndpoints = facts.endpoints.filter(({ kind }) => kind === "url");
+  const activeEndpoints = urlEndpoints.filter(
     ({ state, pausedBy }) => state === "enabled" || pausedBy === "drill",
   );
-  const pausedEndpoints = knownEndpoints
+  const pausedEndpoints = urlEndpoints
     .filter(({ state }) => state === "paused")
-    .map((endpoint) => evidenceOf(SAID.endpointPaused(endpoint.url, reasonWords(endpoint)), endpoint.id));
-  const [firstEndpoint] = knownEndpoints;
+    .map((endpoint) => evidenceOf(TEXTS.endpointPaused(endpoint.url, reasonWords(endpoint)), endpoint.id));
+  const [firstEndpoint] = urlEndpoints;
   if (firstEndpoint === undefined)
     return {
       status: "fail",
-      reason: SAID.noEndpoint,
+      reason: TEXTS.noEndpoint,
       next: "checkout endpoints add http://localhost:3000/hooks",
     };
   if (activeEndpoints.length === 0) {
     const next = `checkout endpoints enable ${firstEndpoint.id}`;
-    return { status: "fail", reason: SAID.noEndpointEnabled, evidence: pausedEndpoints, next };
+    return { status: "fail", reason: TEXTS.noEndpointEnabled, evidence: pausedEndpoints, next };
   }
   const proofs = [
     ...activeEndpoints.map((endpoint) => webhookProof(endpoint, facts)),
     duplicatesProof(facts, activeEndpoints),
   ];
   return judgeByProofs(proofs, {
-    passedReason: SAID.webhooksPassed(activeEndpoints.length),
+    passedReason: TEXTS.webhooksPassed(activeEndpoints.length),
     moreEvidence: pausedEndpoints,
   });
 }
 
 /** A receiver might accept only webhook.test: only order events prove other types (decision 67). */
 function webhookProof({ url, subject, drill }: EndpointFact, facts: ReadinessFacts): Proof {
-  const title = SAID.webhookDrill(printableLiteral(url));
-  const claim = { kind: "webhook", what: title, subject, change: SAID.endpointChanged, drill } as const;
+  const title = TEXTS.webhookDrill(printableLiteral(url));
+  const claim = { kind: "webhook", title, subject, change: TEXTS.endpointChanged, drill } as const;
   const proof = proofOf(claim, facts);
   if (proof.risks.length > 0 || drill === null || hasOrderEvents(drill.steps)) return proof;
-  return { ...proof, risks: [SAID.sentTestOnly(title)] };
+  return { ...proof, risks: [TEXTS.sentTestOnly(title)] };
 }
 
 function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact[]): Proof {
-  const { duplicates: drill } = facts;
+  const { duplicatesDrill: drill } = facts;
   const subject = duplicatesSubject(endpoints);
-  const title = SAID.duplicatesDrill;
-  const claim = { kind: "duplicates", what: title, subject, change: SAID.endpointsChanged, drill } as const;
+  const title = TEXTS.duplicatesDrill;
+  const claim = { kind: "duplicates", title, subject, change: TEXTS.endpointsChanged, drill } as const;
   const proof = proofOf(claim, facts);
   if (proof.status !== "pass" || proof.risks.length > 0 || drill === null) return proof;
   return { ...proof, risks: risksIn(drill.steps).map(wordsOf) };
@@ -213,15 +214,15 @@ function duplicatesProof(facts: ReadinessFacts, endpoints: readonly EndpointFact
 /** Logged requests prove nothing: any client could have sent them, even a client that confuses its keys. */
 function idempotencyItem(facts: ReadinessFacts): ItemFinding {
   const { storeId: subject, idempotency } = facts;
-  const { replayed, refused, drill } = idempotency;
-  const title = SAID.idempotencyDrill;
-  const claim = { kind: "idempotency", what: title, subject, change: SAID.storeChanged, drill } as const;
+  const { replay, refusal, drill } = idempotency;
+  const title = TEXTS.idempotencyDrill;
+  const claim = { kind: "idempotency", title, subject, change: TEXTS.storeChanged, drill } as const;
   const keyEvidence = [
-    ...keyUseEvidence(replayed, SAID.keyReplayed),
-    ...keyUseEvidence(refused, SAID.keyRefused),
+    ...keyUseEvidence(replay, TEXTS.keyReplayed),
+    ...keyUseEvidence(refusal, TEXTS.keyRefused),
   ];
   return judgeByProofs([proofOf(claim, facts)], {
-    passedReason: SAID.idempotencyPassed,
+    passedReason: TEXTS.idempotencyPassed,
     moreEvidence: keyEvidence,
   });
 }
@@ -234,10 +235,10 @@ function judgeByProofs(
     moreEvidence,
   }: { readonly passedReason: Words; readonly moreEvidence: readonly BilingualEvidence[] },
 ): ItemFinding {
-  const worst = worstProof(proofs);
+  const decisiveProof = worstProof(proofs);
   const evidence = [...proofs.flatMap((proof) => proof.evidence), ...moreEvidence];
-  if (worst !== undefined) {
-    const { status, reason = passedReason, next } = worst;
+  if (decisiveProof !== undefined) {
+    const { status, reason = passedReason, next } = decisiveProof;
     return { status, reason, evidence, next };
   }
   const assumptions = proofs.flatMap(({ risks }) => risks);

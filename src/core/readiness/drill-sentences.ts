@@ -20,8 +20,8 @@ export const EXPECTED_RESULTS = {
 } as const satisfies Readonly<Record<string, DrillSentence>>;
 
 /** Replaces our names with the names of a dialect, except names of letters only, which may be ordinary words. */
-function replaceNames(text: string, names: string): string {
-  const pairs = new Map(names.split(", ").map((pair) => pair.split(" → ") as [string, string]));
+function replaceNames(text: string, namesText: string): string {
+  const pairs = new Map(namesText.split(", ").map((pair) => pair.split(" → ") as [string, string]));
   return text.replace(/[A-Za-z]+(?:[._-][A-Za-z]+)+/g, (name) => {
     const otherName = pairs.get(name);
     return otherName === undefined || otherName === NO_NAME ? name : otherName;
@@ -29,7 +29,7 @@ function replaceNames(text: string, names: string): string {
 }
 
 export const STEP_RESULTS = {
-  in_names: (text, names) => [replaceNames(text, names), replaceNames(text, names)],
+  in_names: (text, namesText) => [replaceNames(text, namesText), replaceNames(text, namesText)],
   answered: (answers, view) => [`answered ${answers}; ${view}`, `返回 ${answers}；${view}`],
   not_sent: (count) => [
     `${count} requests were not sent: the drill stopped early`,

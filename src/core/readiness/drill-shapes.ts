@@ -12,27 +12,27 @@ const factOfTexts = z.strictObject({
   values: z.array(drillText).check(z.maxLength(MAX_VALUES)),
 });
 /** A text of the shop, or a fact with values. */
-const value = z.union([drillText, factOfTexts]);
+const stepValue = z.union([drillText, factOfTexts]);
 const factOfValues = z.strictObject({
   fact: drillText,
-  values: z.array(value).check(z.maxLength(MAX_VALUES)),
+  values: z.array(stepValue).check(z.maxLength(MAX_VALUES)),
 });
 /** A text of a step: a fact with its values, which `wordsOf` renders, or a text of the shop or of an older version. */
-const message = z.union([drillText, factOfValues]);
-export type StepValue = DomainOf<typeof value>;
-export type StepText = DomainOf<typeof message>;
+const stepText = z.union([drillText, factOfValues]);
+export type StepValue = DomainOf<typeof stepValue>;
+export type StepText = DomainOf<typeof stepText>;
 
 export const drillStep = z.strictObject({
   name: drillText,
   passed: z.boolean(),
-  expected: message,
-  got: message,
+  expected: stepText,
+  got: stepText,
   /** After a failure, the likely mistake in the merchant's code; after a pass, a note or null. */
-  cause: z.nullable(message),
+  cause: z.nullable(stepText),
   /** The id of the step's event or request. */
   reference: z.nullable(drillText),
 });
-/** One step of a drill: its name, the expected and the received result, and the likely cause of a failure or a note. */
+/** One step of a drill, with the expected and the received result. */
 export type DrillStep = DomainOf<typeof drillStep>;
 
 /** The verdict on a drill. `unknown`: the drill proves nothing, and is not recorded. */

@@ -4,19 +4,19 @@ import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 /** Minimum number of digits in an order_id, so that two order_ids of one form differ. */
 const MIN_DIGITS = 8;
 
-/** An order_id like the sample, from one random byte for each character; undefined if it is reserved or too long. */
+/** An order_id of the sample's form, from random bytes; undefined if the sample is reserved or the order_id too long. */
 export function orderIdLike(sampleId: string, random: Uint8Array): string | undefined {
   if (outcomeOfOrderId(sampleId) !== undefined) return undefined;
   const drawnId = sampleId.replaceAll(/[A-Za-z]*\d[A-Za-z\d]*/g, (token, offset: number) =>
     redrawToken(token, random.subarray(offset)),
   );
-  const digits = drawnId.replaceAll(/\D/g, "").length;
+  const digitCount = drawnId.replaceAll(/\D/g, "").length;
   const extraDigits = Array.from(
-    random.subarray(sampleId.length, sampleId.length + MIN_DIGITS - digits),
+    random.subarray(sampleId.length, sampleId.length + MIN_DIGITS - digitCount),
     (byte) => byte % 10,
   );
-  const text = digits < MIN_DIGITS ? `${drawnId}${extraDigits.join("")}` : drawnId;
-  return Array.from(text).length <= MAX_ORDER_ID ? text : undefined;
+  const orderId = digitCount < MIN_DIGITS ? `${drawnId}${extraDigits.join("")}` : drawnId;
+  return Array.from(orderId).length <= MAX_ORDER_ID ? orderId : undefined;
 }
 
 /** Letters that are followed only by digits form a word, which is kept, as in INV2026. */

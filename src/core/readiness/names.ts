@@ -1,6 +1,6 @@
 import type { Words } from "../language.ts";
 
-/** The items of the launch checklist with their subjects, in order (interface 6). */
+/** The titles of the launch checklist's items, in order (interface 6). */
 export const ITEM_TITLES = {
   production_credential: ["Production credential", "生产凭证"],
   store_active: ["Store and capabilities", "商店与支付能力"],

@@ -6,9 +6,9 @@ import type { Checklist, ChecklistItem, Evidence } from "./shapes.ts";
 type ItemFinding = Omit<ChecklistItem, "name">;
 
 const PORTAL_HINT = "look in the merchant portal of that service";
-const OWN_REQUESTS =
+const OWN_REQUESTS_NOTE =
   "shown by requests of checkout itself; a run in the sandbox shows whether your client repeats its keys";
-/** Decisions whose answers show an item: repeated keys, and the fields of a created order. */
+/** Decisions whose verdicts decide an item: repeated keys, and the fields of a created order. */
 const IDEMPOTENCY_DECISION = 5;
 const CREATE_DECISION = 20;
 
@@ -21,18 +21,18 @@ export function judgeService(record: Calibration | undefined, calibrateCommand: 
     assumptions: [],
     next,
   });
-  const noRecord = createUnknownFinding("there is no calibration record of this service");
+  const unknownFinding = createUnknownFinding("there is no calibration record of this service");
   const findings = {
     production_credential:
       record === undefined
-        ? noRecord
+        ? unknownFinding
         : createUnknownFinding(
             "the calibration record says only that the service accepted a credential in test mode",
           ),
-    store_active: record === undefined ? noRecord : storeItem(record, createUnknownFinding),
+    store_active: record === undefined ? unknownFinding : storeItem(record, createUnknownFinding),
     return_origins: createUnknownFinding("v1 does not show return origins", "checkout return-origins list"),
     webhook_verification: createUnknownFinding("v1 does not show webhook endpoints", RUN_COMMAND),
-    idempotency_replay: record === undefined ? noRecord : idempotencyItem(record, createUnknownFinding),
+    idempotency_replay: record === undefined ? unknownFinding : idempotencyItem(record, createUnknownFinding),
     production_gate: createUnknownFinding("v1 does not show the production gate", "checkout whoami"),
   } satisfies Record<ItemName, ItemFinding>;
   return checklistOf(CHECKLIST_ITEMS.map((name) => Object.assign({ name }, findings[name])));
@@ -60,7 +60,7 @@ function idempotencyItem(record: Calibration, createUnknownFinding: CreateUnknow
     status: "pass",
     reason: "the service answered a repeated create with the same order, and refused its key for another",
     evidence,
-    assumptions: [OWN_REQUESTS],
+    assumptions: [OWN_REQUESTS_NOTE],
     next: RUN_COMMAND,
   };
 }

@@ -3,7 +3,7 @@ import { toIso } from "../clock.ts";
 import { wordsOf } from "./drills/said.ts";
 import type { Words } from "../language.ts";
 import { DRILL_NAMES, RUN_COMMAND, type DrillKind } from "./names.ts";
-import { READINESS_SENTENCES as SAID } from "./sentences.ts";
+import { READINESS_SENTENCES as TEXTS } from "./sentences.ts";
 import type { DrillFact, DrillStep } from "./drill-shapes.ts";
 import type { ReadinessFacts, BilingualEvidence, Waiver } from "./shapes.ts";
 
@@ -18,11 +18,11 @@ export type Proof = {
   readonly next: string;
 };
 
-/** The statement to prove, the kind of drill for it, and the latest drill. */
+/** A claim that a drill proves: the kind of drill, and the latest drill of this kind. */
 type Claim = {
   readonly kind: DrillKind;
   /** The drill in words: `the idempotency drill`. */
-  readonly what: Words;
+  readonly title: Words;
   /** The subject that a drill of the current state would have; null if every drill of the kind counts. */
   readonly subject: string | null;
   /** Why a drill with another subject no longer counts. */
@@ -33,19 +33,20 @@ type Claim = {
 /** How long evidence and waivers are valid by the store's clock, in milliseconds: 7 days. */
 export const EVIDENCE_VALIDITY_MS = 7 * 24 * 3_600_000;
 
-/** The last drill counts; a failed drill counts until a later drill passes or is waived. A waiver is a risk. */
+/** The last drill counts; a failed drill counts until a later drill passes, or until a waiver. A waiver is a risk. */
 export function proofOf(claim: Claim, { waivers, now }: Pick<ReadinessFacts, "waivers" | "now">): Proof {
-  const { kind, what, drill } = claim;
-  const evidence = drill === null ? [] : drillEvidence(what, drill);
+  const { kind, title, drill } = claim;
+  const evidence = drill === null ? [] : drillEvidence(title, drill);
   const commonFields = { evidence, risks: [], next: RUN_COMMAND };
-  const cause = drill === null ? SAID.notRun : invalidReason(claim, drill, now);
-  if (drill?.passed === true && cause === undefined)
+  const reason = drill === null ? TEXTS.notRun : invalidReason(claim, drill, now);
+  if (drill?.passed === true && reason === undefined)
     return { ...commonFields, status: "pass", reason: undefined };
   const waiver = waivers.find((entry) => entry.drill === kind && staleReason(entry, now) === undefined);
   if (waiver !== undefined && (drill === null || drill.passed || waiver.at >= drill.at))
-    return { ...commonFields, status: "pass", reason: SAID.waived(what), risks: [riskOf(waiver)] };
-  if (cause !== undefined) return { ...commonFields, status: "unknown", reason: SAID.invalid(what, cause) };
-  return { ...commonFields, status: "fail", reason: SAID.failed(what, failureOf(drill)) };
+    return { ...commonFields, status: "pass", reason: TEXTS.waived(title), risks: [riskOf(waiver)] };
+  if (reason !== undefined)
+    return { ...commonFields, status: "unknown", reason: TEXTS.invalid(title, reason) };
+  return { ...commonFields, status: "fail", reason: TEXTS.failed(title, failureOf(drill)) };
 }
 
 /** The first failing proof, otherwise the first unknown proof; undefined if all pass. */
@@ -61,12 +62,12 @@ function invalidReason({ subject, change }: Claim, drill: DrillFact, now: number
 
 /** Evidence from the future, after the clock was set back, is also invalid. */
 function staleReason({ at }: { readonly at: number }, now: number): Words | undefined {
-  if (at > now) return SAID.inTheFuture;
-  return now - at < EVIDENCE_VALIDITY_MS ? undefined : SAID.tooOld;
+  if (at > now) return TEXTS.inTheFuture;
+  return now - at < EVIDENCE_VALIDITY_MS ? undefined : TEXTS.tooOld;
 }
 
 function riskOf({ drill, reason, at }: Waiver): Words {
-  return SAID.waivedUntil(DRILL_NAMES[drill], toIso(at + EVIDENCE_VALIDITY_MS), reason);
+  return TEXTS.waivedUntil(DRILL_NAMES[drill], toIso(at + EVIDENCE_VALIDITY_MS), reason);
 }
 
 /** Maximum number of failed steps in the evidence; the drill itself contains all of them. */
@@ -85,19 +86,19 @@ function drillEvidence(title: Words, { id, passed, steps, at }: DrillFact): Bili
   const failedSteps = steps.filter((step) => !step.passed);
   const hiddenCount = failedSteps.length - MAX_STEPS_SHOWN;
   return [
-    evidenceOf(SAID.ended(title, passed, steps.length - failedSteps.length, steps.length), id, at),
+    evidenceOf(TEXTS.ended(title, passed, steps.length - failedSteps.length, steps.length), id, at),
     ...failedSteps.slice(0, MAX_STEPS_SHOWN).map((step) => evidenceOf(stepWords(step), step.reference, at)),
-    ...(hiddenCount > 0 ? [evidenceOf(SAID.moreFailed(hiddenCount), id, at)] : []),
+    ...(hiddenCount > 0 ? [evidenceOf(TEXTS.moreFailed(hiddenCount), id, at)] : []),
   ];
 }
 
 function failureOf(drill: DrillFact | null): Words {
   const failedStep = drill?.steps.find(({ passed }) => !passed);
-  if (failedStep === undefined) return SAID.notFinished;
+  if (failedStep === undefined) return TEXTS.notFinished;
   const { name, cause } = failedStep;
-  return cause === null ? stepWords(failedStep) : SAID.stepCause(name, wordsOf(cause));
+  return cause === null ? stepWords(failedStep) : TEXTS.stepCause(name, wordsOf(cause));
 }
 
 function stepWords({ name, expected, got }: DrillStep): Words {
-  return SAID.step(name, wordsOf(expected), wordsOf(got));
+  return TEXTS.step(name, wordsOf(expected), wordsOf(got));
 }

@@ -92,8 +92,8 @@ function evidenceJson({ at, ...fields }: Evidence) {
 /** The verdict, the number of passed items and the number of risks, in one line. */
 export function verdictLine({ verdict, items }: Checklist): string {
   const passedCount = items.filter(({ status }) => status === "pass").length;
-  const risks = items.flatMap(({ assumptions }) => assumptions).length;
-  const risksText = risks === 0 ? "" : `, with ${risks === 1 ? "a risk" : `${risks} risks`}`;
+  const riskCount = items.flatMap(({ assumptions }) => assumptions).length;
+  const risksText = riskCount === 0 ? "" : `, with ${riskCount === 1 ? "a risk" : `${riskCount} risks`}`;
   const isComplete = items.length === CHECKLIST_ITEMS.length;
   const countText = isComplete
     ? `: ${passedCount} of ${items.length} items pass`
@@ -107,9 +107,9 @@ export function evidenceLine({ what, reference, at }: Evidence): string {
   return details.length === 0 ? what : `${what} (${details.join(", ")})`;
 }
 
-export type Tolerance = { readonly allowRisks: boolean };
+export type RiskTolerance = { readonly allowRisks: boolean };
 
 /** Whether a store may go live by its checklist, so that the command exits with 0. */
-export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }: Tolerance): boolean {
+export function isReady({ verdict }: Pick<Checklist, "verdict">, { allowRisks }: RiskTolerance): boolean {
   return verdict === "ready" || (allowRisks && verdict === "ready_with_risks");
 }

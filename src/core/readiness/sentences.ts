@@ -7,17 +7,17 @@ export const READINESS_SENTENCES = {
     ready_with_risks: ["Ready with risks", "已就绪（有风险）"],
     not_ready: ["Not ready", "未就绪"],
   },
-  explored: (schedules: number, brokenCount: number, notJudged: number): Words => {
+  explored: (scheduleCount: number, brokenCount: number, notJudgedCount: number): Words => {
     const [notJudgedEnglish, notJudgedChinese] =
-      notJudged === 0
+      notJudgedCount === 0
         ? ["", ""]
         : [
-            `, ${notJudged} ${notJudged === 1 ? "fault" : "faults"} not judged`,
-            `，${notJudged} 个故障未判定`,
+            `, ${notJudgedCount} ${notJudgedCount === 1 ? "fault" : "faults"} not judged`,
+            `，${notJudgedCount} 个故障未判定`,
           ];
     return [
-      `Explored: ${schedules} schedules, ${brokenCount} broken${notJudgedEnglish}`,
-      `故障探测：${schedules} 个方案，${brokenCount} 个出错${notJudgedChinese}`,
+      `Explored: ${scheduleCount} schedules, ${brokenCount} broken${notJudgedEnglish}`,
+      `故障探测：${scheduleCount} 个方案，${brokenCount} 个出错${notJudgedChinese}`,
     ];
   },
   /** Part of every report, because a test can prove nothing about live payments (interface 5). */
@@ -59,16 +59,16 @@ export const READINESS_SENTENCES = {
     `${actor}: ${action}${note === null ? "" : ` (${note})`}`,
     `${actor === "merchant" ? "商户" : "管理员"}：${action}${note === null ? "" : `（${note}）`}`,
   ],
-  capabilities: (kind: string, isActive: boolean, names: string) => [
-    `${kind} ${isActive ? "active" : "inactive"}: ${names}`,
-    `${kindInChinese(kind)}${isActive ? "已启用" : "未启用"}：${names}`,
+  capabilities: (kind: string, isActive: boolean, namesText: string) => [
+    `${kind} ${isActive ? "active" : "inactive"}: ${namesText}`,
+    `${kindInChinese(kind)}${isActive ? "已启用" : "未启用"}：${namesText}`,
   ],
   storeActive: (count: number) => [
     `the store is active, with all its ${count} capabilities`,
     `商店已启用，全部 ${count} 项支付能力均已启用`,
   ],
   storeInactive: ["the store is not active, so it accepts no orders", "商店未启用，因此不接受订单"],
-  capabilitiesOff: (names: string) => [`not active: ${names}`, `未启用：${names}`],
+  capabilitiesOff: (namesText: string) => [`not active: ${namesText}`, `未启用：${namesText}`],
   capabilityMissing: (kind: string) => [`the store has no ${kind}`, `商店没有${kindInChinese(kind)}`],
   noOrigin: [
     "no return origin is registered, so customers cannot be sent back",
@@ -137,10 +137,10 @@ export const READINESS_SENTENCES = {
   stepCause: (name: string, cause: Words) => [`${name}: ${cause[0]}`, `步骤 ${name}：${cause[1]}`],
   moreFailed: (count: number) => [`${count} more steps failed`, `另有 ${count} 步未通过`],
   notFinished: ["it did not finish", "演练没有完成"],
-} satisfies Readonly<Record<string, ReadinessTexts>>;
+} satisfies Readonly<Record<string, ReadinessSentence>>;
 
 function kindInChinese(kind: string): string {
   return kind === "currency" ? "币种" : "支付方式";
 }
 
-type ReadinessTexts = Words | ((...values: never[]) => Words) | Readonly<Record<string, Words>>;
+type ReadinessSentence = Words | ((...values: never[]) => Words) | Readonly<Record<string, Words>>;

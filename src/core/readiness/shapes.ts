@@ -59,7 +59,7 @@ export type EndpointFact = Pick<
 export type ReadinessFacts = {
   readonly storeId: string;
   readonly now: number;
-  readonly active: boolean;
+  readonly isActive: boolean;
   /** Time of the last change between active and inactive. */
   readonly activeSince: number;
   readonly capabilities: readonly DomainOf<typeof capability>[];
@@ -67,12 +67,12 @@ export type ReadinessFacts = {
   readonly returnOrigins: readonly { readonly origin: string; readonly createdAt: number }[];
   readonly endpoints: readonly EndpointFact[];
   readonly idempotency: {
-    readonly replayed: KeyUseFact | null;
-    readonly refused: KeyUseFact | null;
+    readonly replay: KeyUseFact | null;
+    readonly refusal: KeyUseFact | null;
     readonly drill: DrillFact | null;
   };
-  readonly duplicates: DrillFact | null;
-  readonly browserReturn: DrillFact | null;
+  readonly duplicatesDrill: DrillFact | null;
+  readonly browserReturnDrill: DrillFact | null;
   /** The last waiver of each drill; a waiver is valid for 7 days. */
   readonly waivers: readonly Waiver[];
 };
@@ -85,7 +85,6 @@ const evidence = z.object({
   at: z.nullable(moment),
 });
 export type Evidence = DomainOf<typeof evidence>;
-/** Evidence in both languages. */
 export type BilingualEvidence = Omit<Evidence, "what"> & { readonly what: Words };
 
 const checklistItem = z.object({
@@ -118,12 +117,10 @@ export const placeResults = z.strictObject({
 });
 export type PlaceResults = DomainOf<typeof placeResults>;
 
-/** The counted results of an exploration. */
 export const explorationShape = {
   /** The number of schedules that were run; `broken` is the number of causes found. */
   schedules: wholeNumber(1),
   broken: wholeNumber(0),
-  /** The results of single faults at each place. */
   places: z.array(placeResults).check(z.maxLength(MAX_PLACES)),
 };
 export const exploration = z.object({ ...explorationShape, at: moment });
@@ -145,7 +142,6 @@ export const checklist = z.object({
   /** The drills that run now. */
   underway: z.array(runningDrill),
 });
-/** The items of a store with the verdict. */
 export type JudgedChecklist = DomainOf<typeof checklist>;
 export type Checklist = Pick<JudgedChecklist, "verdict" | "items">;
 

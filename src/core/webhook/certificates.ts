@@ -6,7 +6,7 @@ import { excerpt } from "../text.ts";
 /** The maximum length of an endpoint's CA certificates, in characters. */
 export const MAX_CERTIFICATES_LENGTH = 32_768;
 
-const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+const CERTIFICATE_PATTERN = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
 /** Refuses a private key, which would be stored and shown. */
 export function parseCertificates(text: string): Outcome<string> {
@@ -19,13 +19,13 @@ export function parseCertificates(text: string): Outcome<string> {
 
 /** Whether a text is one or more certificates in PEM. OpenSSL skips invalid parts, and would then trust no server. */
 export function areCertificates(text: string): boolean {
-  const blocks = text.match(CERTIFICATE) ?? [];
+  const blocks = text.match(CERTIFICATE_PATTERN) ?? [];
   return blocks.length > 0 && blocks.every((pem) => readCertificate(pem) !== undefined);
 }
 
 /** The subject of each certificate, and the beginning of its SHA-256 fingerprint. */
 export function describeCertificates(text: string): string {
-  const certificates = (text.match(CERTIFICATE) ?? []).flatMap((pem) => readCertificate(pem) ?? []);
+  const certificates = (text.match(CERTIFICATE_PATTERN) ?? []).flatMap((pem) => readCertificate(pem) ?? []);
   return certificates
     .map(
       ({ subject, fingerprint256 }) =>

@@ -9,7 +9,7 @@ import { headerNamesIn, headersIn, signHeaders } from "./signature.ts";
 export type DeliveryRequest = {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Whether the body is the event's; a fault can change it after signing. */
+  /** Whether the body is unchanged; a fault can change it after signing. */
   readonly isEventBody: boolean;
   /** The headers without the signature, as JSON. */
   readonly auditedHeaders: string;
@@ -76,9 +76,9 @@ export function reconstructDeliveryRequest(
 
 /** The audited headers, as names and values. Stored text that is not a record is the value of `(not headers)`. */
 export function readAuditedHeaders(auditedHeaders: string): Readonly<Record<string, string>> {
-  const stored = parseJson(auditedHeaders);
-  if (!isRecord(stored)) return { "(not headers)": auditedHeaders };
-  return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, String(value)]));
+  const storedHeaders = parseJson(auditedHeaders);
+  if (!isRecord(storedHeaders)) return { "(not headers)": auditedHeaders };
+  return Object.fromEntries(Object.entries(storedHeaders).map(([name, value]) => [name, String(value)]));
 }
 
 /** The secrets to sign with: the active secrets, a retired secret, or an invented secret. */
@@ -97,7 +97,7 @@ function changeSentBody(body: string, genuineBody: string, dialect: Dialect | un
   return changedText === genuineBody && dialect !== undefined ? `${genuineBody} ` : changedText;
 }
 
-/** Changes the amount, if there is one, so that a receiver that does not verify books a wrong amount. */
+/** Changes the amount, so that a receiver that does not verify books it wrongly; without an amount, the event_id. */
 function changeBody(body: string): string {
   const changedAmount = body.replace(
     /("amount_minor":)(\d)/,

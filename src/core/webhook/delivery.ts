@@ -17,7 +17,6 @@ export const DEFAULT_DELIVERY_SCHEDULE: DeliverySchedule = [
   10 * 3_600_000,
 ];
 
-/** Maximum number of attempts in a schedule. */
 export const MAX_DELIVERY_ATTEMPTS = 20;
 /** Maximum delay before an attempt, in milliseconds. */
 export const MAX_DELAY_MS = 24 * 3_600_000;
@@ -36,10 +35,10 @@ export const DEFAULT_DELIVERY_TIMEOUT_MS = 15_000;
 export const MAX_ANSWER_BYTES = 4096;
 
 /** How long an endpoint may go without a success before it is disabled, in milliseconds (decision 13). */
-export const DISABLE_AFTER_MS = 120 * 3_600_000;
+export const MAX_FAILING_MS = 120 * 3_600_000;
 
 /** Share by which delays vary, so that many deliveries are not retried at the same time. */
-const JITTER = 0.2;
+const JITTER_SHARE = 0.2;
 
 /** Why a delivery received no answer. `interrupted`: the sandbox stopped during the attempt. */
 export const DELIVERY_ERRORS = [
@@ -104,7 +103,7 @@ export function decideAfterAttempt(
   const requestedMs = "status" in result ? result.retryAfterMs : 0;
   const waitMs =
     requestedMs === 0
-      ? scheduledMs * (1 - JITTER + 2 * JITTER * jitter)
+      ? scheduledMs * (1 - JITTER_SHARE + 2 * JITTER_SHARE * jitter)
       : Math.min(Math.max(requestedMs, scheduledMs), 2 * scheduledMs);
   return { state: "due", nextAt: now + Math.round(waitMs) };
 }
@@ -115,5 +114,5 @@ export function jitterOf(deliveryId: string, attemptCount: number): number {
 }
 
 export function hasFailedTooLong(failingSince: number, now: number): boolean {
-  return now - failingSince >= DISABLE_AFTER_MS;
+  return now - failingSince >= MAX_FAILING_MS;
 }

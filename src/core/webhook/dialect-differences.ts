@@ -1,5 +1,5 @@
 import type { Dialect } from "../shape/dialect.ts";
-import { DEFAULT_HEADER_NAMES, HEADER_PARTS, headerNamesIn } from "./signature.ts";
+import { DEFAULT_HEADER_NAMES, HEADER_KINDS, headerNamesIn } from "./signature.ts";
 
 /** Stands for the name of something that the service does not send. */
 export const NO_NAME = "–";
@@ -26,7 +26,7 @@ const NAMES_BY_DECISION: Readonly<Record<number, (dialect: Dialect) => NamePairs
   12: (dialect) => {
     const [ourNames, theirNames] = [DEFAULT_HEADER_NAMES, headerNamesIn(dialect)];
     return [
-      ...HEADER_PARTS.map((part) => [ourNames[part], theirNames[part]] as const),
+      ...HEADER_KINDS.map((kind) => [ourNames[kind], theirNames[kind]] as const),
       ["hex", dialect.signature_form],
     ];
   },
@@ -44,7 +44,7 @@ export function differencesOn(dialect: Dialect | undefined, decision: number): r
 export function deliveryDifferences(dialect: Dialect): readonly string[] {
   return [12, 11].flatMap((decision) => differencesOn(dialect, decision));
 }
-export function dialectLine(dialect: Dialect): string {
+export function differencesLine(dialect: Dialect): string {
   return Object.keys(NAMES_BY_DECISION)
     .flatMap((decision) => differencesOn(dialect, Number(decision)))
     .join(", ");

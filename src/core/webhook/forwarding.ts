@@ -2,30 +2,30 @@ import { parseEventTypes, matchesPatterns } from "../checkout/event-types.ts";
 import { accept, mapValue, type Outcome } from "../outcome.ts";
 import { refuseFact } from "../refusals.ts";
 import { printableLiteral } from "../text.ts";
-import { HTTP_HEADER } from "./header-names.ts";
+import { HTTP_HEADERS } from "./header-names.ts";
 
 /** A target for events of certain types: `order.*=http://localhost:3000/orders`. */
 export type ForwardRoute = { readonly pattern: string; readonly url: string };
 
 export type AddedHeader = readonly [name: string, value: string];
 
-/** The events to forward and their targets: the first matching route, otherwise `forward`, if given. */
+/** The events to forward and their targets: the first matching route, otherwise `defaultUrl`. */
 export type ForwardPlan = {
   readonly eventTypes: readonly string[];
   readonly routes: readonly ForwardRoute[];
-  readonly forward: string | undefined;
+  readonly defaultUrl: string | undefined;
 };
 
 /** The syntax of a header's name and of its value (RFC 9110). */
-const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
+const HEADER_PATTERN = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*$/;
 
 /** The target of an event. `not_wanted`: its type was not requested. `no_target`: the event is only shown. */
 export function targetFor(
-  { eventTypes, routes, forward }: ForwardPlan,
+  { eventTypes, routes, defaultUrl }: ForwardPlan,
   type: string,
 ): { readonly url: string } | "not_wanted" | "no_target" {
   if (!matchesPatterns(eventTypes, type)) return "not_wanted";
-  const url = routes.find(({ pattern }) => matchesPatterns([pattern], type))?.url ?? forward;
+  const url = routes.find(({ pattern }) => matchesPatterns([pattern], type))?.url ?? defaultUrl;
   return url === undefined ? "no_target" : { url };
 }
 
@@ -38,9 +38,9 @@ export function parseRoute(text: string): Outcome<ForwardRoute> {
 
 /** Refuses an invalid header, and a header that the user must not set. The value is never shown. */
 export function parseAddedHeader(text: string): Outcome<AddedHeader> {
-  const [, name, value = ""] = HEADER.exec(text) ?? [];
+  const [, name, value = ""] = HEADER_PATTERN.exec(text) ?? [];
   if (name === undefined) return refuseFact("header_form", {});
-  if (HTTP_HEADER.test(name) || /^checkout-/i.test(name))
+  if (HTTP_HEADERS.test(name) || /^checkout-/i.test(name))
     return refuseFact("header_reserved", { header: printableLiteral(name) });
   return accept([name, value]);
 }

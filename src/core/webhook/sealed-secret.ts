@@ -7,11 +7,11 @@ export const SIGNING_SECRET_BYTES = 32;
 
 const ALGORITHM = "aes-256-gcm";
 const AUTH_TAG_BYTES = 16;
-const PREFIX = "whsec_";
-const SIGNING_SECRET = new RegExp(`^${PREFIX}[\\w-]{32,128}$`);
+const SECRET_PREFIX = "whsec_";
+const SIGNING_SECRET_PATTERN = new RegExp(`^${SECRET_PREFIX}[\\w-]{32,128}$`);
 
 /** The JSON Schema of a text that `isSigningSecret` accepts. */
-export const SIGNING_SECRET_SCHEMA = { pattern: SIGNING_SECRET.source };
+export const SIGNING_SECRET_SCHEMA = { pattern: SIGNING_SECRET_PATTERN.source };
 
 /** A signing secret as the database stores it: only the master key recovers it (interface 31; decision 16). */
 export type SealedSecret = {
@@ -23,12 +23,12 @@ export type SealedSecret = {
 };
 
 export function formatSigningSecret(random: Uint8Array): string {
-  return PREFIX + Buffer.from(random).toString("base64url");
+  return SECRET_PREFIX + Buffer.from(random).toString("base64url");
 }
 
 /** The form is long enough to exclude invented secrets (decision 16). */
 export function isSigningSecret(text: string): boolean {
-  return SIGNING_SECRET.test(text);
+  return SIGNING_SECRET_PATTERN.test(text);
 }
 
 /** Encrypts a secret, bound to its id and store, so that a row copied to another store cannot be decrypted. */

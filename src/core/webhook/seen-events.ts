@@ -1,4 +1,4 @@
-/** An event with the sandbox instance that sent it (decision 96); null for another service, or if unknown. */
+/** An event with the sandbox instance that sent it (decision 96); `instance`: null if unknown, or for a service. */
 export type SeenEvent = { readonly eventId: string; readonly instance: string | null };
 
 /** Forwarded events: none is forwarded twice (decision 51). The same id from another instance is a different event. */

@@ -12,7 +12,7 @@ import type {
   WebhookHeaders,
 } from "./webhook.ts";
 
-/** A verification of a delivery in a dialect; its event is returned in our names. */
+/** The input of a verification in a dialect; the event is returned in our names. */
 export type VerifyInput = Omit<VerifyOptions, "headerNames"> & {
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -26,7 +26,7 @@ export const DEFAULT_HEADER_NAMES: HeaderNames = {
   signature: "Checkout-Signature",
 };
 
-export const HEADER_PARTS = ["eventId", "timestamp", "signature"] as const;
+export const HEADER_KINDS = ["eventId", "timestamp", "signature"] as const;
 export function headerNamesIn(dialect: Dialect | undefined): HeaderNames {
   if (dialect?.headers === undefined) return DEFAULT_HEADER_NAMES;
   const { event_id: eventId, timestamp, signature } = dialect.headers;
@@ -39,8 +39,8 @@ export function headerNamesIn(dialect: Dialect | undefined): HeaderNames {
 
 /** A dialect with these header names in place of its own. Throws a TypeError without all of them. */
 export function withHeaderNames(dialect: Dialect | undefined, names: HeaderNames): Dialect {
-  if (!HEADER_PARTS.every((part) => typeof names?.[part] === "string"))
-    throw new TypeError(`headerNames must name all of ${HEADER_PARTS.join(", ")}`);
+  if (!HEADER_KINDS.every((kind) => typeof names?.[kind] === "string"))
+    throw new TypeError(`headerNames must name all of ${HEADER_KINDS.join(", ")}`);
   const { eventId, timestamp, signature } = names;
   return { ...dialect, headers: { event_id: eventId, timestamp, signature } };
 }
@@ -52,7 +52,7 @@ export function headersIn(
 ): Readonly<Record<string, string>> {
   if (dialect === undefined) return headers;
   const [ourNames, theirNames] = [DEFAULT_HEADER_NAMES, headerNamesIn(dialect)];
-  const names = new Map(HEADER_PARTS.map((part) => [ourNames[part], theirNames[part]]));
+  const names = new Map(HEADER_KINDS.map((kind) => [ourNames[kind], theirNames[kind]]));
   const writtenHeaders = Object.entries(headers).map(([name, value]) => {
     const isSignature = name === ourNames.signature;
     const theirValue = isSignature ? signatureHeader(dialect, headers[ourNames.timestamp], value) : value;
@@ -71,7 +71,7 @@ export const MAX_SIGNATURES = 3;
 export const TIMESTAMP_PATTERN = /^[1-9][0-9]{9}$/;
 /** The strict form of the signature header: up to three hex digests, separated by commas. */
 export const SIGNATURES_PATTERN = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${MAX_SIGNATURES - 1}}$`);
-const SECRET = /^[\x21-\x7e]+$/;
+const SECRET_PATTERN = /^[\x21-\x7e]+$/;
 const API_KEY_PREFIX = "svc_";
 
 type SignedContent = { readonly timestamp: string; readonly rawBody: Uint8Array };
@@ -111,7 +111,7 @@ export function verifySignature(options: VerifyInput): SignatureVerdict {
   const headerNames = headerNamesIn(dialect);
   checkCall({ headers, now, toleranceSeconds });
   const secrets = [options.secrets].flat();
-  const secretRejection = secrets.length === 0 ? SECRET_MISSING : secrets.map(secretFault).find(Boolean);
+  const secretRejection = secrets.length === 0 ? NO_SECRET_REJECTION : secrets.map(checkSecret).find(Boolean);
   if (secretRejection !== undefined) return secretRejection;
   const rawBody = bytesOf(options.rawBody);
   if (rawBody === undefined) return rejectParsedBody(options.rawBody);
@@ -128,8 +128,8 @@ export function verifySignature(options: VerifyInput): SignatureVerdict {
     read: (value) => plainSignatures(dialect, value),
   });
   if (!signature.ok) return signature;
-  const candidates = signature.value.split(",");
-  if (!matches(secrets, candidates, { timestamp: timestamp.value, rawBody })) return MISMATCH;
+  const digests = signature.value.split(",");
+  if (!isSigned(secrets, digests, { timestamp: timestamp.value, rawBody })) return MISMATCH_REJECTION;
   const ageSeconds = Math.floor(now / 1000) - Number(timestamp.value);
   if (ageSeconds > toleranceSeconds)
     return reject("timestamp_too_old", `signed ${ageSeconds} s ago; ${toleranceSeconds} s are allowed`);
@@ -157,11 +157,11 @@ export function bytesOf(rawBody: unknown): Uint8Array | undefined {
 }
 
 /** Why a text cannot be a signing secret; undefined if it can. The message never contains the text. */
-export function secretFault(secret: unknown): Rejection<"secret_missing" | "secret_malformed"> | undefined {
-  if (typeof secret !== "string" || secret === "") return SECRET_MISSING;
+export function checkSecret(secret: unknown): Rejection<"secret_missing" | "secret_malformed"> | undefined {
+  if (typeof secret !== "string" || secret === "") return NO_SECRET_REJECTION;
   if (secret.startsWith(API_KEY_PREFIX))
     return reject("secret_malformed", "this is an API key; the signing secret is another text (whsec_…)");
-  if (SECRET.test(secret)) return undefined;
+  if (SECRET_PATTERN.test(secret)) return undefined;
   return reject(
     "secret_malformed",
     "a signing secret is visible ASCII without spaces; a line break at its end often comes from reading the secret from a file",
@@ -172,11 +172,11 @@ export function reject<const Code extends string>(code: Code, message: string): 
   return { ok: false, code, message };
 }
 
-const SECRET_MISSING = reject(
+const NO_SECRET_REJECTION = reject(
   "secret_missing",
   "there is no signing secret, or an empty one: was the setting read?",
 );
-const MISMATCH = reject(
+const MISMATCH_REJECTION = reject(
   "signature_mismatch",
   "no signature matches: it was made with another secret, or the body differs from the signed body",
 );
@@ -203,23 +203,23 @@ function rejectParsedBody(rawBody: unknown): Rejection<"body_not_raw"> {
   const receivedText =
     rawBody === undefined
       ? "nothing"
-      : kind === PROMISE_HINT || rawBody === null
+      : kind === PROMISE_KIND || rawBody === null
         ? kind
         : `a parsed ${typeof rawBody}`;
-  const next = kind === PROMISE_HINT ? "await it" : "read it before any parser does";
+  const next = kind === PROMISE_KIND ? "await it" : "read it before any parser does";
   return reject(
     "body_not_raw",
     `the body must be the bytes or the text as they arrived; got ${receivedText}: ${next}`,
   );
 }
 
-const PROMISE_HINT = "a promise";
+const PROMISE_KIND = "a promise";
 
 /** The kind of a wrong value; the value itself is not shown. */
 function kindOf(value: unknown): string {
   if (value === undefined || value === null) return String(value);
   if (typeof value !== "object") return `a ${typeof value}`;
-  if ("then" in value) return PROMISE_HINT;
+  if ("then" in value) return PROMISE_KIND;
   return Array.isArray(value) ? "another array" : "another object";
 }
 
@@ -253,12 +253,12 @@ function oneHeader<const Kind extends "timestamp" | "signature">(
   return reject(`${kind}_malformed`, `the header ${name} must be ${expectedText}`);
 }
 
-/** Compares every candidate with the digest under every secret, without an early exit, each in constant time. */
-function matches(secrets: readonly string[], candidates: readonly string[], content: SignedContent): boolean {
-  // The candidates are known to be 64 digits, so their text is compared: decoding hex would accept garbage.
+/** Compares every received digest with the digest under every secret, without an early exit, each in constant time. */
+function isSigned(secrets: readonly string[], digests: readonly string[], content: SignedContent): boolean {
+  // The digests are known to be 64 digits, so their text is compared: decoding hex would accept garbage.
   const results = secrets.flatMap((secret) => {
     const expectedBytes = Buffer.from(signatureOf(secret, content));
-    return candidates.map((candidate) => timingSafeEqual(expectedBytes, Buffer.from(candidate)));
+    return digests.map((digest) => timingSafeEqual(expectedBytes, Buffer.from(digest)));
   });
   return results.includes(true);
 }
@@ -279,7 +279,7 @@ function linesOf(headers: unknown, name: string): readonly HeaderLine[] | undefi
     const value: unknown = headers.get(name);
     return typeof value === "string" ? [[name, value]] : [];
   }
-  // Node or a framework has written this object.
+  // Node or a framework has made this object, so its values are not checked.
   return Object.entries(headers as Readonly<Record<string, HeaderLine[1]>>);
 }
 

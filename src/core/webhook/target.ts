@@ -11,7 +11,7 @@ import { codePointLength, printableLiteral } from "../text.ts";
 const MAX_URL_LENGTH = 2048;
 
 /** A host name or an address, as for `--allow-target`. */
-const HOST = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
+const HOST_PATTERN = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/;
 
 /** The JSON Schema of a target; it cannot check the allowed hosts or the sandbox's own port. */
 export const TARGET_SCHEMA = {
@@ -33,7 +33,7 @@ export type TargetPolicy = {
   readonly reach?: "public";
 };
 
-/** A target with its permitted addresses: fixed, or resolved from its name at that moment. */
+/** A target with its permitted addresses: fixed, or resolved from its name for each attempt. */
 export type DeliveryTarget = {
   readonly url: string;
   readonly port: number;
@@ -116,7 +116,7 @@ function refusePortZero(): Outcome<never> {
 }
 
 /** An endpoint with its own CA must use https, and no service that sends to the public network accepts a CA. */
-export function checkTrust(url: string, ca: string | null | undefined, policy: TargetPolicy): Outcome<void> {
+export function checkCa(url: string, ca: string | null | undefined, policy: TargetPolicy): Outcome<void> {
   if (ca === null || ca === undefined) return accept(undefined);
   if (policy.reach === "public") return refuseFact("ca_when_public", {});
   if (url.startsWith("https:")) return accept(undefined);
@@ -127,7 +127,7 @@ export function checkTrust(url: string, ca: string | null | undefined, policy: T
 export function parseTargetHost(text: string): Outcome<string> {
   const host = text.toLowerCase();
   const url = `http://${host}/`;
-  if (!HOST.test(host) || host.includes("..") || !URL.canParse(url))
+  if (!HOST_PATTERN.test(host) || host.includes("..") || !URL.canParse(url))
     return refuseFact("target_host_form", { received: printableLiteral(text) });
   const { hostname } = new URL(url);
   const address = hostname.replace(/[[\]]/g, "");

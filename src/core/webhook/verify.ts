@@ -22,7 +22,7 @@ export function verifyWebhook(options: VerifyInput): WebhookVerdict {
   const { eventId: name } = headerNamesIn(dialect);
   const sentBody = parseJson(decodeUtf8(bytesOf(options.rawBody)) ?? "");
   const body = readEventIn(dialect, sentBody, headerValues(headers, name)[0]);
-  const field = faultyField(body, dialect);
+  const field = findInvalidField(body, dialect);
   if (field !== undefined)
     return reject(
       "event_invalid",
@@ -42,20 +42,20 @@ export const EVENT_FIELDS = Object.keys({ ...CHECKS.envelope, ...CHECKS.change }
 export const FIELDS_OF_CHECKOUT = Object.keys(CHECKS.checkout);
 
 /** The first invalid field of an event; undefined if all are valid. Additional fields are accepted. */
-function faultyField(body: unknown, dialect: Dialect | undefined): string | undefined {
+function findInvalidField(body: unknown, dialect: Dialect | undefined): string | undefined {
   if (!isRecord(body)) return "its object";
   const isNeeded = (field: string): boolean => field === "event_id" || hasField(dialect, field);
-  const envelopeFault = firstFault(body, CHECKS.envelope, isNeeded);
-  if (envelopeFault !== undefined || body["type"] === "webhook.test") return envelopeFault;
+  const envelopeField = firstInvalidField(body, CHECKS.envelope, isNeeded);
+  if (envelopeField !== undefined || body["type"] === "webhook.test") return envelopeField;
   const hasKnownStatus = STATUSES.some((status) => String(body["type"]).endsWith(`.${status}`));
   const { change: changeCheck, checkout } = hasKnownStatus ? CHECKS : LENIENT_CHECKS;
-  const changeFault = firstFault(body, changeCheck, isNeeded);
-  if (changeFault !== undefined) return changeFault;
-  const field = firstFault(body["data"] as Record<string, unknown>, checkout);
+  const changeField = firstInvalidField(body, changeCheck, isNeeded);
+  if (changeField !== undefined) return changeField;
+  const field = firstInvalidField(body["data"] as Record<string, unknown>, checkout);
   return field && `data.${field}`;
 }
 
-function firstFault(
+function firstInvalidField(
   fields: Readonly<Record<string, unknown>>,
   checks: Readonly<Record<string, Check>>,
   isNeeded = (_field: string): boolean => true,

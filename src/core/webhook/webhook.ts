@@ -118,7 +118,7 @@ const isBoolean: Check = (value) => typeof value === "boolean";
 const isWholeNumber: Check = Number.isSafeInteger;
 const isStatus: Check = (value) => STATUSES.some((status) => status === value);
 
-const ENVELOPE: Checks<WebhookEnvelope & Pick<WebhookEvent, "type">> = {
+const ENVELOPE_CHECKS: Checks<WebhookEnvelope & Pick<WebhookEvent, "type">> = {
   event_id: isText,
   type: isText,
   created_at: isText,
@@ -126,12 +126,12 @@ const ENVELOPE: Checks<WebhookEnvelope & Pick<WebhookEvent, "type">> = {
   livemode: isBoolean,
   store_id: isText,
 };
-const CHANGE: Checks<Omit<WebhookChange, keyof typeof ENVELOPE>> = {
+const CHANGE_CHECKS: Checks<Omit<WebhookChange, keyof typeof ENVELOPE_CHECKS>> = {
   sequence: isWholeNumber,
   previous_status: (value) => value === null || isStatus(value),
   data: isRecord,
 };
-const CHECKOUT: Checks<CheckoutWire> = {
+const DATA_CHECKS: Checks<CheckoutWire> = {
   id: isText,
   object: (value) => value === "order" || value === "checkout_session",
   order_id: isText,
@@ -148,7 +148,7 @@ const CHECKOUT: Checks<CheckoutWire> = {
  *
  * @internal
  */
-export const CHECKS = { envelope: ENVELOPE, change: CHANGE, checkout: CHECKOUT };
+export const CHECKS = { envelope: ENVELOPE_CHECKS, change: CHANGE_CHECKS, checkout: DATA_CHECKS };
 
 /**
  * The checks of an event whose type only later versions of the service send; its statuses may be new too.
@@ -156,9 +156,9 @@ export const CHECKS = { envelope: ENVELOPE, change: CHANGE, checkout: CHECKOUT }
  * @internal
  */
 export const LENIENT_CHECKS: typeof CHECKS = {
-  envelope: ENVELOPE,
-  change: { ...CHANGE, previous_status: (value) => value === null || isText(value) },
-  checkout: { ...CHECKOUT, status: isText },
+  envelope: ENVELOPE_CHECKS,
+  change: { ...CHANGE_CHECKS, previous_status: (value) => value === null || isText(value) },
+  checkout: { ...DATA_CHECKS, status: isText },
 };
 
 /**

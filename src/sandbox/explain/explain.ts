@@ -277,7 +277,7 @@ function readCheckout(
     ...(isFinal(status) ? [] : [{ at: expiresAt, what: "expiry" } as const]),
     ...(settlement === undefined ? [] : [{ at: settlement.dueAt, what: "settlement" } as const]),
   ];
-  return { checkout, story: { attempts, lateResults, views, events, deliveries, due: dueItems } };
+  return { checkout, story: { attempts, lateResults, views, events, deliveries, dueChanges: dueItems } };
 }
 
 async function explainOrderById(query: ExplainQuery): Promise<Explanation | undefined> {

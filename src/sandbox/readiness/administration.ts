@@ -24,7 +24,7 @@ export function applyAction(context: ServiceContext, input: ActionInput): Promis
     const details = store.stores.details(storeId);
     if (details === undefined) return refuseUnknownStore(storeId);
     const facts = {
-      active: details.active,
+      isActive: details.active,
       capabilities: store.capabilities.of(storeId),
       prices: store.prices.of(storeId),
       production: productionOf(store.adminActions.of(storeId)),

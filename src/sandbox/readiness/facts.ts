@@ -24,19 +24,19 @@ function readReadiness(context: ReadinessContext, storeId: string): Outcome<Read
   return accept({
     storeId,
     now,
-    active: details.active,
+    isActive: details.active,
     activeSince: lastActivation?.at ?? details.createdAt,
     capabilities: store.capabilities.of(storeId),
     production: productionOf(actions),
     returnOrigins: store.returnOrigins.of(storeId),
     endpoints: store.endpoints.of(storeId).map((endpoint) => endpointFact(context, endpoint, now)),
     idempotency: {
-      replayed: store.idempotencyUses.latest(storeId, "replayed") ?? null,
-      refused: store.idempotencyUses.latest(storeId, "refused") ?? null,
+      replay: store.idempotencyUses.latest(storeId, "replayed") ?? null,
+      refusal: store.idempotencyUses.latest(storeId, "refused") ?? null,
       drill: store.drills.latest(storeId, "idempotency") ?? null,
     },
-    duplicates: store.drills.latest(storeId, "duplicates") ?? null,
-    browserReturn: store.drills.latest(storeId, "browser_return") ?? null,
+    duplicatesDrill: store.drills.latest(storeId, "duplicates") ?? null,
+    browserReturnDrill: store.drills.latest(storeId, "browser_return") ?? null,
     waivers: store.waivers.of(storeId),
   });
 }

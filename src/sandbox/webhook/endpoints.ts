@@ -16,7 +16,7 @@ import {
   SIGNING_SECRET_BYTES,
 } from "../../core/webhook/sealed-secret.ts";
 import { isSecretInAddress } from "../../core/text.ts";
-import { checkTrust, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import { checkCa, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import type { StoredEvent } from "../../store/checkout/events.ts";
 import type { Store } from "../../store/store.ts";
 import type { World } from "../../world.ts";
@@ -280,7 +280,7 @@ function checkForm(
 ): Outcome<Pick<Endpoint, "url" | "eventTypes">> {
   const target = addField("url", parseTarget(form.url, targets));
   if (!target.ok) return target;
-  const trustCheck = addField("ca", checkTrust(form.url, form.ca, targets));
+  const trustCheck = addField("ca", checkCa(form.url, form.ca, targets));
   if (!trustCheck.ok) return trustCheck;
   // Only new addresses are checked for secrets, so that an endpoint from an older version keeps working.
   if (isSecretInAddress(form.url)) return refuseFact("field_with_token", { field: "url" });

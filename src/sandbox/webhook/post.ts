@@ -4,7 +4,7 @@ import { isPolledAddress } from "../../core/webhook/endpoint.ts";
 import { orderIdIn } from "../../core/request/logged-request.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { parseCertificates } from "../../core/webhook/certificates.ts";
-import { checkTrust, filterAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
+import { checkCa, filterAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
 import { answerFacts, MAX_FACT_TEXT, type AttemptFacts } from "../../core/network/connection-fault.ts";
 import { cutText, redactSecrets } from "../../core/text.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust, World } from "../../world.ts";
@@ -61,7 +61,7 @@ export async function postToReceiver(
     return toPostResult(await relay.send(request, deliveryTimeoutMs));
   }
   const target = parseTarget(url, targets);
-  const isTrustable = ca === null || (checkTrust(url, ca, targets).ok && parseCertificates(ca).ok);
+  const isTrustable = ca === null || (checkCa(url, ca, targets).ok && parseCertificates(ca).ok);
   if (!target.ok || !isTrustable || holdOf(storeId) !== undefined) return toPostResult("forbidden");
   const resolvedAddresses = target.value.addresses === null ? await world.resolve(target.value.host) : [];
   const addresses = filterAddresses(target.value, resolvedAddresses, targets);

@@ -68,18 +68,18 @@ const MAX_TOTAL_PAUSE_MS = 60_000;
 /** Sends all forms, some in sequence and some in parallel, until too many get no answer or `mayRun` returns false. */
 export async function sendForms(context: FormsContext, receiver: FormReceiver): Promise<DrillResults> {
   const { mayRun } = context;
-  const names = casesOf(receiver);
+  const caseNames = casesOf(receiver);
   const results: CaseResult[] = [];
   const sender = createSender(context, receiver);
   const run = async (name: CaseName): Promise<void> => {
     if (shouldContinue(results) && mayRun()) results.push(...(await sender.sendForm(name)));
   };
-  const lastNames = names.slice(-2);
-  for (const name of names.filter((candidate) => FIRST_CASES.has(candidate))) await run(name);
+  const lastNames = caseNames.slice(-2);
+  for (const name of caseNames.filter((candidate) => FIRST_CASES.has(candidate))) await run(name);
   const laneCount = results.some(({ milliseconds }) => milliseconds > SLOW_MS) ? 1 : MAX_IN_FLIGHT;
   const probedCause =
     isWorthProbing(results) && mayRun() ? await probe(sender, receiver, { laneCount, mayRun }) : undefined;
-  const middleNames = names.filter(
+  const middleNames = caseNames.filter(
     (candidate) => !FIRST_CASES.has(candidate) && !lastNames.includes(candidate),
   );
   await mapInLanes(middleNames, laneCount, run);
@@ -90,9 +90,9 @@ export async function sendForms(context: FormsContext, receiver: FormReceiver): 
   for (const name of lastNames) await run(name);
   const usesRetiredSecret = receiver.retiredSecret !== undefined;
   const orderedResults = results.toSorted(
-    (left, right) => names.indexOf(left.name) - names.indexOf(right.name),
+    (left, right) => caseNames.indexOf(left.name) - caseNames.indexOf(right.name),
   );
-  return { results: orderedResults, repeats, names, usesRetiredSecret, probedCause };
+  return { results: orderedResults, repeats, caseNames, usesRetiredSecret, probedCause };
 }
 
 /** `isOpen`: the receiver was still busy when the forms were no longer wanted, so the answer proves nothing. */

@@ -75,7 +75,7 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
   const facts: Observation[] = [...dialectFacts({ dialect }, schedule.faults.length === 0)];
   const history = historyOf(schedule, {
     hasView: shop.view !== undefined,
-    returns: shop.returns !== undefined,
+    hasReturnPage: shop.returns !== undefined,
   });
   await playHistory(bench, history, { orders: new Map([["a", purchase]]), facts });
   const trace = await traceOf(bench, purchase, facts);
@@ -85,27 +85,28 @@ async function play(bench: Bench, schedule: Schedule): Promise<ExploreRun> {
     deliveries: purchase.deliveries ?? [],
     isKilled: schedule.faults.some(({ action }) => isKill(action)),
   };
-  const { shown, broken } = verdictsOn(
+  const { judgedRules, brokenRules } = verdictsOn(
     facts.flatMap((fact) => {
       // A shop that could not be restarted cannot answer events.
       if (isDown && fact.kind === "refused") return [];
       return fact.kind === "look" ? { ...fact, log } : fact;
     }),
   );
+  const ruleByInvariant = new Map(brokenRules.toReversed().map((rule) => [rule.invariant, rule]));
   const lastLook = facts.findLast((fact) => fact.kind === "look");
-  const isPaymentHidden = lastLook?.truth.paid === true && lastLook.view?.paid === false;
+  const isPaymentHidden = lastLook?.truth.isPaid === true && lastLook.view?.paid === false;
   const run = {
     schedule,
     trace,
-    judgedInvariants: shown,
+    judgedInvariants: judgedRules,
     // A rule that two readings show as broken is reported once.
-    broken: [...new Map(broken.toReversed().map((rule) => [rule.invariant, rule])).values()].toReversed(),
+    broken: [...ruleByInvariant.values()].toReversed(),
     isEventLost: isPaymentHidden && isPaymentDropped(log.deliveries),
     purchaseRuns: purchaseRunsIn(facts),
     lastLook,
     viewError: notes.viewError,
   };
-  return { ...run, story: broken.length === 0 ? "" : await storyText(bench, purchase, run) };
+  return { ...run, story: brokenRules.length === 0 ? "" : await storyText(bench, purchase, run) };
 }
 
 function endFacts({ server }: JudgedShop): readonly Observation[] {

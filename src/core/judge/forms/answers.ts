@@ -57,7 +57,7 @@ export type AnswerPattern = Pick<DrillResults, "probedCause"> & {
 };
 
 /** The expected answers to requests that the service never sends. */
-export const UNSENT_BY_SERVICE: ReadonlySet<Form["expected"]> = new Set(["not 2xx", "any"]);
+export const UNSENT_FORM_ANSWERS: ReadonlySet<Form["expected"]> = new Set(["not 2xx", "any"]);
 /** Statuses of a missing route: not found, method not allowed, gone. */
 const MISSING_ROUTE_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
 /** Maximum number of cases that are sent a second time. */
@@ -68,7 +68,7 @@ export type DrillResults = {
   /** The results of cases that were sent a second time. */
   readonly repeats: readonly CaseResult[];
   /** The cases that should be sent. */
-  readonly names: readonly CaseName[];
+  readonly caseNames: readonly CaseName[];
   readonly usesRetiredSecret: boolean;
   /** The mistake in signing that the receiver also makes; undefined if none was found. */
   readonly probedCause: DrillCause | undefined;
@@ -98,7 +98,7 @@ export function patternOf({ results, repeats, usesRetiredSecret, probedCause }: 
     areAll: (wantedKind, names) => names.every((name) => kindOfCase(name) === wantedKind),
     areAlike: (left, right) => answers.get(left) === answers.get(right),
     answeredCases,
-    serviceCases: answeredCases.filter((name) => !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
+    serviceCases: answeredCases.filter((name) => !UNSENT_FORM_ANSWERS.has(DRILL_CASES[name].expected)),
     isRouteMissing: results
       .filter(({ name }) => GOOD_CASES.includes(name))
       .every(({ answer }) => "status" in answer && MISSING_ROUTE_STATUSES.has(answer.status)),
@@ -118,10 +118,10 @@ function kindLookup(results: readonly CaseResult[]): AnswerPattern["kindOfCase"]
 /** An answer without its variable parts: ids, times, counts. */
 function comparableAnswer(answer: CaseResult["answer"]): string {
   if ("error" in answer) return answer.error;
-  return `${answer.status} ${answer.body.replace(UUIDS, "").replace(/\d+/g, "0")}`;
+  return `${answer.status} ${answer.body.replace(UUID_PATTERN, "").replace(/\d+/g, "0")}`;
 }
 
-const UUIDS = new RegExp(UUID_SOURCE, "gi");
+const UUID_PATTERN = new RegExp(UUID_SOURCE, "gi");
 
 /** The accepted forged cases to send again: a receiver that verifies only some requests will refuse some of them. */
 export function forgeriesToRepeat(results: readonly CaseResult[]): readonly CaseName[] {
@@ -168,7 +168,7 @@ function mayPassByChance(name: CaseName): boolean {
   return [...REORDERED_CASES, "many_signatures"].includes(testFormOf(name) ?? name);
 }
 
-export function caseResult({ answer, milliseconds }: CaseResult): StepValue {
+export function stepValueOf({ answer, milliseconds }: CaseResult): StepValue {
   const durationText = `${milliseconds}`;
   if ("error" in answer)
     return factOf(`no_answer_after:${answer.error}`, durationText, excerpt(answer.message));

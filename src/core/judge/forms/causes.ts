@@ -6,7 +6,7 @@ import { deliveryDifferences } from "../../webhook/dialect-differences.ts";
 import { DRILL_CASES, NOT_SENT_STEP, testFormOf, type CaseName } from "../../readiness/drills/webhook.ts";
 import type { Form } from "../../readiness/drills/webhook-case.ts";
 import {
-  caseResult,
+  stepValueOf,
   kindOf,
   patternOf,
   type DrillResults,
@@ -22,11 +22,11 @@ export function drillSteps(
   drillResults: DrillResults,
   { endpointId, dialect }: { readonly endpointId: string; readonly dialect: Dialect | undefined },
 ): DrillStep[] {
-  const { names } = drillResults;
-  const differences = dialect === undefined ? undefined : deliveryDifferences(dialect).join(", ");
+  const { caseNames } = drillResults;
+  const differencesText = dialect === undefined ? undefined : deliveryDifferences(dialect).join(", ");
   const results = new Map(drillResults.results.map((result) => [result.name, result]));
   const { causes, notes } = explainCases(drillResults);
-  const unexplainedCase = names.find((name) => causes.get(name) === "not_explained");
+  const unexplainedCase = caseNames.find((name) => causes.get(name) === "not_explained");
   const sentenceOf = (code: DrillCause | DrillNote | undefined): StepText | null => {
     if (code === undefined) return null;
     // One text for all unexplained answers, so that they are shown together.
@@ -36,10 +36,10 @@ export function drillSteps(
         drillResults,
       );
     return code === "default_names"
-      ? factOf(code, differences ?? "")
-      : withNames(differences, factOf(code, endpointId));
+      ? factOf(code, differencesText ?? "")
+      : withNames(differencesText, factOf(code, endpointId));
   };
-  const sentSteps = names.flatMap((name): DrillStep[] => {
+  const sentSteps = caseNames.flatMap((name): DrillStep[] => {
     const result = results.get(name);
     if (result === undefined) return [];
     const { expected } = DRILL_CASES[name];
@@ -48,16 +48,16 @@ export function drillSteps(
         name,
         passed: !causes.has(name),
         expected: expected === "2xx" || expected === "4xx" ? expected : factOf(expected),
-        got: caseResult(result),
+        got: stepValueOf(result),
         cause: sentenceOf(causes.get(name) ?? notes.get(name)),
         reference: result.eventId,
       },
     ];
   });
-  const unsentName = names.find((name) => !results.has(name));
+  const unsentName = caseNames.find((name) => !results.has(name));
   const unsentCause = unsentName === undefined ? undefined : causes.get(unsentName);
   if (unsentCause === undefined) return sentSteps;
-  const got = factOf("not_sent", String(names.length - sentSteps.length));
+  const got = factOf("not_sent", String(caseNames.length - sentSteps.length));
   const unsentStep = { name: NOT_SENT_STEP, passed: false, expected: factOf("answer"), got, reference: null };
   return [...sentSteps, { ...unsentStep, cause: sentenceOf(unsentCause) }];
 }
@@ -70,7 +70,7 @@ function contrastAnswers(result: CaseResult | undefined, { results }: DrillResul
     results.find((candidate) => shownResult !== undefined && kindOf(candidate) !== kindOf(shownResult)) ??
     firstResult;
   const bothResults = [shownResult, otherResult].flatMap((comparedResult): StepValue[] =>
-    comparedResult === undefined ? [] : [factOf(`form:${comparedResult.name}`), caseResult(comparedResult)],
+    comparedResult === undefined ? [] : [factOf(`form:${comparedResult.name}`), stepValueOf(comparedResult)],
   );
   return factOf("not_explained", ...bothResults);
 }
@@ -84,10 +84,10 @@ export function explainCases(
   readonly notes: ReadonlyMap<CaseName, DrillNote>;
 } {
   const pattern = { ...patternOf(drillResults), leaves };
-  const failedCases = drillResults.names.filter((name) => !hasPassed(name, pattern));
+  const failedCases = drillResults.caseNames.filter((name) => !hasPassed(name, pattern));
   const causes = new Map(failedCases.map((name) => [name, causeOf(name, pattern)]));
   if (causes.size > 0) return { causes, notes: new Map() };
-  const notes = drillResults.names.flatMap((name): [CaseName, DrillNote][] => {
+  const notes = drillResults.caseNames.flatMap((name): [CaseName, DrillNote][] => {
     const result = drillResults.results.find((entry) => entry.name === name);
     const note = noteOf(name, pattern, result);
     return note === undefined ? [] : [[name, note]];
@@ -213,7 +213,7 @@ const DROPPED_CONNECTIONS: ReadonlySet<ConnectionFault> = new Set<ConnectionFaul
   "unfinished_body",
   "slow_body",
 ]);
-/** Faults whose own sentences would quote the answer. */
+/** Faults whose own sentences would quote the answer, so `bad_answer` is reported instead. */
 const UNREADABLE_ANSWERS: ReadonlySet<ConnectionFault> = new Set<ConnectionFault>([
   "invalid_body",
   "not_http",
@@ -221,8 +221,8 @@ const UNREADABLE_ANSWERS: ReadonlySet<ConnectionFault> = new Set<ConnectionFault
 
 function causeOfStop(pattern: PatternWithLeaves): DrillCause {
   const names = Object.keys(DRILL_CASES) as readonly CaseName[];
-  const caseName = names.find(
+  const unansweredCase = names.find(
     (name) => !pattern.answeredCases.includes(name) && pattern.kindOfCase(name) !== "unsent",
   );
-  return caseName === undefined ? "drops_connection" : causeOf(caseName, pattern);
+  return unansweredCase === undefined ? "drops_connection" : causeOf(unansweredCase, pattern);
 }

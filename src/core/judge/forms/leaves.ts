@@ -29,28 +29,28 @@ const FORGED_CASES: readonly CaseName[] = ["bad_signature", "wrong_secret", "cha
 /** Forms that are correctly signed with another time. */
 export const STALE_CASES = ["ten_minutes_old", "hour_old", "ten_minutes_ahead", "hour_ahead"] as const;
 /** Signatures in which only some digits are correct, in their places. */
-const PARTIAL_SIGNATURES: readonly CaseName[] = [
+const PARTIAL_SIGNATURE_FORMS: readonly CaseName[] = [
   ...(["first_digit", "last_digit", "right_ends", "even_digits", "odd_digits", "swapped_digits"] as const),
 ];
-const OTHER_TIMESTAMPS: readonly CaseName[] = ["timestamp_word", "timestamp_undefined"];
-const TWO_TIMESTAMPS: readonly CaseName[] = ["timestamp_old_and_new", "timestamp_new_and_old"];
-const NO_HEADERS: readonly CaseName[] = ["no_headers", "no_headers_form"];
+const OTHER_TIMESTAMP_FORMS: readonly CaseName[] = ["timestamp_word", "timestamp_undefined"];
+const TWO_TIMESTAMP_FORMS: readonly CaseName[] = ["timestamp_old_and_new", "timestamp_new_and_old"];
+const NO_HEADER_FORMS: readonly CaseName[] = ["no_headers", "no_headers_form"];
 /** Malformed signatures, which only a wrong comparison accepts. */
-const MALFORMED_SIGNATURES: readonly CaseName[] = [
+const MALFORMED_SIGNATURE_FORMS: readonly CaseName[] = [
   ...(["short_signature", "empty_signature", "dots", "percent", "non_hex", "many_signatures"] as const),
 ];
-/** Forms signed with the value of an unset secret, for events by which a program may choose its secret. */
-const UNSET_SECRETS: readonly CaseName[] = ["other_store_unset", "no_store_unset"];
-const PRINTED_SECRETS: readonly CaseName[] = ["live_printed", "other_store_printed", "no_store_printed"];
+/** Forms with another store_id or none, signed with the text of an unset secret. */
+const UNSET_SECRET_FORMS: readonly CaseName[] = ["other_store_unset", "no_store_unset"];
+const PRINTED_SECRET_FORMS: readonly CaseName[] = ["live_printed", "other_store_printed", "no_store_printed"];
 const ALL_CASE_NAMES = Object.keys(DRILL_CASES) as readonly CaseName[];
 /** Forms whose signature does not belong to the request that is sent. */
 const MISSIGNED_FORMS = ALL_CASE_NAMES.filter((name) => {
-  const { signature, secret, changeSent, reusesSignature } = DRILL_CASES[name];
+  const { signature, secret, changeBody, reusesSignature } = DRILL_CASES[name];
   return (
-    signature !== undefined || secret !== undefined || changeSent !== undefined || reusesSignature === true
+    signature !== undefined || secret !== undefined || changeBody !== undefined || reusesSignature === true
   );
 });
-const GUESSED_SECRETS = CASE_NAMES.filter((name) => typeof DRILL_CASES[name].secret === "function");
+const GUESSED_SECRET_FORMS = CASE_NAMES.filter((name) => typeof DRILL_CASES[name].secret === "function");
 const UNSIGNED_FORMS = CASE_NAMES.filter((name) => name.startsWith("unsigned_"));
 const FIRST_FORMS = new Set(CASE_NAMES.slice(0, CASE_NAMES.indexOf("bad_signature")));
 /** Forms that are sent after the first form that must be refused. */
@@ -70,7 +70,7 @@ const DIGIT_SUM_NEEDS: Needs = {
   all: { taken: [...REORDERED_CASES, "good_event"], refused: ["bad_signature", "first_digit"] },
 };
 /** If both are refused, the form that the receiver accepts shows the signature that the receiver expects. */
-const VALID_AND_FORGED: readonly CaseName[] = ["bad_signature", "good_event"];
+const VALID_AND_FORGED_FORMS: readonly CaseName[] = ["bad_signature", "good_event"];
 
 /** Why valid events are refused while other requests are accepted. */
 const INVERTED_LEAVES: readonly Leaf[] = [
@@ -79,17 +79,17 @@ const INVERTED_LEAVES: readonly Leaf[] = [
     all: { refused: GOOD_CASES, taken: [...FORGED_CASES, "forged_in_the_end"] },
     exception: { condition: ({ isInconsistent }) => isInconsistent },
   },
-  { cause: "refuses_after_check", all: { refused: VALID_AND_FORGED, taken: ["order_event"] } },
-  { cause: "secret_unset", all: { refused: VALID_AND_FORGED }, some: { taken: GUESSED_SECRETS } },
+  { cause: "refuses_after_check", all: { refused: VALID_AND_FORGED_FORMS, taken: ["order_event"] } },
+  { cause: "secret_unset", all: { refused: VALID_AND_FORGED_FORMS }, some: { taken: GUESSED_SECRET_FORMS } },
   {
     cause: "replaced_secret",
-    all: { refused: VALID_AND_FORGED, taken: ["wrong_secret"] },
+    all: { refused: VALID_AND_FORGED_FORMS, taken: ["wrong_secret"] },
     condition: ({ usesRetiredSecret }) => usesRetiredSecret,
   },
-  { cause: "clock_off", all: { refused: VALID_AND_FORGED }, some: { taken: STALE_CASES } },
+  { cause: "clock_off", all: { refused: VALID_AND_FORGED_FORMS }, some: { taken: STALE_CASES } },
 ];
 
-/** Causes of a receiver that accepts some forged forms with a fault and refuses others with the same fault. */
+/** The receiver accepts some forged forms with a mistake, and refuses others with the same mistake. */
 const INCONSISTENT_LEAVES: readonly Leaf[] = (
   [
     { condition: ({ isInconsistent }) => isInconsistent },
@@ -116,7 +116,7 @@ const PART_LEAVES: readonly Leaf[] = (
     { cause: "compares_prefix", all: { taken: ["last_digit"] } },
     { cause: "compares_part" },
   ] as const satisfies readonly Leaf[]
-).map((leaf) => Object.assign({ forms: PARTIAL_SIGNATURES }, leaf));
+).map((leaf) => Object.assign({ forms: PARTIAL_SIGNATURE_FORMS }, leaf));
 
 const AGE_LEAVES: readonly Leaf[] = [
   { forms: OLD_FORMS, cause: "wide_tolerance", none: { taken: ["hour_old"] } },
@@ -130,7 +130,7 @@ const AGE_LEAVES: readonly Leaf[] = [
   { forms: FUTURE_FORMS, cause: "takes_ahead" },
 ];
 
-/** For each form: another accepted form with the same fault. */
+/** For each form: another accepted form with the same mistake. */
 const SIMILAR_LEAVES: readonly Leaf[] = [
   { forms: ["short_signature"], sameAs: "last_digit" },
   { forms: ["empty_signature"], sameAs: "short_signature" },
@@ -142,19 +142,19 @@ const SIMILAR_LEAVES: readonly Leaf[] = [
   { forms: ["live_empty", "live_undefined", "live_printed"], sameAs: "live" },
   { forms: ["other_store_none", "other_store_unset", "other_store_printed"], sameAs: "other_store" },
   { forms: ["no_store_unset", "no_store_printed"], sameAs: "no_store" },
-  { forms: ["live_empty", ...UNSET_SECRETS], sameAs: "empty_secret" },
-  { forms: ["live_undefined", ...UNSET_SECRETS], sameAs: "secret_undefined" },
-  { forms: UNSET_SECRETS, sameAs: "secret_null" },
-  { forms: ["other_store_none", ...PRINTED_SECRETS], sameAs: "secret_none" },
-  { forms: PRINTED_SECRETS, sameAs: "secrets_printed" },
+  { forms: ["live_empty", ...UNSET_SECRET_FORMS], sameAs: "empty_secret" },
+  { forms: ["live_undefined", ...UNSET_SECRET_FORMS], sameAs: "secret_undefined" },
+  { forms: UNSET_SECRET_FORMS, sameAs: "secret_null" },
+  { forms: ["other_store_none", ...PRINTED_SECRET_FORMS], sameAs: "secret_none" },
+  { forms: PRINTED_SECRET_FORMS, sameAs: "secrets_printed" },
   { forms: UNSIGNED_FORMS, sameAs: "no_signature" },
-  { forms: OTHER_TIMESTAMPS, sameAs: "no_timestamp" },
-  { forms: [...OTHER_TIMESTAMPS, ...TWO_TIMESTAMPS], sameAs: "hour_old" },
+  { forms: OTHER_TIMESTAMP_FORMS, sameAs: "no_timestamp" },
+  { forms: [...OTHER_TIMESTAMP_FORMS, ...TWO_TIMESTAMP_FORMS], sameAs: "hour_old" },
   { forms: ["rewritten_body"], sameAs: "changed_byte" },
-  { forms: NO_HEADERS, sameAs: "no_signature" },
-  { forms: NO_HEADERS, sameAs: "no_timestamp" },
-  { forms: NO_HEADERS, sameAs: "no_event_id" },
-  { forms: NO_HEADERS, sameAs: "other_agent" },
+  { forms: NO_HEADER_FORMS, sameAs: "no_signature" },
+  { forms: NO_HEADER_FORMS, sameAs: "no_timestamp" },
+  { forms: NO_HEADER_FORMS, sameAs: "no_event_id" },
+  { forms: NO_HEADER_FORMS, sameAs: "other_agent" },
   { forms: ["no_headers_form"], sameAs: "no_headers" },
 ];
 
@@ -172,12 +172,12 @@ const ACCEPTED_LEAVES: readonly Leaf[] = [
   { cause: "presence_only", all: { taken: FORGED_CASES } },
   // No digit of the long signature is correct, so the receiver compared nothing.
   {
-    forms: MALFORMED_SIGNATURES,
+    forms: MALFORMED_SIGNATURE_FORMS,
     cause: "takes_malformed_signature",
     all: { taken: ["long_signature", "non_hex"] },
   },
   {
-    forms: MALFORMED_SIGNATURES,
+    forms: MALFORMED_SIGNATURE_FORMS,
     cause: "takes_malformed_signature",
     all: { taken: ["short_signature", "long_signature"] },
     none: { taken: ["dots", "non_hex"] },
@@ -201,13 +201,13 @@ const ACCEPTED_LEAVES: readonly Leaf[] = [
 /** Why a form that must be accepted was answered with 4xx. */
 const REFUSED_LEAVES: readonly Leaf[] = [
   { cause: "no_route", answerToAll: "refused", condition: ({ isRouteMissing }) => isRouteMissing },
-  // Texts that are always different, such as a random id, prove nothing.
+  // Answers whose texts always differ, for example by a random id, prove nothing.
   { cause: "refuses_all", answerToAll: "refused", differentForms: ["good_event", "second_of_three"] },
   { cause: "refuses_all", answerToAll: "refused", differentForms: ["bad_signature", "first_digit"] },
   { cause: "refuses_after_check", answerToAll: "refused", differentForms: ["good_event", "bad_signature"] },
   { cause: "wrong_secret", answerToAll: "refused", differentForms: ["good_event", "no_signature"] },
   { cause: "refuses_all", answerToAll: "refused" },
-  // A drill that stopped early has not sent the last of these forms.
+  // Not `refused: GOOD_CASES`, because a drill that stopped early has not sent all of them.
   { cause: "parsed_body", all: { taken: ["spaced_body"] }, none: { taken: GOOD_CASES, failed: GOOD_CASES } },
   ...INVERTED_LEAVES,
   { cause: "verifies_sometimes", some: { taken: ALL_CASE_NAMES }, none: { taken: ["good_event"] } },
@@ -258,7 +258,6 @@ const FAILED_LEAVES: readonly Leaf[] = [
   { forms: ["spaced_body", "unusual_bytes"], cause: "chokes_on_bytes", all: { taken: ["good_event"] } },
 ];
 
-/** The leaves, by the answer that they explain. */
 export const LEAVES: Readonly<Partial<Record<AnswerKind, readonly Leaf[]>>> = {
   taken: ACCEPTED_LEAVES,
   refused: REFUSED_LEAVES,

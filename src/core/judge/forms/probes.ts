@@ -17,30 +17,30 @@ type Probe = {
 /** Each probe is signed with one mistake of receivers, to find the mistake of a receiver that refuses all events. */
 export function buildProbes(
   event: { readonly id: string; readonly body: string },
-  keys: {
+  options: {
     readonly secret: string;
     readonly olderSecrets: readonly string[];
     readonly realNow: number;
     readonly dialect: Dialect | undefined;
   },
 ): readonly Probe[] {
-  const { secret, olderSecrets, realNow, dialect } = keys;
+  const { secret, olderSecrets, realNow, dialect } = options;
   const names = DEFAULT_HEADER_NAMES;
   const requestFields = { eventId: event.id, retiredSecrets: [], realNow, fault: null, secrets: [secret] };
   const body = eventBodyIn(dialect, event.body);
   const { headers } = deliveryRequest({ ...requestFields, body });
-  const knownSecrets = olderSecrets.map((olderSecret) => ({ label: "", secret: olderSecret, retired: true }));
+  const knownSecrets = olderSecrets.map((older) => ({ label: "", secret: older, isRetired: true }));
   const rawBody = Buffer.from(body);
   const timestamp = headers[names.timestamp] ?? "";
   const signedTexts: readonly (string | Uint8Array)[] = [timestamp, ".", rawBody];
   const rows = [
-    ...withOneFault(keyVariants([secret], knownSecrets)).map(
+    ...withOneFinding(keyVariants([secret], knownSecrets)).map(
       ([code, key]) => [code, key, signedTexts] as const,
     ),
-    ...withOneFault(signedContentVariants([timestamp], event.id)).map(
+    ...withOneFinding(signedContentVariants([timestamp], event.id)).map(
       ([code, form]) => [code, secret, form(rawBody)] as const,
     ),
-    ...withOneFault(bodyVariants(rawBody)).map(
+    ...withOneFinding(bodyVariants(rawBody)).map(
       ([code, bytes]) => [code, secret, [timestamp, ".", bytes]] as const,
     ),
   ];
@@ -83,8 +83,8 @@ function otherDigests(secret: string, texts: readonly (string | Uint8Array)[]): 
   ];
 }
 
-/** The variants with exactly one fault, each with the code of the fault. */
-function withOneFault<Value>(
+/** The variants that prove exactly one cause, each with the cause's code. */
+function withOneFinding<Value>(
   variants: readonly Variant<Value>[],
 ): (readonly [CauseFinding["code"], Value])[] {
   return variants.flatMap(({ findings, value }) => {

@@ -13,10 +13,10 @@ import {
   type CaseName,
 } from "../../readiness/drills/webhook.ts";
 import type { DrillRequest, Mutations } from "../../readiness/drills/webhook-case.ts";
-import { UNSENT_BY_SERVICE, type CaseResult } from "./answers.ts";
+import { UNSENT_FORM_ANSWERS, type CaseResult } from "./answers.ts";
 
 /** Number of requests without an answer after which no more are sent. */
-const MAX_UNANSWERED = 3;
+const MAX_UNANSWERED_CASES = 3;
 
 /** A `webhook.test` event created for a drill: it reports no real event, and is in no list of events. */
 export type DrillEvent = {
@@ -41,7 +41,7 @@ export function casesOf({ order, dialect }: DrillSubject): readonly CaseName[] {
   const names = caseNamesFor(order);
   return hasField(dialect, "event_id")
     ? names
-    : names.filter((name) => DRILL_CASES[name].otherEventId !== true);
+    : names.filter((name) => DRILL_CASES[name].hasOtherId !== true);
 }
 
 type DrillSubject = { readonly order: OrderEvent | null; readonly dialect: Dialect | undefined };
@@ -53,7 +53,7 @@ function caseNamesFor(order: OrderEvent | null): readonly CaseName[] {
   return [...CASE_NAMES.slice(0, -1), ...ORDER_CASE_NAMES, ...acceptedCases, ...CASE_NAMES.slice(-1)];
 }
 
-type DrillKeys = {
+type SigningOptions = {
   readonly secret: string;
   /** A secret that was rotated out; undefined if there is none. */
   readonly retiredSecret: string | undefined;
@@ -79,23 +79,23 @@ type DrillEvents = {
 export function buildDrillRequest(
   form: Mutations,
   events: DrillEvents,
-  keys: DrillKeys,
+  options: SigningOptions,
 ): { readonly eventId: string; readonly headers: Readonly<Record<string, string>>; readonly body: string } {
   const {
-    changeSigned = keepText,
-    changeSent = keepText,
+    changeEvent = keepText,
+    changeBody = keepText,
     age = 0,
     signature = keepText,
     omittedNames = [],
   } = form;
-  const { dialect } = keys;
+  const { dialect } = options;
   const names = DEFAULT_HEADER_NAMES;
   const bodyOf = (row: Mutations): string => eventBodyIn(dialect, eventOfForm(row, events).body);
   const event = eventOfForm(form, events);
-  const secrets = secretsOf(form, event, { ...keys, ...events });
-  const body = changeSigned(bodyOf(form), dialect);
-  const { sentAt = keys.realNow } = events.first;
-  const realNow = (form.reusesSignature === true ? sentAt : keys.realNow) - age * 1000;
+  const secrets = secretsOf(form, event, { ...options, ...events });
+  const body = changeEvent(bodyOf(form), dialect);
+  const { sentAt = options.realNow } = events.first;
+  const realNow = (form.reusesSignature === true ? sentAt : options.realNow) - age * 1000;
   const requestFields = { eventId: event.id, retiredSecrets: [], realNow, fault: null };
   const { headers } = deliveryRequest({ ...requestFields, body, secrets });
   const { [names.timestamp]: sentTime = "" } = headers;
@@ -103,11 +103,11 @@ export function buildDrillRequest(
   const signedBody = form.reusesSignature === true ? bodyOf({ event: "first" }) : body;
   const rawBody = Buffer.from(signedBody);
   const rightSignature = secrets.map((secret) => signatureOf(secret, { timestamp, rawBody })).join();
-  // Two events without their own id and time have the same bytes.
+  // In a dialect without event id and creation time, two events have the same bytes.
   const hasSameBytes = form.reusesSignature === true && body === signedBody;
   const omittedHeaders = new Set(omittedNames.map((header) => names[header]));
   const ourHeaders = {
-    [names.eventId]: form.otherEventId === true ? events.own.id : event.id,
+    [names.eventId]: form.hasOtherId === true ? events.own.id : event.id,
     [names.timestamp]: timestamp,
     [names.signature]: signature(rightSignature),
   };
@@ -117,14 +117,14 @@ export function buildDrillRequest(
   return {
     eventId: event.id,
     headers: Object.fromEntries(keptHeaders),
-    body: hasSameBytes ? `${body} ` : changeSent(body, dialect),
+    body: hasSameBytes ? `${body} ` : changeBody(body, dialect),
   };
 }
 
 export function buildFormRequest(
   form: Mutations,
   { headers, body }: Pick<ReturnType<typeof buildDrillRequest>, "headers" | "body">,
-  { realNow, dialect }: Pick<DrillKeys, "realNow" | "dialect">,
+  { realNow, dialect }: Pick<SigningOptions, "realNow" | "dialect">,
 ): DrillRequest {
   const { method = "POST", suffix = "", headers: addedHeaders = {}, lines, packBody } = form;
   const { renameHeader = keepText, inParts } = form;
@@ -158,20 +158,18 @@ export function wasOutOfReach(results: readonly CaseResult[]): boolean {
 
 /** False if the valid event or several forms got no answer. Forms that the service never sends need no answer. */
 export function shouldContinue(results: readonly CaseResult[]): boolean {
-  const unansweredCases = results.filter(
+  const silentCases = results.filter(
     ({ name, answer }) =>
       "error" in answer &&
-      (answer.error !== "connection_lost" || !UNSENT_BY_SERVICE.has(DRILL_CASES[name].expected)),
+      (answer.error !== "connection_lost" || !UNSENT_FORM_ANSWERS.has(DRILL_CASES[name].expected)),
   );
-  return (
-    unansweredCases.length < MAX_UNANSWERED && unansweredCases.every(({ name }) => name !== "good_event")
-  );
+  return silentCases.length < MAX_UNANSWERED_CASES && silentCases.every(({ name }) => name !== "good_event");
 }
 
 function secretsOf(
   { secret: secretKind }: Mutations,
   { id: eventId }: OrderEvent,
-  { own, secret, retiredSecret, url = "", dialect }: DrillEvents & DrillKeys,
+  { own, secret, retiredSecret, url = "", dialect }: DrillEvents & SigningOptions,
 ): readonly string[] {
   if (secretKind === undefined) return [secret];
   if (secretKind === "another") return [retiredSecret ?? unusedSecret(own)];

@@ -1,4 +1,4 @@
-// The histories of a shop's create: every fault of its requests, a kill, similar orders, a second purchase. How they
+// The histories of a shop's create: faults of its requests, a kill, similar orders, a second purchase. How they
 // are judged: core/judge/client.ts.
 import { faultAt, type ScheduledFault } from "../schedule.ts";
 import { MAX_TIMES, type OrderName, type Step } from "../step.ts";
@@ -6,22 +6,22 @@ import {
   API_UP,
   API_BUSY,
   TRY_CREATE,
-  cancel,
-  create,
+  CANCEL,
+  CREATE,
   historiesWith,
   end,
-  tellCreated,
-  look,
+  TELL_CREATED,
+  LOOK,
   on,
-  pay,
-  SECOND_ATTEMPT,
-  tell,
+  PAY,
+  SECOND_ATTEMPT_CAUSES,
+  TELL,
 } from "./steps.ts";
 
 const END_FAULTS: Step = { act: "faults", of: "a", faults: [] };
 
 /** A create that the customer makes again until its answer has arrived. */
-function answerStep(order: OrderName): Step {
+function retriedCreate(order: OrderName): Step {
   return { act: "create", of: order, expects: "answer" };
 }
 
@@ -36,16 +36,16 @@ function refusalStep(status: number): Step {
 }
 
 function underFaults(...faults: readonly ScheduledFault[]): readonly Step[] {
-  return [{ act: "faults", of: "a", faults }, answerStep("a")];
+  return [{ act: "faults", of: "a", faults }, retriedCreate("a")];
 }
 
-const SIMILAR_CREATES = [answerStep("a"), answerStep("b"), answerStep("c")];
+const SIMILAR_CREATES = [retriedCreate("a"), retriedCreate("b"), retriedCreate("c")];
 
 /** Loses the first answer, so that the order exists and another key for the order is refused. */
 const ANSWER_LOST = atCreate(1, "lose_answer");
 
 const CREATE_FIELDS = { part: "idempotency", needs: ["create", "setsIds"], isAlone: true } as const;
-const OTHER_FIELDS = { part: "idempotency", needs: ["create"] } as const;
+const CONCURRENT_FIELDS = { part: "idempotency", needs: ["create"] } as const;
 
 const SLOW_ANSWER = {
   action: "latency",
@@ -57,14 +57,13 @@ const SLOW_ANSWER = {
 const CREATE_WITH_ITS_EVENT: Step = {
   act: "at_once",
   acts: [
-    { steps: [create], part: 0, during: "event" },
-    { steps: [{ act: "await", of: "a", what: "create" }, tellCreated], part: 0, during: "event" },
+    { steps: [CREATE], share: 0, during: "event" },
+    { steps: [{ act: "await", of: "a", kind: "create" }, TELL_CREATED], share: 0, during: "event" },
   ],
 };
 
 const BOOKING_FIELDS = { part: "duplicates", needs: ["create", "setsIds"], isAlone: true } as const;
 
-/** The histories of the client, in the order in which they start. */
 export const CLIENT_HISTORIES = {
   ...historiesWith(CREATE_FIELDS, {
     answer_lost: {
@@ -98,17 +97,17 @@ export const CLIENT_HISTORIES = {
     },
     keys_case: {
       title: ["creates for order_ids that differ in case or a zero", "创建请求的订单号仅差大小写或一个零"],
-      neighbours: "other_case",
+      neighbourKind: "other_case",
       steps: SIMILAR_CREATES,
     },
     keys_digits: {
       title: ["creates for order_ids whose digits are similar", "创建请求的订单号数字相似"],
-      neighbours: "digits",
+      neighbourKind: "digits",
       steps: SIMILAR_CREATES,
     },
     bought_again_paid: {
       title: ["an order bought again after its payment", "支付后再次下单"],
-      steps: [create, pay, tell, look, create, look],
+      steps: [CREATE, PAY, TELL, LOOK, CREATE, LOOK],
       causes: { final_stays: "create_resets", one_order: "pays_twice" },
     },
     conflict: {
@@ -117,7 +116,7 @@ export const CLIENT_HISTORIES = {
         { act: "faults", of: "a", faults: [{ action: "status", status: 409, match: { method: "POST" } }] },
         { act: "create", of: "a", expects: "refusal" },
         END_FAULTS,
-        create,
+        CREATE,
       ],
       causes: { one_order: "conflict_new_order" },
     },
@@ -125,15 +124,15 @@ export const CLIENT_HISTORIES = {
   ...historiesWith(BOOKING_FIELDS, {
     created_early: {
       title: ["the order's first event before its create is answered", "首个事件先于创建请求的响应到达"],
-      steps: [{ act: "faults", of: "a", faults: [SLOW_ANSWER] }, CREATE_WITH_ITS_EVENT, pay, tell, look],
+      steps: [{ act: "faults", of: "a", faults: [SLOW_ANSWER] }, CREATE_WITH_ITS_EVENT, PAY, TELL, LOOK],
       causes: { booked_when_paid: "early_forgotten" },
     },
     second_answer_cut: {
       title: ["a second attempt whose answer is cut off", "再次下单的响应被截断"],
-      steps: [create, cancel, tell, ...underFaults(atCreate(1, "truncate"))],
+      steps: [CREATE, CANCEL, TELL, ...underFaults(atCreate(1, "truncate"))],
     },
   }),
-  ...historiesWith(OTHER_FIELDS, {
+  ...historiesWith(CONCURRENT_FIELDS, {
     bought_at_once: {
       title: ["an order bought four times at once", "同一订单同时下单四次"],
       needs: ["setsIds"],
@@ -146,20 +145,20 @@ export const CLIENT_HISTORIES = {
     second_at_once: {
       title: ["an order bought four times at once after it was cancelled", "取消后同时下单四次"],
       needs: ["setsIds"],
-      steps: [create, cancel, tell, { act: "create", of: "a", times: 4 }, pay, tell, look],
-      causes: { ...SECOND_ATTEMPT, one_order: "double_click", client_ends: "double_click" },
+      steps: [CREATE, CANCEL, TELL, { act: "create", of: "a", times: 4 }, PAY, TELL, LOOK],
+      causes: { ...SECOND_ATTEMPT_CAUSES, one_order: "double_click", client_ends: "double_click" },
     },
     bought_again_open: {
       title: ["an order bought again while open, pending or just paid", "待支付、处理中或刚支付时再次下单"],
       needs: ["setsIds"],
       steps: [
-        ...on("a", create, tellCreated, create),
+        ...on("a", CREATE, TELL_CREATED, CREATE),
         API_BUSY,
         TRY_CREATE,
         API_UP,
-        ...on("a", TRY_CREATE, pay, tell, look),
-        ...on("b", create, tellCreated, end("declined"), tell, TRY_CREATE, pay, tell, look),
-        ...on("c", create, tellCreated, pay, TRY_CREATE, tell, look),
+        ...on("a", TRY_CREATE, PAY, TELL, LOOK),
+        ...on("b", CREATE, TELL_CREATED, end("declined"), TELL, TRY_CREATE, PAY, TELL, LOOK),
+        ...on("c", CREATE, TELL_CREATED, PAY, TRY_CREATE, TELL, LOOK),
       ],
       causes: { booked_when_paid: "gives_up_again" },
     },

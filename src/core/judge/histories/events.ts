@@ -1,30 +1,30 @@
 // The histories of events, of neighbour orders, and of second attempts.
 import type { Words } from "../../language.ts";
-import type { Neighbour } from "../neighbours.ts";
+import type { NeighbourKind } from "../neighbours.ts";
 import { ORDER_NAMES, type History, type OrderName, type OtherTerms, type Step } from "../step.ts";
 import {
   TRY_CREATE,
   API_UP,
   API_BUSY,
-  API_FAILS,
-  API_REFUSES,
+  API_FAILURES,
+  API_REFUSALS,
   apiAnswers,
   atOnce,
-  cancel,
-  create,
+  CANCEL,
+  CREATE,
   historiesWith,
   CREATE_EARLY,
   end,
-  tellCreated,
-  look,
+  TELL_CREATED,
+  LOOK,
   unchangedBy,
   on,
   onEach,
-  pay,
-  tellPaid,
-  SECOND_ATTEMPT,
+  PAY,
+  TELL_PAID,
+  SECOND_ATTEMPT_CAUSES,
   SLOW_API_MS,
-  tell,
+  TELL,
   tellAs,
   tellWithSimilarId,
   tellFrom,
@@ -44,28 +44,28 @@ function unpaidRow(outcome: UnpaidEnd, title: Words): Row {
 }
 
 /** Buys again after an end; events of the first checkout arrive again before and after the payment. */
-function secondAttempt(outcome: UnpaidEnd, title: Words): Row {
+function buyAgainRow(outcome: UnpaidEnd, title: Words): Row {
   return {
     title,
     needs: ["create", "setsIds"],
-    steps: [...endedAttempt(outcome), create, TELL_FIRST, pay, tell, look, TELL_FIRST, look],
-    causes: SECOND_ATTEMPT,
+    steps: [...endedAttempt(outcome), CREATE, TELL_FIRST, PAY, TELL, LOOK, TELL_FIRST, LOOK],
+    causes: SECOND_ATTEMPT_CAUSES,
   };
 }
 
 function endedAttempt(outcome: UnpaidEnd): readonly OrderStep[] {
-  return [create, end(outcome), tell, look];
+  return [CREATE, end(outcome), TELL, LOOK];
 }
 
 /** Events of the first checkout arrive again while the third checkout is open, and after its payment. */
 function thirdAttempt(order: OrderName, ...outcomes: readonly UnpaidEnd[]): readonly Step[] {
-  const lastSteps = [create, TELL_FIRST, TRY_CREATE, pay, tell, look, TELL_FIRST, look];
+  const lastSteps = [CREATE, TELL_FIRST, TRY_CREATE, PAY, TELL, LOOK, TELL_FIRST, LOOK];
   return on(order, ...outcomes.flatMap(endedAttempt), ...lastSteps);
 }
 
 /** Buys again after an end; any result is accepted. */
 function buyAfter(order: OrderName, outcome: UnpaidEnd): readonly Step[] {
-  return on(order, create, end(outcome), tell, look, {
+  return on(order, CREATE, end(outcome), TELL, LOOK, {
     act: "create",
     of: order,
     expects: "nothing",
@@ -73,21 +73,21 @@ function buyAfter(order: OrderName, outcome: UnpaidEnd): readonly Step[] {
 }
 
 const TELL_FIRST = tellFrom("first");
-const AWAIT_QUESTION = { act: "await", of: "a", what: "question" } as const;
+const AWAIT_QUESTION = { act: "await", of: "a", kind: "question" } as const;
 
-/** Another system creates the order_id on other terms, as both kinds of checkout, and both are paid. */
+/** Another system creates two order_ids on other terms, one for each kind of checkout, and both are paid. */
 function otherTermsRow(title: Words, ownTerms: OtherTerms, otherOrderTerms = ownTerms): Row {
   const onOtherTerms = (order: OrderName, kind: Kind, terms: OtherTerms): readonly Step[] =>
-    on(order, create, cancel, tell, { act: "create_elsewhere", of: order, terms, kind }, pay, tell, look);
+    on(order, CREATE, CANCEL, TELL, { act: "create_elsewhere", of: order, terms, kind }, PAY, TELL, LOOK);
   return {
     title,
     needs: ["create"],
     steps: [...onOtherTerms("a", "own", ownTerms), ...onOtherTerms("b", "other", otherOrderTerms)],
-    causes: OTHER_TERMS,
+    causes: OTHER_TERMS_CAUSES,
   };
 }
 
-/** Checkouts of another system, one for each end. Their events have every type except a payment. */
+/** Checkouts of another system, one for each unpaid end. Their events have every type except a payment. */
 function endsElsewhere(
   kind: Kind,
   order: OrderName = "a",
@@ -102,18 +102,18 @@ const ALL_ENDS = [...endsElsewhere("own"), ...endsElsewhere("other")];
 
 /** Delivers the events of each end, which must change nothing. */
 function endsWithEvents(kind: Kind): readonly Step[] {
-  return [...endsElsewhere(kind, "a", [tell]), look];
+  return [...endsElsewhere(kind, "a", [TELL]), LOOK];
 }
 
 const ALL_ENDS_WITH_EVENTS = [...endsWithEvents("own"), ...endsWithEvents("other")];
 
 /** Orders of another system: one for each unpaid end, and a paid order. */
 function ordersElsewhere(kind: Kind, order: OrderName): readonly Step[] {
-  return [...endsElsewhere(kind, order, on(order, tell)), ...paymentElsewhere(kind, order)];
+  return [...endsElsewhere(kind, order, on(order, TELL)), ...paymentElsewhere(kind, order)];
 }
 
 function paymentElsewhere(kind: Kind, order: OrderName): readonly Step[] {
-  return [createElsewhere(kind, order), ...on(order, pay, tell)];
+  return [createElsewhere(kind, order), ...on(order, PAY, TELL)];
 }
 
 function createElsewhere(kind: Kind, order: OrderName): Step {
@@ -121,59 +121,59 @@ function createElsewhere(kind: Kind, order: OrderName): Step {
 }
 
 /** Orders of another system are paid, which must not change order a. */
-function lookAlikeRow(neighbours: Neighbour, title: Words): Row {
+function lookAlikeRow(neighbourKind: NeighbourKind, title: Words): Row {
   const steps = [
-    create,
-    tellCreated,
+    CREATE,
+    TELL_CREATED,
     ...paymentElsewhere("own", "b"),
     ...paymentElsewhere("own", "c"),
-    look,
-    pay,
-    tell,
-    look,
+    LOOK,
+    PAY,
+    TELL,
+    LOOK,
   ];
-  const causes = { ...MIXED_ORDERS, takes_events: "refuses_others" } as const;
-  return { title, needs: ["create", "setsIds"], neighbours, steps, causes };
+  const causes = { ...MIX_UP_CAUSES, takes_events: "refuses_others" } as const;
+  return { title, needs: ["create", "setsIds"], neighbourKind, steps, causes };
 }
 
 /** Three orders are created and paid, and their payment events arrive at the same moment. */
-const THREE_AT_ONCE: readonly Step[] = [
-  ...onEach(create, tellCreated),
-  ...onEach(pay),
+const THREE_ORDERS_AT_ONCE: readonly Step[] = [
+  ...onEach(CREATE, TELL_CREATED),
+  ...onEach(PAY),
   { act: "at_once", acts: [{ tell: "a" }, { tell: "b" }, { tell: "c" }] },
-  ...onEach(look),
+  ...onEach(LOOK),
 ];
 
 /** The payment event of each order arrives while the API gives one of these answers. */
 function answersRow(faults: readonly ApiFault[], title: Words): Row {
   const answerSteps = faults.flatMap((fault, index) => {
     const order = ORDER_NAMES[index] ?? "a";
-    return [apiAnswers(fault, order), ...on(order, tellPaid)];
+    return [apiAnswers(fault, order), ...on(order, TELL_PAID)];
   });
   return {
     title,
     needs: ["create"],
     steps: [
-      ...onEach(create, tellCreated, pay),
+      ...onEach(CREATE, TELL_CREATED, PAY),
       ...answerSteps,
       API_UP,
-      ...onEach(look),
-      ...onEach(tell, look),
+      ...onEach(LOOK),
+      ...onEach(TELL, LOOK),
     ],
     causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
   };
 }
 
-/** Only order a is paid; then order b ends, which must not change order a. */
-function twinRow(neighbours: Neighbour, outcome: UnpaidEnd | "succeeded", title: Words): Row {
-  const otherOrderSteps = on("b", create, tellCreated);
-  const endSteps = on("b", look, end(outcome), tell, look);
-  const steps = [create, tellCreated, ...otherOrderSteps, pay, tell, look, ...endSteps, look];
-  return { title, needs: ["setsIds"], neighbours, steps, causes: MIXED_ORDERS };
+/** Order a is paid, which must not change order b; then order b ends, which must not change order a. */
+function twinRow(neighbourKind: NeighbourKind, outcome: UnpaidEnd | "succeeded", title: Words): Row {
+  const otherOrderSteps = on("b", CREATE, TELL_CREATED);
+  const endSteps = on("b", LOOK, end(outcome), TELL, LOOK);
+  const steps = [CREATE, TELL_CREATED, ...otherOrderSteps, PAY, TELL, LOOK, ...endSteps, LOOK];
+  return { title, needs: ["setsIds"], neighbourKind, steps, causes: MIX_UP_CAUSES };
 }
 
-/** Events that must not change an order: delivered before and after its payment, and after a second payment. */
-const CHANGES_NOTHING = {
+/** Events that must not change a paid order and, except `again`, an unpaid order. */
+const HARMLESS_EVENTS = {
   forged: [tellAs("forged", "created")],
   unknown: [tellAs("unknown_type")],
   /** Payments with the order_id of the judged order, whose own checkout is open or paid. */
@@ -181,14 +181,14 @@ const CHANGES_NOTHING = {
   again: [tellAs("other_id"), tellAs("late")],
 };
 
-const MIXED_ORDERS = {
+const MIX_UP_CAUSES = {
   never_unpaid: "mixes_up",
   booked_when_paid: "mixes_up",
   booked_once: "mixes_up",
   final_stays: "mixes_up",
 } as const;
-const OTHER_TERMS = { never_unpaid: "other_terms" } as const;
-const UNKNOWN_TYPE = {
+const OTHER_TERMS_CAUSES = { never_unpaid: "other_terms" } as const;
+const UNKNOWN_TYPE_CAUSES = {
   never_unpaid: "books_unknown_type",
   final_stays: "books_unknown_type",
   booked_once: "books_unknown_type",
@@ -197,77 +197,76 @@ const UNKNOWN_TYPE = {
 
 const COMMON_FIELDS = { part: "duplicates" } as const;
 
-/** The histories of events, in the order in which they start. */
 export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   payment_again: {
     title: ["all events again, also with another id in the header", "再次推送所有事件，包括请求头 ID 不同的"],
-    steps: [create, pay, tell, look, tell, tellPaid, ...CHANGES_NOTHING.again, look],
+    steps: [CREATE, PAY, TELL, LOOK, TELL, TELL_PAID, ...HARMLESS_EVENTS.again, LOOK],
     causes: { booked_once: "books_again", final_stays: "goes_back" },
   },
   payment_first: {
     title: ["the payment before all other events, which arrive late", "支付事件先于其他事件，其他事件迟到"],
-    steps: [create, pay, tellPaid, tellPaid, tellOnly("created", "pending"), look],
+    steps: [CREATE, PAY, TELL_PAID, TELL_PAID, tellOnly("created", "pending"), LOOK],
     causes: { booked_once: "books_again", booked_when_paid: "lost_early", final_stays: "goes_back" },
   },
   burst: {
     title: ["a payment delivered ten times at the same moment", "同一支付事件同时推送十次"],
-    steps: [create, tellCreated, pay, { act: "at_once", acts: [{ tell: "a", copies: 10 }] }, look],
+    steps: [CREATE, TELL_CREATED, PAY, { act: "at_once", acts: [{ tell: "a", copyCount: 10 }] }, LOOK],
     causes: { booked_once: "books_at_once" },
   },
   events_overlap: {
     title: ["the payment while another event is handled", "处理另一事件期间收到支付事件"],
     steps: [
-      ...on("a", create, tellCreated, pay),
+      ...on("a", CREATE, TELL_CREATED, PAY),
       {
         act: "at_once",
         acts: [
-          { steps: [tellOnly("pending")], part: 0, during: "event" },
+          { steps: [tellOnly("pending")], share: 0, during: "event" },
           { tell: "a", afterMs: 50 },
         ],
       },
-      ...on("a", look, tell, look),
-      ...on("b", create, tellCreated, pay, tellOnly("pending")),
+      ...on("a", LOOK, TELL, LOOK),
+      ...on("b", CREATE, TELL_CREATED, PAY, tellOnly("pending")),
       {
         act: "at_once",
         acts: [
-          { steps: on("b", tellPaid), part: 0, during: "event" },
-          { steps: on("b", tellOnly("pending")), part: 0.5, during: "event" },
+          { steps: on("b", TELL_PAID), share: 0, during: "event" },
+          { steps: on("b", tellOnly("pending")), share: 0.5, during: "event" },
         ],
       },
-      ...on("b", look, tell, look),
+      ...on("b", LOOK, TELL, LOOK),
     ],
     causes: { booked_when_paid: "overwrites_later", final_stays: "overwrites_later" },
   },
   orders_at_once: {
     title: ["payments of three orders at the same moment", "三个订单的支付同时到达"],
     needs: ["setsIds"],
-    neighbours: "last_digit",
-    steps: THREE_AT_ONCE,
+    neighbourKind: "last_digit",
+    steps: THREE_ORDERS_AT_ONCE,
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
   },
   events_alike: {
     title: ["three payments whose event_ids begin or end alike", "三笔支付，event_id 的开头或结尾相同"],
     needs: ["create"],
     steps: [
-      ...onEach(create, tellCreated),
-      ...onEach(pay),
-      tellPaid,
+      ...onEach(CREATE, TELL_CREATED),
+      ...onEach(PAY),
+      TELL_PAID,
       tellWithSimilarId("b", "head"),
       tellWithSimilarId("c", "end"),
-      ...onEach(look),
+      ...onEach(LOOK),
     ],
     causes: { booked_when_paid: "confuses_events", takes_events: "confuses_events" },
   },
   payment_in_parts: {
     title: ["a payment whose body arrives in two parts", "支付事件的请求体分两段到达"],
-    steps: [create, tellCreated, pay, tellAs("in_parts", "succeeded"), look],
+    steps: [CREATE, TELL_CREATED, PAY, tellAs("in_parts", "succeeded"), LOOK],
     causes: { booked_when_paid: "reads_part", takes_events: "reads_part" },
   },
   forged_payment: {
     title: ["a forged payment, badly signed", "伪造的支付，签名错误"],
     steps: [
-      ...unchangedBy(...CHANGES_NOTHING.forged),
-      ...on("c", create, tellCreated, pay, tellAs("forged", "succeeded"), tell, look),
+      ...unchangedBy(...HARMLESS_EVENTS.forged),
+      ...on("c", CREATE, TELL_CREATED, PAY, tellAs("forged", "succeeded"), TELL, LOOK),
     ],
     causes: {
       never_unpaid: "books_unverified",
@@ -277,15 +276,15 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   },
   declined_attempt: {
     title: ["a declined attempt, then a payment", "支付被拒，之后支付成功"],
-    steps: [create, end("declined"), tell, look, pay, tell, look],
+    steps: [CREATE, end("declined"), TELL, LOOK, PAY, TELL, LOOK],
   },
   payment_failed: unpaidRow("failed", ["a payment that failed", "支付失败"]),
   order_expired: unpaidRow("expired", ["an order that expired", "订单过期"]),
   order_cancelled: unpaidRow("cancelled", ["an order that was cancelled", "订单取消"]),
   unknown_type: {
     title: ["an event of a type from a later version", "事件类型来自后续版本"],
-    steps: unchangedBy(...CHANGES_NOTHING.unknown),
-    causes: UNKNOWN_TYPE,
+    steps: unchangedBy(...HARMLESS_EVENTS.unknown),
+    causes: UNKNOWN_TYPE_CAUSES,
   },
   twin_case: twinRow("other_case", "failed", ["an order_id that differs in case", "订单号仅大小写不同"]),
   twin_longer: twinRow("longer", "expired", ["an order whose order_id is longer", "订单号更长的订单"]),
@@ -301,12 +300,12 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
       "payments of other amounts and currencies, then the order's own payment",
       "先收到金额或币种不同的支付，再收到本订单的支付",
     ],
-    steps: unchangedBy(...CHANGES_NOTHING.onOtherTerms),
-    causes: { ...OTHER_TERMS, booked_when_paid: "place_taken", booked_once: "other_terms" },
+    steps: unchangedBy(...HARMLESS_EVENTS.onOtherTerms),
+    causes: { ...OTHER_TERMS_CAUSES, booked_when_paid: "place_taken", booked_once: "other_terms" },
   },
   events_late: {
     title: ["all events a day late, as after an outage", "全部事件迟到一天，如同服务中断之后"],
-    steps: [create, pay, tellAs("late", "created", "pending", "succeeded"), look],
+    steps: [CREATE, PAY, tellAs("late", "created", "pending", "succeeded"), LOOK],
     causes: { booked_when_paid: "lost_late" },
   },
   other_amount: otherTermsRow(["a payment of another amount", "金额不同的支付"], "less", "more"),
@@ -314,24 +313,24 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   other_checkouts: {
     title: ["other checkouts of the order_id that end unpaid", "同一订单号的其他收款单未支付就结束"],
     needs: ["create"],
-    steps: [create, cancel, tell, ...ALL_ENDS_WITH_EVENTS],
+    steps: [CREATE, CANCEL, TELL, ...ALL_ENDS_WITH_EVENTS],
     causes: { never_unpaid: "books_others", takes_events: "refuses_others" },
   },
   unknown_order: {
     title: ["orders of another system, with each outcome", "其他系统的订单，每种结果各一"],
     needs: ["create"],
     steps: [
-      create,
-      tellCreated,
+      CREATE,
+      TELL_CREATED,
       ...ordersElsewhere("own", "b"),
-      look,
-      pay,
-      tell,
-      look,
+      LOOK,
+      PAY,
+      TELL,
+      LOOK,
       ...ordersElsewhere("other", "c"),
-      look,
+      LOOK,
     ],
-    causes: { ...MIXED_ORDERS, takes_events: "refuses_others" },
+    causes: { ...MIX_UP_CAUSES, takes_events: "refuses_others" },
   },
   look_alikes: lookAlikeRow("look_alike", [
     "order_ids that differ by an accent or a zero",
@@ -340,26 +339,26 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   same_numbers: lookAlikeRow("same_number", ["order_ids that are the same number", "订单号表示同一数字"]),
   webhook_without_api: {
     title: ["a payment while the API answers 503 for 2 s", "API 持续 2 秒返回 503 期间的支付"],
-    steps: [create, tellCreated, pay, API_BUSY, tellPaid, wait(2000), API_UP, look, tell, look],
+    steps: [CREATE, TELL_CREATED, PAY, API_BUSY, TELL_PAID, wait(2000), API_UP, LOOK, TELL, LOOK],
     causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
   },
-  webhook_api_refuses: answersRow(API_REFUSES, [
+  webhook_api_refuses: answersRow(API_REFUSALS, [
     "payments while the API answers 401, 403, 429",
     "API 返回 401、403、429 时的支付",
   ]),
-  webhook_api_fails: answersRow(API_FAILS, [
+  webhook_api_fails: answersRow(API_FAILURES, [
     "payments while the API answers 500 or incompletely",
     "API 返回 500 或不完整响应时的支付",
   ]),
   api_refuses: {
     title: ["a payment after the API has refused requests", "API 拒绝查询之后的支付"],
     steps: [
-      create,
-      ...[...API_REFUSES, ...API_FAILS].flatMap((fault) => [apiAnswers(fault), tellCreated, wait(700)]),
+      CREATE,
+      ...[...API_REFUSALS, ...API_FAILURES].flatMap((fault) => [apiAnswers(fault), TELL_CREATED, wait(700)]),
       API_UP,
-      pay,
-      tell,
-      look,
+      PAY,
+      TELL,
+      LOOK,
     ],
     causes: { booked_when_paid: "gives_up_refused" },
   },
@@ -367,52 +366,52 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     title: ["payments of eleven orders at the same moment", "十一个订单的支付同时到达"],
     needs: ["create", "setsIds"],
     steps: [
-      atOnce(create, tellCreated, pay),
+      atOnce(CREATE, TELL_CREATED, PAY),
       { act: "at_once", acts: ORDER_NAMES.map((order) => ({ tell: order })) },
-      ...ORDER_NAMES.flatMap((order) => on(order, look)),
+      ...ORDER_NAMES.flatMap((order) => on(order, LOOK)),
     ],
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once" },
   },
   webhook_after_question: {
     title: ["the payment right after your shop has asked the API", "商店刚查询过 API，支付事件就到达"],
     steps: [
-      ...on("a", create, tellCreated, pay, AWAIT_QUESTION, tellPaid, look, tell, look),
-      ...on("b", create, tellCreated, pay),
+      ...on("a", CREATE, TELL_CREATED, PAY, AWAIT_QUESTION, TELL_PAID, LOOK, TELL, LOOK),
+      ...on("b", CREATE, TELL_CREATED, PAY),
       // The event arrives while the answer is still on its way.
       apiAnswers({ action: "latency", latencyMs: SLOW_API_MS }, "b"),
-      ...on("b", AWAIT_QUESTION, tellPaid, look, tell, look),
+      ...on("b", AWAIT_QUESTION, TELL_PAID, LOOK, TELL, LOOK),
     ],
     causes: { booked_once: "books_by_job", booked_when_paid: "books_by_job" },
   },
-  second_cancelled: secondAttempt("cancelled", ["a second attempt after a cancellation", "取消后再次下单"]),
-  second_failed: secondAttempt("failed", ["a second attempt after a failed payment", "支付失败后再次下单"]),
-  second_expired: secondAttempt("expired", ["a second attempt after an expiry", "过期后再次下单"]),
+  second_cancelled: buyAgainRow("cancelled", ["a second attempt after a cancellation", "取消后再次下单"]),
+  second_failed: buyAgainRow("failed", ["a second attempt after a failed payment", "支付失败后再次下单"]),
+  second_expired: buyAgainRow("expired", ["a second attempt after an expiry", "过期后再次下单"]),
   second_early: {
     title: ["a second attempt before the shop knows that the first ended", "商店得知首单结束之前再次下单"],
     needs: ["create", "setsIds"],
     steps: [
       ...on(
         "a",
-        create,
-        tellCreated,
+        CREATE,
+        TELL_CREATED,
         end("failed"),
         CREATE_EARLY,
         TELL_FIRST,
-        pay,
-        tell,
-        look,
+        PAY,
+        TELL,
+        LOOK,
         TELL_FIRST,
-        look,
+        LOOK,
       ),
-      ...on("b", create, tellCreated, end("failed"), CREATE_EARLY, TELL_FIRST, TRY_CREATE, pay, tell, look),
+      ...on("b", CREATE, TELL_CREATED, end("failed"), CREATE_EARLY, TELL_FIRST, TRY_CREATE, PAY, TELL, LOOK),
     ],
-    causes: SECOND_ATTEMPT,
+    causes: SECOND_ATTEMPT_CAUSES,
   },
   third_attempt: {
     title: ["a third attempt after two unpaid attempts", "两次未支付后第三次下单"],
     needs: ["create", "setsIds"],
     steps: [...thirdAttempt("a", "failed", "cancelled"), ...thirdAttempt("b", "failed", "failed")],
-    causes: SECOND_ATTEMPT,
+    causes: SECOND_ATTEMPT_CAUSES,
   },
   second_each: {
     title: ["three orders bought again after they ended unpaid", "三个订单未支付就结束，之后再次下单"],
@@ -422,18 +421,18 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   second_after_others: {
     title: ["a second attempt after other checkouts have ended", "其他收款单结束后再次下单"],
     needs: ["create", "setsIds"],
-    steps: [create, cancel, tell, ...ALL_ENDS_WITH_EVENTS, create, pay, tell, look],
-    causes: SECOND_ATTEMPT,
+    steps: [CREATE, CANCEL, TELL, ...ALL_ENDS_WITH_EVENTS, CREATE, PAY, TELL, LOOK],
+    causes: SECOND_ATTEMPT_CAUSES,
   },
   second_then_events: {
     title: ["a paid second attempt, then events without effect", "再次下单并支付，之后收到不应生效的事件"],
     needs: ["create", "setsIds"],
-    steps: [create, cancel, tell, create, pay, tell, look, ...Object.values(CHANGES_NOTHING).flat(), look],
+    steps: [CREATE, CANCEL, TELL, CREATE, PAY, TELL, LOOK, ...Object.values(HARMLESS_EVENTS).flat(), LOOK],
   },
   other_end_late: {
     title: ["a paid order, then late events of its other checkouts", "订单支付后，其他收款单的事件才到达"],
     needs: ["create", "setsIds"],
-    steps: [create, cancel, tell, ...ALL_ENDS, create, pay, tell, look, tellFrom("elsewhere"), look],
-    causes: SECOND_ATTEMPT,
+    steps: [CREATE, CANCEL, TELL, ...ALL_ENDS, CREATE, PAY, TELL, LOOK, tellFrom("elsewhere"), LOOK],
+    causes: SECOND_ATTEMPT_CAUSES,
   },
 });

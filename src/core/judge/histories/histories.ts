@@ -52,8 +52,8 @@ export const HISTORY_TITLES = {
   ...HISTORIES,
 } as const;
 
-/** The titles of the steps that a run records: its histories, and the missing fields of its description. */
-export const RUN_STEPS: StepTitles = {
+/** The steps that a run records: its histories, and the missing fields of the shop's description. */
+export const RUN_STEP_TITLES: StepTitles = {
   ...HISTORY_TITLES,
   ...Object.fromEntries(
     Object.entries(MISSING_FIELDS).map(([field, { title }]) => [missingStepName(field), { title }]),

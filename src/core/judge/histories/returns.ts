@@ -4,39 +4,39 @@ import type { History, Step } from "../step.ts";
 import {
   API_UP,
   API_BUSY,
-  API_FAILS,
-  API_REFUSES,
+  API_FAILURES,
+  API_REFUSALS,
   API_SILENT,
   API_SLOW,
   apiAnswers,
-  cancel,
-  create,
+  CANCEL,
+  CREATE,
   historiesWith,
   CREATE_EARLY,
   end,
-  tellCreated,
-  look,
+  TELL_CREATED,
+  LOOK,
   unchangedBy,
   on,
-  pay,
-  tellPaid,
+  PAY,
+  TELL_PAID,
   visitAs,
-  SECOND_ATTEMPT,
+  SECOND_ATTEMPT_CAUSES,
   SLOW_API_MS,
-  tell,
+  TELL,
   tellFrom,
-  visit,
+  VISIT,
 } from "./steps.ts";
 
 /** Queries that report success, with the parameters of several services. */
 export const PAID_QUERY = "&status=succeeded&paid=true&redirect_status=succeeded&trade_status=TRADE_SUCCESS";
-const SECOND_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
-const THIRD_QUERY = "&status=success&state=completed&success=1&paid=1";
+const SECOND_PAID_QUERY = "&status=paid&payment_status=paid&success=true&result=success&result_code=SUCCESS";
+const THIRD_PAID_QUERY = "&status=success&state=completed&success=1&paid=1";
 
 type Row = Omit<History, "part">;
 
 /** The payment event and two returns reach the shop, each after its own delay in milliseconds. */
-function sameMoment(webhookMs: number, returnMs: number): Row {
+function sameMomentRow(webhookMs: number, returnMs: number): Row {
   const sameMomentStep: Step = {
     act: "at_once",
     acts: [
@@ -47,191 +47,191 @@ function sameMoment(webhookMs: number, returnMs: number): Row {
   };
   return {
     title: sameMomentTitle(returnMs - webhookMs),
-    steps: [create, tellCreated, pay, sameMomentStep, look, tell, look],
+    steps: [CREATE, TELL_CREATED, PAY, sameMomentStep, LOOK, TELL, LOOK],
     causes: { booked_once: "books_by_both", booked_when_paid: "books_by_both" },
   };
 }
 
-function sameMomentTitle(ms: number): Words {
-  if (ms === 0) return ["the webhook and two returns at the same moment", "Webhook 与两次返回同时到达"];
-  return ms > 0
-    ? [`two returns ${ms} ms after the webhook`, `两次返回比 Webhook 晚 ${ms} 毫秒`]
-    : [`two returns ${-ms} ms before the webhook`, `两次返回比 Webhook 早 ${-ms} 毫秒`];
+function sameMomentTitle(delayMs: number): Words {
+  if (delayMs === 0) return ["the webhook and two returns at the same moment", "Webhook 与两次返回同时到达"];
+  return delayMs > 0
+    ? [`two returns ${delayMs} ms after the webhook`, `两次返回比 Webhook 晚 ${delayMs} 毫秒`]
+    : [`two returns ${-delayMs} ms before the webhook`, `两次返回比 Webhook 早 ${-delayMs} 毫秒`];
 }
 
 /** The customer pays, and the event arrives, while a return page is being built, which asks a slow API. */
-function paymentWithinReturn(part: number, title: Words): Row {
+function withinReturnRow(share: number, title: Words): Row {
   const sameMomentStep: Step = {
     act: "at_once",
-    acts: [{ visit: "a" }, { steps: [pay, tellPaid], part, during: "visit" }],
+    acts: [{ visit: "a" }, { steps: [PAY, TELL_PAID], share, during: "visit" }],
   };
   return {
     title,
-    steps: [create, tellCreated, API_SLOW, visit, sameMomentStep, API_UP, look, tell, look],
-    causes: LOST_BY_RETURN,
+    steps: [CREATE, TELL_CREATED, API_SLOW, VISIT, sameMomentStep, API_UP, LOOK, TELL, LOOK],
+    causes: RETURN_LOSS_CAUSES,
   };
 }
 
-const LOST_BY_RETURN = {
+const RETURN_LOSS_CAUSES = {
   booked_once: "books_by_both",
   booked_when_paid: "lost_by_return",
   final_stays: "lost_by_return",
 } as const;
-const TWO_AT_ONCE: Step = { act: "at_once", acts: [{ visit: "a" }, { visit: "a" }] };
-const OTHER_ORDER = on("b", create, tellCreated);
-const VISIT_OF_OTHER = visitAs({ session: "b" });
+const TWO_VISITS_AT_ONCE: Step = { act: "at_once", acts: [{ visit: "a" }, { visit: "a" }] };
+const CREATE_B = on("b", CREATE, TELL_CREATED);
+const VISIT_WITH_OTHER_SESSION = visitAs({ session: "b" });
 /** A visit in a tab of the first attempt. */
-const VISIT_OF_FIRST = visitAs({ session: "first" });
+const VISIT_WITH_FIRST_SESSION = visitAs({ session: "first" });
 const CHEAPER_CHECKOUT: Step = { act: "create_elsewhere", of: "a", terms: "less" };
-const MIXES_ORDERS = {
+const MIXED_SESSION_CAUSES = {
   never_unpaid: "mixes_orders",
   booked_when_paid: "mixes_orders",
   booked_once: "mixes_orders",
 } as const;
-const BELIEVES_RETURN = { never_unpaid: "believes_return", booked_when_paid: "gives_up" } as const;
+const RETURN_BELIEF_CAUSES = { never_unpaid: "believes_return", booked_when_paid: "gives_up" } as const;
 
 const COMMON_FIELDS = { part: "browser_return", needs: ["returnUrl"] } as const;
 
-/** The histories of a customer who returns, in the order in which they start. */
 export const RETURN_HISTORIES = historiesWith(COMMON_FIELDS, {
-  return_same_moment: sameMoment(0, 0),
+  return_same_moment: sameMomentRow(0, 0),
   return_without_payment: {
     title: ["return before the payment", "未支付就返回，之后才支付"],
-    steps: [create, tellCreated, visit, look, pay, tell, look],
-    causes: BELIEVES_RETURN,
+    steps: [CREATE, TELL_CREATED, VISIT, LOOK, PAY, TELL, LOOK],
+    causes: RETURN_BELIEF_CAUSES,
   },
   return_otherwise: {
     title: ["returns with a status, by POST and without a session", "返回时带状态、用 POST、不带会话"],
     steps: unchangedBy(
-      visit,
+      VISIT,
       visitAs({ query: PAID_QUERY }),
-      visitAs({ query: SECOND_QUERY }),
+      visitAs({ query: SECOND_PAID_QUERY }),
       visitAs({ method: "POST" }),
-      visitAs({ query: THIRD_QUERY, from: "shop" }),
+      visitAs({ query: THIRD_PAID_QUERY, from: "shop" }),
       visitAs({ from: "nowhere" }),
       visitAs({ session: null }),
     ),
-    causes: BELIEVES_RETURN,
+    causes: RETURN_BELIEF_CAUSES,
   },
   return_before_webhook: {
     title: ["two returns at once before the webhook, and one after", "Webhook 之前同时返回两次，之后一次"],
-    steps: [create, tellCreated, pay, TWO_AT_ONCE, look, tell, look, visit, look],
+    steps: [CREATE, TELL_CREATED, PAY, TWO_VISITS_AT_ONCE, LOOK, TELL, LOOK, VISIT, LOOK],
     causes: { never_unpaid: "paid_without_asking", booked_once: "books_by_both" },
   },
   return_pending: {
     title: ["return while the payment is pending", "支付处理中时返回"],
-    steps: [create, tellCreated, end("declined"), visit, look, tell, visit, look, pay, tell, look],
-    causes: BELIEVES_RETURN,
+    steps: [CREATE, TELL_CREATED, end("declined"), VISIT, LOOK, TELL, VISIT, LOOK, PAY, TELL, LOOK],
+    causes: RETURN_BELIEF_CAUSES,
   },
   return_cancelled: {
     title: ["return after the payer has cancelled", "付款人取消后返回"],
-    steps: [create, tellCreated, cancel, visit, look, tell, visit, look],
-    causes: BELIEVES_RETURN,
+    steps: [CREATE, TELL_CREATED, CANCEL, VISIT, LOOK, TELL, VISIT, LOOK],
+    causes: RETURN_BELIEF_CAUSES,
   },
   return_without_api: {
     title: ["return while the API answers 503, or not at all", "API 返回 503 或没有响应时返回"],
-    steps: [create, tellCreated, API_BUSY, visit, look, API_SILENT, visit, look, API_UP, pay, tell, look],
+    steps: [CREATE, TELL_CREATED, API_BUSY, VISIT, LOOK, API_SILENT, VISIT, LOOK, API_UP, PAY, TELL, LOOK],
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up" },
   },
   return_api_refuses: {
     title: ["returns while the API refuses or cuts its answers", "API 拒绝或截断响应时返回"],
     steps: [
-      create,
-      tellCreated,
-      ...[...API_REFUSES, ...API_FAILS].flatMap((fault) => [apiAnswers(fault), visit]),
+      CREATE,
+      TELL_CREATED,
+      ...[...API_REFUSALS, ...API_FAILURES].flatMap((fault) => [apiAnswers(fault), VISIT]),
       API_UP,
-      look,
-      pay,
-      tell,
-      look,
+      LOOK,
+      PAY,
+      TELL,
+      LOOK,
     ],
     causes: { never_unpaid: "believes_without_api", booked_when_paid: "gives_up_refused" },
   },
   return_other_session: {
     title: ["return with the session of another order", "使用另一个订单的会话返回"],
     steps: [
-      create,
-      tellCreated,
-      ...OTHER_ORDER,
-      ...on("c", create, tellCreated),
-      VISIT_OF_OTHER,
-      ...on("c", VISIT_OF_OTHER),
-      ...on("b", pay),
-      VISIT_OF_OTHER,
-      look,
-      ...on("b", tell, look),
-      look,
-      ...on("c", pay, tell, look),
+      CREATE,
+      TELL_CREATED,
+      ...CREATE_B,
+      ...on("c", CREATE, TELL_CREATED),
+      VISIT_WITH_OTHER_SESSION,
+      ...on("c", VISIT_WITH_OTHER_SESSION),
+      ...on("b", PAY),
+      VISIT_WITH_OTHER_SESSION,
+      LOOK,
+      ...on("b", TELL, LOOK),
+      LOOK,
+      ...on("c", PAY, TELL, LOOK),
     ],
-    causes: MIXES_ORDERS,
+    causes: MIXED_SESSION_CAUSES,
   },
   return_longer_session: {
     needs: ["setsIds"],
     title: ["return with the session of a longer order_id", "使用订单号更长的订单的会话返回"],
-    neighbours: "shorter",
-    steps: [create, tellCreated, ...OTHER_ORDER, pay, tell, ...on("b", visitAs({ session: "a" }), look)],
-    causes: MIXES_ORDERS,
+    neighbourKind: "shorter",
+    steps: [CREATE, TELL_CREATED, ...CREATE_B, PAY, TELL, ...on("b", visitAs({ session: "a" }), LOOK)],
+    causes: MIXED_SESSION_CAUSES,
   },
   return_other_terms: {
     needs: ["create"],
     title: ["return with a session for a lower amount", "用金额更低的会话返回"],
-    steps: [create, cancel, tell, CHEAPER_CHECKOUT, visit, pay, visit, look, tell, visit, look],
+    steps: [CREATE, CANCEL, TELL, CHEAPER_CHECKOUT, VISIT, PAY, VISIT, LOOK, TELL, VISIT, LOOK],
     causes: { never_unpaid: "other_terms" },
   },
   return_second: {
     needs: ["create", "setsIds"],
     title: ["return after a cancellation, then a second attempt", "取消后返回，然后再次下单"],
     steps: [
-      create,
-      tellCreated,
-      cancel,
-      visit,
-      tell,
-      visit,
-      look,
-      create,
-      visit,
-      VISIT_OF_FIRST,
-      pay,
-      tell,
-      visit,
-      look,
-      VISIT_OF_FIRST,
-      look,
+      CREATE,
+      TELL_CREATED,
+      CANCEL,
+      VISIT,
+      TELL,
+      VISIT,
+      LOOK,
+      CREATE,
+      VISIT,
+      VISIT_WITH_FIRST_SESSION,
+      PAY,
+      TELL,
+      VISIT,
+      LOOK,
+      VISIT_WITH_FIRST_SESSION,
+      LOOK,
       // The return page tells the shop of the end before the event arrives.
-      ...on("b", create, tellCreated, end("failed"), visit, CREATE_EARLY, tellFrom("first"), pay, tell, look),
+      ...on("b", CREATE, TELL_CREATED, end("failed"), VISIT, CREATE_EARLY),
+      ...on("b", tellFrom("first"), PAY, TELL, LOOK),
     ],
-    causes: SECOND_ATTEMPT,
+    causes: SECOND_ATTEMPT_CAUSES,
   },
-  return_begun: paymentWithinReturn(0.2, ["a payment at the start of a return page", "返回页面生成之初支付"]),
-  return_half: paymentWithinReturn(0.5, ["a payment halfway through a return page", "返回页面生成中途支付"]),
-  return_ending: paymentWithinReturn(0.8, ["a payment at the end of a return page", "返回页面生成末尾支付"]),
+  return_begun: withinReturnRow(0.2, ["a payment at the start of a return page", "返回页面生成之初支付"]),
+  return_half: withinReturnRow(0.5, ["a payment halfway through a return page", "返回页面生成中途支付"]),
+  return_ending: withinReturnRow(0.8, ["a payment at the end of a return page", "返回页面生成末尾支付"]),
   return_within_event: {
     title: ["returns while the payment event is handled", "处理支付事件期间返回"],
     steps: [
-      create,
-      tellCreated,
-      pay,
+      CREATE,
+      TELL_CREATED,
+      PAY,
       API_SLOW,
       {
         act: "at_once",
         acts: [
           { tell: "a" },
-          { steps: [visit], part: 0.5, during: "event" },
-          { steps: [visit], part: 0.5, during: "event", delayMs: SLOW_API_MS },
+          { steps: [VISIT], share: 0.5, during: "event" },
+          { steps: [VISIT], share: 0.5, during: "event", delayMs: SLOW_API_MS },
         ],
       },
       API_UP,
-      look,
-      tell,
-      look,
+      LOOK,
+      TELL,
+      LOOK,
     ],
-    causes: LOST_BY_RETURN,
+    causes: RETURN_LOSS_CAUSES,
   },
-  return_soon_after: sameMoment(0, 20),
-  return_after: sameMoment(0, 60),
-  return_late: sameMoment(0, 140),
-  return_soon_before: sameMoment(30, 0),
-  return_before: sameMoment(100, 0),
-  return_early: sameMoment(200, 0),
+  return_soon_after: sameMomentRow(0, 20),
+  return_after: sameMomentRow(0, 60),
+  return_late: sameMomentRow(0, 140),
+  return_soon_before: sameMomentRow(30, 0),
+  return_before: sameMomentRow(100, 0),
+  return_early: sameMomentRow(200, 0),
 });

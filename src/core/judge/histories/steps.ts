@@ -6,19 +6,19 @@ import { MAX_TIMES, ORDER_NAMES, type History, type OrderName, type ReturnForm, 
 
 export type OrderStep = Extract<Step, { of: OrderName }>;
 
-export const create: OrderStep = { act: "create", of: "a" };
+export const CREATE: OrderStep = { act: "create", of: "a" };
 /** The customer buys again before the shop has learned of the end by an event. */
 export const CREATE_EARLY: OrderStep = { act: "create", of: "a", isEarly: true };
 /** The customer buys once more, which may fail. */
 export const TRY_CREATE: OrderStep = { act: "create", of: "a", expects: "nothing" };
 /** The event of the creation, which a service delivers long before a payment. */
-export const tellCreated = tellOnly("created");
-export const pay = end("succeeded");
-export const cancel = end("cancelled");
-export const tell: OrderStep = { act: "tell", of: "a" };
-export const tellPaid = tellOnly("succeeded");
-export const look: OrderStep = { act: "look", of: "a" };
-export const visit = visitAs({});
+export const TELL_CREATED = tellOnly("created");
+export const PAY = end("succeeded");
+export const CANCEL = end("cancelled");
+export const TELL: OrderStep = { act: "tell", of: "a" };
+export const TELL_PAID = tellOnly("succeeded");
+export const LOOK: OrderStep = { act: "look", of: "a" };
+export const VISIT = visitAs({});
 
 export function end(outcome: Extract<Step, { act: "pay" }>["outcome"]): OrderStep {
   return { act: "pay", of: "a", outcome };
@@ -60,15 +60,15 @@ export function on(order: OrderName, ...steps: readonly OrderStep[]): readonly S
 
 /** Steps that must change nothing, for an unpaid order, and for another order before and after its payment. */
 export function unchangedBy(...steps: readonly OrderStep[]): readonly Step[] {
-  const otherOrderSteps = [create, tellCreated, ...steps, pay, tell, look, ...steps, look];
-  return [create, tellCreated, ...steps, look, ...on("b", ...otherOrderSteps)];
+  const otherOrderSteps = [CREATE, TELL_CREATED, ...steps, PAY, TELL, LOOK, ...steps, LOOK];
+  return [CREATE, TELL_CREATED, ...steps, LOOK, ...on("b", ...otherOrderSteps)];
 }
 
 /** The same steps for every order at one moment. */
 export function atOnce(...steps: readonly OrderStep[]): Step {
   return {
     act: "at_once",
-    acts: ORDER_NAMES.map((order) => ({ steps: on(order, ...steps), part: 0, during: "event" })),
+    acts: ORDER_NAMES.map((order) => ({ steps: on(order, ...steps), share: 0, during: "event" })),
   };
 }
 
@@ -87,13 +87,13 @@ export function apiAnswers(fault: ApiFault, order: OrderName | "all" = "a"): Ste
 
 export const API_BUSY = apiAnswers({ action: "status", status: 503 });
 export const API_DOWN = apiAnswers({ action: "status", status: 503 }, "all");
-/** Answers that refuse a question, and answers that say nothing: neither proves anything about the order. */
-export const API_REFUSES = [
+/** Answers that refuse a question; like the failures below, they prove nothing about the order. */
+export const API_REFUSALS = [
   { action: "status", status: 401 },
   { action: "status", status: 403 },
   { action: "rate_limit" },
 ] as const;
-export const API_FAILS = [
+export const API_FAILURES = [
   { action: "status", status: 500 },
   { action: "empty" },
   { action: "truncate" },
@@ -105,7 +105,7 @@ export const API_SLOW = apiAnswers({ action: "latency", latencyMs: SLOW_API_MS }
 export const API_UP: Step = { act: "faults", of: "a", faults: [] };
 
 /** The cause, for each rule that a second attempt after an unpaid end can break. */
-export const SECOND_ATTEMPT = {
+export const SECOND_ATTEMPT_CAUSES = {
   booked_when_paid: "second_attempt",
   final_stays: "second_attempt",
   booked_once: "second_attempt",

@@ -6,30 +6,30 @@ import {
   API_UP,
   API_DOWN,
   API_BUSY,
-  cancel,
-  create,
+  CANCEL,
+  CREATE,
   historiesWith,
   end,
-  tellCreated,
-  look,
+  TELL_CREATED,
+  LOOK,
   on,
   onEach,
-  pay,
-  tellPaid,
-  tell,
-  visit,
+  PAY,
+  TELL_PAID,
+  TELL,
+  VISIT,
   wait,
 } from "./steps.ts";
 
-const BOTH_AT_ONCE: Extract<Step, { act: "at_once" }> = {
+const EVENTS_AT_ONCE: Extract<Step, { act: "at_once" }> = {
   act: "at_once",
   acts: [{ tell: "a" }, { tell: "b" }],
 };
-const KILLED_AT_ANSWERS: Step = {
+const KILL_AT_ANSWERS: Step = {
   act: "at_once",
-  acts: [...BOTH_AT_ONCE.acts, { tell: "c" }, { steps: [{ act: "restart" }], part: 1, during: "event" }],
+  acts: [...EVENTS_AT_ONCE.acts, { tell: "c" }, { steps: [{ act: "restart" }], share: 1, during: "event" }],
 };
-const LOST_AT_RESTART = {
+const RESTART_LOSS_CAUSES = {
   booked_when_paid: "lost_at_restart",
   booked_once: "lost_at_restart",
   final_stays: "lost_at_restart",
@@ -45,40 +45,40 @@ type Row = Omit<History, "part">;
 const MOMENTS = {
   at_event: {
     title: ["60 ms after the payment event", "收到支付事件 60 毫秒后"],
-    steps: [pay, { act: "restart", during: "a", afterMs: 60 }, tell, look],
-    causes: LOST_AT_RESTART,
+    steps: [PAY, { act: "restart", during: "a", afterMs: 60 }, TELL, LOOK],
+    causes: RESTART_LOSS_CAUSES,
   },
   within_event: {
     title: ["while the payment event is handled", "处理支付事件期间"],
-    steps: [pay, { act: "restart", during: "a", part: 0.75 }, tell, look],
-    causes: LOST_AT_RESTART,
+    steps: [PAY, { act: "restart", during: "a", share: 0.75 }, TELL, LOOK],
+    causes: RESTART_LOSS_CAUSES,
   },
   after_answer: {
     title: ["right after the answer to the payment event", "响应支付事件后立即"],
-    steps: [pay, tellPaid, { act: "restart" }, look, tellPaid, look],
-    causes: LOST_AT_RESTART,
+    steps: [PAY, TELL_PAID, { act: "restart" }, LOOK, TELL_PAID, LOOK],
+    causes: RESTART_LOSS_CAUSES,
   },
   after_return: {
     title: ["between a return and the payment event", "顾客返回之后、收到支付事件之前"],
     needs: ["returnUrl"],
-    steps: [pay, visit, { act: "restart" }, tell, look],
-    causes: LOST_AT_RESTART,
+    steps: [PAY, VISIT, { act: "restart" }, TELL, LOOK],
+    causes: RESTART_LOSS_CAUSES,
   },
   second_attempt: {
     title: ["before a second attempt, or before its payment", "再次下单之前或其支付之前"],
     needs: ["create"],
     steps: [
-      ...on("b", create, end("failed"), tell),
-      ...on("a", cancel, tell, create),
+      ...on("b", CREATE, end("failed"), TELL),
+      ...on("a", CANCEL, TELL, CREATE),
       { act: "restart" },
-      ...on("a", pay, tell, look),
-      ...on("b", create, pay, tell, look),
+      ...on("a", PAY, TELL, LOOK),
+      ...on("b", CREATE, PAY, TELL, LOOK),
     ],
     causes: { booked_when_paid: "gives_up_at_start" },
   },
   before_payment: {
     title: ["between creation and payment", "下单之后、支付之前"],
-    steps: [{ act: "restart" }, pay, tell, look],
+    steps: [{ act: "restart" }, PAY, TELL, LOOK],
     causes: { booked_when_paid: "gives_up_at_start" },
   },
 } as const satisfies Readonly<Record<string, Row>>;
@@ -95,7 +95,7 @@ function restartRows<Name extends "restart" | "stop">(
     const ownSteps = steps.map((step) => (step.act === "restart" ? { ...step, ...stepFields } : step));
     const row = {
       title: restartTitle,
-      steps: [create, tellCreated, ...ownSteps],
+      steps: [CREATE, TELL_CREATED, ...ownSteps],
       causes,
       needs: [...needs, ...(servedNeeds ?? [])],
     };
@@ -104,41 +104,40 @@ function restartRows<Name extends "restart" | "stop">(
   return Object.fromEntries<Row>(rows) as ReturnType<typeof restartRows<Name>>;
 }
 
-/** Waits for the other histories, and at least this long, in milliseconds. */
-function waitForOthers(leastMs: number): Step {
-  return { act: "wait_for_others", leastMs };
+/** Waits until the other histories have ended, and at least `minMs`. */
+function waitForOthers(minMs: number): Step {
+  return { act: "wait_for_others", minMs };
 }
 
-/** The histories of time, in the order in which they start. */
 export const TIME_HISTORIES = {
   ...historiesWith(LONG_FIELDS, {
     paid_late: {
       title: ["an order that is paid long after it was created", "下单很久之后才支付"],
-      steps: [create, tellCreated, waitForOthers(15_000), TRY_CREATE, pay, tell, look],
+      steps: [CREATE, TELL_CREATED, waitForOthers(15_000), TRY_CREATE, PAY, TELL, LOOK],
       causes: { booked_when_paid: "gives_up_late" },
     },
     api_away: {
       title: ["a payment while the API answers 503 for 10 s", "API 持续 10 秒返回 503 期间的支付"],
       needs: ["create"],
       steps: [
-        create,
-        tellCreated,
-        pay,
+        CREATE,
+        TELL_CREATED,
+        PAY,
         API_BUSY,
-        tellPaid,
+        TELL_PAID,
         wait(10_000),
         API_UP,
         waitForOthers(15_000),
-        look,
-        tell,
-        look,
+        LOOK,
+        TELL,
+        LOOK,
       ],
       causes: { booked_when_paid: "lost_without_api", booked_once: "books_again" },
     },
     much_later: {
       title: ["the same payment event again, more than 30 s later", "超过 30 秒后再次推送同一支付事件"],
       isLong: true,
-      steps: [create, tellCreated, pay, tellPaid, look, waitForOthers(31_000), tellPaid, look],
+      steps: [CREATE, TELL_CREATED, PAY, TELL_PAID, LOOK, waitForOthers(31_000), TELL_PAID, LOOK],
       causes: { booked_once: "forgets" },
     },
   }),
@@ -148,23 +147,23 @@ export const TIME_HISTORIES = {
     restart_at_answers: {
       title: ["a kill while three answers are sent", "发送三个响应期间强制重启"],
       needs: ["create"],
-      steps: [...onEach(create, tellCreated, pay), KILLED_AT_ANSWERS, ...onEach(look), ...onEach(tell, look)],
-      causes: LOST_AT_RESTART,
+      steps: [...onEach(CREATE, TELL_CREATED, PAY), KILL_AT_ANSWERS, ...onEach(LOOK), ...onEach(TELL, LOOK)],
+      causes: RESTART_LOSS_CAUSES,
     },
   }),
   ...historiesWith(OUTAGE_FIELDS, {
     outage: {
       title: ["payments while the API answers 503, and after that", "API 返回 503 期间及恢复后的支付"],
       steps: [
-        ...onEach(create, tellCreated, pay),
+        ...onEach(CREATE, TELL_CREATED, PAY),
         API_DOWN,
-        BOTH_AT_ONCE,
-        BOTH_AT_ONCE,
+        EVENTS_AT_ONCE,
+        EVENTS_AT_ONCE,
         API_UP,
-        ...on("c", tellPaid),
-        ...onEach(look),
-        ...onEach(tell),
-        ...onEach(look),
+        ...on("c", TELL_PAID),
+        ...onEach(LOOK),
+        ...onEach(TELL),
+        ...onEach(LOOK),
       ],
       causes: { booked_when_paid: "lost_after_outage", booked_once: "books_again" },
     },

@@ -8,8 +8,8 @@ import type { DrillFact } from "../drill-shapes.ts";
 export type StepTitles = Readonly<Record<string, { readonly title: Words }>>;
 
 /** The title of a step; its name if an older version recorded it. */
-export function stepTitle(steps: StepTitles, name: string): Words {
-  return steps[name]?.title ?? [name, name];
+export function stepTitle(titles: StepTitles, name: string): Words {
+  return titles[name]?.title ?? [name, name];
 }
 
 export type RecordedDrill = DrillFact & { readonly storeId: string };

@@ -160,9 +160,9 @@ const JUDGE_CAUSES = {
     ],
     secret_in_view: ["A secret was in the view of the order.", "订单视图中含有密钥。"],
   }),
-  other_names: (names) => [
-    `The shop refused or did not book the events of a purchase that nothing disturbed. This store has a dialect: ${names}. Let the shop read the names of the dialect, or use a store without one.`,
-    `在没有干扰的情况下，您的商店拒绝了购买的事件，或没有入账。沙箱中的这个商店使用方言：${names}。请让您的商店读取方言的名称，或改用沙箱中没有方言的商店。`,
+  other_names: (namesText) => [
+    `The shop refused or did not book the events of a purchase that nothing disturbed. This store has a dialect: ${namesText}. Let the shop read the names of the dialect, or use a store without one.`,
+    `在没有干扰的情况下，您的商店拒绝了购买的事件，或没有入账。沙箱中的这个商店使用方言：${namesText}。请让您的商店读取方言的名称，或改用沙箱中没有方言的商店。`,
   ],
   refuses_plain: [
     "The shop refused a genuine event of an ordinary purchase. 400 or 401: usually it verifies with another secret, or over a parsed body, which `checkout checklist run webhooks` shows. 404: its webhook path differs. No answer: it is not running, or listens on another port.",

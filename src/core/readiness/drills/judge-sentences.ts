@@ -2,7 +2,7 @@ import type { Words } from "../../language.ts";
 import type { DrillSentence } from "../drill-sentences.ts";
 import type { DrillStep, StepText } from "../drill-shapes.ts";
 
-export const NOT_JUDGED = {
+export const NO_VERDICT = {
   unreadable: [
     "the view of the order could not be read: it must answer 2xx, or 404 for an unknown order; a command must exit with 0",
     "无法读取订单视图：视图必须返回 2xx，订单不存在时返回 404；如果是命令，退出码必须为 0",
@@ -100,10 +100,10 @@ export const MISSING_FIELDS = {
 export type MissingField = keyof typeof MISSING_FIELDS;
 
 export function risksIn(steps: readonly Pick<DrillStep, "name" | "cause">[]): readonly StepText[] {
-  return steps.flatMap(({ name, cause }) => (cause !== null && RISKS.has(name) ? [cause] : []));
+  return steps.flatMap(({ name, cause }) => (cause !== null && RISK_STEP_NAMES.has(name) ? [cause] : []));
 }
 
-const RISKS: ReadonlySet<string> = new Set(
+const RISK_STEP_NAMES: ReadonlySet<string> = new Set(
   Object.entries(MISSING_FIELDS).flatMap(([field, { isRisk }]) => (isRisk ? [missingStepName(field)] : [])),
 );
 

@@ -3,10 +3,10 @@ import { english, type Words } from "../../language.ts";
 import { EXPECTED_RESULTS, FAILURE_RESULTS, STEP_RESULTS, type DrillSentence } from "../drill-sentences.ts";
 import type { DrillStep, StepText, StepValue, ShownStep } from "../drill-shapes.ts";
 import { CAUSES } from "./judge-causes.ts";
-import { MISSING_FIELDS, missingStepName, NOT_JUDGED, NOTES, NOT_JUDGED_REASONS } from "./judge-sentences.ts";
+import { MISSING_FIELDS, missingStepName, NO_VERDICT, NOTES, NOT_JUDGED_REASONS } from "./judge-sentences.ts";
 import { JUDGED_INVARIANTS } from "./judged-invariants.ts";
 import { CONNECTION_CAUSES, DRILL_CAUSES, DRILL_NOTES } from "./webhook-advice.ts";
-import { WEBHOOK_STEPS } from "./webhook.ts";
+import { WEBHOOK_STEP_TITLES } from "./webhook.ts";
 
 /** The sentences of all facts, by table. */
 export const FACT_TABLES = [
@@ -15,7 +15,7 @@ export const FACT_TABLES = [
   FAILURE_RESULTS,
   CAUSES,
   NOTES,
-  NOT_JUDGED,
+  NO_VERDICT,
   { not_again: NOT_JUDGED_REASONS.not_again },
   DRILL_CAUSES,
   DRILL_NOTES,
@@ -23,13 +23,13 @@ export const FACT_TABLES = [
   renameRows(JUDGED_INVARIANTS, (name) => name, ruleWords),
   renameRows(MISSING_FIELDS, missingStepName, ({ note }) => note),
   renameRows(
-    WEBHOOK_STEPS,
+    WEBHOOK_STEP_TITLES,
     (name) => `form:${name}`,
     ({ title }) => title,
   ),
 ] as const satisfies readonly Readonly<Record<string, DrillSentence>>[];
 
-const FACTS: ReadonlyMap<string, DrillSentence> = new Map(
+const SENTENCES: ReadonlyMap<string, DrillSentence> = new Map(
   FACT_TABLES.flatMap((table) => Object.entries<DrillSentence>(table)),
 );
 
@@ -40,16 +40,16 @@ export function factOf<Value extends StepValue = string>(
   return { fact, values };
 }
 
-/** A fact with the names of a store's dialect; `names`: the differences by `deliveryDifferences`. */
-export function withNames(names: string | undefined, fact: StepValue): StepText {
-  return names === undefined ? fact : factOf<StepValue>("in_names", fact, names);
+/** A fact in the names of a store's dialect; `namesText`: the joined differences from `deliveryDifferences`. */
+export function withNames(namesText: string | undefined, fact: StepValue): StepText {
+  return namesText === undefined ? fact : factOf<StepValue>("in_names", fact, namesText);
 }
 
 /** The words of a text or a fact; a fact that only another version knows is shown by its name. */
 export function wordsOf(value: StepText): Words {
   if (typeof value === "string") return [value, value];
   const values = value.values.map(wordsOf);
-  const sentence = FACTS.get(value.fact);
+  const sentence = SENTENCES.get(value.fact);
   if (sentence === undefined) return [value.fact, value.fact];
   if (typeof sentence !== "function") return sentence;
   return [sentence(...values.map(([text]) => text))[0], sentence(...values.map(([, text]) => text))[1]];

@@ -4,7 +4,7 @@ import type { ConnectionFault } from "../../network/connection-fault.ts";
 import type { DeliveryError } from "../../webhook/delivery.ts";
 import type { DrillSentence } from "../drill-sentences.ts";
 
-const VERIFY_RAW = [
+const VERIFY_RAW_ADVICE = [
   "Verify the received bytes, before any parser (express.raw, request.get_data, file_get_contents)",
   "请在解析之前对收到的原始字节验签（express.raw、request.get_data、file_get_contents）",
 ] as const;
@@ -187,12 +187,12 @@ export const DRILL_CAUSES = {
     "收到几个字符就只比较几个。请先检查长度，再以恒定时间比较全部 64 个字符。",
   ],
   parsed_body: [
-    `It parses the body, serializes it again, and verifies the result. ${VERIFY_RAW[0]}.`,
-    `在验签之前解析请求体，对重新序列化的内容验签。${VERIFY_RAW[1]}。`,
+    `It parses the body, serializes it again, and verifies the result. ${VERIFY_RAW_ADVICE[0]}.`,
+    `在验签之前解析请求体，对重新序列化的内容验签。${VERIFY_RAW_ADVICE[1]}。`,
   ],
   decoded_body: [
-    `It changes the body before it verifies it: it reads an encoding other than UTF-8, trims the body, or parses and serializes it again. ${VERIFY_RAW[0]}.`,
-    `在验签之前改动了请求体：按 UTF-8 以外的编码读取、去掉首尾空白，或解析后重新序列化。${VERIFY_RAW[1]}。`,
+    `It changes the body before it verifies it: it reads an encoding other than UTF-8, trims the body, or parses and serializes it again. ${VERIFY_RAW_ADVICE[0]}.`,
+    `在验签之前改动了请求体：按 UTF-8 以外的编码读取、去掉首尾空白，或解析后重新序列化。${VERIFY_RAW_ADVICE[1]}。`,
   ],
   reads_first_part: [
     "It refuses a body that arrives in two parts, as networks and proxies can split it: it verifies the part that came first. Read the body to its end (Content-Length), and verify all of it.",
@@ -211,8 +211,8 @@ export const DRILL_CAUSES = {
     "带有未知请求头的事件会被拒绝，而代理会添加请求头。请忽略未知的请求头。",
   ],
   body_not_covered: [
-    `Its check does not cover the body: a changed body passes with the old signature. Compute the HMAC over the timestamp, a dot and the raw body. ${VERIFY_RAW[0]}.`,
-    `验签没有覆盖请求体：请求体改动后仍能用旧签名通过。请对“时间戳 + 点号 + 原始请求体”计算 HMAC。${VERIFY_RAW[1]}。`,
+    `Its check does not cover the body: a changed body passes with the old signature. Compute the HMAC over the timestamp, a dot and the raw body. ${VERIFY_RAW_ADVICE[0]}.`,
+    `验签没有覆盖请求体：请求体改动后仍能用旧签名通过。请对“时间戳 + 点号 + 原始请求体”计算 HMAC。${VERIFY_RAW_ADVICE[1]}。`,
   ],
   no_staleness_check: [
     "It does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of its clock.",
@@ -290,9 +290,9 @@ export const DRILL_CAUSES = {
     "It distinguishes valid events from forged events, but refuses both: the signature is right, but a later check fails. Perhaps its clock is minutes off, or it refuses unknown types, such as webhook.test: answer 2xx to them.",
     "能区分有效事件和伪造事件，却都拒绝：签名正确，但没有通过之后的检查。可能时钟相差几分钟，或拒绝不认识的类型（如 webhook.test）：对这些类型应返回 2xx。",
   ],
-  default_names: (names) => [
-    `It reads the names that the sandbox uses by default: it refuses the events of this store, and accepts the same event with those names. This store has a dialect: ${names}. Read the names of the dialect, or use a store without one.`,
-    `只认沙箱的默认名称：拒绝此商店的事件，却接受使用默认名称的同一事件。沙箱中的这个商店使用方言：${names}。请读取方言的名称，或改用沙箱中没有方言的商店。`,
+  default_names: (namesText) => [
+    `It reads the names that the sandbox uses by default: it refuses the events of this store, and accepts the same event with those names. This store has a dialect: ${namesText}. Read the names of the dialect, or use a store without one.`,
+    `只认沙箱的默认名称：拒绝此商店的事件，却接受使用默认名称的同一事件。沙箱中的这个商店使用方言：${namesText}。请读取方言的名称，或改用沙箱中没有方言的商店。`,
   ],
   refuses_all: (id) => [
     `It refuses everything, even valid events. Most likely it has a different secret from this endpoint; ${secretCommand(id)} prints the right one. Otherwise it expects headers other than Checkout-Signature and Checkout-Timestamp; signs something other than timestamp, dot, raw body; has a clock that is minutes off; runs a login or CSRF check first; or refuses unknown types, such as webhook.test. To find the cause, give checkout webhooks verify the signature that your code computes, as --signature.`,
@@ -372,7 +372,7 @@ export const DRILL_NOTES = {
 export type DrillCause = keyof typeof DRILL_CAUSES | `connection:${ConnectionFault | DeliveryError}`;
 export type DrillNote = keyof typeof DRILL_NOTES;
 
-/** The sentences of deliveries without an answer, each as a whole sentence, by the code of their cause. */
+/** The causes of failed deliveries as whole sentences, by `connection:` and the code of the cause. */
 export const CONNECTION_CAUSES: Readonly<Record<string, Words>> = Object.fromEntries(
   [...DELIVERY_CAUSES, ["", OTHER_CAUSE] as const].map(([code, { text: words }]) => {
     const [text, chinese] = words;

@@ -35,20 +35,20 @@ export type Mutations = {
   readonly event?: "first" | "order" | "payment" | CheckoutEvent["type"];
   /** The type of an already accepted event to send instead. */
   readonly acceptedType?: CheckoutEvent["type"];
-  /** Changes the event's bytes before they are signed, and the signed bytes before they are sent. */
-  readonly changeSigned?: (body: string, dialect: Dialect | undefined) => string;
-  readonly changeSent?: (signed: string, dialect: Dialect | undefined) => string;
+  /** `changeEvent` changes the event's bytes before they are signed, `changeBody` the signed bytes. */
+  readonly changeEvent?: (body: string, dialect: Dialect | undefined) => string;
+  readonly changeBody?: (signedBody: string, dialect: Dialect | undefined) => string;
   /** Age of the timestamp, in seconds; negative means in the future. */
   readonly age?: number;
   /** The text that is signed and sent instead of a timestamp. */
   readonly timestamp?: string;
   readonly omittedNames?: readonly OurHeader[];
   /** Whether the event id header contains another event's id. */
-  readonly otherEventId?: true;
+  readonly hasOtherId?: true;
   /** Whether timestamp and signature are copied from the first event. */
   readonly reusesSignature?: true;
   /** The secret to sign with instead: an inactive secret, or up to three secrets that an attacker can guess. */
-  readonly secret?: "another" | ((known: PublicTexts) => string | readonly string[]);
+  readonly secret?: "another" | ((knownTexts: PublicTexts) => string | readonly string[]);
   /** Derives the signature header from the correct signature. */
   readonly signature?: (digits: string) => string;
   readonly method?: DrillRequest["method"];
@@ -124,18 +124,18 @@ function fieldsOf(body: string): [string, unknown][] {
 }
 
 /** A mutation that gives the body other values of some fields. */
-export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["changeSent"]> {
+export function claim(change: (event: EventFields) => EventFields): NonNullable<Mutations["changeBody"]> {
   return (body, dialect) => changeEventIn(dialect, body, change);
 }
 
 /** Another id: with other last digits or, if it has no digits, with its last two characters swapped and an x added. */
 function changeEnd(id: string): string {
-  const text = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
-  return text === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : text;
+  const newId = id.replace(/\d+(?=\D*$)/, (digits) => flipDigits(digits, 10));
+  return newId === id ? `${id.slice(0, -2)}${Array.from(id.slice(-2)).toReversed().join("")}x` : newId;
 }
 
 /** Number of correct digits at both ends of a signature with a wrong middle. */
-export const CORRECT_DIGITS = { first: 40, last: 8 } as const;
+export const CORRECT_DIGIT_COUNTS = { first: 40, last: 8 } as const;
 
 export function claimOtherStore({ store_id: id }: EventFields): EventFields {
   return { store_id: changeEnd(String(id)) };
@@ -159,11 +159,11 @@ export function changeOrder(body: string, dialect: Dialect | undefined): string 
 }
 
 export function changeMiddle(digits: string): string {
-  const { first, last } = CORRECT_DIGITS;
+  const { first, last } = CORRECT_DIGIT_COUNTS;
   return digits.slice(0, first) + flipDigits(digits.slice(first, -last)) + digits.slice(-last);
 }
 
-/** Changes every other digit. */
+/** A function that changes every other digit, from the first or the second on. */
 export function changeEveryOther(position: "first" | "second"): (digits: string) => string {
   return (digits) =>
     digits.replace(/(.)(.)/g, (_, firstDigit: string, secondDigit: string) =>
@@ -186,12 +186,12 @@ export function addSpaces(body: string): string {
 
 /** Fields in another order, tabs, escapes, characters of 1 to 4 bytes, a trailing line break. */
 export function writeUnusually(body: string, dialect: Dialect | undefined): string {
-  const subject = dialect?.event_fields?.["data"] ?? "data";
+  const dataField = dialect?.event_fields?.["data"] ?? "data";
   const lines = fieldsOf(body)
-    .filter(([name]) => name !== subject)
+    .filter(([name]) => name !== dataField)
     .toReversed()
     .map(([name, value]) => `\t${JSON.stringify(name)} :${JSON.stringify(value)}`);
-  return `{\r\n${[`${JSON.stringify(subject)}: ${UNUSUAL_DATA}`, ...lines].join(" ,\n")}\n}\n`;
+  return `{\r\n${[`${JSON.stringify(dataField)}: ${UNUSUAL_DATA}`, ...lines].join(" ,\n")}\n}\n`;
 }
 
 const UNUSUAL_DATA = String.raw`{ "note":"Größe, Gr\u00f6\u00dfe, 订单, 🧾, \/", "number" : 1.50e2 }`;
@@ -201,7 +201,7 @@ export function indentBody(body: string): string {
 }
 
 /** A mutation that makes an event older by a span in milliseconds, as after an outage of the receiver. */
-export function backdate(spanMs: number): NonNullable<Mutations["changeSent"]> {
+export function backdate(spanMs: number): NonNullable<Mutations["changeBody"]> {
   return claim(({ created_at: at }) =>
     typeof at === "string" ? { created_at: toIso(Date.parse(at) - spanMs) } : {},
   );

@@ -28,20 +28,20 @@ import {
 } from "./webhook-case.ts";
 
 /** Number of correct digits in a signature that ends early: half of them. */
-export const RIGHT_DIGITS = 32;
-export const SIGNATURE_DIGITS = 64;
-export const MANY_SIGNATURES = 200;
+export const SHORT_LENGTH = 32;
+export const SIGNATURE_LENGTH = 64;
+export const WRONG_SIGNATURE_COUNT = 200;
 const LARGE_BODY_BYTES = 100 * 1024;
 const LONG_SIGNATURE_LENGTH = 10 * 1024;
 /** Ages of a timestamp that every receiver must accept, or must refuse, in seconds. */
 const MINUTE_SECONDS = 60;
-const TEN_MINUTES = 600;
+const TEN_MINUTES_SECONDS = 600;
 /** Slightly less and more than the tolerance of decision 12, in seconds. The interface states no tolerance. */
-const WITHIN_TOLERANCE = DEFAULT_TOLERANCE_SECONDS - 10;
-const BEYOND_TOLERANCE = DEFAULT_TOLERANCE_SECONDS + 30;
+const WITHIN_TOLERANCE_SECONDS = DEFAULT_TOLERANCE_SECONDS - 10;
+const BEYOND_TOLERANCE_SECONDS = DEFAULT_TOLERANCE_SECONDS + 30;
 
 const CURL_HEADERS = { "User-Agent": "curl/8.5.0", Accept: "*/*" } as const;
-const FORM_TYPE = { "Content-Type": "application/x-www-form-urlencoded" } as const;
+const FORM_HEADERS = { "Content-Type": "application/x-www-form-urlencoded" } as const;
 const NO_HEADERS = { omittedNames: ["eventId", "timestamp", "signature"] } as const;
 /** Headers that a receiver does not know, as proxies and tracers add them. */
 const EXTRA_HEADERS = {
@@ -57,7 +57,7 @@ const WRONG_SIGNATURE: Mutations = { signature: wrongDigits };
 const NO_SIGNATURE: Mutations = { omittedNames: ["signature"] };
 const FIRST_EVENT: Mutations = { event: "first" };
 type TitledForm = Form & { readonly title: Words };
-type Claim = { readonly words: Words; readonly change: NonNullable<Mutations["changeSent"]> };
+type Claim = { readonly words: Words; readonly change: NonNullable<Mutations["changeBody"]> };
 const LIVE_CLAIM: Claim = { words: ["with livemode true", "livemode 为 true"], change: claim(claimLivemode) };
 const OTHER_STORE_CLAIM: Claim = {
   words: ["with another store_id", "store_id 属于另一商店"],
@@ -76,29 +76,29 @@ const PRINTED_TEXTS = ["None", "NaN", "[object Object]"] as const;
 export const TEST_FORMS = {
   good_event: genuineForm("fails_after_check"),
   duplicate: genuineForm("rejects_duplicates", FIRST_EVENT),
-  spaced_body: genuineForm(undefined, { changeSigned: addSpaces }),
-  unusual_bytes: genuineForm(undefined, { changeSigned: writeUnusually }),
+  spaced_body: genuineForm(undefined, { changeEvent: addSpaces }),
+  unusual_bytes: genuineForm(undefined, { changeEvent: writeUnusually }),
   bad_signature: forgedForm("verifies_sometimes", WRONG_SIGNATURE),
   wrong_secret: forgedForm("old_secret", { secret: "another" }),
-  changed_byte: forgedForm("body_not_covered", { changeSent: changeDigit }),
+  changed_byte: forgedForm("body_not_covered", { changeBody: changeDigit }),
   fresh_forgery: forgedForm("verifies_sometimes", { ...WRONG_SIGNATURE, connection: "fresh" }),
   good_on_connection: genuineForm("verifies_sometimes"),
   forged_on_connection: forgedForm("once_a_connection", WRONG_SIGNATURE),
-  rewritten_body: forgedForm("parsed_body", { changeSent: indentBody }),
-  short_signature: forgedForm("compares_what_came", { signature: (digits) => digits.slice(0, RIGHT_DIGITS) }),
+  rewritten_body: forgedForm("parsed_body", { changeBody: indentBody }),
+  short_signature: forgedForm("compares_what_came", { signature: (digits) => digits.slice(0, SHORT_LENGTH) }),
   no_signature: forgedForm("skips_without_header", { omittedNames: ["signature"] }),
-  no_event: forgedForm("skips_odd_bodies", { ...WRONG_SIGNATURE, changeSigned: () => "this is no event" }),
+  no_event: forgedForm("skips_odd_bodies", { ...WRONG_SIGNATURE, changeEvent: () => "this is no event" }),
   hour_old: forgedForm(undefined, { age: STALE_AGE_SECONDS }),
   hour_ahead: forgedForm(undefined, { age: -STALE_AGE_SECONDS }),
   known_hour_old: unstatedForm({ taken: "dedups_before_age" }, { ...FIRST_EVENT, age: STALE_AGE_SECONDS }),
   minute_old: genuineForm("narrow_tolerance", { age: MINUTE_SECONDS }),
   minute_ahead: genuineForm("narrow_tolerance", { age: -MINUTE_SECONDS }),
-  within_tolerance_old: unstatedForm({ refused: "strict_tolerance" }, { age: WITHIN_TOLERANCE }),
-  within_tolerance_ahead: unstatedForm({ refused: "strict_tolerance" }, { age: -WITHIN_TOLERANCE }),
-  beyond_tolerance_old: unstatedForm({ taken: "lenient_tolerance" }, { age: BEYOND_TOLERANCE }),
-  beyond_tolerance_ahead: unstatedForm({ taken: "lenient_tolerance" }, { age: -BEYOND_TOLERANCE }),
-  ten_minutes_old: forgedForm(undefined, { age: TEN_MINUTES }),
-  ten_minutes_ahead: forgedForm(undefined, { age: -TEN_MINUTES }),
+  within_tolerance_old: unstatedForm({ refused: "strict_tolerance" }, { age: WITHIN_TOLERANCE_SECONDS }),
+  within_tolerance_ahead: unstatedForm({ refused: "strict_tolerance" }, { age: -WITHIN_TOLERANCE_SECONDS }),
+  beyond_tolerance_old: unstatedForm({ taken: "lenient_tolerance" }, { age: BEYOND_TOLERANCE_SECONDS }),
+  beyond_tolerance_ahead: unstatedForm({ taken: "lenient_tolerance" }, { age: -BEYOND_TOLERANCE_SECONDS }),
+  ten_minutes_old: forgedForm(undefined, { age: TEN_MINUTES_SECONDS }),
+  ten_minutes_ahead: forgedForm(undefined, { age: -TEN_MINUTES_SECONDS }),
   no_timestamp: forgedForm("skips_without_timestamp", { omittedNames: ["timestamp"] }),
   empty_signature: forgedForm("takes_empty_signature", { signature: () => "" }),
   empty_secret: forgedForm("takes_empty_secret", { secret: () => "" }),
@@ -112,17 +112,17 @@ export const TEST_FORMS = {
   second_of_three: genuineForm("one_signature", { signature: placeSignature(1) }),
   third_of_three: genuineForm("one_signature", { signature: placeSignature(2) }),
   other_event_id: {
-    ...unstatedForm({ taken: "ignores_event_id" }, { ...FIRST_EVENT, otherEventId: true }),
+    ...unstatedForm({ taken: "ignores_event_id" }, { ...FIRST_EVENT, hasOtherId: true }),
     cause: "believes_header",
   },
   no_event_id: forgedForm("skips_without_event_id", { ...WRONG_SIGNATURE, omittedNames: ["eventId"] }),
   no_headers: forgedForm("skips_without_headers", { ...NO_HEADERS, headers: CURL_HEADERS }),
   no_headers_form: unusualForm("skips_other_types", {
     ...NO_HEADERS,
-    headers: { ...CURL_HEADERS, ...FORM_TYPE },
+    headers: { ...CURL_HEADERS, ...FORM_HEADERS },
   }),
   in_parts: genuineForm("reads_first_part", { inParts: true }),
-  unusual_in_parts: genuineForm("decodes_parts", { inParts: true, changeSigned: writeUnusually }),
+  unusual_in_parts: genuineForm("decodes_parts", { inParts: true, changeEvent: writeUnusually }),
   lower_case: genuineForm("compares_header_case", { renameHeader: (name) => name.toLowerCase() }),
   upper_case: genuineForm("compares_header_case", { renameHeader: (name) => name.toUpperCase() }),
   extra_headers: genuineForm("refuses_headers", { headers: EXTRA_HEADERS }),
@@ -135,10 +135,10 @@ export const TEST_FORMS = {
   as_patch: badlySignedForm("skips_methods", { method: "PATCH" }),
   with_query: badlySignedForm("skips_paths", { suffix: "?x=1" }),
   final_slash: badlySignedForm("skips_paths", { suffix: "/" }),
-  empty_body: badlySignedForm("skips_odd_bodies", { changeSent: () => "" }),
-  json_array: badlySignedForm("skips_odd_bodies", { changeSent: (body) => `[${body}]` }),
+  empty_body: badlySignedForm("skips_odd_bodies", { changeBody: () => "" }),
+  json_array: badlySignedForm("skips_odd_bodies", { changeBody: (body) => `[${body}]` }),
   body_100_kb: badlySignedForm("skips_large", {
-    changeSent: claim(() => ({ note: "x".repeat(LARGE_BODY_BYTES) })),
+    changeBody: claim(() => ({ note: "x".repeat(LARGE_BODY_BYTES) })),
   }),
   chunked: badlySignedForm("skips_encodings", { headers: { "Transfer-Encoding": "chunked" } }),
   gzip: badlySignedForm("skips_encodings", { packBody: gzipSync, headers: { "Content-Encoding": "gzip" } }),
@@ -184,40 +184,40 @@ export const TEST_FORMS = {
   sorted_digits: forgedForm("compares_unordered", {
     signature: (digits) => Array.from(digits).toSorted().join(""),
   }),
-  dots: unusualForm("matches_patterns", { signature: () => ".".repeat(SIGNATURE_DIGITS) }),
+  dots: unusualForm("matches_patterns", { signature: () => ".".repeat(SIGNATURE_LENGTH) }),
   percent: unusualForm("matches_patterns", { signature: () => "%" }),
-  non_hex: unusualForm("takes_malformed_signature", { signature: () => "z".repeat(SIGNATURE_DIGITS) }),
+  non_hex: unusualForm("takes_malformed_signature", { signature: () => "z".repeat(SIGNATURE_LENGTH) }),
   many_signatures: unusualForm("takes_malformed_signature", {
     signature: (digits) =>
-      Array.from({ length: MANY_SIGNATURES }, (_, index) => wrongDigits(`${digits}${index}`)).join(),
+      Array.from({ length: WRONG_SIGNATURE_COUNT }, (_, index) => wrongDigits(`${digits}${index}`)).join(),
   }),
   long_signature: unusualForm("takes_malformed_signature", {
-    signature: (digits) => wrongDigits(digits).repeat(LONG_SIGNATURE_LENGTH / SIGNATURE_DIGITS),
+    signature: (digits) => wrongDigits(digits).repeat(LONG_SIGNATURE_LENGTH / SIGNATURE_LENGTH),
   }),
   doubled_signature: unusualForm("reads_doubled_headers", {
     ...WRONG_SIGNATURE,
     lines: ["signature", (value) => [value, wrongDigits(value)]],
   }),
-  secret_undefined: guessedForm("undefined"),
-  secret_null: guessedForm("null"),
-  secret_none: guessedForm("None"),
-  secret_changeme: guessedForm("changeme"),
-  secret_test: guessedForm("test"),
-  secret_promise: guessedForm("[object Promise]"),
+  secret_undefined: guessedSecretForm("undefined"),
+  secret_null: guessedSecretForm("null"),
+  secret_none: guessedSecretForm("None"),
+  secret_changeme: guessedSecretForm("changeme"),
+  secret_test: guessedSecretForm("test"),
+  secret_promise: guessedSecretForm("[object Promise]"),
   secret_url: forgedForm("takes_guessed_secret", { secret: ({ url }) => url }),
-  secrets_printed: guessedForm("NaN", "false", "[object Object]"),
-  secrets_default: guessedForm("secret", "whsec_", "whsec_undefined"),
+  secrets_printed: guessedSecretForm("NaN", "false", "[object Object]"),
+  secrets_default: guessedSecretForm("secret", "whsec_", "whsec_undefined"),
   secrets_known: forgedForm("takes_guessed_secret", {
     secret: ({ header, eventId, storeId }) => [header, eventId, storeId],
   }),
-  live_empty: forgedForm("chooses_secret", { changeSigned: LIVE_CLAIM.change, secret: () => "" }),
-  live_undefined: chosenForm(LIVE_CLAIM, ["undefined"]),
-  live_printed: chosenForm(LIVE_CLAIM, PRINTED_TEXTS),
-  other_store_none: chosenForm(OTHER_STORE_CLAIM, ["None"]),
-  other_store_unset: chosenForm(OTHER_STORE_CLAIM, UNSET_TEXTS),
-  other_store_printed: chosenForm(OTHER_STORE_CLAIM, PRINTED_TEXTS),
-  no_store_unset: chosenForm(NO_STORE_CLAIM, UNSET_TEXTS),
-  no_store_printed: chosenForm(NO_STORE_CLAIM, PRINTED_TEXTS),
+  live_empty: forgedForm("chooses_secret", { changeEvent: LIVE_CLAIM.change, secret: () => "" }),
+  live_undefined: chosenSecretForm(LIVE_CLAIM, ["undefined"]),
+  live_printed: chosenSecretForm(LIVE_CLAIM, PRINTED_TEXTS),
+  other_store_none: chosenSecretForm(OTHER_STORE_CLAIM, ["None"]),
+  other_store_unset: chosenSecretForm(OTHER_STORE_CLAIM, UNSET_TEXTS),
+  other_store_printed: chosenSecretForm(OTHER_STORE_CLAIM, PRINTED_TEXTS),
+  no_store_unset: chosenSecretForm(NO_STORE_CLAIM, UNSET_TEXTS),
+  no_store_printed: chosenSecretForm(NO_STORE_CLAIM, PRINTED_TEXTS),
   timestamp_word: unusualForm("takes_malformed_timestamp", { timestamp: "soon" }),
   timestamp_undefined: unusualForm("takes_malformed_timestamp", {
     timestamp: "undefined",
@@ -233,7 +233,7 @@ export const TEST_FORMS = {
   }),
   known_event: forgedForm("known_before_check", { ...WRONG_SIGNATURE, ...FIRST_EVENT }),
   reused_signature: forgedForm("remembers_signature", { reusesSignature: true }),
-  made_hour_ago: genuineForm("reads_created_at", { changeSigned: backdate(STALE_AGE_SECONDS * 1000) }),
+  made_hour_ago: genuineForm("reads_created_at", { changeEvent: backdate(STALE_AGE_SECONDS * 1000) }),
   forged_in_the_end: forgedForm("verifies_sometimes", WRONG_SIGNATURE),
   good_at_the_end: genuineForm("shuts_out"),
 } as const;
@@ -254,27 +254,27 @@ function contentTypeForm(type: string | undefined): TitledForm {
 
 function claimForm({ words, change }: Claim): TitledForm {
   return {
-    ...badlySignedForm("skips_by_content", { changeSent: change }),
+    ...badlySignedForm("skips_by_content", { changeBody: change }),
     expected: "4xx",
     title: badlySignedTitle(words),
   };
 }
 
 /** A form signed with texts that anybody can guess: a printed form of an unset variable, or a default. */
-function guessedForm(...secrets: readonly string[]): TitledForm {
+function guessedSecretForm(...secrets: readonly string[]): TitledForm {
   const text = secrets.join(", ");
   const title: Words = [`signed with ${text} as the secret`, `以 ${text} 为密钥签名`];
   return { ...forgedForm("takes_guessed_secret", { secret: () => secrets }), title };
 }
 
 /** A form with event fields by which a program may choose its secret, signed with texts for a missing secret. */
-function chosenForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
-  const texts = secrets.map((secret) => secret || '""').join(", ");
+function chosenSecretForm({ words, change }: Claim, secrets: readonly string[]): TitledForm {
+  const secretsText = secrets.map((secret) => secret || '""').join(", ");
   const title: Words = [
-    `${words[0]}, signed with ${texts} as the secret`,
-    `${words[1]}，以 ${texts} 为密钥签名`,
+    `${words[0]}, signed with ${secretsText} as the secret`,
+    `${words[1]}，以 ${secretsText} 为密钥签名`,
   ];
-  return { ...forgedForm("chooses_secret", { changeSigned: change, secret: () => secrets }), title };
+  return { ...forgedForm("chooses_secret", { changeEvent: change, secret: () => secrets }), title };
 }
 
 /** A form that claims to come from an address that a receiver may take for its own proxy, or for the service. */

@@ -10,27 +10,27 @@ import {
   claim,
   forgedForm,
   genuineForm,
-  CORRECT_DIGITS,
+  CORRECT_DIGIT_COUNTS,
   wrongDigits,
   type Form,
   type Mutations,
 } from "./webhook-case.ts";
 import {
   badlySignedTitle,
-  SIGNATURE_DIGITS,
-  MANY_SIGNATURES,
-  RIGHT_DIGITS,
+  SIGNATURE_LENGTH,
+  WRONG_SIGNATURE_COUNT,
+  SHORT_LENGTH,
   TEST_FORMS,
 } from "./webhook-forms.ts";
 
-type TestName = keyof typeof TEST_FORMS;
+type TestFormName = keyof typeof TEST_FORMS;
 
-type UntitledName = {
-  [Name in TestName]: (typeof TEST_FORMS)[Name] extends { readonly title: Words } ? never : Name;
-}[TestName];
+type UntitledFormName = {
+  [Name in TestFormName]: (typeof TEST_FORMS)[Name] extends { readonly title: Words } ? never : Name;
+}[TestFormName];
 
-/** The titles of forms that do not follow from their mutations. */
-const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "older_event", Words>> = {
+/** The titles that do not follow from the mutations of their forms. */
+const TITLES: Readonly<Record<UntitledFormName | "order_event" | "unknown_order" | "older_event", Words>> = {
   good_event: ["a valid event", "有效事件"],
   duplicate: ["the same event again, with a new signature", "同一事件再次推送，重新签名"],
   spaced_body: ["a valid event with spaces in its JSON", "有效事件，JSON 中带空格"],
@@ -46,8 +46,8 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   ],
   rewritten_body: ["the same JSON with other white space", "同样的 JSON，空白不同"],
   short_signature: [
-    `a signature that ends after ${RIGHT_DIGITS} right digits`,
-    `只有 ${RIGHT_DIGITS} 位（均正确）的签名`,
+    `a signature that ends after ${SHORT_LENGTH} right digits`,
+    `只有 ${SHORT_LENGTH} 位（均正确）的签名`,
   ],
   no_signature: ["no signature", "没有签名"],
   no_event: ["a body that is not JSON, badly signed", "请求体不是 JSON，签名错误"],
@@ -68,8 +68,8 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   first_digit: ["a signature whose first digit is wrong", "首位错误的签名"],
   last_digit: ["a signature whose last digit is wrong", "末位错误的签名"],
   right_ends: [
-    `a signature whose first ${CORRECT_DIGITS.first} and last ${CORRECT_DIGITS.last} digits are right`,
-    `前 ${CORRECT_DIGITS.first} 位和后 ${CORRECT_DIGITS.last} 位正确的签名`,
+    `a signature whose first ${CORRECT_DIGIT_COUNTS.first} and last ${CORRECT_DIGIT_COUNTS.last} digits are right`,
+    `前 ${CORRECT_DIGIT_COUNTS.first} 位和后 ${CORRECT_DIGIT_COUNTS.last} 位正确的签名`,
   ],
   second_of_three: ["the right signature, second of three", "三个签名中第二个正确"],
   third_of_three: ["the right signature, last of three", "三个签名中最后一个正确"],
@@ -116,13 +116,13 @@ const TITLES: Readonly<Record<UntitledName | "order_event" | "unknown_order" | "
   swapped_bytes: ["the right signature with two bytes swapped", "正确签名，但两个字节互换"],
   reversed_digits: ["the right signature reversed", "正确签名，但顺序颠倒"],
   sorted_digits: ["the digits of the right signature, sorted", "正确签名，但数字经过排序"],
-  dots: [`a signature of ${SIGNATURE_DIGITS} dots`, `${SIGNATURE_DIGITS} 个点号作为签名`],
+  dots: [`a signature of ${SIGNATURE_LENGTH} dots`, `${SIGNATURE_LENGTH} 个点号作为签名`],
   percent: ["% as the signature", "% 作为签名"],
   non_hex: [
-    `a signature of ${SIGNATURE_DIGITS} letters that are not hex digits`,
-    `${SIGNATURE_DIGITS} 个非十六进制字母作为签名`,
+    `a signature of ${SIGNATURE_LENGTH} letters that are not hex digits`,
+    `${SIGNATURE_LENGTH} 个非十六进制字母作为签名`,
   ],
-  many_signatures: [`${MANY_SIGNATURES} wrong signatures`, `${MANY_SIGNATURES} 个错误签名`],
+  many_signatures: [`${WRONG_SIGNATURE_COUNT} wrong signatures`, `${WRONG_SIGNATURE_COUNT} 个错误签名`],
   long_signature: ["a signature of 10 kB", "10 kB 的签名"],
   doubled_signature: ["two lines with wrong signatures", "两行签名请求头，签名均错误"],
   secret_url: ["signed with the URL of the endpoint as the secret", "以接收端的 URL 为密钥签名"],
@@ -183,7 +183,7 @@ const PAYMENT_FORMS = [
   "json_array",
   "live",
   "sorted_digits",
-] as const satisfies readonly TestName[];
+] as const satisfies readonly TestFormName[];
 
 const FORGED_PAYMENT: Mutations = { event: "payment", signature: wrongDigits };
 
@@ -191,19 +191,19 @@ const FORGED_PAYMENT: Mutations = { event: "payment", signature: wrongDigits };
 const ORDER_FORMS = {
   order_event: genuineForm("refuses_orders", { event: "order" }),
   ...forgedPayments(),
-  unknown_order: forgedForm("skips_orders", { ...FORGED_PAYMENT, changeSent: changeOrder }),
-  older_event: forgedForm("skips_orders", { ...FORGED_PAYMENT, changeSent: claim(() => ({ sequence: 0 })) }),
-  ...formForEachType("forged", (type) => forgedForm("skips_orders", { event: type, signature: wrongDigits })),
+  unknown_order: forgedForm("skips_orders", { ...FORGED_PAYMENT, changeBody: changeOrder }),
+  older_event: forgedForm("skips_orders", { ...FORGED_PAYMENT, changeBody: claim(() => ({ sequence: 0 })) }),
+  ...formsByType("forged", (type) => forgedForm("skips_orders", { event: type, signature: wrongDigits })),
 } as const;
 
 /** The forms with other accepted events, of the order and of an order of the other kind; sent if such events exist. */
-const ACCEPTED_FORMS = formForEachType("accepted", (type) =>
+const ACCEPTED_FORMS = formsByType("accepted", (type) =>
   genuineForm("refuses_orders", { acceptedType: type }),
 );
 
 type NameByType<Prefix extends string> = `${Prefix}_${CheckoutObject}_${Status}`;
 
-export type CaseName = TestName | keyof typeof ORDER_FORMS | NameByType<"accepted">;
+export type CaseName = TestFormName | keyof typeof ORDER_FORMS | NameByType<"accepted">;
 
 /** All forms (decisions 50, 67 and 68). */
 export const DRILL_CASES: Readonly<Record<CaseName, Form>> = {
@@ -212,9 +212,11 @@ export const DRILL_CASES: Readonly<Record<CaseName, Form>> = {
   ...ACCEPTED_FORMS,
 };
 
-/** Names of forms: always sent; about an order, so only with consent; with other events, only if such events exist. */
-export const CASE_NAMES: readonly CaseName[] = Object.keys(TEST_FORMS) as readonly TestName[];
+/** Names of the forms that are always sent. */
+export const CASE_NAMES: readonly CaseName[] = Object.keys(TEST_FORMS) as readonly TestFormName[];
+/** Names of the forms about an order, which are sent only with the merchant's consent. */
 export const ORDER_CASE_NAMES = Object.keys(ORDER_FORMS) as readonly CaseName[];
+/** Names of the forms with other accepted events, which are sent only if such events exist. */
 export const ACCEPTED_CASE_NAMES = Object.keys(ACCEPTED_FORMS) as readonly NameByType<"accepted">[];
 
 /** The forms that are sent in sequence before all others: their results must not depend on other requests in flight. */
@@ -228,12 +230,12 @@ export function hasOrderEvents(steps: readonly Pick<DrillStep, "name">[]): boole
 }
 
 /** The form with `webhook.test` that a form of an order repeats; undefined for other forms. */
-export function testFormOf(name: CaseName): TestName | undefined {
+export function testFormOf(name: CaseName): TestFormName | undefined {
   const testForm = name.replace(/^payment_/, "");
-  return testForm !== name && testForm in TEST_FORMS ? (testForm as TestName) : undefined;
+  return testForm !== name && testForm in TEST_FORMS ? (testForm as TestFormName) : undefined;
 }
 
-/** Forms with another time use the accepted event: another signed event would be a false statement (decision 67). */
+/** Forms with another time are validly signed, so they repeat an accepted event; a new one would lie (decision 67). */
 function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[number]}`, Form>> {
   const rows = PAYMENT_FORMS.map((name) => {
     const event = TEST_FORMS[name].age === undefined ? "payment" : "order";
@@ -242,19 +244,19 @@ function forgedPayments(): Readonly<Record<`payment_${(typeof PAYMENT_FORMS)[num
   return Object.fromEntries(rows) as ReturnType<typeof forgedPayments>;
 }
 
-function formForEachType<Prefix extends string>(
+function formsByType<Prefix extends string>(
   prefix: Prefix,
-  make: (type: CheckoutEvent["type"]) => Form,
+  createForm: (type: CheckoutEvent["type"]) => Form,
 ): Readonly<Record<NameByType<Prefix>, Form>> {
   const rows = (["order", "checkout_session"] as const).flatMap((object) =>
-    STATUSES.map((status) => [`${prefix}_${object}_${status}`, make(`${object}.${status}`)] as const),
+    STATUSES.map((status) => [`${prefix}_${object}_${status}`, createForm(`${object}.${status}`)] as const),
   );
   return Object.fromEntries(rows) as Readonly<Record<NameByType<Prefix>, Form>>;
 }
 
 export const NOT_SENT_STEP = "not_sent";
 
-export const WEBHOOK_STEPS: StepTitles = {
+export const WEBHOOK_STEP_TITLES: StepTitles = {
   ...Object.fromEntries(
     (Object.keys(DRILL_CASES) as readonly CaseName[]).map((name) => [name, { title: titleOf(name) }]),
   ),
@@ -268,6 +270,6 @@ function titleOf(name: CaseName): Words {
   const testForm = testFormOf(name);
   if (testForm !== undefined)
     return [`order event: ${titleOf(testForm)[0]}`, `订单事件：${titleOf(testForm)[1]}`];
-  const words: Readonly<Partial<Record<CaseName, Words>>> = TITLES;
-  return title ?? words[name] ?? [`a forged ${event}`, `伪造的 ${event}`];
+  const titles: Readonly<Partial<Record<CaseName, Words>>> = TITLES;
+  return title ?? titles[name] ?? [`a forged ${event}`, `伪造的 ${event}`];
 }

@@ -20,7 +20,7 @@ const COMMON_LIMITS = new Set([255, 256, 512, 1000, 1023, 1024, 2000, 2048, 4000
 
 type Recogniser = (bytes: Buffer, text: string) => BodyForm | undefined;
 
-/** The forms of a body, the outermost first; empty if it has the form of an event. */
+/** The outermost form of a body, as a list of one; empty if no form is recognised, as for an event. */
 export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
   if (rawBody.length > MAX_FORM_BYTES) return [];
   const bytes = Buffer.from(rawBody);
@@ -34,7 +34,7 @@ export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
 /** The code and detail of a body's form, and the body that it contains. */
 type InnerBody = readonly [code: CauseFinding["code"], detail: DetailFact, inner: Uint8Array];
 
-/** The bodies inside the forms of a body, as variants of it. */
+/** The bodies inside the forms of a body, as variants of that body. */
 export function innerBodies(rawBody: Uint8Array): readonly InnerBody[] {
   const foundBodies: InnerBody[] = [];
   for (const { code, detail, innerBody } of bodyForms(rawBody)) {
@@ -70,16 +70,16 @@ function recogniseCompressed(bytes: Buffer): BodyForm | undefined {
     detail: detailOf("compressed", name),
     innerBody: valueOrNull(decompress),
   });
-  const limit = { maxOutputLength: MAX_INNER_BYTES };
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return createForm("gzip", () => gunzipSync(bytes, limit));
+  const options = { maxOutputLength: MAX_INNER_BYTES };
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return createForm("gzip", () => gunzipSync(bytes, options));
   if (bytes.subarray(0, 4).equals(ZSTD_START))
-    return createForm("zstd", () => zstdDecompressSync(bytes, limit));
+    return createForm("zstd", () => zstdDecompressSync(bytes, options));
   if (bytes[0] === 0x78 && bytes.length > 2 && bytes.readUInt16BE(0) % 31 === 0)
-    return createForm("deflate (zlib)", () => inflateSync(bytes, limit));
+    return createForm("deflate (zlib)", () => inflateSync(bytes, options));
   if (isText(bytes)) return undefined;
-  const inflatedBytes = valueOrNull(() => inflateRawSync(bytes, limit));
+  const inflatedBytes = valueOrNull(() => inflateRawSync(bytes, options));
   if (inflatedBytes !== null && isJsonText(inflatedBytes)) return createForm("deflate", () => inflatedBytes);
-  const brotliBytes = valueOrNull(() => brotliDecompressSync(bytes, limit));
+  const brotliBytes = valueOrNull(() => brotliDecompressSync(bytes, options));
   return brotliBytes !== null && isJsonText(brotliBytes)
     ? createForm("Brotli", () => brotliBytes)
     : undefined;
@@ -90,8 +90,8 @@ const ZSTD_START = Buffer.from("28b52ffd", "hex");
 function recogniseUtf16(bytes: Buffer): BodyForm | undefined {
   const order = utf16Order(bytes);
   if (order === undefined || bytes.length % 2 !== 0) return undefined;
-  const littleEndian = order === "big" ? Buffer.from(bytes).swap16() : bytes;
-  const innerBytes = Buffer.from(littleEndian.toString("utf16le").replace(/^\ufeff/, ""), "utf8");
+  const littleEndianBytes = order === "big" ? Buffer.from(bytes).swap16() : bytes;
+  const innerBytes = Buffer.from(littleEndianBytes.toString("utf16le").replace(/^\ufeff/, ""), "utf8");
   return { code: "body_utf16", detail: detailOf("utf16", order), innerBody: innerBytes };
 }
 
@@ -130,9 +130,8 @@ function recogniseChunked(bytes: Buffer): BodyForm | undefined {
 }
 
 /** The length of a signature in hexadecimal. */
-const SIGNATURE_DIGITS = 64;
+const SIGNATURE_LENGTH = 64;
 
-/** Bytes as programs print them. */
 function recognisePrintedBytes(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
   const value = parseJson(text);
@@ -146,11 +145,11 @@ function recognisePrintedBytes(_bytes: Buffer, bodyText: string): BodyForm | und
       "node_buffer",
       text.includes("...") ? null : Buffer.from(nodeHex.replaceAll(" ", ""), "hex"),
     );
-  const [, , python] = /^b(['"])([\s\S]*)\1$/.exec(text) ?? [];
-  if (python !== undefined) return printedForm("python_bytes", pythonBytes(python));
+  const [, , pythonText] = /^b(['"])([\s\S]*)\1$/.exec(text) ?? [];
+  if (pythonText !== undefined) return printedForm("python_bytes", pythonBytes(pythonText));
   if (/^\d{1,3}(?:[, ]+\d{1,3}){3,}$/.test(text))
     return printedForm("byte_list", Buffer.from(text.split(/[, ]+/).map(Number)));
-  if (/^(?:[0-9a-f]{2}){8,}$/i.test(text) && text.length !== SIGNATURE_DIGITS)
+  if (/^(?:[0-9a-f]{2}){8,}$/i.test(text) && text.length !== SIGNATURE_LENGTH)
     return printedForm("hexadecimal", Buffer.from(text, "hex"));
   if (/^\\x(?:[0-9a-f]{2}){8,}$/i.test(text))
     return printedForm("postgresql_bytes", Buffer.from(text.slice(2), "hex"));
@@ -192,16 +191,16 @@ function recognisePrintedObject(_bytes: Buffer, bodyText: string): BodyForm | un
     [/^@\{\w+=/, "powershell_object"],
     [/^\w+: .*\n\w+: /, "yaml"],
   ];
-  const language = patterns.find(([pattern]) => pattern.test(text))?.[1];
-  return language === undefined ? undefined : printedForm(language, null);
+  const detail = patterns.find(([pattern]) => pattern.test(text))?.[1];
+  return detail === undefined ? undefined : printedForm(detail, null);
 }
 
 function recogniseMultipart(_bytes: Buffer, text: string): BodyForm | undefined {
   const [boundary = ""] = text.split(/\r?\n/, 1);
-  const head = text.indexOf("\r\n\r\n");
-  const end = text.indexOf(`\r\n${boundary}`, head + 4);
-  if (!/^--\S+$/.test(boundary) || head < 0 || end < 0) return undefined;
-  const innerBytes = Buffer.from(text.slice(head + 4, end));
+  const headEnd = text.indexOf("\r\n\r\n");
+  const end = text.indexOf(`\r\n${boundary}`, headEnd + 4);
+  if (!/^--\S+$/.test(boundary) || headEnd < 0 || end < 0) return undefined;
+  const innerBytes = Buffer.from(text.slice(headEnd + 4, end));
   return { code: "body_form_encoded", detail: detailOf("multipart"), innerBody: innerBytes };
 }
 

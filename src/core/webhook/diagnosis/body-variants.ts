@@ -21,10 +21,10 @@ export const MAX_VARIED_BYTES = 32 * 1024;
 const MAX_DEPTH = 8;
 const WHITE_SPACE = " \t\r\n";
 const BOM = "\u00ef\u00bb\u00bf";
-const BYTES = Array.from({ length: 256 }, (_, byte) => byte);
+const ALL_BYTES = Array.from({ length: 256 }, (_, byte) => byte);
 /** The byte of each character in Windows-1252, which browsers also use for Latin-1. */
-const WINDOWS_1252 = new Map(
-  BYTES.map((byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte] as const),
+const CP1252_BYTES = new Map(
+  ALL_BYTES.map((byte) => [new TextDecoder("windows-1252").decode(Uint8Array.of(byte)), byte] as const),
 );
 
 /** The received body without a cause, then its variants, each with a cause, likely causes first. */
@@ -35,17 +35,17 @@ export function bodyVariants(rawBody: Uint8Array): readonly Variant<Uint8Array>[
   // One character for each byte, so that every change of the text is the same change of the bytes.
   const latin1 = bytes.toString("latin1");
   const utf8 = bytes.toString("utf8");
-  const changedBodies = variantsOf([
+  const changedVariants = variantsOf([
     ...innerBodies(rawBody),
     ...whiteSpaceRows(latin1),
     byteOrderMarkRow(latin1),
     ...jsonRows(utf8),
     ...charsetRows(bytes, utf8),
     ...wrappingRows(bytes, utf8),
-    ...PLACEHOLDERS,
+    ...PLACEHOLDER_ROWS,
   ]);
   const variantsByBytes = new Map<string, Variant<Uint8Array>>();
-  for (const { findings, value } of [receivedVariant, ...changedBodies]) {
+  for (const { findings, value } of [receivedVariant, ...changedVariants]) {
     const variantBytes = Buffer.from(value);
     const key = variantBytes.toString("latin1");
     if (!variantsByBytes.has(key)) variantsByBytes.set(key, { findings, value: variantBytes });
@@ -132,20 +132,20 @@ function jsonRows(text: string): VariantRow<Body>[] {
   const value = shallowJson(text.replace(/^\ufeff/, ""));
   if (value === undefined) return [];
   const changes: readonly Change[] = [...ESCAPES.slice(1), ["without_unicode_escapes", unescapeUnits]];
-  const escapeRows = changes.map(([escapes, change]): VariantRow<Body> => [
+  const escapeRows = changes.map(([escapeName, change]): VariantRow<Body> => [
     "body_unicode_escaped",
-    detailOf(escapes),
+    detailOf(escapeName),
     change(text),
   ]);
-  const rewrittenRows = ORDERS.flatMap(([keys, order]) =>
+  const rewrittenRows = ORDERS.flatMap(([orderName, order]) =>
     LAYOUTS.flatMap(([layout, write]) => {
-      const writtenBody = write(order(value));
-      return ESCAPES.map(([escapes, change], index): VariantRow<Body> => {
+      const json = write(order(value));
+      return ESCAPES.map(([escapeName, change], index): VariantRow<Body> => {
         const detail =
-          index === 0 ? detailOf(layout) : detailOf("layout_with", detailOf(layout), detailOf(escapes));
-        return keys === ""
-          ? ["body_reserialised", detailOf("other_form", detail), change(writtenBody)]
-          : ["body_keys_reordered", detailOf("keys_and_layout", detailOf(keys), detail), change(writtenBody)];
+          index === 0 ? detailOf(layout) : detailOf("layout_with", detailOf(layout), detailOf(escapeName));
+        return orderName === ""
+          ? ["body_reserialised", detailOf("other_form", detail), change(json)]
+          : ["body_keys_reordered", detailOf("keys_and_layout", detailOf(orderName), detail), change(json)];
       });
     }),
   );
@@ -155,7 +155,7 @@ function jsonRows(text: string): VariantRow<Body>[] {
 function charsetRows(bytes: Buffer, text: string): VariantRow<Body>[] {
   return [
     ["body_charset", detailOf("in_latin1"), toBytes(text, (character) => character.charCodeAt(0))],
-    ["body_charset", detailOf("in_windows_1252"), toBytes(text, (character) => WINDOWS_1252.get(character))],
+    ["body_charset", detailOf("in_windows_1252"), toBytes(text, (character) => CP1252_BYTES.get(character))],
     ["body_charset", detailOf("read_as_latin1"), bytes.toString("latin1")],
     ["body_charset", detailOf("read_as_windows_1252"), new TextDecoder("windows-1252").decode(bytes)],
     ["body_charset", detailOf("in_utf16"), Buffer.from(text, "utf16le")],
@@ -176,7 +176,7 @@ function wrappingRows(bytes: Buffer, text: string): VariantRow<Body>[] {
   ];
 }
 
-const PLACEHOLDERS = ["", "[object Object]", "undefined", "null", "{}"].map((text): VariantRow<Body> => [
+const PLACEHOLDER_ROWS = ["", "[object Object]", "undefined", "null", "{}"].map((text): VariantRow<Body> => [
   "body_left_out",
   text === "" ? detailOf("nothing") : detailOf("text", text),
   text,

@@ -1,6 +1,6 @@
 // The texts of details, which are inserted into the messages of core/webhook/diagnosis/causes.ts.
 
-const DETAILS = {
+const TEXTS = {
   secret_has_white_space: "The secret used for the verification has white space in or around it.",
   surrounded: "surrounded by white space",
   number_of_digits: "a number of {1} digits",
@@ -152,7 +152,7 @@ const DETAILS = {
   later: "{1} ({2} later)",
 } as const;
 
-export type DetailName = keyof typeof DETAILS;
+export type DetailName = keyof typeof TEXTS;
 
 /** A detail without words: the name of its text, and the values in it. */
 export type DetailFact = { readonly fact: DetailName; readonly values: readonly Value[] };
@@ -163,7 +163,7 @@ export function detailOf(fact: DetailName, ...values: readonly Value[]): DetailF
 }
 
 export function detailText({ fact, values }: DetailFact): string {
-  return DETAILS[fact].replaceAll(/\{(\d)\}/g, (_, position: string) => textOf(values[Number(position) - 1]));
+  return TEXTS[fact].replaceAll(/\{(\d)\}/g, (_, position: string) => textOf(values[Number(position) - 1]));
 }
 
 function textOf(value: Value | undefined): string {

@@ -7,12 +7,12 @@ import {
   signedContentVariants,
   type DigestVariant,
   type KnownSecret,
-  type SignedParts,
+  type SignedPartsOf,
 } from "./signing-variants.ts";
 import { addMessage, type Diagnosis, type CauseFinding } from "./causes.ts";
 import { detailOf } from "./details.ts";
 import {
-  missingHeaders,
+  requiredHeaderFindings,
   ageFindings,
   bodyHints,
   formFindings,
@@ -27,21 +27,21 @@ import { bytesOf, headerNamesIn, headerValues, verifySignature, type VerifyInput
 
 /** A request whose verification failed, the secrets used, and further secrets that may have signed it. */
 export type DiagnoseOptions = VerifyInput & {
-  readonly known?: readonly KnownSecret[];
+  readonly knownSecrets?: readonly KnownSecret[];
 };
 
 /** Maximum number of bytes to hash in search of a cause: less than a second of work for any request. */
 const MAX_HASHED_BYTES = 64 * 1024 * 1024;
-/** Cost of an attempt in addition to its body, in bytes hashed. */
-const BYTES_PER_ATTEMPT = 512;
-/** Duration of an attempt apart from hashing, as the number of bytes that could be hashed in that time. */
-const ATTEMPT_COST_BYTES = 8 * 1024;
+/** Cost of a trial in addition to its body, in bytes hashed. */
+const BYTES_PER_TRIAL = 512;
+/** Duration of a trial apart from hashing, as the number of bytes that could be hashed in that time. */
+const TRIAL_COST_BYTES = 8 * 1024;
 /** The approximate number of variants of a body. */
 const VARIANTS_PER_BODY = 64;
 /** Maximum number of causes that are combined. */
 const MAX_CAUSES = 2;
 /** How far from each known timestamp the signed timestamp is searched for, in seconds; far enough for three retries. */
-const SEARCH_SECONDS = 3600;
+const MAX_SEARCH_SECONDS = 3600;
 const PARSED_BODY_SUMMARY = "The verified body is neither bytes nor text, but a parsed value.";
 
 /** The causes, the likeliest first. For the receiver only: a forger must not learn how close a signature came. */
@@ -55,25 +55,25 @@ export function diagnose(options: DiagnoseOptions): readonly Diagnosis[] {
 
 /** Each step yields its cost in advance, in bytes hashed, so that the caller can stop. */
 export function* diagnoseInSteps(options: DiagnoseOptions): Generator<number, readonly Diagnosis[]> {
-  yield ArrayBuffer.isView(options.rawBody) ? options.rawBody.length : BYTES_PER_ATTEMPT;
+  yield ArrayBuffer.isView(options.rawBody) ? options.rawBody.length : BYTES_PER_TRIAL;
   const verdict = verifySignature(options);
   if (verdict.ok) return [];
   if (verdict.code === "secret_missing") return provenDiagnoses([{ code: "secret_missing" }]);
   const rawBody = bytesOf(options.rawBody);
   if (rawBody === undefined) return provenDiagnoses([{ code: "body_not_raw", detail: PARSED_BODY_SUMMARY }]);
   const names = headerNamesIn(options.dialect);
-  const missingNames = missingHeaders(options.headers, names);
-  if (missingNames.length > 0) return provenDiagnoses(missingNames);
-  const age = ageFindings(options, names.timestamp);
+  const headerCauses = requiredHeaderFindings(options.headers, names);
+  if (headerCauses.length > 0) return provenDiagnoses(headerCauses);
+  const ageCauses = ageFindings(options, names.timestamp);
   if (verdict.code === "timestamp_too_old" || verdict.code === "timestamp_too_new")
-    return provenDiagnoses(age);
-  return yield* searchCauses(options, { rawBody, age });
+    return provenDiagnoses(ageCauses);
+  return yield* searchCauses(options, { rawBody, ageCauses });
 }
 
-/** Searches for faults that are visible in the request, and for causes without which the signature would be valid. */
+/** Searches for mistakes that are visible in the request, and for causes without which the signature would be valid. */
 function* searchCauses(
   options: DiagnoseOptions,
-  { rawBody, age }: { readonly rawBody: Uint8Array; readonly age: readonly CauseFinding[] },
+  { rawBody, ageCauses }: { readonly rawBody: Uint8Array; readonly ageCauses: readonly CauseFinding[] },
 ): Generator<number, Diagnosis[]> {
   const { timestamp, signature } = headerNamesIn(options.dialect);
   const timestampText = headerValues(options.headers, timestamp)[0] ?? "";
@@ -87,14 +87,14 @@ function* searchCauses(
     const hiddenFindings = proof.filter(({ code }) =>
       visibleFindings.every((finding) => finding.code !== code),
     );
-    return provenDiagnoses([...visibleFindings, ...hiddenFindings, ...age]);
+    return provenDiagnoses([...visibleFindings, ...hiddenFindings, ...ageCauses]);
   }
   const secretForms = [options.secrets].flat().flatMap(secretFormFindings);
-  if (secretForms.length > 0) return provenDiagnoses([...secretForms, ...findings, ...age]);
-  const provenFindings = provenDiagnoses([...visibleFindings, ...findings, ...age]);
+  if (secretForms.length > 0) return provenDiagnoses([...secretForms, ...findings, ...ageCauses]);
+  const diagnoses = provenDiagnoses([...visibleFindings, ...findings, ...ageCauses]);
   // Without a valid secret no signature can be checked.
-  if (secretCauses.some(({ code }) => code !== "secret_whitespace")) return provenFindings;
-  return [...provenFindings, ...hintsOf(rawBody)];
+  if (secretCauses.some(({ code }) => code !== "secret_whitespace")) return diagnoses;
+  return [...diagnoses, ...hintsOf(rawBody)];
 }
 
 /** The cause that the form of a body shows, otherwise the likely causes, of which none is certain. */
@@ -134,11 +134,11 @@ function* prove(
   if (request.rawBody.length <= MAX_VARIED_BYTES) yield request.rawBody.length * VARIANTS_PER_BODY;
   let hashedBytes = 0;
   for (const { findings, key, parts } of trials(options, request)) {
-    const length = parts.reduce((sum, part) => sum + part.length, BYTES_PER_ATTEMPT);
+    const length = parts.reduce((sum, part) => sum + part.length, BYTES_PER_TRIAL);
     const cost = length * request.candidates.length;
     hashedBytes += cost;
     if (hashedBytes > MAX_HASHED_BYTES) return undefined;
-    yield cost + ATTEMPT_COST_BYTES * request.candidates.length;
+    yield cost + TRIAL_COST_BYTES * request.candidates.length;
     const provenCandidate = request.candidates.find((candidate) => isDigestOf(candidate, key, parts));
     if (provenCandidate !== undefined) return [...provenCandidate.findings, ...findings()];
   }
@@ -155,7 +155,7 @@ function* trials(options: DiagnoseOptions, request: SearchRequest): Generator<Tr
   const timestamps = [timestampText, ...receivedSeconds.map(String)];
   const axes = {
     bodies: bodyVariants(rawBody),
-    keys: keyVariants(secrets, options.known ?? []),
+    keys: keyVariants(secrets, options.knownSecrets ?? []),
     forms: signedContentVariants([...new Set(timestamps)], eventId),
   };
   for (let causeCount = 0; causeCount <= MAX_CAUSES; causeCount += 1) yield* combinations(axes, causeCount);
@@ -172,7 +172,7 @@ function* combinations(
   axes: {
     readonly bodies: readonly Variant<Uint8Array>[];
     readonly keys: readonly Variant<string | Uint8Array>[];
-    readonly forms: readonly Variant<SignedParts>[];
+    readonly forms: readonly Variant<SignedPartsOf>[];
   },
   causeCount: number,
 ): Generator<Trial> {
@@ -198,7 +198,7 @@ function* otherTimestamps(
     (base) => base !== undefined,
   );
   const yieldedTimes = new Set<number>();
-  for (let distance = 0; distance <= SEARCH_SECONDS; distance += 1) {
+  for (let distance = 0; distance <= MAX_SEARCH_SECONDS; distance += 1) {
     for (const base of knownSeconds) {
       for (const seconds of [base - distance, base + distance]) {
         if (yieldedTimes.has(seconds)) continue;

@@ -6,7 +6,7 @@ type ComparedEvent = { readonly eventId: string; readonly body: string };
 
 /** Maximum length of a shown part of a body, in characters. */
 const MAX_SHOWN_CHARACTERS = 24;
-const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+const UUID_PATTERN = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 /** Maximum number of ids of a body that are looked up. */
 const MAX_IDS = 4;
 
@@ -14,7 +14,7 @@ const MAX_IDS = 4;
 export function idsIn(rawBody: Uint8Array): readonly string[] {
   const bodies = [rawBody, ...bodyForms(rawBody).flatMap(({ innerBody }) => innerBody ?? [])];
   const texts = bodies.map((body) => Buffer.from(body).toString("utf8"));
-  return [...new Set(texts.flatMap((text) => text.match(UUID) ?? []))].slice(0, MAX_IDS);
+  return [...new Set(texts.flatMap((text) => text.match(UUID_PATTERN) ?? []))].slice(0, MAX_IDS);
 }
 
 /** The first byte that differs, and both values there. Undefined if the body inside a form is the event itself. */

@@ -5,23 +5,23 @@ import { detailOf, type DetailFact } from "./details.ts";
 import {
   DEFAULT_TOLERANCE_SECONDS,
   headerValues,
-  secretFault,
+  checkSecret,
   TIMESTAMP_PATTERN,
   type VerifyInput,
 } from "../signature.ts";
 import type { HeaderNames, WebhookHeaders } from "../webhook.ts";
 
 /** Maximum age for which a wrong clock is more likely than an old request, in seconds: an hour. */
-const LIKELY_SKEW_SECONDS = 3600;
+const MAX_LIKELY_SKEW_SECONDS = 3600;
 /** A clock with a wrong time zone is off by a multiple of this, in seconds: half an hour. */
 const TIME_ZONE_STEP_SECONDS = 1800;
 const TIME_ZONE_SLACK_SECONDS = 60;
-const TIME_ZONE_MAX_SECONDS = 14 * 3600;
+const MAX_TIME_ZONE_SECONDS = 14 * 3600;
 /** Maximum number of timestamps that are parsed from a repeated header. */
 const MAX_PARTS = 3;
 
-/** Faults of the two headers: missing, empty or repeated. */
-export function missingHeaders(headers: WebhookHeaders, names: HeaderNames): readonly CauseFinding[] {
+/** The required headers that are missing, empty or repeated. */
+export function requiredHeaderFindings(headers: WebhookHeaders, names: HeaderNames): readonly CauseFinding[] {
   return (["timestamp", "signature"] as const).flatMap((kind): CauseFinding[] => {
     const name = names[kind];
     const values = headerValues(headers, name);
@@ -33,7 +33,7 @@ export function missingHeaders(headers: WebhookHeaders, names: HeaderNames): rea
 
 export function secretFindings(secrets: readonly string[]): readonly CauseFinding[] {
   return secrets.flatMap((secret): readonly CauseFinding[] => {
-    if (secretFault(secret) === undefined) return [];
+    if (checkSecret(secret) === undefined) return [];
     if (secret.startsWith("svc_")) return [{ code: "secret_is_api_key" }];
     const detail = detailOf("secret_has_white_space");
     return [/\s/.test(secret) ? { code: "secret_whitespace", detail } : { code: "secret_malformed" }];
@@ -78,13 +78,13 @@ export function ageFindings(
   const skew: CauseFinding = { code: "clock_skew", detail: detailOf(age > 0 ? "behind" : "ahead", distance) };
   if (age < 0) return [skew];
   const replay: CauseFinding = { code: "stale_replay", detail: distance };
-  return age < LIKELY_SKEW_SECONDS || isTimeZone(age) ? [skew, replay] : [replay, skew];
+  return age < MAX_LIKELY_SKEW_SECONDS || isTimeZoneOffset(age) ? [skew, replay] : [replay, skew];
 }
 
-function isTimeZone(seconds: number): boolean {
+function isTimeZoneOffset(seconds: number): boolean {
   const remainder = seconds % TIME_ZONE_STEP_SECONDS;
   const distance = Math.min(remainder, TIME_ZONE_STEP_SECONDS - remainder);
-  return distance <= TIME_ZONE_SLACK_SECONDS && seconds <= TIME_ZONE_MAX_SECONDS + TIME_ZONE_SLACK_SECONDS;
+  return distance <= TIME_ZONE_SLACK_SECONDS && seconds <= MAX_TIME_ZONE_SECONDS + TIME_ZONE_SLACK_SECONDS;
 }
 
 /** The visible findings in a body: the form in which it was handed on, or bytes that are not UTF-8. */

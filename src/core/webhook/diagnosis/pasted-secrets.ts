@@ -7,14 +7,14 @@ import { detailOf, type DetailFact } from "./details.ts";
 
 /** The texts that may have been meant as the secret, with the cause that each would prove. */
 export function pastedForms(secret: string): readonly VariantRow<string>[] {
-  const visibleText = withoutInvisible(secret);
+  const visibleText = removeInvisible(secret);
   const rows: VariantRow<string>[] = [];
   if (visibleText !== secret) rows.push(["secret_whitespace", detailOf("invisible_characters"), visibleText]);
   const joinedSecret = visibleText.replaceAll(/\s+/g, "");
   if (joinedSecret !== visibleText && joinedSecret !== visibleText.trim())
     rows.push(["secret_whitespace", detailOf("space_inside"), joinedSecret]);
   const foundTokens = [visibleText, joinedSecret, decodeText(visibleText)].flatMap(
-    (text) => text.match(TOKEN) ?? [],
+    (text) => text.match(TOKEN_PATTERN) ?? [],
   );
   const wrappedDetail = detailOf("text_around");
   for (const token of new Set(foundTokens)) {
@@ -30,9 +30,9 @@ export function pastedForms(secret: string): readonly VariantRow<string>[] {
   return rows;
 }
 
-const TOKEN = /whsec_[A-Za-z0-9_-]+/g;
+const TOKEN_PATTERN = /whsec_[A-Za-z0-9_-]+/g;
 
-function withoutInvisible(text: string): string {
+function removeInvisible(text: string): string {
   // Byte order marks, soft hyphens, zero-width and replacement characters, and zero bytes.
   return text.replaceAll(/[\0\u00ad\u200b-\u200f\u2060\ufeff\ufffd]/g, "");
 }
@@ -51,9 +51,9 @@ const MIN_PART_LENGTH = 12;
 /** Maximum number of characters in which a mistyped secret differs. */
 const MAX_TYPOS = 3;
 
-/** How a given secret differs from a known secret, which `label` names; undefined if they have nothing in common. */
-export function nearSecret(givenSecret: string, secret: string, label: string): CauseFinding | undefined {
-  const text = withoutInvisible(givenSecret)
+/** How a given secret differs from a known secret, which `label` names; undefined if they are equal or not similar. */
+export function compareSecret(givenSecret: string, secret: string, label: string): CauseFinding | undefined {
+  const text = removeInvisible(givenSecret)
     .trim()
     .replaceAll(/^["'`]|["'`]$/g, "");
   if (text === secret || text.length < MIN_PART_LENGTH) return undefined;
@@ -74,19 +74,19 @@ export function nearSecret(givenSecret: string, secret: string, label: string): 
       code: "secret_cut",
       detail: detailOf("part_of_secret", label, text.length, secret.length),
     };
-  const typos = leven(text, secret, { maxDistance: MAX_TYPOS + 1 });
-  if (typos > MAX_TYPOS) return undefined;
-  return { code: "secret_mistyped", detail: detailOf(typos === 1 ? "one_typo" : "typos", label, typos) };
+  const count = leven(text, secret, { maxDistance: MAX_TYPOS + 1 });
+  if (count > MAX_TYPOS) return undefined;
+  return { code: "secret_mistyped", detail: detailOf(count === 1 ? "one_typo" : "typos", label, count) };
 }
 
 /** Why a text cannot be a secret, from its form alone. */
 export function secretFormFindings(secret: string): readonly CauseFinding[] {
-  const text = withoutInvisible(secret)
+  const text = removeInvisible(secret)
     .trim()
     .replaceAll(/^["'`]|["'`]$/g, "");
-  const form = PLACEHOLDERS.find(([pattern]) => pattern.test(text))?.[1];
-  if (form !== undefined) return [{ code: "secret_placeholder", detail: form }];
-  const [token = ""] = text.match(TOKEN) ?? [];
+  const detail = PLACEHOLDER_PATTERNS.find(([pattern]) => pattern.test(text))?.[1];
+  if (detail !== undefined) return [{ code: "secret_placeholder", detail }];
+  const [token = ""] = text.match(TOKEN_PATTERN) ?? [];
   if (token === text && token.length < MIN_SECRET_LENGTH)
     return [
       {
@@ -100,7 +100,7 @@ export function secretFormFindings(secret: string): readonly CauseFinding[] {
 /** The shortest secret: whsec_ and 32 characters. */
 const MIN_SECRET_LENGTH = 38;
 
-const PLACEHOLDERS: readonly (readonly [RegExp, DetailFact])[] = [
+const PLACEHOLDER_PATTERNS: readonly (readonly [RegExp, DetailFact])[] = [
   [/^\$(?:env:)?\{?\w+\}?$|^%\w+%$|^\{\{.*\}\}$|^<%.*%>$/, detailOf("variable_name")],
   [/^process\.env\b|^os\.environ\b|^ENV\[|^getenv\(/, detailOf("program_text")],
   [/…|\.\.\.|\*{3,}|•{3,}|x{6,}$|X{6,}$/, detailOf("redacted")],

@@ -1,7 +1,7 @@
 import { variantsOf, type VariantRow, type Variant } from "./body-variants.ts";
 import type { CauseFinding } from "./causes.ts";
 import { detailOf, type DetailName } from "./details.ts";
-import { nearSecret, pastedForms } from "./pasted-secrets.ts";
+import { compareSecret, pastedForms } from "./pasted-secrets.ts";
 import { MAX_SIGNATURES, SIGNATURES_PATTERN } from "../signature.ts";
 
 /** A secret with which the request may have been signed. */
@@ -10,7 +10,7 @@ export type KnownSecret = {
   readonly label: string;
   readonly secret: string;
   /** Whether the secret was rotated out. */
-  readonly retired: boolean;
+  readonly isRetired: boolean;
 };
 
 /** A digest that the signature header may contain. */
@@ -21,10 +21,10 @@ export type DigestVariant = {
   readonly findings: readonly CauseFinding[];
 };
 
-/** The signed parts, whose bytes are concatenated. */
-export type SignedParts = (body: Uint8Array) => readonly (string | Uint8Array)[];
+/** Returns the parts that are signed for a body; their bytes are concatenated. */
+export type SignedPartsOf = (body: Uint8Array) => readonly (string | Uint8Array)[];
 
-const PREFIX = "whsec_";
+const SECRET_PREFIX = "whsec_";
 /** Maximum length of a header that is parsed, in characters. */
 const MAX_HEADER_LENGTH = 2048;
 /** Maximum number of digests of one header that are compared. */
@@ -54,18 +54,18 @@ export function keyVariants(
   secrets: readonly string[],
   knownSecrets: readonly KnownSecret[],
 ): readonly Variant<string | Uint8Array>[] {
-  const otherSecrets = knownSecrets
+  const otherRows = knownSecrets
     .filter(({ secret }) => !secrets.includes(secret))
-    .map(({ label, secret, retired }): VariantRow<string> => {
+    .map(({ label, secret, isRetired }): VariantRow<string> => {
       const nearFinding = secrets
-        .map((givenSecret) => nearSecret(givenSecret, secret, label))
+        .map((givenSecret) => compareSecret(givenSecret, secret, label))
         .find((finding) => finding !== undefined);
       if (nearFinding !== undefined) return [nearFinding.code, nearFinding.detail, secret];
-      return [retired ? "retired_secret" : "other_secret", label, secret];
+      return [isRetired ? "retired_secret" : "other_secret", label, secret];
     });
-  const currentRows = secrets.map((value) => ({ findings: [], value }));
+  const currentVariants = secrets.map((value) => ({ findings: [], value }));
   return [
-    ...[...currentRows, ...variantsOf(otherSecrets)].flatMap(({ findings, value }) =>
+    ...[...currentVariants, ...variantsOf(otherRows)].flatMap(({ findings, value }) =>
       spellingsOf(value).map((spelling) => ({
         findings: [...findings, ...spelling.findings],
         value: spelling.value,
@@ -79,13 +79,13 @@ export function keyVariants(
 export function signedContentVariants(
   timestamps: readonly string[],
   eventId: string | undefined,
-): readonly Variant<SignedParts>[] {
+): readonly Variant<SignedPartsOf>[] {
   const correctForms = timestamps.map((timestamp) => ({
     findings: [],
     value: (body: Uint8Array) => [timestamp, ".", body],
   }));
-  const wrongRows = timestamps.flatMap((timestamp): VariantRow<SignedParts>[] => [
-    ...SEPARATORS.map(([name, separator]): VariantRow<SignedParts> => [
+  const wrongRows = timestamps.flatMap((timestamp): VariantRow<SignedPartsOf>[] => [
+    ...SEPARATORS.map(([name, separator]): VariantRow<SignedPartsOf> => [
       "wrong_separator",
       detailOf(name),
       (body) => [timestamp, separator, body],
@@ -103,7 +103,7 @@ export function signedContentVariants(
   ];
 }
 
-/** The digests with the faults of their form; and the faults of the header, in case no digest is correct. */
+/** The digests with the mistakes in their form; and the mistakes in the header, in case no digest is correct. */
 export function parseSignatureHeader(
   header: string,
   name: string,
@@ -129,8 +129,8 @@ export function parseSignatureHeader(
 /** The forms in which a program may pass a secret to HMAC; the unchanged secret comes first. */
 function spellingsOf(secret: string): readonly Variant<string | Uint8Array>[] {
   const text = secret.trim();
-  const isPrefixed = text.startsWith(PREFIX);
-  const unprefixedSecret = isPrefixed ? text.slice(PREFIX.length) : text;
+  const isPrefixed = text.startsWith(SECRET_PREFIX);
+  const unprefixedSecret = isPrefixed ? text.slice(SECRET_PREFIX.length) : text;
   const unquotedSecret = /^(["'`])(.*)\1$/.exec(text)?.[2];
   const decodedRow = (detail: DetailName, value: Uint8Array | undefined): VariantRow<Uint8Array> => [
     "secret_decoded",
@@ -152,7 +152,7 @@ function spellingsOf(secret: string): readonly Variant<string | Uint8Array>[] {
     ]),
     isPrefixed
       ? ["secret_prefix", detailOf("made_without_prefix"), unprefixedSecret]
-      : ["secret_prefix", detailOf("lacks_prefix"), PREFIX + text],
+      : ["secret_prefix", detailOf("lacks_prefix"), SECRET_PREFIX + text],
     decodedRow("decoded_base64", Buffer.from(unprefixedSecret, "base64")),
     decodedRow("decoded_whole_base64", Buffer.from(text, "base64")),
     decodedRow(
@@ -196,14 +196,14 @@ function bareItem(item: string): string {
 }
 
 function candidatesOf(item: string): DigestVariant[] {
-  const lowerCase = item.toLowerCase();
-  const caseFindings: CauseFinding[] = lowerCase === item ? [] : [{ code: "signature_upper_case" }];
-  if (/^[0-9a-f]+$/.test(lowerCase)) return digestsInHex(lowerCase, caseFindings);
+  const lowerCaseItem = item.toLowerCase();
+  const caseFindings: CauseFinding[] = lowerCaseItem === item ? [] : [{ code: "signature_upper_case" }];
+  if (/^[0-9a-f]+$/.test(lowerCaseItem)) return digestsInHex(lowerCaseItem, caseFindings);
   const decodedHex = Buffer.from(item, "base64").toString("hex");
   if (!/^[A-Za-z0-9+/_-]{27,86}={0,2}$/.test(item)) return [];
   const base64Finding: CauseFinding = { code: "signature_base64" };
   if (decodedHex.length === 64) return [{ algorithm: "sha256", hex: decodedHex, findings: [base64Finding] }];
-  return otherAlgorithms(decodedHex, [base64Finding]);
+  return otherAlgorithmDigests(decodedHex, [base64Finding]);
 }
 
 function digestsInHex(hex: string, caseFindings: readonly CauseFinding[]): DigestVariant[] {
@@ -215,17 +215,17 @@ function digestsInHex(hex: string, caseFindings: readonly CauseFinding[]): Diges
     findings: [...caseFindings, invalidItemFinding(hex)],
   };
   if (hex.length < MIN_PROVABLE_DIGITS) return [];
-  return [...otherAlgorithms(hex, caseFindings), truncatedDigest];
+  return [...otherAlgorithmDigests(hex, caseFindings), truncatedDigest];
 }
 
-function otherAlgorithms(hex: string, caseFindings: readonly CauseFinding[]): DigestVariant[] {
+function otherAlgorithmDigests(hex: string, caseFindings: readonly CauseFinding[]): DigestVariant[] {
   const algorithm = ALGORITHMS_BY_LENGTH.get(hex.length);
   if (algorithm === undefined) return [];
   const detail = `HMAC-${algorithm.toUpperCase()}`;
   return [{ algorithm, hex, findings: [...caseFindings, { code: "other_algorithm", detail }] }];
 }
 
-/** The form of an item that is not a valid digest. */
+/** The mistake in an item that is not a valid digest. */
 function invalidItemFinding(item: string): CauseFinding {
   if (!/^[0-9a-f]+$/i.test(item)) return MALFORMED_SIGNATURE;
   const detail = String(item.length);

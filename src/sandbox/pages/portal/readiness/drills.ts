@@ -2,8 +2,8 @@ import { COLON } from "../../../../core/language.ts";
 import { DRILL_KINDS, DRILL_NAMES, RUN_COMMAND, type DrillKind } from "../../../../core/readiness/names.ts";
 import { wordsOf } from "../../../../core/readiness/drills/said.ts";
 import { stepTitle, type StepTitles } from "../../../../core/readiness/drills/drill.ts";
-import { RUN_STEPS } from "../../../../core/judge/histories/histories.ts";
-import { WEBHOOK_STEPS } from "../../../../core/readiness/drills/webhook.ts";
+import { RUN_STEP_TITLES } from "../../../../core/judge/histories/histories.ts";
+import { WEBHOOK_STEP_TITLES } from "../../../../core/readiness/drills/webhook.ts";
 import { EVIDENCE_VALIDITY_MS } from "../../../../core/readiness/proof.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { inputField } from "../fields.ts";
@@ -16,15 +16,15 @@ import type { JudgedChecklist, ReadinessFacts } from "../../../../core/readiness
 import type { DrillFact, DrillStep } from "../../../../core/readiness/drill-shapes.ts";
 
 function stepTitlesOf(kind: DrillKind): StepTitles {
-  return kind === "webhook" ? WEBHOOK_STEPS : RUN_STEPS;
+  return kind === "webhook" ? WEBHOOK_STEP_TITLES : RUN_STEP_TITLES;
 }
 
 /** The last result of a kind of drill: for each endpoint that has one, or for the shop. */
 function lastResults(
   kind: DrillKind,
-  { endpoints, duplicates, idempotency, browserReturn }: ReadinessFacts,
+  { endpoints, duplicatesDrill: duplicates, idempotency, browserReturnDrill }: ReadinessFacts,
 ): readonly { readonly drill: DrillFact; readonly subject: string }[] {
-  const shopDrills = { duplicates, idempotency: idempotency.drill, browser_return: browserReturn };
+  const shopDrills = { duplicates, idempotency: idempotency.drill, browser_return: browserReturnDrill };
   const results =
     kind === "webhook"
       ? endpoints.map(({ drill, url }) => ({ drill, subject: url }))
