@@ -57,7 +57,7 @@ export function openObjectStore(
   let hasWritten = false;
   const countChanges = connection.prepare<[], number>("SELECT total_changes()").pluck();
   return {
-    ...createTables(connection, { scheduler, snapshots: () => NO_SNAPSHOTS }),
+    ...createTables(connection, { scheduler, createSnapshots: () => NO_SNAPSHOTS }),
     write: async (work) => {
       try {
         // A write that changes no row does not show that the disk works.

@@ -95,7 +95,7 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
     `INSERT INTO erasures (store_id, kind) VALUES (@storeId, @kind)
      ON CONFLICT (store_id) DO UPDATE SET kind = excluded.kind WHERE kind = 'reset'`,
   );
-  const keepPositions = connection.prepare(
+  const raiseEventFloor = connection.prepare(
     `INSERT INTO event_floor (id, position) SELECT 1, max(position) FROM events HAVING max(position) IS NOT NULL
      ON CONFLICT (id) DO UPDATE SET position = max(position, excluded.position)`,
   );
@@ -136,15 +136,15 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
     /** Begins an erasure; after the commit nothing happens in the store. A reset does not replace a pending deletion. */
     begin: (erasure: Erasure): void => {
       begin.run(erasure);
-      keepPositions.run();
+      raiseEventFloor.run();
       notifyChange();
     },
 
-    eraseSome: eraseBatch,
+    eraseBatch,
 
     /** Deletes all rows of a store within the caller's transaction. */
     clear: (storeId: string, kind: "delete" | "replace"): void => {
-      keepPositions.run();
+      raiseEventFloor.run();
       for (let isOver = false; !isOver;) isOver = eraseBatch({ storeId, kind });
     },
   };

@@ -37,8 +37,8 @@ export function createTables(
   connection: Connection,
   {
     scheduler,
-    snapshots,
-  }: { readonly scheduler: Scheduler; readonly snapshots: (parts: RestoreHooks) => Snapshots },
+    createSnapshots,
+  }: { readonly scheduler: Scheduler; readonly createSnapshots: (parts: RestoreHooks) => Snapshots },
 ) {
   const stores = storesTable(connection, scheduler);
   const credentials = credentialsTable(connection, scheduler);
@@ -91,6 +91,6 @@ export function createTables(
     home: homeTable(connection),
     heldStores,
     instance: instanceTable(connection),
-    snapshots: snapshots({ clear: erasures.clear, notifyChange: forgetCaches }),
+    snapshots: createSnapshots({ clear: erasures.clear, notifyChange: forgetCaches }),
   };
 }

@@ -373,7 +373,7 @@ test("return origins belong to the store that they were added to", async () => {
   expect([returnOrigins.list("s"), returnOrigins.list("t")]).toEqual([[one, other], []]);
   // The existing origin keeps its position and time, and gets the path.
   await write(() => returnOrigins.put({ ...one, path: "/back", storeId: "s", createdAt: 2 }));
-  expect(returnOrigins.of("s")).toEqual([
+  expect(returnOrigins.listWithTimes("s")).toEqual([
     { ...one, path: "/back", storeId: "s", createdAt: 1 },
     { ...other, storeId: "s", createdAt: 1 },
   ]);

@@ -46,7 +46,7 @@ test("a create is checked in the order of decision 3", () => {
       object: "order",
       terms: { ...terms, ...bought },
       store: { ...store, ...change },
-      live: open,
+      blocker: open,
       lifetimeMs: 300_000,
     } as const;
     const outcome = openCheckout(input, 1000);

@@ -265,7 +265,7 @@ test("the next replay is found without reading the queue of replays, and no chec
   expect(queues.deliveries.next(ENDPOINT, 8).map(({ nextAt }) => nextAt)).toEqual(Array(8).fill(5000));
   queues.finish(0, "succeeded", 5000);
   expect(queues.deliveries.waitingBefore(first)).toEqual([]);
-  expect(queues.deliveries.waits(ENDPOINT, first.eventId)).toBe(true);
+  expect(queues.deliveries.isQueued(ENDPOINT, first.eventId)).toBe(true);
   expect(queues.deliveries.next(ENDPOINT, 1).map(({ id }) => id)).not.toEqual([first.id]);
   expect(count.read).toBeGreaterThan(20);
   expect(count.read).toBeLessThan(120);

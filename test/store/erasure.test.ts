@@ -129,7 +129,7 @@ async function erase(store: Store, erasure: Erasure, steps = Infinity): Promise<
 /** Takes steps of an erasure in one transaction; returns whether the erasure is finished. */
 function eraseSteps(store: Store, erasure: Erasure, steps: number): Promise<boolean> {
   return store.write(() => {
-    for (let step = 0; step < steps; step += 1) if (store.erasures.eraseSome(erasure)) return true;
+    for (let step = 0; step < steps; step += 1) if (store.erasures.eraseBatch(erasure)) return true;
     return false;
   });
 }
@@ -246,7 +246,7 @@ test("no statement outside an erasure's transactions deletes a row, even while t
   raw.exec("ROLLBACK");
   await expect(
     store.write(() => {
-      store.erasures.eraseSome({ storeId: s, kind: "delete" });
+      store.erasures.eraseBatch({ storeId: s, kind: "delete" });
       throw new Error("undone");
     }),
   ).rejects.toThrow("undone");

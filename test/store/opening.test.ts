@@ -17,7 +17,7 @@ import {
 } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION } from "../../src/store/connection/opening.ts";
-import { createTransactor, NO_FILES } from "../../src/store/connection/group-commit.ts";
+import { createTransactor, NO_FILE_GUARDS } from "../../src/store/connection/group-commit.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
@@ -59,7 +59,7 @@ function openLine(path: string, kind = KIND) {
   // The older version did not bind its log.
   const transact = createTransactor({
     ...opened.value,
-    binding: kind === OLD ? NO_FILES.binding : binding,
+    binding: kind === OLD ? NO_FILE_GUARDS.binding : binding,
   });
   const insert = connection.prepare("INSERT INTO a (x, filling) VALUES (?, ?)");
   const write = (rows: readonly number[]): void =>

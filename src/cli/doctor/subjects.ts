@@ -3,7 +3,7 @@ import { localOrigin } from "../../core/loopback.ts";
 import { attempt } from "../../core/outcome.ts";
 import { callControl, type CallOperation } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
-import { isSecretVariable, secretFieldsIn } from "../../core/request/redaction.ts";
+import { isSecretVariable, secretValuesIn } from "../../core/request/redaction.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { checkFolderTrust } from "../../host/folder/trust.ts";
 import { catchRefusal } from "../problem.ts";
@@ -86,5 +86,5 @@ export function knownSecrets({ context: { world }, folder, checkTrust }: CheckSu
   const read = (file: Parameters<typeof stateFile>[1]): string =>
     attempt(() => world.files.read(stateFile(folder, file))) ?? "";
   const texts = (["credentials", "admin", "run"] as const).map(read).join("\n");
-  return [...envValues, ...secretFieldsIn(texts), read("masterKey").trim()];
+  return [...envValues, ...secretValuesIn(texts), read("masterKey").trim()];
 }

@@ -74,13 +74,13 @@ export function openCheckout(
   input: Pick<Checkout, "id" | "object"> & {
     readonly terms: PurchaseTerms;
     readonly store: StoreFacts;
-    readonly live: Pick<Checkout, "id" | "object" | "status"> | undefined;
+    readonly blocker: Pick<Checkout, "id" | "object" | "status"> | undefined;
     /** The lifetime of the checkout, in milliseconds. */
     readonly lifetimeMs: number;
   },
   now: number,
 ): Outcome<Checkout> {
-  const { id, object, terms, store, live, lifetimeMs } = input;
+  const { id, object, terms, store, blocker, lifetimeMs } = input;
   if (!store.active) {
     return refuseFact("store_inactive", { store: store.id });
   }
@@ -92,9 +92,9 @@ export function openCheckout(
     const facts = { field: "currency", received: terms.currency, active: store.currencies };
     return refuseFact("capability_missing", facts);
   }
-  if (live !== undefined) {
-    const facts = { ...live, order: printableLiteral(terms.orderId) };
-    return refuseFact("order_conflict", facts, { conflictingCheckoutId: live.id });
+  if (blocker !== undefined) {
+    const facts = { ...blocker, order: printableLiteral(terms.orderId) };
+    return refuseFact("order_conflict", facts, { conflictingCheckoutId: blocker.id });
   }
   return accept({
     ...terms,

@@ -26,7 +26,7 @@ export type CheckoutCommand =
   | { readonly kind: "cancel" }
   | { readonly kind: "expire" };
 
-/** The effect of a command: the status, one attempt, or only the record of a late result. */
+/** The effect of a command: the checkout's status, and the attempt or the late result to record. */
 type CommandEffect = {
   readonly status: Status;
   /** The new or finished attempt to write; null if no attempt changes. */
@@ -75,12 +75,12 @@ export function advance(
 function start(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<CommandEffect> {
   const openAttempt = attempts.find(({ outcome }) => outcome === null);
   if (openAttempt !== undefined && !isFinal(checkout.status)) return accept(noChange(checkout));
-  const number = nextNumber(attempts);
+  const number = nextAttemptNumber(attempts);
   if (number > MAX_PAYMENT_ATTEMPTS) return refuseFact("no_attempts_left", { checkout: checkout.id });
   return move(checkout, "pending", { number, startedAt: now, outcome: null, finishedAt: null });
 }
 
-export function nextNumber(attempts: readonly Attempt[]): number {
+export function nextAttemptNumber(attempts: readonly Attempt[]): number {
   return (attempts.at(-1)?.number ?? 0) + 1;
 }
 

@@ -25,7 +25,7 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
   return refuseFact(`${state}_price`, { price: printableLiteral(id) });
 }
 
-/** Refuses with `state_conflict` a known price that is retired, unapproved or different, and a price too many. */
+/** Refuses with `state_conflict` a retired price, other terms, a missing approval, and a price over the maximum. */
 export function decidePrice(
   price: Price,
   prices: readonly Price[],

@@ -61,7 +61,7 @@ type PlanOptions = { readonly prune: boolean; readonly targets: TargetPolicy };
 
 /** Maximum number of return origins, and of endpoints, of a store. */
 const MAX_LIST_ITEMS = 20;
-const ALL_EVENTS = ["*"];
+const DEFAULT_EVENTS = ["*"];
 
 /**
  * Plans the changes that make the sandbox match the file (decision 84). Lists that are not in the file stay unchanged.
@@ -227,7 +227,7 @@ function endpointChanges(
   return [
     ...endpoints.map((endpoint): PlannedChange => {
       const subject = { storeId, name: canonicalUrl(endpoint.url) };
-      const events = [...new Set(endpoint.events ?? ALL_EVENTS)];
+      const events = [...new Set(endpoint.events ?? DEFAULT_EVENTS)];
       const knownEndpoint = knownEndpoints.find(({ url }) => url === subject.name);
       const { inOrder = false, ca = null } = endpoint;
       if (knownEndpoint === undefined)

@@ -1,5 +1,5 @@
 import { flipDigits } from "../readiness/drills/webhook-case.ts";
-import { MAX_ORDER_ID } from "../checkout/create-request.ts";
+import { MAX_ORDER_ID_LENGTH } from "../checkout/create-request.ts";
 
 /** How one order_id resembles another; each kind catches shops that look up orders by a part of the id. */
 export type Neighbour =
@@ -42,7 +42,7 @@ export function neighbourIds(id: string, neighbour: Neighbour): readonly [a: str
       return [`${head}_`, `${head}x`, `${head}y`];
     }
     case "same_head": {
-      const head = `${id}${"0".repeat(MAX_ORDER_ID)}`.slice(0, MAX_ORDER_ID - 3);
+      const head = `${id}${"0".repeat(MAX_ORDER_ID_LENGTH)}`.slice(0, MAX_ORDER_ID_LENGTH - 3);
       return [`${head}101`, `${head}102`, `${head}103`];
     }
   }
@@ -58,7 +58,7 @@ export function eventIdLike(id: string, samePart: SamePart): string {
 
 function shortenId(id: string, room = 1): string {
   return Array.from(id)
-    .slice(0, MAX_ORDER_ID - room)
+    .slice(0, MAX_ORDER_ID_LENGTH - room)
     .join("");
 }
 

@@ -3,7 +3,7 @@
 import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 
-/** Ranges to which nothing is sent, even if a name is allowed (decision 14): no receiver, or a hidden IPv4 address. */
+/** Ranges to which nothing is sent, even if a name is allowed (decision 14): they have no receivers, or hide IPv4. */
 export const FORBIDDEN_RANGES = [
   "0.0.0.0/8", // this network
   "169.254.0.0/16", // link-local, with the metadata address of most clouds
@@ -71,8 +71,8 @@ export function isPublicAddress(address: string): boolean {
   return !isForbiddenAddress(address) && !isIn(privateRanges(), ipaddr.process(address));
 }
 
-/** The blocks to which the network of a hosted service connects only if an address in them is allowed. */
-export function deniedBlocks(): readonly string[] {
+/** Ranges to which the network of a hosted service connects only if an address in them is allowed. */
+export function deniedRanges(): readonly string[] {
   return [...FORBIDDEN_RANGES, ...PRIVATE_RANGES, IPV4_MAPPED];
 }
 

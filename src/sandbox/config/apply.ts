@@ -59,7 +59,7 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
       return undefined;
     case "api_key":
       // A new store already has its first key.
-      if (store.credentials.ownerOf(hashKey(change.apiKey)) === undefined)
+      if (store.credentials.findByHash(hashKey(change.apiKey)) === undefined)
         createKey({ store, world }, { storeId, apiKey: change.apiKey });
       return undefined;
     case "payment_method":
@@ -156,5 +156,5 @@ function changeEndpoint(
   if (endpointId === undefined)
     insertEndpoint(context, { storeId, kind: "url", url, eventTypes, inOrder, ca }, now);
   else if (action === "remove") dropEndpoint(store, endpointId, now);
-  else store.endpoints.setTarget(endpointId, { url, eventTypes, inOrder, ca });
+  else store.endpoints.setSettings(endpointId, { url, eventTypes, inOrder, ca });
 }

@@ -44,7 +44,7 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events
   BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
 `;
 
-const EVENT = columnsOf<StoredEvent>("events", EVENTS_DDL);
+const COLUMNS = columnsOf<StoredEvent>("events", EVENTS_DDL);
 
 /** The outbox: each event is written in the transaction of the change that it reports (decision 11). */
 export function eventsTable(connection: Connection) {
@@ -54,20 +54,22 @@ export function eventsTable(connection: Connection) {
      VALUES ((SELECT position + 1 FROM event_floor
               WHERE position >= ifnull((SELECT max(position) FROM events), 0)), @id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,
   );
-  const selectLast = connection
+  const selectLastSequence = connection
     .prepare<[string], number | null>("SELECT max(sequence) FROM events WHERE checkout_id = ?")
     .pluck();
   const selectNewest = connection.prepare<[], number | null>("SELECT max(position) FROM events").pluck();
   const selectOf = connection.prepare<[string], EventSummary>(
-    `SELECT ${EVENT.pick("id", "type", "sequence", "createdAt")} FROM events WHERE checkout_id = ? ORDER BY sequence`,
+    `SELECT ${COLUMNS.pick("id", "type", "sequence", "createdAt")} FROM events WHERE checkout_id = ? ORDER BY sequence`,
   );
-  const select = connection.prepare<[string], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE id = ?`);
+  const select = connection.prepare<[string], StoredEvent>(
+    `SELECT ${COLUMNS.select} FROM events WHERE id = ?`,
+  );
   const lists = prepareLists(connection);
 
   return {
     insert: (event: Omit<StoredEvent, "position">): void => void insert.run(event),
 
-    lastSequence: (checkoutId: string): number => selectLast.get(checkoutId) ?? 0,
+    lastSequence: (checkoutId: string): number => selectLastSequence.get(checkoutId) ?? 0,
 
     /** The position of the newest event of all stores; 0 if there is none. */
     lastPosition: (): number => selectNewest.get() ?? 0,
@@ -118,7 +120,7 @@ function prepareLists(connection: Connection) {
   type LaterQuery = EventRange & { readonly from: number };
   type OrderQuery = LaterQuery & { readonly orderId: string; readonly before: number };
   return {
-    at: connection.prepare<[number], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE position = ?`),
+    at: connection.prepare<[number], StoredEvent>(`SELECT ${COLUMNS.select} FROM events WHERE position = ?`),
     selectLatest: connection
       .prepare<TypeQuery & { readonly before: number }, number>(
         `SELECT position FROM events INDEXED BY events_of_store
@@ -134,13 +136,13 @@ function prepareLists(connection: Connection) {
       .pluck(),
     // Within a checkout, the events have the same order by sequence and by position.
     selectLatestOf: connection.prepare<EventFilter & { readonly before: number }, StoredEvent>(
-      `SELECT ${EVENT.select} FROM events
+      `SELECT ${COLUMNS.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
          AND +position < @before
        ORDER BY sequence DESC LIMIT @limit`,
     ),
     selectAfterOf: connection.prepare<LaterQuery, StoredEvent>(
-      `SELECT ${EVENT.select} FROM events
+      `SELECT ${COLUMNS.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
          AND +position > @after AND created_at >= @from
        ORDER BY sequence LIMIT @limit`,

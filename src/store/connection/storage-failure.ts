@@ -124,10 +124,10 @@ export class StorageUnavailable extends Error {
   }
 }
 
-const CODES = Object.keys(FAILURES) as readonly StorageFailureCode[];
+const FAILURE_CODES = Object.keys(FAILURES) as readonly StorageFailureCode[];
 
 const CODE_BY_ERROR: ReadonlyMap<string, StorageFailureCode> = new Map(
-  CODES.flatMap((code) => FAILURES[code].errors.map((error) => [error, code] as const)),
+  FAILURE_CODES.flatMap((code) => FAILURES[code].errors.map((error) => [error, code] as const)),
 );
 
 export function storageFailure(code: StorageFailureCode): StorageFailure {

@@ -13,7 +13,7 @@ export function createOrderIndex(
   parse: (batch: string, text?: string) => readonly LoggedRequest[],
 ) {
   const knownStores = new Map<string, OrdersOfStore>();
-  const range = connection.prepare<
+  const selectRange = connection.prepare<
     [string],
     { readonly oldest: number | null; readonly newest: number | null }
   >("SELECT min(last) AS oldest, max(last) AS newest FROM request_batches WHERE store_id = ?");
@@ -27,7 +27,7 @@ export function createOrderIndex(
 
   /** The index of a store, up to date; undefined if it would be too large. */
   const updateIndex = (storeId: string): OrdersOfStore | undefined => {
-    const { oldest, newest } = range.get(storeId) ?? {};
+    const { oldest, newest } = selectRange.get(storeId) ?? {};
     if ((newest ?? 0) - (oldest ?? 0) > MAX_INDEXED_REQUESTS) return undefined;
     const knownIndex = knownStores.get(storeId);
     // The index is built anew if it keeps too many deleted batches, or if another process has started a new log.
@@ -35,21 +35,21 @@ export function createOrderIndex(
       knownIndex !== undefined &&
       knownIndex.entryCount <= 2 * MAX_INDEXED_REQUESTS &&
       knownIndex.newestBatch <= (newest ?? 0);
-    const orders: OrdersOfStore = isUsable
+    const index: OrdersOfStore = isUsable
       ? knownIndex
       : { newestBatch: 0, entryCount: 0, batches: new Map() };
-    for (const { last, requests } of selectLater.iterate(storeId, orders.newestBatch)) {
+    for (const { last, requests } of selectLater.iterate(storeId, index.newestBatch)) {
       for (const orderId of new Set(parse(requests).map((request) => request.orderId))) {
         if (orderId === null) continue;
-        const batchNumbers = orders.batches.get(orderId) ?? [];
+        const batchNumbers = index.batches.get(orderId) ?? [];
         batchNumbers.push(last);
-        orders.batches.set(orderId, batchNumbers);
-        orders.entryCount += 1;
+        index.batches.set(orderId, batchNumbers);
+        index.entryCount += 1;
       }
-      orders.newestBatch = last;
+      index.newestBatch = last;
     }
-    knownStores.set(storeId, orders);
-    return orders;
+    knownStores.set(storeId, index);
+    return index;
   };
 
   function* requestsIn(
@@ -67,8 +67,8 @@ export function createOrderIndex(
     /** The requests in the order's batches, newest first; undefined without an order, or if the log is too large. */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
       if (orderId === null) return undefined;
-      const orders = updateIndex(storeId);
-      return orders && requestsIn(storeId, orderId, orders.batches.get(orderId) ?? []);
+      const index = updateIndex(storeId);
+      return index && requestsIn(storeId, orderId, index.batches.get(orderId) ?? []);
     },
 
     forget: (storeId: string): void => void knownStores.delete(storeId),

@@ -75,7 +75,7 @@ function openFile(path: string, options: RequestFileOptions): Outcome<RequestFil
   if (!outcome.ok) return outcome;
   const connection = outcome.value;
   try {
-    return accept(requestFile(path, connection, options));
+    return accept(wrapConnection(path, connection, options));
   } catch (error) {
     connection.close();
     if (!isUseless(path, options, error)) throw error;
@@ -86,7 +86,7 @@ function openFile(path: string, options: RequestFileOptions): Outcome<RequestFil
   }
 }
 
-function requestFile(path: string, connection: FileConnection, options: RequestFileOptions): RequestFile {
+function wrapConnection(path: string, connection: FileConnection, options: RequestFileOptions): RequestFile {
   // The log contains nothing essential, and waiting for the disk would stop the service for several milliseconds.
   connection.pragma("synchronous = OFF");
   connection.pragma("busy_timeout = 0");

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { expect, test } from "vitest";
 import {
-  deniedBlocks,
+  deniedRanges,
   isForbiddenAddress,
   isPublicAddress,
   FORBIDDEN_RANGES,
@@ -91,5 +91,5 @@ test("an allowed name permits only addresses that a receiver can have", async ()
 });
 
 test("the runtime's network rules get every range, also as IPv4-mapped IPv6", () => {
-  expect(deniedBlocks()).toEqual([...FORBIDDEN_RANGES, ...PRIVATE_RANGES, "::ffff:0:0/96"]);
+  expect(deniedRanges()).toEqual([...FORBIDDEN_RANGES, ...PRIVATE_RANGES, "::ffff:0:0/96"]);
 });

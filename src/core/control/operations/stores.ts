@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { dialectSchema } from "../../calibration/dialect-section.ts";
 import { requestedId as existingId, storeName } from "../../config/store-fields.ts";
 import { namedSnapshot, restoreSummary, takenSnapshot } from "../../snapshot/shapes.ts";
-import { SNAPSHOT_NAME } from "../../snapshot/snapshot.ts";
+import { SNAPSHOT_NAME_PATTERN } from "../../snapshot/snapshot.ts";
 import { erasedStore, storeEntry } from "../../store/shapes.ts";
 import { sandboxOperation, storeOperation } from "../operation.ts";
 
@@ -11,7 +11,9 @@ export const NEW_MERCHANT = "new";
 
 const snapshotName = z
   .string()
-  .check(z.regex(SNAPSHOT_NAME, "must have 1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit"));
+  .check(
+    z.regex(SNAPSHOT_NAME_PATTERN, "must have 1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit"),
+  );
 const snapshotRequest = z.strictObject({ name: snapshotName });
 const restoreRequest = z.extend(snapshotRequest, {
   /** Restores a snapshot that another sandbox took, or that was changed (decision 95). Default: it is refused. */
