@@ -106,7 +106,7 @@ test("a store's clock runs, freezes, and can be set while it runs or is frozen",
   expect([storeNow(shifted, 500), storeNow(shifted, 600)]).toEqual([10_000, 10_100]);
 });
 
-test("only an order_id with a reserved suffix settles by itself", () => {
+test("only an order_id with a reserved suffix, in lower case, requests an outcome", () => {
   const rows = [
     ["order-1~succeeded", "succeeded"],
     ["~expired", "expired"],

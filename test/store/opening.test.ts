@@ -50,7 +50,7 @@ type Left = {
   readonly line: number;
 };
 
-/** Opens a database, and returns a function that writes to it as the sandbox writes to its databases. */
+/** Opens a database for writes as the sandbox makes them. */
 function openLine(path: string, kind = KIND) {
   const opened = openWatchedDatabase(path, { kind });
   if (!opened.ok) throw new Error(opened.refusal.message);
@@ -90,8 +90,8 @@ function logsAside(path: string): readonly string[] {
 }
 
 /**
- * All states of one database in two copies that continue: killed, closed, opened and copied at random.
- * A line of logs ends where a log is removed: at a close.
+ * Random states of two copies of one database, which are killed, closed, opened and copied. A line of logs begins with
+ * a new log, and ends when a close removes the log.
  */
 function live(random: () => number, folder: string): readonly Left[] {
   const left: Left[] = [];
@@ -218,7 +218,7 @@ function killedWith(rows: readonly number[], kind = KIND, from = closedWith([], 
   return path;
 }
 
-test("a log without sandbox.db-opening, or next to an older copy, is refused with both remedies", () => {
+test("a log without sandbox.db-opening, or next to another copy of its database, is refused with both remedies", () => {
   const before = closedWith([1, 2, 3]);
   const older = join(tempFolder(), "older.db");
   copy(before, older);
@@ -271,7 +271,7 @@ test("a log that is moved aside is reported, and a log moved earlier is kept", (
   expect(logsAside(path).map((name) => join(dirname(path), name))).toEqual(moved);
 });
 
-test("an empty, truncated or foreign log loses no row", () => {
+test("a truncated log of another database loses no row, and a truncated log of the database itself loses only its last rows", () => {
   const other = killedWith([11, 12, 13]);
   const { length } = readFileSync(`${other}-wal`);
   for (const end of [0, 16, 32, 56, 1000, ...Array.from({ length: 40 }, (_, at) => 32 + at * 2060)]) {
@@ -280,7 +280,7 @@ test("an empty, truncated or foreign log loses no row", () => {
     copyFileSync(`${other}-wal`, `${path}-wal`);
     truncateSync(`${path}-wal`, end);
     expect([end, openOutcome(path)]).toEqual([end, [1, 2, 3]]);
-    // A killed process's own log may end anywhere, after the committed rows.
+    // A killed process's own log may end anywhere: the rows before its end remain.
     const own = join(tempFolder(), "a.db");
     copy(other, own);
     truncateSync(`${own}-wal`, end);
@@ -317,7 +317,7 @@ test("a log that another process restarted still counts as the killed writer's o
   expect([openOutcome(path), logsAside(path)]).toEqual([[1, 2, 3], []]);
 });
 
-test("a database from before sandbox.db-opening opens with its log and gets that file, also after a kill during the migration", () => {
+test("a database from before sandbox.db-opening opens with its log, also after a kill that follows the migration", () => {
   const killed = killedWith([1, 2, 3], OLD);
   expect(existsSync(`${killed}-opening`)).toBe(false);
   expect(openOutcome(killed)).toEqual([1, 2, 3]);
@@ -340,7 +340,7 @@ test("a database from before sandbox.db-opening opens with its log and gets that
     }
 });
 
-test("a kill before the first commit of a large migration leaves a log that is accepted", () => {
+test("a kill right after a large migration leaves a log that is accepted", () => {
   const rows = Array.from({ length: 20_000 }, (_, at) => at + 1);
   const large: FileKind = {
     ...KIND,
