@@ -35,11 +35,11 @@ export const KEY_FAULTS = {
 } as const;
 
 const HOST_TEXT = "Host {host} is not a name of this server; {flag}";
-const PRICE_EXPECTED = [
+const EXPECTED_PRICE = [
   "price_id must name an approved price of this store",
   "price_id 应为本商店已批准的价格",
 ] as const;
-const FREE_OF_SECRETS = [`{field} must be free of ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`] as const;
+const NO_SECRET_WORDS = [`{field} must be free of ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`] as const;
 
 /** Converts texts by code and name to rows by name. */
 function rowsOf<Table extends Readonly<Record<string, Readonly<Record<string, string | Words>>>>>(
@@ -201,12 +201,12 @@ const REFUSALS = {
   field_with_secret: {
     code: "invalid_parameter",
     text: `{field} must be free of ${A_SECRET}`,
-    expected: FREE_OF_SECRETS,
+    expected: NO_SECRET_WORDS,
   },
   field_with_token: {
     code: "invalid_parameter",
     text: [`{field} must not contain ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`],
-    expected: FREE_OF_SECRETS,
+    expected: NO_SECRET_WORDS,
   },
   fault_secret: {
     code: "invalid_parameter",
@@ -214,25 +214,25 @@ const REFUSALS = {
   },
   unknown_price: {
     code: "invalid_parameter",
-    text: `${PRICE_EXPECTED[0]}; got {price}, which is not in its catalog: see checkout prices list`,
+    text: `${EXPECTED_PRICE[0]}; got {price}, which is not in its catalog: see checkout prices list`,
     field: "price_id",
-    expected: PRICE_EXPECTED,
+    expected: EXPECTED_PRICE,
     received: "{price}, which is not in its catalog",
     next: "checkout prices list",
   },
   retired_price: {
     code: "invalid_parameter",
-    text: `${PRICE_EXPECTED[0]}; got {price}, which is retired: choose another one from checkout prices list`,
+    text: `${EXPECTED_PRICE[0]}; got {price}, which is retired: choose another one from checkout prices list`,
     field: "price_id",
-    expected: PRICE_EXPECTED,
+    expected: EXPECTED_PRICE,
     received: "{price}, which is retired",
     next: "checkout prices list",
   },
   unapproved_price: {
     code: "invalid_parameter",
-    text: `${PRICE_EXPECTED[0]}; got {price}, which is not approved: see checkout admin approve-price`,
+    text: `${EXPECTED_PRICE[0]}; got {price}, which is not approved: see checkout admin approve-price`,
     field: "price_id",
-    expected: PRICE_EXPECTED,
+    expected: EXPECTED_PRICE,
     received: "{price}, which is not approved",
     next: "checkout admin approve-price",
   },

@@ -11,7 +11,7 @@ const credentialsSchema = () =>
     ready: z.optional(z.literal(false)),
     stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
   });
-/** The form of development versions, whose database a start then refuses with its own message. */
+/** The form that development versions wrote: it is parsed, so that a start refuses their database with its own message. */
 const oldCredentialsSchema = () =>
   z.pipe(
     z.object({ store_id: z.string(), api_key: z.string() }),

@@ -90,7 +90,7 @@ const BATCH_ROWS = 500;
 /** The stores that are being erased. `notifyChange` is called after each change. */
 export function erasuresTable(connection: Connection, notifyChange: () => void) {
   const prepareForStore = (sql: string) => connection.prepare<[string]>(sql);
-  const selectPending = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
+  const selectAll = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
   const begin = connection.prepare<Erasure>(
     `INSERT INTO erasures (store_id, kind) VALUES (@storeId, @kind)
      ON CONFLICT (store_id) DO UPDATE SET kind = excluded.kind WHERE kind = 'reset'`,
@@ -131,7 +131,7 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
 
   return {
     /** The stores that are being erased; after a start, the stores whose erasure was interrupted. */
-    pending: (): Erasure[] => selectPending.all(),
+    pending: (): Erasure[] => selectAll.all(),
 
     /** Begins an erasure; after the commit nothing happens in the store. A reset does not replace a pending deletion. */
     begin: (erasure: Erasure): void => {

@@ -205,16 +205,16 @@ test("only --new-attempt uses the number after the latest attempt, and only if t
     instance: null,
     endpoint: "orders",
     orderId: "o",
-    newAttempt: false,
+    isNewAttempt: false,
     idempotencyKey: null,
   };
   const rows = [
     [intent, undefined, 1],
     [intent, created(3), 3],
     [intent, pending(3), 3],
-    [{ ...intent, newAttempt: true }, pending(3), 3],
-    [{ ...intent, newAttempt: true }, undefined, 2],
-    [{ ...intent, newAttempt: true }, created(3), 4],
+    [{ ...intent, isNewAttempt: true }, pending(3), 3],
+    [{ ...intent, isNewAttempt: true }, undefined, 2],
+    [{ ...intent, isNewAttempt: true }, created(3), 4],
     [{ ...intent, idempotencyKey: "my-own-key" }, created(3), null],
   ] as const;
   for (const [meant, latest, attempt] of rows) expect(chooseKey(meant, latest).attempt).toBe(attempt);

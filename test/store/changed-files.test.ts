@@ -49,7 +49,7 @@ const OURS: readonly Ours[] = [
         storeId: null,
         instance: null,
         endpoint: "orders",
-        newAttempt: false,
+        isNewAttempt: false,
       } as const;
       const begin = async (orderId: string): Promise<unknown> =>
         journal.begin({ ...intent, orderId, idempotencyKey: `key-of-${orderId}` }, FILLING, 1);

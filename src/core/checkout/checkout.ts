@@ -69,13 +69,12 @@ export const MIN_CHECKOUT_LIFETIME_MS = 300_000;
 /** The longest configurable lifetime, in milliseconds: 24 hours (decision 10). */
 export const MAX_CHECKOUT_LIFETIME_MS = 86_400_000;
 
-/** Checks in the order of decision 3. `live`: the open or succeeded checkout of the order_id (decision 8). */
+/** Checks in the order of decision 3. `blocker`: the open or succeeded checkout of the order_id (decision 8). */
 export function openCheckout(
   input: Pick<Checkout, "id" | "object"> & {
     readonly terms: PurchaseTerms;
     readonly store: StoreFacts;
     readonly blocker: Pick<Checkout, "id" | "object" | "status"> | undefined;
-    /** The lifetime of the checkout, in milliseconds. */
     readonly lifetimeMs: number;
   },
   now: number,

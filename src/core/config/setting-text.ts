@@ -10,7 +10,7 @@ import {
   type DeliverySchedule,
 } from "../webhook/delivery.ts";
 
-const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i;
+const HOST_PATTERN = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i;
 const MAX_PORT = 65_535;
 /** The length of the longest path in Linux. */
 const MAX_PATH_LENGTH = 4096;
@@ -69,7 +69,7 @@ export function parseFileName(text: string): Outcome<string> {
 
 /** Whether a text is `HOST` or `HOST:PORT`, as in a Host header. */
 export function isHost(text: string): boolean {
-  const [, name = "", , port = "1"] = HOST.exec(text) ?? [];
+  const [, name = "", , port = "1"] = HOST_PATTERN.exec(text) ?? [];
   if (name === "" || name.includes("..")) return false;
   return Number(port) >= 1 && Number(port) <= MAX_PORT && !port.startsWith("0");
 }

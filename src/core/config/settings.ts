@@ -20,7 +20,7 @@ import {
 } from "../webhook/delivery.ts";
 import { parseTargetHost } from "../webhook/target.ts";
 import {
-  KINDS,
+  KIND_CODECS,
   type Kind,
   type KindName,
   type ServedOf,
@@ -207,7 +207,7 @@ type AnySetting = Setting &
 
 /** All settings with the codecs of their values, in the order of the file. */
 export const ALL_SETTINGS: readonly AnySetting[] = Object.entries<Setting>(SETTINGS).map(([name, row]) => {
-  const codec: AnyCodec = KINDS[row.kind.kind];
+  const codec: AnyCodec = KIND_CODECS[row.kind.kind];
   const option = camelCase(row.flags.slice(2, row.flags.indexOf(" ")).replaceAll("-", "_"));
   const servedName = `${name}${codec.unit}` as keyof ServedSettings;
   const names = { name: name as SettingName, option, servedName };

@@ -37,7 +37,7 @@ export function portalOrigin(
   return portalUrl ?? (publicUrl === undefined ? `http://localhost:${port}` : undefined);
 }
 
-/** Two values, as a proxy may drop the port (decision 79). URLs of a sandbox never differ only by port (decision 99). */
+/** Host headers, also without the port, which a proxy may drop (decision 79). No two URLs differ only by port (decision 99). */
 export function hostHeaders(url: string): readonly string[] {
   const { host, hostname } = new URL(url);
   return host === hostname ? [host] : [host, hostname];

@@ -53,7 +53,7 @@ export const PRIVATE_RANGES = [
 ] as const;
 
 /** IPv4-mapped addresses. The network of the runtime compares them with IPv6 ranges only. */
-const IPV4_MAPPED = "::ffff:0:0/96";
+const IPV4_MAPPED_RANGE = "::ffff:0:0/96";
 
 type Range = ReturnType<typeof ipaddr.parseCIDR>;
 
@@ -73,7 +73,7 @@ export function isPublicAddress(address: string): boolean {
 
 /** Ranges to which the network of a hosted service connects only if an address in them is allowed. */
 export function deniedRanges(): readonly string[] {
-  return [...FORBIDDEN_RANGES, ...PRIVATE_RANGES, IPV4_MAPPED];
+  return [...FORBIDDEN_RANGES, ...PRIVATE_RANGES, IPV4_MAPPED_RANGE];
 }
 
 function isIn(ranges: readonly Range[], address: ipaddr.IPv4 | ipaddr.IPv6): boolean {

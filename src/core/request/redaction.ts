@@ -7,7 +7,7 @@ const SECRET_WORD = /key|token|secret|auth|password|signature|cookie/i;
 const PUBLIC_HEADER = /^(idempotency-key|checkout-signature)$/i;
 /** Headers whose value begins with a scheme, which is not secret. */
 const CREDENTIAL_HEADER = /^(proxy-)?authorization$/i;
-const SCHEME =
+const SCHEME_PATTERN =
   /^(basic|bearer|digest|negotiate|ntlm|oauth|token|apikey|hmac|dpop|jwt|aws4-hmac-sha256)(?= )/i;
 
 /** Whether the name of a header marks its value as a secret (decision 86). */
@@ -25,7 +25,7 @@ export function isSecretVariable(name: string): boolean {
   return SECRET_VARIABLE.test(name) && !/_FILE$/i.test(name);
 }
 
-/** The values of the fields of a state file whose names mark a secret, also if the file was cut off. */
+/** The values of the fields of a state file whose names mark a secret, even if the file is truncated. */
 export function secretValuesIn(text: string): readonly string[] {
   return Array.from(text.matchAll(SECRET_FIELD), ([, value = ""]) => value);
 }
@@ -37,7 +37,7 @@ export function isWithheldField(name: string): boolean {
 
 /** The value of a secret header for storage: only the scheme of a credential, if the scheme is known. */
 export function redactHeader(name: string, value: string): string {
-  const [scheme] = (CREDENTIAL_HEADER.test(name) ? SCHEME.exec(value) : null) ?? [];
+  const [scheme] = (CREDENTIAL_HEADER.test(name) ? SCHEME_PATTERN.exec(value) : null) ?? [];
   return scheme === undefined ? "…" : `${scheme} …`;
 }
 

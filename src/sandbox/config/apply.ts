@@ -51,8 +51,8 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
   switch (change.kind) {
     case "store":
       if (action === "change") renameStore(context, { id: storeId, name });
-      else if (change.requested !== undefined)
-        return insertStore(store, context, newStoreValues(change.requested));
+      else if (change.requestedItem !== undefined)
+        return insertStore(store, context, newStoreValues(change.requestedItem));
       return undefined;
     case "merchant":
       changeMerchant(store, change);
@@ -130,12 +130,12 @@ function changeCapability(
 /** Changes a price. The audit log records each approval, also of changed terms, and each withdrawn approval. */
 function changePrice(
   { store }: ConfigContext,
-  { action, storeId, name, differences, requested }: Extract<PlannedChange, { kind: "price" }>,
+  { action, storeId, name, differences, requestedItem }: Extract<PlannedChange, { kind: "price" }>,
   at: number,
 ): void {
   if (action === "remove") store.prices.remove(storeId, name);
-  if (action === "remove" || requested === undefined) return;
-  const price = priceWithDefaults(requested);
+  if (action === "remove" || requestedItem === undefined) return;
+  const price = priceWithDefaults(requestedItem);
   store.prices.put(storeId, price);
   const fields = differences.map(({ field }) => field).filter((field) => !FIELDS_WITHOUT_APPROVAL.has(field));
   const isApproval = price.approved ? action === "add" || fields.length > 0 : fields.includes("approved");

@@ -8,7 +8,7 @@ import type { Connection } from "../connection/connection.ts";
 /** Empty for the open or paid checkout of an order, otherwise the id; see the index `checkouts_of_order`. */
 const ID_UNLESS_BLOCKER = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
 
-const TABLE = `
+const TABLE_DDL = `
 CREATE TABLE checkouts (
   id             TEXT PRIMARY KEY CHECK (length(id) = 36),
   store_id       TEXT NOT NULL REFERENCES stores (id),
@@ -26,11 +26,11 @@ CREATE TABLE checkouts (
 ) STRICT;
 `;
 
-export const COLUMNS_OF_CHECKOUT = columnsOf<Checkout>("checkouts", TABLE);
+export const COLUMNS_OF_CHECKOUT = columnsOf<Checkout>("checkouts", TABLE_DDL);
 
 /** Every index for lists ends with the rowid, so that each list is read from the newest checkout. */
 export const CHECKOUTS_DDL = `
-${TABLE}CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
+${TABLE_DDL}CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
 CREATE INDEX checkouts_of_store ON checkouts (store_id);
 CREATE INDEX checkouts_of_kind ON checkouts (store_id, status, object, payment_method);
 -- Decision 8 as a constraint: an order_id of a store never has two checkouts that are open or paid.

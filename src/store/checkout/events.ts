@@ -3,7 +3,7 @@ import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** An event without its bytes, for lists. */
+/** An event without its body, for lists. */
 export type EventSummary = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;
 
 export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
@@ -13,7 +13,7 @@ export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
   readonly type: string;
 };
 
-/** A filter of a store's events: by type, by checkout, by order_id. */
+/** A filter of a store's events; null matches every type or every checkout. */
 type EventFilter = {
   readonly storeId: string;
   readonly type: string | null;
@@ -21,7 +21,7 @@ type EventFilter = {
   readonly orderId?: string | undefined;
   readonly limit: number;
 };
-/** The events after a position, optionally only from a time on. */
+/** The events after a position, optionally only events created since a time. */
 type EventRange = EventFilter & { readonly after: number; readonly from?: number };
 
 export const EVENTS_DDL = `
@@ -49,7 +49,7 @@ const COLUMNS = columnsOf<StoredEvent>("events", EVENTS_DDL);
 /** The outbox: each event is written in the transaction of the change that it reports (decision 11). */
 export function eventsTable(connection: Connection) {
   const insert = connection.prepare<Omit<StoredEvent, "position">>(
-    // The position is above every earlier one, so that after a reset a caller who continues from a position misses nothing.
+    // The position is above all earlier positions, so that a caller who continues from a position after a reset misses nothing.
     `INSERT INTO events (position, id, store_id, checkout_id, type, sequence, body, created_at)
      VALUES ((SELECT position + 1 FROM event_floor
               WHERE position >= ifnull((SELECT max(position) FROM events), 0)), @id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,
@@ -76,7 +76,7 @@ export function eventsTable(connection: Connection) {
 
     find: (id: string): StoredEvent | undefined => select.get(id),
 
-    /** Events after a position, in the order of all events. */
+    /** Events after a position, oldest first. */
     after: ({ from = 0, ...filter }: EventRange): StoredEvent[] => {
       const { selectAfter, selectAfterOf, selectOfOrder, at } = lists;
       const { checkoutId, orderId } = filter;

@@ -88,7 +88,7 @@ function checkCopy(path: string, copyPath: string, options: CheckOptions, bytes:
 function copyWithLog(path: string, { scratchFolder, kind }: CheckOptions): string | undefined {
   const copyPath = join(scratchFolder, "copy.db");
   const logPath = `${path}-wal`;
-  for (let attempts = 0; attempts < MAX_COPY_ATTEMPTS; attempts += 1) {
+  for (let attempt = 0; attempt < MAX_COPY_ATTEMPTS; attempt += 1) {
     rmSync(`${copyPath}-wal`, { force: true });
     const header = readPart(logPath, 0, LOG_HEADER_BYTES);
     copyFileSync(path, copyPath);

@@ -18,7 +18,7 @@ type Migration = string;
 
 export type FileConnection = Database.Database;
 
-/** A kind of database file: the mark in its header, and the migrations of its tables, to which new ones are only added. */
+/** A kind of database file: the mark in its header, and the migrations of its tables, which grow only at their end. */
 export type FileKind = {
   readonly name: string;
   /** SQLite's `application_id`: a file with another id is not ours. */
@@ -256,7 +256,7 @@ export function isMalformed(error: unknown): boolean {
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
-/** Opens a database, checks its schema version and, on request, its pages, reads it on request, and closes it. */
+/** Opens a database, checks its schema version and, on request, its pages, calls `read` if they are good, and closes it. */
 export function inspectContent(
   path: string,
   options: OpenOptions,
@@ -348,7 +348,7 @@ export function schemaVersion(connection: FileConnection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
 
-/** Matches a parameter, and LIMIT if it precedes. No string literal in our statements contains this character. */
+/** Matches a parameter, with a LIMIT before it. No string literal in our statements contains a question mark. */
 const PARAMETER_PATTERN = /(\bLIMIT )?\?/g;
 
 /**

@@ -62,13 +62,13 @@ export const LOG_HEADER_BYTES = 32;
 const [FRAME_HEADER_BYTES, SALT_OFFSET] = [24, 16];
 const SCHEMA_VERSION_OFFSET = 60;
 
-/** `own`: the log may be replayed. `other`: it belongs to another database. `unknown`: its openings name another database. */
+/** `own`: the log may be replayed. `other`: the log of another database. `unknown`: no openings name this database. */
 type LogVerdict = "own" | "other" | "unknown";
 
 /**
  * Whether the log next to a database belongs to it: SQLite would replay any log over the database. Reads both without
  * SQLite. `firstVersion`: the first schema version whose logs need a file of openings. A running process may change the
- * files between two reads, so only a repeated verdict counts.
+ * files between two reads, so a verdict other than `own` counts only after `MAX_READS` reads.
  */
 export function judgeLog(path: string, firstVersion: number): LogVerdict {
   for (let readCount = 1; ; readCount += 1) {

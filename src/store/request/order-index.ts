@@ -17,7 +17,7 @@ export function createOrderIndex(
     [string],
     { readonly oldest: number | null; readonly newest: number | null }
   >("SELECT min(last) AS oldest, max(last) AS newest FROM request_batches WHERE store_id = ?");
-  const selectLater = connection.prepare<
+  const selectLaterBatches = connection.prepare<
     [string, number],
     { readonly last: number; readonly requests: string }
   >("SELECT last, requests FROM request_batches WHERE store_id = ? AND last > ? ORDER BY last");
@@ -38,7 +38,7 @@ export function createOrderIndex(
     const index: OrdersOfStore = isUsable
       ? knownIndex
       : { newestBatch: 0, entryCount: 0, batches: new Map() };
-    for (const { last, requests } of selectLater.iterate(storeId, index.newestBatch)) {
+    for (const { last, requests } of selectLaterBatches.iterate(storeId, index.newestBatch)) {
       for (const orderId of new Set(parse(requests).map((request) => request.orderId))) {
         if (orderId === null) continue;
         const batchNumbers = index.batches.get(orderId) ?? [];

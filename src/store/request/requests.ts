@@ -94,7 +94,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
     findRefused: refusedIndex.find,
 
-    /** Newest first. With a position in the filter, the requests directly after it, so that a caller misses none. */
+    /** Matches, newest first. With a position in the filter, the first matches after it, so that a caller misses none. */
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
       const matches: LoggedRequest[] = [];
@@ -159,7 +159,7 @@ function prepareStatements(connection: Connection) {
   };
 }
 
-/** Searches newest first. The first batch that reaches the end of the range is the last batch needed. */
+/** Searches a range, newest first. The range ends within the first batch whose last position reaches its end. */
 function createSearch(
   connection: Connection,
   readBatch: ReturnType<typeof createBatchReader>,

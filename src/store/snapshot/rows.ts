@@ -17,7 +17,7 @@ export type CopiedTable = {
   /** The columns of type INTEGER. */
   readonly integerColumns: readonly string[];
   /** The columns of its primary key. */
-  readonly key: readonly string[];
+  readonly keyColumns: readonly string[];
   /** Whether the order in which its rows were created matters. */
   readonly isOrdered: boolean;
   /** The index of the column that numbers the rows of all stores; undefined if there is none. */
@@ -105,7 +105,7 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
         name,
         columns: columns.map((column) => column.name),
         integerColumns: columns.flatMap((column) => (column.type === "INTEGER" ? [column.name] : [])),
-        key: columns
+        keyColumns: columns
           .filter(({ pk }) => pk > 0)
           .toSorted((left, right) => left.pk - right.pk)
           .map((column) => column.name),

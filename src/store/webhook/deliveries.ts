@@ -192,7 +192,7 @@ function deliveryLists(connection: Connection) {
     dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
       lists.selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
-    /** A page, newest first. With a type, at most 1000 deliveries are examined; `nextBefore` is where to continue. */
+    /** A page, newest first. With a type, at most 1000 deliveries are examined. `nextBefore`: `before` of the next page. */
     page: (filter: PageFilter): DeliveryPage => pageOf(lists, filter),
 
     /** The newest matching deliveries, newest first. */

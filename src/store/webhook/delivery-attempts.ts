@@ -85,10 +85,10 @@ ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
 `;
 
 /** SQL that creates a table of attempts without rowids, which refers to the table `deliveries`. */
-export function createAttemptsSql(table: string, deliveries: string): string {
+export function createAttemptsSql(table: string, deliveriesTable: string): string {
   return `
 CREATE TABLE ${table} (
-  delivery_id  TEXT NOT NULL REFERENCES ${deliveries} (id),
+  delivery_id  TEXT NOT NULL REFERENCES ${deliveriesTable} (id),
   number       INTEGER NOT NULL CHECK (number >= 1),
   started_at   INTEGER NOT NULL,
   url          TEXT NOT NULL,
@@ -111,8 +111,8 @@ CREATE TABLE ${table} (
 }
 
 /** SQL that moves all attempts to a table without rowids, which refers to the table `deliveries`. */
-export function moveAttemptsSql(deliveries: string): string {
-  return `${createAttemptsSql("attempts_by_delivery", deliveries)}
+export function moveAttemptsSql(deliveriesTable: string): string {
+  return `${createAttemptsSql("attempts_by_delivery", deliveriesTable)}
 INSERT INTO attempts_by_delivery SELECT delivery_id, number, started_at, url, headers, body_hash, fault, finished_at,
   milliseconds, address, status, error, answer, next_at, made_by, facts FROM delivery_attempts;
 DROP TABLE delivery_attempts;
@@ -151,7 +151,7 @@ export function deliveryAttemptsTable(connection: Connection) {
   const selectOf = connection.prepare<[string], StoredFacts<DeliveryAttempt>>(
     `SELECT ${COLUMNS.select} FROM delivery_attempts WHERE delivery_id = ? ORDER BY number`,
   );
-  const selectOpen = prepareOpen(connection);
+  const selectOpenAttempts = prepareOpen(connection);
   const copy = prepareCopy(connection);
   const selectLastAnswers = connection.prepare<[string], LastAnswer>(
     `SELECT json_each.value AS checkoutId, delivery.endpoint_id AS endpointId, attempt.status, attempt.error,
@@ -200,7 +200,7 @@ export function deliveryAttemptsTable(connection: Connection) {
     },
 
     /** Attempts without a result; at a start, these were interrupted by the end of the previous process. */
-    listOpen: (): DeliveryAttempt[] => selectOpen.all().map(withFacts),
+    listOpen: (): DeliveryAttempt[] => selectOpenAttempts.all().map(withFacts),
   };
 }
 

@@ -8,19 +8,19 @@ type DeliveryQueue = {
   readonly eventId: string;
 };
 
-const QUEUE = "coalesce(checkout_id, event_id)";
+const QUEUE_KEY = "coalesce(checkout_id, event_id)";
 const QUEUE_PLACE = "CASE in_order WHEN 1 THEN sequence ELSE next_at END";
 
 /** The migration that gave each queue a head. Since `DELIVERY_ROWS_DDL`, the head is found by a query. */
 export const DELIVERY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_head INTEGER NOT NULL DEFAULT 0 CHECK (is_head IN (0, 1));
 DROP INDEX waiting_deliveries;
-CREATE INDEX queued_deliveries ON deliveries (endpoint_id, ${QUEUE}, is_head, in_order, ${QUEUE_PLACE}) WHERE state = 'due';
+CREATE INDEX queued_deliveries ON deliveries (endpoint_id, ${QUEUE_KEY}, is_head, in_order, ${QUEUE_PLACE}) WHERE state = 'due';
 CREATE INDEX head_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due' AND is_head = 1;
 
 WITH queued AS (
-  SELECT rowid AS place, endpoint_id, ${QUEUE} AS queue, next_at,
-    row_number() OVER (PARTITION BY endpoint_id, ${QUEUE}, in_order ORDER BY ${QUEUE_PLACE}, rowid) AS number
+  SELECT rowid AS place, endpoint_id, ${QUEUE_KEY} AS queue, next_at,
+    row_number() OVER (PARTITION BY endpoint_id, ${QUEUE_KEY}, in_order ORDER BY ${QUEUE_PLACE}, rowid) AS number
   FROM deliveries WHERE state = 'due' AND TRUE
 ), first AS (
   SELECT place, row_number() OVER (PARTITION BY endpoint_id, queue ORDER BY next_at, place) AS number

@@ -16,9 +16,9 @@ const snapshotName = z
   );
 const snapshotRequest = z.strictObject({ name: snapshotName });
 const restoreRequest = z.extend(snapshotRequest, {
-  /** Restores a snapshot that another sandbox took, or that was changed (decision 95). Default: it is refused. */
+  /** Whether to restore a snapshot that another sandbox took, or that was changed (decision 95). Default: false. */
   trust: z.optional(z.boolean()),
-  /** Delivers due events from another sandbox's snapshot (decision 95). Default: they are held. */
+  /** Whether to deliver due events from another sandbox's snapshot (decision 95). Default: false, which holds them. */
   adopt: z.optional(z.boolean()),
 });
 const restoreCodes = ["missing_parameter", "invalid_parameter", "not_found", "state_conflict"] as const;
