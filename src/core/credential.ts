@@ -37,7 +37,7 @@ const BEARER_PATTERN = /^bearer +([\x21-\x7e]+)$/i;
 export function formatTestKey(randomBytes: Uint8Array): string {
   if (randomBytes.length !== API_KEY_RANDOM_BYTES)
     throw new Error(`a key needs ${API_KEY_RANDOM_BYTES} random bytes`);
-  const secret = base62(BigInt(`0x${Buffer.from(randomBytes).toString("hex")}`), SECRET_LENGTH);
+  const secret = toBase62(BigInt(`0x${Buffer.from(randomBytes).toString("hex")}`), SECRET_LENGTH);
   return TEST_PREFIX + secret + checksum(secret);
 }
 
@@ -127,10 +127,10 @@ export function requireScope(credential: Credential, scope: Scope): Outcome<Cred
 }
 
 function checksum(secret: string): string {
-  return base62(BigInt(`0x${hash("sha256", secret, "hex").slice(0, 8)}`), CHECKSUM_LENGTH);
+  return toBase62(BigInt(`0x${hash("sha256", secret, "hex").slice(0, 8)}`), CHECKSUM_LENGTH);
 }
 
-function base62(number: bigint, length: number): string {
+function toBase62(number: bigint, length: number): string {
   let quotient = number;
   let digits = "";
   for (let index = 0; index < length; index += 1) {

@@ -1,5 +1,5 @@
 import { TextDecoder } from "node:util";
-import { accept, attempt, isError, type Outcome, type Refused } from "./outcome.ts";
+import { accept, tryTo, isError, type Outcome, type Refused } from "./outcome.ts";
 import { refuseFact } from "./refusals.ts";
 import { printable, printableLiteral, printableName } from "./text.ts";
 
@@ -101,7 +101,7 @@ function isWrittenAsInteger(literal: string): boolean {
 
 /** Bytes as text; "" for undefined bytes, and undefined if they are not UTF-8. A byte order mark is kept. */
 export function decodeUtf8(bytes: Uint8Array | undefined): string | undefined {
-  return attempt(() => utf8Decoder.decode(bytes));
+  return tryTo(() => utf8Decoder.decode(bytes));
 }
 
 function refuse(message: string): Refused {

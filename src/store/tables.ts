@@ -38,7 +38,7 @@ export function createTables(
   {
     scheduler,
     createSnapshots,
-  }: { readonly scheduler: Scheduler; readonly createSnapshots: (parts: RestoreHooks) => Snapshots },
+  }: { readonly scheduler: Scheduler; readonly createSnapshots: (hooks: RestoreHooks) => Snapshots },
 ) {
   const stores = storesTable(connection, scheduler);
   const credentials = credentialsTable(connection, scheduler);

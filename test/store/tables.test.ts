@@ -386,7 +386,7 @@ test("the migration of tokens adds a table of tokens, which keep their rights an
   table.insert({ ...given, tokenId: "l", kind: "link", hash: hashOf("a"), sessionMs: 5, linkId: null });
   table.insert({ ...given, tokenId: "b", kind: "session", hash: hashOf("b"), sessionMs: null, linkId: "l" });
   table.insert({ ...given, tokenId: "t", kind: "token", hash: hashOf("c"), sessionMs: null, linkId: null });
-  table.use("t", 3);
+  table.recordUse("t", 3);
   table.revoke("l", 4);
   table.revoke("b", 5);
   expect(table.of("s").map(({ tokenId, usedAt, revokedAt }) => [tokenId, usedAt, revokedAt])).toEqual([

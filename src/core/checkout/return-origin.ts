@@ -56,9 +56,9 @@ const HOST_AND_PORT_PATTERN = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
 const ENDS_IN_NUMBER = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 
 /** A forbidden part of an origin or a path, and the rule that it breaks. */
-type Fault = readonly [pattern: RegExp, rule: PlainPartName];
+type TextFault = readonly [pattern: RegExp, rule: PlainPartName];
 
-const TEXT_FAULTS: readonly Fault[] = [
+const TEXT_FAULTS: readonly TextFault[] = [
   [/[\s\p{Cc}]/u, "no_space"],
   [/[^\x21-\x7e]/, "plain_ascii"],
   [/\\/, "no_backslash"],
@@ -66,7 +66,7 @@ const TEXT_FAULTS: readonly Fault[] = [
   [/^null$/, "not_null"],
 ];
 
-const PATH_FAULTS: readonly Fault[] = [
+const PATH_FAULTS: readonly TextFault[] = [
   [/[\s\p{Cc}]/u, "no_space"],
   [/[^\x21-\x7e]/, "encoded_ascii"],
   [/\\/, "no_backslash"],
@@ -76,7 +76,7 @@ const PATH_FAULTS: readonly Fault[] = [
   [/#/, "no_fragment"],
 ];
 
-const LABEL_FAULTS: readonly Fault[] = [
+const LABEL_FAULTS: readonly TextFault[] = [
   [/^$/, "no_empty_label"],
   [/^.{64}/, "label_length"],
   [/%/, "no_percent_in_host"],
@@ -193,7 +193,7 @@ function portFault(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS)
   return port === DEFAULT_PORTS[scheme] ? partOf("no_default_port", { port, scheme }) : undefined;
 }
 
-function findFault(faults: readonly Fault[], texts: readonly string[]): Part | undefined {
+function findFault(faults: readonly TextFault[], texts: readonly string[]): Part | undefined {
   const rule = faults.find(([pattern]) => texts.some((text) => pattern.test(text)))?.[1];
   return rule && partOf(rule, {});
 }

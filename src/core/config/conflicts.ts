@@ -5,11 +5,11 @@ import type { RequestedStore } from "./store-fields.ts";
 import type { TargetSection } from "./schema.ts";
 import { targetVariable } from "./secrets.ts";
 
-type Store = Omit<RequestedStore, "apiKeys" | "signingSecret">;
+type StoreWithoutSecrets = Omit<RequestedStore, "apiKeys" | "signingSecret">;
 export type NamedField = readonly [path: FieldPath, name: string];
 
 /** Finds ids, capabilities and addresses that appear twice, and merchants with two names. Stores may share a name. */
-export function conflictsIn(stores: readonly Store[]): PathRefusal[] {
+export function conflictsIn(stores: readonly StoreWithoutSecrets[]): PathRefusal[] {
   const storesWithPaths = stores.map((store, index) => ({ store, path: ["stores", index] }));
   return [
     ...findRepeatedNames(storesWithPaths.map(({ store, path }) => [[...path, "id"], store.id])),
@@ -18,7 +18,7 @@ export function conflictsIn(stores: readonly Store[]): PathRefusal[] {
   ];
 }
 
-function conflictsInStore(store: Store, path: FieldPath): PathRefusal[] {
+function conflictsInStore(store: StoreWithoutSecrets, path: FieldPath): PathRefusal[] {
   const { prices = [], capabilities = {}, returnOrigins = [], endpoints = [] } = store;
   const findRepeated = (names: readonly string[], list: FieldPath, ...field: FieldPath): PathRefusal[] =>
     findRepeatedNames(names.map((name, index) => [[...path, ...list, index, ...field], name]));
@@ -59,7 +59,7 @@ export function targetFaultsIn(targets: Readonly<Record<string, TargetSection>>)
 }
 
 /** All entries of one merchant must have the same name. */
-function merchantConflicts(stores: readonly Store[]): PathRefusal[] {
+function merchantConflicts(stores: readonly StoreWithoutSecrets[]): PathRefusal[] {
   const namesById = new Map<string, string>();
   return stores.flatMap(({ merchant }, index) => {
     if (merchant?.name === undefined) return [];

@@ -4,7 +4,7 @@ import { createEvent } from "../../core/checkout/event.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import {
-  advance,
+  decideCommand,
   isExpiryDue,
   isFinal,
   nextAttemptNumber,
@@ -211,7 +211,7 @@ function apply(
 ): Outcome<Change> {
   const { store, world, checkoutOrigin } = context;
   const { checkout, command } = commandInput;
-  const decision = advance({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
+  const decision = decideCommand({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
   if (!decision.ok) return decision;
   const { status, attempt, lateResult } = decision.value;
   if (attempt !== null) store.attempts.save(checkout.id, attempt);

@@ -55,11 +55,11 @@ export type OpenOptions = {
   /** Called after the migration of an older file. */
   readonly onMigrated?: ((file: MigratedFile) => void) | undefined;
   /** Called with the new path of a log that belonged to another database and was moved aside. */
-  readonly onLogMoved?: ((log: string) => void) | undefined;
+  readonly onLogMoved?: ((logPath: string) => void) | undefined;
 };
 
 /** The schema versions of a file before and after its migration, and the path of its backup. */
-export type MigratedFile = { readonly from: number; readonly to: number; readonly backup: string };
+export type MigratedFile = { readonly from: number; readonly to: number; readonly backupPath: string };
 
 export const IN_MEMORY = ":memory:";
 
@@ -101,12 +101,12 @@ export function openingOfEmptyLog(path: string): string | undefined {
 
 /** Refuses a log without its database: the log contains acknowledged commits, and must not be used for a new file. */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
-  const log = `${path}-wal`;
+  const logPath = `${path}-wal`;
   // The log is checked first, because a process that creates the file names the file before it writes the log.
-  if (sizeOf(log) === 0 || existsSync(path)) return undefined;
+  if (sizeOf(logPath) === 0 || existsSync(path)) return undefined;
   return {
     reason: "file_missing",
-    message: `${path} is missing, but its log ${log} exists`,
+    message: `${path} is missing, but its log ${logPath} exists`,
     remedy: "restore the file, or move the log away too, or use another folder with --dir",
   };
 }

@@ -121,11 +121,11 @@ function disableFiles(connection: FileConnection): void {
 function migrate(connection: FileConnection, path: string, options: OpenOptions): void {
   const [from, to] = [schemaVersion(connection), currentSchemaVersion(options.kind)];
   if (from === to) return;
-  const backup = `${path}.v${from}.backup`;
-  backUp(connection, path, { ...options, backup });
+  const backupPath = `${path}.v${from}.backup`;
+  backUp(connection, path, { ...options, backup: backupPath });
   bindBeforeMigration(connection, path, options);
   applyMigrations(connection, options.kind);
-  options.onMigrated?.({ from, to, backup });
+  options.onMigrated?.({ from, to, backupPath });
 }
 
 /** Binds the log that a migration will write; before its first migration, a journal may have no mark yet. */

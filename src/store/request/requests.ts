@@ -52,7 +52,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
   const readBatch = createBatchReader(noteUnreadable);
   const { insert, trim, remove, selectLastPosition, selectNewestFirst, selectOldestFirst } =
     prepareStatements(connection);
-  const orders = createOrderIndex(connection, readBatch);
+  const orderIndex = createOrderIndex(connection, readBatch);
   const refusedIndex = createRefusedIndex(connection, readBatch);
   const append = connection.transaction((batches: readonly RequestBatch[], limit: number) => {
     for (const { storeId, requests } of batches) {
@@ -80,7 +80,7 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
     forget: (storeId: string): void => {
       remove.run(storeId);
-      orders.forget(storeId);
+      orderIndex.forget(storeId);
       refusedIndex.forget(storeId);
     },
 
@@ -99,7 +99,8 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
       const start = Math.max(after, filter.after ?? 0);
       const matches: LoggedRequest[] = [];
       const read = filter.after === null ? newestFirst : oldestFirst;
-      const indexedRequests = filter.after === null ? orders.newestOf(storeId, filter.orderId) : undefined;
+      const indexedRequests =
+        filter.after === null ? orderIndex.newestOf(storeId, filter.orderId) : undefined;
       for (const request of indexedRequests ?? read(storeId, start, filter.orderId)) {
         if (matches.length >= filter.limit) break;
         if (request.position > start && matchesFilter(filter, request)) matches.push(request);
