@@ -143,7 +143,7 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
     eraseBatch,
 
     /** Deletes all rows of a store within the caller's transaction. */
-    clear: (storeId: string, kind: "delete" | "replace"): void => {
+    eraseAll: (storeId: string, kind: "delete" | "replace"): void => {
       raiseEventFloor.run();
       for (let isOver = false; !isOver;) isOver = eraseBatch({ storeId, kind });
     },

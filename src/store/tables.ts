@@ -91,6 +91,6 @@ export function createTables(
     home: homeTable(connection),
     heldStores,
     instance: instanceTable(connection),
-    snapshots: createSnapshots({ clear: erasures.clear, notifyChange: forgetCaches }),
+    snapshots: createSnapshots({ eraseAll: erasures.eraseAll, notifyChange: forgetCaches }),
   };
 }

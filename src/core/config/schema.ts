@@ -64,7 +64,7 @@ const deliverySchedule = z.codec(
   z.array(z.string()).check(
     z.superRefine((texts, context) => {
       const schedule = parseSchedule(texts);
-      for (const { at: index, message } of schedule.ok ? [] : schedule.refusal)
+      for (const { index, message } of schedule.ok ? [] : schedule.refusal)
         context.addIssue({ code: "custom", message, path: index === undefined ? [] : [index] });
     }),
     z.meta({ minItems: 1, maxItems: MAX_DELIVERY_ATTEMPTS }),

@@ -3,7 +3,7 @@
 import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 
-/** Ranges to which nothing is sent, even if a name is allowed (decision 14): they have no receivers, or hide IPv4. */
+/** Ranges to which nothing is sent, even if a name is allowed (decision 14): they have no receivers, or hide an IPv4 address. */
 export const FORBIDDEN_RANGES = [
   "0.0.0.0/8", // this network
   "169.254.0.0/16", // link-local, with the metadata address of most clouds

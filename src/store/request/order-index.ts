@@ -5,14 +5,14 @@ import type { Connection } from "../connection/connection.ts";
 const MAX_INDEXED_REQUESTS = 50_000;
 
 /** The index of a store: the newest batch that was read, the number of entries, and the batches of each order. */
-type OrdersOfStore = { newestBatch: number; entryCount: number; readonly batches: Map<string, number[]> };
+type StoreIndex = { newestBatch: number; entryCount: number; readonly batches: Map<string, number[]> };
 
 /** An index in memory, because in the file each create would write a row for it. Built at a store's first query. */
 export function createOrderIndex(
   connection: Connection,
   parse: (batch: string, text?: string) => readonly LoggedRequest[],
 ) {
-  const knownStores = new Map<string, OrdersOfStore>();
+  const knownStores = new Map<string, StoreIndex>();
   const selectRange = connection.prepare<
     [string],
     { readonly oldest: number | null; readonly newest: number | null }
@@ -26,7 +26,7 @@ export function createOrderIndex(
     .pluck();
 
   /** The index of a store, up to date; undefined if it would be too large. */
-  const updateIndex = (storeId: string): OrdersOfStore | undefined => {
+  const updateIndex = (storeId: string): StoreIndex | undefined => {
     const { oldest, newest } = selectRange.get(storeId) ?? {};
     if ((newest ?? 0) - (oldest ?? 0) > MAX_INDEXED_REQUESTS) return undefined;
     const knownIndex = knownStores.get(storeId);
@@ -35,9 +35,7 @@ export function createOrderIndex(
       knownIndex !== undefined &&
       knownIndex.entryCount <= 2 * MAX_INDEXED_REQUESTS &&
       knownIndex.newestBatch <= (newest ?? 0);
-    const index: OrdersOfStore = isUsable
-      ? knownIndex
-      : { newestBatch: 0, entryCount: 0, batches: new Map() };
+    const index: StoreIndex = isUsable ? knownIndex : { newestBatch: 0, entryCount: 0, batches: new Map() };
     for (const { last, requests } of selectLaterBatches.iterate(storeId, index.newestBatch)) {
       for (const orderId of new Set(parse(requests).map((request) => request.orderId))) {
         if (orderId === null) continue;

@@ -29,7 +29,7 @@ type Replacement = {
 };
 
 /** Functions that a restore calls; `notifyChange` runs after each change. */
-export type RestoreHooks = Pick<ReturnType<typeof erasuresTable>, "clear"> & {
+export type RestoreHooks = Pick<ReturnType<typeof erasuresTable>, "eraseAll"> & {
   readonly notifyChange: () => void;
 };
 
@@ -62,7 +62,7 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
 }
 
 function restore(
-  { connection, tables, clear, notifyChange }: CopyContext,
+  { connection, tables, eraseAll, notifyChange }: CopyContext,
   { connection: image }: SnapshotImage,
   { isOwn, selection, storeIds, deletedStoreIds, reseal }: Replacement,
 ): void {
@@ -71,8 +71,8 @@ function restore(
   const positions = new Map(
     storeIds.map((id) => [id, selection === "all" ? undefined : positionOf(connection, id)]),
   );
-  for (const id of storeIds) clear(id, "replace");
-  for (const id of deletedStoreIds) clear(id, "delete");
+  for (const id of storeIds) eraseAll(id, "replace");
+  for (const id of deletedStoreIds) eraseAll(id, "delete");
   if (selection === "all") connection.exec("DELETE FROM merchants");
   try {
     for (const table of tables()) {
