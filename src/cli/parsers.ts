@@ -94,8 +94,8 @@ export function parseDeliverySchedule(text: string): DeliverySchedule {
   const delays = text.split(",");
   const schedule = parseSchedule(delays);
   if (schedule.ok) return schedule.value;
-  const faults = schedule.refusal.map(({ at, message }) =>
-    at === undefined ? `it ${message}` : `${printableLiteral(delays[at])} ${message}`,
+  const faults = schedule.refusal.map(({ index, message }) =>
+    index === undefined ? `it ${message}` : `${printableLiteral(delays[index])} ${message}`,
   );
   throw invalidOption(`delays such as 0s,5s,5m, where ${faults.join("; ")}`, text);
 }

@@ -1,5 +1,5 @@
 import type { PaymentMethod } from "../core/checkout/checkout.ts";
-import { createFields, fieldFault, type CreateField } from "../core/checkout/create-request.ts";
+import { fieldsOfCreate, fieldRefusal, type CreateField } from "../core/checkout/create-request.ts";
 import type { DomainName } from "../core/shape/wire-names.ts";
 import { currencyDecimals, formatAmount } from "../core/money.ts";
 import { printable, snakeCase } from "../core/text.ts";
@@ -13,7 +13,7 @@ export type CreateFields = {
 };
 
 export function buildCreateBody(fields: CreateFields): Readonly<Record<string, unknown>> {
-  const names = new Set<string>(createFields());
+  const names = new Set<string>(fieldsOfCreate());
   const givenFields = Object.entries(fields).map(([name, value]) => [snakeCase(name), value] as const);
   return Object.fromEntries(givenFields.filter(([name, value]) => names.has(name) && value !== undefined));
 }
@@ -129,7 +129,7 @@ async function askFields(questions: Questions, fields: CreateFields): Promise<Cr
     questions.text({
       message,
       validate: (value) =>
-        fieldFault(field, field === "currency" ? parseCurrency(value) : value)?.refusal.message ?? true,
+        fieldRefusal(field, field === "currency" ? parseCurrency(value) : value)?.refusal.message ?? true,
       ...(suggestion === undefined ? {} : { suggestion }),
     });
   const orderId = fields.orderId ?? (await askText("order_id", "Order id (yours, 1 to 32 characters)"));
@@ -138,7 +138,7 @@ async function askFields(questions: Questions, fields: CreateFields): Promise<Cr
   const hint = currencyDecimals(currency) === 0 ? "" : ` (${formatAmount(1999, currency)} is 1999)`;
   const amountQuestion: TextQuestion = {
     message: `Amount in minor units${hint}`,
-    validate: (value) => fieldFault("amount_minor", toNumber(value))?.refusal.message ?? true,
+    validate: (value) => fieldRefusal("amount_minor", toNumber(value))?.refusal.message ?? true,
   };
   const amountMinor = fields.amountMinor ?? toNumber(await questions.text(amountQuestion));
   const paymentMethod = fields.paymentMethod ?? (await questions.choice("Payment method", METHOD_NAMES));
@@ -157,8 +157,8 @@ function toNumber(text: string): number {
 
 function firstFault(fields: CreateFields): string | undefined {
   const body = buildCreateBody(fields);
-  const faults = createFields()
+  const faults = fieldsOfCreate()
     .filter((field) => Object.hasOwn(body, field))
-    .map((field) => fieldFault(field, body[field]));
+    .map((field) => fieldRefusal(field, body[field]));
   return faults.find((fault) => fault !== undefined)?.refusal.message;
 }

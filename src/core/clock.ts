@@ -22,7 +22,7 @@ export function setClock(clock: StoreClock, at: number, realNow: number): StoreC
   return clock.frozenAt === null ? { offsetMs: at - realNow, frozenAt: null } : { ...clock, frozenAt: at };
 }
 
-/** The moments that callers can name: years 0 to 9999, which ISO 8601 writes with four digits. */
+/** The first and last moment of a clock: in the years 0 to 9999, which ISO 8601 writes with four digits. */
 export const FIRST_MOMENT = Date.parse("0000-01-01T00:00:00.000Z");
 export const LAST_MOMENT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 

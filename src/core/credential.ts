@@ -23,21 +23,21 @@ const LIVE_PREFIX = "svc_live_";
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SECRET_LENGTH = 27;
 const CHECKSUM_LENGTH = 6;
-const TEST_KEY = new RegExp(
+const TEST_KEY_PATTERN = new RegExp(
   `^${TEST_PREFIX}([0-9A-Za-z]{${SECRET_LENGTH}})([0-9A-Za-z]{${CHECKSUM_LENGTH}})$`,
 );
 /** The JSON Schema of test keys; it cannot express the checksum. */
 export const TEST_KEY_SCHEMA = {
-  pattern: TEST_KEY.source,
+  pattern: TEST_KEY_PATTERN.source,
   description: "A test key. Its last six characters are a checksum, which is checked too.",
 };
-const BEARER = /^bearer +([\x21-\x7e]+)$/i;
+const BEARER_PATTERN = /^bearer +([\x21-\x7e]+)$/i;
 
 /** Formats 160 random bits as a test key: prefix, 27 base62 digits, 6 digits of checksum (decision 15). */
-export function formatTestKey(random: Uint8Array): string {
-  if (random.length !== API_KEY_RANDOM_BYTES)
+export function formatTestKey(randomBytes: Uint8Array): string {
+  if (randomBytes.length !== API_KEY_RANDOM_BYTES)
     throw new Error(`a key needs ${API_KEY_RANDOM_BYTES} random bytes`);
-  const secret = base62(BigInt(`0x${Buffer.from(random).toString("hex")}`), SECRET_LENGTH);
+  const secret = toBase62(BigInt(`0x${Buffer.from(randomBytes).toString("hex")}`), SECRET_LENGTH);
   return TEST_PREFIX + secret + checksum(secret);
 }
 
@@ -47,8 +47,8 @@ export function isStoreToken(token: string): boolean {
 }
 
 /** Formats 160 random bits as the token of a store, in the form of a test key. */
-export function formatStoreToken(random: Uint8Array): string {
-  return formatTestKey(random).replace(TEST_PREFIX, STORE_TOKEN_PREFIX);
+export function formatStoreToken(randomBytes: Uint8Array): string {
+  return formatTestKey(randomBytes).replace(TEST_PREFIX, STORE_TOKEN_PREFIX);
 }
 
 /** The hash that the database stores instead of the key. */
@@ -75,19 +75,19 @@ export function parseAuthorization(values: readonly string[]): Outcome<Presented
   if (values.length > 1) {
     return refuseFact("credential_lines", { received: String(values.length) });
   }
-  const [, apiKey] = BEARER.exec(value) ?? [];
+  const [, apiKey] = BEARER_PATTERN.exec(value) ?? [];
   if (apiKey === undefined) {
     return refuseFact("not_bearer", {});
   }
   if (apiKey.startsWith(LIVE_PREFIX)) return accept({ kind: "live" });
-  if (TEST_KEY.test(apiKey)) return accept({ kind: "test", apiKey });
+  if (TEST_KEY_PATTERN.test(apiKey)) return accept({ kind: "test", apiKey });
   return refuseFact("not_a_key", {});
 }
 
 /** Whether a text is a test key with a valid checksum (decision 15). */
 export function isTestKey(text: string): boolean {
-  const [, secret = "", digits] = TEST_KEY.exec(text) ?? [];
-  return digits !== undefined && checksum(secret) === digits;
+  const [, secret = "", checksumDigits] = TEST_KEY_PATTERN.exec(text) ?? [];
+  return checksumDigits !== undefined && checksum(secret) === checksumDigits;
 }
 
 /** The random bits of a test key as a number: the inverse of `formatTestKey`. Undefined for any other text. */
@@ -105,14 +105,14 @@ export function storeTokenBits(text: string): bigint | undefined {
 }
 
 /** Whether a text has the prefix of test keys, which every service of this kind uses (interface 22). */
-export function isTestKeyForm(text: string): boolean {
+export function hasTestKeyPrefix(text: string): boolean {
   return text.startsWith(TEST_PREFIX);
 }
 
 /** Why a text is not an API key, as the second half of a sentence; undefined for a live key or a valid test key. */
 export function keyFault(text: string): string | undefined {
   if (text.startsWith(LIVE_PREFIX) || isTestKey(text)) return undefined;
-  return KEY_FAULTS[TEST_KEY.test(text) ? "mistyped_key" : "not_a_key"];
+  return KEY_FAULTS[TEST_KEY_PATTERN.test(text) ? "mistyped_key" : "not_a_key"];
 }
 
 /** Refuses a well-formed but unknown key; a wrong checksum means that the key was mistyped. */
@@ -127,15 +127,15 @@ export function requireScope(credential: Credential, scope: Scope): Outcome<Cred
 }
 
 function checksum(secret: string): string {
-  return base62(BigInt(`0x${hash("sha256", secret, "hex").slice(0, 8)}`), CHECKSUM_LENGTH);
+  return toBase62(BigInt(`0x${hash("sha256", secret, "hex").slice(0, 8)}`), CHECKSUM_LENGTH);
 }
 
-function base62(number: bigint, length: number): string {
-  let remainder = number;
+function toBase62(number: bigint, length: number): string {
+  let quotient = number;
   let digits = "";
   for (let index = 0; index < length; index += 1) {
-    digits = BASE62.charAt(Number(remainder % 62n)) + digits;
-    remainder /= 62n;
+    digits = BASE62.charAt(Number(quotient % 62n)) + digits;
+    quotient /= 62n;
   }
   return digits;
 }

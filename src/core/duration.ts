@@ -2,14 +2,14 @@ import { accept, type Outcome } from "./outcome.ts";
 import { refuseFact } from "./refusals.ts";
 import { printableLiteral } from "./text.ts";
 
-const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Parses a duration such as `500ms`, `2m` or `2h30m` to milliseconds, without an upper bound; undefined for any other text. */
 export function parseDurationText(text: string): number | undefined {
   const parts = [...text.matchAll(/(\d{1,9})(ms|s|m|h|d)/g)];
   if (parts.map(([part]) => part).join("") !== text) return undefined;
   const milliseconds = parts.map(
-    ([, digits, unit]) => Number(digits) * MILLISECONDS[unit as keyof typeof MILLISECONDS],
+    ([, digits, unit]) => Number(digits) * UNIT_MS[unit as keyof typeof UNIT_MS],
   );
   return milliseconds.reduce((sum, part) => sum + part, 0) || undefined;
 }
@@ -42,6 +42,6 @@ function isDate(date: string): boolean {
 /** A duration as text, in the largest unit, up to hours, in which it is a whole number. */
 export function durationText(milliseconds: number): string {
   if (milliseconds === 0) return "0s";
-  const unit = (["h", "m", "s"] as const).find((name) => milliseconds % MILLISECONDS[name] === 0) ?? "ms";
-  return `${milliseconds / MILLISECONDS[unit]}${unit}`;
+  const unit = (["h", "m", "s"] as const).find((name) => milliseconds % UNIT_MS[name] === 0) ?? "ms";
+  return `${milliseconds / UNIT_MS[unit]}${unit}`;
 }

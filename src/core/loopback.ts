@@ -16,12 +16,12 @@ export function allowedHosts(
   port: number,
   {
     flag,
-    added,
-    own = LOOPBACK_NAMES,
-  }: { readonly flag: string; readonly added: readonly string[]; readonly own?: readonly string[] },
+    hosts,
+    ownNames = LOOPBACK_NAMES,
+  }: { readonly flag: string; readonly hosts: readonly string[]; readonly ownNames?: readonly string[] },
 ): AllowedHosts {
-  const addedNames = added.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
-  const names = [...own.map((name) => `${name}:${port}`), ...addedNames.map((host) => host.toLowerCase())];
+  const addedNames = hosts.flatMap((host) => (/:\d+$/.test(host) ? [host] : [host, `${host}:${port}`]));
+  const names = [...ownNames.map((own) => `${own}:${port}`), ...addedNames.map((name) => name.toLowerCase())];
   return { flag, names: new Set(names) };
 }
 
@@ -41,12 +41,12 @@ export function checkHost(hosts: readonly string[], { names, flag }: AllowedHost
   return refuseFact(/:\d+$/.test(host) ? "host_port_not_allowed" : "host_not_allowed", facts);
 }
 
-/** `localhost`, a name below it, `[::1]`, or an IPv4 address from 127.0.0.0/8. */
+/** Whether a host is `localhost`, a name below it, `[::1]`, or an IPv4 address from 127.0.0.0/8. */
 export function isLoopback(hostname: string): boolean {
   return loopbackAddresses(hostname) !== undefined;
 }
 
-/** Addresses in the order of attempts. `localhost` and the names below it are never looked up (RFC 6761 6.3). */
+/** A loopback host's addresses in the order of attempts. `localhost` names are never looked up (RFC 6761 6.3). */
 export function loopbackAddresses(hostname: string): readonly string[] | undefined {
   if (/(?:^|[^.]\.)localhost$/.test(hostname)) return ["127.0.0.1", "::1"];
   if (hostname === "[::1]") return ["::1"];

@@ -1,7 +1,7 @@
 import { partOf, type Part } from "./fact.ts";
 
 /** Payment services follow ISO 4217; Intl follows cash, and so gives HUF, IDR and COP no decimals. */
-const CODES: Readonly<Record<number, readonly string[]>> = {
+const CURRENCIES: Readonly<Record<number, readonly string[]>> = {
   0: [
     "BIF",
     "CLP",
@@ -25,7 +25,7 @@ const CODES: Readonly<Record<number, readonly string[]>> = {
   4: ["CLF", "UYW"],
 };
 const DECIMALS_BY_CURRENCY = new Map(
-  Object.entries(CODES).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
+  Object.entries(CURRENCIES).flatMap(([decimals, codes]) => codes.map((code) => [code, Number(decimals)])),
 );
 
 /** The number of decimals of a currency: 2 for EUR, 0 for JPY and KRW, 3 for KWD. Undefined for an invalid code. */
@@ -41,33 +41,33 @@ export function isCurrency(code: string): boolean {
 
 /** `19.99` in `EUR` is 1999. Undefined if the text is not an amount in the currency. */
 export function parseDecimalAmount(text: string, currency: string): number | undefined {
-  const [, majorDigits = "", decimals = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
+  const [, majorDigits = "", decimalDigits = ""] = /^(\d{1,13})[.,](\d{1,4}?)0*$/.exec(text) ?? [];
   const places = currencyDecimals(currency);
-  if (majorDigits === "" || places === undefined || decimals.replace(/0+$/, "").length > places)
+  if (majorDigits === "" || places === undefined || decimalDigits.replace(/0+$/, "").length > places)
     return undefined;
-  return Number(majorDigits + decimals.slice(0, places).padEnd(places, "0"));
+  return Number(majorDigits + decimalDigits.slice(0, places).padEnd(places, "0"));
 }
 
-/** Names the likely meaning if the text has decimals. Undefined if the text is valid. */
+/** Why a text is no amount, with the likely meaning of decimals; undefined if the text is valid. */
 export function explainAmountFault(text: string, currency: string): Part | undefined {
-  const guess = parseDecimalAmount(text, currency);
-  if (guess !== undefined && guess !== 0)
+  const meantAmount = parseDecimalAmount(text, currency);
+  if (meantAmount !== undefined && meantAmount !== 0)
     return partOf("amount_in_minor_units", {
-      ...MAX_AMOUNT,
-      amount: formatAmount(guess, currency),
-      meant: guess,
+      ...MAX_AMOUNT_VALUES,
+      amount: formatAmount(meantAmount, currency),
+      meant: meantAmount,
     });
   const places = currencyDecimals(currency);
-  if (guess === undefined && /^\d+[.,]\d+$/.test(text) && places !== undefined)
+  if (meantAmount === undefined && /^\d+[.,]\d+$/.test(text) && places !== undefined)
     return places === 0
-      ? partOf("amount_without_decimals", { ...MAX_AMOUNT, currency })
-      : partOf("amount_with_decimals", { ...MAX_AMOUNT, currency, places });
+      ? partOf("amount_without_decimals", { ...MAX_AMOUNT_VALUES, currency })
+      : partOf("amount_with_decimals", { ...MAX_AMOUNT_VALUES, currency, places });
   return /^\d{1,16}$/.test(text) && Number(text) > 0 && Number(text) <= Number.MAX_SAFE_INTEGER
     ? undefined
-    : partOf("whole_amount", MAX_AMOUNT);
+    : partOf("whole_amount", MAX_AMOUNT_VALUES);
 }
 
-const MAX_AMOUNT = { most: Number.MAX_SAFE_INTEGER };
+const MAX_AMOUNT_VALUES = { most: Number.MAX_SAFE_INTEGER };
 
 /** An amount in minor units, formatted exactly: `1999` in `EUR` is `19.99 EUR`. */
 export function formatAmount(amountMinor: number, currency: string): string {
@@ -78,7 +78,7 @@ export function formatAmount(amountMinor: number, currency: string): string {
   return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)} ${currency}`;
 }
 
-/** The locale decides the sign, ISO 4217 the decimals. Yen are `JP¥`: a bare ¥ is also read as yuan. */
+/** The locale decides the currency symbol, ISO 4217 the decimals. Yen are `JP¥`: a bare ¥ is also read as yuan. */
 export function formatPrice(amountMinor: number, currency: string, locale: string): string {
   return pricePieces(amountMinor, currency, locale).join("");
 }

@@ -92,7 +92,7 @@ export class FileRefused extends Error {
 }
 
 /** The value of work that another library does; undefined if it throws. */
-export function attempt<Value>(work: () => Value): Value | undefined {
+export function tryTo<Value>(work: () => Value): Value | undefined {
   try {
     return work();
   } catch {

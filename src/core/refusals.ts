@@ -1,5 +1,5 @@
-// The sentences of refusals, by their facts: those of v1 here, all others in core/refusals/. The status and meaning of
-// each code: core/errors.ts; the check, rule and remedy that `explain` shows with a refusal: core/explain/checks.ts.
+// The sentences of refusals, by their facts. Refusals of v1 are here, all others in core/refusals/. The status and meaning
+// of each code: core/errors.ts; the check, rule and remedy that `explain` shows with a refusal: core/explain/checks.ts.
 import type { ErrorCode } from "./errors.ts";
 import { fill, fillPair, namesIn, valueText, type FactValue, type FactValues, type NamesIn } from "./fact.ts";
 import { english, type Words } from "./language.ts";
@@ -23,8 +23,8 @@ type Row = {
       readonly expected?: Words;
     }
   | {
-      /** The expected value, with which the message begins; it ends with the received value. */
-      readonly got: Words;
+      /** The expected value, with which the message begins; the message ends with the received value. */
+      readonly expected: Words;
     }
 );
 
@@ -35,11 +35,11 @@ export const KEY_FAULTS = {
 } as const;
 
 const HOST_TEXT = "Host {host} is not a name of this server; {flag}";
-const PRICE_EXPECTED = [
+const EXPECTED_PRICE = [
   "price_id must name an approved price of this store",
   "price_id 应为本商店已批准的价格",
 ] as const;
-const FREE_OF_SECRETS = [`{field} must be free of ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`] as const;
+const NO_SECRET_WORDS = [`{field} must be free of ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`] as const;
 
 /** Converts texts by code and name to rows by name. */
 function rowsOf<Table extends Readonly<Record<string, Readonly<Record<string, string | Words>>>>>(
@@ -65,7 +65,7 @@ const REFUSALS = {
   ...rowsOf(WEBHOOK_REFUSALS),
   ...rowsOf(SANDBOX_REFUSALS),
   // Refusals of v1, in the order of the checks (decision 3).
-  http_version: { code: "invalid_request", got: ["HTTP/1.1 was expected", "应为 HTTP/1.1"] },
+  http_version: { code: "invalid_request", expected: ["HTTP/1.1 was expected", "应为 HTTP/1.1"] },
   transfer_coding: { code: "invalid_request", text: "the only supported transfer coding is chunked" },
   invalid_http: { code: "invalid_request", text: "the request is not valid HTTP/1.1: {reason}" },
   header_lines: { code: "headers_too_large", text: "a request may have at most {most} header lines" },
@@ -84,12 +84,12 @@ const REFUSALS = {
   },
   expectation: {
     code: "invalid_request",
-    got: ["Expect may only be 100-continue", "Expect 只能为 100-continue"],
+    expected: ["Expect may only be 100-continue", "Expect 只能为 100-continue"],
   },
-  no_path: { code: "invalid_request", got: ["the request target must be a path", "请求目标应为路径"] },
+  no_path: { code: "invalid_request", expected: ["the request target must be a path", "请求目标应为路径"] },
   host_lines: {
     code: "invalid_request",
-    got: ["exactly one Host header was expected", "应有且只有一个 Host 请求头"],
+    expected: ["exactly one Host header was expected", "应有且只有一个 Host 请求头"],
   },
   host_not_allowed: {
     code: "host_not_allowed",
@@ -144,14 +144,14 @@ const REFUSALS = {
     expected: ["the scope {scope}", "权限范围 {scope}"],
     received: "the API key has: {granted}",
   },
-  query: { code: "unknown_parameter", got: ["v1 has no query parameters", "v1 没有查询参数"] },
+  query: { code: "unknown_parameter", expected: ["v1 has no query parameters", "v1 没有查询参数"] },
   content_type: {
     code: "unsupported_content_type",
-    got: ["Content-Type must be application/json", "Content-Type 应为 application/json"],
+    expected: ["Content-Type must be application/json", "Content-Type 应为 application/json"],
   },
   content_encoding: {
     code: "unsupported_content_type",
-    got: ["the body must have no Content-Encoding", "请求体不得使用 Content-Encoding"],
+    expected: ["the body must have no Content-Encoding", "请求体不得使用 Content-Encoding"],
   },
   invalid_json: { code: "invalid_json", text: "the body is not strict JSON: {received}" },
   inexact_number: {
@@ -165,7 +165,7 @@ const REFUSALS = {
   },
   key_lines: {
     code: "idempotency_key_invalid",
-    got: ["one Idempotency-Key header was expected", "应有且只有一个 Idempotency-Key 请求头"],
+    expected: ["one Idempotency-Key header was expected", "应有且只有一个 Idempotency-Key 请求头"],
   },
   key_with_secret: {
     code: "idempotency_key_invalid",
@@ -173,12 +173,15 @@ const REFUSALS = {
   },
   key_form: {
     code: "idempotency_key_invalid",
-    got: [
+    expected: [
       "Idempotency-Key must have 8 to 128 printable ASCII characters",
       "Idempotency-Key 应为 8 到 128 个可打印 ASCII 字符",
     ],
   },
-  no_object: { code: "invalid_parameter", got: ["the body must be a JSON object", "请求体应为 JSON 对象"] },
+  no_object: {
+    code: "invalid_parameter",
+    expected: ["the body must be a JSON object", "请求体应为 JSON 对象"],
+  },
   conflicting_parameters: {
     code: "conflicting_parameters",
     text: "price_id already sets amount, currency and payment method; leave out {fields}, or leave out price_id",
@@ -193,17 +196,17 @@ const REFUSALS = {
   missing_parameter: { code: "missing_parameter", text: "{field} is required: {form}" },
   invalid_parameter: {
     code: "invalid_parameter",
-    got: ["{field} must be {form}", "{field} must be {form}"],
+    expected: ["{field} must be {form}", "{field} must be {form}"],
   },
   field_with_secret: {
     code: "invalid_parameter",
     text: `{field} must be free of ${A_SECRET}`,
-    expected: FREE_OF_SECRETS,
+    expected: NO_SECRET_WORDS,
   },
   field_with_token: {
     code: "invalid_parameter",
     text: [`{field} must not contain ${A_SECRET}`, `{field} 不得包含 ${A_SECRET_ZH}`],
-    expected: FREE_OF_SECRETS,
+    expected: NO_SECRET_WORDS,
   },
   fault_secret: {
     code: "invalid_parameter",
@@ -211,31 +214,31 @@ const REFUSALS = {
   },
   unknown_price: {
     code: "invalid_parameter",
-    text: `${PRICE_EXPECTED[0]}; got {price}, which is not in its catalog: see checkout prices list`,
+    text: `${EXPECTED_PRICE[0]}; got {price}, which is not in its catalog: see checkout prices list`,
     field: "price_id",
-    expected: PRICE_EXPECTED,
+    expected: EXPECTED_PRICE,
     received: "{price}, which is not in its catalog",
     next: "checkout prices list",
   },
   retired_price: {
     code: "invalid_parameter",
-    text: `${PRICE_EXPECTED[0]}; got {price}, which is retired: choose another one from checkout prices list`,
+    text: `${EXPECTED_PRICE[0]}; got {price}, which is retired: choose another one from checkout prices list`,
     field: "price_id",
-    expected: PRICE_EXPECTED,
+    expected: EXPECTED_PRICE,
     received: "{price}, which is retired",
     next: "checkout prices list",
   },
   unapproved_price: {
     code: "invalid_parameter",
-    text: `${PRICE_EXPECTED[0]}; got {price}, which is not approved: see checkout admin approve-price`,
+    text: `${EXPECTED_PRICE[0]}; got {price}, which is not approved: see checkout admin approve-price`,
     field: "price_id",
-    expected: PRICE_EXPECTED,
+    expected: EXPECTED_PRICE,
     received: "{price}, which is not approved",
     next: "checkout admin approve-price",
   },
   invalid_session_id: {
     code: "invalid_session_id",
-    got: ["the session id must be a UUID", "会话 ID 应为 UUID"],
+    expected: ["the session id must be a UUID", "会话 ID 应为 UUID"],
   },
   session_not_found: {
     code: "session_not_found",
@@ -266,10 +269,10 @@ export type FactName = keyof typeof REFUSALS;
 
 type KnownFact = { readonly fact: FactName; readonly values: FactValues };
 
-type NamesOf<FactRow> = FactRow extends { readonly got: readonly [infer Expected, string] }
-  ? NamesIn<Expected> | "received"
-  : FactRow extends { readonly text: infer Text }
-    ? NamesIn<Text extends readonly string[] ? Text[number] : Text>
+type NamesOf<FactRow> = FactRow extends { readonly text: infer Text }
+  ? NamesIn<Text extends readonly string[] ? Text[number] : Text>
+  : FactRow extends { readonly expected: readonly [infer Expected, string] }
+    ? NamesIn<Expected> | "received"
     : never;
 
 /** The values of a sentence, by their names; `field` is also allowed if only a form shows it. */
@@ -287,17 +290,18 @@ const ROWS: ReadonlyMap<string, Row> = new Map<string, Row>(Object.entries(REFUS
 export function refuseFact<Name extends FactName>(
   fact: Name,
   values: ValuesOf<Name>,
-  hints: Omit<Refusal, "code" | "message" | "chinese" | "told"> = {},
+  fields: Omit<Refusal, "code" | "message" | "chinese" | "told"> = {},
 ): Refused {
-  const refusalFact = { fact, values };
-  const [message, chinese] = factText(refusalFact);
-  return { ok: false, refusal: { code: REFUSALS[fact].code, message, chinese, told: refusalFact, ...hints } };
+  const told = { fact, values };
+  const [message, chinese] = factText(told);
+  return { ok: false, refusal: { code: REFUSALS[fact].code, message, chinese, told, ...fields } };
 }
 
 /** The message of a refusal, in both languages where a page can show it. */
 function factText({ fact, values }: KnownFact): readonly [message: string, chinese?: string] {
   const row: Row = REFUSALS[fact];
-  if ("got" in row) return [`${fill(row.got[0], values)}; got ${valueText(values["received"], english)}`];
+  if (!("text" in row))
+    return [`${fill(row.expected[0], values)}; got ${valueText(values["received"], english)}`];
   return typeof row.text === "string" ? [fill(row.text, values)] : fillPair(row.text, values);
 }
 
@@ -309,12 +313,11 @@ export function factParts({ fact, values }: KnownFact): {
   readonly next: string | undefined;
 } {
   const row: Row = REFUSALS[fact];
-  const expectedValue = "got" in row ? row.got : row.expected;
   const valueOf = (name: string): string | undefined =>
     name in values ? valueText(values[name], english) : undefined;
   return {
     field: row.field ?? valueOf("field"),
-    expected: expectedValue && fillPair(expectedValue, values),
+    expected: row.expected && fillPair(row.expected, values),
     received: row.received === undefined ? valueOf("received") : fill(row.received, values),
     next: row.next,
   };
@@ -326,7 +329,7 @@ export function isRefusalFact(value: unknown): value is KnownFact {
   const row = typeof fact === "string" ? ROWS.get(fact) : undefined;
   if (row === undefined || typeof values !== "object" || values === null) return false;
   const givenValues = new Map<string, unknown>(Object.entries(values));
-  const texts = "got" in row ? [row.got[0], "{received}"] : [row.text].flat();
+  const texts = "text" in row ? [row.text].flat() : [row.expected[0], "{received}"];
   return texts.every((text) => namesIn(text).every((name) => isFactValue(givenValues.get(name))));
 }
 

@@ -11,7 +11,7 @@ const credentialsSchema = () =>
     ready: z.optional(z.literal(false)),
     stores: z.record(z.string(), z.object({ name: z.string(), api_key: z.string() })),
   });
-/** Parsed so that a start can refuse the database of a development version by name. */
+/** The form that development versions wrote: it is parsed, so that a start refuses their database with its own message. */
 const oldCredentialsSchema = () =>
   z.pipe(
     z.object({ store_id: z.string(), api_key: z.string() }),
@@ -22,7 +22,7 @@ const oldCredentialsSchema = () =>
 export type Credentials = z.infer<ReturnType<typeof credentialsSchema>>;
 
 /** The id of the store that an API key belongs to; undefined if the key is not in the credentials. */
-export function ownerOf({ stores }: Credentials, apiKey: string): string | undefined {
+export function storeIdOfKey({ stores }: Credentials, apiKey: string): string | undefined {
   return Object.entries(stores).find(([, { api_key: key }]) => key === apiKey)?.[0];
 }
 

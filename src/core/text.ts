@@ -12,19 +12,19 @@ export function removeUnicodeRanges(pattern: string): string {
 
 /** Matches texts that `printable` leaves unchanged, as far as a pattern for a JSON Schema can. */
 export const PRINTABLE_PATTERN = removeUnicodeRanges(`^[^${UNPRINTABLE_RANGES}]*$`);
-const SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin|store)|whsec)(?:_|%5f))[\w%-]+/gi;
+const ANY_SECRET = /((?:svc(?:_|%5f)(?:test|live|control|admin|store)|whsec)(?:_|%5f))[\w%-]+/gi;
 /** A shorter text is a name, such as svc_test_mode, and reveals nothing. */
 const MIN_SECRET_LENGTH = 16;
-const WHOLE_SECRET = new RegExp(`${SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
+const WHOLE_SECRET = new RegExp(`${ANY_SECRET.source.slice(0, -1)}{${MIN_SECRET_LENGTH},}`, "i");
 /** Matches texts for which `containsSecret` is true; for a JSON Schema, whose patterns have no flags. */
 export const SECRET_PATTERN = WHOLE_SECRET.source.replaceAll(/\\.|[a-z]/g, (part) =>
   part.length > 1 ? part : `[${part}${part.toUpperCase()}]`,
 );
-const REDACTED_SECRET = new RegExp(SECRET.source.replace(/\[[^\]]+\]\+$/, "…"), "i");
+const REDACTED_SECRET = new RegExp(ANY_SECRET.source.replace(/\[[^\]]+\]\+$/, "…"), "i");
 /** Blanks and marks that are invisible. CR LF within a text is one line break, and so one blank. */
 const INVISIBLE_BLANKS = /^[\s\p{M}]+|(?!\r\n(?!$|[\s\p{M}]))\s[\s\p{M}]+|\s$/gu;
 /** A user name and a password in an address; a quotation mark ends the address. */
-const CREDENTIALS = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
+const CREDENTIALS_IN_TEXT = /(:[/\\]{1,2})[^\s/\\?#"]*@/g;
 /** A user name and a password in a text that consists only of an address. */
 const CREDENTIALS_IN_VALUE = /(:[/\\]{1,2})[^/\\?#]*@/g;
 const MAX_LITERAL_CODE_POINTS = 60;
@@ -61,8 +61,8 @@ export function cutText(text: string, maxCodePoints: number): string {
 /** Redacts secrets, which people paste into wrong places, and the user names and passwords of addresses. */
 export function redactSecrets(text: string): string {
   // Two of three texts have neither character, and a search for one costs almost nothing.
-  const safeText = text.includes("_") || text.includes("%") ? text.replace(SECRET, "$1…") : text;
-  return safeText.includes("@") ? safeText.replace(CREDENTIALS, "$1…@") : safeText;
+  const safeText = text.includes("_") || text.includes("%") ? text.replace(ANY_SECRET, "$1…") : text;
+  return safeText.includes("@") ? safeText.replace(CREDENTIALS_IN_TEXT, "$1…@") : safeText;
 }
 
 /** Text with these values redacted, regardless of their form. */

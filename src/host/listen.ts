@@ -1,7 +1,7 @@
 import type { ListenFailure, World, GuestWorld, Listener, TlsTrust } from "../world.ts";
 import { type HostFailure, usageFailure } from "./failure.ts";
 import { CONFIG_PATH } from "../core/config/file-name.ts";
-import { DRILL_BODIES } from "../core/control/protocol.ts";
+import { DRILL_BODY_LIMIT } from "../core/control/protocol.ts";
 import type { LoopbackHost } from "../core/loopback.ts";
 import { isLoopbackAddress } from "../core/network/address.ts";
 import { isRefusedPort } from "../core/network/refused-ports.ts";
@@ -42,7 +42,7 @@ export type ControlTokens = Pick<SandboxOptions, "controlToken" | "adminToken">;
 
 /** A configuration may be larger than other bodies (decision 6); requests to pages may carry many cookies (decision 58). */
 const LIMITS = {
-  bodyLimits: [{ path: new RegExp(`^${CONFIG_PATH}$`), bodyBytes: 2 * 1024 * 1024 }, DRILL_BODIES],
+  bodyLimits: [{ path: new RegExp(`^${CONFIG_PATH}$`), bodyBytes: 2 * 1024 * 1024 }, DRILL_BODY_LIMIT],
   largerHeads: { paths: ["/portal", "/pay", "/assets"], headBytes: 64 * 1024 },
 };
 

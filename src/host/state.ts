@@ -87,9 +87,9 @@ export function openState(
     heldFolder === undefined ? accept(undefined) : state.requireDatabase(world, heldFolder.path);
   if (!databaseCheck.ok) return databaseCheck;
   if (heldFolder !== undefined && credentials?.ready === false && isLogEmpty(path)) forgetStart(world, path);
-  const noteMigration = ({ from, to, backup }: MigratedFile): void =>
+  const noteMigration = ({ from, to, backupPath }: MigratedFile): void =>
     printer.trace(
-      `note: ${path} was migrated from schema version ${from} to ${to}; the older file is ${backup}`,
+      `note: ${path} was migrated from schema version ${from} to ${to}; the older file is ${backupPath}`,
     );
   const noteMovedLog = (log: string): void => printer.trace(movedLogWarning(path, log));
   const options = {

@@ -1,4 +1,4 @@
-import { DRILL_BODIES } from "../core/control/protocol.ts";
+import { DRILL_BODY_LIMIT } from "../core/control/protocol.ts";
 import { refuseFact } from "../core/refusals.ts";
 import { answerFetch } from "../web/fetch.ts";
 import { isWholeBody } from "../web/http.ts";
@@ -7,7 +7,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { HttpRequest } from "../world.ts";
 import { sleep } from "./world.ts";
 
-const LIMITS = { bodyLimits: [DRILL_BODIES] };
+const LIMITS = { bodyLimits: [DRILL_BODY_LIMIT] };
 
 /** A Worker cannot close a connection without an answer, so a dropped answer becomes an answer with a truncated body. */
 export async function toWorkerResponse(

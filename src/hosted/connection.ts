@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import type { ObjectStorage } from "cloudflare:workers";
 import type { Connection, Statement } from "../store/connection/connection.ts";
 import { isError } from "../core/outcome.ts";
-import { toStorageUnavailable } from "../store/connection/group-commit.ts";
+import { toStorageError } from "../store/connection/group-commit.ts";
 import { toPositional } from "../store/connection/statements.ts";
 import { storageFailure, StorageUnavailable } from "../store/connection/storage-failure.ts";
 
@@ -102,7 +102,7 @@ export function toStorageFailure(error: unknown): unknown {
   const [code] = (isError(error) ? SQLITE_CODE.exec(error.message) : null) ?? [];
   return code === undefined || !isError(error)
     ? error
-    : toStorageUnavailable(Object.assign(new Error(error.message, { cause: error }), { code }));
+    : toStorageError(Object.assign(new Error(error.message, { cause: error }), { code }));
 }
 
 /** The message with which the runtime hides why it could not open the database of an object. */

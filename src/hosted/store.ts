@@ -56,7 +56,7 @@ export function openObjectStore(
   let lastFailure: StorageUnavailable | undefined;
   let hasWritten = false;
   const countStatement = connection.prepare<[], number>("SELECT total_changes()").pluck();
-  const tables = createTables(connection, { scheduler, snapshots: () => NO_SNAPSHOTS });
+  const tables = createTables(connection, { scheduler, createSnapshots: () => NO_SNAPSHOTS });
   return {
     ...tables,
     write: async (work) => {

@@ -25,7 +25,7 @@ export function describeSandbox(context: DescribedContext): SandboxDescription {
   const { description, store, masterKey } = context;
   const firstStore = store.stores.details(store.stores.first()?.id ?? "") ?? NO_STORE;
   const { id: storeId, merchantId, store: storeName } = firstStore;
-  const sealedSecret = store.signingSecrets.current(storeId);
+  const sealedSecret = store.signingSecrets.currentSecret(storeId);
   const hold = holdOfSandbox(context);
   const revokedKeys = store.credentials.of(storeId).filter(({ revokedAt }) => revokedAt !== null);
   return {

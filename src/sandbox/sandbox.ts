@@ -5,7 +5,7 @@ import { hostOf, isLoopbackAddress, type ListenAddress } from "../core/network/a
 import { hostHeaders, portalOrigin } from "../core/network/public-url.ts";
 import type { Refusal } from "../core/outcome.ts";
 import type { RateLimit } from "../core/request/rate-limit.ts";
-import { toStorageUnavailable } from "../store/connection/group-commit.ts";
+import { toStorageError } from "../store/connection/group-commit.ts";
 import { StorageUnavailable } from "../store/connection/storage-failure.ts";
 import type { Store } from "../store/store.ts";
 import { guardRequest } from "../web/guard.ts";
@@ -282,7 +282,7 @@ async function catchUp(context: SandboxContext): Promise<void> {
   const { store, world } = context;
   await Promise.all([
     recoverDeliveries(context),
-    store.write(() => store.credentials.revokeDrills(world.now()), { isOftenIdle: true }),
+    store.write(() => store.credentials.revokeDrillKeys(world.now()), { isOftenIdle: true }),
   ]);
   if (store.leaseEffects.all().length > 0)
     // Loaded only if needed: a kill during a lease is rare.
@@ -298,13 +298,13 @@ export function hostsOf(
 ): HostsByAudience {
   const { port, allowHosts, allowControlHosts, addresses, publicUrl, portalUrl } = options;
   const knownHosts = [...addresses.filter(isLoopbackAddress).map(hostOf), ...publicHosts(publicUrl, port)];
-  const merchantHosts = allowedHosts(port, { flag: "--allow-host", added: [...allowHosts, ...knownHosts] });
-  const controlRule = { flag: "--allow-control-host", added: allowControlHosts };
-  const portalRule = { flag: "--portal-url", added: publicHosts(portalUrl, port) };
+  const merchantHosts = allowedHosts(port, { flag: "--allow-host", hosts: [...allowHosts, ...knownHosts] });
+  const controlRule = { flag: "--allow-control-host", hosts: allowControlHosts };
+  const portalRule = { flag: "--portal-url", hosts: publicHosts(portalUrl, port) };
   // Styles and scripts, which the payment pages and the portal load.
   const browserHosts = allowedHosts(port, {
     flag: "--allow-host",
-    added: [...allowHosts, ...knownHosts, ...publicHosts(portalUrl, port)],
+    hosts: [...allowHosts, ...knownHosts, ...publicHosts(portalUrl, port)],
   });
   const hasPortal = portalOrigin(port, { publicUrl, portalUrl }) !== undefined;
   return {
@@ -313,11 +313,11 @@ export function hostsOf(
     // A client on another machine can also send a loopback name as Host, so such a name permits nothing there.
     control: {
       local: allowedHosts(port, controlRule),
-      remote: allowedHosts(port, { ...controlRule, own: [] }),
+      remote: allowedHosts(port, { ...controlRule, ownNames: [] }),
     },
     // Without a portal, its address answers 404 under every name.
     portal: hasPortal
-      ? { local: allowedHosts(port, portalRule), remote: allowedHosts(port, { ...portalRule, own: [] }) }
+      ? { local: allowedHosts(port, portalRule), remote: allowedHosts(port, { ...portalRule, ownNames: [] }) }
       : { local: merchantHosts, remote: merchantHosts },
   };
 }
@@ -352,7 +352,7 @@ function entryOf(
 
 /** A 503 if the disk failed, a 409 if a signing secret cannot be decrypted, otherwise a 500. */
 function refusalOfFailure(error: unknown, requestId: string): Refusal {
-  const knownError = toStorageUnavailable(error);
+  const knownError = toStorageError(error);
   if (knownError instanceof StorageUnavailable) return storageRefusal(knownError);
   if (knownError instanceof SecretUnreadable) return knownError.refusal;
   return {

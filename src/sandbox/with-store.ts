@@ -71,7 +71,7 @@ export function findCheckout(
   { storeId, checkoutId }: CheckoutRef,
 ): Outcome<Checkout> {
   const checkout =
-    storeId === null ? store.checkouts.findAny(checkoutId) : store.checkouts.find(storeId, checkoutId);
+    storeId === null ? store.checkouts.findInAnyStore(checkoutId) : store.checkouts.find(storeId, checkoutId);
   return checkout === undefined ? refuseFact("no_checkout", { checkout: checkoutId }) : accept(checkout);
 }
 

@@ -59,14 +59,14 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     `SELECT id, last_four AS lastFour, scopes, created_at AS createdAt, revoked_at AS revokedAt FROM credentials
      WHERE store_id = ? AND for_drill = 0 ORDER BY created_at, id`,
   );
-  const selectOwner = connection.prepare<
+  const selectAnyByHash = connection.prepare<
     [string],
     { readonly storeId: string; readonly revokedAt: number | null }
   >("SELECT store_id AS storeId, revoked_at AS revokedAt FROM credentials WHERE key_hash = ?");
   const revoke = connection.prepare<{ readonly id: string; readonly at: number }>(
     "UPDATE credentials SET revoked_at = @at WHERE id = @id AND revoked_at IS NULL",
   );
-  const revokeDrills = connection.prepare<[number]>(
+  const revokeDrillKeys = connection.prepare<[number]>(
     "UPDATE credentials SET revoked_at = ? WHERE for_drill = 1 AND revoked_at IS NULL",
   );
   const byApiKey = cacheBriefly(scheduler, (apiKey): CredentialInStore | undefined => {
@@ -85,8 +85,8 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     byApiKey,
 
     /** The store of a key, found by its hash, even if the key is revoked; undefined for a key that never existed here. */
-    ownerOf: (keyHash: string): { readonly storeId: string; readonly isRevoked: boolean } | undefined => {
-      const row = selectOwner.get(keyHash);
+    findByHash: (keyHash: string): { readonly storeId: string; readonly isRevoked: boolean } | undefined => {
+      const row = selectAnyByHash.get(keyHash);
       return row && { storeId: row.storeId, isRevoked: row.revokedAt !== null };
     },
 
@@ -97,8 +97,8 @@ export function credentialsTable(connection: Connection, scheduler: Scheduler) {
     },
 
     /** Revokes all keys of leases; no lease outlives a start. */
-    revokeDrills: (at: number): void => {
-      revokeDrills.run(at);
+    revokeDrillKeys: (at: number): void => {
+      revokeDrillKeys.run(at);
       byApiKey.forget();
     },
 

@@ -90,12 +90,12 @@ const BATCH_ROWS = 500;
 /** The stores that are being erased. `notifyChange` is called after each change. */
 export function erasuresTable(connection: Connection, notifyChange: () => void) {
   const prepareForStore = (sql: string) => connection.prepare<[string]>(sql);
-  const selectPending = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
+  const selectAll = connection.prepare<[], Erasure>("SELECT store_id AS storeId, kind FROM erasures");
   const begin = connection.prepare<Erasure>(
     `INSERT INTO erasures (store_id, kind) VALUES (@storeId, @kind)
      ON CONFLICT (store_id) DO UPDATE SET kind = excluded.kind WHERE kind = 'reset'`,
   );
-  const keepPositions = connection.prepare(
+  const raiseEventFloor = connection.prepare(
     `INSERT INTO event_floor (id, position) SELECT 1, max(position) FROM events HAVING max(position) IS NOT NULL
      ON CONFLICT (id) DO UPDATE SET position = max(position, excluded.position)`,
   );
@@ -131,20 +131,20 @@ export function erasuresTable(connection: Connection, notifyChange: () => void) 
 
   return {
     /** The stores that are being erased; after a start, the stores whose erasure was interrupted. */
-    pending: (): Erasure[] => selectPending.all(),
+    pending: (): Erasure[] => selectAll.all(),
 
     /** Begins an erasure; after the commit nothing happens in the store. A reset does not replace a pending deletion. */
     begin: (erasure: Erasure): void => {
       begin.run(erasure);
-      keepPositions.run();
+      raiseEventFloor.run();
       notifyChange();
     },
 
-    eraseSome: eraseBatch,
+    eraseBatch,
 
     /** Deletes all rows of a store within the caller's transaction. */
-    clear: (storeId: string, kind: "delete" | "replace"): void => {
-      keepPositions.run();
+    eraseAll: (storeId: string, kind: "delete" | "replace"): void => {
+      raiseEventFloor.run();
       for (let isOver = false; !isOver;) isOver = eraseBatch({ storeId, kind });
     },
   };

@@ -2,7 +2,7 @@
 // client/listen/seen-events.ts; where a create learns the id: cli/order/instance.ts.
 import type { Connection } from "./connection/connection.ts";
 
-/** The DDL of the instance's id (decision 96), and of the facts of a snapshot (decision 95), of which a sandbox has no row. */
+/** The DDL of the instance's id (decision 96), and of a snapshot's facts (decision 95), a table that is empty in a sandbox. */
 export const INSTANCE_DDL = `
 CREATE TABLE instance (
   id   INTEGER PRIMARY KEY CHECK (id = 1),

@@ -72,7 +72,7 @@ const FIRST_TABLES = [
 ];
 
 /** The current DDL of first tables that migrations have changed, for new files. An ALTER is faster with few tables. */
-const CURRENT_FORMS: ReadonlyMap<string, string> = new Map([
+const CURRENT_DDL: ReadonlyMap<string, string> = new Map([
   [STORES_DDL, STORES_DDL + STORE_DIALECT_DDL],
   [ENDPOINTS_DDL, ENDPOINTS_DDL + ENDPOINT_CA_DDL],
   [ATTEMPTS_DDL, ATTEMPTS_DDL + OPEN_ATTEMPTS_DDL],
@@ -81,7 +81,7 @@ const CURRENT_FORMS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const CURRENT_TABLES = [
-  ...FIRST_TABLES.map((ddl) => CURRENT_FORMS.get(ddl) ?? ddl),
+  ...FIRST_TABLES.map((ddl) => CURRENT_DDL.get(ddl) ?? ddl),
   EXPLORATIONS_DDL,
   EXPLORE_LEASES_DDL,
   LEASE_EFFECTS_DDL,

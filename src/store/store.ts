@@ -5,8 +5,8 @@ import {
   createGroupCommit,
   filesLostError,
   lockError,
-  LOCK_RETRY_MS,
-  toStorageUnavailable,
+  LOCK_RETRY_DELAY_MS,
+  toStorageError,
   type Scheduler,
 } from "./connection/group-commit.ts";
 import { copyLog } from "./connection/opening.ts";
@@ -48,18 +48,18 @@ export function openStore(
       while (!copyLog(connection)) {
         isWaitOver ??= beginLockWait(scheduler);
         if (isWaitOver()) throw lockError();
-        await new Promise<void>((resolve) => scheduler.after(LOCK_RETRY_MS, resolve));
+        await new Promise<void>((resolve) => scheduler.after(LOCK_RETRY_DELAY_MS, resolve));
       }
       if (!watch.isIntact()) throw filesLostError();
     } catch (error) {
-      throw toStorageUnavailable(error);
+      throw toStorageError(error);
     }
   };
   const tables = createTables(connection, {
     scheduler,
-    snapshots: (parts) =>
+    createSnapshots: (hooks) =>
       snapshotsTable(connection, {
-        ...parts,
+        ...hooks,
         nativeBinding,
         pause: () => new Promise((resolve) => scheduler.soon(resolve)),
       }),

@@ -32,13 +32,13 @@ import { storesTable } from "./stores.ts";
 import { tokensTable } from "./tokens.ts";
 import { faultsTable } from "./fault/faults.ts";
 
-/** Creates the tables on any kind of connection. `snapshots` creates the snapshots that this kind supports. */
+/** Creates the tables on any kind of connection. `createSnapshots`: for the snapshots that this kind supports. */
 export function createTables(
   connection: Connection,
   {
     scheduler,
-    snapshots,
-  }: { readonly scheduler: Scheduler; readonly snapshots: (parts: RestoreHooks) => Snapshots },
+    createSnapshots,
+  }: { readonly scheduler: Scheduler; readonly createSnapshots: (hooks: RestoreHooks) => Snapshots },
 ) {
   const stores = storesTable(connection, scheduler);
   const credentials = credentialsTable(connection, scheduler);
@@ -93,6 +93,6 @@ export function createTables(
     home: homeTable(connection),
     heldStores,
     instance: instanceTable(connection),
-    snapshots: snapshots({ clear: erasures.clear, notifyChange: forgetCaches }),
+    snapshots: createSnapshots({ eraseAll: erasures.eraseAll, notifyChange: forgetCaches }),
   };
 }

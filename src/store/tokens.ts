@@ -64,7 +64,7 @@ export function tokensTable(connection: Connection) {
     find: (id: string): TokenEntry | undefined => select.get(id),
     /** The tokens, links and sessions of a store, including revoked and expired ones; oldest first. */
     of: (storeId: string): TokenEntry[] => selectOf.all(storeId),
-    use: (id: string, at: number): void => void use.run(at, id),
+    recordUse: (id: string, at: number): void => void use.run(at, id),
     /** Revokes a token, a session, or a link with its session. */
     revoke: (id: string, at: number): void => void revoke.run({ id, at }),
   };

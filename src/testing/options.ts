@@ -6,7 +6,7 @@ import { stateFile } from "../host/folder/files.ts";
 import { checkFolderTrust } from "../host/folder/trust.ts";
 import { usageFailure, type HostFailure } from "../host/failure.ts";
 import { parseConfig } from "../core/config/read.ts";
-import { KIT_SETTINGS, optionsOf } from "../core/config/settings.ts";
+import { KIT_SETTING_NAMES, optionsOf } from "../core/config/settings.ts";
 import { camelCase, snakeCase } from "../core/text.ts";
 import { isError, type Outcome } from "../core/outcome.ts";
 import type { GuestWorld } from "../world.ts";
@@ -27,7 +27,7 @@ type ParsedOptions = InProcessOptions & { readonly world: GuestWorld };
 /** The names of all options. Other names are refused: a misspelled option would silently have its default. */
 const OPTION_NAMES: ReadonlySet<string> = new Set<keyof SandboxOptions>([
   "state",
-  ...KIT_SETTINGS,
+  ...KIT_SETTING_NAMES,
   "seed",
   "now",
   "config",
@@ -132,7 +132,7 @@ async function settingsOf(world: GuestWorld, options: SandboxOptions): Promise<S
 /** Parses the options that a configuration can also contain, with the checks of the configuration. */
 function settingsIn(options: SandboxOptions): ServeOptions {
   // `port: null` is not a setting of the configuration: it means that there is no socket.
-  const givenFields = KIT_SETTINGS.flatMap((name) =>
+  const givenFields = KIT_SETTING_NAMES.flatMap((name) =>
     options[name] === null ? [] : [[snakeCase(name), options[name]]],
   );
   const parsedConfig = parseConfig(JSON.stringify({ sandbox: Object.fromEntries(givenFields) as object }));

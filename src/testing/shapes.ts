@@ -2,7 +2,7 @@
 // not have. Types are inferred from the shapes; the package has the types written out, with the comments above the
 // fields (bin/build/shape-types.ts).
 import * as z from "zod/mini";
-import { createShapes } from "../core/checkout/create-request.ts";
+import { shapesOfCreate } from "../core/checkout/create-request.ts";
 import { EVENT_TYPES } from "../core/checkout/event-types.ts";
 import { SIMULATED_OUTCOMES } from "../core/checkout/reserved-order-id.ts";
 import { finding, searchResult } from "../core/judge/shapes.ts";
@@ -94,7 +94,7 @@ export const pendingEntry = z.extend(pendingLine, { at: time });
 /** The outcome of a payment. */
 export const payOutcome = z.enum(SIMULATED_OUTCOMES);
 
-const { amountShape, priceShape } = createShapes();
+const { amountShape, priceShape } = shapesOfCreate();
 export const createCheckout = z.union([amountShape, priceShape]);
 export { invariant, payerOutcome } from "../core/judge/shapes.ts";
 

@@ -1,5 +1,5 @@
 // The codes of failed requests, determined from errors of Node and OpenSSL. Their sentences: core/explain/delivery-causes.ts.
-import { MAX_FACT_TEXT, type AttemptFacts, type ConnectionFault } from "../core/network/connection-fault.ts";
+import { MAX_FACT_SIZE, type AttemptFacts, type ConnectionFault } from "../core/network/connection-fault.ts";
 import { cutText } from "../core/text.ts";
 import type { OutboundResult } from "../world.ts";
 
@@ -133,7 +133,7 @@ function textOf(error: NodeError): string {
     const hint = reason === "wrong version number" ? "; the server may speak http, not https" : "";
     return `no TLS connection: ${reason}${hint}`;
   });
-  return cutText([...new Set(texts)].join("; "), MAX_FACT_TEXT);
+  return cutText([...new Set(texts)].join("; "), MAX_FACT_SIZE);
 }
 
 /** OpenSSL's reason for a failed handshake, without the position in its sources; undefined for all other texts. */

@@ -86,7 +86,7 @@ function openOurs(path: string): Subject {
       const startedAt = performance.now();
       await store.write(() => store.erasures.begin(RESET));
       await store.write(() => {
-        for (let isOver = false; !isOver;) isOver = store.erasures.eraseSome(RESET);
+        for (let isOver = false; !isOver;) isOver = store.erasures.eraseBatch(RESET);
       });
       return performance.now() - startedAt;
     },

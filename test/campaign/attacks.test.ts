@@ -309,7 +309,7 @@ function delivery(orderId: string, timestamp: number) {
     object: "order",
     terms: someTerms({ orderId, amountMinor: 1999 }),
   } as const;
-  const opened = openCheckout({ ...input, store, live: undefined, lifetimeMs: 300_000 }, AT * 1000);
+  const opened = openCheckout({ ...input, store, blocker: undefined, lifetimeMs: 300_000 }, AT * 1000);
   if (!opened.ok) throw new Error(opened.refusal.message);
   const json = checkoutJson(opened.value, "http://127.0.0.1:4242");
   const event = { id: "e1", checkout: opened.value, previousStatus: null, sequence: 1, checkoutJson: json };

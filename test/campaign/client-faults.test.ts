@@ -242,7 +242,7 @@ async function createOrder({ world, target, journal }: Client, orderId: string):
   const intent = {
     endpoint: "orders",
     request: purchase(orderId),
-    newAttempt: false,
+    isNewAttempt: false,
     idempotencyKey: null,
   } as const;
   const result = await sendCreate(world, target, { intent, journal, policy: PATIENT });

@@ -685,7 +685,7 @@ test("an item that passes with a risk states the remedy", () => {
   });
 });
 
-test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails after it", () => {
+test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails after the waiver", () => {
   const waive = (more: Partial<Waiver> = {}): Partial<ReadinessFacts> => ({
     waivers: [{ drill: "browser_return", reason: "no return page", at: NOW - 1000, ...more }],
   });
@@ -771,7 +771,7 @@ test("the JUnit file has a failure or error exactly if the checklist is not read
   }
 });
 
-test("an administrator's action that changes nothing is refused, and so is opening the gate too early", () => {
+test("an action is refused if it changes nothing, its subject is unknown, or it opens the gate without request and approval", () => {
   const request = act(1, "request_production");
   const rows: readonly (readonly [RecordedAction[], AdminAction["action"], string, string?])[] = [
     [[], "request_production", ""],
@@ -856,7 +856,7 @@ const recordOf = (verdicts: Readonly<Record<number, Verdict>>): Calibration => (
   })),
 });
 
-test("the checklist of another service claims only what its calibration record shows", () => {
+test("the checklist of another service passes an item only if the calibration record confirms the item's decision", () => {
   const rows: readonly (readonly [Calibration | undefined, ItemName, string, string])[] = [
     [undefined, "production_credential", "unknown", "no calibration record"],
     [undefined, "store_active", "unknown", "no calibration record"],
@@ -893,7 +893,7 @@ test("the checklist of another service claims only what its calibration record s
   }
 });
 
-test("an item that passes by another service's calibration has a risk, and its evidence cites the decision", () => {
+test("an item that passes because of a calibration record has a risk, and its evidence cites the decision", () => {
   const { items } = judgeService(recordOf({ 5: "confirmed", 20: "contradicted" }), COMMAND);
   const replay = items.filter(({ name }) => name === "idempotency_replay");
   expect(checklistOf(replay).verdict).toBe("ready_with_risks");
@@ -903,7 +903,7 @@ test("an item that passes by another service's calibration has a risk, and its e
   ]);
 });
 
-test("a published report escapes untrusted markup and mentions, and has no secret", () => {
+test("a published report escapes untrusted markup and mentions, and contains no secret", () => {
   const hostile = `</failure><b>&"'\`\`\`\`| @team [x](http://evil.example) svc_test_abcdefgh \u202e\u0007\ufffe]]>`;
   const item: ChecklistItem = {
     name: "production_gate",

@@ -27,7 +27,7 @@ test("fixtures/openapi-control.json equals the served description of the control
   await expect(text).toMatchFileSnapshot("../../fixtures/openapi-control.json");
 });
 
-test("the description of the control API has the address of the sandbox", () => {
+test("the description of the control API names the address of the sandbox as its server", () => {
   expect(document["servers"]).toEqual([
     { url: ORIGIN, description: expect.any(String) as string },
     { url: "/", description: expect.any(String) as string },
@@ -65,7 +65,7 @@ test("an object that is used in two places is a named schema", () => {
   expect([...places.values()].filter(({ length }) => length > 1)).toEqual([]);
 });
 
-test("every time has the format date-time", () => {
+test("every field whose name ends in _at has the format date-time", () => {
   const moments = objects.filter(({ at }) => /\/properties\/\w+_at$/.test(at) && !at.includes("/Dialect/"));
   expect(moments.length).toBeGreaterThan(10);
   const untold = moments.filter(({ value }) => !JSON.stringify(value).includes('"format":"date-time"'));
@@ -80,7 +80,7 @@ test("every operation has exactly one declared tag, and every declared tag is us
   expect(new Set(used)).toEqual(new Set(subjects.map((name) => JSON.stringify([name]))));
 });
 
-test("a query parameter is required only if the operation is refused without it", () => {
+test("the only required query parameters are a listener's url and the id to explain", () => {
   const required = objects.filter(({ value }) => value["in"] === "query" && value["required"] === true);
   const named = required.map(({ at, value }) => [/\/(\w+)\/get\//.exec(at)?.[1], value["name"]]);
   expect(named).toEqual([

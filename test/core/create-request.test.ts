@@ -7,7 +7,7 @@ import {
   type CreateField,
 } from "../../src/core/checkout/create-request.ts";
 
-/** A value for each field; the price has the fields that the second form leaves out. */
+/** A value for each field of both forms of a create. */
 const VALUES: Readonly<Record<CreateField, string | number>> = {
   order_id: "order-1001",
   amount_minor: 1999,

@@ -102,7 +102,7 @@ test("shrinking keeps exactly the needed faults of any schedule", () => {
   );
 });
 
-/** Runs waves over an application whose places and damage depend on the schedule alone. */
+/** Runs waves over a simulated application, whose places and violations depend only on the salt and the schedule. */
 function wavesOf(salt: number, seed: string): { readonly all: Schedule[]; readonly broken: Schedule[] } {
   const all: Schedule[] = [];
   const runs: KnownRun[] = [];
@@ -334,7 +334,7 @@ const SHOWN: Readonly<Partial<Record<Cause, Seen>>> = {
   answers_forged: { deliveries: [CREATED, delivery("pending", 2, { fault: "stale" }), SUCCEEDED] },
 };
 
-test("a correct run passes, and every cause is reported for a run that shows it", () => {
+test("a correct run passes, and a run that shows one cause is reported with this cause alone", () => {
   const good = verdictsOn(factsOf({}));
   expect(good.brokenRules).toEqual([]);
   expect([...good.judgedRules].toSorted()).toEqual([
@@ -352,7 +352,7 @@ test("a correct run passes, and every cause is reported for a run that shows it"
     expect([cause, causesOf(seen)]).toEqual([cause, [cause]]);
 });
 
-test("an accepted forged payment is the first reported cause, also if it displaced the genuine one", () => {
+test("an accepted forged payment is the first reported cause, even if the view never shows a payment", () => {
   expect(causesOf({ last: { ...PAID, amountMinor: 1 }, deliveries: [CREATED, forged, SUCCEEDED] })).toEqual([
     "believes_forged",
     "answers_forged",
@@ -389,7 +389,7 @@ test("a payment whose event was dropped is not judged", () => {
   ]);
 });
 
-test("a view without bookings and amount leaves their rules unjudged, and a missing view leaves all rules unjudged", () => {
+test("a view without bookings and amount leaves their rules unjudged, and a missing view leaves all rules about views unjudged", () => {
   const status = { paid: true, times: null, amountMinor: null };
   const names = (seen: Seen): readonly string[] => [...verdictsOn(factsOf(seen)).judgedRules].toSorted();
   const looks = { before: status, soon: status, last: status };

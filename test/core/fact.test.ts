@@ -5,7 +5,7 @@ import { refuseFact } from "../../src/core/refusals.ts";
 import { reasonWords } from "../../src/core/webhook/endpoint.ts";
 import { PARTS } from "../../src/core/refusals/parts.ts";
 
-test("a text has the same placeholders in both languages, unless it is a library's English message", () => {
+test("a text has the same placeholders in both languages, unless its English words come from a library", () => {
   const texts = Object.values(PARTS).filter(([one]) => one !== "{said}");
   const different = texts.filter(([one, other]) => namesIn(one).join() !== namesIn(other).join());
   expect(different).toEqual([]);
@@ -26,7 +26,7 @@ test("a fact within a refusal is written in the language of the refusal", () => 
   ]);
 });
 
-test("the reason of an endpoint without deliveries is written in both languages", () => {
+test("the reason why nothing is delivered to an endpoint is written in both languages", () => {
   const hold = partOf("foreign_store", { store: "s-1" });
   const held = reasonWords({ reason: "kept as a text", cause: null, hold });
   expect(held).toEqual(wordsOf(refuseFact("nothing_delivered", { hold }).refusal));

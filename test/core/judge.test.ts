@@ -87,7 +87,7 @@ test("every rule is broken only by its own violation", () => {
     expect([expected, verdict(...facts)]).toEqual([expected, expected]);
 });
 
-test("a late, unreadable or unreached view is not judged, and the report says which field to set", () => {
+test("a late or unreadable view and an unreached return page are not judged, and the verdict names the field to set", () => {
   expect(verdict(look(true, TOLD, { waitedMs: 30_000 }))).toBe("not judged: settle");
   expect(judgeHistory({}, [look(true, TOLD, { waitedMs: 30_000 })], 60_000).state).toBe("held");
   expect(verdict({ ...look(false, UNPAID), view: null })).toBe("not judged: orderView");
@@ -101,7 +101,7 @@ test("a late, unreadable or unreached view is not judged, and the report says wh
   });
 });
 
-test("a payment counts as lost only if the last reading of the view does not show it either", () => {
+test("a payment counts as lost only if the last reading of the view does not show the payment either", () => {
   const lost = [look(false, TOLD)];
   const first = judgeHistory({}, lost, undefined);
   const later = (...looks: readonly LookFact[]): string => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createTurnQueue } from "../../src/core/mutex.ts";
 
-test("turns run one after the other, but the next turn runs while a turn waits aside", async () => {
+test("turns run one after the other, but the next turn runs while a turn steps aside", async () => {
   const inTurn = createTurnQueue();
   const seen: string[] = [];
   const waited = Promise.withResolvers<void>();
@@ -20,7 +20,7 @@ test("turns run one after the other, but the next turn runs while a turn waits a
   expect(seen).toEqual(["first begins", "second begins", "second ends", "first goes on"]);
 });
 
-test("a turn ends when its work fails, even aside", async () => {
+test("a turn ends when its work fails, even while the work steps aside", async () => {
   const inTurn = createTurnQueue();
   const failing = inTurn((aside) => aside(() => Promise.reject(new Error("failed aside"))));
   const later = inTurn(() => Promise.reject(new Error("failed")));

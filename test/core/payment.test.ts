@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { STATUSES, type Checkout, type Status } from "../../src/core/checkout/checkout.ts";
 import { freezeClock, REAL_CLOCK, setClock, storeNow } from "../../src/core/clock.ts";
 import {
-  advance,
+  decideCommand,
   isExpiryDue,
   isFinal,
   MAX_PAYMENT_ATTEMPTS,
@@ -77,7 +77,7 @@ test("every command changes a checkout as decision 10 says, or is refused", () =
     ),
   ];
   for (const [status, attempts, command, now, expected] of rows) {
-    const outcome = advance({ checkout: checkout(status), attempts }, command, now);
+    const outcome = decideCommand({ checkout: checkout(status), attempts }, command, now);
     const told = outcome.ok
       ? [
           outcome.value.status,
@@ -106,7 +106,7 @@ test("a store's clock runs, freezes, and can be set while it runs or is frozen",
   expect([storeNow(shifted, 500), storeNow(shifted, 600)]).toEqual([10_000, 10_100]);
 });
 
-test("only an order_id with a reserved suffix settles by itself", () => {
+test("only an order_id with a reserved suffix, in lower case, requests an outcome", () => {
   const rows = [
     ["order-1~succeeded", "succeeded"],
     ["~expired", "expired"],

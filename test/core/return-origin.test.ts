@@ -248,7 +248,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The suggestion in the message; undefined if there is none. */
+/** Refused origins and the suggested origin; undefined if the message suggests only an example. */
 const INSTEAD: readonly (readonly [typed: string, instead: string | undefined])[] = [
   ["https://shop.example/", "https://shop.example"],
   ["https://shop.example:443/return?a=1", "https://shop.example"],
@@ -275,7 +275,7 @@ function messageOf(text: string): string {
   return parsed.ok ? `taken: ${parsed.value}` : `${parsed.refusal.code}: ${parsed.refusal.message}`;
 }
 
-test("an https origin with a name, or an http origin on this machine, is accepted as written", () => {
+test("an https origin with a name, or any origin on this machine, is accepted as written", () => {
   for (const text of GOOD) expect(parseReturnOrigin(text)).toEqual({ ok: true, value: text });
 });
 
@@ -293,7 +293,7 @@ test("every other return origin is refused with its own reason", () => {
   }
 });
 
-test("a refusal suggests the right origin, but none for a deceptive origin", () => {
+test("a refusal suggests the right origin, or only an example if the intended origin is unclear", () => {
   for (const [typed, instead = EXAMPLE] of INSTEAD) {
     expect([typed, messageOf(typed).split("; write ")[1]]).toEqual([typed, instead]);
   }
@@ -319,7 +319,7 @@ test("a browser leaves an accepted origin unchanged", () => {
   fc.assert(check, { seed: SEED, numRuns: 20_000 });
 });
 
-test("the database table accepts every origin that the core accepts, and refuses some origins that the core refuses", () => {
+test("the database table accepts every origin and path that the core accepts, and refuses some that the core refuses", () => {
   const opened = openDatabase(join(tempFolder(), "sandbox.db"), { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
   const connection = opened.value;
@@ -351,7 +351,7 @@ test("the database table accepts every origin that the core accepts, and refuses
   connection.close();
 });
 
-test("return origins belong to the store that they were added to", async () => {
+test("a store lists only its own return origins, and an origin that is added again keeps its position and time", async () => {
   const path = join(tempFolder(), "sandbox.db");
   const scheduler = {
     soon: (run: () => void) => void setImmediate(run),
@@ -373,7 +373,7 @@ test("return origins belong to the store that they were added to", async () => {
   expect([returnOrigins.list("s"), returnOrigins.list("t")]).toEqual([[one, other], []]);
   // The existing origin keeps its position and time, and gets the path.
   await write(() => returnOrigins.put({ ...one, path: "/back", storeId: "s", createdAt: 2 }));
-  expect(returnOrigins.of("s")).toEqual([
+  expect(returnOrigins.listWithTimes("s")).toEqual([
     { ...one, path: "/back", storeId: "s", createdAt: 1 },
     { ...other, storeId: "s", createdAt: 1 },
   ]);
@@ -417,7 +417,7 @@ const SPELLED_OTHERWISE = new Set([
   ...(REFUSED_PATHS["as browsers write it: "] ?? []),
 ]);
 
-test("a return path is accepted as browsers write it, and any other is refused with its own reason", () => {
+test("a return path is accepted as browsers write it, and any other path is refused with its own reason", () => {
   for (const path of GOOD_PATHS) expect(parseReturnPath(path)).toEqual({ ok: true, value: path });
   for (const [rule, paths] of Object.entries(REFUSED_PATHS)) {
     for (const path of paths) {

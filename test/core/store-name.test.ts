@@ -48,7 +48,7 @@ test("a store name is refused only if it is a keyword or an id, or can be mistak
     ]);
 });
 
-test("only invisible characters of a text are escaped", () => {
+test("displayText escapes only blanks and marks that would be invisible", () => {
   const rows = [
     ["order 1", "order 1"],
     ["❤️ क्षि é", "❤️ क्षि é"],
@@ -64,7 +64,7 @@ test("only invisible characters of a text are escaped", () => {
   for (const [text, shown] of rows) expect([text, displayText(text)]).toEqual([text, shown]);
 });
 
-test("code and schema share Unicode's list of invisible characters", () => {
+test("code and schema treat the same characters as invisible, following Unicode", () => {
   const isLeftToCode = /[\p{Cs}\u{10000}-\u{10ffff}]/u;
   const invisible =
     /[[\p{Cc}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800\ufff9-\ufffb]--[\ufe00-\ufe0f]]/v;

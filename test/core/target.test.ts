@@ -27,7 +27,7 @@ const ALLOWED: readonly (readonly [url: string, port: number, addresses: readonl
   ["http://10.1.2.3:8080/hooks", 8080, null],
 ];
 
-/** Addresses at which clouds give a machine its credentials. */
+/** Addresses at which clouds give a machine its credentials, and IPv6 addresses that hide a local IPv4 address. */
 const METADATA = [
   "169.254.169.254",
   "100.100.100.200",
@@ -45,7 +45,7 @@ const METADATA = [
   "::a00:1",
 ];
 
-/** Addresses that are not clearly this machine, by the reason of the refusal. */
+/** Refused addresses, by the reason of the refusal. */
 const FORBIDDEN: readonly (readonly [why: RegExp, urls: readonly string[]])[] = [
   [
     /sent only to this machine/,
@@ -192,7 +192,7 @@ test("a webhook address has at most 2,048 characters", () => {
   expect(parseTarget(long(2049), POLICY)).toMatchObject({ refusal: { code: "invalid_parameter" } });
 });
 
-test("every other host is refused as a webhook target, however it is spelled", () => {
+test("every other address is refused as a webhook target, however it is spelled", () => {
   const all = FORBIDDEN.flatMap(([why, urls]) => urls.map((url) => [url, why] as const));
   expect(all.length).toBeGreaterThanOrEqual(70);
   for (const [url, why] of all) {
@@ -208,7 +208,7 @@ function targetOf(url: string): DeliveryTarget {
   return parsed.value;
 }
 
-test("an allowed name leads to its own addresses, and never to an address that cannot be a receiver", () => {
+test("an allowed name keeps its resolved addresses, except addresses that no receiver can have", () => {
   const target = targetOf("http://shop.test:4242/hooks");
   const rows: readonly (readonly [readonly string[], readonly string[] | false])[] = [
     [["192.168.1.20"], ["192.168.1.20"]],
@@ -253,7 +253,7 @@ test("an allowed name leads to its own addresses, and never to an address that c
   }
 });
 
-test("a name may resolve to loopback, except for the sandbox's own port, and a refusal says where the name leads", () => {
+test("a name may resolve to loopback, except for the sandbox's own port, and a refusal names the resolved addresses", () => {
   const loopback = ["127.0.0.1", "::1"];
   const rows: readonly (readonly [url: string, resolved: readonly string[], expected: unknown])[] = [
     ["http://shop.test:8080/", loopback, { ok: true, value: loopback }],

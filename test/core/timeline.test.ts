@@ -9,7 +9,7 @@ import {
 import type { StoryDelivery, StoryAttempt } from "../../src/core/explain/delivery.ts";
 import { SEED, size } from "../support/campaign.ts";
 
-/** The moves of a clock: mostly forward, sometimes none, sometimes back. */
+/** The moves of a clock in milliseconds: mostly forward, sometimes zero or back. */
 const steps = fc.array(
   fc.oneof({ weight: 8, arbitrary: fc.integer({ min: 0, max: 5000 }) }, fc.integer({ min: -4000, max: -1 })),
   {

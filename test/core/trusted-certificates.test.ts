@@ -43,7 +43,7 @@ test("certificates are described by subject and fingerprint", () => {
   expect(describeCertificates(CERTIFICATE + CERTIFICATE).split("; ")).toHaveLength(2);
 });
 
-test("certificates need https, and a hosted sandbox refuses them", () => {
+test("CA certificates need an https address, and a hosted service refuses all CA certificates", () => {
   const local: TargetPolicy = { allowedHosts: [], ownPort: 1 };
   const hosted: TargetPolicy = { ...local, reach: "public" };
   const refusal = (url: string, ca: string | null | undefined, policy: TargetPolicy): string | undefined => {

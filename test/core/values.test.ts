@@ -46,7 +46,7 @@ test("a create is checked in the order of decision 3", () => {
       object: "order",
       terms: { ...terms, ...bought },
       store: { ...store, ...change },
-      live: open,
+      blocker: open,
       lifetimeMs: 300_000,
     } as const;
     const outcome = openCheckout(input, 1000);
@@ -168,7 +168,7 @@ test("a create's fingerprint covers its path and its fields in any order, and on
   });
 });
 
-test("a managed key depends on everything that identifies a create, and on nothing else", () => {
+test("a managed key differs if any identifying field of the create differs, and is otherwise the same", () => {
   const create: LogicalCreate = {
     service: "http://a/v1",
     storeId: "s",
@@ -196,7 +196,7 @@ test("a managed key is the same in every version, so that a client that lost its
   expect(key).toBe("co-1e9154bbd1480146508c026a6f1df987a7604889-1");
 });
 
-test("only --new-attempt goes beyond the latest attempt, and only if that attempt is settled", () => {
+test("only --new-attempt uses the number after the latest attempt, and only if that attempt is settled", () => {
   const created = (attempt: number) => ({ attempt, state: "created" }) as const;
   const pending = (attempt: number) => ({ attempt, state: "pending" }) as const;
   const intent: CreateIntent = {
@@ -205,16 +205,16 @@ test("only --new-attempt goes beyond the latest attempt, and only if that attemp
     instance: null,
     endpoint: "orders",
     orderId: "o",
-    newAttempt: false,
+    isNewAttempt: false,
     idempotencyKey: null,
   };
   const rows = [
     [intent, undefined, 1],
     [intent, created(3), 3],
     [intent, pending(3), 3],
-    [{ ...intent, newAttempt: true }, pending(3), 3],
-    [{ ...intent, newAttempt: true }, undefined, 2],
-    [{ ...intent, newAttempt: true }, created(3), 4],
+    [{ ...intent, isNewAttempt: true }, pending(3), 3],
+    [{ ...intent, isNewAttempt: true }, undefined, 2],
+    [{ ...intent, isNewAttempt: true }, created(3), 4],
     [{ ...intent, idempotencyKey: "my-own-key" }, created(3), null],
   ] as const;
   for (const [meant, latest, attempt] of rows) expect(chooseKey(meant, latest).attempt).toBe(attempt);
@@ -270,7 +270,7 @@ test("retry pauses grow, are at least as long as Retry-After, and are randomized
   for (const [header, wait] of rows) expect([header, parseRetryAfter(header, now)]).toEqual([header, wait]);
 });
 
-test("a sealed secret opens only with its key, its id, store and nonce, and all of its bytes", () => {
+test("a sealed secret opens only with its key, its id, its store and all of its bytes", () => {
   const masterKey = bytes(32);
   const place = { id: "secret", storeId: "store", nonce: bytes(12) };
   const secret = formatSigningSecret(bytes(32));
@@ -289,7 +289,7 @@ test("a sealed secret opens only with its key, its id, store and nonce, and all 
   expect(wrong).toEqual(wrong.map(() => undefined));
 });
 
-test("untrusted text is escaped before it reaches a terminal", () => {
+test("printable escapes control, bidi and invisible characters, and printableLiteral cuts a long value", () => {
   expect(printable("a\u001b[31mb\u202ec\u200bd\u0000é漢😀")).toBe(
     "a\\u{1b}[31mb\\u{202e}c\\u{200b}d\\u{0}é漢😀",
   );
@@ -338,7 +338,7 @@ test("an amount with decimals is converted to minor units exactly, or not at all
     expect([text, currency, parseDecimalAmount(text, currency)]).toEqual([text, currency, minor]);
 });
 
-test("a secret is found in an address although its characters are percent-encoded", () => {
+test("a secret is found in an address even if some of its characters are percent-encoded", () => {
   expect(decodePrintable("whsec%5Fa%62c%00%e4%B8%ad%zz")).toBe("whsec_abc%00%e4%B8%ad%zz");
   const secret = `whsec_${"a1".repeat(16)}`;
   const encoded = secret.replace("_", "%5F").replace("a", "%61");

@@ -92,7 +92,7 @@ test("receivers on node:http and Hono accept genuine webhooks and answer all oth
   }
 });
 
-test("headers from a one-time iterator are read once", () => {
+test("verifyWebhook reads headers only once, so that they may come from an iterator", () => {
   const { headers, body } = webhook();
   const pairs = Object.entries(headers);
   for (const readable of [pairs.values(), new Headers(headers as Record<string, string>).entries(), pairs])

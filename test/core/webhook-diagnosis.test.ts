@@ -325,7 +325,7 @@ test("the sentences of a diagnosis contain its findings", () => {
   for (const [said, arrived] of rows) expect(diagnose(arrive(arrived))[0]?.message).toContain(said);
 });
 
-/** The processor time of this process. */
+/** The processor time that work takes, in microseconds. */
 function processorTime(work: () => void): number {
   const before = process.cpuUsage();
   work();

@@ -884,7 +884,7 @@ test("every leaf of the cause table determines the cause of some answers", () =>
     }
 });
 
-test("a receiver that does not answer gets the observed connection fault as its cause", () => {
+test("a receiver that does not answer gets the cause of the observed connection fault", () => {
   const OBSERVED: Readonly<Partial<Record<ConnectionFault, string>>> = {
     refused: "unreachable",
     silent: "drops_connection",
@@ -942,7 +942,7 @@ test("a second mistake does not change the cause, unless all answers show that n
   expect(believed.get("as_put")).toBe("skips_methods");
 });
 
-test("the cases of a passed drill have notes", () => {
+test("a passed drill notes the receiver's tolerance, and how it treats events that it knows", () => {
   const known = where((name) =>
     [
       "payment_ten_minutes_old",

@@ -160,7 +160,7 @@ test("a time is milliseconds in code and an ISO 8601 string on the wire", () => 
   expect(z.decode(momentInRequest, "2026-01-15T12:00:00+02:00")).toBe(Date.UTC(2026, 0, 15, 10));
   expect(z.encode(momentInRequest, Date.UTC(2026, 0, 15, 10))).toBe("2026-01-15T10:00:00.000Z");
   expect(z.safeDecode(momentInRequest, "2026-02-31T00:00:00Z").success).toBe(false);
-  // A clock can be moved past the years that have four digits.
+  // A running clock can pass the end of the year 9999, to which it can be set.
   const far = Date.UTC(10_000, 0, 1);
   expect(z.decode(moment, z.encode(moment, far))).toBe(far);
   expect(z.safeDecode(moment, "soon").success).toBe(false);

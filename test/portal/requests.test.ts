@@ -146,7 +146,7 @@ test("a search of the request log uses an index, and returns exactly the request
   for (const span of [[1, 2, 3], [4], [5, 6, 7, 8]])
     log.append([{ storeId: "s", requests: span.map(request) }], 100);
   const between = (after: number, before: number, limit = 100): readonly number[] =>
-    log.search("s", after, { before, limit }).found.map(({ position }) => position);
+    log.search("s", after, { before, limit }).hits.map(({ position }) => position);
   for (let after = 0; after <= 9; after += 1)
     for (let before = 0; before <= 10; before += 1) {
       const wanted = [8, 7, 6, 5, 4, 3, 2, 1].filter((one) => one > after && one < before);

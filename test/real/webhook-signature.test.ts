@@ -34,7 +34,7 @@ function eventBody(object: Checkout["object"], status: Checkout["status"]): stri
   const store = { id: "s1", active: true, paymentMethods: ["alipay_plus"], currencies: ["EUR"] };
   const terms = someTerms({ orderId: "Größe 咖啡", amountMinor: 1999 });
   const input = { id: "c1", object, terms, store };
-  const opened = openCheckout({ ...input, live: undefined, lifetimeMs: 300_000 }, NOW);
+  const opened = openCheckout({ ...input, blocker: undefined, lifetimeMs: 300_000 }, NOW);
   if (!opened.ok) throw new Error(opened.refusal.message);
   const checkout = { ...opened.value, status };
   const json = checkoutJson(checkout, "http://127.0.0.1:4242");

@@ -332,8 +332,8 @@ function verdictOf(outcome: Outcome<void>): string {
 }
 
 test("a request needs the server's Host and a path; CONNECT and Expect are refused", () => {
-  const local = allowedHosts(4242, { flag: "--allow-host", added: [] });
-  const remote = allowedHosts(4242, { flag: "--public", added: [], own: ["shop.test"] });
+  const local = allowedHosts(4242, { flag: "--allow-host", hosts: [] });
+  const remote = allowedHosts(4242, { flag: "--public", hosts: [], ownNames: ["shop.test"] });
   const rows: readonly (readonly [HttpRequest, RegExp])[] = [
     [asked([]), /^$/],
     [asked([], { isFromOutside: true }), /^host_not_allowed: .*--public/],

@@ -49,7 +49,7 @@ const OURS: readonly Ours[] = [
         storeId: null,
         instance: null,
         endpoint: "orders",
-        newAttempt: false,
+        isNewAttempt: false,
       } as const;
       const begin = async (orderId: string): Promise<unknown> =>
         journal.begin({ ...intent, orderId, idempotencyKey: `key-of-${orderId}` }, FILLING, 1);
@@ -106,7 +106,7 @@ function rowsLater(ours: Ours, path: string): readonly string[] {
   return rows;
 }
 
-test("a write is refused after a file of the open database was truncated, and no earlier row is lost", async () => {
+test("a write is refused after a file of the open database was truncated, and a truncated log loses no older row", async () => {
   for (const ours of OURS)
     for (const ending of ["", "-wal"]) {
       const one = await used(ours);
@@ -131,7 +131,7 @@ test("the file watch reports a database file or log that was unlinked", () => {
   }
 });
 
-test("rows written after the log was unlinked or renamed are in the database after the close", async () => {
+test("rows in the log are in the database after the close, even if the log was unlinked, renamed or replaced", async () => {
   const losses: readonly (readonly [string, (used: Used) => void])[] = [
     ["nothing happens", () => undefined],
     ["rm -wal", ({ path }) => rmSync(`${path}-wal`)],

@@ -24,7 +24,7 @@ function uuid(number: number): string {
   return `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
 }
 
-/** Deliveries to one endpoint of a database in memory, with their events, but without the other rows that they refer to. */
+/** Deliveries to one endpoint, in a database in memory, with their events but without other rows that they refer to. */
 function openQueues(watched = (connection: FileConnection): FileConnection => connection) {
   const opened = openDatabase(IN_MEMORY, { kind: SANDBOX_FILE });
   if (!opened.ok) throw new Error(opened.refusal.message);
@@ -147,7 +147,7 @@ test("after any sequence of steps, each queue begins with the delivery that the 
   );
 });
 
-test("the migration of delivery rows keeps deliveries in order, with their attempts and references", () => {
+test("migrations from schema version 39 keep deliveries and attempts, and put later replays of an event behind the first", () => {
   const opened = openDatabase(IN_MEMORY, {
     kind: { ...SANDBOX_FILE, migrations: SANDBOX_FILE.migrations.slice(0, 10) },
   });
@@ -233,7 +233,7 @@ function openCounted() {
   return { queues, count };
 }
 
-test("a search for the next deliveries reads only rows that can be sent, however many checkouts wait", () => {
+test("a search for the next deliveries reads few rows, however many checkouts wait", () => {
   const { queues, count } = openCounted();
   queues.connection.transaction(() => {
     for (let number = 0; number < 2000; number += 1)
@@ -265,13 +265,13 @@ test("the next replay is found without reading the queue of replays, and no chec
   expect(queues.deliveries.next(ENDPOINT, 8).map(({ nextAt }) => nextAt)).toEqual(Array(8).fill(5000));
   queues.finish(0, "succeeded", 5000);
   expect(queues.deliveries.waitingBefore(first)).toEqual([]);
-  expect(queues.deliveries.waits(ENDPOINT, first.eventId)).toBe(true);
+  expect(queues.deliveries.isQueued(ENDPOINT, first.eventId)).toBe(true);
   expect(queues.deliveries.next(ENDPOINT, 1).map(({ id }) => id)).not.toEqual([first.id]);
   expect(count.read).toBeGreaterThan(20);
   expect(count.read).toBeLessThan(120);
 });
 
-test("failed replays are retried in turn, and a search reads only the first replay", () => {
+test("failed replays are retried in turn, and each search reads few of them", () => {
   const { queues, count } = openCounted();
   queues.connection.transaction(() => {
     for (let number = 0; number < 500; number += 1) queues.add(1, false, number);

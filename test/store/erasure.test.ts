@@ -129,7 +129,7 @@ async function erase(store: Store, erasure: Erasure, steps = Infinity): Promise<
 /** Takes steps of an erasure in one transaction; returns whether the erasure is finished. */
 function eraseSteps(store: Store, erasure: Erasure, steps: number): Promise<boolean> {
   return store.write(() => {
-    for (let step = 0; step < steps; step += 1) if (store.erasures.eraseSome(erasure)) return true;
+    for (let step = 0; step < steps; step += 1) if (store.erasures.eraseBatch(erasure)) return true;
     return false;
   });
 }
@@ -204,7 +204,7 @@ test("the table page_views refuses rows that the program would not write", () =>
   store.close();
 });
 
-test("no statement outside an erasure's transactions deletes a row, even while the store is being erased", async () => {
+test("outside the transactions of an erasure, no statement deletes a checkout or an audit row, even during the erasure", async () => {
   const { store, raw } = openFile();
   const s = fill(raw, "a");
   const other = fill(raw, "b");
@@ -246,7 +246,7 @@ test("no statement outside an erasure's transactions deletes a row, even while t
   raw.exec("ROLLBACK");
   await expect(
     store.write(() => {
-      store.erasures.eraseSome({ storeId: s, kind: "delete" });
+      store.erasures.eraseBatch({ storeId: s, kind: "delete" });
       throw new Error("undone");
     }),
   ).rejects.toThrow("undone");
@@ -376,7 +376,7 @@ const STACK = /^\s+at /m;
 
 const TEA = "00000000-0000-4000-8000-00000000000a";
 
-/** A sandbox with a second store, which has an order, and its database. */
+/** A sandbox with a second store, a function that creates orders in this store, and the sandbox's database. */
 async function openTwo() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -479,7 +479,7 @@ test("during an erasure the store's own requests wait, other stores are answered
   }
 });
 
-test("a merchant's command can reset the store of its own drill, and a deletion ends the drill", async () => {
+test("a running drill continues after a reset of its store, and ends with a deletion of the store", async () => {
   const { control } = await openTwo();
   const answer = await control(`stores/${TEA}/leases`, { drill: "duplicates", timeout_ms: 60_000 });
   const { data } = JSON.parse(String(answer.body)) as { readonly data: { readonly id: string } };
@@ -490,7 +490,7 @@ test("a merchant's command can reset the store of its own drill, and a deletion 
   expect((await control(retrieves)).status).toBe(404);
 });
 
-test("an interrupted erasure is finished by the next start, and the store answers nothing before that", async () => {
+test("an interrupted erasure is finished by the next start, and before that every request to the store is refused", async () => {
   const two = await openTwo();
   const { harness, control, order, addStore, database, first, sandbox } = two;
   const other = "00000000-0000-4000-8000-00000000000c";
@@ -655,7 +655,7 @@ test("a restored store keeps the API keys of its running drills", async () => {
     expect([line, (await harness.run(line.split(" "))).code, keys()]).toEqual([line, 0, [0, 1]]);
 });
 
-test("a reset finishes a deletion that was interrupted, and does not undo it", async () => {
+test("a reset of a store whose deletion was interrupted finishes the deletion", async () => {
   const { store, raw } = openFile();
   const s = fill(raw, "a");
   fill(raw, "b");

@@ -157,7 +157,7 @@ test("writes that wait for a lock fail together, none of them runs later, and th
   expect([rows(), settled, ended]).toEqual([[1], ["done 1"], ["on disk"]]);
 });
 
-test("idle work before the first change writes nothing, and any other work binds the log and runs once", async () => {
+test("before the first change, idle work writes nothing, and work that changes a row binds the log first", async () => {
   let isBound = false;
   const seal = (): void => undefined;
   const commits = openCommits({ binding: { canWait: () => !isBound, bind: () => (isBound = true), seal } });
@@ -177,7 +177,7 @@ test("idle work before the first change writes nothing, and any other work binds
   expect([isBound, runs.idle, rows()]).toEqual([true, 3, [3]]);
 });
 
-test("the log is recorded before the first commit, and no write to missing files is reported as stored", async () => {
+test("the log is bound before the first commit, and no write to changed files is reported as stored", async () => {
   const seen: unknown[] = [];
   const answers = [true, true, true, false, false];
   const rows = (): number[] => commits.rows();
@@ -220,7 +220,7 @@ test("the 10,001st waiting write is refused with the reason, and the others comm
   expect([settled.length, settled.at(-1)]).toEqual([most, `done ${most - 1}`]);
 });
 
-test("a disk error while checking the files fails that write, and no later write", async () => {
+test("a disk error while checking the files fails the current write, and no later write", async () => {
   const answers = [
     () => {
       throw new Error("i/o error");

@@ -37,7 +37,7 @@ function saidOf(bytes: Uint8Array, kind = SNAPSHOT_FILE): string {
   return "";
 }
 
-/** Replaces the text of one part of the schema by the text of another. */
+/** Replaces the SQL text of a part of the schema; the part itself stays as it is. */
 function disguise(copy: Database.Database, name: string, sql: string): void {
   copy.unsafeMode(true);
   copy.pragma("writable_schema = ON");

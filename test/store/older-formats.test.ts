@@ -43,7 +43,7 @@ function filesIn(path: string): readonly (readonly [string, string])[] {
   return readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "base64")]);
 }
 
-test("the fixtures have a file of every schema version that was ever used", () => {
+test("the fixtures have a file of every schema version that a development version used", () => {
   const formats = new Map<string, number[]>();
   for (const { name, format, content } of FILES) {
     expect([name, content.readInt32BE(FORMAT_OFFSET)]).toEqual([name, format]);
@@ -62,7 +62,7 @@ test("the fixtures have a file of every schema version that was ever used", () =
   });
 });
 
-test("a database or backup of an older schema version is refused as written by a development version, without changing a byte", () => {
+test("a database or backup of an older schema version is refused as written by a development version, and no byte changes", () => {
   const databases = allOlder().filter(({ name }) => name !== "old.snapshot");
   for (const file of databases) {
     const isLog = file.name === "requests.db";

@@ -18,7 +18,11 @@ import {
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { LOG_MARK_DDL, LOG_OPENINGS_MIGRATION } from "../../src/store/connection/opening.ts";
 import { sizeOf } from "../../src/store/connection/durable-files.ts";
-import { createGroupCommit, createTransactor, NO_FILES } from "../../src/store/connection/group-commit.ts";
+import {
+  createGroupCommit,
+  createTransactor,
+  NO_FILE_GUARDS,
+} from "../../src/store/connection/group-commit.ts";
 import { openWatchedDatabase } from "../../src/store/connection/watched-database.ts";
 import { JOURNAL_FILE } from "../../src/store/journal/journal.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
@@ -51,7 +55,7 @@ type Left = {
   readonly line: number;
 };
 
-/** Opens a database, and returns a function that writes to it as the sandbox writes to its databases. */
+/** Opens a database for writes as the sandbox makes them. */
 function openLine(path: string, kind = KIND) {
   const opened = openWatchedDatabase(path, { kind });
   if (!opened.ok) throw new Error(opened.refusal.message);
@@ -60,7 +64,7 @@ function openLine(path: string, kind = KIND) {
   // The older version did not bind its log.
   const transact = createTransactor({
     ...opened.value,
-    binding: kind === OLD ? NO_FILES.binding : binding,
+    binding: kind === OLD ? NO_FILE_GUARDS.binding : binding,
   });
   const insert = connection.prepare("INSERT INTO a (x, filling) VALUES (?, ?)");
   const write = (rows: readonly number[]): void =>
@@ -247,7 +251,7 @@ function killedWith(rows: readonly number[], kind = KIND, from = closedWith([], 
   return path;
 }
 
-test("a log without sandbox.db-opening, or next to an older copy, is refused with both remedies", () => {
+test("a log without sandbox.db-opening, or next to another copy of its database, is refused with both remedies", () => {
   const before = closedWith([1, 2, 3]);
   const older = join(tempFolder(), "older.db");
   copy(before, older);
@@ -300,7 +304,7 @@ test("a log that is moved aside is reported, and a log moved earlier is kept", (
   expect(logsAside(path).map((name) => join(dirname(path), name))).toEqual(moved);
 });
 
-test("an empty, truncated or foreign log loses no row", () => {
+test("a truncated log of another database loses no row, and a truncated log of the database itself loses only its last rows", () => {
   const other = killedWith([11, 12, 13]);
   const { length } = readFileSync(`${other}-wal`);
   for (const end of [0, 16, 32, 56, 1000, ...Array.from({ length: 40 }, (_, at) => 32 + at * 2060)]) {
@@ -309,7 +313,7 @@ test("an empty, truncated or foreign log loses no row", () => {
     copyFileSync(`${other}-wal`, `${path}-wal`);
     truncateSync(`${path}-wal`, end);
     expect([end, openOutcome(path)]).toEqual([end, [1, 2, 3]]);
-    // A killed process's own log may end anywhere, after the committed rows.
+    // A killed process's own log may end anywhere: the rows before its end remain.
     const own = join(tempFolder(), "a.db");
     copy(other, own);
     truncateSync(`${own}-wal`, end);
@@ -346,7 +350,7 @@ test("a log that another process restarted still counts as the killed writer's o
   expect([openOutcome(path), logsAside(path)]).toEqual([[1, 2, 3], []]);
 });
 
-test("a database from before sandbox.db-opening opens with its log and gets that file, also after a kill during the migration", () => {
+test("a database from before sandbox.db-opening opens with its log, also after a kill that follows the migration", () => {
   const killed = killedWith([1, 2, 3], OLD);
   expect(existsSync(`${killed}-opening`)).toBe(false);
   expect(openOutcome(killed)).toEqual([1, 2, 3]);
@@ -369,7 +373,7 @@ test("a database from before sandbox.db-opening opens with its log and gets that
     }
 });
 
-test("a kill before the first commit of a large migration leaves a log that is accepted", () => {
+test("a kill right after a large migration leaves a log that is accepted", () => {
   const rows = Array.from({ length: 20_000 }, (_, at) => at + 1);
   const large: FileKind = {
     ...KIND,

@@ -89,7 +89,7 @@ test("the tables use only functions of SQLite 3.37, so that a system's sqlite3 c
   expect(calledLater(later)).toEqual(["octet_length", "->"]);
 });
 
-test("the tables refuse every row that the core refuses", () => {
+test("the tables refuse rows that the core would refuse", () => {
   const connection = openFilled();
   const fault = (row: Row): string => insertion("faults", { id: id(8), ...row });
   const checkout = (row: Row): string => insertion("checkouts", { id: id(9), ...row });

@@ -210,7 +210,7 @@ test("every table returns each stored value in its own field", async () => {
     store.idempotencyKeys.insert({ ...response, storeId, key: "key-0001", checkoutId, createdAt: 6 });
     store.events.insert(event);
     store.attempts.save(checkoutId, attempt);
-    store.attempts.recordLate({ checkoutId, attempt: 1, result: "failed", recordedAt: 7 });
+    store.attempts.recordLateResult({ checkoutId, attempt: 1, result: "failed", recordedAt: 7 });
     store.pageViews.keep(checkoutId, view);
     store.settlements.insert({ checkoutId, storeId, outcome: "cancelled", dueAt: 8 });
     store.endpoints.insert(endpoint);
@@ -263,9 +263,9 @@ test("every table returns each stored value in its own field", async () => {
     [store.prices.find(storeId, price.id), price],
     [store.prices.of(storeId), [price, otherPrice]],
     [store.checkouts.find(storeId, checkoutId), checkout],
-    [store.checkouts.findAny(checkoutId), checkout],
-    [store.checkouts.live(storeId, "order-1"), checkout],
-    [store.idempotencyKeys.take(storeId, "key-0001", 7), { ...response, checkoutId, createdAt: 6 }],
+    [store.checkouts.findInAnyStore(checkoutId), checkout],
+    [store.checkouts.findBlocker(storeId, "order-1"), checkout],
+    [store.idempotencyKeys.findAnswer(storeId, "key-0001", 7), { ...response, checkoutId, createdAt: 6 }],
     [store.events.find(eventId), { ...event, position: 1 }],
     [store.attempts.of(checkoutId), [attempt]],
     [store.attempts.lateResults(checkoutId), [{ checkoutId, attempt: 1, result: "failed", recordedAt: 7 }]],
@@ -281,13 +281,13 @@ test("every table returns each stored value in its own field", async () => {
     [store.deliveries.find(deliveryId), { ...delivery, state: "due", tries: 0, fault: null }],
     [store.deliveries.list(filter), [{ ...delivery, state: "due", tries: 0, fault: null }]],
     [store.deliveryAttempts.of(deliveryId), [{ ...sent, ...end, madeBy: null }]],
-    [store.faults.now(storeId), [fault]],
+    [store.faults.readUncached(storeId), [fault]],
     [store.faults.of(storeId), [fault]],
     [store.faults.all(), [fault]],
     [store.adminActions.of(storeId), [{ ...act, number: 1 }]],
     [recorded, { ...act, number: 1 }],
     [store.drills.latest(storeId, "webhook"), drill],
-    [store.drills.latestOf(endpoint), drill],
+    [store.drills.latestOfEndpoint(endpoint), drill],
     [store.drills.list({ storeId, kind: null, limit: 9 }), [drill]],
     [store.waivers.of(storeId), [waiver]],
     [store.explorations.of(storeId), exploration],
@@ -386,7 +386,7 @@ test("the migration of tokens adds a table of tokens, which keep their rights an
   table.insert({ ...given, tokenId: "l", kind: "link", hash: hashOf("a"), sessionMs: 5, linkId: null });
   table.insert({ ...given, tokenId: "b", kind: "session", hash: hashOf("b"), sessionMs: null, linkId: "l" });
   table.insert({ ...given, tokenId: "t", kind: "token", hash: hashOf("c"), sessionMs: null, linkId: null });
-  table.use("t", 3);
+  table.recordUse("t", 3);
   table.revoke("l", 4);
   table.revoke("b", 5);
   expect(table.of("s").map(({ tokenId, usedAt, revokedAt }) => [tokenId, usedAt, revokedAt])).toEqual([

@@ -2,7 +2,7 @@ import { EVENT_TYPES } from "../../src/core/checkout/event-types.ts";
 import { PROVOKED_CODES } from "../../src/core/calibration/observed-dialect.ts";
 import { ERROR_CODES, ERRORS } from "../../src/core/errors.ts";
 import { isRecord } from "../../src/core/json.ts";
-import { NAMED_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
+import { RENAMABLE_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../../src/core/shape/dialect.ts";
 
 /** One difference of a service, and whether a calibration with a payer can observe it. */
 type Planted = {
@@ -28,7 +28,7 @@ const UNSEEN = {
 
 const SEEN_TYPES: ReadonlySet<string> = new Set(["order.created", "order.pending", "order.succeeded"]);
 const STATED: ReadonlySet<number> = new Set([400, 401, 403, 409, 429]);
-const DROPPED = NAMED_EVENT_FIELDS.filter((field) => field !== "type" && field !== "data");
+const DROPPED = RENAMABLE_EVENT_FIELDS.filter((field) => field !== "type" && field !== "data");
 
 function planted(part: Planted["part"], dialects: readonly Dialect[], isObservable = true): Planted[] {
   return dialects.map((dialect) => ({ part, dialect, isObservable }));
@@ -43,7 +43,7 @@ const types = (nameOf: (type: string) => string): readonly Planted[] =>
     planted("event types", [{ events: { [type]: nameOf(type) } }], SEEN_TYPES.has(type)),
   );
 const fields = (nameOf: (field: string) => string): readonly Planted[] =>
-  NAMED_EVENT_FIELDS.flatMap((field) =>
+  RENAMABLE_EVENT_FIELDS.flatMap((field) =>
     planted("names of event fields", [{ event_fields: { [field]: nameOf(field) } }]),
   );
 const headers = (prefix: string): readonly Planted[] =>

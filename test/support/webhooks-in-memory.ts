@@ -96,7 +96,7 @@ function acceptedEvent(): FormReceiver["order"] {
     object: "order",
     terms,
     store,
-    live: undefined,
+    blocker: undefined,
     lifetimeMs: 3_600_000,
   } as const;
   const opened = openCheckout(wanted, STARTED_AT);

@@ -11,7 +11,7 @@ import { observedDialect, PROVOKED_CODES } from "../../core/calibration/observed
 import { ERROR_CODES } from "../../core/errors.ts";
 import { PROBES } from "../../core/calibration/probes.ts";
 import { toIso } from "../../core/clock.ts";
-import { isTestKeyForm, redactKey } from "../../core/credential.ts";
+import { hasTestKeyPrefix, redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { english } from "../../core/language.ts";
 import { titleOf } from "../../core/calibration/assumptions.ts";
@@ -204,7 +204,7 @@ function refusePlainHttp(baseUrl: string | undefined): void {
 }
 
 function requireTestKey({ apiKey }: ServiceTarget): void {
-  if (!isTestKeyForm(apiKey))
+  if (!hasTestKeyPrefix(apiKey))
     throw refuseUsage(
       `calibrate needs a test key (svc_test_…); got ${redactKey(apiKey)}`,
       "set CHECKOUT_API_KEY to a test key; nothing was sent",

@@ -63,7 +63,7 @@ export async function openPaymentReceiver(context: Context, options: PayerOption
   let receiver: CalibrationReceiver | undefined;
   const outcome = await world.listen(
     (port) => {
-      const hosts = allowedHosts(port, { flag: "--allow-host", added: addedHosts });
+      const hosts = allowedHosts(port, { flag: "--allow-host", hosts: addedHosts });
       receiver = createCalibrationReceiver(world, { orderId: probeOrderId(runId), hosts });
       return receiver.service;
     },

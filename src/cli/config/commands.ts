@@ -72,8 +72,9 @@ function pruneOption(effect: string) {
 async function runValidate({ world, printer }: Context, options: FileOptions): Promise<number> {
   const { path, config, stores, failureOfField } = await loadFile({ world }, options);
   const resolvedStores = unwrap(await stores());
-  const { unreadVariables } = await import("../../core/config/secrets.ts");
-  for (const fault of unreadVariables(config)) printer.trace(`warning: ${failureOfField(fault).message}`);
+  const { unreadVariableFaults } = await import("../../core/config/secrets.ts");
+  for (const fault of unreadVariableFaults(config))
+    printer.trace(`warning: ${failureOfField(fault).message}`);
   const targets = Object.keys(config.targets ?? {});
   const checkOutput = output("config_check", { file: path, stores: resolvedStores.length, targets });
   return printer.result(checkOutput, () => `✓ ${shortPath(world, path)} is valid`);

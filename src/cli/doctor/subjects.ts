@@ -1,9 +1,9 @@
 import { lazyValue } from "../../core/lazy.ts";
 import { localOrigin } from "../../core/loopback.ts";
-import { attempt } from "../../core/outcome.ts";
+import { tryTo } from "../../core/outcome.ts";
 import { callControl, type CallOperation } from "../../client/control/control.ts";
 import type { Context } from "../command.ts";
-import { isSecretVariable, secretFieldsIn } from "../../core/request/redaction.ts";
+import { isSecretVariable, secretValuesIn } from "../../core/request/redaction.ts";
 import { stateFile } from "../../host/folder/files.ts";
 import { checkFolderTrust } from "../../host/folder/trust.ts";
 import { catchRefusal } from "../problem.ts";
@@ -80,11 +80,11 @@ export function knownSecrets({ context: { world }, folder, checkTrust }: CheckSu
   const envValues = Object.entries(world.env).flatMap(([name, value = ""]) => {
     if (isSecretVariable(name)) return [value];
     const password = URL.canParse(value) ? new URL(value).password : "";
-    return [password, attempt(() => decodeURIComponent(password)) ?? password];
+    return [password, tryTo(() => decodeURIComponent(password)) ?? password];
   });
-  if (attempt(() => checkTrust().ok) !== true) return envValues;
+  if (tryTo(() => checkTrust().ok) !== true) return envValues;
   const read = (file: Parameters<typeof stateFile>[1]): string =>
-    attempt(() => world.files.read(stateFile(folder, file))) ?? "";
+    tryTo(() => world.files.read(stateFile(folder, file))) ?? "";
   const texts = (["credentials", "admin", "run"] as const).map(read).join("\n");
-  return [...envValues, ...secretFieldsIn(texts), read("masterKey").trim()];
+  return [...envValues, ...secretValuesIn(texts), read("masterKey").trim()];
 }

@@ -6,8 +6,8 @@ import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../core/fault/a
 import type { FaultEntry } from "../../core/fault/shapes.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import { FAULT_PARAMETERS } from "../../core/fault/rules.ts";
-import { requestedFaults } from "../../core/fault/terms.ts";
-import { matchText, parametersText, parseProbabilityText } from "../../core/fault/text.ts";
+import { parseFaults } from "../../core/fault/terms.ts";
+import { matchText, parameterText, parseProbabilityText } from "../../core/fault/text.ts";
 import { printableLiteral, shortId } from "../../core/text.ts";
 import { runnerFor, resolveMoment } from "../calling.ts";
 import { retypeLine } from "../hints/again.ts";
@@ -108,12 +108,12 @@ function registerAdd(group: Group): void {
       ),
       valueOption(
         "--latency <duration>",
-        `duration of ${FAULT_PARAMETERS.latencyMs.of.join(", ")}; delay and reorder use the store's clock (default: ${durationText(FAULT_PARAMETERS.latencyMs.default)})`,
+        `duration of ${FAULT_PARAMETERS.latencyMs.actions.join(", ")}; delay and reorder use the store's clock (default: ${durationText(FAULT_PARAMETERS.latencyMs.default)})`,
         parseDuration,
       ),
       valueOption(
         "--retry-after <seconds>",
-        `Retry-After of ${FAULT_PARAMETERS.retryAfterS.of.join(", ")} in seconds, 0 to 3600 (default: ${FAULT_PARAMETERS.retryAfterS.default})`,
+        `Retry-After of ${FAULT_PARAMETERS.retryAfterS.actions.join(", ")} in seconds, 0 to 3600 (default: ${FAULT_PARAMETERS.retryAfterS.default})`,
         wholeNumberParser(0, 3600),
       ),
     ],
@@ -206,7 +206,7 @@ async function requestOf(
     latencyMs,
     retryAfterS,
   };
-  const terms = requestedFaults(request);
+  const terms = parseFaults(request);
   if (!terms.ok) {
     const { message, field = "", withoutField } = terms.refusal;
     const reason = withoutField === undefined ? message : `${FLAGS.get(field) ?? field}: ${withoutField[0]}`;
@@ -245,7 +245,7 @@ type Column = readonly [name: string, formatCell: FormatCell, isNeeded?: (fault:
 const COLUMNS: readonly Column[] = [
   ["ID", ({ id }) => shortId(id)],
   ["ACTION", ({ action }) => action],
-  ["WITH", parametersText, (fault) => parametersText(fault) !== null],
+  ["WITH", parameterText, (fault) => parameterText(fault) !== null],
   ["ONLY", matchText, (fault) => matchText(fault) !== null],
   ["LEFT", ({ times, applied }) => (times === null ? "any" : times - applied)],
   ["UNTIL", ({ until }) => (until === null ? null : toIso(until)), ({ until }) => until !== null],

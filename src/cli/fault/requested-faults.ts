@@ -1,7 +1,7 @@
 import { decodeRequest } from "../../core/control/operations.ts";
 import { FAULT_PROFILES } from "../../core/fault/actions.ts";
 import type { FaultTerms } from "../../core/fault/request.ts";
-import { requestedFaults } from "../../core/fault/terms.ts";
+import { parseFaults } from "../../core/fault/terms.ts";
 import { parseJson } from "../../core/json.ts";
 import type { Refusal } from "../../core/outcome.ts";
 import { printableLiteral } from "../../core/text.ts";
@@ -41,13 +41,13 @@ function faultsIn(world: Context["world"], name: string): FaultRequests {
   return [json].flat().map((item, index) => {
     const outcome = decodeRequest("addFault", item);
     if (!outcome.ok) throw refuseItem(index, outcome.refusal);
-    const terms = requestedFaults(outcome.value);
+    const terms = parseFaults(outcome.value);
     if (!terms.ok) throw refuseItem(index, terms.refusal);
     return outcome.value;
   });
 }
 
 function termsIn(fault: FaultRequests[number]): readonly FaultTerms[] {
-  const terms = requestedFaults(fault);
+  const terms = parseFaults(fault);
   return terms.ok ? terms.value : [];
 }

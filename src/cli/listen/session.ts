@@ -151,7 +151,7 @@ function createSession(
     seen: seenEvents,
     plan,
     forwardOptions: { ...plan, targets: { allowedHosts: plan.allowedHosts, ownPort: port } },
-    hosts: allowedHosts(port, { flag: "--allow-host", added: plan.ownHosts }),
+    hosts: allowedHosts(port, { flag: "--allow-host", hosts: plan.ownHosts }),
     paths: pathsOf(plan),
     onHandled: (delivery) => {
       shownDelivery = delivery;

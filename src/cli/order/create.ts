@@ -110,9 +110,9 @@ async function runCreate(context: Context, options: CreateOptions, kind: Checkou
   const { settings } = service;
   const request = await completeRequest(world, options);
   const { endpoint } = kind;
-  const { newAttempt = false, idempotencyKey = null } = options;
+  const { newAttempt: isNewAttempt = false, idempotencyKey = null } = options;
   checkOwnKey(idempotencyKey);
-  const intent: RequestedCreate = { endpoint, request, newAttempt, idempotencyKey };
+  const intent: RequestedCreate = { endpoint, request, isNewAttempt, idempotencyKey };
   const createRequest = { intent, ...service };
   if (options.dryRun === true) return printDryRun(context, createRequest);
   const policy = pollPolicy(settings, options);

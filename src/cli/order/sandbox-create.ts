@@ -66,7 +66,7 @@ export async function createAllInSandbox(
     policy: retryPolicyOf(settings),
     inputs: inputs.map(({ kind, request }) => ({
       kind,
-      intent: { endpoint: kind.endpoint, request, newAttempt: false, idempotencyKey: null },
+      intent: { endpoint: kind.endpoint, request, isNewAttempt: false, idempotencyKey: null },
     })),
   });
 }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { SNAPSHOT_NAME } from "../../core/snapshot/snapshot.ts";
+import { SNAPSHOT_NAME_PATTERN } from "../../core/snapshot/snapshot.ts";
 import { printableLiteral } from "../../core/text.ts";
 import type { World } from "../../world.ts";
 import { valueOption, type Context } from "../command.ts";
@@ -29,7 +29,7 @@ export function checkSnapshotOptions(
   { all }: SnapshotOptions,
   name: string | undefined,
 ): void {
-  if (name !== undefined && !SNAPSHOT_NAME.test(name)) {
+  if (name !== undefined && !SNAPSHOT_NAME_PATTERN.test(name)) {
     const expectedText = "1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit";
     throw refuseUsage(
       `the name of a snapshot must have ${expectedText}; got ${printableLiteral(name)}`,

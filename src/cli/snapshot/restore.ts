@@ -23,7 +23,7 @@ import { callAt } from "../target/call.ts";
 import { resolveStore, withSandbox } from "../target/control.ts";
 import { readNamedFile } from "../../host/named-file.ts";
 import { answerOutput } from "../output/answer.ts";
-import { SNAPSHOT_NAME } from "../../core/snapshot/snapshot.ts";
+import { SNAPSHOT_NAME_PATTERN } from "../../core/snapshot/snapshot.ts";
 
 type RestoreAnswer = AnswerOf<"restoreSnapshot">;
 type RestoreOptions = SnapshotOptions & { readonly trust?: boolean; readonly adopt?: boolean };
@@ -122,7 +122,7 @@ function restoreFrom(
     const { isMissing, reason } = outcome.refusal;
     const code = isMissing ? "file_missing" : "file_refused";
     const message = isMissing ? `there is no file ${printable(path)}` : `${printable(path)} ${reason}`;
-    const next = SNAPSHOT_NAME.test(file)
+    const next = SNAPSHOT_NAME_PATTERN.test(file)
       ? `check the path of --file; checkout snapshots restore ${file} restores a snapshot of that name`
       : "check the path of --file";
     throw new Refused({ exitCode: EXIT.failed, code, message, next });

@@ -1,4 +1,4 @@
-import { fieldFault } from "../../core/checkout/create-request.ts";
+import { fieldRefusal } from "../../core/checkout/create-request.ts";
 import { PAYMENT_METHODS, type PaymentMethod } from "../../core/checkout/checkout.ts";
 import type { AnswerOf } from "../../core/control/operations.ts";
 import { formatAmount } from "../../core/money.ts";
@@ -94,12 +94,12 @@ export function registerPrices(group: Group): void {
 
 /** Turns the service's own check of a field into the parser of an option. */
 function fieldParser(field: "currency" | "description"): (text: string) => string {
-  return toOptionParser((text) => fieldFault(field, text) ?? accept(text));
+  return toOptionParser((text) => fieldRefusal(field, text) ?? accept(text));
 }
 
 /** Checks the id of a price before anything is sent. */
 function checkPriceId(id: string, next: string): string {
-  const fault = fieldFault("price_id", id);
+  const fault = fieldRefusal("price_id", id);
   if (fault !== undefined) throw refuseUsage(fault.refusal.message, next);
   return id;
 }

@@ -1,5 +1,5 @@
 // Resolves an id or an order_id of the command line: `findId`. Each kind has a row in the table below.
-import { fieldFault } from "../../core/checkout/create-request.ts";
+import { fieldRefusal } from "../../core/checkout/create-request.ts";
 import type { CheckoutEntry } from "../../core/checkout/shapes.ts";
 import { isFinal } from "../../core/checkout/payment.ts";
 import { toIso } from "../../core/clock.ts";
@@ -168,7 +168,7 @@ export function noMatchText(ending: string): string {
 }
 
 function mayBeOrderId(kind: IdKind, text: string): boolean {
-  return KINDS[kind] === CHECKOUT && fieldFault("order_id", text) === undefined;
+  return KINDS[kind] === CHECKOUT && fieldRefusal("order_id", text) === undefined;
 }
 
 /** A kind of id whose items `checkout <group> list` shows. */

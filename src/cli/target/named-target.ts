@@ -1,7 +1,7 @@
 import {
   missingVariableReason,
   targetVariable,
-  unreadVariables,
+  unreadVariableFaults,
   valueOfVariable,
 } from "../../core/config/secrets.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
@@ -45,7 +45,7 @@ export async function withNamedTarget({ world, around }: Context, name: string):
   const variable = targetVariable(name);
   const missingReason = missingVariableReason(variable, world.env);
   if (missingReason !== undefined) {
-    const [unreadVariable] = unreadVariables({ targets: { [name]: target } });
+    const [unreadVariable] = unreadVariableFaults({ targets: { [name]: target } });
     const problem = loadedConfig.failureOfField(
       unreadVariable ?? faultOfField(["targets", name], missingReason),
     );

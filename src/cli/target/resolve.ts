@@ -4,7 +4,7 @@ import { LOCAL_SANDBOX } from "../../core/checkout/idempotency-key.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
 import { proxyFor } from "../../core/network/proxy.ts";
-import { ownerOf } from "../../core/state-files.ts";
+import { storeIdOfKey } from "../../core/state-files.ts";
 import { printable } from "../../core/text.ts";
 import type { ServiceTarget } from "../../client/api/client.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
@@ -134,7 +134,7 @@ function identityOf(around: Surroundings, { isOwn, isLocal }: Record<"isOwn" | "
   const firstStore = (around.ownUrl() && around.run()?.store_id) ?? knownStores[0]?.storeId;
   const ownKey = around.apiKey?.value;
   // The store in the environment is the store of the key in the environment.
-  const owner = ownerOf({ stores }, ownKey ?? "") ?? (hasStoreFlag ? around.storeId?.value : undefined);
+  const owner = storeIdOfKey({ stores }, ownKey ?? "") ?? (hasStoreFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
   const isForeignKey =
     ownKey !== undefined && owner === undefined && !hasStoreFlag && around.storeId === undefined;

@@ -3,11 +3,11 @@
 import { lazyValue } from "../../core/lazy.ts";
 import type { ControlRole } from "../../core/control/protocol.ts";
 import { isLoopback, isSameServer } from "../../core/loopback.ts";
-import type { NamedTarget } from "../../core/config/schema.ts";
+import type { TargetSection } from "../../core/config/schema.ts";
 import { printableLiteral } from "../../core/text.ts";
 import { completeAddress } from "../../core/network/spelled-address.ts";
 import { parseBaseUrl } from "../../core/config/setting-text.ts";
-import { ownerOf, type Credentials } from "../../core/state-files.ts";
+import { storeIdOfKey, type Credentials } from "../../core/state-files.ts";
 import type { World } from "../../world.ts";
 import { isTyped, settingVariable } from "../option-rules.ts";
 import { catchRefusal, EXIT, Refused, unwrap, refuseUsage } from "../problem.ts";
@@ -96,7 +96,7 @@ export function surroundingsOf(world: World, options: ServiceOptions) {
 
 /** A service in the configuration replaces address, key, store and limits. */
 export type Surroundings = Readonly<ReturnType<typeof surroundingsOf>> & {
-  readonly target?: NamedTarget & { readonly name: string; readonly source: string };
+  readonly target?: TargetSection & { readonly name: string; readonly source: string };
 };
 
 export function isOwnSandbox({ ownUrl }: Surroundings, address: string): boolean {
@@ -123,7 +123,7 @@ export function withoutFolder(around: Surroundings): Surroundings {
  * Only a flag may be a name. `isOwn`: the sandbox is the folder's; only there does the folder's default store count.
  */
 export function findNamedStore(around: Surroundings, isOwn: boolean): ValueWithSource<string> | undefined {
-  const owner = ownerOf(around.credentials(), around.apiKey?.value ?? "");
+  const owner = storeIdOfKey(around.credentials(), around.apiKey?.value ?? "");
   const { storeFlag, storeId, location } = around;
   return (
     storeFlag ??

@@ -34,7 +34,7 @@ export type ServiceTarget = {
 
 export type ClientWorld = Pick<World, "send" | "sleep" | "random" | "now">;
 
-export type RequestedCreate = Pick<CreateIntent, "newAttempt" | "idempotencyKey"> & {
+export type RequestedCreate = Pick<CreateIntent, "isNewAttempt" | "idempotencyKey"> & {
   readonly endpoint: "orders" | "checkout-sessions";
   readonly request: CreateRequest;
 };

@@ -2,7 +2,7 @@
 // core/shape/dialect.ts.
 import * as z from "zod/mini";
 import { EVENT_TYPES } from "../checkout/event-types.ts";
-import { NAMED_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../shape/dialect.ts";
+import { RENAMABLE_EVENT_FIELDS, SIGNATURE_FORMS, type Dialect } from "../shape/dialect.ts";
 import { ERROR_CODES, ERRORS } from "../errors.ts";
 import { FAULT_HEADER } from "../fault/fault.ts";
 import { isRecord, parseJson } from "../json.ts";
@@ -66,7 +66,7 @@ export const dialectSchema = lazyValue(() => {
       errors: z.optional(errors),
       events: z.optional(recordSchema(EVENT_TYPES, () => word)),
       event_fields: z.optional(
-        recordSchema(NAMED_EVENT_FIELDS, (name) => (REQUIRED_FIELDS.has(name) ? word : z.nullable(word))),
+        recordSchema(RENAMABLE_EVENT_FIELDS, (name) => (REQUIRED_FIELDS.has(name) ? word : z.nullable(word))),
       ),
       times: z.optional(z.enum(["iso", "seconds", "milliseconds"])),
       headers: z.optional(
@@ -99,7 +99,7 @@ function ambiguousFields(dialect: Dialect): readonly string[] {
   const { events = {}, event_fields: fields = {} } = dialect;
   const names = {
     events: EVENT_TYPES.map((type) => events[type] ?? type),
-    event_fields: [...NAMED_EVENT_FIELDS, "livemode"].map((field) => fields[field] ?? field),
+    event_fields: [...RENAMABLE_EVENT_FIELDS, "livemode"].map((field) => fields[field] ?? field),
     headers: Object.values(headerNamesIn(dialect)).map((name) => name.toLowerCase()),
   };
   return Object.entries(names).flatMap(([field, list]) => (new Set(list).size < list.length ? [field] : []));

@@ -2,7 +2,7 @@
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import { isRecord } from "../json.ts";
 import { STATUSES } from "../checkout/checkout.ts";
-import { NAMED_EVENT_FIELDS, type Dialect, type SignatureForm } from "../shape/dialect.ts";
+import { RENAMABLE_EVENT_FIELDS, type Dialect, type SignatureForm } from "../shape/dialect.ts";
 import { isUuid } from "../text.ts";
 import { DEFAULT_HEADER_NAMES, headerValues } from "../webhook/signature.ts";
 import { eventOf, headerPairs, type PaymentEvidence, type ReceivedRequest } from "./payment.ts";
@@ -123,7 +123,7 @@ function observedFields(
   events: readonly EventBody[],
   eventId: string | undefined,
 ): Record<string, string | null> {
-  const ourNames = new Set<string>([...NAMED_EVENT_FIELDS, "livemode"]);
+  const ourNames = new Set<string>([...RENAMABLE_EVENT_FIELDS, "livemode"]);
   const unknownNames = new Set(
     events.flatMap((event) => Object.keys(event)).filter((name) => !ourNames.has(name)),
   );

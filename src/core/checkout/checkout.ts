@@ -69,18 +69,17 @@ export const MIN_CHECKOUT_LIFETIME_MS = 300_000;
 /** The longest configurable lifetime, in milliseconds: 24 hours (decision 10). */
 export const MAX_CHECKOUT_LIFETIME_MS = 86_400_000;
 
-/** Checks in the order of decision 3. `live`: the open or succeeded checkout of the order_id (decision 8). */
+/** Checks in the order of decision 3. `blocker`: the open or succeeded checkout of the order_id (decision 8). */
 export function openCheckout(
   input: Pick<Checkout, "id" | "object"> & {
     readonly terms: PurchaseTerms;
     readonly store: StoreFacts;
-    readonly live: Pick<Checkout, "id" | "object" | "status"> | undefined;
-    /** The lifetime of the checkout, in milliseconds. */
+    readonly blocker: Pick<Checkout, "id" | "object" | "status"> | undefined;
     readonly lifetimeMs: number;
   },
   now: number,
 ): Outcome<Checkout> {
-  const { id, object, terms, store, live, lifetimeMs } = input;
+  const { id, object, terms, store, blocker, lifetimeMs } = input;
   if (!store.active) {
     return refuseFact("store_inactive", { store: store.id });
   }
@@ -92,9 +91,9 @@ export function openCheckout(
     const facts = { field: "currency", received: terms.currency, active: store.currencies };
     return refuseFact("capability_missing", facts);
   }
-  if (live !== undefined) {
-    const facts = { ...live, order: printableLiteral(terms.orderId) };
-    return refuseFact("order_conflict", facts, { conflictingCheckoutId: live.id });
+  if (blocker !== undefined) {
+    const facts = { ...blocker, order: printableLiteral(terms.orderId) };
+    return refuseFact("order_conflict", facts, { conflictingCheckoutId: blocker.id });
   }
   return accept({
     ...terms,

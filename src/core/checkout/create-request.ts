@@ -25,13 +25,13 @@ const AMOUNT_TEXT = `an integer from 1 to ${Number.MAX_SAFE_INTEGER}, in minor u
 const CURRENCY_TEXT = "three upper-case letters such as EUR";
 
 /** Maximum length of an order_id, in code points (interface: limits). */
-export const MAX_ORDER_ID = 32;
+export const MAX_ORDER_ID_LENGTH = 32;
 /** Maximum length of a price_id, in code points; the interface states none. */
-export const MAX_PRICE_ID = 64;
+export const MAX_PRICE_ID_LENGTH = 64;
 
 /** The body of a create, in either of its two forms (interface 9, 10; decision 7). */
-export const createShapes = lazyValue(() => {
-  const order_id = boundedText(1, MAX_ORDER_ID, `a string of 1 to ${MAX_ORDER_ID} characters`);
+export const shapesOfCreate = lazyValue(() => {
+  const order_id = boundedText(1, MAX_ORDER_ID_LENGTH, `a string of 1 to ${MAX_ORDER_ID_LENGTH} characters`);
   const optionalFields = {
     description: z.optional(boundedText(0, 128, "a string of at most 128 characters")),
   };
@@ -44,7 +44,7 @@ export const createShapes = lazyValue(() => {
   });
   const priceShape = z.strictObject({
     order_id,
-    price_id: boundedText(1, MAX_PRICE_ID, `a string of 1 to ${MAX_PRICE_ID} characters`),
+    price_id: boundedText(1, MAX_PRICE_ID_LENGTH, `a string of 1 to ${MAX_PRICE_ID_LENGTH} characters`),
     ...optionalFields,
   });
   const fields = { ...amountShape.shape, ...priceShape.shape };
@@ -53,7 +53,7 @@ export const createShapes = lazyValue(() => {
 
 const FIELDS_SET_BY_PRICE = ["amount_minor", "currency", "payment_method"] as const;
 
-type CreateShapes = ReturnType<typeof createShapes>;
+type CreateShapes = ReturnType<typeof shapesOfCreate>;
 export type CreateRequest = z.infer<CreateShapes["amountShape" | "priceShape"]>;
 
 /** Refuses conflicting, unknown, missing and invalid parameters, in that order, naming the field. */
@@ -66,7 +66,7 @@ export function parseCreateRequest(body: unknown): Outcome<CreateRequest> {
   if (repeatedFields.length > 0) {
     return refuseFact("conflicting_parameters", { fields: repeatedFields });
   }
-  const schema = createShapes()[hasPrice ? "priceShape" : "amountShape"];
+  const schema = shapesOfCreate()[hasPrice ? "priceShape" : "amountShape"];
   const unknownField = Object.keys(body).find((field) => !Object.hasOwn(schema.shape, field));
   if (unknownField !== undefined) {
     const knownFields = Object.keys(schema.shape);
@@ -109,13 +109,13 @@ export function createRequestsFor(terms: PurchaseTerms): readonly [CreateRequest
 
 export type CreateField = keyof CreateShapes["fields"];
 
-export function createFields(): readonly CreateField[] {
-  return Object.keys(createShapes().fields) as CreateField[];
+export function fieldsOfCreate(): readonly CreateField[] {
+  return Object.keys(shapesOfCreate().fields) as CreateField[];
 }
 
-/** The refusal of the value of one field; undefined if the value is valid. */
-export function fieldFault(field: CreateField, value: unknown): Refused | undefined {
-  const result = createShapes().fields[field].safeParse(value);
+/** The refusal of a field's value; undefined if the value is valid. */
+export function fieldRefusal(field: CreateField, value: unknown): Refused | undefined {
+  const result = shapesOfCreate().fields[field].safeParse(value);
   return result.success ? undefined : refuseForm(field, result.error.issues[0]?.message ?? "valid", value);
 }
 

@@ -24,7 +24,7 @@ export const CREATE_PATHS = {
   checkout_session: "/v1/checkout-sessions",
 } as const satisfies Record<CheckoutObject, string>;
 
-const KEY = /^[\x20-\x7e]{8,128}$/;
+const KEY_PATTERN = /^[\x20-\x7e]{8,128}$/;
 
 /** `values` are the header lines as received, because a joined duplicate would look like one key (decision 5). */
 export function parseIdempotencyKey(values: readonly string[]): Outcome<string> {
@@ -38,13 +38,13 @@ export function parseIdempotencyKey(values: readonly string[]): Outcome<string> 
   if (containsSecret(key)) {
     return refuseFact("key_with_secret", {});
   }
-  if (!KEY.test(key)) {
+  if (!KEY_PATTERN.test(key)) {
     return refuseFact("key_form", { received: `${key.length}: ${printableLiteral(key)}` });
   }
   return accept(key);
 }
 
-/** Method, path and validated body with sorted keys: white space, key order and notation do not count (decision 5). */
+/** The hash of path and parsed body, with sorted keys: white space, key order and notation do not count (decision 5). */
 export function fingerprint(path: string, request: CreateRequest): string {
   const fields = Object.entries(request).toSorted(([left], [right]) => (left < right ? -1 : 1));
   return hash("sha256", JSON.stringify(["POST", path, fields]), "hex");

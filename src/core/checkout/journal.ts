@@ -24,7 +24,7 @@ export type JournalEntry = Omit<LogicalCreate, "attempt"> & {
 type CreateIdentity = Omit<LogicalCreate, "attempt"> & Pick<JournalEntry, "instance">;
 
 export type CreateIntent = CreateIdentity & {
-  readonly newAttempt: boolean;
+  readonly isNewAttempt: boolean;
   /** The user's own key, instead of a derived key. */
   readonly idempotencyKey: string | null;
 };
@@ -58,7 +58,7 @@ const MAX_KEY_AGE_MS = IDEMPOTENCY_RETENTION_MS - 24 * 3_600_000;
 
 /**
  * Chooses the key of a create: the user's own key, or a key derived from the create and its latest known attempt, so
- * that a repeated command repeats its request. `newAttempt` takes the next number, unless the latest attempt has no
+ * that a repeated command repeats its request. `isNewAttempt` takes the next number, unless the latest attempt has no
  * final answer yet: then that attempt is repeated. If no attempt is known, another machine may have sent the first
  * attempt, so a new attempt has number 2.
  */
@@ -67,7 +67,7 @@ export function chooseKey(
   latestAttempt: LatestAttempt | undefined,
 ): { readonly key: string; readonly attempt: number | null } {
   if (intent.idempotencyKey !== null) return { key: intent.idempotencyKey, attempt: null };
-  const addedAttempts = intent.newAttempt && latestAttempt?.state !== "pending" ? 1 : 0;
+  const addedAttempts = intent.isNewAttempt && latestAttempt?.state !== "pending" ? 1 : 0;
   const attempt = (latestAttempt?.attempt ?? 1) + addedAttempts;
   return { key: deriveIdempotencyKey({ ...intent, attempt }), attempt };
 }

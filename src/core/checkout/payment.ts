@@ -26,7 +26,7 @@ export type CheckoutCommand =
   | { readonly kind: "cancel" }
   | { readonly kind: "expire" };
 
-/** The effect of a command: the status, one attempt, or only the record of a late result. */
+/** The effect of a command: the checkout's status, and the attempt or the late result to record. */
 type CommandEffect = {
   readonly status: Status;
   /** The new or finished attempt to write; null if no attempt changes. */
@@ -52,39 +52,39 @@ export function isExpiryDue(
 }
 
 /** Decides the effect of a command on a checkout with these attempts. Refuses with `state_conflict`. */
-export function advance(
+export function decideCommand(
   payment: { readonly checkout: Checkout; readonly attempts: readonly Attempt[] },
   command: CheckoutCommand,
   now: number,
 ): Outcome<CommandEffect> {
   switch (command.kind) {
     case "start":
-      return start(payment.checkout, payment.attempts, now);
+      return startAttempt(payment.checkout, payment.attempts, now);
     case "finish":
-      return finish(payment.checkout, payment.attempts, { ...command, now });
+      return finishAttempt(payment.checkout, payment.attempts, { ...command, now });
     case "cancel":
-      return move(payment.checkout, "cancelled", abandon(payment.attempts, now));
+      return moveTo(payment.checkout, "cancelled", abandonAttempt(payment.attempts, now));
     case "expire":
       if (now >= payment.checkout.expiresAt)
-        return move(payment.checkout, "expired", abandon(payment.attempts, now));
+        return moveTo(payment.checkout, "expired", abandonAttempt(payment.attempts, now));
       return refuseFact("still_payable", { checkout: payment.checkout.id });
   }
 }
 
 /** A second tab or a second click continues the open attempt. */
-function start(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<CommandEffect> {
+function startAttempt(checkout: Checkout, attempts: readonly Attempt[], now: number): Outcome<CommandEffect> {
   const openAttempt = attempts.find(({ outcome }) => outcome === null);
   if (openAttempt !== undefined && !isFinal(checkout.status)) return accept(noChange(checkout));
-  const number = nextNumber(attempts);
+  const number = nextAttemptNumber(attempts);
   if (number > MAX_PAYMENT_ATTEMPTS) return refuseFact("no_attempts_left", { checkout: checkout.id });
-  return move(checkout, "pending", { number, startedAt: now, outcome: null, finishedAt: null });
+  return moveTo(checkout, "pending", { number, startedAt: now, outcome: null, finishedAt: null });
 }
 
-export function nextNumber(attempts: readonly Attempt[]): number {
+export function nextAttemptNumber(attempts: readonly Attempt[]): number {
   return (attempts.at(-1)?.number ?? 0) + 1;
 }
 
-function finish(
+function finishAttempt(
   checkout: Checkout,
   attempts: readonly Attempt[],
   attemptEnd: { readonly attempt: number; readonly result: AttemptResult; readonly now: number },
@@ -107,16 +107,16 @@ function finish(
     });
   }
   const finishedAttempt = { ...attempt, outcome: result, finishedAt: now };
-  if (result !== "declined") return move(checkout, result, finishedAttempt);
-  return move(checkout, attempt.number === MAX_PAYMENT_ATTEMPTS ? "failed" : "pending", finishedAttempt);
+  if (result !== "declined") return moveTo(checkout, result, finishedAttempt);
+  return moveTo(checkout, attempt.number === MAX_PAYMENT_ATTEMPTS ? "failed" : "pending", finishedAttempt);
 }
 
-function abandon(attempts: readonly Attempt[], now: number): Attempt | null {
+function abandonAttempt(attempts: readonly Attempt[], now: number): Attempt | null {
   const openAttempt = attempts.find(({ outcome }) => outcome === null);
   return openAttempt === undefined ? null : { ...openAttempt, outcome: "abandoned", finishedAt: now };
 }
 
-function move(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<CommandEffect> {
+function moveTo(checkout: Checkout, status: Status, attempt: Attempt | null): Outcome<CommandEffect> {
   const allowedStatuses: readonly Status[] = TRANSITIONS[checkout.status];
   if (allowedStatuses.includes(status)) return accept({ status, attempt, lateResult: null });
   if (checkout.status === "succeeded") return refuseFact("already_paid", { checkout: checkout.id, status });

@@ -25,21 +25,21 @@ export function priceForCheckout(id: string, price: Price | undefined): Outcome<
   return refuseFact(`${state}_price`, { price: printableLiteral(id) });
 }
 
-/** Refuses with `state_conflict` a known price that is retired, unapproved or different, and a price too many. */
+/** Refuses with `state_conflict` a retired price, other terms, a missing approval, and a price over the maximum. */
 export function decidePrice(
   price: Price,
   prices: readonly Price[],
-): Outcome<{ readonly price: Price; readonly added: boolean }> {
+): Outcome<{ readonly price: Price; readonly isNew: boolean }> {
   const knownPrice = prices.find(({ id }) => id === price.id);
   if (knownPrice !== undefined) return decideKnownPrice(price, knownPrice);
   if (prices.length >= MAX_PRICES) return refuseFact("too_many_prices", { most: MAX_PRICES });
-  return accept({ price, added: true });
+  return accept({ price, isNew: true });
 }
 
 function decideKnownPrice(
   price: Price,
   knownPrice: Price,
-): Outcome<{ readonly price: Price; readonly added: boolean }> {
+): Outcome<{ readonly price: Price; readonly isNew: boolean }> {
   const id = printableLiteral(knownPrice.id);
   if (knownPrice.retired) return refuseFact("price_id_retired", { price: id });
   const otherTerms = PRICE_TERMS.filter(([field]) => knownPrice[field] !== price[field]).map(
@@ -48,5 +48,5 @@ function decideKnownPrice(
   );
   if (otherTerms.length > 0) return refuseFact("price_differs", { price: id, terms: otherTerms.join("; ") });
   if (price.approved && !knownPrice.approved) return refuseFact("price_unapproved", { price: id });
-  return accept({ price: knownPrice, added: false });
+  return accept({ price: knownPrice, isNew: false });
 }

@@ -9,14 +9,14 @@ export const SIMULATED_OUTCOMES = [...PAY_OUTCOMES, "pending"] as const;
 export type SimulatedOutcome = (typeof SIMULATED_OUTCOMES)[number];
 
 /** The delay before a checkout with a reserved order_id settles automatically, in milliseconds by the store's clock. */
-const SETTLE_AFTER_MS = 1000;
+const SETTLE_DELAY_MS = 1000;
 
 /** The outcome and time of an automatic settlement; undefined for checkouts that wait for a payer. */
 export function settlementOf(
   checkout: Pick<Checkout, "orderId" | "createdAt">,
 ): { readonly outcome: PayOutcome; readonly dueAt: number } | undefined {
   const outcome = outcomeOfOrderId(checkout.orderId);
-  return outcome && { outcome, dueAt: checkout.createdAt + SETTLE_AFTER_MS };
+  return outcome && { outcome, dueAt: checkout.createdAt + SETTLE_DELAY_MS };
 }
 
 /** The outcome that the suffix of an order_id requests: `order-1001~succeeded`. Undefined for other order_ids. */

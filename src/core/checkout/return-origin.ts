@@ -18,7 +18,7 @@ const MAX_ORIGIN_CHARACTERS = 261;
 const MAX_HOST_CHARACTERS = 253;
 const MAX_PORT = 65_535;
 
-const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+const LABEL_PATTERN = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 
 /** The JSON Schema of an origin that `parseReturnOrigin` accepts. */
 export const RETURN_ORIGIN_SCHEMA = {
@@ -26,7 +26,7 @@ export const RETURN_ORIGIN_SCHEMA = {
   anyOf: [
     { pattern: `^https?://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::${PORT_PATTERN})?$` },
     {
-      pattern: `^https://(?:${LABEL}\\.)+${LABEL}(?::${PORT_PATTERN})?$`,
+      pattern: `^https://(?:${LABEL_PATTERN}\\.)+${LABEL_PATTERN}(?::${PORT_PATTERN})?$`,
       not: {
         anyOf: [
           { pattern: `^https://[^:]{${MAX_HOST_CHARACTERS + 1}}` },
@@ -50,15 +50,15 @@ export const RETURN_PATH_SCHEMA = {
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(LOOPBACK_NAMES);
 const DEFAULT_PORTS = { http: "80", https: "443" } as const;
 
-const PARTS = /^(https?):\/\/([^/?#]*)(.*)$/i;
-const HOST_AND_PORT = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
+const URL_PARTS_PATTERN = /^(https?):\/\/([^/?#]*)(.*)$/i;
+const HOST_AND_PORT_PATTERN = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/;
 /** Browsers read a host as an IPv4 address if its last part is a number. */
 const ENDS_IN_NUMBER = /(^|\.)(\d+|0x[0-9a-f]*)$/;
 
 /** A forbidden part of an origin or a path, and the rule that it breaks. */
-type Fault = readonly [pattern: RegExp, rule: PlainPartName];
+type TextFault = readonly [pattern: RegExp, rule: PlainPartName];
 
-const TEXT_FAULTS: readonly Fault[] = [
+const TEXT_FAULTS: readonly TextFault[] = [
   [/[\s\p{Cc}]/u, "no_space"],
   [/[^\x21-\x7e]/, "plain_ascii"],
   [/\\/, "no_backslash"],
@@ -66,7 +66,7 @@ const TEXT_FAULTS: readonly Fault[] = [
   [/^null$/, "not_null"],
 ];
 
-const PATH_FAULTS: readonly Fault[] = [
+const PATH_FAULTS: readonly TextFault[] = [
   [/[\s\p{Cc}]/u, "no_space"],
   [/[^\x21-\x7e]/, "encoded_ascii"],
   [/\\/, "no_backslash"],
@@ -76,7 +76,7 @@ const PATH_FAULTS: readonly Fault[] = [
   [/#/, "no_fragment"],
 ];
 
-const LABEL_FAULTS: readonly Fault[] = [
+const LABEL_FAULTS: readonly TextFault[] = [
   [/^$/, "no_empty_label"],
   [/^.{64}/, "label_length"],
   [/%/, "no_percent_in_host"],
@@ -89,8 +89,8 @@ export function parseReturnOrigin(text: string): Outcome<string> {
   const rule = originFault(text);
   if (rule === undefined) return accept(text);
   const got = printableLiteral(removeUserInfo(text));
-  const guess = guessOrigin(text);
-  return refuseFact("bad_return_origin", { rule, got, instead: guess ?? partOf("example_origin", {}) });
+  const origin = guessOrigin(text);
+  return refuseFact("bad_return_origin", { rule, got, instead: origin ?? partOf("example_origin", {}) });
 }
 
 /** Accepts a path exactly as browsers write paths (decision 88). Refuses with `invalid_parameter`. */
@@ -103,7 +103,7 @@ export function parseReturnPath(text: string): Outcome<string> {
   return refuseFact("bad_return_path", { rule, received: printableLiteral(text) });
 }
 
-/** The path in a refused origin; undefined for the root, or if the text is ambiguous. */
+/** The path in a refused origin; undefined for the root, an ambiguous text, or a path that is refused too. */
 export function guessPath(text: string): string | undefined {
   const path = guessOrigin(text) === undefined ? ROOT_PATH : new URL(text).pathname;
   return path !== ROOT_PATH && parseReturnPath(path).ok ? path : undefined;
@@ -116,8 +116,8 @@ export function formatReturnOrigin({ origin, path }: ReturnOrigin): string {
 
 /** The origin that the user probably meant by a refused text; undefined if the text is ambiguous. */
 export function guessOrigin(text: string): string | undefined {
-  const isDoubtful = /[@\\%]|[^\x21-\x7e]/.test(text);
-  const origin = isDoubtful ? undefined : originOf(text);
+  const isAmbiguous = /[@\\%]|[^\x21-\x7e]/.test(text);
+  const origin = isAmbiguous ? undefined : originOf(text);
   return origin !== undefined && originFault(origin) === undefined ? origin : undefined;
 }
 
@@ -140,15 +140,15 @@ function originFault(text: string): Part | undefined {
   if (text.length > MAX_ORIGIN_CHARACTERS) return partOf("length", { most: MAX_ORIGIN_CHARACTERS });
   const fault = findFault(TEXT_FAULTS, [text]);
   if (fault !== undefined) return fault;
-  const [, scheme = "", authority = "", tail = ""] = PARTS.exec(text) ?? [];
+  const [, scheme = "", authority = "", tail = ""] = URL_PARTS_PATTERN.exec(text) ?? [];
   if (scheme === "") return partOf("with_scheme", {});
   if (authority.includes("@")) return partOf("no_user", {});
-  const [, host = "", port] = HOST_AND_PORT.exec(authority) ?? [];
+  const [, host = "", port] = HOST_AND_PORT_PATTERN.exec(authority) ?? [];
   if (host === "") return partOf("named_host", {});
   if (tail !== "") return tailFault(tail);
   if (text !== text.toLowerCase()) return partOf("lower_case", {});
-  const brokenPart = hostFault(host) ?? portFault(port, scheme === "http" ? "http" : "https");
-  if (brokenPart !== undefined) return brokenPart;
+  const brokenRule = hostFault(host) ?? portFault(port, scheme === "http" ? "http" : "https");
+  if (brokenRule !== undefined) return brokenRule;
   if (scheme === "http" && !LOOPBACK_HOSTS.has(host)) {
     return partOf("https_elsewhere", { hosts: [...LOOPBACK_HOSTS] });
   }
@@ -156,7 +156,7 @@ function originFault(text: string): Part | undefined {
   return originOf(text) === text ? undefined : partOf("as_browsers_write", {});
 }
 
-/** A rule that a browser would enforce by rewriting the path, for example because of dot segments. */
+/** The rule that a path breaks if a browser would write it differently, for example a path with dot segments. */
 function spellingFault(path: string): Part | undefined {
   const { pathname } = new URL(path, "https://shop.example");
   return pathname === path ? undefined : partOf("path_as_browsers_write", { path: pathname });
@@ -193,7 +193,7 @@ function portFault(port: string | undefined, scheme: keyof typeof DEFAULT_PORTS)
   return port === DEFAULT_PORTS[scheme] ? partOf("no_default_port", { port, scheme }) : undefined;
 }
 
-function findFault(faults: readonly Fault[], texts: readonly string[]): Part | undefined {
+function findFault(faults: readonly TextFault[], texts: readonly string[]): Part | undefined {
   const rule = faults.find(([pattern]) => texts.some((text) => pattern.test(text)))?.[1];
   return rule && partOf(rule, {});
 }

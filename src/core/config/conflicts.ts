@@ -2,46 +2,46 @@ import { isLoopback } from "../loopback.ts";
 import { atPath, type FieldPath, type PathRefusal } from "./field.ts";
 import { refuseFact } from "../refusals.ts";
 import type { RequestedStore } from "./store-fields.ts";
-import type { NamedTarget } from "./schema.ts";
+import type { TargetSection } from "./schema.ts";
 import { targetVariable } from "./secrets.ts";
 
-type Store = Omit<RequestedStore, "apiKeys" | "signingSecret">;
+type StoreWithoutSecrets = Omit<RequestedStore, "apiKeys" | "signingSecret">;
 export type NamedField = readonly [path: FieldPath, name: string];
 
-/** Finds conflicts between fields that are valid individually: one id for two things. Stores may share a name. */
-export function conflictsIn(stores: readonly Store[]): PathRefusal[] {
-  const storeRows = stores.map((store, index) => ({ store, path: ["stores", index] }));
+/** Finds ids, capabilities and addresses that appear twice, and merchants with two names. Stores may share a name. */
+export function conflictsIn(stores: readonly StoreWithoutSecrets[]): PathRefusal[] {
+  const storesWithPaths = stores.map((store, index) => ({ store, path: ["stores", index] }));
   return [
-    ...findRepeatedNames(storeRows.map(({ store, path }) => [[...path, "id"], store.id])),
+    ...findRepeatedNames(storesWithPaths.map(({ store, path }) => [[...path, "id"], store.id])),
     ...merchantConflicts(stores),
-    ...storeRows.flatMap(({ store, path }) => conflictsInStore(store, path)),
+    ...storesWithPaths.flatMap(({ store, path }) => conflictsInStore(store, path)),
   ];
 }
 
-function conflictsInStore(store: Store, path: FieldPath): PathRefusal[] {
+function conflictsInStore(store: StoreWithoutSecrets, path: FieldPath): PathRefusal[] {
   const { prices = [], capabilities = {}, returnOrigins = [], endpoints = [] } = store;
-  const repeatedNames = (names: readonly string[], list: FieldPath, ...field: FieldPath): PathRefusal[] =>
+  const findRepeated = (names: readonly string[], list: FieldPath, ...field: FieldPath): PathRefusal[] =>
     findRepeatedNames(names.map((name, index) => [[...path, ...list, index, ...field], name]));
   const { paymentMethods = [], currencies = [] } = capabilities;
   const urls = endpoints.map(({ url }) => canonicalUrl(url));
   return [
-    ...repeatedNames(
+    ...findRepeated(
       prices.map(({ id }) => id),
       ["prices"],
       "id",
     ),
-    ...repeatedNames(paymentMethods, ["capabilities", "payment_methods"]),
-    ...repeatedNames(currencies, ["capabilities", "currencies"]),
-    ...repeatedNames(
+    ...findRepeated(paymentMethods, ["capabilities", "payment_methods"]),
+    ...findRepeated(currencies, ["capabilities", "currencies"]),
+    ...findRepeated(
       returnOrigins.map(({ origin }) => origin),
       ["return_origins"],
     ),
-    ...repeatedNames(urls, ["endpoints"], "url"),
+    ...findRepeated(urls, ["endpoints"], "url"),
   ];
 }
 
 /** Finds targets that use plain http to another machine, or share the variable of their keys (decision 85). */
-export function targetFaultsIn(targets: Readonly<Record<string, NamedTarget>>): PathRefusal[] {
+export function targetFaultsIn(targets: Readonly<Record<string, TargetSection>>): PathRefusal[] {
   const namesByVariable = new Map<string, string>();
   return Object.entries(targets).flatMap(([name, { baseUrl }]) => {
     const variable = targetVariable(name);
@@ -49,17 +49,17 @@ export function targetFaultsIn(targets: Readonly<Record<string, NamedTarget>>): 
     namesByVariable.set(variable, otherName ?? name);
     const { protocol, hostname } = new URL(baseUrl);
     const isSafe = protocol === "https:" || isLoopback(hostname);
-    const sharedNames =
+    const variableFaults =
       otherName === undefined
         ? []
         : [atPath(["targets", name], refuseFact("shared_variable", { other: otherName, variable }))];
     const faults = isSafe ? [] : [atPath(["targets", name, "base_url"], refuseFact("plain_http_target", {}))];
-    return sharedNames.concat(faults);
+    return variableFaults.concat(faults);
   });
 }
 
 /** All entries of one merchant must have the same name. */
-function merchantConflicts(stores: readonly Store[]): PathRefusal[] {
+function merchantConflicts(stores: readonly StoreWithoutSecrets[]): PathRefusal[] {
   const namesById = new Map<string, string>();
   return stores.flatMap(({ merchant }, index) => {
     if (merchant?.name === undefined) return [];

@@ -8,7 +8,7 @@ import type { ServedConfig } from "./shapes.ts";
 import { selectChangedSettings } from "./settings.ts";
 
 /** The path of the schema in a project that depends on this package. */
-const SCHEMA = "./node_modules/hosted-checkout/dist/config.schema.json";
+const SCHEMA_PATH = "./node_modules/hosted-checkout/dist/config.schema.json";
 
 /** A file without secrets, defaults and port (decision 85). Refuses too many stores or characters for one file. */
 export function exportConfig({ settings, stores, dialect }: ServedConfig): Outcome<string> {
@@ -18,7 +18,7 @@ export function exportConfig({ settings, stores, dialect }: ServedConfig): Outco
   // The dialect itself is written, in place of the file that it came from.
   const sandbox = dialect === undefined && like !== undefined ? { ...otherSettings, like } : otherSettings;
   const config: ConfigFile = {
-    $schema: SCHEMA,
+    $schema: SCHEMA_PATH,
     ...(Object.keys(sandbox).length === 0 ? {} : { sandbox }),
     ...(dialect && { dialect }),
     stores: stores.map(({ capabilities, prices, endpoints, ...store }) => ({

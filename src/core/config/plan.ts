@@ -25,7 +25,7 @@ export type StoreState = {
     readonly url: string;
     readonly events: readonly string[];
     readonly inOrder: boolean;
-    /** Undefined for the sandbox's CAs. */
+    /** Undefined if the endpoint uses the sandbox's CAs. */
     readonly ca?: string | undefined;
   }[];
   /** Undefined if the secret cannot be decrypted. */
@@ -43,8 +43,8 @@ type FieldValue = ChangeEntry["differences"][number]["from"];
 
 export type PlannedChange = Omit<ChangeEntry, "kind"> &
   (
-    | { readonly kind: "store"; readonly requested?: RequestedStore }
-    | { readonly kind: "price"; readonly requested?: PriceInput }
+    | { readonly kind: "store"; readonly requestedItem?: RequestedStore }
+    | { readonly kind: "price"; readonly requestedItem?: PriceInput }
     | { readonly kind: "api_key"; readonly apiKey: string }
     | {
         readonly kind: "endpoint";
@@ -61,7 +61,7 @@ type PlanOptions = { readonly prune: boolean; readonly targets: TargetPolicy };
 
 /** Maximum number of return origins, and of endpoints, of a store. */
 const MAX_LIST_ITEMS = 20;
-const ALL_EVENTS = ["*"];
+const DEFAULT_EVENTS = ["*"];
 
 /**
  * Plans the changes that make the sandbox match the file (decision 84). Lists that are not in the file stay unchanged.
@@ -120,10 +120,10 @@ function changesOf(requestedStore: RequestedStore, context: PlanContext): Planne
 function storeChange(requestedStore: RequestedStore, { currentStore }: PlanContext): PlannedChange {
   const { id: storeId, name } = requestedStore;
   if (currentStore === undefined)
-    return { ...changeEntry("add", "store", { storeId, name }), requested: requestedStore };
+    return { ...changeEntry("add", "store", { storeId, name }), requestedItem: requestedStore };
   return {
     ...compareItem("store", { storeId, name }, [["name", currentStore.name, name]]),
-    requested: requestedStore,
+    requestedItem: requestedStore,
   };
 }
 
@@ -179,7 +179,7 @@ function priceChanges(
       const subject = { storeId, name: requestedPrice.id };
       const knownPrice = knownPrices.find(({ id }) => id === requestedPrice.id);
       if (knownPrice === undefined)
-        return { ...changeEntry("add", "price", subject), requested: requestedPrice };
+        return { ...changeEntry("add", "price", subject), requestedItem: requestedPrice };
       const completePrice = priceWithDefaults(requestedPrice);
       const change = compareItem("price", subject, [
         ...PRICE_TERMS.map(([field, name]) => [name, knownPrice[field], completePrice[field]] as const),
@@ -187,7 +187,7 @@ function priceChanges(
         ["approved", knownPrice.approved, completePrice.approved],
         ["retired", knownPrice.retired, completePrice.retired],
       ]);
-      return { ...change, requested: requestedPrice };
+      return { ...change, requestedItem: requestedPrice };
     }),
     ...otherPrices.map(({ id }) => unlistedItem("price", { storeId, name: id }, prune)),
   ];
@@ -227,7 +227,7 @@ function endpointChanges(
   return [
     ...endpoints.map((endpoint): PlannedChange => {
       const subject = { storeId, name: canonicalUrl(endpoint.url) };
-      const events = [...new Set(endpoint.events ?? ALL_EVENTS)];
+      const events = [...new Set(endpoint.events ?? DEFAULT_EVENTS)];
       const knownEndpoint = knownEndpoints.find(({ url }) => url === subject.name);
       const { inOrder = false, ca = null } = endpoint;
       if (knownEndpoint === undefined)

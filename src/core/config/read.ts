@@ -39,7 +39,7 @@ const MAX_DEPTH = 16;
 /** The largest edit distance that counts as a misspelling. */
 const MAX_TYPING_ERRORS = 3;
 
-/** Parses JSON with comments (decision 83). Refuses with every fault; texts that look like secrets are not repeated. */
+/** Parses JSON with comments (decision 83). Refuses with the faults of the first check that fails, without secrets. */
 export function parseConfig(text: string): Outcome<ParsedConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
   const sizeFault = limitFault(source);
@@ -54,10 +54,10 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
     ]);
   }
   const locate = (fault: FieldFault): ConfigFault => locateFault(source, tree, fault);
-  const secrets = nodesOf(tree)
+  const secretFaults = nodesOf(tree)
     .filter(({ type, value }) => type === "string" && containsSecret(String(value)))
-    .map((node) => faultOf(source, node, plainPath(node), SECRET_IN_FILE));
-  if (secrets.length > 0) return failWith(secrets);
+    .map((node) => faultOf(source, node, redactedPath(node), SECRET_IN_FILE));
+  if (secretFaults.length > 0) return failWith(secretFaults);
   const duplicateFaults = findDuplicateKeys(tree).map((node) =>
     faultOf(source, node, getNodePath(node), `${printableLiteral(node.value)} appears twice in this object`),
   );
@@ -94,7 +94,7 @@ function failWith(faults: readonly ConfigFault[]): Outcome<never, readonly Confi
 }
 
 /** The numbers of token kinds, which the package names only in its types. */
-const TOKENS = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 };
+const TOKEN_KINDS = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, end: 17 };
 
 /** Refuses texts that are too long, or too deep for the recursive parser. */
 function limitFault(text: string): ConfigFault | undefined {
@@ -107,9 +107,9 @@ function limitFault(text: string): ConfigFault | undefined {
     };
   const scanner = createScanner(text, true);
   let depth = 0;
-  for (let token: number = scanner.scan(); token !== TOKENS.end; token = scanner.scan()) {
-    if (token === TOKENS.openBrace || token === TOKENS.openBracket) depth += 1;
-    if (token === TOKENS.closeBrace || token === TOKENS.closeBracket) depth -= 1;
+  for (let token: number = scanner.scan(); token !== TOKEN_KINDS.end; token = scanner.scan()) {
+    if (token === TOKEN_KINDS.openBrace || token === TOKEN_KINDS.openBracket) depth += 1;
+    if (token === TOKEN_KINDS.closeBrace || token === TOKEN_KINDS.closeBracket) depth -= 1;
     if (depth > MAX_DEPTH) {
       const position = positionAt(text, scanner.getTokenOffset());
       return { field: "", message: `the file may have at most ${MAX_DEPTH} levels`, ...position };
@@ -122,7 +122,7 @@ function limitFault(text: string): ConfigFault | undefined {
 function faultsOf(issue: z.core.$ZodIssue, tree: Node): FieldFault[] {
   const path = issue.path.map((step) => (typeof step === "number" ? step : String(step)));
   if (issue.code === "unrecognized_keys") {
-    const names = namesAt(path);
+    const names = fieldNamesAt(path);
     return issue.keys.map((key) => ({
       ...faultOfField([...path, key], unknownKeyText(key, names)),
       isUnknown: true,
@@ -153,7 +153,7 @@ function unknownKeyText(key: string, names: readonly string[]): string {
   return `is not a field here; ${suggestion}`;
 }
 
-function namesAt(path: FieldPath): string[] {
+function fieldNamesAt(path: FieldPath): string[] {
   let schema: z.core.$ZodType | undefined = configFile;
   for (const step of path) {
     schema = unwrapSchema(schema);
@@ -215,6 +215,6 @@ function findDuplicateKeys(tree: Node): Node[] {
 }
 
 /** The path of a key or a value, without parts that look like secrets. */
-function plainPath(node: Node): FieldPath {
+function redactedPath(node: Node): FieldPath {
   return getNodePath(node).map((step) => (typeof step === "string" && containsSecret(step) ? "…" : step));
 }

@@ -1,4 +1,4 @@
-// A new field of a store needs a row in core/config/store-fields.ts; a setting of the start is a row of
+// A new field of a store needs a row in core/config/store-fields.ts; a new start setting needs a row in
 // core/config/settings.ts.
 import { errorWords } from "../shape/issue-words.ts";
 import * as z from "zod/mini";
@@ -64,7 +64,7 @@ const deliverySchedule = z.codec(
   z.array(z.string()).check(
     z.superRefine((texts, context) => {
       const schedule = parseSchedule(texts);
-      for (const { at: index, message } of schedule.ok ? [] : schedule.refusal)
+      for (const { index, message } of schedule.ok ? [] : schedule.refusal)
         context.addIssue({ code: "custom", message, path: index === undefined ? [] : [index] });
     }),
     z.meta({ minItems: 1, maxItems: MAX_DELIVERY_ATTEMPTS }),
@@ -140,7 +140,7 @@ const target = z.strictObject({
   timeout: z.optional(duration(1, DAY_MS)),
   retries: z.optional(wholeNumber(0, MAX_RETRIES)),
 });
-export type NamedTarget = DomainOf<typeof target>;
+export type TargetSection = DomainOf<typeof target>;
 
 /** The schema of the file, in the names of the code; `wireSchema` derives the schema of the text. */
 export const configFile = z.strictObject({

@@ -24,7 +24,7 @@ export function resolveStores(
     endpoints.map(({ ca }) => certificatesOf(ca, readCertificates)),
   );
   const faults = stores.flatMap((store, storeIndex) => [
-    ...faultsOf(store, ["stores", storeIndex], env),
+    ...secretFaults(store, ["stores", storeIndex], env),
     ...(certificateResults[storeIndex] ?? []).flatMap((ca, index) =>
       ca.ok ? [] : [faultOfField(["stores", storeIndex, "endpoints", index, "ca"], ca.refusal)],
     ),
@@ -53,7 +53,7 @@ export function targetVariable(target: string): string {
 }
 
 /** A fault for each `api_key` of a target whose variable is no longer read; the fault names the variable to set. */
-export function unreadVariables({ targets = {} }: Pick<ConfigFile, "targets">): FieldFault[] {
+export function unreadVariableFaults({ targets = {} }: Pick<ConfigFile, "targets">): FieldFault[] {
   return Object.entries(targets).flatMap(([name, { apiKey }]) => {
     const ownVariable = targetVariable(name);
     if (apiKey === undefined || apiKey.env === ownVariable) return [];
@@ -85,12 +85,12 @@ function certificatesOf(
   return result.ok ? result : { ok: false, refusal: `${printableLiteral(ca)} ${result.refusal}` };
 }
 
-function faultsOf(
+function secretFaults(
   { apiKeys = [], signingSecret }: StoreInFile,
   path: FieldPath,
   env: Variables,
 ): FieldFault[] {
-  const faultOf = (
+  const checkVariable = (
     isValid: (value: string) => boolean,
     noun: string,
     variable: string,
@@ -102,9 +102,9 @@ function faultsOf(
     return [faultOfField([...path, ...fieldPath, "env"], reason)];
   };
   return [
-    ...apiKeys.flatMap((key, index) => faultOf(isTestKey, "test key", key.env, "api_keys", index)),
+    ...apiKeys.flatMap((key, index) => checkVariable(isTestKey, "test key", key.env, "api_keys", index)),
     ...(signingSecret === undefined
       ? []
-      : faultOf(isSigningSecret, "signing secret (whsec_…)", signingSecret.env, "signing_secret")),
+      : checkVariable(isSigningSecret, "signing secret (whsec_…)", signingSecret.env, "signing_secret")),
   ];
 }

@@ -45,23 +45,23 @@ type KindCodec<Name extends KindName> = {
 
 export const NO_VALUE_TEXT = "none";
 
-const DURATION = {
+const DURATION_CODEC = {
   unit: "Ms",
   serve: identity<number>,
   read: identity<number>,
   format: durationText,
 } as const;
-const LIST = {
+const LIST_CODEC = {
   unit: "",
   serve: (values: readonly string[] = []) => values,
   read: identity<readonly string[]>,
   format: listText,
 } as const;
 
-export const KINDS: { readonly [Name in KindName]: KindCodec<Name> } = {
+export const KIND_CODECS: { readonly [Name in KindName]: KindCodec<Name> } = {
   integer: { unit: "", serve: identity<number>, read: identity<number>, format: String },
-  duration: DURATION,
-  timeout: DURATION,
+  duration: DURATION_CODEC,
+  timeout: DURATION_CODEC,
   rate: {
     unit: "",
     serve: (value) => (value === undefined ? undefined : rateLimitText(value)),
@@ -74,8 +74,8 @@ export const KINDS: { readonly [Name in KindName]: KindCodec<Name> } = {
     read: identity<DeliverySchedule>,
     format: scheduleText,
   },
-  hosts: LIST,
-  texts: LIST,
+  hosts: LIST_CODEC,
+  texts: LIST_CODEC,
   text: {
     unit: "",
     serve: (value) => value ?? null,

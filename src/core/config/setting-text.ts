@@ -10,31 +10,31 @@ import {
   type DeliverySchedule,
 } from "../webhook/delivery.ts";
 
-const HOST = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i;
+const HOST_PATTERN = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i;
 const MAX_PORT = 65_535;
 /** The length of the longest path in Linux. */
 const MAX_PATH_LENGTH = 4096;
 
 /** A fault of a schedule: the index of the wrong delay, or undefined for the whole schedule. */
-type ScheduleFault = { readonly at: number | undefined; readonly message: string };
+type ScheduleFault = { readonly index: number | undefined; readonly message: string };
 
 /** Parses texts such as `0s`, `5s`, `5m` (decision 13). Refuses with all faults. */
 export function parseSchedule(texts: readonly string[]): Outcome<DeliverySchedule, readonly ScheduleFault[]> {
   const delays = texts.map((text, index) => (index === 0 ? parseFirstDelay(text) : parseDurationText(text)));
   const faults: ScheduleFault[] = delays.flatMap((delay, index) => {
     if (delay !== undefined && delay <= MAX_DELAY_MS) return [];
-    return [{ at: index, message: index === 0 ? "must be 0s: the first attempt is immediate" : DELAY_TEXT }];
+    return [{ index, message: index === 0 ? "must be 0s: the first attempt is immediate" : DELAY_TEXT }];
   });
   if (texts.length === 0 || texts.length > MAX_DELIVERY_ATTEMPTS)
     faults.push({
-      at: undefined,
+      index: undefined,
       message: `must have 1 to ${MAX_DELIVERY_ATTEMPTS} delays, one for each attempt`,
     });
   const knownDelays = delays.flatMap((delay) => delay ?? []);
   const sum = knownDelays.reduce((total, delay) => total + delay, 0);
   if (faults.length === 0 && sum > MAX_SCHEDULE_MS)
     faults.push({
-      at: undefined,
+      index: undefined,
       message: `may take ${durationText(MAX_SCHEDULE_MS)} in all, but takes ${durationText(sum)}: an endpoint is disabled after ${durationText(MAX_FAILING_MS)} without a success`,
     });
   return faults.length === 0 ? accept(knownDelays) : { ok: false, refusal: faults };
@@ -69,7 +69,7 @@ export function parseFileName(text: string): Outcome<string> {
 
 /** Whether a text is `HOST` or `HOST:PORT`, as in a Host header. */
 export function isHost(text: string): boolean {
-  const [, name = "", , port = "1"] = HOST.exec(text) ?? [];
+  const [, name = "", , port = "1"] = HOST_PATTERN.exec(text) ?? [];
   if (name === "" || name.includes("..")) return false;
   return Number(port) >= 1 && Number(port) <= MAX_PORT && !port.startsWith("0");
 }

@@ -1,6 +1,6 @@
 // A setting of `sandbox start` is one row of `SETTINGS`. The row determines the flag and variable, their help,
 // docs/settings.md, the field in `checkout.config.json` with its JSON Schema, the value in a running sandbox, and the
-// comparison of both. The row names the file of its effect; there it is a field of the sandbox's context.
+// comparison of both. `effect` names the file that applies the setting.
 import {
   DEFAULT_CHECKOUT_LIFETIME_MS,
   MAX_CHECKOUT_LIFETIME_MS,
@@ -20,7 +20,7 @@ import {
 } from "../webhook/delivery.ts";
 import { parseTargetHost } from "../webhook/target.ts";
 import {
-  KINDS,
+  KIND_CODECS,
   type Kind,
   type KindName,
   type ServedOf,
@@ -190,7 +190,7 @@ export type SandboxSettings = { readonly [Name in SettingName]?: SettingValue<Na
 export type SettingOptions = { readonly [Name in SettingName as OptionName<Name>]?: SettingValue<Name> };
 export type ServedSettings = { readonly [Name in SettingName as ServedName<Name>]: ServedValue<Name> };
 
-/** The meaning of values of any kind. Methods, so that the compiler accepts the meaning of each kind. */
+/** A codec for values of any kind. Its functions are methods, so that the compiler accepts the codec of each kind. */
 type AnyCodec = {
   readonly unit: string;
   serve(this: void, value: unknown): unknown;
@@ -205,16 +205,16 @@ type AnySetting = Setting &
     readonly servedName: keyof ServedSettings;
   };
 
-/** All settings with the meaning of their values, in the order of the file. */
+/** All settings with the codecs of their values, in the order of the file. */
 export const ALL_SETTINGS: readonly AnySetting[] = Object.entries<Setting>(SETTINGS).map(([name, row]) => {
-  const codec: AnyCodec = KINDS[row.kind.kind];
+  const codec: AnyCodec = KIND_CODECS[row.kind.kind];
   const option = camelCase(row.flags.slice(2, row.flags.indexOf(" ")).replaceAll("-", "_"));
   const servedName = `${name}${codec.unit}` as keyof ServedSettings;
   const names = { name: name as SettingName, option, servedName };
   return Object.assign(names, row, codec);
 });
 
-export const KIT_SETTINGS = ALL_SETTINGS.flatMap(({ name, isInKit }) =>
+export const KIT_SETTING_NAMES = ALL_SETTINGS.flatMap(({ name, isInKit }) =>
   isInKit === true ? [name as KitSettingName] : [],
 );
 

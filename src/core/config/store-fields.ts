@@ -101,7 +101,7 @@ export const requestedPrice = z.strictObject({
   retired: z.optional(z.boolean()),
 });
 
-/** A list without repetitions, which `conflictsIn` refuses. */
+/** A list whose repetitions `conflictsIn` refuses. */
 const uniqueList = <Item extends z.ZodMiniType>(item: Item) =>
   z.array(item).check(z.meta({ uniqueItems: true }));
 
@@ -111,7 +111,7 @@ export const storeShapes = lazyValue(() => {
     url: textUpTo(TARGET_SCHEMA.maxLength).check(z.meta(TARGET_SCHEMA)),
     events: z.optional(z.array(eventPattern).check(z.minLength(1), z.maxLength(20))),
     inOrder: z.optional(z.boolean()),
-    /** The path of a PEM file with CA certificates, from the working folder; or its text, as in `config export`. */
+    /** The path of a PEM file with CA certificates, relative to the current folder; or its text, as in `config export`. */
     ca: z.optional(textUpTo(MAX_CERTIFICATES_LENGTH).check(z.minLength(1))),
   });
   const resolvedEndpoint = z.extend(endpoint, { ca: z.optional(certificates) });
@@ -131,7 +131,7 @@ export const storeShapes = lazyValue(() => {
     returnOrigins: z.optional(z.array(returnOrigin).check(z.maxLength(20))),
   };
 
-  /** With the values of its secrets and the texts of its files, as sent to the sandbox. */
+  /** A store with the values of its secrets and the texts of its files, as sent to the sandbox. */
   const requestedStore = z.strictObject({
     ...storeFields,
     endpoints: z.optional(z.array(resolvedEndpoint).check(z.maxLength(20))),

@@ -13,7 +13,7 @@ import {
   removeUnicodeRanges,
 } from "../text.ts";
 
-const MAX_LENGTH = 64;
+const MAX_NAME_LENGTH = 64;
 
 const LATIN_LETTERS = "A-Za-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u024f\\u1e00-\\u1eff";
 /**
@@ -38,7 +38,7 @@ const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
       "不得以空格开头或结尾，也不得有连续空格",
     ],
   ],
-  // Words that `--store` does not read as a name, and words that look like them.
+  // Words that `--store` does not read as a name, in lower or upper case.
   [
     "^(?:[dD][eE][fF][aA][uU][lL][tT]|[nN][eE][wW])$",
     ["be neither default nor new, in lower or upper case", "不得为 default 或 new（不区分大小写）"],
@@ -67,12 +67,12 @@ const NAME_RULES: readonly (readonly [pattern: string, rule: Words])[] = [
   ],
 ];
 const LOOKALIKES = new RegExp(`[${STYLED_CHARACTERS}${RESEMBLING_SCRIPTS}${LOOKALIKE_LETTERS}]`, "gu");
-const RULES = NAME_RULES.map(([pattern, rule]) => [new RegExp(pattern, "u"), rule] as const);
+const COMPILED_RULES = NAME_RULES.map(([pattern, rule]) => [new RegExp(pattern, "u"), rule] as const);
 
 /** The JSON Schema of a name that `storeNameFault` accepts. */
 export const STORE_NAME_SCHEMA = {
   minLength: 1,
-  maxLength: MAX_LENGTH,
+  maxLength: MAX_NAME_LENGTH,
   pattern: PRINTABLE_PATTERN,
   not: {
     anyOf: [
@@ -96,9 +96,9 @@ export function lineFault(text: string, minimum: number, maximum: number): Words
 
 /** A name can be typed instead of the id: it must not be an id, nor look like another name (decision 114). */
 export function storeNameFault(text: string): Words | undefined {
-  const fault = lineFault(text, 1, MAX_LENGTH);
+  const fault = lineFault(text, 1, MAX_NAME_LENGTH);
   if (fault !== undefined) return fault;
-  const brokenRule = RULES.find(([pattern]) => pattern.test(text));
+  const brokenRule = COMPILED_RULES.find(([pattern]) => pattern.test(text));
   if (brokenRule === undefined) return undefined;
   const [rule, chinese] = brokenRule[1];
   return [`must ${rule}`, chinese];

@@ -90,9 +90,9 @@ const SECURITY_SCHEMES: Json = {
 };
 
 /** The schema names of each operation's request and answer; the name of a query is used only in this file. */
-const BODIES = Object.fromEntries(
+const BODY_NAMES = Object.fromEntries(
   OPERATION_NAMES.map((name) => [name, nameBodies(name)] as const),
-) as Readonly<Record<OperationName, Bodies>>;
+) as Readonly<Record<OperationName, BodyNames>>;
 const SCHEMAS = allSchemas();
 
 /** An OpenAPI 3.1 document, derived from the router's table (decision 43). */
@@ -103,7 +103,7 @@ export function describeControlApi(origin: string): AnswerOf<"describe"> {
     paths[path] = { ...paths[path], [method.toLowerCase()]: describeOperation(name) };
   }
   const queries = new Set(
-    OPERATION_NAMES.filter((name) => inputKind(name) === "query").map((name) => BODIES[name].request),
+    OPERATION_NAMES.filter((name) => inputKind(name) === "query").map((name) => BODY_NAMES[name].request),
   );
   return {
     openapi: "3.1.0",
@@ -127,7 +127,7 @@ export function describeControlApi(origin: string): AnswerOf<"describe"> {
 
 function describeOperation(name: OperationName): Json {
   const { path, summary, description, part, minRole: role } = CONTROL_OPERATIONS[name];
-  const { request, response } = BODIES[name];
+  const { request, response } = BODY_NAMES[name];
   const parameters = [
     ...(path.includes("{store_id}") ? [reference("parameters", "StoreId")] : []),
     ...(path.includes("{id}") ? [reference("parameters", "Id")] : []),
@@ -246,17 +246,17 @@ function upperFirst(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-type Bodies = { readonly request: string; readonly response: string };
+type BodyNames = { readonly request: string; readonly response: string };
 
-function nameBodies(name: OperationName): Bodies {
+function nameBodies(name: OperationName): BodyNames {
   const { request, answer, isBare } = CONTROL_OPERATIONS[name];
   const answerShape = isBare ? answer : z.object({ ok: z.literal(true), requestId: z.uuid(), data: answer });
   const title = upperFirst(name);
-  return { request: nameOf(request, `${title}Request`), response: nameOf(answerShape, `${title}Response`) };
+  return { request: addName(request, `${title}Request`), response: addName(answerShape, `${title}Response`) };
 }
 
 /** The name of a schema; an unnamed schema is given `name`. */
-function nameOf(schema: z.ZodMiniType, name: string): string {
+function addName(schema: z.ZodMiniType, name: string): string {
   const wire = wireSchema(schema);
   const knownName = wireSchemaNames.get(wire)?.id;
   if (knownName === undefined && !(schema instanceof z.ZodMiniUndefined))

@@ -123,7 +123,7 @@ function refuseIssue(
   );
 }
 
-/** The expected value; the English text comes from zod. */
+/** The expected value in both languages; the English text comes from zod. */
 function issuePart(issue: z.core.$ZodIssue | undefined): Part {
   const said = issue?.message ?? "is invalid";
   switch (issue?.code) {
@@ -177,7 +177,7 @@ export function isRequestOf<Name extends OperationName>(name: Name, body: Reques
   return z.safeEncode(wireSchema(CONTROL_OPERATIONS[name].request), body).success;
 }
 
-/** `isSameVersion`: a value that does not match was stored by another program, and is kept. */
+/** With `isSameVersion`, data that the schema refuses was stored by another program, and is kept (decision 95). */
 export function decodeAnswer<Name extends OperationName>(
   name: Name,
   body: unknown,

@@ -15,7 +15,7 @@ export const OPERATION_HEADER = "Checkout-Sandbox-Operation";
 export const LEASE_HEADER = "Checkout-Sandbox-Lease";
 
 /** The paths of drills, and their limit for bodies: steps and requests are larger than other bodies. */
-export const DRILL_BODIES = {
+export const DRILL_BODY_LIMIT = {
   path: new RegExp(`^${CONTROL_PREFIX}stores/[^/?]+/drills(?:/post)?$`),
   bodyBytes: 256 * 1024,
 };

@@ -17,7 +17,7 @@ export const API_ACTIONS = [
 ] as const;
 export type ApiAction = (typeof API_ACTIONS)[number];
 
-/** Actions that make a delivery not genuine: a receiver that verifies refuses it. */
+/** Actions that forge a delivery: a receiver that verifies signatures and timestamps refuses the delivery. */
 export const FORGERY_ACTIONS = ["stale", "bad_signature", "changed_body", "old_secret"] as const;
 export type ForgeryAction = (typeof FORGERY_ACTIONS)[number];
 

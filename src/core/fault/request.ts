@@ -25,13 +25,13 @@ export type FaultTerms = Omit<FaultEntry, "id" | "seed" | "matched" | "applied" 
 /** Checks that the fields of a fault fit together. Refuses with `invalid_parameter` and the expected value. */
 export function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
   const { action, match = {} } = request;
-  const refusal = misplacedField(request) ?? misplacedParameter(request) ?? invalidValue(request);
+  const refusal = checkMatchFields(request) ?? checkParameters(request) ?? checkValues(request);
   if (refusal !== undefined) return refusal;
   const types = match.eventType === undefined ? undefined : parseEventTypes([match.eventType]);
   if (types?.ok === false) return types;
-  const valueOf = (field: keyof typeof FAULT_PARAMETERS): number | null => {
+  const parameterValue = (field: keyof typeof FAULT_PARAMETERS): number | null => {
     const parameter: FaultParameter = FAULT_PARAMETERS[field];
-    return request[field] ?? (parameter.of.includes(action) ? parameter.default : null);
+    return request[field] ?? (parameter.actions.includes(action) ? parameter.default : null);
   };
   const { times = request.until === undefined ? 1 : null, until = null, seed = null } = request;
   return accept({
@@ -49,13 +49,13 @@ export function parseFaultTerms(request: FaultRequest): Outcome<FaultTerms> {
       nth: match.nth ?? 1,
       probability: match.probability ?? null,
     },
-    status: valueOf("status"),
-    latencyMs: valueOf("latencyMs"),
-    retryAfterS: valueOf("retryAfterS"),
+    status: parameterValue("status"),
+    latencyMs: parameterValue("latencyMs"),
+    retryAfterS: parameterValue("retryAfterS"),
   });
 }
 
-function misplacedField({ action, match = {} }: FaultRequest): Refused | undefined {
+function checkMatchFields({ action, match = {} }: FaultRequest): Refused | undefined {
   const isApi = isApiAction(action);
   const [ownFields, otherFields] = isApi
     ? [API_MATCH_FIELDS, DELIVERY_MATCH_FIELDS]
@@ -67,20 +67,20 @@ function misplacedField({ action, match = {} }: FaultRequest): Refused | undefin
   return inField(`match.${entry[1]}`, refuseFact(fact, { action, names }));
 }
 
-function misplacedParameter({ action, ...fields }: FaultRequest): Refused | undefined {
+function checkParameters({ action, ...fields }: FaultRequest): Refused | undefined {
   const givenParameters = Object.entries<FaultParameter>(FAULT_PARAMETERS).filter(
     ([field]) => fields[field as keyof typeof FAULT_PARAMETERS] !== undefined,
   );
-  const parameter = givenParameters.find(([, { of: actions }]) => !actions.includes(action))?.[1];
+  const parameter = givenParameters.find(([, { actions }]) => !actions.includes(action))?.[1];
   if (parameter === undefined) return undefined;
-  const { name, of: actions } = parameter;
+  const { name, actions } = parameter;
   return inField(name, refuseFact("fault_parameter", { actions, action }));
 }
 
-function invalidValue({ action, match = {}, latencyMs = 0 }: FaultRequest): Refused | undefined {
+function checkValues({ action, match = {}, latencyMs = 0 }: FaultRequest): Refused | undefined {
   const { path = "", orderId = "" } = match;
-  const secret = isSecretInAddress(path) ? "path" : isSecretInAddress(orderId) ? "order_id" : undefined;
-  if (secret !== undefined) return inField(`match.${secret}`, refuseFact("fault_secret", {}));
+  const secretField = isSecretInAddress(path) ? "path" : isSecretInAddress(orderId) ? "order_id" : undefined;
+  if (secretField !== undefined) return inField(`match.${secretField}`, refuseFact("fault_secret", {}));
   if (match.path !== undefined && !new RegExp(PATH_PATTERN).test(match.path))
     return inField("match.path", refuseFact("fault_path", { received: printableLiteral(match.path) }));
   if (isApiAction(action) && latencyMs > MAX_API_LATENCY_MS)

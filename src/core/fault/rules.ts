@@ -5,15 +5,15 @@ export const MAX_API_LATENCY_MS = 5 * 60_000;
 
 /** The parameters of actions: wire name, default and actions. Other actions have no parameter. */
 export const FAULT_PARAMETERS = {
-  status: { name: "status", default: 500, of: ["status"] },
-  latencyMs: { name: "latency_ms", default: 2000, of: ["latency", "slow_body", "delay", "reorder"] },
-  retryAfterS: { name: "retry_after_s", default: 1, of: ["rate_limit"] },
+  status: { name: "status", default: 500, actions: ["status"] },
+  latencyMs: { name: "latency_ms", default: 2000, actions: ["latency", "slow_body", "delay", "reorder"] },
+  retryAfterS: { name: "retry_after_s", default: 1, actions: ["rate_limit"] },
 } as const;
 
 export type FaultParameter = {
   readonly name: string;
   readonly default: number;
-  readonly of: readonly FaultAction[];
+  readonly actions: readonly FaultAction[];
 };
 
 /** The match fields of faults of v1, in addition to order_id, nth and probability. */
@@ -26,7 +26,7 @@ export const DELIVERY_MATCH_FIELDS = {
 
 export const PATH_PATTERN = "^(?:/v1/|\\*)";
 
-/** The rules of `parseFaultTerms` and `requestedFaults`, as a JSON Schema. */
+/** The rules of `parseFaultTerms` and `parseFaults`, as a JSON Schema. */
 export const FAULT_RULES = {
   allOf: [
     {
@@ -53,7 +53,7 @@ export const FAULT_RULES = {
     {
       anyOf: [oneOf(API_ACTIONS), { properties: { match: forbidFields(Object.values(API_MATCH_FIELDS)) } }],
     },
-    ...Object.values<FaultParameter>(FAULT_PARAMETERS).map(({ name, of: actions }) => ({
+    ...Object.values<FaultParameter>(FAULT_PARAMETERS).map(({ name, actions }) => ({
       anyOf: [forbidFields([name]), oneOf(actions)],
     })),
   ],

@@ -5,7 +5,7 @@ import { PROFILE_FAULTS } from "./profiles.ts";
 import { parseFaultTerms, type FaultTerms } from "./request.ts";
 
 /** A single fault, or all faults of a profile. Refuses with `invalid_parameter` and the expected value. */
-export function requestedFaults({ profile, action, ...rest }: FaultsRequest): Outcome<readonly FaultTerms[]> {
+export function parseFaults({ profile, action, ...rest }: FaultsRequest): Outcome<readonly FaultTerms[]> {
   if (profile === undefined && action !== undefined) {
     return mapValue(parseFaultTerms({ ...rest, action }), (terms) => [terms]);
   }

@@ -3,7 +3,7 @@ import { durationText } from "../duration.ts";
 import { shortId } from "../text.ts";
 
 /** The parameter of an action as text; null if the action has none. */
-export function parametersText({ status, latencyMs, retryAfterS }: FaultEntry): string | null {
+export function parameterText({ status, latencyMs, retryAfterS }: FaultEntry): string | null {
   if (status !== null) return String(status);
   if (latencyMs !== null) return durationText(latencyMs);
   return retryAfterS === null ? null : `${retryAfterS}s`;

@@ -1,5 +1,5 @@
 import { flipDigits } from "../readiness/drills/webhook-case.ts";
-import { MAX_ORDER_ID } from "../checkout/create-request.ts";
+import { MAX_ORDER_ID_LENGTH } from "../checkout/create-request.ts";
 
 /** How one order_id resembles another; each kind catches shops that confuse such order_ids. */
 export type NeighbourKind =
@@ -42,7 +42,7 @@ export function neighbourIds(id: string, kind: NeighbourKind): readonly [a: stri
       return [`${head}_`, `${head}x`, `${head}y`];
     }
     case "same_head": {
-      const head = `${id}${"0".repeat(MAX_ORDER_ID)}`.slice(0, MAX_ORDER_ID - 3);
+      const head = `${id}${"0".repeat(MAX_ORDER_ID_LENGTH)}`.slice(0, MAX_ORDER_ID_LENGTH - 3);
       return [`${head}101`, `${head}102`, `${head}103`];
     }
   }
@@ -58,7 +58,7 @@ export function eventIdLike(id: string, samePart: SamePart): string {
 
 function shortenId(id: string, freeLength = 1): string {
   return Array.from(id)
-    .slice(0, MAX_ORDER_ID - freeLength)
+    .slice(0, MAX_ORDER_ID_LENGTH - freeLength)
     .join("");
 }
 

@@ -14,7 +14,7 @@ const seconds = z.optional(z.int().check(z.gte(1), z.lte(60)));
 
 const LISTS = ["orders", "sessions", "events", "deliveries", "requests", "faults", "endpoints"] as const;
 
-const INPUTS = {
+const INPUT_SHAPES = {
   status: z.strictObject({}),
   explain: z.strictObject({ id: word }),
   list: z.strictObject({ what: z.enum(LISTS), order_id: z.optional(word), limit }),
@@ -46,8 +46,8 @@ const INPUTS = {
   replay_or_restore: z.strictObject({ event_id: z.optional(word), snapshot: z.optional(word) }),
 } as const;
 
-export type ToolName = keyof typeof INPUTS;
-export type ToolInput<Name extends ToolName> = z.infer<(typeof INPUTS)[Name]>;
+export type ToolName = keyof typeof INPUT_SHAPES;
+export type ToolInput<Name extends ToolName> = z.infer<(typeof INPUT_SHAPES)[Name]>;
 
 /** The tools: the result of each, with an example of its arguments. `writes` needs --allow-write. */
 export const TOOLS = {
@@ -117,11 +117,11 @@ export function findTool(name: string): ToolName | undefined {
 }
 
 export function toolNames(): readonly ToolName[] {
-  return Object.keys(INPUTS) as ToolName[];
+  return Object.keys(INPUT_SHAPES) as ToolName[];
 }
 
 export function inputSchema(name: ToolName): Readonly<Record<string, unknown>> & { readonly type: "object" } {
-  const { $schema: _dialect, ...schema } = z.toJSONSchema(INPUTS[name]);
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(INPUT_SHAPES[name]);
   return { ...schema, type: "object" };
 }
 
@@ -130,11 +130,11 @@ export function parseInput<Name extends ToolName>(
   name: Name,
   input: unknown,
 ): Outcome<ToolInput<Name>, string> {
-  const result = INPUTS[name].safeParse(input ?? {});
+  const result = INPUT_SHAPES[name].safeParse(input ?? {});
   if (result.success) return accept(result.data as ToolInput<Name>);
   const { properties } = inputSchema(name);
   const fields = isRecord(properties) ? properties : {};
-  const wrongTexts = result.error.issues.map((issue) => {
+  const errorTexts = result.error.issues.map((issue) => {
     const [field] = issue.path;
     if (issue.code === "unrecognized_keys")
       return `unknown argument ${issue.keys.join(", ")}; arguments: ${Object.keys(fields).join(", ") || "none"}`;
@@ -142,5 +142,5 @@ export function parseInput<Name extends ToolName>(
     const inputText = isRecord(input) && field in input ? excerpt(JSON.stringify(input[field])) : "nothing";
     return `${field}: expected ${JSON.stringify(fields[field])}, got ${inputText}`;
   });
-  return { ok: false, refusal: `wrong arguments of ${name}: ${wrongTexts.join("; ")}` };
+  return { ok: false, refusal: `wrong arguments of ${name}: ${errorTexts.join("; ")}` };
 }

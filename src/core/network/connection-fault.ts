@@ -44,12 +44,12 @@ export const CONNECTION_FAULTS = [
 ] as const;
 export type ConnectionFault = (typeof CONNECTION_FAULTS)[number];
 
-/** The length to which a text among the facts is cut, in code points. */
-export const MAX_FACT_TEXT = 400;
+/** Maximum length of a text among the facts, in code points; longer texts are cut. */
+export const MAX_FACT_SIZE = 400;
 
 /** Facts about an attempt that its status or its error does not state. A fact that was not observed is missing. */
 export const attemptFacts = lazyValue(() => {
-  const text = z.optional(z.string().check(z.maxLength(2 * MAX_FACT_TEXT + 1)));
+  const text = z.optional(z.string().check(z.maxLength(2 * MAX_FACT_SIZE + 1)));
   const count = z.optional(z.int().check(z.minimum(0)));
   return z.object({
     fault: z.optional(z.enum(CONNECTION_FAULTS)),

@@ -3,7 +3,7 @@
 import ipaddr from "ipaddr.js";
 import { lazyValue } from "../lazy.ts";
 
-/** Ranges to which nothing is sent, even if a name is allowed (decision 14): no receiver, or a hidden IPv4 address. */
+/** Ranges to which nothing is sent, even if a name is allowed (decision 14): they have no receivers, or hide an IPv4 address. */
 export const FORBIDDEN_RANGES = [
   "0.0.0.0/8", // this network
   "169.254.0.0/16", // link-local, with the metadata address of most clouds
@@ -53,7 +53,7 @@ export const PRIVATE_RANGES = [
 ] as const;
 
 /** IPv4-mapped addresses. The network of the runtime compares them with IPv6 ranges only. */
-const IPV4_MAPPED = "::ffff:0:0/96";
+const IPV4_MAPPED_RANGE = "::ffff:0:0/96";
 
 type Range = ReturnType<typeof ipaddr.parseCIDR>;
 
@@ -71,9 +71,9 @@ export function isPublicAddress(address: string): boolean {
   return !isForbiddenAddress(address) && !isIn(privateRanges(), ipaddr.process(address));
 }
 
-/** The blocks to which the network of a hosted service connects only if an address in them is allowed. */
-export function deniedBlocks(): readonly string[] {
-  return [...FORBIDDEN_RANGES, ...PRIVATE_RANGES, IPV4_MAPPED];
+/** Ranges to which the network of a hosted service connects only if an address in them is allowed. */
+export function deniedRanges(): readonly string[] {
+  return [...FORBIDDEN_RANGES, ...PRIVATE_RANGES, IPV4_MAPPED_RANGE];
 }
 
 function isIn(ranges: readonly Range[], address: ipaddr.IPv4 | ipaddr.IPv6): boolean {

@@ -1,4 +1,4 @@
-import { MAX_ORDER_ID } from "../checkout/create-request.ts";
+import { MAX_ORDER_ID_LENGTH } from "../checkout/create-request.ts";
 import { outcomeOfOrderId } from "../checkout/reserved-order-id.ts";
 
 /** Minimum number of digits in an order_id, so that two order_ids of one form differ. */
@@ -16,7 +16,7 @@ export function orderIdLike(sampleId: string, random: Uint8Array): string | unde
     (byte) => byte % 10,
   );
   const orderId = digitCount < MIN_DIGITS ? `${drawnId}${extraDigits.join("")}` : drawnId;
-  return Array.from(orderId).length <= MAX_ORDER_ID ? orderId : undefined;
+  return Array.from(orderId).length <= MAX_ORDER_ID_LENGTH ? orderId : undefined;
 }
 
 /** Letters that are followed only by digits form a word, which is kept, as in INV2026. */

@@ -1,6 +1,6 @@
 // Refusals about stores, faults, snapshots, drills, clocks, and the sandbox's own pages and processes. Their form: core/refusals.ts.
 
-const CONTROL_TOKEN =
+const CONTROL_TOKEN_TEXT =
   "the control API requires Authorization: Bearer <token>, with the control token in .checkout/run.json, or for actions of the administrator the admin token in .checkout/admin.json; a token of a store may have expired or been revoked";
 
 export const SANDBOX_REFUSALS = {
@@ -174,7 +174,7 @@ export const SANDBOX_REFUSALS = {
     ],
   },
   credential_missing: {
-    control_token_missing: CONTROL_TOKEN,
+    control_token_missing: CONTROL_TOKEN_TEXT,
     not_signed_in: [
       "this browser is not signed in; to sign in: checkout open",
       "此浏览器尚未登录：运行 checkout open 即可登录",
@@ -227,7 +227,7 @@ export const SANDBOX_REFUSALS = {
     ],
   },
   credential_invalid: {
-    control_token_invalid: CONTROL_TOKEN,
+    control_token_invalid: CONTROL_TOKEN_TEXT,
     token_ended: "the token was revoked or has expired while the request waited",
     sign_in_code: [
       "this code was already used, has expired, or was never issued",

@@ -17,7 +17,7 @@ export type LoggedRequest = Omit<RequestEntry, "message" | "fact" | "byDrill" | 
   readonly refused: RefusedRequest | null;
 };
 
-/** Replays, oldest first, were answered with the same bytes and therefore the same request_id. */
+/** `replays`: oldest first, answered with the same bytes and therefore with the same request_id. */
 export type FoundRequest = LoggedRequest & { readonly replays: readonly LoggedRequest[] };
 
 export type RefusedRequest = RefusedEntry & {
@@ -110,14 +110,14 @@ export function redactBody(body: string, redact: (text: string) => string): stri
 /** Resolves escapes of ASCII, full-width digits, and the spaces and dashes that `redactStored` knows. */
 function unescapeJson(json: string): string {
   if (!json.includes("\\")) return json;
-  return json.replace(ESCAPE, (escape, hex?: string) => {
+  return json.replace(ESCAPE_PATTERN, (escape, hex?: string) => {
     const character = hex === undefined ? escape.slice(1) : String.fromCharCode(Number.parseInt(hex, 16));
     const isPlain = hex === undefined ? character === "/" : !/["\\]/.test(character);
     return isPlain ? character : escape;
   });
 }
 
-const ESCAPE = /\\(?:u(00[2-7][\da-f]|00a0|20(?:07|09|1[0-5]|2f)|2212|3000|ff1\d)|.)/gis;
+const ESCAPE_PATTERN = /\\(?:u(00[2-7][\da-f]|00a0|20(?:07|09|1[0-5]|2f)|2212|3000|ff1\d)|.)/gis;
 
 export function cutBody(body: string): string {
   return cutText(body, MAX_BODY_CODE_POINTS);

@@ -11,7 +11,7 @@ export function parseRequestLine(text: string): LoggedRequest | undefined {
 }
 
 function isRequest(value: unknown): value is LoggedRequest {
-  return isRecord(value) && CHECKS.every(([name, isValid]) => isValid(value[name]));
+  return isRecord(value) && FIELD_CHECKS.every(([name, isValid]) => isValid(value[name]));
 }
 
 type Check = (value: unknown) => boolean;
@@ -32,16 +32,16 @@ const listOf =
   (value) =>
     Array.isArray(value) && value.every((item) => isValid(item));
 
-const REFUSED_FIELDS = {
+const REFUSED_FIELD_CHECKS = Object.entries({
   message: isText,
   headers: listOf(isText),
   body: isText,
   met: (value) => value === undefined || isText(value),
   // A fact that another version wrote is not known here; the line has its message.
   told: () => true,
-} satisfies Readonly<Record<keyof RefusedRequest, Check>>;
+} satisfies Readonly<Record<keyof RefusedRequest, Check>>);
 
-const CHECKS = Object.entries({
+const FIELD_CHECKS = Object.entries({
   position: isWholeNumber,
   requestId: isText,
   at: isMoment,
@@ -59,8 +59,6 @@ const CHECKS = Object.entries({
   ),
   byDrill: (value) => value === undefined || value === true,
   refused: orNull(
-    (value) => isRecord(value) && REFUSED_CHECKS.every(([name, isValid]) => isValid(value[name])),
+    (value) => isRecord(value) && REFUSED_FIELD_CHECKS.every(([name, isValid]) => isValid(value[name])),
   ),
 } satisfies Readonly<Record<keyof LoggedRequest, Check>>);
-
-const REFUSED_CHECKS = Object.entries(REFUSED_FIELDS);

@@ -7,7 +7,7 @@ const SECRET_WORD = /key|token|secret|auth|password|signature|cookie/i;
 const PUBLIC_HEADER = /^(idempotency-key|checkout-signature)$/i;
 /** Headers whose value begins with a scheme, which is not secret. */
 const CREDENTIAL_HEADER = /^(proxy-)?authorization$/i;
-const SCHEME =
+const SCHEME_PATTERN =
   /^(basic|bearer|digest|negotiate|ntlm|oauth|token|apikey|hmac|dpop|jwt|aws4-hmac-sha256)(?= )/i;
 
 /** Whether the name of a header marks its value as a secret (decision 86). */
@@ -25,8 +25,8 @@ export function isSecretVariable(name: string): boolean {
   return SECRET_VARIABLE.test(name) && !/_FILE$/i.test(name);
 }
 
-/** The values of the fields of a state file whose names mark a secret, also if the file was cut off. */
-export function secretFieldsIn(text: string): readonly string[] {
+/** The values of the fields of a state file whose names mark a secret, even if the file is truncated. */
+export function secretValuesIn(text: string): readonly string[] {
   return Array.from(text.matchAll(SECRET_FIELD), ([, value = ""]) => value);
 }
 
@@ -37,7 +37,7 @@ export function isWithheldField(name: string): boolean {
 
 /** The value of a secret header for storage: only the scheme of a credential, if the scheme is known. */
 export function redactHeader(name: string, value: string): string {
-  const [scheme] = (CREDENTIAL_HEADER.test(name) ? SCHEME.exec(value) : null) ?? [];
+  const [scheme] = (CREDENTIAL_HEADER.test(name) ? SCHEME_PATTERN.exec(value) : null) ?? [];
   return scheme === undefined ? "…" : `${scheme} …`;
 }
 
@@ -56,7 +56,7 @@ const MIN_DIGITS = 13;
 const MAX_DIGITS = 19;
 const MIN_GROUP_LENGTH = 3;
 /** At least 13 digits with gaps; the digits of an escape such as %22 do not count. */
-const DIGITS = new RegExp(
+const DIGIT_RUN = new RegExp(
   `(?<!%[0-9a-f]?)${DIGIT}(?:${GAP}{0,${MAX_GAP_LENGTH}}${DIGIT}){${MIN_DIGITS - 1},}`,
   "gi",
 );
@@ -79,7 +79,7 @@ export function redactStored(text: string, orderId?: string | null): string {
   return hideCardNumbers(safeText, (card) => !orderNumbers.has(card));
 }
 
-/** Examines only every 13th character, because nearly all texts end here: a pattern takes ten times as long. */
+/** Examines only every 13th character: nearly no text has a card number, and a pattern takes ten times as long. */
 function mayContainCard(text: string): boolean {
   for (let index = MIN_DIGITS - 1; index < text.length; index += MIN_DIGITS) {
     if (!mayBeInNumber(text.charCodeAt(index))) continue;
@@ -105,13 +105,13 @@ function mayBeInNumber(unit: number): boolean {
 }
 
 /** Text without the card numbers for which `shouldHide` returns true. */
-function hideCardNumbers(text: string, shouldHide: (written: string) => unknown): string {
+function hideCardNumbers(text: string, shouldHide: (card: string) => unknown): string {
   const parts = text.split(UUIDS);
   return parts
     .map((part, index) =>
       index % 2 === 1
         ? part
-        : part.replace(DIGITS, (run, offset: number) => {
+        : part.replace(DIGIT_RUN, (run, offset: number) => {
             const end = offset + run.length;
             const earlierText = part.slice(Math.max(0, offset - MAX_CONTEXT_LENGTH), offset);
             return hideCards(
@@ -130,7 +130,7 @@ const MAX_CONTEXT_LENGTH = 128;
 type SurroundingText = { readonly before: string; readonly after: string };
 
 /** `parts`: digits at even indexes, the gaps between them at odd indexes. */
-function hideCards(run: string, context: SurroundingText, shouldHide: (written: string) => unknown): string {
+function hideCards(run: string, context: SurroundingText, shouldHide: (card: string) => unknown): string {
   const parts = run.split(GAPS);
   const lastIndex = parts.length - 1;
   let shownText = "";
@@ -160,7 +160,7 @@ function endOfCard(
   return endIndex;
 }
 
-/** Whether a group is part of a hexadecimal word, a decimal fraction or an amount; only an end of the run can be. */
+/** Whether a group is part of a hexadecimal word, a decimal fraction or an amount, as the first or last group can be. */
 function isPartOfOtherText(
   parts: readonly string[],
   index: number,
@@ -179,12 +179,12 @@ const ESCAPE_AT_END = /%[0-9a-f]{2}$/i;
 
 function isCard(digits: string): boolean {
   return (
-    digits.length >= MIN_DIGITS && digits.length <= MAX_DIGITS && ISSUER.test(digits) && hasCheckDigit(digits)
+    digits.length >= MIN_DIGITS && digits.length <= MAX_DIGITS && ISSUER.test(digits) && isLuhnValid(digits)
   );
 }
 
 /** The Luhn algorithm (ISO/IEC 7812-1, annex B). */
-function hasCheckDigit(digits: string): boolean {
+function isLuhnValid(digits: string): boolean {
   let sum = 0;
   for (let index = 0; index < digits.length; index += 1) {
     const digit = Number(digits[digits.length - 1 - index]);

@@ -1,7 +1,7 @@
 /** The JSON Schema of a text that `parseStatuses` accepts. */
 export const STATUSES_SCHEMA = { pattern: "^(?:0|[1-5](?:\\d\\d|[xX][xX]))$" };
 
-/** Parses statuses: `404`, `4xx`, or `0` for no answer; undefined if the text is none of these. */
+/** The lowest and highest status of `404`, `4xx`, or `0` for no answer; undefined for any other text. */
 export function parseStatuses(text: string): readonly [number, number] | undefined {
   if (text === "0") return [0, 0];
   if (/^[1-5]xx$/i.test(text)) return [Number(text[0]) * 100, Number(text[0]) * 100 + 99];

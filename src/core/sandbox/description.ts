@@ -31,7 +31,7 @@ export const sandboxDescription = z.object({
   logFile: z.nullable(z.string()),
   /** Why no events are delivered (decision 71); null if events are delivered. */
   heldBack: z.nullable(z.string()),
-  /** The reason as a fact. */
+  /** `heldBack` as a fact. */
   hold: z.nullable(hold),
   /** The number of faults, in all stores, that can still be applied (decision 94). */
   activeFaults: wholeNumber(0),

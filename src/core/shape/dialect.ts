@@ -15,7 +15,7 @@ export const SIGNATURE_FORMS = [
 ] as const satisfies readonly SignatureForm[];
 
 /** The fields of an event's body that a dialect may rename; `livemode` is the interface's own. */
-export const NAMED_EVENT_FIELDS = [
+export const RENAMABLE_EVENT_FIELDS = [
   "event_id",
   "type",
   "created_at",

@@ -30,13 +30,13 @@ export function recordOf<Fields extends object>(
   return Object.fromEntries(entries) as Fields;
 }
 
-const ISO = { decode: (text: string) => Date.parse(text), encode: toIso };
+const ISO_CODEC = { decode: (text: string) => Date.parse(text), encode: toIso };
 
 /** A moment in a request: ISO 8601 with a valid date on the wire; milliseconds in the domain. */
-export const momentInRequest = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO);
+export const momentInRequest = z.codec(z.iso.datetime({ offset: true }), z.number(), ISO_CODEC);
 
 /** A time in an answer: ISO 8601 in UTC on the wire, for every year of a clock; milliseconds in the domain. */
-export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), ISO);
+export const moment = z.codec(z.string().check(z.meta({ format: "date-time" })), z.number(), ISO_CODEC);
 
 export function wholeNumber(minimum: number, maximum?: number) {
   const number = z.int().check(z.minimum(minimum));

@@ -6,8 +6,8 @@ import en from "zod/v4/locales/en.js";
 // The English locale gives messages; zod/mini alone says "Invalid input" for everything.
 z.config(en());
 
-/** Schemas without fields, which are the same on the wire. */
-const LEAVES: ReadonlySet<string> = new Set([
+/** Types of schemas without fields, which are the same on the wire. */
+const LEAF_TYPES: ReadonlySet<string> = new Set([
   "string",
   "number",
   "boolean",
@@ -18,7 +18,7 @@ const LEAVES: ReadonlySet<string> = new Set([
   "undefined",
 ]);
 
-const derivedShapes = new WeakMap<z.ZodMiniType, z.ZodMiniType>();
+const wireSchemas = new WeakMap<z.ZodMiniType, z.ZodMiniType>();
 
 const schemaNames = new Map<z.ZodMiniType, string>();
 
@@ -35,7 +35,7 @@ export const wireSchemaNames = z.registry<{ id: string }>();
 export function nameSchemas(schemas: Readonly<Record<string, z.ZodMiniType>>): void {
   for (const [id, schema] of Object.entries(schemas)) {
     schemaNames.set(schema, id);
-    const wire = derivedShapes.get(schema);
+    const wire = wireSchemas.get(schema);
     if (wire !== undefined) wireSchemaNames.add(wire, { id });
   }
 }
@@ -57,10 +57,10 @@ export function rulesOf(wire: z.core.$ZodType): JsonSchema | undefined {
  * name.
  */
 export function wireSchema(schema: z.ZodMiniType): z.ZodMiniType {
-  const knownSchema = derivedShapes.get(schema);
+  const knownSchema = wireSchemas.get(schema);
   if (knownSchema !== undefined) return knownSchema;
   const wire = derive(schema);
-  derivedShapes.set(schema, wire);
+  wireSchemas.set(schema, wire);
   const rules = rulesBySchema.get(schema);
   if (rules !== undefined) rulesBySchema.set(wire, rules);
   const name = schemaNames.get(schema);
@@ -80,7 +80,7 @@ function derive(schema: z.ZodMiniType): z.ZodMiniType {
     return schema.clone({ ...schema.def, innerType: deriveNested(schema.def.innerType) });
   if (schema instanceof z.ZodMiniNullable)
     return schema.clone({ ...schema.def, innerType: deriveNested(schema.def.innerType) });
-  if (schema instanceof z.ZodMiniCodec || LEAVES.has(schema.def.type)) return schema;
+  if (schema instanceof z.ZodMiniCodec || LEAF_TYPES.has(schema.def.type)) return schema;
   throw new Error(`a control schema cannot hold ${schema.def.type}: it has no way back to the wire`);
 }
 

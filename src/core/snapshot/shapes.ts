@@ -26,7 +26,7 @@ export const restoreSummary = z.object({
   stores: z.array(erasedStore),
   /** Why the deliveries of these stores are held; null if they are not held. */
   heldBack: z.nullable(z.string()),
-  /** The reason as a fact. */
+  /** `heldBack` as a fact. */
   hold: z.nullable(hold),
   /** The stores whose dialect has changed; missing if there are none. */
   newDialects: z.optional(z.array(z.uuid())),

@@ -10,7 +10,7 @@ export type SnapshotFacts = {
 };
 
 /** The name becomes a file name: no separators, and no capitals, which some file systems do not distinguish. */
-export const SNAPSHOT_NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+export const SNAPSHOT_NAME_PATTERN = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
 /** Length in bytes of the AES-256 key that encrypts the signing secrets in a snapshot; the snapshot contains the key. */
 export const SNAPSHOT_KEY_BYTES = 32;
@@ -25,9 +25,9 @@ export function snapshotFileName(name: string): string {
 }
 
 /** The name of the snapshot in a file; undefined if the file is not a snapshot. */
-export function nameOfSnapshotFile(file: string): string | undefined {
-  const name = file.endsWith(FILE_EXTENSION) ? file.slice(0, -FILE_EXTENSION.length) : "";
-  return SNAPSHOT_NAME.test(name) ? name : undefined;
+export function nameOfSnapshotFile(fileName: string): string | undefined {
+  const name = fileName.endsWith(FILE_EXTENSION) ? fileName.slice(0, -FILE_EXTENSION.length) : "";
+  return SNAPSHOT_NAME_PATTERN.test(name) ? name : undefined;
 }
 
 const FILE_EXTENSION = ".snapshot";

@@ -2,7 +2,7 @@
 import { WORKER_FILE } from "../../host/folder/files.ts";
 import type { HostedSettings } from "../shared/settings.ts";
 import { OBJECT_CLASSES } from "../shared/marks.ts";
-import { deniedBlocks } from "../../core/network/ranges.ts";
+import { deniedRanges } from "../../core/network/ranges.ts";
 
 /** The version of workerd that the Worker is tested with. */
 export const WORKERD_VERSION = "1.20261117.1";
@@ -28,7 +28,7 @@ type WorkerdOptions = {
 /** workerd checks the address of each connection after the look-up; of two blocks with that address, the smaller one counts. */
 export function workerdConfig({ settings, objects, allowAddresses }: WorkerdOptions): string {
   const allowList = ["public", ...allowAddresses.map(blockOf)].map(quoteText).join(", ");
-  const denyList = deniedBlocks().map(quoteText).join(", ");
+  const denyList = deniedRanges().map(quoteText).join(", ");
   const secrets = Object.entries(SECRET_BINDINGS).map(
     ([name, variable]) => `    ( name = "${name}", fromEnvironment = "${variable}" ),`,
   );

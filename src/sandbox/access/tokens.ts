@@ -53,7 +53,7 @@ export function createTokens(world: TokensWorld, store: Store, report: (error: u
         const now = world.now();
         const link = tokens.byHash(hashKey(code));
         if (link?.kind !== "link" || link.usedAt !== null || !isActive(link, now)) return undefined;
-        tokens.use(link.tokenId, now);
+        tokens.recordUse(link.tokenId, now);
         const { tokenId: linkId, storeId, role, sessionMs } = link;
         const tokenFields = { storeId, role, kind: "session", sessionMs: null, linkId } as const;
         return insert({ ...tokenFields, expiresAt: now + (sessionMs ?? 0) }, secret);
@@ -87,7 +87,7 @@ function createUseRecorder({ tokens, write }: Store, report: (error: unknown) =>
   return async ({ tokenId, usedAt }: TokenEntry, at: number): Promise<void> => {
     if (at - (usedAt ?? -Infinity) < USE_INTERVAL_MS || pendingTokenIds.has(tokenId)) return;
     pendingTokenIds.add(tokenId);
-    await write(() => tokens.use(tokenId, at)).catch(report);
+    await write(() => tokens.recordUse(tokenId, at)).catch(report);
     pendingTokenIds.delete(tokenId);
   };
 }

@@ -36,7 +36,7 @@ export function ownerOfAnyKey(
 ): { readonly storeId: string; readonly clock: StoreClock | undefined } | undefined {
   const credentials = parseAuthorization(headerLines({ rawHeaders }, "authorization"));
   if (!credentials.ok || credentials.value.kind === "live") return undefined;
-  const owner = store.credentials.ownerOf(hashKey(credentials.value.apiKey));
+  const owner = store.credentials.findByHash(hashKey(credentials.value.apiKey));
   return owner && { storeId: owner.storeId, clock: store.stores.facts(owner.storeId)?.clock };
 }
 

@@ -41,24 +41,24 @@ export function createCheckout(
 ): Promise<Outcome<CreateResponse>> {
   const { store, world, checkoutOrigin, checkoutLifetimeMs: lifetimeMs } = context;
   return store.write(() => {
-    const { storeId, idempotencyKey, request } = command;
+    const { storeId, idempotencyKey, request, object } = command;
     const facts = store.stores.facts(storeId);
     if (facts === undefined) throw new Error(`credential of the unknown store ${storeId}`);
     const now = storeNow(facts.clock, world.now());
     const digest = fingerprint(command.path, request);
-    const answer = store.idempotencyKeys.take(storeId, idempotencyKey, now);
+    const answer = store.idempotencyKeys.findAnswer(storeId, idempotencyKey, now);
     if (answer !== undefined) return answerUsedKey(context, command, { response: answer, digest, now });
 
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
-    const liveCheckout = store.checkouts.live(storeId, terms.value.orderId);
+    const liveCheckout = store.checkouts.findBlocker(storeId, terms.value.orderId);
     const checkoutNow =
       liveCheckout && hasDueChange(context, liveCheckout, now)
         ? applyDueChanges(context, liveCheckout, now)
         : liveCheckout;
-    const live = checkoutNow && blocksOrderId(checkoutNow.status) ? checkoutNow : undefined;
+    const blocker = checkoutNow && blocksOrderId(checkoutNow.status) ? checkoutNow : undefined;
     const outcome = openCheckout(
-      { id: world.uuid(storeId), object: command.object, terms: terms.value, store: facts, live, lifetimeMs },
+      { id: world.uuid(storeId), object, terms: terms.value, store: facts, blocker, lifetimeMs },
       now,
     );
     if (!outcome.ok) return outcome;
@@ -120,7 +120,7 @@ function answerUsedKey(
   const kind = answer.ok ? "replayed" : "refused";
   if (!isOwnCommand()) store.idempotencyUses.insert({ storeId, key, kind, requestId, at: usedKey.now });
   if (!answer.ok) {
-    const conflictingCheckoutId = store.idempotencyKeys.checkoutOf(storeId, key);
+    const conflictingCheckoutId = store.idempotencyKeys.checkoutIdOf(storeId, key);
     return { ok: false, refusal: { ...answer.refusal, conflictingCheckoutId } };
   }
   const { requestId: firstRequestId, body } = answer.value;

@@ -5,7 +5,7 @@ import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { isUuid } from "../../core/text.ts";
 import {
-  AFTER_ALL,
+  POSITION_AFTER_ALL,
   type CheckoutFilter,
   type CheckoutSearchResult,
   type CheckoutPosition,
@@ -62,7 +62,7 @@ export async function listCheckouts(
 ): Promise<Outcome<CheckoutPage>> {
   await applyAllDueChanges(context, storeId);
   const lists = context.store.checkoutLists;
-  const cursor = query.before === undefined ? AFTER_ALL : lists.positionOf(storeId, query.before);
+  const cursor = query.before === undefined ? POSITION_AFTER_ALL : lists.positionOf(storeId, query.before);
   if (cursor === undefined) return refuseFact("no_checkout_before", { checkout: String(query.before) });
   const { status = null, object = null, paymentMethod = null, orderId = null, limit = DEFAULT_LIMIT } = query;
   const filter = { storeId, status, object, paymentMethod, orderId };
@@ -107,12 +107,12 @@ function find(
     text === undefined ? findByOrder(lists, storeId, orderId ?? "") : findById(lists, storeId, text);
   if (namedPositions !== undefined) return { positions: lists.pick(namedPositions, filter, range) };
   const { positions, ...search } = lists.search(filter, text ?? null, range);
-  if (text === undefined || search.last === undefined) return { positions, search };
-  if (range.before !== AFTER_ALL) return { positions, search };
+  if (text === undefined || search.lastPosition === undefined) return { positions, search };
+  if (range.before !== POSITION_AFTER_ALL) return { positions, search };
   // An index finds a complete order_id, however old its checkouts are. Its checkouts are on the first page.
   const orderPositions = findByOrder(lists, storeId, text) ?? [];
   const olderPositions = lists.pick(orderPositions, filter, {
-    before: search.last,
+    before: search.lastPosition,
     limit: Math.min(MAX_OLDER_MATCHES, range.limit - 1),
   });
   return { positions, search, olderPositions };
@@ -149,7 +149,7 @@ function pageOf(
   const isTruncated = positions.length > shownPositions.length;
   const nextBefore = isTruncated ? (checkouts.at(-1 - olderPositions.length)?.id ?? null) : null;
   if (search === undefined) return { checkouts, nextBefore, searched: null, searchedBackTo: null };
-  const oldestPosition = isTruncated ? shownPositions.at(-1) : search.last;
+  const oldestPosition = isTruncated ? shownPositions.at(-1) : search.lastPosition;
   const searchedCount = isTruncated ? undefined : search.count;
   const [oldestCheckout] = oldestPosition === undefined ? [] : lists.at([oldestPosition]);
   return {

@@ -4,10 +4,10 @@ import { createEvent } from "../../core/checkout/event.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import {
-  advance,
+  decideCommand,
   isExpiryDue,
   isFinal,
-  nextNumber,
+  nextAttemptNumber,
   type AttemptResult,
   type CheckoutCommand,
 } from "../../core/checkout/payment.ts";
@@ -111,10 +111,10 @@ export function applyDueChanges(context: ServiceContext, checkout: Checkout, now
   const { id } = checkout;
   const settlement = settlements.of(id);
   if (settlement !== undefined && settlement.dueAt <= now) settleItem(context, settlement);
-  const settledCheckout = checkouts.findAny(id) ?? checkout;
+  const settledCheckout = checkouts.findInAnyStore(id) ?? checkout;
   if (!isExpiryDue(settledCheckout, now)) return settledCheckout;
   settleItem(context, { checkoutId: id, dueAt: settledCheckout.expiresAt, outcome: null });
-  return checkouts.findAny(id) ?? settledCheckout;
+  return checkouts.findInAnyStore(id) ?? settledCheckout;
 }
 
 /** Applies due settlements and expiries, at most `limit`, so that the write stays short. */
@@ -139,7 +139,7 @@ function settleItem(
 ): readonly StatusChangeEntry[] {
   const { store } = context;
   if (outcome !== null) store.settlements.remove(checkoutId);
-  const checkout = store.checkouts.findAny(checkoutId);
+  const checkout = store.checkouts.findInAnyStore(checkoutId);
   if (checkout === undefined) throw new Error(`${checkoutId} is due and does not exist`);
   if (isFinal(checkout.status)) return [];
   const changeOutcome =
@@ -170,7 +170,7 @@ function settle(
   }
   const startOutcome = apply(context, { checkout, command: { kind: "start" } }, now);
   if (!startOutcome.ok) return startOutcome;
-  const command = { kind: "finish", attempt: nextNumber(attempts), result: outcome } as const;
+  const command = { kind: "finish", attempt: nextAttemptNumber(attempts), result: outcome } as const;
   const finishOutcome = apply(context, { checkout: startOutcome.value.checkout, command }, now);
   if (!finishOutcome.ok) return finishOutcome;
   return accept({
@@ -211,12 +211,12 @@ function apply(
 ): Outcome<Change> {
   const { store, world, checkoutOrigin } = context;
   const { checkout, command } = commandInput;
-  const decision = advance({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
+  const decision = decideCommand({ checkout, attempts: store.attempts.of(checkout.id) }, command, now);
   if (!decision.ok) return decision;
   const { status, attempt, lateResult } = decision.value;
   if (attempt !== null) store.attempts.save(checkout.id, attempt);
   if (lateResult !== null)
-    store.attempts.recordLate({ checkoutId: checkout.id, ...lateResult, recordedAt: now });
+    store.attempts.recordLateResult({ checkoutId: checkout.id, ...lateResult, recordedAt: now });
   if (lateResult !== null || attempt?.outcome === "declined" || status === "expired") {
     const { id: requestId, storeId } = checkout;
     context.assumptions.note(UNSTATED_CHANGE_DECISIONS, { storeId, requestId, at: now });

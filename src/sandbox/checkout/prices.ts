@@ -24,13 +24,13 @@ export function addPrice(
   return withStore(context, storeId, (store, at) => {
     const decision = decidePrice(requestedPrice, store.prices.of(storeId));
     if (!decision.ok) return decision;
-    const { price, added } = decision.value;
-    if (added) store.prices.put(storeId, price);
-    if (added && price.approved) recordApproval(store, { storeId, price, note: ADDED_NOTE, at });
+    const { price, isNew } = decision.value;
+    if (isNew) store.prices.put(storeId, price);
+    if (isNew && price.approved) recordApproval(store, { storeId, price, note: ADDED_NOTE, at });
     const { paymentMethods = [], currencies = [] } = store.stores.facts(storeId) ?? {};
     const names = new Set([...paymentMethods, ...currencies]);
     const missingCapabilities = [price.paymentMethod, price.currency].filter((name) => !names.has(name));
-    return accept({ ...price, added, missingCapabilities });
+    return accept({ ...price, added: isNew, missingCapabilities });
   });
 }
 

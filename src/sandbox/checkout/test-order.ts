@@ -46,7 +46,7 @@ export async function createTestOrder(
     isOwnCommand: () => true,
   });
   if (!outcome.ok) return outcome;
-  const checkout = store.checkouts.live(storeId, orderId);
+  const checkout = store.checkouts.findBlocker(storeId, orderId);
   if (checkout === undefined) throw new Error(`the test order ${orderId} was created, but cannot be found`);
   return accept({ id: checkout.id, orderId, status: checkout.status });
 }

@@ -51,15 +51,15 @@ function applyChange(context: ConfigContext, change: PlannedChange, isNew: boole
   switch (change.kind) {
     case "store":
       if (action === "change") renameStore(context, { id: storeId, name });
-      else if (change.requested !== undefined)
-        return insertStore(store, context, newStoreValues(change.requested));
+      else if (change.requestedItem !== undefined)
+        return insertStore(store, context, newStoreValues(change.requestedItem));
       return undefined;
     case "merchant":
       changeMerchant(store, change);
       return undefined;
     case "api_key":
       // A new store already has its first key.
-      if (store.credentials.ownerOf(hashKey(change.apiKey)) === undefined)
+      if (store.credentials.findByHash(hashKey(change.apiKey)) === undefined)
         createKey({ store, world }, { storeId, apiKey: change.apiKey });
       return undefined;
     case "payment_method":
@@ -130,12 +130,12 @@ function changeCapability(
 /** Changes a price. The audit log records each approval, also of changed terms, and each withdrawn approval. */
 function changePrice(
   { store }: ConfigContext,
-  { action, storeId, name, differences, requested }: Extract<PlannedChange, { kind: "price" }>,
+  { action, storeId, name, differences, requestedItem }: Extract<PlannedChange, { kind: "price" }>,
   at: number,
 ): void {
   if (action === "remove") store.prices.remove(storeId, name);
-  if (action === "remove" || requested === undefined) return;
-  const price = priceWithDefaults(requested);
+  if (action === "remove" || requestedItem === undefined) return;
+  const price = priceWithDefaults(requestedItem);
   store.prices.put(storeId, price);
   const fields = differences.map(({ field }) => field).filter((field) => !FIELDS_WITHOUT_APPROVAL.has(field));
   const isApproval = price.approved ? action === "add" || fields.length > 0 : fields.includes("approved");
@@ -156,5 +156,5 @@ function changeEndpoint(
   if (endpointId === undefined)
     insertEndpoint(context, { storeId, kind: "url", url, eventTypes, inOrder, ca }, now);
   else if (action === "remove") dropEndpoint(store, endpointId, now);
-  else store.endpoints.setTarget(endpointId, { url, eventTypes, inOrder, ca });
+  else store.endpoints.setSettings(endpointId, { url, eventTypes, inOrder, ca });
 }

@@ -10,7 +10,7 @@ export function configState(source: ConfigSource, apiKeys: readonly string[] = [
   const keys = new Map(
     apiKeys.flatMap((apiKey) => {
       const hash = hashKey(apiKey);
-      const owner = store.credentials.ownerOf(hash);
+      const owner = store.credentials.findByHash(hash);
       return owner === undefined ? [] : [[hash, owner] as const];
     }),
   );
@@ -22,7 +22,7 @@ function storeState(
   details: ReturnType<Store["stores"]["all"]>[number],
 ): StoreState {
   const { id, merchantId, merchant, store: name } = details;
-  const sealedSecret = store.signingSecrets.current(id);
+  const sealedSecret = store.signingSecrets.currentSecret(id);
   return {
     id,
     name,

@@ -36,7 +36,7 @@ export const storesHandlers = {
   storeAccess: async ({ store, masterKey }, { storeId }) => {
     const details = store.stores.details(storeId);
     if (details === undefined) return refuseUnknownStore(storeId);
-    const sealedSecret = store.signingSecrets.current(storeId);
+    const sealedSecret = store.signingSecrets.currentSecret(storeId);
     if (sealedSecret === undefined) throw new Error(`store ${storeId} has no signing secret`);
     const signingSecret = openStoredSecret(sealedSecret, masterKey);
     const { merchantId, store: name } = details;

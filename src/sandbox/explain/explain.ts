@@ -222,10 +222,10 @@ function conflictingCheckout(
     code === "idempotency_key_reused" && refused !== null
       ? findHeader(refused.headers, "idempotency-key")
       : undefined;
-  const boundCheckoutId = key === undefined ? undefined : store.idempotencyKeys.checkoutOf(storeId, key);
+  const boundCheckoutId = key === undefined ? undefined : store.idempotencyKeys.checkoutIdOf(storeId, key);
   if (boundCheckoutId !== undefined) return store.checkouts.find(storeId, boundCheckoutId);
   if (orderId === null) return undefined;
-  if (code === "order_conflict") return store.checkouts.live(storeId, orderId);
+  if (code === "order_conflict") return store.checkouts.findBlocker(storeId, orderId);
   return code === null ? store.checkouts.ofOrder({ storeId, orderId, limit: 1 })[0] : undefined;
 }
 

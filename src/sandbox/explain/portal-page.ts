@@ -62,7 +62,7 @@ function pathOfOrder({ store }: FindContext, storeId: string, orderId: string): 
 }
 
 function pathOfKey({ store }: FindContext, storeId: string, key: string): string | undefined {
-  const checkoutId = store.idempotencyKeys.checkoutOf(storeId, key);
+  const checkoutId = store.idempotencyKeys.checkoutIdOf(storeId, key);
   return checkoutId && `/checkouts/${checkoutId}`;
 }
 
@@ -91,7 +91,7 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
     ...store.endpoints.of(storeId),
     ...store.events.latest({ ...noFilter, storeId, type: null }),
     ...store.deliveries.list(anyDelivery),
-    ...requests.search(storeId, { limit: MAX_SEARCHED_IDS }).found.map(({ requestId: id }) => ({ id })),
+    ...requests.search(storeId, { limit: MAX_SEARCHED_IDS }).hits.map(({ requestId: id }) => ({ id })),
   ].flatMap(({ id }) => (id.endsWith(ending) ? [id] : []));
   const [onlyId, ...otherIds] = new Set(ids);
   return onlyId === undefined || otherIds.length > 0 ? undefined : pathOfId(context, storeId, onlyId);
@@ -101,7 +101,7 @@ function pathOfEnding(context: FindContext, storeId: string, ending: string): st
 function pathOfRefusedRequest({ requests }: FindContext, storeId: string, key: string): string | undefined {
   const refusedRequest = requests
     .search(storeId, { limit: MAX_SEARCHED_IDS })
-    .found.find(({ refused }) => refused !== null && findHeader(refused.headers, "idempotency-key") === key);
+    .hits.find(({ refused }) => refused !== null && findHeader(refused.headers, "idempotency-key") === key);
   return refusedRequest && `/requests/${refusedRequest.requestId}`;
 }
 

@@ -16,7 +16,7 @@ export function removeEndedFaults(
   storeId: string,
   now: number,
 ): readonly Fault[] {
-  return store.faults.now(storeId).filter((fault) => {
+  return store.faults.readUncached(storeId).filter((fault) => {
     const isOver = hasEnded(fault, now);
     if (isOver) store.faults.remove(fault.id);
     return !isOver;

@@ -2,7 +2,7 @@ import { toIso } from "../../core/clock.ts";
 import { hasEnded, type Fault } from "../../core/fault/fault.ts";
 import type { FaultsRequest } from "../../core/fault/shapes.ts";
 import type { FaultTerms } from "../../core/fault/request.ts";
-import { requestedFaults } from "../../core/fault/terms.ts";
+import { parseFaults } from "../../core/fault/terms.ts";
 import { accept, type Outcome, inField } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import type { World } from "../../world.ts";
@@ -29,7 +29,7 @@ export function addFaults(
   { storeId, leaseId }: { readonly storeId: string; readonly leaseId: string | undefined },
   request: FaultsRequest,
 ): Promise<Outcome<readonly Fault[]>> {
-  const terms = requestedFaults(request);
+  const terms = parseFaults(request);
   return withStore(context, storeId, (store, now) => {
     if (!terms.ok) return terms;
     const activeFaults = removeEndedFaults(context, storeId, now);
@@ -60,7 +60,7 @@ export function listFaults(
   storeId: string,
 ): readonly Fault[] {
   const now = storeTime(context, storeId);
-  return context.store.faults.now(storeId).filter((fault) => !hasEnded(fault, now));
+  return context.store.faults.readUncached(storeId).filter((fault) => !hasEnded(fault, now));
 }
 
 /** Removes a fault. Refuses with `not_found`, for another store's fault too. */

@@ -16,7 +16,7 @@ export function takeFault<WantedFault extends Fault>(
     if (isTaken) takenFault = candidate;
     const appliedCount = fault.applied + (isTaken ? 1 : 0);
     if (fault.times !== null && appliedCount >= fault.times) faults.remove(fault.id);
-    else faults.count({ ...fault, applied: appliedCount });
+    else faults.saveCounts({ ...fault, applied: appliedCount });
   }
   return takenFault;
 }

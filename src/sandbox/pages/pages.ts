@@ -42,5 +42,5 @@ function returnPathOf({ store }: PagesContext, path: string): string | undefined
 
 function checkoutAt({ checkouts }: Pick<Store, "checkouts">, path: string): Checkout | undefined {
   const [, id = ""] = PAYMENT_PAGE_PATH.exec(path.toLowerCase()) ?? [];
-  return checkouts.findAny(id);
+  return checkouts.findInAnyStore(id);
 }

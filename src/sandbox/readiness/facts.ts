@@ -28,7 +28,7 @@ function readReadiness(context: ReadinessContext, storeId: string): Outcome<Read
     activeSince: lastActivation?.at ?? details.createdAt,
     capabilities: store.capabilities.of(storeId),
     production: productionOf(actions),
-    returnOrigins: store.returnOrigins.of(storeId),
+    returnOrigins: store.returnOrigins.listWithTimes(storeId),
     endpoints: store.endpoints.of(storeId).map((endpoint) => endpointFact(context, endpoint, now)),
     idempotency: {
       replay: store.idempotencyUses.latest(storeId, "replayed") ?? null,
@@ -64,6 +64,6 @@ export function judgeStore(
 function endpointFact(context: ReadinessContext, endpoint: Endpoint, now: number): EndpointFact {
   const holdingDrill = context.leases.webhooksHeldBy(endpoint.storeId);
   const [secret = ""] = endpointSecrets(context, endpoint, now).inForce;
-  const drill = context.store.drills.latestOf(endpoint) ?? null;
+  const drill = context.store.drills.latestOfEndpoint(endpoint) ?? null;
   return { ...effectiveEndpoint(endpoint, holdingDrill), subject: webhookSubject(endpoint, secret), drill };
 }

@@ -83,7 +83,7 @@ export async function finishErasures(
     const { storeId, kind } = erasure;
     await forgetStore(erasure);
     const eraseNext = (): boolean => {
-      const isOver = store.erasures.eraseSome(erasure);
+      const isOver = store.erasures.eraseBatch(erasure);
       assumptions.forget(storeId);
       if (isOver && startClock !== undefined && kind === "reset") store.clocks.set(storeId, startClock);
       return isOver;

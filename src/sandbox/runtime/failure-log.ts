@@ -1,6 +1,6 @@
 import { toIso } from "../../core/clock.ts";
 import { jsonLine } from "../../core/text.ts";
-import { toStorageUnavailable } from "../../store/connection/group-commit.ts";
+import { toStorageError } from "../../store/connection/group-commit.ts";
 import { StorageUnavailable } from "../../store/connection/storage-failure.ts";
 import type { World } from "../../world.ts";
 import type { LogFormat, LogStream } from "./access-log.ts";
@@ -74,7 +74,7 @@ export function createFailureLog(
 
 /** Describes an error. The kind of a disk failure is its code; the kind of a bug is its position in the program. */
 function failureOf(error: unknown): Failure {
-  const knownError = toStorageUnavailable(error);
+  const knownError = toStorageError(error);
   if (knownError instanceof StorageUnavailable) {
     const { code } = knownError.failure;
     return { kind: code, code, message: knownError.message, stack: undefined };

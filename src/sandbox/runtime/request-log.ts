@@ -32,7 +32,7 @@ type PendingLogEntry = { readonly owner: Owner | undefined; readonly arrivedAt: 
   | { readonly request: ReceivedRequest; readonly answer: Answer; readonly times: Times }
 );
 
-const EMPTY_RESULT: RequestSearchResult = { found: [], read: 0, next: null };
+const EMPTY_RESULT: RequestSearchResult = { hits: [], readCount: 0, nextBefore: null };
 
 /** The facts of a row, without the columns that its batch adds. */
 type RowFacts = Omit<LoggedRequest, "position" | "at" | "storeAt">;
@@ -110,10 +110,10 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
       readLog((log) => log.search(storeId, hiddenPosition(log, storeId, options), search)) ?? EMPTY_RESULT,
     find: (storeId: string, requestId: string) => readLog((log) => log.find(storeId, requestId)),
     /** The newest refused requests whose order_id contains a text, newest first, within the limits of a search. */
-    refusedOf: (storeId: string, text: string): ReturnType<RequestFile["refusedOf"]> =>
+    refusedOf: (storeId: string, text: string): ReturnType<RequestFile["findRefused"]> =>
       readLog((log) =>
-        log.refusedOf(storeId, text, {
-          after: Math.max(hiddenPosition(log, storeId, options), log.last(storeId) - MAX_SEARCHED),
+        log.findRefused(storeId, text, {
+          after: Math.max(hiddenPosition(log, storeId, options), log.lastPosition(storeId) - MAX_SEARCHED),
           limit: MAX_RESULTS,
         }),
       ) ?? { requests: [], isWhole: true },
@@ -205,7 +205,7 @@ function hiddenPosition(
   storeId: string,
   { maxRequests }: Pick<RequestLogOptions, "maxRequests">,
 ): number {
-  return maxRequests === 0 ? 0 : requests.last(storeId) - maxRequests;
+  return maxRequests === 0 ? 0 : requests.lastPosition(storeId) - maxRequests;
 }
 
 /** Positions never decrease, even if requests are deleted or the file is replaced. */
@@ -213,7 +213,7 @@ function createPositions() {
   const highestPositions = new Map<string, number>();
   /** The position of the last request written, possibly by another process. */
   const lastPosition = (requests: RequestFile | undefined, storeId: string): number =>
-    Math.max(highestPositions.get(storeId) ?? 0, requests?.last(storeId) ?? 0);
+    Math.max(highestPositions.get(storeId) ?? 0, requests?.lastPosition(storeId) ?? 0);
   return {
     last: lastPosition,
     note: (storeId: string, position: number): void => void highestPositions.set(storeId, position),

@@ -119,7 +119,7 @@ export function refusalOfFirstStore(
   const firstStore = store.stores.first();
   if (firstStore === undefined) return undefined;
   const { apiKey } = presets;
-  const sealedSecret = store.signingSecrets.current(firstStore.id);
+  const sealedSecret = store.signingSecrets.currentSecret(firstStore.id);
   const signingSecret = sealedSecret && openSecret(sealedSecret, masterKey);
   if (signingSecret === undefined) return "master_key";
   if (apiKey !== undefined && store.credentials.byApiKey(apiKey)?.storeId !== firstStore.id)

@@ -157,7 +157,7 @@ async function replaceStores(
     createError: ({ id }) => new SnapshotDamage(`the signing secret ${id} cannot be read`),
   });
   const [onlyStoreId = ""] = storeIds;
-  const rows = isAll ? "all" : { storeId: onlyStoreId };
+  const selection = isAll ? "all" : { storeId: onlyStoreId };
   const dialectOf = (id: string): string => JSON.stringify(store.stores.dialect(id) ?? null);
   const readCurrentIds = (): readonly string[] => (isAll ? store.stores.all().map(({ id }) => id) : []);
   return storeGate.runAlone([...new Set([...storeIds, ...readCurrentIds()])], async () => {
@@ -165,7 +165,7 @@ async function replaceStores(
     const restoration = await refuseUnfitRows(() =>
       store.write(() => {
         const deletedIds = readCurrentIds().filter((id) => !storeIds.includes(id));
-        store.snapshots.restore(image, { isOwn, rows, storeIds, deletedStoreIds: deletedIds, reseal });
+        store.snapshots.restore(image, { isOwn, selection, storeIds, deletedStoreIds: deletedIds, reseal });
         if (hold !== "as_taken") for (const id of storeIds) store.heldStores[hold](id);
         store.instance.renew(world.freshId());
         for (const id of [...storeIds, ...deletedIds]) assumptions.forget(id);

@@ -86,7 +86,7 @@ export function recoverDeliveries(context: ServiceContext): Promise<void> {
   const { store, world } = context;
   return store.write(
     () => {
-      for (const { deliveryId, number } of store.deliveryAttempts.open()) {
+      for (const { deliveryId, number } of store.deliveryAttempts.listOpen()) {
         const delivery = store.deliveries.find(deliveryId);
         const now = delivery === undefined ? world.now() : storeTime(context, delivery.storeId);
         store.deliveryAttempts.finish(

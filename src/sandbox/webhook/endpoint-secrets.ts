@@ -52,7 +52,7 @@ export function countEndpointsWithOwnSecret(
 }
 
 function secretOfStore({ store, masterKey }: SecretsContext, storeId: string): EndpointSecrets {
-  const secret = store.signingSecrets.current(storeId);
+  const secret = store.signingSecrets.currentSecret(storeId);
   return { inForce: secret === undefined ? [] : [openStoredSecret(secret, masterKey)], retired: [] };
 }
 

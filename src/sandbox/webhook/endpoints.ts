@@ -100,7 +100,7 @@ export function registerListener(
     const target = { ...form.value, inOrder: false, ca: null };
     const endpoint =
       knownListener ?? insertWithSecrets(context, { storeId, kind: "listener", ...target }, now);
-    store.endpoints.setTarget(endpoint.id, target);
+    store.endpoints.setSettings(endpoint.id, target);
     store.endpoints.setState(endpoint.id, "enabled", null);
     const newEndpoint = { ...endpoint, ...target, state: "enabled", reason: null } as const;
     const replayedCount = replayAll(context, { endpoint: newEndpoint, events: events.value }, now);
@@ -213,7 +213,7 @@ function replayAll(
 ): number {
   const { deliveries } = context.store;
   const eventsToReplay = events.filter(
-    ({ id, type }) => matchesPatterns(endpoint.eventTypes, type) && !deliveries.waits(endpoint.id, id),
+    ({ id, type }) => matchesPatterns(endpoint.eventTypes, type) && !deliveries.isQueued(endpoint.id, id),
   );
   for (const event of eventsToReplay)
     enqueueDelivery(context, { event, endpoint, cause: "replay", dueAt: event.createdAt }, now);

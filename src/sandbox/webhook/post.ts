@@ -5,7 +5,7 @@ import { orderIdIn } from "../../core/request/logged-request.ts";
 import { redactStored } from "../../core/request/redaction.ts";
 import { parseCertificates } from "../../core/webhook/certificates.ts";
 import { checkCa, filterAddresses, parseTarget, type TargetPolicy } from "../../core/webhook/target.ts";
-import { answerFacts, MAX_FACT_TEXT, type AttemptFacts } from "../../core/network/connection-fault.ts";
+import { answerFacts, MAX_FACT_SIZE, type AttemptFacts } from "../../core/network/connection-fault.ts";
 import { cutText, redactSecrets } from "../../core/text.ts";
 import type { OutboundRequest, OutboundResult, TlsTrust, World } from "../../world.ts";
 import type { Relay } from "./relay.ts";
@@ -102,7 +102,7 @@ export function factsOf(result: PostResult["result"]): AttemptFacts | null {
   const answerFields = result.ok ? answerFacts(result.headers) : { ...result.facts, message: result.message };
   const facts = Object.entries(answerFields).map(([name, value]) => [
     name,
-    typeof value === "string" ? cutText(redactSecrets(value), MAX_FACT_TEXT) : value,
+    typeof value === "string" ? cutText(redactSecrets(value), MAX_FACT_SIZE) : value,
   ]);
   return facts.length === 0 ? null : (Object.fromEntries(facts) as AttemptFacts);
 }

@@ -96,7 +96,7 @@ function settleByReplay(
   now: number,
 ): void {
   for (const delivery of store.deliveries.waitingBefore(replay)) {
-    store.deliveryAttempts.copyOfReplay({ deliveryId: replay.id, number }, delivery.id);
+    store.deliveryAttempts.copyAttempt({ deliveryId: replay.id, number }, delivery.id);
     store.deliveries.settle(delivery, { state: "succeeded", tries: delivery.tries, nextAt: now });
     if (delivery.inOrder) store.deliveries.releaseFollowers(delivery, now);
   }

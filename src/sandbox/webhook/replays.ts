@@ -81,7 +81,7 @@ export function replayFailed(
       const waitingRetries = isEnabled ? retryEndpoint(context, replayFilter, now) : NO_RETRIES;
       retriedCount += waitingRetries.retried;
       hasMore ||= waitingRetries.more;
-      const failedEventIds = store.deliveryHealth.failedSince({
+      const failedEventIds = store.deliveryHealth.failedEventIds({
         endpointId: endpoint.id,
         since,
         limit: remainingCount + 1,
@@ -136,7 +136,7 @@ function retryEndpoint(
   const filter = { endpointId, ...query, now };
   const retriedCount = store.deliveries.makeDue({ ...filter, limit: MAX_RETRIES });
   if (retriedCount > 0) wakeDispatcher(endpointId);
-  return { retried: retriedCount, more: store.deliveries.isWaiting(filter) };
+  return { retried: retriedCount, more: store.deliveries.isAnyWaiting(filter) };
 }
 
 /** The refusal of a paused endpoint. If its listener has disconnected, enabling it would deliver to a closed port. */

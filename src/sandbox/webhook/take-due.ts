@@ -166,7 +166,7 @@ function startAttempt(
     fault: fault ?? delivery.fault,
     dialect: store.stores.dialect(endpoint.storeId),
   });
-  const lastAttempt = delivery.wasTried ? store.deliveryAttempts.last(delivery.id) : undefined;
+  const lastAttempt = delivery.wasAttempted ? store.deliveryAttempts.last(delivery.id) : undefined;
   const number = (lastAttempt?.number ?? 0) + 1;
   const connection =
     lastAttempt?.error === "connection_lost" || lastAttempt?.error === "bad_answer" ? "fresh" : "kept";

@@ -38,24 +38,24 @@ CREATE TRIGGER attempts_are_one_at_a_time BEFORE INSERT ON attempts
   BEGIN SELECT RAISE(ABORT, 'a checkout has one open attempt at most'); END;
 `;
 
-const LATE_RESULT = columnsOf<LateResultRow>("late_results", ATTEMPTS_DDL);
+const LATE_RESULT_COLUMNS = columnsOf<LateResultRow>("late_results", ATTEMPTS_DDL);
 
-const ATTEMPT = columnsOf<AttemptRow>("attempts", ATTEMPTS_DDL);
+const ATTEMPT_COLUMNS = columnsOf<AttemptRow>("attempts", ATTEMPTS_DDL);
 
 export function attemptsTable(connection: Connection) {
   const select = connection.prepare<[string], Attempt>(
-    `SELECT ${ATTEMPT.pick("number", "startedAt", "outcome", "finishedAt")} FROM attempts
+    `SELECT ${ATTEMPT_COLUMNS.pick("number", "startedAt", "outcome", "finishedAt")} FROM attempts
      WHERE checkout_id = ? ORDER BY number`,
   );
   const upsert = connection.prepare<AttemptRow>(
-    `INSERT INTO attempts ${ATTEMPT.values}
+    `INSERT INTO attempts ${ATTEMPT_COLUMNS.values}
      ON CONFLICT (checkout_id, number) DO UPDATE SET outcome = excluded.outcome, finished_at = excluded.finished_at`,
   );
-  const insertLate = connection.prepare<LateResultRow>(
-    `INSERT INTO late_results ${LATE_RESULT.values} ON CONFLICT DO NOTHING`,
+  const insertLateResult = connection.prepare<LateResultRow>(
+    `INSERT INTO late_results ${LATE_RESULT_COLUMNS.values} ON CONFLICT DO NOTHING`,
   );
-  const selectLate = connection.prepare<[string], LateResultRow>(
-    `SELECT ${LATE_RESULT.select} FROM late_results WHERE checkout_id = ? ORDER BY recorded_at, attempt`,
+  const selectLateResults = connection.prepare<[string], LateResultRow>(
+    `SELECT ${LATE_RESULT_COLUMNS.select} FROM late_results WHERE checkout_id = ? ORDER BY recorded_at, attempt`,
   );
 
   return {
@@ -66,8 +66,8 @@ export function attemptsTable(connection: Connection) {
     save: (checkoutId: string, attempt: Attempt): void => void upsert.run({ ...attempt, checkoutId }),
 
     /** Records a late result; a repetition changes nothing. */
-    recordLate: (row: LateResultRow): void => void insertLate.run(row),
+    recordLateResult: (row: LateResultRow): void => void insertLateResult.run(row),
 
-    lateResults: (checkoutId: string): LateResultRow[] => selectLate.all(checkoutId),
+    lateResults: (checkoutId: string): LateResultRow[] => selectLateResults.all(checkoutId),
   };
 }

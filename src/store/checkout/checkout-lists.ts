@@ -21,19 +21,19 @@ export type ListRange = { readonly before: CheckoutPosition; readonly limit: num
 
 export type CheckoutSearchResult = {
   readonly positions: readonly CheckoutPosition[];
-  readonly last: CheckoutPosition | undefined;
+  readonly lastPosition: CheckoutPosition | undefined;
   readonly isWhole: boolean;
   /** The number of checkouts examined, if it is known without counting. */
   readonly count: number | undefined;
 };
 
-export const AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
+export const POSITION_AFTER_ALL: CheckoutPosition = Number.MAX_SAFE_INTEGER;
 
 /** The number of newest checkouts that are searched for the end of an id. */
 const MAX_SEARCHED_IDS = 1000;
 /** Maximum number of checkouts that one search reads. */
-const MAX_SEARCHED = 20_000;
-/** Fewer positions than `MAX_DENSITY * MAX_SEARCHED` are read without an index, in half the time. */
+const MAX_SEARCH_ROWS = 20_000;
+/** A range of less than `MAX_DENSITY * MAX_SEARCH_ROWS` positions is read without an index, in half the time. */
 const MAX_DENSITY = 3;
 
 const OBJECTS = ["order", "checkout_session"] as const;
@@ -64,7 +64,7 @@ export function checkoutLists(connection: Connection) {
       const positionLists = kindsOf(filter).map((kind) =>
         sql.newestOfKind.all({ storeId, ...kind, before, limit }),
       );
-      return newestOf(positionLists.flat()).slice(0, limit);
+      return newestFirst(positionLists.flat()).slice(0, limit);
     },
 
     /** The positions of the checkouts with this order_id; unordered. */
@@ -77,7 +77,7 @@ export function checkoutLists(connection: Connection) {
 
     /**
      * Searches the newest checkouts before a position for a text in order_id or description, ignoring the case of ASCII
-     * letters; null matches all. `last`: the oldest checkout examined. `isWhole`: whether there is no older checkout.
+     * letters; null matches all. `lastPosition`: the oldest checkout examined. `isWhole`: whether none is older.
      */
     search: (
       filter: CheckoutFilter,
@@ -86,16 +86,16 @@ export function checkoutLists(connection: Connection) {
     ): CheckoutSearchResult => {
       const { storeId } = filter;
       const newestPosition = sql.newest.get({ storeId, before, limit: 1 });
-      const [end, olderPosition] = sql.endOfSearch.all({ storeId, before, offset: MAX_SEARCHED - 1 });
-      const last = end ?? sql.oldest.get({ storeId, before });
-      const count = end === undefined ? undefined : MAX_SEARCHED;
-      if (newestPosition === undefined || last === undefined)
-        return { positions: [], last, isWhole: true, count };
+      const [end, olderPosition] = sql.endOfSearch.all({ storeId, before, offset: MAX_SEARCH_ROWS - 1 });
+      const lastPosition = end ?? sql.oldest.get({ storeId, before });
+      const count = end === undefined ? undefined : MAX_SEARCH_ROWS;
+      if (newestPosition === undefined || lastPosition === undefined)
+        return { positions: [], lastPosition, isWhole: true, count };
       const pattern = text === null ? null : `%${text.replaceAll("%", "_")}%`;
-      const bindings = { ...filter, newest: newestPosition, last, text, like: pattern, limit };
-      const isDense = newestPosition - last < MAX_DENSITY * MAX_SEARCHED;
+      const bindings = { ...filter, newest: newestPosition, last: lastPosition, text, like: pattern, limit };
+      const isDense = newestPosition - lastPosition < MAX_DENSITY * MAX_SEARCH_ROWS;
       const positions = (isDense ? sql.searchWithoutIndex : sql.search).all(bindings);
-      return { positions, last, isWhole: olderPosition === undefined, count };
+      return { positions, lastPosition, isWhole: olderPosition === undefined, count };
     },
 
     /** The number of a store's checkouts from one position (inclusive) to another (exclusive). */
@@ -104,7 +104,7 @@ export function checkoutLists(connection: Connection) {
   };
 }
 
-function newestOf(positions: readonly CheckoutPosition[]): CheckoutPosition[] {
+function newestFirst(positions: readonly CheckoutPosition[]): CheckoutPosition[] {
   return positions.toSorted((left, right) => right - left);
 }
 

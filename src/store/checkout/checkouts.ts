@@ -6,9 +6,9 @@ import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
 /** Empty for the open or paid checkout of an order, otherwise the id; see the index `checkouts_of_order`. */
-const LIVE_OR_ID = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
+const ID_UNLESS_BLOCKER = "CASE WHEN status IN ('created', 'pending', 'succeeded') THEN '' ELSE id END";
 
-const TABLE = `
+const TABLE_DDL = `
 CREATE TABLE checkouts (
   id             TEXT PRIMARY KEY CHECK (length(id) = 36),
   store_id       TEXT NOT NULL REFERENCES stores (id),
@@ -26,15 +26,15 @@ CREATE TABLE checkouts (
 ) STRICT;
 `;
 
-export const COLUMNS_OF_CHECKOUT = columnsOf<Checkout>("checkouts", TABLE);
+export const COLUMNS_OF_CHECKOUT = columnsOf<Checkout>("checkouts", TABLE_DDL);
 
 /** Every index for lists ends with the rowid, so that each list is read from the newest checkout. */
 export const CHECKOUTS_DDL = `
-${TABLE}CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
+${TABLE_DDL}CREATE INDEX open_checkouts ON checkouts (store_id, expires_at, id) WHERE status IN ('created', 'pending');
 CREATE INDEX checkouts_of_store ON checkouts (store_id);
 CREATE INDEX checkouts_of_kind ON checkouts (store_id, status, object, payment_method);
 -- Decision 8 as a constraint: an order_id of a store never has two checkouts that are open or paid.
-CREATE UNIQUE INDEX checkouts_of_order ON checkouts (store_id, order_id, (${LIVE_OR_ID}));
+CREATE UNIQUE INDEX checkouts_of_order ON checkouts (store_id, order_id, (${ID_UNLESS_BLOCKER}));
 CREATE TRIGGER checkout_terms_are_immutable BEFORE UPDATE OF
   ${COLUMNS_OF_CHECKOUT.omit("status", "expiresAt").join(", ")}
   ON checkouts BEGIN SELECT RAISE(ABORT, 'the terms of a checkout are immutable'); END;
@@ -53,7 +53,7 @@ export function checkoutsTable(connection: Connection) {
   const select = connection.prepare<[string, string], Checkout>(
     `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts WHERE id = ? AND store_id = ?`,
   );
-  const selectAny = connection.prepare<[string], Checkout>(
+  const selectInAnyStore = connection.prepare<[string], Checkout>(
     `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts WHERE id = ?`,
   );
   const updateStatus = connection.prepare<Pick<Checkout, "id" | "status">>(
@@ -62,16 +62,16 @@ export function checkoutsTable(connection: Connection) {
   const updateExpiry = connection.prepare<Pick<Checkout, "id" | "expiresAt">>(
     "UPDATE checkouts SET expires_at = @expiresAt WHERE id = @id",
   );
-  const selectLive = connection.prepare<[string, string], Checkout>(
+  const selectBlocker = connection.prepare<[string, string], Checkout>(
     `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts
-     WHERE store_id = ? AND order_id = ? AND (${LIVE_OR_ID}) = ''`,
+     WHERE store_id = ? AND order_id = ? AND (${ID_UNLESS_BLOCKER}) = ''`,
   );
   const selectEnded = connection.prepare<OrderQuery, Checkout>(
     `SELECT ${COLUMNS_OF_CHECKOUT.select} FROM checkouts
-     WHERE store_id = @storeId AND order_id = @orderId AND (${LIVE_OR_ID}) > ''
-     ORDER BY (${LIVE_OR_ID}) DESC LIMIT @limit`,
+     WHERE store_id = @storeId AND order_id = @orderId AND (${ID_UNLESS_BLOCKER}) > ''
+     ORDER BY (${ID_UNLESS_BLOCKER}) DESC LIMIT @limit`,
   );
-  const selectByPrefix = connection.prepare<OrderIdPrefix, { id: string }>(
+  const selectByPrefix = connection.prepare<PrefixQuery, { id: string }>(
     `SELECT id FROM checkouts
      WHERE store_id = @storeId AND order_id >= @prefix AND order_id < @prefix || char(0x10FFFF) LIMIT @limit`,
   );
@@ -81,29 +81,27 @@ export function checkoutsTable(connection: Connection) {
 
     find: (storeId: string, id: string): Checkout | undefined => select.get(id, storeId),
 
-    findAny: (id: string): Checkout | undefined => selectAny.get(id),
+    findInAnyStore: (id: string): Checkout | undefined => selectInAnyStore.get(id),
 
     setStatus: (id: string, status: Status): void => void updateStatus.run({ id, status }),
 
     setExpiry: (id: string, expiresAt: number): void => void updateExpiry.run({ id, expiresAt }),
 
     /** The open or succeeded checkout of an order_id; there is at most one (decision 8). */
-    live: (storeId: string, orderId: string): Checkout | undefined => selectLive.get(storeId, orderId),
+    findBlocker: (storeId: string, orderId: string): Checkout | undefined =>
+      selectBlocker.get(storeId, orderId),
 
     /** The checkouts of an order_id, newest first: at most one of them is open or paid. */
     ofOrder: (query: OrderQuery): Checkout[] => {
       // The open or paid checkout is the newest: it was created after all others had ended.
-      const liveCheckout = selectLive.get(query.storeId, query.orderId);
-      return [...(liveCheckout === undefined ? [] : [liveCheckout]), ...selectEnded.all(query)].slice(
-        0,
-        query.limit,
-      );
+      const blocker = selectBlocker.get(query.storeId, query.orderId);
+      return [...(blocker === undefined ? [] : [blocker]), ...selectEnded.all(query)].slice(0, query.limit);
     },
 
     /** The ids of the checkouts whose order_id begins with a text, up to a limit. */
-    ofOrdersFrom: (query: OrderIdPrefix): string[] => selectByPrefix.all(query).map(({ id }) => id),
+    idsByOrderPrefix: (query: PrefixQuery): string[] => selectByPrefix.all(query).map(({ id }) => id),
   };
 }
 
-type OrderIdPrefix = { readonly storeId: string; readonly prefix: string; readonly limit: number };
+type PrefixQuery = { readonly storeId: string; readonly prefix: string; readonly limit: number };
 type OrderQuery = { readonly storeId: string; readonly orderId: string; readonly limit: number };

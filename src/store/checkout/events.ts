@@ -3,7 +3,7 @@ import { EVENT_TYPES } from "../../core/checkout/event-types.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 
-/** An event without its bytes, for lists. */
+/** An event without its body, for lists. */
 export type EventSummary = Pick<CheckoutEvent, "id" | "type" | "sequence" | "createdAt">;
 
 export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
@@ -13,7 +13,7 @@ export type StoredEvent = Omit<CheckoutEvent, "checkoutId" | "type"> & {
   readonly type: string;
 };
 
-/** A filter of a store's events: by type, by checkout, by order_id. */
+/** A filter of a store's events; null matches every type or every checkout. */
 type EventFilter = {
   readonly storeId: string;
   readonly type: string | null;
@@ -21,7 +21,7 @@ type EventFilter = {
   readonly orderId?: string | undefined;
   readonly limit: number;
 };
-/** The events after a position, optionally only from a time on. */
+/** The events after a position, optionally only events created since a time. */
 type EventRange = EventFilter & { readonly after: number; readonly from?: number };
 
 export const EVENTS_DDL = `
@@ -44,37 +44,39 @@ CREATE TRIGGER events_are_kept BEFORE DELETE ON events
   BEGIN SELECT RAISE(ABORT, 'events are immutable'); END;
 `;
 
-const EVENT = columnsOf<StoredEvent>("events", EVENTS_DDL);
+const COLUMNS = columnsOf<StoredEvent>("events", EVENTS_DDL);
 
 /** The outbox: each event is written in the transaction of the change that it reports (decision 11). */
 export function eventsTable(connection: Connection) {
   const insert = connection.prepare<Omit<StoredEvent, "position">>(
-    // The position is above every earlier one, so that after a reset a caller who continues from a position misses nothing.
+    // The position is above all earlier positions, so that a caller who continues from a position after a reset misses nothing.
     `INSERT INTO events (position, id, store_id, checkout_id, type, sequence, body, created_at)
      VALUES ((SELECT position + 1 FROM event_floor
               WHERE position >= ifnull((SELECT max(position) FROM events), 0)), @id, @storeId, @checkoutId, @type, @sequence, @body, @createdAt)`,
   );
-  const selectLast = connection
+  const selectLastSequence = connection
     .prepare<[string], number | null>("SELECT max(sequence) FROM events WHERE checkout_id = ?")
     .pluck();
   const selectNewest = connection.prepare<[], number | null>("SELECT max(position) FROM events").pluck();
   const selectOf = connection.prepare<[string], EventSummary>(
-    `SELECT ${EVENT.pick("id", "type", "sequence", "createdAt")} FROM events WHERE checkout_id = ? ORDER BY sequence`,
+    `SELECT ${COLUMNS.pick("id", "type", "sequence", "createdAt")} FROM events WHERE checkout_id = ? ORDER BY sequence`,
   );
-  const select = connection.prepare<[string], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE id = ?`);
+  const select = connection.prepare<[string], StoredEvent>(
+    `SELECT ${COLUMNS.select} FROM events WHERE id = ?`,
+  );
   const lists = prepareLists(connection);
 
   return {
     insert: (event: Omit<StoredEvent, "position">): void => void insert.run(event),
 
-    lastSequence: (checkoutId: string): number => selectLast.get(checkoutId) ?? 0,
+    lastSequence: (checkoutId: string): number => selectLastSequence.get(checkoutId) ?? 0,
 
     /** The position of the newest event of all stores; 0 if there is none. */
     lastPosition: (): number => selectNewest.get() ?? 0,
 
     find: (id: string): StoredEvent | undefined => select.get(id),
 
-    /** Events after a position, in the order of all events. */
+    /** Events after a position, oldest first. */
     after: ({ from = 0, ...filter }: EventRange): StoredEvent[] => {
       const { selectAfter, selectAfterOf, selectOfOrder, at } = lists;
       const { checkoutId, orderId } = filter;
@@ -118,7 +120,7 @@ function prepareLists(connection: Connection) {
   type LaterQuery = EventRange & { readonly from: number };
   type OrderQuery = LaterQuery & { readonly orderId: string; readonly before: number };
   return {
-    at: connection.prepare<[number], StoredEvent>(`SELECT ${EVENT.select} FROM events WHERE position = ?`),
+    at: connection.prepare<[number], StoredEvent>(`SELECT ${COLUMNS.select} FROM events WHERE position = ?`),
     selectLatest: connection
       .prepare<TypeQuery & { readonly before: number }, number>(
         `SELECT position FROM events INDEXED BY events_of_store
@@ -134,13 +136,13 @@ function prepareLists(connection: Connection) {
       .pluck(),
     // Within a checkout, the events have the same order by sequence and by position.
     selectLatestOf: connection.prepare<EventFilter & { readonly before: number }, StoredEvent>(
-      `SELECT ${EVENT.select} FROM events
+      `SELECT ${COLUMNS.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
          AND +position < @before
        ORDER BY sequence DESC LIMIT @limit`,
     ),
     selectAfterOf: connection.prepare<LaterQuery, StoredEvent>(
-      `SELECT ${EVENT.select} FROM events
+      `SELECT ${COLUMNS.select} FROM events
        WHERE checkout_id = @checkoutId AND +store_id = @storeId AND (@type IS NULL OR type = @type)
          AND +position > @after AND created_at >= @from
        ORDER BY sequence LIMIT @limit`,

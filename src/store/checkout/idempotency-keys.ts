@@ -24,20 +24,20 @@ CREATE TRIGGER idempotency_keys_are_immutable BEFORE UPDATE ON idempotency_keys
   BEGIN SELECT RAISE(ABORT, 'an idempotency key keeps its first answer'); END;
 `;
 
-const BOUND_KEY = columnsOf<BoundKey>("idempotency_keys", IDEMPOTENCY_KEYS_DDL);
+const COLUMNS = columnsOf<BoundKey>("idempotency_keys", IDEMPOTENCY_KEYS_DDL);
 
 /** Idempotency keys, with the stored answers (decision 5). */
 export function idempotencyKeysTable(connection: Connection) {
-  const insert = connection.prepare<BoundKey>(`INSERT INTO idempotency_keys ${BOUND_KEY.values}`);
+  const insert = connection.prepare<BoundKey>(`INSERT INTO idempotency_keys ${COLUMNS.values}`);
   const select = connection.prepare<[string, string], BoundAnswer>(
-    `SELECT ${BOUND_KEY.pick("fingerprint", "status", "requestId", "body", "checkoutId", "createdAt")} FROM idempotency_keys WHERE store_id = ? AND key = ?`,
+    `SELECT ${COLUMNS.pick("fingerprint", "status", "requestId", "body", "checkoutId", "createdAt")} FROM idempotency_keys WHERE store_id = ? AND key = ?`,
   );
   const remove = connection.prepare<KeyReference>(
     "DELETE FROM idempotency_keys WHERE store_id = @storeId AND key = @key",
   );
 
   const selectOfCheckout = connection.prepare<[string], StoredAnswer>(
-    `SELECT ${BOUND_KEY.pick("key", "fingerprint", "requestId", "body")} FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
+    `SELECT ${COLUMNS.pick("key", "fingerprint", "requestId", "body")} FROM idempotency_keys INDEXED BY idempotency_keys_of_checkout
        WHERE checkout_id = ?`,
   );
 
@@ -45,7 +45,7 @@ export function idempotencyKeysTable(connection: Connection) {
     insert: (key: BoundKey): void => void insert.run(key),
 
     /** The answer of a key; undefined if the key is unused. A key older than 30 days is deleted, and counts as unused. */
-    take: (storeId: string, key: string, now: number): StoredResponse | undefined => {
+    findAnswer: (storeId: string, key: string, now: number): StoredResponse | undefined => {
       const row = select.get(storeId, key);
       if (row === undefined || row.createdAt > now - IDEMPOTENCY_RETENTION_MS) return row;
       remove.run({ storeId, key });
@@ -53,7 +53,7 @@ export function idempotencyKeysTable(connection: Connection) {
     },
 
     /** The id of the checkout that a key created; undefined if there is none. */
-    checkoutOf: (storeId: string, key: string): string | undefined => select.get(storeId, key)?.checkoutId,
+    checkoutIdOf: (storeId: string, key: string): string | undefined => select.get(storeId, key)?.checkoutId,
 
     /** The key that created a checkout, with its answer; empty if the key was deleted after its 30 days. */
     ofCheckout: (checkoutId: string): StoredAnswer[] => selectOfCheckout.all(checkoutId),

@@ -24,19 +24,19 @@ CREATE TABLE prices (
 ) STRICT, WITHOUT ROWID;
 `;
 
-const PRICE = columnsOf<PriceRow>("prices", PRICES_DDL);
+const COLUMNS = columnsOf<PriceRow>("prices", PRICES_DDL);
 
 export function pricesTable(connection: Connection) {
-  const assignments = PRICE.omit("storeId", "id").map((column) => `${column} = excluded.${column}`);
+  const assignments = COLUMNS.omit("storeId", "id").map((column) => `${column} = excluded.${column}`);
   const upsert = connection.prepare<PriceRow>(
-    `INSERT INTO prices ${PRICE.values} ON CONFLICT (store_id, id) DO UPDATE SET ${assignments.join(", ")}`,
+    `INSERT INTO prices ${COLUMNS.values} ON CONFLICT (store_id, id) DO UPDATE SET ${assignments.join(", ")}`,
   );
   const remove = connection.prepare<[string, string]>("DELETE FROM prices WHERE store_id = ? AND id = ?");
   const select = connection.prepare<[string, string], PriceRow>(
-    `SELECT ${PRICE.select} FROM prices WHERE store_id = ? AND id = ?`,
+    `SELECT ${COLUMNS.select} FROM prices WHERE store_id = ? AND id = ?`,
   );
   const selectOf = connection.prepare<[string], PriceRow>(
-    `SELECT ${PRICE.select} FROM prices WHERE store_id = ? ORDER BY id`,
+    `SELECT ${COLUMNS.select} FROM prices WHERE store_id = ? ORDER BY id`,
   );
 
   return {

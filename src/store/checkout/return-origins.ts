@@ -27,12 +27,12 @@ CREATE TABLE return_origins (
 ) STRICT;
 `;
 
-const ORIGIN = columnsOf<RegisteredOrigin>("return_origins", RETURN_ORIGINS_DDL);
+const COLUMNS = columnsOf<RegisteredOrigin>("return_origins", RETURN_ORIGINS_DDL);
 
 /** The return origins of each store (decision 19). */
 export function returnOriginsTable(connection: Connection) {
   const put = connection.prepare<RegisteredOrigin>(
-    `INSERT INTO return_origins ${ORIGIN.values} ON CONFLICT DO UPDATE SET path = excluded.path`,
+    `INSERT INTO return_origins ${COLUMNS.values} ON CONFLICT DO UPDATE SET path = excluded.path`,
   );
   const remove = connection.prepare<Pick<RegisteredOrigin, "storeId" | "origin">>(
     "DELETE FROM return_origins WHERE store_id = @storeId AND origin = @origin",
@@ -42,7 +42,7 @@ export function returnOriginsTable(connection: Connection) {
     "SELECT origin, path FROM return_origins WHERE store_id = ? ORDER BY rowid",
   );
   const selectWithTime = connection.prepare<[string], RegisteredOrigin>(
-    `SELECT ${ORIGIN.select} FROM return_origins WHERE store_id = ? ORDER BY rowid`,
+    `SELECT ${COLUMNS.select} FROM return_origins WHERE store_id = ? ORDER BY rowid`,
   );
 
   return {
@@ -52,7 +52,7 @@ export function returnOriginsTable(connection: Connection) {
     /** The origins of a store, in the order of registration. */
     list: (storeId: string): ReturnOrigin[] => select.all(storeId),
 
-    of: (storeId: string): RegisteredOrigin[] => selectWithTime.all(storeId),
+    listWithTimes: (storeId: string): RegisteredOrigin[] => selectWithTime.all(storeId),
 
     /** Removes an origin; false if the store does not have it. */
     remove: (storeId: string, origin: string): boolean => remove.run({ storeId, origin }).changes > 0,

@@ -22,12 +22,12 @@ CREATE TABLE settlements (
 CREATE INDEX due_settlements ON settlements (store_id, due_at, checkout_id);
 `;
 
-const SETTLEMENT = columnsOf<Settlement>("settlements", SETTLEMENTS_DDL);
-const DUE_COLUMNS = SETTLEMENT.pick("checkoutId", "dueAt", "outcome");
+const COLUMNS = columnsOf<Settlement>("settlements", SETTLEMENTS_DDL);
+const DUE_COLUMNS = COLUMNS.pick("checkoutId", "dueAt", "outcome");
 
 /** The table of automatic settlements. It is also the queue, so that a crash loses no settlement. */
 export function settlementsTable(connection: Connection) {
-  const insert = connection.prepare<Settlement>(`INSERT INTO settlements ${SETTLEMENT.values}`);
+  const insert = connection.prepare<Settlement>(`INSERT INTO settlements ${COLUMNS.values}`);
   const remove = connection.prepare<[string]>("DELETE FROM settlements WHERE checkout_id = ?");
   const selectOf = connection.prepare<[string], DueItem>(
     `SELECT ${DUE_COLUMNS} FROM settlements WHERE checkout_id = ?`,
@@ -61,6 +61,6 @@ export function settlementsTable(connection: Connection) {
     next: (storeId: string): DueItem | undefined => selectDue(storeId, Number.MAX_SAFE_INTEGER, 1)[0],
 
     /** The items of a store that are due by a time, soonest first, at most `limit`. */
-    until: selectDue,
+    dueBy: selectDue,
   };
 }

@@ -25,7 +25,7 @@ type DatabaseFiles = {
   /** Whether this process has the database open: closing another descriptor of a file would then drop SQLite's locks. */
   readonly isOpen?: boolean | undefined;
   /** Reads every page again, and returns the disk failure behind an error about damage; undefined for real damage. */
-  readonly diskCause: (namedCause: Cause) => Cause | undefined;
+  readonly findDiskCause: (namedCause: Cause) => Cause | undefined;
 };
 
 /** The cause of an error; undefined if it is not a disk failure. The cause is stored with the error for later catches. */
@@ -37,12 +37,12 @@ export function causeOf(files: DatabaseFiles, error: unknown): Cause | undefined
 
 /** Repeats an operation, because SQLite does not say why it cannot open or extend a file, and reports EIO as damage. */
 function explainError(
-  { path, isOpen = false, diskCause }: DatabaseFiles,
+  { path, isOpen = false, findDiskCause }: DatabaseFiles,
   error: { readonly code: string },
   namedCause: Cause,
 ): Cause | undefined {
   const { code } = namedCause.failure;
-  if (code === "database_damaged") return causeOfRawRead(path, { isOpen }) ?? diskCause(namedCause);
+  if (code === "database_damaged") return causeOfRawRead(path, { isOpen }) ?? findDiskCause(namedCause);
   if (!REPEATED_CODES.has(code) || READ_ERRORS.test(error.code)) return undefined;
   try {
     openDatabaseFiles(path, { isOpen });
@@ -113,8 +113,8 @@ const INDEX_STEP_BYTES = 32 * 1024;
 function checkFreeSpace(path: string): void {
   const end = Math.max(...SUFFIXES.map((ending) => sizeOf(path + ending)));
   // Created with the pid 0, so that any later command may remove it.
-  withFolderBeside(path, {}, (room) => {
-    truncateSync(room, end);
-    appendFileSync(room, new Uint8Array(INDEX_STEP_BYTES), { flush: true });
+  withFolderBeside(path, {}, (temporaryPath) => {
+    truncateSync(temporaryPath, end);
+    appendFileSync(temporaryPath, new Uint8Array(INDEX_STEP_BYTES), { flush: true });
   });
 }

@@ -37,7 +37,7 @@ type CheckOptions = OpenOptions & {
 const MAX_COPY_BYTES = 128 * 1024 * 1024;
 
 /** Maximum number of copies of a file that another process is writing to. */
-const MAX_ATTEMPTS = 20;
+const MAX_COPY_ATTEMPTS = 20;
 
 /** Checks a copy, because even a read-only connection creates and changes files next to it. Undefined if there is no file. */
 export function checkDatabase(
@@ -54,9 +54,9 @@ export function checkDatabase(
     const bytes = sizeOf(path) + sizeOf(`${path}-wal`);
     try {
       mkdirSync(options.scratchFolder, { mode: 0o700 });
-      const copy = bytes > MAX_COPY_BYTES ? undefined : copyWithLog(path, options);
-      if (copy === undefined) return accept({ bytes, schemaVersion: null, unreadableCount: 0 });
-      return checkCopy(path, copy, options, bytes);
+      const copyPath = bytes > MAX_COPY_BYTES ? undefined : copyWithLog(path, options);
+      if (copyPath === undefined) return accept({ bytes, schemaVersion: null, unreadableCount: 0 });
+      return checkCopy(path, copyPath, options, bytes);
     } finally {
       rmSync(options.scratchFolder, { recursive: true, force: true });
     }
@@ -64,11 +64,11 @@ export function checkDatabase(
 }
 
 /** Checks the pages and rows of a copy; refusals name the path of the original. */
-function checkCopy(path: string, copy: string, options: CheckOptions, bytes: number) {
+function checkCopy(path: string, copyPath: string, options: CheckOptions, bytes: number) {
   let [version, unreadableCount] = [0, 0];
   const refusal = checkForDamage(path, options.kind, () =>
     inspectContent(path, options, {
-      open: () => openToRead(copy, options),
+      open: () => openToRead(copyPath, options),
       checksPages: true,
       read: (connection) => {
         version = schemaVersion(connection);
@@ -86,15 +86,15 @@ function checkCopy(path: string, copy: string, options: CheckOptions, bytes: num
  * that log. Undefined if the log was restarted during every attempt.
  */
 function copyWithLog(path: string, { scratchFolder, kind }: CheckOptions): string | undefined {
-  const copy = join(scratchFolder, "copy.db");
-  const log = `${path}-wal`;
-  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
-    rmSync(`${copy}-wal`, { force: true });
-    const header = readPart(log, 0, LOG_HEADER_BYTES);
-    copyFileSync(path, copy);
-    if (existsSync(log) && judgeLog(path, firstBoundVersion(kind)) === "own")
-      copyFileSync(log, `${copy}-wal`);
-    if (readPart(log, 0, LOG_HEADER_BYTES).equals(header)) return copy;
+  const copyPath = join(scratchFolder, "copy.db");
+  const logPath = `${path}-wal`;
+  for (let attempt = 0; attempt < MAX_COPY_ATTEMPTS; attempt += 1) {
+    rmSync(`${copyPath}-wal`, { force: true });
+    const header = readPart(logPath, 0, LOG_HEADER_BYTES);
+    copyFileSync(path, copyPath);
+    if (existsSync(logPath) && judgeLog(path, firstBoundVersion(kind)) === "own")
+      copyFileSync(logPath, `${copyPath}-wal`);
+    if (readPart(logPath, 0, LOG_HEADER_BYTES).equals(header)) return copyPath;
   }
   return undefined;
 }

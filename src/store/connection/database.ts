@@ -18,7 +18,7 @@ type Migration = string;
 
 export type FileConnection = Database.Database;
 
-/** A kind of database file: the mark in its header, and the migrations of its tables, to which new ones are only added. */
+/** A kind of database file: the mark in its header, and the migrations of its tables, which grow only at their end. */
 export type FileKind = {
   readonly name: string;
   /** SQLite's `application_id`: a file with another id is not ours. */
@@ -55,11 +55,11 @@ export type OpenOptions = {
   /** Called after the migration of an older file. */
   readonly onMigrated?: ((file: MigratedFile) => void) | undefined;
   /** Called with the new path of a log that belonged to another database and was moved aside. */
-  readonly onLogMoved?: ((log: string) => void) | undefined;
+  readonly onLogMoved?: ((logPath: string) => void) | undefined;
 };
 
 /** The schema versions of a file before and after its migration, and the path of its backup. */
-export type MigratedFile = { readonly from: number; readonly to: number; readonly backup: string };
+export type MigratedFile = { readonly from: number; readonly to: number; readonly backupPath: string };
 
 export const IN_MEMORY = ":memory:";
 
@@ -85,7 +85,7 @@ export function withFileRefusal<Value>(
   } catch (error) {
     const cause = findCause(path, options, error);
     if (cause === undefined) throw error;
-    return { ok: false, refusal: unusableFile(path, cause) };
+    return { ok: false, refusal: refuseFile(path, cause) };
   }
 }
 
@@ -101,18 +101,18 @@ export function openingOfEmptyLog(path: string): string | undefined {
 
 /** Refuses a log without its database: the log contains acknowledged commits, and must not be used for a new file. */
 export function refuseOrphanedLog(path: string): FileRefusal | undefined {
-  const log = `${path}-wal`;
+  const logPath = `${path}-wal`;
   // The log is checked first, because a process that creates the file names the file before it writes the log.
-  if (sizeOf(log) === 0 || existsSync(path)) return undefined;
+  if (sizeOf(logPath) === 0 || existsSync(path)) return undefined;
   return {
     reason: "file_missing",
-    message: `${path} is missing, but its log ${log} exists`,
+    message: `${path} is missing, but its log ${logPath} exists`,
     remedy: "restore the file, or move the log away too, or use another folder with --dir",
   };
 }
 
 /** The refusal of a file that cannot be used because of a disk failure. */
-export function unusableFile(path: string, { failure, detail }: Cause): FileRefusal {
+export function refuseFile(path: string, { failure, detail }: Cause): FileRefusal {
   const { code, sentence, next } = failure;
   return { reason: code, message: `${path} cannot be used: ${sentence} (${detail})`, remedy: next };
 }
@@ -144,7 +144,7 @@ export function findCause(
   { isOpen, ...options }: Pick<OpenOptions, "nativeBinding"> & { readonly isOpen?: boolean },
   error: unknown,
 ): Cause | undefined {
-  return causeOf({ path, isOpen, diskCause: (namedCause) => diskCause(path, options, namedCause) }, error);
+  return causeOf({ path, isOpen, findDiskCause: (cause) => findDiskCause(path, options, cause) }, error);
 }
 
 function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">): Database.Options {
@@ -152,7 +152,7 @@ function databaseOptions({ nativeBinding }: Pick<OpenOptions, "nativeBinding">):
 }
 
 /** Reads every page again: the disk failure behind an error about damage, or undefined if SQLite finds damage again. */
-function diskCause(
+function findDiskCause(
   path: string,
   options: Pick<OpenOptions, "nativeBinding">,
   namedCause: Cause,
@@ -219,8 +219,8 @@ export function inspectHead(path: string, kind: FileKind): FileRefusal | undefin
     });
   }
   // The version is checked before the log, because another version may write the log differently.
-  const fault = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
-  if (fault !== undefined) return fault;
+  const refusal = inspectSchemaVersion(header.readInt32BE(SCHEMA_VERSION_OFFSET), path, kind);
+  if (refusal !== undefined) return refusal;
   return judgeLog(path, firstBoundVersion(kind)) === "unknown" ? refuseUnknownLog(path) : undefined;
 }
 
@@ -233,8 +233,8 @@ export function checkForDamage(
   const result = refuseMalformed(path, kind, check);
   if (result?.reason !== "damaged") return result;
   const readFailure = causeOfRawRead(path, { isOpen: false });
-  if (readFailure !== undefined) return unusableFile(path, readFailure);
-  return refuseMalformed(path, kind, check) ?? unusableFile(path, causeOfMisread({ detail: result.message }));
+  if (readFailure !== undefined) return refuseFile(path, readFailure);
+  return refuseMalformed(path, kind, check) ?? refuseFile(path, causeOfMisread({ detail: result.message }));
 }
 
 function refuseMalformed(
@@ -256,7 +256,7 @@ export function isMalformed(error: unknown): boolean {
   return failure === undefined ? isSqliteError(error) : failure.code === "database_damaged";
 }
 
-/** Opens a database, checks its schema version and, on request, its pages, reads it on request, and closes it. */
+/** Opens a database, checks its schema version and, on request, its pages, calls `read` if they are good, and closes it. */
 export function inspectContent(
   path: string,
   options: OpenOptions,
@@ -274,8 +274,8 @@ export function inspectContent(
   let connection: FileConnection | undefined;
   try {
     connection = open();
-    const fault = inspectSchemaVersion(schemaVersion(connection), path, kind);
-    if (fault !== undefined) return fault;
+    const refusal = inspectSchemaVersion(schemaVersion(connection), path, kind);
+    if (refusal !== undefined) return refusal;
     if (!checksPages) return undefined;
     const verdict = quickCheck(connection);
     if (verdict === "ok") {
@@ -285,7 +285,7 @@ export function inspectContent(
     const failure = failureInVerdict(verdict);
     return failure === undefined
       ? refuseDamaged(path, kind, `is damaged: ${verdict}`)
-      : unusableFile(path, { failure, detail: verdict });
+      : refuseFile(path, { failure, detail: verdict });
   } catch (error) {
     // The caller handles damage.
     if (!isMalformed(error)) findCause(path, options, error);
@@ -348,8 +348,8 @@ export function schemaVersion(connection: FileConnection): number {
   return Number(connection.pragma("user_version", { simple: true }));
 }
 
-/** Matches a parameter, and LIMIT if it precedes. No string literal in our statements contains this character. */
-const PARAMETER = /(\bLIMIT )?\?/g;
+/** Matches a parameter, with a LIMIT before it. No string literal in our statements contains a question mark. */
+const PARAMETER_PATTERN = /(\bLIMIT )?\?/g;
 
 /**
  * Makes a connection compile each statement once. SQLite plans a statement with some parameter values (of a LIMIT and,
@@ -388,8 +388,8 @@ type StatementParts = Pick<ReturnType<typeof toPositional>, "valuesOf"> & {
  * half of the start's time.
  */
 function compileAtFirstUse({ make, valuesOf, examine }: StatementParts): LazyStatement {
-  let compiled: Statement | undefined;
-  const changes: ((statement: Statement) => void)[] = [];
+  let compiledStatement: Statement | undefined;
+  const pendingChanges: ((statement: Statement) => void)[] = [];
   const examineCall =
     <Value>(call: (...values: unknown[]) => Value) =>
     (...values: unknown[]): Value => {
@@ -400,28 +400,28 @@ function compileAtFirstUse({ make, valuesOf, examine }: StatementParts): LazySta
         throw error;
       }
     };
-  const statement = (): Statement => {
-    if (compiled === undefined) {
-      compiled = make();
-      for (const change of changes) change(compiled);
+  const getStatement = (): Statement => {
+    if (compiledStatement === undefined) {
+      compiledStatement = make();
+      for (const change of pendingChanges) change(compiledStatement);
       // Later calls go directly to the statement: one more copy of the values takes a fifth of the time of an INSERT.
       for (const name of ["run", "get", "all"] as const)
-        Object.assign(self, { [name]: examineCall(compiled[name].bind(compiled)) });
+        Object.assign(self, { [name]: examineCall(compiledStatement[name].bind(compiledStatement)) });
     }
-    return compiled;
+    return compiledStatement;
   };
   const withChange = (change: (statement: Statement) => void): LazyStatement => {
-    if (compiled === undefined) changes.push(change);
-    else change(compiled);
+    if (compiledStatement === undefined) pendingChanges.push(change);
+    else change(compiledStatement);
     return self;
   };
   const self: LazyStatement = {
-    run: examineCall((...values) => statement().run(...values)),
-    get: examineCall((...values) => statement().get(...values)),
-    all: examineCall((...values) => statement().all(...values)),
+    run: examineCall((...values) => getStatement().run(...values)),
+    get: examineCall((...values) => getStatement().get(...values)),
+    all: examineCall((...values) => getStatement().all(...values)),
     *iterate(...values: unknown[]) {
       try {
-        yield* statement().iterate(...valuesOf(values));
+        yield* getStatement().iterate(...valuesOf(values));
       } catch (error) {
         examine(error);
         throw error;
@@ -434,7 +434,7 @@ function compileAtFirstUse({ make, valuesOf, examine }: StatementParts): LazySta
 }
 
 function withExpressions(sql: string): string {
-  return sql.replaceAll(PARAMETER, (_, limit: string | undefined) =>
+  return sql.replaceAll(PARAMETER_PATTERN, (_, limit: string | undefined) =>
     limit === undefined ? "+?" : `${limit}? + 0`,
   );
 }

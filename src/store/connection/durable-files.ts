@@ -15,11 +15,11 @@ import { dirname, join } from "node:path";
 import { isError } from "../../core/outcome.ts";
 
 /** The process whose id is in the names of its unfinished files, so that a later process can remove them. Default: 0. */
-type Owner = { readonly pid?: number | undefined };
+type WriterProcess = { readonly pid?: number | undefined };
 
 /** Replaces a small file atomically; the new file is on disk when the call returns. */
-export function replaceFile(path: string, text: string, owner: Owner): void {
-  withFolderBeside(path, owner, (temporaryPath) => {
+export function replaceFile(path: string, text: string, writer: WriterProcess): void {
+  withFolderBeside(path, writer, (temporaryPath) => {
     writeFileSync(temporaryPath, text);
     flush(temporaryPath);
     renameSync(temporaryPath, path);
@@ -27,24 +27,24 @@ export function replaceFile(path: string, text: string, owner: Owner): void {
   });
 }
 
-/** Runs work with a path in a new folder next to a file, and removes the folder afterwards. */
+/** Runs work with the path of an empty file in a new folder next to a file, and removes the folder afterwards. */
 export function withFolderBeside<Value>(
   path: string,
-  { pid = 0 }: Owner,
-  make: (unfinished: string) => Value,
+  { pid = 0 }: WriterProcess,
+  work: (temporaryPath: string) => Value,
 ): Value {
   const folder = mkdtempSync(`${path}.${pid}.new-`);
   const temporaryPath = join(folder, "whole.db");
   try {
     // SQLite would use the umask of the process. The log and the index get the mode of this file.
     closeSync(openSync(temporaryPath, "wx", 0o600));
-    return make(temporaryPath);
+    return work(temporaryPath);
   } finally {
     discard(folder);
   }
 }
 
-/** Removes a folder. Never throws, which would hide an earlier error: a later command removes it by the pid in its name. */
+/** Removes a folder; false if it failed: an error here would hide an earlier one, and a later command removes the folder. */
 function discard(folder: string): boolean {
   try {
     rmSync(folder, { recursive: true, force: true });
@@ -76,7 +76,7 @@ export function flush(path: string): void {
   }
 }
 
-/** Makes a file name survive a power failure. Windows has no such call, and some file systems refuse it. */
+/** Makes the file names in a folder survive a power failure. Windows has no such call; some file systems refuse it. */
 export function flushFolder(folder: string): void {
   let file: number | undefined;
   try {

@@ -10,15 +10,15 @@ export type Scheduler = {
   readonly after: (milliseconds: number, run: () => void) => void;
 };
 
-/** The files of a database: their watch, and the binding of its log. */
-export type Files = { readonly binding: ReturnType<typeof createLogBinding>; readonly watch: FileWatch };
-/** The files of a database in memory: none. */
-export const NO_FILES: Files = {
+/** The guards of a database's files: their watch, and the binding of the log. */
+export type FileGuards = { readonly binding: ReturnType<typeof createLogBinding>; readonly watch: FileWatch };
+/** The guards of a database in memory, which has no files. */
+export const NO_FILE_GUARDS: FileGuards = {
   binding: { canWait: () => false, bind: () => true, seal: () => undefined },
   watch: { isIntact: () => true },
 };
 
-type Observers = Partial<Files> & {
+type CommitOptions = Partial<FileGuards> & {
   /** Called at the end of each batch, with undefined after a successful commit. */
   readonly onEnd?: (failure: StorageUnavailable | undefined) => void;
   /** Called after changes were undone: a cache may contain what was read in between. */
@@ -35,14 +35,14 @@ type WriteOptions = { readonly isOftenIdle?: true };
 const MAX_BATCH_JOBS = 256;
 const MAX_QUEUED_JOBS = 10_000;
 /** Maximum time that queued writes wait for another process's lock, in milliseconds; reads continue meanwhile. */
-const LOCK_WAIT_MS = 2000;
+const LOCK_TIMEOUT_MS = 2000;
 /** Pause between two attempts to get the lock, in milliseconds. */
-export const LOCK_RETRY_MS = 5;
+export const LOCK_RETRY_DELAY_MS = 5;
 
 /** Begins a wait for another process's lock; the returned function returns whether the wait has taken too long. */
 export function beginLockWait({ after }: Pick<Scheduler, "after">): () => boolean {
   let isOver = false;
-  after(LOCK_WAIT_MS, () => {
+  after(LOCK_TIMEOUT_MS, () => {
     isOver = true;
   });
   return () => isOver;
@@ -58,10 +58,10 @@ type Result =
  * callers are answered only after the commit has returned. Work that throws is rolled back alone: the batch then runs
  * again with a savepoint around each job, which costs two statements per job and is therefore not the default.
  */
-export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & Observers): Write {
+export function createGroupCommit(connection: FileConnection, scheduler: Scheduler & CommitOptions): Write {
   const { onEnd, onUndone, ...files } = scheduler;
   const statements = prepare(connection, onUndone);
-  const commitWatched = createCommit(statements, connection, { ...NO_FILES, ...files });
+  const commitWatched = createCommit(statements, connection, { ...NO_FILE_GUARDS, ...files });
   let queue: Job[] = [];
   let isScheduled = false;
   let isWaitOver: (() => boolean) | undefined;
@@ -90,7 +90,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
     if (results === undefined) {
       isWaitOver ??= beginLockWait(scheduler);
       if (!isWaitOver()) {
-        scheduler.after(LOCK_RETRY_MS, flush);
+        scheduler.after(LOCK_RETRY_DELAY_MS, flush);
         return;
       }
       // All waiting writes fail: the writes behind the batch would otherwise wait as long again.
@@ -113,7 +113,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
   function commit(batch: readonly Job[]): Result[] | undefined {
     const isOftenIdle = batch.every((job) => job.isOftenIdle === true);
     try {
-      return commitWatched(() => batch.map(runBare), isOftenIdle);
+      return commitWatched(() => batch.map(runWithoutSavepoint), isOftenIdle);
     } catch (error) {
       if (!(error instanceof JobFailure)) return failJobs(batch, error);
     }
@@ -129,7 +129,7 @@ export function createGroupCommit(connection: FileConnection, scheduler: Schedul
 export function createTransactor({
   connection,
   ...files
-}: Files & { readonly connection: FileConnection }): <Value>(work: () => Value) => Value {
+}: FileGuards & { readonly connection: FileConnection }): <Value>(work: () => Value) => Value {
   const commit = createCommit(prepare(connection), connection, files);
   return (work) => {
     const results = commit(() => [work()] as const);
@@ -142,7 +142,7 @@ export function createTransactor({
  * Commits work; returns undefined if another process holds the lock. Throws `StorageUnavailable` if a file was replaced
  * before the commit, so that nothing is written to deleted files, or during it, so that no such write is acknowledged.
  */
-function createCommit(statements: Statements, connection: FileConnection, { watch, binding }: Files) {
+function createCommit(statements: Statements, connection: FileConnection, { watch, binding }: FileGuards) {
   const transact: InTransaction = (work) =>
     inTransaction(statements, connection, () => [work()]) !== undefined;
   const checkFiles = (): void => {
@@ -169,9 +169,9 @@ function runUnbound<Value>(
     // A large change must not write to the log, which is not bound yet.
     connection.pragma("cache_spill = OFF");
     return inTransaction(statements, connection, () => {
-      const changes = statements.countChanges.get();
+      const changeCount = statements.countChanges.get();
       const value = work();
-      if (statements.countChanges.get() !== changes) throw new UnboundChange();
+      if (statements.countChanges.get() !== changeCount) throw new UnboundChange();
       return value;
     });
   } catch (error) {
@@ -213,7 +213,7 @@ function prepare(connection: FileConnection, onUndone = (): void => undefined) {
 }
 
 function failJobs(batch: readonly Job[], error: unknown): Result[] {
-  return batch.map(() => ({ ok: false, error: toStorageUnavailable(error) }));
+  return batch.map(() => ({ ok: false, error: toStorageError(error) }));
 }
 
 /** Runs work and commits it; undefined if another process holds the lock. Rolls back and rethrows an error. */
@@ -241,7 +241,7 @@ class JobFailure extends Error {
   override readonly name = "JobFailure";
 }
 
-function runBare(job: Job): Result {
+function runWithoutSavepoint(job: Job): Result {
   try {
     return { ok: true, value: job.run() };
   } catch (error) {
@@ -261,7 +261,7 @@ function runInSavepoint(statements: Statements, connection: FileConnection, job:
     statements.undo.run();
     statements.release.run();
     statements.onUndone();
-    return { ok: false, error: toStorageUnavailable(error) };
+    return { ok: false, error: toStorageError(error) };
   }
 }
 
@@ -270,7 +270,7 @@ function isLocked(error: unknown): boolean {
 }
 
 /** Converts errors of SQLite and Node; other errors (a constraint, a bug) stay unchanged. */
-export function toStorageUnavailable(error: unknown): unknown {
+export function toStorageError(error: unknown): unknown {
   const cause = causeOfError(error);
   if (cause === undefined || error instanceof StorageUnavailable) return error;
   return new StorageUnavailable(cause.failure, { cause: error, detail: cause.detail });

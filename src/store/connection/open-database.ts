@@ -12,7 +12,7 @@ import {
   refuseOrphanedLog,
   openConnection,
   withFileRefusal,
-  unusableFile,
+  refuseFile,
   type FileConnection,
   type FileKind,
   type FileRefusal,
@@ -37,7 +37,7 @@ export function openDatabase(path: string, options: OpenOptions): Outcome<FileCo
     const refusal = existsSync(path)
       ? inspectAndMoveLog(path, options)
       : (refuseOrphanedLog(path) ?? createDatabase(path, options));
-    return refusal === undefined ? accept(openChecked(path, options)) : { ok: false, refusal };
+    return refusal === undefined ? accept(openCheckedFile(path, options)) : { ok: false, refusal };
   });
 }
 
@@ -52,7 +52,7 @@ function inspectAndMoveLog(path: string, options: OpenOptions): FileRefusal | un
   return inspectPages(path, options);
 }
 
-function openChecked(path: string, options: OpenOptions): FileConnection {
+function openCheckedFile(path: string, options: OpenOptions): FileConnection {
   return openConnection(path, options, (connection) => {
     connection.pragma("journal_mode = WAL");
     makeDurable(connection);
@@ -71,11 +71,11 @@ function openChecked(path: string, options: OpenOptions): FileConnection {
  */
 function createDatabase(path: string, options: OpenOptions): FileRefusal | undefined {
   return withFolderBeside(path, options, (temporaryPath) => {
-    const bytes = newFile(options);
+    const bytes = newFileBytes(options);
     writeFileSync(temporaryPath, bytes);
     flush(temporaryPath);
     if (!readFileSync(temporaryPath).equals(bytes))
-      return unusableFile(path, {
+      return refuseFile(path, {
         failure: storageFailure("disk_io_error"),
         detail: `${temporaryPath} reads back differently than it was written`,
       });
@@ -86,7 +86,7 @@ function createDatabase(path: string, options: OpenOptions): FileRefusal | undef
 }
 
 /** The bytes of a new file in WAL mode, with a mark that no other file has. */
-function newFile(options: OpenOptions): Buffer {
+function newFileBytes(options: OpenOptions): Buffer {
   const connection = openInMemory(options);
   renewMark(connection);
   const bytes = connection.serialize();
@@ -96,12 +96,12 @@ function newFile(options: OpenOptions): Buffer {
 }
 
 /** The bytes of new databases: tables take longer to create than to copy, and a test suite starts many sandboxes. */
-const NEW_DATABASES = new WeakMap<FileKind, Buffer>();
+const NEW_DATABASE_BYTES = new WeakMap<FileKind, Buffer>();
 
 /** A new database in memory, with all tables and no rows. */
 function openInMemory(options: OpenOptions): FileConnection {
   const { kind } = options;
-  const knownBytes = NEW_DATABASES.get(kind);
+  const knownBytes = NEW_DATABASE_BYTES.get(kind);
   if (knownBytes !== undefined) return openConnection(knownBytes, options, disableFiles);
   return openConnection(IN_MEMORY, options, (connection) => {
     disableFiles(connection);
@@ -109,7 +109,7 @@ function openInMemory(options: OpenOptions): FileConnection {
     if (kind.tables?.version === currentSchemaVersion(kind))
       connection.exec(`${kind.tables.sql}; PRAGMA user_version = ${kind.tables.version}`);
     else applyMigrations(connection, kind);
-    NEW_DATABASES.set(kind, connection.serialize());
+    NEW_DATABASE_BYTES.set(kind, connection.serialize());
   });
 }
 
@@ -121,12 +121,12 @@ function disableFiles(connection: FileConnection): void {
 function migrate(connection: FileConnection, path: string, options: OpenOptions): void {
   const [from, to] = [schemaVersion(connection), currentSchemaVersion(options.kind)];
   if (from === to) return;
-  const backup = `${path}.v${from}.backup`;
-  backUp(connection, path, { ...options, backup });
+  const backupPath = `${path}.v${from}.backup`;
+  backUp(connection, path, { ...options, backup: backupPath });
   // Before its first migration, a journal may have no mark yet.
   if (hasMark(connection)) createLogBinding(connection, path, options).bind();
   applyMigrations(connection, options.kind);
-  options.onMigrated?.({ from, to, backup });
+  options.onMigrated?.({ from, to, backupPath });
 }
 
 /** Thrown if the disk returned bytes that differ from the written bytes. */

@@ -51,18 +51,18 @@ const MAX_RESTARTS = 4096;
 const COMMITS_PER_SALT = 1024;
 const MAX_READS = 10;
 /** Number of hex digits of an opening. */
-const ID_DIGITS = 32;
+const OPENING_DIGITS = 32;
 export const LOG_HEADER_BYTES = 32;
 const [FRAME_HEADER_BYTES, SALT_OFFSET] = [24, 16];
 const SCHEMA_VERSION_OFFSET = 60;
 
-/** `own`: the log may be replayed. `other`: it belongs to another database. `unknown`: its openings name another database. */
+/** `own`: the log may be replayed. `other`: the log of another database. `unknown`: no openings name this database. */
 type LogVerdict = "own" | "other" | "unknown";
 
 /**
  * Whether the log next to a database belongs to it: SQLite would replay any log over the database. Reads both without
  * SQLite. `firstVersion`: the first schema version whose logs need a file of openings. A running process may change the
- * files between two reads, so only a repeated verdict counts.
+ * files between two reads, so a verdict other than `own` counts only after `MAX_READS` reads.
  */
 export function judgeLog(path: string, firstVersion: number): LogVerdict {
   for (let readCount = 1; ; readCount += 1) {
@@ -95,7 +95,7 @@ function readVerdict(path: string, firstVersion: number): LogVerdict {
   if (log.length < frameEnd) return "own";
   if (!marks.some((mark) => mark === ANY_DATABASE || page.includes(mark))) return "unknown";
   const isLater = salt !== null && (log.readUInt32BE(SALT_OFFSET) - salt) >>> 0 < MAX_RESTARTS;
-  const lastOpening = marks.at(-1)?.slice(0, ID_DIGITS) ?? ANY_DATABASE;
+  const lastOpening = marks.at(-1)?.slice(0, OPENING_DIGITS) ?? ANY_DATABASE;
   return isLater || log.toString("hex").includes(lastOpening) ? "own" : "other";
 }
 
@@ -126,7 +126,7 @@ export function createLogBinding(
     const row = select.get();
     if (row === undefined) throw new Error(`${path} has lost the row of log_mark`);
     const { present, next, ...pageRange } = row;
-    ownMark = next + present.slice(0, ID_DIGITS);
+    ownMark = next + present.slice(0, OPENING_DIGITS);
     const salt = currentSalt(path);
     const earlierMarks = salt === null ? [] : (readOpenings(path)?.marks ?? [ANY_DATABASE]);
     const marks = [...earlierMarks.filter((mark) => mark !== present), present, ownMark];

@@ -102,20 +102,19 @@ const FAILURES = {
 
 export type StorageFailureCode = keyof typeof FAILURES;
 
-/** Why files cannot be used, and the remedy. */
+/** A failure that makes files unusable, and the remedy. */
 type StorageFailure = {
   readonly code: StorageFailureCode;
   readonly sentence: string;
   readonly next: string;
 };
 
-/** Why files cannot be used, with the message of the system or of SQLite. */
+/** A failure, with the message of the system or of SQLite. */
 export type Cause = { readonly failure: StorageFailure; readonly detail: string };
 
 /** Thrown if the storage is locked, full, read-only or damaged. The work was rolled back. */
 export class StorageUnavailable extends Error {
   override readonly name = "StorageUnavailable";
-  /** The cause, and the remedy. */
   readonly failure: StorageFailure;
 
   constructor(failure: StorageFailure, options?: ErrorOptions & { readonly detail?: string | undefined }) {
@@ -124,10 +123,10 @@ export class StorageUnavailable extends Error {
   }
 }
 
-const CODES = Object.keys(FAILURES) as readonly StorageFailureCode[];
+const FAILURE_CODES = Object.keys(FAILURES) as readonly StorageFailureCode[];
 
 const CODE_BY_ERROR: ReadonlyMap<string, StorageFailureCode> = new Map(
-  CODES.flatMap((code) => FAILURES[code].errors.map((error) => [error, code] as const)),
+  FAILURE_CODES.flatMap((code) => FAILURES[code].errors.map((error) => [error, code] as const)),
 );
 
 export function storageFailure(code: StorageFailureCode): StorageFailure {

@@ -11,11 +11,11 @@ import {
 } from "./database.ts";
 import { watchFiles } from "./file-watch.ts";
 import { openDatabase } from "./open-database.ts";
-import { NO_FILES, type Files } from "./group-commit.ts";
+import { NO_FILE_GUARDS, type FileGuards } from "./group-commit.ts";
 import { createLogBinding } from "./opening.ts";
 
 /** An open database with the watch over its files. The database must be closed through this object. */
-export type WatchedDatabase = Files & {
+export type WatchedDatabase = FileGuards & {
   readonly connection: FileConnection;
   readonly close: () => void;
   /** Closes the database for a start that is refused: the log of a killed process stays as it is. */
@@ -31,7 +31,7 @@ export function openWatchedDatabase(
   if (!result.ok) return result;
   const connection = result.value;
   const close = (): void => void connection.close();
-  if (path === IN_MEMORY) return accept({ connection, ...NO_FILES, close, leave: close });
+  if (path === IN_MEMORY) return accept({ connection, ...NO_FILE_GUARDS, close, leave: close });
   // The cause is determined while the database is open, because only then the limit of open files is exceeded.
   const outcome = withFileRefusal(path, options, () => {
     // SQLite opens the log at the first read.

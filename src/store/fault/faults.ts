@@ -36,18 +36,18 @@ CREATE INDEX faults_of_endpoint ON faults (endpoint_id) WHERE endpoint_id IS NOT
 
 /** A fault as stored: the match fields are at the top level. */
 type FaultRow = Omit<Fault, "match"> & Fault["match"];
-const FAULT = columnsOf<FaultRow>("faults", FAULTS_DDL);
+const COLUMNS = columnsOf<FaultRow>("faults", FAULTS_DDL);
 
 export function faultsTable(connection: Connection, scheduler: Scheduler) {
   const selectOf = connection.prepare<[string], FaultRow>(
-    `SELECT ${FAULT.select} FROM faults WHERE store_id = ? ORDER BY rowid`,
+    `SELECT ${COLUMNS.select} FROM faults WHERE store_id = ? ORDER BY rowid`,
   );
-  const insert = connection.prepare<FaultRow>(`INSERT INTO faults ${FAULT.values}`);
+  const insert = connection.prepare<FaultRow>(`INSERT INTO faults ${COLUMNS.values}`);
   const updateCounts = connection.prepare<Pick<Fault, "id" | "matched" | "applied">>(
     "UPDATE faults SET matched = @matched, applied = @applied WHERE id = @id",
   );
   const remove = connection.prepare<[string]>("DELETE FROM faults WHERE id = ?");
-  const selectAll = connection.prepare<[], FaultRow>(`SELECT ${FAULT.select} FROM faults`);
+  const selectAll = connection.prepare<[], FaultRow>(`SELECT ${COLUMNS.select} FROM faults`);
   const of = cacheBriefly(scheduler, (storeId): readonly Fault[] => selectOf.all(storeId).map(fromRow));
 
   return {
@@ -55,7 +55,7 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
     of,
 
     /** The faults of a store, read without the cache, for a transaction that changes them. */
-    now: (storeId: string): Fault[] => selectOf.all(storeId).map(fromRow),
+    readUncached: (storeId: string): Fault[] => selectOf.all(storeId).map(fromRow),
 
     all: (): Fault[] => selectAll.all().map(fromRow),
 
@@ -65,7 +65,7 @@ export function faultsTable(connection: Connection, scheduler: Scheduler) {
     },
 
     /** Writes the numbers of matches and of applications. */
-    count: ({ id, matched, applied }: Fault): void => {
+    saveCounts: ({ id, matched, applied }: Fault): void => {
       of.forget();
       updateCounts.run({ id, matched, applied });
     },

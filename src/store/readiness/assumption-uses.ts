@@ -19,15 +19,15 @@ CREATE TABLE assumption_uses (
 ) STRICT, WITHOUT ROWID;
 `;
 
-const USE = columnsOf<AssumptionUse>("assumption_uses", ASSUMPTION_USES_DDL);
+const COLUMNS = columnsOf<AssumptionUse>("assumption_uses", ASSUMPTION_USES_DDL);
 
 /** The assumptions (decisions that the interface does not state) on which each store's integrations relied. */
 export function assumptionUsesTable(connection: Connection) {
   const insert = connection.prepare<AssumptionUse>(
-    `INSERT INTO assumption_uses ${USE.values} ON CONFLICT DO NOTHING`,
+    `INSERT INTO assumption_uses ${COLUMNS.values} ON CONFLICT DO NOTHING`,
   );
   const selectOf = connection.prepare<[string], AssumptionUse>(
-    `SELECT ${USE.select} FROM assumption_uses WHERE store_id = ? ORDER BY decision`,
+    `SELECT ${COLUMNS.select} FROM assumption_uses WHERE store_id = ? ORDER BY decision`,
   );
   return {
     /** Records a use; only the first use of a decision is kept. */

@@ -29,19 +29,19 @@ CREATE TRIGGER drills_are_kept BEFORE DELETE ON drills
   BEGIN SELECT RAISE(ABORT, 'what a drill has shown is immutable'); END;
 `;
 
-const DRILL = columnsOf<DrillRow>("drills", DRILLS_DDL);
+const COLUMNS = columnsOf<DrillRow>("drills", DRILLS_DDL);
 
 export function drillsTable(connection: Connection) {
-  const insert = connection.prepare<DrillRow>(`INSERT INTO drills ${DRILL.values}`);
+  const insert = connection.prepare<DrillRow>(`INSERT INTO drills ${COLUMNS.values}`);
   const selectMany = connection.prepare<DrillFilter, DrillRow>(
-    `SELECT ${DRILL.select} FROM drills
+    `SELECT ${COLUMNS.select} FROM drills
      WHERE store_id = @storeId AND kind = ifnull(@kind, kind) ORDER BY rowid DESC LIMIT @limit`,
   );
   const selectLatest = connection.prepare<Pick<RecordedDrill, "storeId" | "kind">, DrillRow>(
-    `SELECT ${DRILL.select} FROM drills WHERE store_id = @storeId AND kind = @kind ORDER BY rowid DESC LIMIT 1`,
+    `SELECT ${COLUMNS.select} FROM drills WHERE store_id = @storeId AND kind = @kind ORDER BY rowid DESC LIMIT 1`,
   );
-  const selectLatestOf = connection.prepare<Pick<Endpoint, "id" | "storeId">, DrillRow>(
-    `SELECT ${DRILL.select} FROM drills
+  const selectLatestOfEndpoint = connection.prepare<Pick<Endpoint, "id" | "storeId">, DrillRow>(
+    `SELECT ${COLUMNS.select} FROM drills
      WHERE store_id = @storeId AND kind = 'webhook' AND subject GLOB @id || ' *' ORDER BY rowid DESC LIMIT 1`,
   );
   return {
@@ -55,8 +55,8 @@ export function drillsTable(connection: Connection) {
     },
 
     /** The last webhook drill of an endpoint, whichever address and secret it had then. */
-    latestOf: ({ id, storeId }: Pick<Endpoint, "id" | "storeId">): RecordedDrill | undefined => {
-      const row = selectLatestOf.get({ id, storeId });
+    latestOfEndpoint: ({ id, storeId }: Pick<Endpoint, "id" | "storeId">): RecordedDrill | undefined => {
+      const row = selectLatestOfEndpoint.get({ id, storeId });
       return row && fromRow(row);
     },
 

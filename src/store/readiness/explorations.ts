@@ -16,14 +16,12 @@ CREATE TABLE explorations (
 ) STRICT;
 `;
 
-const EXPLORATION = columnsOf<ExplorationRow>("explorations", EXPLORATIONS_DDL);
+const COLUMNS = columnsOf<ExplorationRow>("explorations", EXPLORATIONS_DDL);
 
 export function explorationsTable(connection: Connection) {
-  const replace = connection.prepare<ExplorationRow>(
-    `INSERT OR REPLACE INTO explorations ${EXPLORATION.values}`,
-  );
+  const replace = connection.prepare<ExplorationRow>(`INSERT OR REPLACE INTO explorations ${COLUMNS.values}`);
   const selectOf = connection.prepare<[string], ExplorationRow>(
-    `SELECT ${EXPLORATION.select} FROM explorations WHERE store_id = ?`,
+    `SELECT ${COLUMNS.select} FROM explorations WHERE store_id = ?`,
   );
   return {
     /** Records an exploration, replacing the store's previous exploration. */

@@ -24,12 +24,12 @@ DROP TABLE explore_leases;
 /** An effect that is undone at the end of its lease or, after a kill, at the next start (decision 66). */
 type LeaseEffect = Readonly<Record<"leaseId" | "storeId" | "faultId", string>>;
 
-const EFFECT = columnsOf<LeaseEffect>("lease_effects", LEASE_EFFECTS_DDL);
+const COLUMNS = columnsOf<LeaseEffect>("lease_effects", LEASE_EFFECTS_DDL);
 
 export function leaseEffectsTable(connection: Connection) {
-  const insert = connection.prepare<LeaseEffect>(`INSERT INTO lease_effects ${EFFECT.values}`);
+  const insert = connection.prepare<LeaseEffect>(`INSERT INTO lease_effects ${COLUMNS.values}`);
   const remove = connection.prepare<[string]>("DELETE FROM lease_effects WHERE lease_id = ?");
-  const selectAll = connection.prepare<[], LeaseEffect>(`SELECT ${EFFECT.select} FROM lease_effects`);
+  const selectAll = connection.prepare<[], LeaseEffect>(`SELECT ${COLUMNS.select} FROM lease_effects`);
   return {
     note: (effect: LeaseEffect): void => void insert.run(effect),
     end: (leaseId: string): void => void remove.run(leaseId),

@@ -5,19 +5,19 @@ import type { Connection } from "../connection/connection.ts";
 const MAX_INDEXED_REQUESTS = 50_000;
 
 /** The index of a store: the newest batch that was read, the number of entries, and the batches of each order. */
-type OrdersOfStore = { newestBatch: number; entryCount: number; readonly batches: Map<string, number[]> };
+type StoreIndex = { newestBatch: number; entryCount: number; readonly batches: Map<string, number[]> };
 
 /** An index in memory, because in the file each create would write a row for it. Built at a store's first query. */
 export function createOrderIndex(
   connection: Connection,
   parse: (batch: string, text?: string) => readonly LoggedRequest[],
 ) {
-  const knownStores = new Map<string, OrdersOfStore>();
-  const range = connection.prepare<
+  const knownStores = new Map<string, StoreIndex>();
+  const selectRange = connection.prepare<
     [string],
     { readonly oldest: number | null; readonly newest: number | null }
   >("SELECT min(last) AS oldest, max(last) AS newest FROM request_batches WHERE store_id = ?");
-  const selectLater = connection.prepare<
+  const selectLaterBatches = connection.prepare<
     [string, number],
     { readonly last: number; readonly requests: string }
   >("SELECT last, requests FROM request_batches WHERE store_id = ? AND last > ? ORDER BY last");
@@ -26,8 +26,8 @@ export function createOrderIndex(
     .pluck();
 
   /** The index of a store, up to date; undefined if it would be too large. */
-  const updateIndex = (storeId: string): OrdersOfStore | undefined => {
-    const { oldest, newest } = range.get(storeId) ?? {};
+  const updateIndex = (storeId: string): StoreIndex | undefined => {
+    const { oldest, newest } = selectRange.get(storeId) ?? {};
     if ((newest ?? 0) - (oldest ?? 0) > MAX_INDEXED_REQUESTS) return undefined;
     const knownIndex = knownStores.get(storeId);
     // The index is built anew if it keeps too many deleted batches, or if another process has started a new log.
@@ -35,21 +35,19 @@ export function createOrderIndex(
       knownIndex !== undefined &&
       knownIndex.entryCount <= 2 * MAX_INDEXED_REQUESTS &&
       knownIndex.newestBatch <= (newest ?? 0);
-    const orders: OrdersOfStore = isUsable
-      ? knownIndex
-      : { newestBatch: 0, entryCount: 0, batches: new Map() };
-    for (const { last, requests } of selectLater.iterate(storeId, orders.newestBatch)) {
+    const index: StoreIndex = isUsable ? knownIndex : { newestBatch: 0, entryCount: 0, batches: new Map() };
+    for (const { last, requests } of selectLaterBatches.iterate(storeId, index.newestBatch)) {
       for (const orderId of new Set(parse(requests).map((request) => request.orderId))) {
         if (orderId === null) continue;
-        const batchNumbers = orders.batches.get(orderId) ?? [];
+        const batchNumbers = index.batches.get(orderId) ?? [];
         batchNumbers.push(last);
-        orders.batches.set(orderId, batchNumbers);
-        orders.entryCount += 1;
+        index.batches.set(orderId, batchNumbers);
+        index.entryCount += 1;
       }
-      orders.newestBatch = last;
+      index.newestBatch = last;
     }
-    knownStores.set(storeId, orders);
-    return orders;
+    knownStores.set(storeId, index);
+    return index;
   };
 
   function* requestsIn(
@@ -67,8 +65,8 @@ export function createOrderIndex(
     /** The requests in the order's batches, newest first; undefined without an order, or if the log is too large. */
     newestOf: (storeId: string, orderId: string | null): Iterable<LoggedRequest> | undefined => {
       if (orderId === null) return undefined;
-      const orders = updateIndex(storeId);
-      return orders && requestsIn(storeId, orderId, orders.batches.get(orderId) ?? []);
+      const index = updateIndex(storeId);
+      return index && requestsIn(storeId, orderId, index.batches.get(orderId) ?? []);
     },
 
     forget: (storeId: string): void => void knownStores.delete(storeId),

@@ -8,10 +8,10 @@ const REFUSED_TEXT = '"code":"';
 type RefusedLine = Pick<LoggedRequest, "position" | "requestId" | "orderId" | "status" | "code" | "storeAt">;
 
 /** The number of the newest batch that was read, and the newest refused requests of a store, newest first. */
-type RefusedOfStore = { readonly newestBatch: number; readonly lines: readonly RefusedLine[] };
+type RefusedLines = { readonly newestBatch: number; readonly lines: readonly RefusedLine[] };
 
 /** Maximum number of refused requests of a store that are kept and searched. */
-const MAX_SEARCHED = 1000;
+const MAX_SEARCHED_LINES = 1000;
 
 /** The limits of a search for refused requests: only requests after this position, and the maximum number of results. */
 type RefusedQuery = { readonly after: number; readonly limit: number };
@@ -21,11 +21,11 @@ export function createRefusedIndex(
   connection: Connection,
   parse: (line: string) => readonly LoggedRequest[],
 ) {
-  const knownStores = new Map<string, RefusedOfStore>();
-  const newestNumber = connection
+  const knownStores = new Map<string, RefusedLines>();
+  const selectNewestBatch = connection
     .prepare<[string], number | null>("SELECT max(last) FROM request_batches WHERE store_id = ?")
     .pluck();
-  const laterLines = connection
+  const selectLaterBatches = connection
     .prepare<[string, number], string>(
       "SELECT requests FROM request_batches WHERE store_id = ? AND last > ? ORDER BY last DESC",
     )
@@ -34,10 +34,10 @@ export function createRefusedIndex(
   /** The refused requests in batches after a position, newest first. */
   const readLater = (storeId: string, start: number): RefusedLine[] => {
     const lines: RefusedLine[] = [];
-    for (const batch of laterLines.iterate(storeId, start)) {
+    for (const batch of selectLaterBatches.iterate(storeId, start)) {
       if (!batch.includes(REFUSED_TEXT)) continue;
       for (const line of batch.split("\n").toReversed()) {
-        if (lines.length > MAX_SEARCHED) return lines;
+        if (lines.length > MAX_SEARCHED_LINES) return lines;
         // Most lines are of successful requests, and need not be parsed.
         if (line.includes(REFUSED_TEXT)) lines.push(...parse(line).map(summaryOf));
       }
@@ -45,10 +45,10 @@ export function createRefusedIndex(
     return lines;
   };
 
-  /** The newest refused requests of a store after a position, one more than `MAX_SEARCHED` if there are more. */
+  /** The newest refused requests of a store after a position, one more than `MAX_SEARCHED_LINES` if there are more. */
   const updateLines = (storeId: string, start: number): readonly RefusedLine[] => {
     const knownLines = knownStores.get(storeId);
-    const newestBatch = newestNumber.get(storeId) ?? 0;
+    const newestBatch = selectNewestBatch.get(storeId) ?? 0;
     // Another process may have started a new log.
     const keptLines =
       knownLines !== undefined && knownLines.newestBatch <= newestBatch
@@ -58,7 +58,7 @@ export function createRefusedIndex(
     const lines = addedLines
       .concat(keptLines.lines)
       .filter(({ position }) => position > start)
-      .slice(0, MAX_SEARCHED + 1);
+      .slice(0, MAX_SEARCHED_LINES + 1);
     knownStores.set(storeId, { newestBatch, lines });
     return lines;
   };
@@ -73,7 +73,7 @@ export function createRefusedIndex(
       const lowerText = text.toLowerCase();
       const requests: RefusedLine[] = [];
       for (const [index, line] of updateLines(storeId, after).entries()) {
-        if (index >= MAX_SEARCHED || requests.length >= limit) return { requests, isWhole: false };
+        if (index >= MAX_SEARCHED_LINES || requests.length >= limit) return { requests, isWhole: false };
         if (line.orderId?.toLowerCase().includes(lowerText) === true) requests.push(line);
       }
       return { requests, isWhole: true };

@@ -53,7 +53,7 @@ export function mustBeSetAside({ reason }: Pick<FileRefusal, "reason">): boolean
 
 /**
  * Opens the request log, which is created if it is missing; files left behind by a deleted log are deleted. A file that
- * is damaged or no log is set aside, in place of the file set aside before, and a new log is started (decision 86). A
+ * is damaged or no log is set aside, replacing the file set aside before, and a new log is started (decision 86). A
  * power failure may lose the newest requests.
  */
 export function openRequestFile(
@@ -75,7 +75,7 @@ function openFile(path: string, options: RequestFileOptions): Outcome<RequestFil
   if (!outcome.ok) return outcome;
   const connection = outcome.value;
   try {
-    return accept(requestFile(path, connection, options));
+    return accept(wrapConnection(path, connection, options));
   } catch (error) {
     connection.close();
     if (!isUseless(path, options, error)) throw error;
@@ -86,7 +86,7 @@ function openFile(path: string, options: RequestFileOptions): Outcome<RequestFil
   }
 }
 
-function requestFile(path: string, connection: FileConnection, options: RequestFileOptions): RequestFile {
+function wrapConnection(path: string, connection: FileConnection, options: RequestFileOptions): RequestFile {
   // The log contains nothing essential, and waiting for the disk would stop the service for several milliseconds.
   connection.pragma("synchronous = OFF");
   connection.pragma("busy_timeout = 0");

@@ -35,10 +35,10 @@ export type RequestSearch = {
 };
 
 export type RequestSearchResult = {
-  readonly found: readonly LoggedRequest[];
-  readonly read: number;
+  readonly hits: readonly LoggedRequest[];
+  readonly readCount: number;
   /** The position before which the next search continues; null if there is nothing more to find. */
-  readonly next: number | null;
+  readonly nextBefore: number | null;
 };
 
 /** A range of positions of a store's requests, excluding both ends. */
@@ -49,16 +49,10 @@ export type RequestBatch = { readonly storeId: string; readonly requests: readon
 
 /** The newest requests of each store. `noteUnreadable` is called for each line that is not a request. */
 export function requestsTable(connection: Connection, noteUnreadable = (): void => undefined) {
-  const readBatch = batchReader(noteUnreadable);
-  const {
-    insert,
-    trim,
-    remove,
-    last,
-    newestHolding: selectNewestFirst,
-    oldestHolding: selectOldestFirst,
-  } = prepareStatements(connection);
-  const orders = createOrderIndex(connection, readBatch);
+  const readBatch = createBatchReader(noteUnreadable);
+  const { insert, trim, remove, selectLastPosition, selectNewestFirst, selectOldestFirst } =
+    prepareStatements(connection);
+  const orderIndex = createOrderIndex(connection, readBatch);
   const refusedIndex = createRefusedIndex(connection, readBatch);
   const append = connection.transaction((batches: readonly RequestBatch[], limit: number) => {
     for (const { storeId, requests } of batches) {
@@ -86,26 +80,27 @@ export function requestsTable(connection: Connection, noteUnreadable = (): void 
 
     forget: (storeId: string): void => {
       remove.run(storeId);
-      orders.forget(storeId);
+      orderIndex.forget(storeId);
       refusedIndex.forget(storeId);
     },
 
     /** The position of a store's newest request; 0 if it has none. */
-    last: (storeId: string): number => last.get(storeId) ?? 0,
+    lastPosition: (storeId: string): number => selectLastPosition.get(storeId) ?? 0,
 
     search: createSearch(connection, readBatch),
 
     find: (storeId: string, requestId: string): FoundRequest | undefined =>
       selectOriginal([...oldestFirst(storeId, 0, requestId)].filter((item) => item.requestId === requestId)),
 
-    refusedOf: refusedIndex.find,
+    findRefused: refusedIndex.find,
 
-    /** Newest first. With a position in the filter, the requests directly after it, so that a caller misses none. */
+    /** Matches, newest first. With a position in the filter, the first matches after it, so that a caller misses none. */
     list: (storeId: string, filter: RequestFilter, after = 0): LoggedRequest[] => {
       const start = Math.max(after, filter.after ?? 0);
       const matches: LoggedRequest[] = [];
       const read = filter.after === null ? newestFirst : oldestFirst;
-      const indexedRequests = filter.after === null ? orders.newestOf(storeId, filter.orderId) : undefined;
+      const indexedRequests =
+        filter.after === null ? orderIndex.newestOf(storeId, filter.orderId) : undefined;
       for (const request of indexedRequests ?? read(storeId, start, filter.orderId)) {
         if (matches.length >= filter.limit) break;
         if (request.position > start && matchesFilter(filter, request)) matches.push(request);
@@ -125,7 +120,7 @@ function formatLines(requests: readonly LoggedRequest[]): string {
 }
 
 /** Parses the requests of a batch; with a text, only requests that contain it as a JSON string. Skips invalid lines. */
-function batchReader(noteUnreadable: () => void) {
+function createBatchReader(noteUnreadable: () => void) {
   return (batch: string, text: string | null = null): LoggedRequest[] => {
     const [lines, term] = [batch.split("\n"), searchTextOf(text)];
     return (term === null ? lines : lines.filter((line) => line.includes(term))).flatMap((line) => {
@@ -138,7 +133,7 @@ function batchReader(noteUnreadable: () => void) {
 
 export function countUnreadable(connection: Connection): number {
   let count = 0;
-  const readBatch = batchReader(() => (count += 1));
+  const readBatch = createBatchReader(() => (count += 1));
   const batches = connection.prepare<[], string>("SELECT requests FROM request_batches").pluck();
   for (const batch of batches.iterate()) readBatch(batch);
   return count;
@@ -155,18 +150,20 @@ function prepareStatements(connection: Connection) {
       "DELETE FROM request_batches WHERE store_id = ? AND last <= ?",
     ),
     remove: connection.prepare<[string]>("DELETE FROM request_batches WHERE store_id = ?"),
-    last: connection
+    selectLastPosition: connection
       .prepare<[string], number | null>("SELECT max(last) FROM request_batches WHERE store_id = ?")
       .pluck(),
-    newestHolding: connection.prepare<TextQuery, string>(`${SELECT_CONTAINING} ORDER BY last DESC`).pluck(),
-    oldestHolding: connection.prepare<TextQuery, string>(`${SELECT_CONTAINING} ORDER BY last`).pluck(),
+    selectNewestFirst: connection
+      .prepare<TextQuery, string>(`${SELECT_CONTAINING} ORDER BY last DESC`)
+      .pluck(),
+    selectOldestFirst: connection.prepare<TextQuery, string>(`${SELECT_CONTAINING} ORDER BY last`).pluck(),
   };
 }
 
-/** Searches newest first. The first batch that reaches the end of the range is the last batch needed. */
+/** Searches a range, newest first. The range ends within the first batch whose last position reaches its end. */
 function createSearch(
   connection: Connection,
-  readBatch: ReturnType<typeof batchReader>,
+  readBatch: ReturnType<typeof createBatchReader>,
 ): (storeId: string, after: number, search: RequestSearch) => RequestSearchResult {
   const batches = connection
     .prepare<PositionRange, string>(
@@ -177,18 +174,19 @@ function createSearch(
     .pluck();
   return (storeId, start, { before = Number.MAX_SAFE_INTEGER, limit, maxRead = Infinity, isMatch }) => {
     const matches: LoggedRequest[] = [];
-    let read = 0;
+    let readCount = 0;
     let position = before;
     for (const batch of batches.iterate({ storeId, after: start, before }))
       for (const request of readBatch(batch).toReversed()) {
         if (request.position <= start || request.position >= before) continue;
-        if (read === maxRead) return { found: matches, read, next: position };
-        read += 1;
+        if (readCount === maxRead) return { hits: matches, readCount, nextBefore: position };
+        readCount += 1;
         ({ position } = request);
         if (isMatch?.(request) === false) continue;
-        if (matches.length === limit) return { found: matches, read, next: matches.at(-1)?.position ?? null };
+        if (matches.length === limit)
+          return { hits: matches, readCount, nextBefore: matches.at(-1)?.position ?? null };
         matches.push(request);
       }
-    return { found: matches, read, next: null };
+    return { hits: matches, readCount, nextBefore: null };
   };
 }

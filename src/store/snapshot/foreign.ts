@@ -6,15 +6,15 @@ import type { Connection } from "../connection/connection.ts";
 import { tablesToCopy, type CopiedTable } from "./rows.ts";
 
 /** The time of the restore, in real milliseconds, and whether an administrator restores the snapshot. */
-type ForeignRules = { readonly now: number; readonly isAdministrator: boolean };
+type RestoreFacts = { readonly now: number; readonly isAdministrator: boolean };
 
 /** Why a snapshot that another sandbox took, or that was changed, is refused; undefined if it can be restored. */
-export function foreignFault(connection: Connection, rules: ForeignRules): string | undefined {
+export function foreignFault(connection: Connection, facts: RestoreFacts): string | undefined {
   for (const table of tablesToCopy(connection)) {
     const fault = columnFault(connection, table);
     if (fault !== undefined) return `${table.name}: ${fault}`;
   }
-  return storeFault(connection, rules);
+  return storeFault(connection, facts);
 }
 
 /** The first column with a value that is not a number, time or id of the program; undefined if there is none. */
@@ -23,9 +23,9 @@ function columnFault(
   { name, columns, integerColumns }: CopiedTable,
 ): string | undefined {
   const rules = columns.flatMap((column): readonly ColumnRule[] => {
-    if (TIME_COLUMN.test(column)) return [{ column, ...TIME }];
-    if (integerColumns.includes(column)) return [{ column, ...INTEGER }];
-    return ID_COLUMN.test(column) && name !== "prices" ? [{ column, ...ID }] : [];
+    if (TIME_COLUMN.test(column)) return [{ column, ...TIME_RULE }];
+    if (integerColumns.includes(column)) return [{ column, ...INT_RULE }];
+    return ID_COLUMN.test(column) && name !== "prices" ? [{ column, ...ID_RULE }] : [];
   });
   if (rules.length === 0) return undefined;
   const checks = rules.map(({ column, isWrong }) => `max(${isWrong(column)})`);
@@ -37,20 +37,20 @@ function columnFault(
   return brokenRule && `${brokenRule.column} is not ${brokenRule.expected}`;
 }
 
-type ColumnRule = typeof INTEGER & { readonly column: string };
+type ColumnRule = typeof INT_RULE & { readonly column: string };
 
 const ID_COLUMN = /^(?:first_)?(?:request_)?id$/;
 const UUID_GLOB = [8, 4, 4, 4, 12].map((digits) => "[0-9a-f]".repeat(digits)).join("-");
-const ID = { isWrong: (column: string) => `${column} NOT GLOB '${UUID_GLOB}'`, expected: "an id" };
+const ID_RULE = { isWrong: (column: string) => `${column} NOT GLOB '${UUID_GLOB}'`, expected: "an id" };
 const TIME_COLUMN = /^(?:at|until|failing_since|\w+_at)$/;
-const TIME = rangeRule(FIRST_MOMENT, LAST_MOMENT, "a time in the years 0 to 9999");
-const INTEGER = rangeRule(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "an exact number in JavaScript");
+const TIME_RULE = rangeRule(FIRST_MOMENT, LAST_MOMENT, "a time in the years 0 to 9999");
+const INT_RULE = rangeRule(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER, "an exact number in JavaScript");
 
-function rangeRule(minimum: number, maximum: number, rule: string) {
-  return { isWrong: (column: string) => `${column} NOT BETWEEN ${minimum} AND ${maximum}`, expected: rule };
+function rangeRule(minimum: number, maximum: number, expected: string) {
+  return { isWrong: (column: string) => `${column} NOT BETWEEN ${minimum} AND ${maximum}`, expected };
 }
 
-function storeFault(connection: Connection, { now, isAdministrator }: ForeignRules): string | undefined {
+function storeFault(connection: Connection, { now, isAdministrator }: RestoreFacts): string | undefined {
   const hasRow = (query: string): boolean =>
     connection.prepare<[], number>(`SELECT EXISTS (${query})`).pluck().get() === 1;
   if (

@@ -26,7 +26,7 @@ import { applyMigrations, openDatabase } from "../connection/open-database.ts";
 import { SANDBOX_FILE } from "../schema.ts";
 import { hasReferencesAcrossStores, hasStrayDeliveries } from "./rows.ts";
 
-/** The kind of a snapshot: "ckSN" in its header. Its tables and schema versions are those of `sandbox.db`. */
+/** The kind of a snapshot: "ckSN" in its header. It has the tables and schema versions of `sandbox.db`. */
 export const SNAPSHOT_FILE: FileKind = {
   ...SANDBOX_FILE,
   name: "checkout snapshot",
@@ -256,8 +256,8 @@ function openBytes(bytes: Buffer, { nativeBinding }: ImageOptions): FileConnecti
 
 /** The definitions of all tables, indexes and triggers, as one text. */
 function schemaOf(connection: FileConnection): string {
-  const parts = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name");
-  return JSON.stringify(parts.raw().all());
+  const query = connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name");
+  return JSON.stringify(query.raw().all());
 }
 
 function refuseDamaged(damage: string): Outcome<never, SnapshotRefusal> {

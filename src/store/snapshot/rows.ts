@@ -17,11 +17,11 @@ export type CopiedTable = {
   /** The columns of type INTEGER. */
   readonly integerColumns: readonly string[];
   /** The columns of its primary key. */
-  readonly key: readonly string[];
+  readonly keyColumns: readonly string[];
   /** Whether the order in which its rows were created matters. */
   readonly isOrdered: boolean;
   /** The index of the column that numbers the rows of all stores; undefined if there is none. */
-  readonly position: number | undefined;
+  readonly positionIndex: number | undefined;
 };
 
 /** Tables with evidence for the checklist, and the log of key uses: restored only from the sandbox's own snapshots. */
@@ -41,8 +41,8 @@ export type RowSelection = { readonly storeId: string } | "all";
 
 type Row = unknown[];
 
-/** Tables that no snapshot has: tables without rows of stores, and tokens. All other tables belong to stores. */
-const STORELESS_TABLES: ReadonlySet<string> = new Set([
+/** Tables that are not copied: tables without rows of stores, and tokens. All other tables belong to stores. */
+const UNCOPIED_TABLES: ReadonlySet<string> = new Set([
   "home",
   "log_mark",
   "resets",
@@ -96,7 +96,7 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
   >("SELECT name, type, pk FROM pragma_table_info(?)");
   return selectTables
     .all()
-    .filter(({ name }) => !STORELESS_TABLES.has(name))
+    .filter(({ name }) => !UNCOPIED_TABLES.has(name))
     .map(({ name, wr }) => {
       const columns = selectColumns.all(name);
       const positionIndex = columns.findIndex(({ type, pk }) => pk === 1 && type === "INTEGER");
@@ -105,12 +105,12 @@ export function tablesToCopy(connection: Connection): readonly CopiedTable[] {
         name,
         columns: columns.map((column) => column.name),
         integerColumns: columns.flatMap((column) => (column.type === "INTEGER" ? [column.name] : [])),
-        key: columns
+        keyColumns: columns
           .filter(({ pk }) => pk > 0)
           .toSorted((left, right) => left.pk - right.pk)
           .map((column) => column.name),
         isOrdered: wr === 0 && !OWNED_TABLES.has(name),
-        position: positionIndex >= 0 && hasSingleKey ? positionIndex : undefined,
+        positionIndex: positionIndex >= 0 && hasSingleKey ? positionIndex : undefined,
       };
     });
 }
@@ -222,21 +222,20 @@ function statementOf(connection: Connection, sql: string): RowStatement {
 
 /** Decrypts the secrets in rows of signing secrets, and encrypts them with another key. */
 function* resealRows({ columns }: CopiedTable, rows: Iterable<Row>, reseal: Resealer): Generator<Row> {
-  const indexOf = (name: string): number => columns.indexOf(name);
-  const [id, storeId, nonce, sealedColumn] = [
-    indexOf("id"),
-    indexOf("store_id"),
-    indexOf("nonce"),
-    indexOf("sealed"),
-  ];
+  const [idIndex = 0, storeIndex = 0, nonceIndex = 0, sealedIndex = 0] = [
+    "id",
+    "store_id",
+    "nonce",
+    "sealed",
+  ].map((name) => columns.indexOf(name));
   for (const row of rows) {
     const oldRow = {
-      id: row[id],
-      storeId: row[storeId],
-      nonce: row[nonce],
-      sealed: row[sealedColumn],
+      id: row[idIndex],
+      storeId: row[storeIndex],
+      nonce: row[nonceIndex],
+      sealed: row[sealedIndex],
     } as SealedSecret;
     const newRow = reseal(oldRow);
-    yield row.with(nonce, newRow.nonce).with(sealedColumn, newRow.sealed);
+    yield row.with(nonceIndex, newRow.nonce).with(sealedIndex, newRow.sealed);
   }
 }

@@ -22,14 +22,14 @@ import {
 type Replacement = {
   /** Whether this sandbox took the snapshot; only then its evidence is restored. */
   readonly isOwn: boolean;
-  readonly rows: RowSelection;
+  readonly selection: RowSelection;
   readonly storeIds: readonly string[];
   readonly deletedStoreIds: readonly string[];
   readonly reseal: Resealer;
 };
 
 /** Functions that a restore calls; `notifyChange` runs after each change. */
-export type RestoreHooks = Pick<ReturnType<typeof erasuresTable>, "clear"> & {
+export type RestoreHooks = Pick<ReturnType<typeof erasuresTable>, "eraseAll"> & {
   readonly notifyChange: () => void;
 };
 
@@ -43,7 +43,7 @@ type CopyContext = Options & {
 
 /** Takes and restores snapshots table by table, in one schema version, so that a new table needs no code here (decision 95). */
 export function snapshotsTable(connection: FileConnection, options: Options) {
-  const settings = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
+  const context = { ...options, connection, tables: lazyValue(() => tablesToCopy(connection)) };
   return {
     ...createSnapshotTaker({ ...options, connection }),
 
@@ -55,30 +55,31 @@ export function snapshotsTable(connection: FileConnection, options: Options) {
       openImage(bytes, { ...options, kind: SNAPSHOT_FILE, isOwn }),
 
     /** Throws `SnapshotConflict` if another store has an id or key of the image, `SnapshotDamage` for impossible rows. */
-    restore: (image: SnapshotImage, replacement: Replacement): void => restore(settings, image, replacement),
+    restore: (image: SnapshotImage, replacement: Replacement): void => restore(context, image, replacement),
 
     format: currentSchemaVersion(SNAPSHOT_FILE),
   };
 }
 
 function restore(
-  { connection, tables, clear, notifyChange }: CopyContext,
+  { connection, tables, eraseAll, notifyChange }: CopyContext,
   { connection: image }: SnapshotImage,
-  { isOwn, rows: selection, storeIds, deletedStoreIds, reseal }: Replacement,
+  { isOwn, selection, storeIds, deletedStoreIds, reseal }: Replacement,
 ): void {
   // References are checked at the end, when all referenced rows exist.
   connection.pragma("defer_foreign_keys = ON");
   const positions = new Map(
     storeIds.map((id) => [id, selection === "all" ? undefined : positionOf(connection, id)]),
   );
-  for (const id of storeIds) clear(id, "replace");
-  for (const id of deletedStoreIds) clear(id, "delete");
+  for (const id of storeIds) eraseAll(id, "replace");
+  for (const id of deletedStoreIds) eraseAll(id, "delete");
   if (selection === "all") connection.exec("DELETE FROM merchants");
   try {
     for (const table of tables()) {
       if (!isOwn && EVIDENCE_TABLES.has(table.name)) continue;
       const rows = selectRows(image, table, selection);
-      const numberedRows = table.position === undefined ? rows : renumberRows(connection, table, [...rows]);
+      const numberedRows =
+        table.positionIndex === undefined ? rows : renumberRows(connection, table, [...rows]);
       insertRows(connection, table, { rows: numberedRows, reseal });
     }
   } catch (error) {
@@ -97,29 +98,29 @@ const DUPLICATE_ERRORS: ReadonlySet<string> = new Set([
   "SQLITE_CONSTRAINT_UNIQUE",
 ]);
 
-/** Maximum position in a snapshot: far above any real position, and far below the maximum number for later ones. */
+/** Maximum position in a snapshot: far above any real position, with room below the largest exact integer. */
 const MAX_POSITION = 2 ** 52;
 
 /** Keeps the numbers of the rows unless one is taken: then all rows get numbers above all used numbers, in the same order. */
 function renumberRows(
   connection: Connection,
-  { name, columns, position = 0 }: CopiedTable,
+  { name, columns, positionIndex = 0 }: CopiedTable,
   rows: unknown[][],
 ): unknown[][] {
-  const column = columns[position] ?? "";
+  const column = columns[positionIndex] ?? "";
   for (const row of rows) {
-    const number = Number(row[position]);
+    const number = Number(row[positionIndex]);
     if (number < 1 || number > MAX_POSITION) throw new SnapshotDamage(`${name} has the ${column} ${number}`);
   }
   const selectExisting = connection.prepare(`SELECT 1 FROM ${name} WHERE ${column} = ?`);
-  if (!rows.some((row) => selectExisting.get(row[position]) !== undefined)) return rows;
+  if (!rows.some((row) => selectExisting.get(row[positionIndex]) !== undefined)) return rows;
   const floor = name === "events" ? "ifnull((SELECT position FROM event_floor), 0)" : "0";
   const lastNumber = connection
     .prepare<[], number>(`SELECT max(ifnull((SELECT max(${column}) FROM ${name}), 0), ${floor})`)
     .pluck()
     .get();
-  const shift = (lastNumber ?? 0) + 1 - Number(rows[0]?.[position]);
-  return rows.map((row) => row.with(position, Number(row[position]) + shift));
+  const shift = (lastNumber ?? 0) + 1 - Number(rows[0]?.[positionIndex]);
+  return rows.map((row) => row.with(positionIndex, Number(row[positionIndex]) + shift));
 }
 
 /** The position of a store among the stores, so that a replaced store keeps it; undefined if there is no such store. */

@@ -4,10 +4,10 @@ import type { AppliedFault } from "../../core/fault/shapes.ts";
 import { columnsOf } from "../connection/statements.ts";
 import type { Connection } from "../connection/connection.ts";
 import {
-  deliveriesInOrder,
+  selectDueInOrder,
   deliveryQueues,
-  dueOfEvents,
-  hasOpenAttempt,
+  selectDueOfEvents,
+  openAttemptCondition,
   ONE_EVENT,
 } from "./delivery-queues.ts";
 import type { DeliveryEntry } from "../../core/webhook/shapes.ts";
@@ -23,7 +23,7 @@ export type Delivery = Omit<DeliveryEntry, "type" | "orderId" | "url" | "nextAt"
 };
 
 /** A delivery that could be sent next, and whether it was attempted before. */
-export type NextDelivery = Delivery & { readonly wasTried: boolean };
+export type NextDelivery = Delivery & { readonly wasAttempted: boolean };
 
 /** A filter of deliveries; null matches everything. */
 export type DeliveryFilter = {
@@ -97,7 +97,7 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
   BEGIN SELECT RAISE(ABORT, 'deliveries are audited'); END;
 `;
 
-const DELIVERY = columnsOf<Delivery>("deliveries", DELIVERIES_DDL);
+const COLUMNS = columnsOf<Delivery>("deliveries", DELIVERIES_DDL);
 
 /** The table of deliveries. It is also the queue, so that a crash loses no delivery. */
 export function deliveriesTable(connection: Connection) {
@@ -129,7 +129,7 @@ export function deliveriesTable(connection: Connection) {
 
     dropAll: (endpointId: string): void => void sql.dropAll.run(endpointId),
 
-    waits: (endpointId: string, eventId: string): boolean =>
+    isQueued: (endpointId: string, eventId: string): boolean =>
       sql.selectWaiting.get({ endpointId, eventId }) !== undefined,
 
     /** The queued deliveries of an event to an endpoint that are older than a replay of the event; none is in flight. */
@@ -162,23 +162,23 @@ function deliveryUpdates(sql: ReturnType<typeof prepare>) {
     /** Postpones the later events of a checkout until this delivery is due, before which they cannot be sent. */
     holdFollowers: (position: SequencePosition, nextAt: number): void => {
       for (const follower of sql.selectFollowers.all(position))
-        if (follower.nextAt < nextAt) sql.setNext.run({ id: follower.id, nextAt });
+        if (follower.nextAt < nextAt) sql.setNextAt.run({ id: follower.id, nextAt });
     },
 
     /** Makes the later events of a checkout due, when this delivery is settled. */
     releaseFollowers: (position: SequencePosition, now: number): void => {
       for (const { id, tries, nextAt } of sql.selectFollowers.all(position))
-        if (tries === 0 && nextAt > now) sql.setNext.run({ id, nextAt: now });
+        if (tries === 0 && nextAt > now) sql.setNextAt.run({ id, nextAt: now });
     },
 
     /** Makes the deliveries that wait for their next attempt due now, soonest first; returns their number. */
     makeDue: (filter: WaitingFilter): number => {
       const ids = sql.selectWaitingUntil.all(filter);
-      for (const id of ids) sql.setNext.run({ id, nextAt: filter.now });
+      for (const id of ids) sql.setNextAt.run({ id, nextAt: filter.now });
       return ids.length;
     },
 
-    isWaiting: (filter: Omit<WaitingFilter, "limit">): boolean =>
+    isAnyWaiting: (filter: Omit<WaitingFilter, "limit">): boolean =>
       sql.selectWaitingUntil.get({ ...filter, limit: 1 }) !== undefined,
 
     makeAllDue: (endpointId: string, now: number): void => void sql.makeAllDue.run({ endpointId, now }),
@@ -192,7 +192,7 @@ function deliveryLists(connection: Connection) {
     dueUntil: (endpointId: string, now: number, limit: number): Delivery[] =>
       lists.selectDueUntil.all({ endpointId, now, limit }).map(fromKnownRow),
 
-    /** A page, newest first. With a type, at most 1000 deliveries are examined; `nextBefore` is where to continue. */
+    /** A page, newest first. With a type, at most 1000 deliveries are examined. `nextBefore`: `before` of the next page. */
     page: (filter: PageFilter): DeliveryPage => pageOf(lists, filter),
 
     /** The newest matching deliveries, newest first. */
@@ -206,18 +206,18 @@ function deliveryLists(connection: Connection) {
 
 function prepare(connection: Connection) {
   return {
-    insert: connection.prepare<DeliveryRow>(`INSERT INTO deliveries ${DELIVERY.values}`),
+    insert: connection.prepare<DeliveryRow>(`INSERT INTO deliveries ${COLUMNS.values}`),
     selectHeldUntil: connection
-      .prepare<SequencePosition, number | null>(deliveriesInOrder("max(queued.next_at)", "<"))
+      .prepare<SequencePosition, number | null>(selectDueInOrder("max(queued.next_at)", "<"))
       .pluck(),
     select: connection.prepare<[string], DeliveryRow>(
-      `SELECT ${DELIVERY.select} FROM deliveries WHERE id = ?`,
+      `SELECT ${COLUMNS.select} FROM deliveries WHERE id = ?`,
     ),
     selectState: connection
       .prepare<[string], Delivery["state"]>("SELECT state FROM deliveries WHERE id = ?")
       .pluck(),
     selectNext: connection.prepare<[number], NextRow>(
-      `SELECT ${DELIVERY.select}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = id) AS wasTried
+      `SELECT ${COLUMNS.select}, EXISTS (SELECT 1 FROM delivery_attempts WHERE delivery_id = id) AS wasAttempted
        FROM deliveries WHERE rowid = ?`,
     ),
     ...prepareRetries(connection),
@@ -238,7 +238,7 @@ function prepare(connection: Connection) {
     ),
     // No rows for an event without a checkout.
     selectFollowers: connection.prepare<SequencePosition, Pick<Delivery, "id" | "tries" | "nextAt">>(
-      deliveriesInOrder("queued.id, tries, queued.next_at AS nextAt", ">"),
+      selectDueInOrder("queued.id, tries, queued.next_at AS nextAt", ">"),
     ),
     makeAllDue: connection.prepare<EndpointMoment>(
       `UPDATE deliveries INDEXED BY due_deliveries SET next_at = @now
@@ -248,17 +248,17 @@ function prepare(connection: Connection) {
       "UPDATE deliveries SET state = 'dropped' WHERE endpoint_id = ? AND state = 'due'",
     ),
     selectWaiting: connection.prepare<Pick<Delivery, "endpointId" | "eventId">>(
-      `${dueOfEvents("1", { events: ONE_EVENT, replays: "first" })} LIMIT 1`,
+      `${selectDueOfEvents("1", { events: ONE_EVENT, replays: "first" })} LIMIT 1`,
     ),
     selectOfCheckout: connection.prepare<[string, number], DeliveryRow>(
-      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event
+      `SELECT ${COLUMNS.select} FROM deliveries INDEXED BY deliveries_of_event
        WHERE event_id IN (SELECT id FROM events WHERE checkout_id = ?) ORDER BY rowid DESC LIMIT ?`,
     ),
   };
 }
 
 /** SQL for an endpoint's due deliveries that match a condition, soonest first. The columns must include `nextAt`. */
-function soonestOf(columns: string, condition: string): string {
+function selectSoonest(columns: string, condition: string): string {
   const parts = [0, 1].map(
     (isBehind) => `SELECT * FROM (SELECT ${columns} FROM deliveries INDEXED BY due_deliveries
       WHERE endpoint_id = @endpointId AND state = 'due' AND is_behind = ${isBehind} AND ${condition}
@@ -272,22 +272,22 @@ function prepareRetries(connection: Connection) {
   return {
     selectWaitingUntil: connection
       .prepare<WaitingFilter, string>(
-        soonestOf(
+        selectSoonest(
           "id, next_at AS nextAt",
           `next_at > @now AND tries >= @minTries AND created_at >= @since AND (@orderId IS NULL OR EXISTS (
              SELECT 1 FROM checkouts WHERE id = checkout_id AND order_id = @orderId))`,
         ),
       )
       .pluck(),
-    setNext: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
+    setNextAt: connection.prepare<Pick<Delivery, "id" | "nextAt">>(
       "UPDATE deliveries SET next_at = @nextAt WHERE id = @id",
     ),
     selectWaitingBefore: connection.prepare<Pick<Delivery, "id" | "endpointId" | "eventId">, DeliveryRow>(
-      dueOfEvents(DELIVERY.select, {
+      selectDueOfEvents(COLUMNS.select, {
         events: ONE_EVENT,
         replays: "all",
-        matching: `cause <> 'duplicate' AND rowid < (SELECT rowid FROM deliveries WHERE id = @id)
-          AND NOT ${hasOpenAttempt("queued")}`,
+        extraCondition: `cause <> 'duplicate' AND rowid < (SELECT rowid FROM deliveries WHERE id = @id)
+          AND NOT ${openAttemptCondition("queued")}`,
       }),
     ),
   };
@@ -323,14 +323,14 @@ function pageOf(lists: Lists, { before: id, type, ...filter }: PageFilter): Deli
   const endPosition = id === undefined ? AFTER_ALL : (selectPosition.get({ storeId, id }) ?? 0);
   const maxExamined = type === null ? limit + 1 : MAX_EXAMINED_ROWS;
   const positions = newestPositions(lists, { ...filter, before: endPosition, limit: maxExamined });
-  const hits: number[] = [];
+  const matches: number[] = [];
   for (const position of positions) {
-    if (type === null || selectType.get(position) === type) hits.push(position);
-    if (hits.length > limit) break;
+    if (type === null || selectType.get(position) === type) matches.push(position);
+    if (matches.length > limit) break;
   }
-  const page = hits.slice(0, limit);
+  const page = matches.slice(0, limit);
   const lastPosition =
-    hits.length > limit ? page.at(-1) : positions.length >= maxExamined ? positions.at(-1) : undefined;
+    matches.length > limit ? page.at(-1) : positions.length >= maxExamined ? positions.at(-1) : undefined;
   return {
     deliveries: deliveriesAt(lists, page),
     nextBefore: (lastPosition === undefined ? undefined : at.get(lastPosition)?.id) ?? null,
@@ -356,7 +356,7 @@ function prepareLists(connection: Connection) {
   const clause = `${matchCondition} ORDER BY rowid DESC LIMIT @limit`;
   return {
     selectDueUntil: connection.prepare<EndpointMoment & { readonly limit: number }, DeliveryRow>(
-      soonestOf(DELIVERY.select, "next_at <= @now"),
+      selectSoonest(COLUMNS.select, "next_at <= @now"),
     ),
     selectPosition: connection
       .prepare<Pick<Delivery, "id" | "storeId">, number>(
@@ -376,19 +376,17 @@ function prepareLists(connection: Connection) {
          WHERE endpoint_id = @endpointId AND state = @state AND rowid < @before ORDER BY rowid DESC LIMIT @limit`,
       )
       .pluck(),
-    at: connection.prepare<[number], DeliveryRow>(
-      `SELECT ${DELIVERY.select} FROM deliveries WHERE rowid = ?`,
-    ),
+    at: connection.prepare<[number], DeliveryRow>(`SELECT ${COLUMNS.select} FROM deliveries WHERE rowid = ?`),
     selectType: connection
       .prepare<[number], string>(
         "SELECT type FROM events WHERE id = (SELECT event_id FROM deliveries WHERE rowid = ?)",
       )
       .pluck(),
     selectOfEvent: connection.prepare<ListQuery, DeliveryRow>(
-      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${clause}`,
+      `SELECT ${COLUMNS.select} FROM deliveries INDEXED BY deliveries_of_event WHERE event_id = @eventId AND ${clause}`,
     ),
     selectOfCheckout: connection.prepare<ListQuery, DeliveryRow>(
-      `SELECT ${DELIVERY.select} FROM deliveries INDEXED BY deliveries_of_event
+      `SELECT ${COLUMNS.select} FROM deliveries INDEXED BY deliveries_of_event
        WHERE event_id IN (SELECT id FROM events WHERE checkout_id = @checkoutId) AND ${clause}`,
     ),
     selectOfOrder: connection
@@ -404,15 +402,15 @@ function prepareLists(connection: Connection) {
 }
 
 type Lists = ReturnType<typeof prepareLists>;
-type NextRow = DeliveryRow & { readonly wasTried: number };
+type NextRow = DeliveryRow & { readonly wasAttempted: number };
 type EndpointMoment = Pick<Delivery, "endpointId"> & { readonly now: number };
 
 function fromRow(row: DeliveryRow | undefined): Delivery | undefined {
   return row && fromKnownRow(row);
 }
 
-function fromNextRow({ wasTried, ...row }: NextRow): NextDelivery {
-  return { ...fromKnownRow(row), wasTried: wasTried === 1 };
+function fromNextRow({ wasAttempted, ...row }: NextRow): NextDelivery {
+  return { ...fromKnownRow(row), wasAttempted: wasAttempted === 1 };
 }
 
 function fromKnownRow(row: DeliveryRow): Delivery {

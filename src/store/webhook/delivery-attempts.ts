@@ -9,7 +9,7 @@ type AttemptEntry = DeliveryEntry["attempts"][number];
 /** An attempt of a delivery in the audit. Times are milliseconds by the store's clock. */
 export type DeliveryAttempt = Omit<AttemptEntry, "headers" | "bodySha256" | "answer" | "by"> & {
   readonly deliveryId: string;
-  /** The delivery that made this attempt, if it was another delivery of the event. */
+  /** `replay` if a replay of the event made this attempt; otherwise null. */
   readonly madeBy: AttemptEntry["by"];
   /** The sent headers, without the signature, as JSON. */
   readonly headers: string;
@@ -33,7 +33,7 @@ export type LastAnswer = Pick<DeliveryAttempt, "status" | "error"> & {
 };
 
 /** How many of a checkout's newest deliveries `lastAnswers` reads. */
-const NEWEST_DELIVERIES = 40;
+const MAX_READ_DELIVERIES = 40;
 
 type NewAttempt = Pick<
   DeliveryAttempt,
@@ -85,10 +85,10 @@ ALTER TABLE delivery_attempts ADD COLUMN facts TEXT;
 `;
 
 /** SQL that creates a table of attempts without rowids, which refers to the table `deliveries`. */
-export function createAttempts(table: string, deliveries: string): string {
+export function createAttemptsSql(table: string, deliveriesTable: string): string {
   return `
 CREATE TABLE ${table} (
-  delivery_id  TEXT NOT NULL REFERENCES ${deliveries} (id),
+  delivery_id  TEXT NOT NULL REFERENCES ${deliveriesTable} (id),
   number       INTEGER NOT NULL CHECK (number >= 1),
   started_at   INTEGER NOT NULL,
   url          TEXT NOT NULL,
@@ -111,8 +111,8 @@ CREATE TABLE ${table} (
 }
 
 /** SQL that moves all attempts to a table without rowids, which refers to the table `deliveries`. */
-export function attemptsTableOf(deliveries: string): string {
-  return `${createAttempts("attempts_by_delivery", deliveries)}
+export function moveAttemptsSql(deliveriesTable: string): string {
+  return `${createAttemptsSql("attempts_by_delivery", deliveriesTable)}
 INSERT INTO attempts_by_delivery SELECT delivery_id, number, started_at, url, headers, body_hash, fault, finished_at,
   milliseconds, address, status, error, answer, next_at, made_by, facts FROM delivery_attempts;
 DROP TABLE delivery_attempts;
@@ -129,13 +129,13 @@ CREATE TRIGGER delivery_attempts_are_kept BEFORE DELETE ON delivery_attempts
 `;
 
 /** The migration after which an attempt writes one row: the table is its own index, and due deliveries find open attempts. */
-export const ATTEMPT_ROWS_DDL = attemptsTableOf("deliveries") + ATTEMPT_TRIGGERS;
+export const ATTEMPT_ROWS_DDL = moveAttemptsSql("deliveries") + ATTEMPT_TRIGGERS;
 
-const ATTEMPT = columnsOf<DeliveryAttempt>(
+const COLUMNS = columnsOf<DeliveryAttempt>(
   "delivery_attempts",
   DELIVERY_ATTEMPTS_DDL + REPLAYED_ATTEMPTS_DDL + ATTEMPT_FACTS_DDL,
 );
-const COPIED_COLUMNS = ATTEMPT.omit("deliveryId", "number", "madeBy").join(", ");
+const COPIED_COLUMNS = COLUMNS.omit("deliveryId", "number", "madeBy").join(", ");
 
 /** The attempts. A row is written before its attempt is sent, and does not change after the attempt has ended. */
 export function deliveryAttemptsTable(connection: Connection) {
@@ -149,9 +149,9 @@ export function deliveryAttemptsTable(connection: Connection) {
      WHERE delivery_id = @deliveryId AND number = @number AND finished_at IS NULL`,
   );
   const selectOf = connection.prepare<[string], StoredFacts<DeliveryAttempt>>(
-    `SELECT ${ATTEMPT.select} FROM delivery_attempts WHERE delivery_id = ? ORDER BY number`,
+    `SELECT ${COLUMNS.select} FROM delivery_attempts WHERE delivery_id = ? ORDER BY number`,
   );
-  const selectOpen = prepareOpen(connection);
+  const selectOpenAttempts = prepareOpen(connection);
   const copy = prepareCopy(connection);
   const selectLastAnswers = connection.prepare<[string], LastAnswer>(
     `SELECT json_each.value AS checkoutId, delivery.endpoint_id AS endpointId, attempt.status, attempt.error,
@@ -160,7 +160,7 @@ export function deliveryAttemptsTable(connection: Connection) {
        JOIN deliveries AS delivery ON delivery.rowid IN (
          SELECT rowid FROM deliveries INDEXED BY deliveries_of_event
          WHERE event_id IN (SELECT id FROM events WHERE checkout_id = json_each.value)
-         ORDER BY rowid DESC LIMIT ${NEWEST_DELIVERIES})
+         ORDER BY rowid DESC LIMIT ${MAX_READ_DELIVERIES})
        JOIN delivery_attempts AS attempt ON attempt.delivery_id = delivery.id AND attempt.number = (
          SELECT max(number) FROM delivery_attempts WHERE delivery_id = delivery.id AND finished_at IS NOT NULL)`,
   );
@@ -188,26 +188,26 @@ export function deliveryAttemptsTable(connection: Connection) {
       finish.run({ ...result, facts: result.facts && JSON.stringify(result.facts), deliveryId, number })
         .changes > 0,
 
-    copyOfReplay: (attempt: AttemptKey, to: string): void => void copy.run({ ...attempt, to }),
+    copyAttempt: (attempt: AttemptKey, to: string): void => void copy.run({ ...attempt, to }),
 
     /** The attempts of a delivery, oldest first. */
     of: (deliveryId: string): DeliveryAttempt[] => selectOf.all(deliveryId).map(withFacts),
 
     /** The last attempt of a delivery, without the sent bytes; undefined before the first attempt. */
     last: (deliveryId: string): LastAttempt | undefined => {
-      const answer = selectLast.get(deliveryId);
-      return answer && withFacts(answer);
+      const row = selectLast.get(deliveryId);
+      return row && withFacts(row);
     },
 
     /** Attempts without a result; at a start, these were interrupted by the end of the previous process. */
-    open: (): DeliveryAttempt[] => selectOpen.all().map(withFacts),
+    listOpen: (): DeliveryAttempt[] => selectOpenAttempts.all().map(withFacts),
   };
 }
 
 /** Attempts without a result, of deliveries that are due or were dropped meanwhile. */
 function prepareOpen(connection: Connection) {
   return connection.prepare<[], StoredFacts<DeliveryAttempt>>(
-    `SELECT ${ATTEMPT.select} FROM delivery_attempts
+    `SELECT ${COLUMNS.select} FROM delivery_attempts
      WHERE finished_at IS NULL AND delivery_id IN (
        SELECT id FROM deliveries INDEXED BY deliveries_of_endpoint
        WHERE endpoint_id IN (SELECT id FROM endpoints) AND state IN ('due', 'dropped'))`,

@@ -36,7 +36,7 @@ export function deliveryHealth(connection: Connection) {
 
   return {
     /** The ids of events that were not delivered, newest first, among the newest 10,000 failed deliveries. */
-    failedSince: (filter: FailedDeliveryFilter): string[] =>
+    failedEventIds: (filter: FailedDeliveryFilter): string[] =>
       selectFailed.all({ ...filter, maxRows: MAX_FAILED_EXAMINED }),
 
     /** The health, from the newest 100 attempted deliveries in each state; due deliveries are counted up to 100. */
@@ -62,8 +62,8 @@ export function deliveryHealth(connection: Connection) {
   };
 }
 
-/** Aggregates the answers of the deliveries in `newest`. */
-const ANSWERS = `sum(status BETWEEN 200 AND 299) AS taken, sum(status BETWEEN 300 AND 399) AS redirected,
+/** SQL that counts the answers to the deliveries in `newest`, by kind. */
+const ANSWER_SUMS = `sum(status BETWEEN 200 AND 299) AS taken, sum(status BETWEEN 300 AND 399) AS redirected,
   sum(status BETWEEN 400 AND 499) AS refused, sum(status NOT BETWEEN 200 AND 499) AS broken,
   sum(error IS NOT NULL) AS unanswered`;
 
@@ -71,13 +71,13 @@ const ANSWERS = `sum(status BETWEEN 200 AND 299) AS taken, sum(status BETWEEN 30
 function prepare(connection: Connection) {
   return {
     selectAnswers: connection.prepare<HealthQuery, AnswerCounts>(
-      `SELECT ${ANSWERS}
+      `SELECT ${ANSWER_SUMS}
        FROM (SELECT id AS newest FROM deliveries INDEXED BY deliveries_of_endpoint
              WHERE endpoint_id = @endpointId AND state = @state ORDER BY rowid DESC LIMIT @maxRows)
        JOIN delivery_attempts ON delivery_id = newest WHERE started_at >= @since`,
     ),
     selectAnswersOfDue: connection.prepare<Omit<HealthQuery, "state">, AnswerCounts>(
-      `SELECT ${ANSWERS}
+      `SELECT ${ANSWER_SUMS}
        FROM (SELECT id AS newest FROM deliveries AS tried INDEXED BY tried_deliveries
              WHERE endpoint_id = @endpointId AND state = 'due' AND tries > 0 ORDER BY rowid DESC LIMIT @maxRows)
        JOIN delivery_attempts ON delivery_id = newest WHERE started_at >= @since`,

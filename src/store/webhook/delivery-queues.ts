@@ -1,4 +1,4 @@
-// Which deliveries to an endpoint are sent next (decision 93). See also sandbox/webhook/take-due.ts (starts attempts).
+// Selects the next deliveries to an endpoint (decision 93). See also sandbox/webhook/take-due.ts (starts attempts).
 import type { Connection } from "../connection/connection.ts";
 
 /** The due deliveries of one checkout to one endpoint; for an event without a checkout, the deliveries of the event. */
@@ -8,19 +8,19 @@ type DeliveryQueue = {
   readonly eventId: string;
 };
 
-const QUEUE = "coalesce(checkout_id, event_id)";
+const QUEUE_KEY = "coalesce(checkout_id, event_id)";
 const QUEUE_PLACE = "CASE in_order WHEN 1 THEN sequence ELSE next_at END";
 
 /** The migration that gave each queue a head. Since `DELIVERY_ROWS_DDL`, the head is found by a query. */
 export const DELIVERY_QUEUES_DDL = `
 ALTER TABLE deliveries ADD COLUMN is_head INTEGER NOT NULL DEFAULT 0 CHECK (is_head IN (0, 1));
 DROP INDEX waiting_deliveries;
-CREATE INDEX queued_deliveries ON deliveries (endpoint_id, ${QUEUE}, is_head, in_order, ${QUEUE_PLACE}) WHERE state = 'due';
+CREATE INDEX queued_deliveries ON deliveries (endpoint_id, ${QUEUE_KEY}, is_head, in_order, ${QUEUE_PLACE}) WHERE state = 'due';
 CREATE INDEX head_deliveries ON deliveries (endpoint_id, next_at) WHERE state = 'due' AND is_head = 1;
 
 WITH queued AS (
-  SELECT rowid AS place, endpoint_id, ${QUEUE} AS queue, next_at,
-    row_number() OVER (PARTITION BY endpoint_id, ${QUEUE}, in_order ORDER BY ${QUEUE_PLACE}, rowid) AS number
+  SELECT rowid AS place, endpoint_id, ${QUEUE_KEY} AS queue, next_at,
+    row_number() OVER (PARTITION BY endpoint_id, ${QUEUE_KEY}, in_order ORDER BY ${QUEUE_PLACE}, rowid) AS number
   FROM deliveries WHERE state = 'due' AND TRUE
 ), first AS (
   SELECT place, row_number() OVER (PARTITION BY endpoint_id, queue ORDER BY next_at, place) AS number
@@ -45,7 +45,7 @@ const QUEUE_REPLAYS = `BEGIN
     UPDATE deliveries SET is_behind = 1 WHERE rowid <> ${FIRST_REPLAY} AND rowid IN (
       SELECT rowid FROM deliveries AS queued INDEXED BY replays_of_event
       WHERE event_id = NEW.event_id AND endpoint_id = NEW.endpoint_id AND state = 'due' AND in_order = 0
-        AND is_behind = 0 AND NOT ${hasOpenAttempt("queued")});
+        AND is_behind = 0 AND NOT ${openAttemptCondition("queued")});
     UPDATE deliveries SET is_behind = 0 WHERE rowid = ${FIRST_REPLAY} AND is_behind = 1;
   END`;
 
@@ -60,7 +60,7 @@ UPDATE deliveries SET is_behind = 1 WHERE rowid IN (
   SELECT place FROM (
     SELECT rowid AS place, id, row_number() OVER (PARTITION BY event_id, endpoint_id ORDER BY next_at, rowid) AS number
     FROM deliveries WHERE state = 'due' AND in_order = 0) AS queued
-  WHERE number > 1 AND NOT ${hasOpenAttempt("queued")});
+  WHERE number > 1 AND NOT ${openAttemptCondition("queued")});
 DROP INDEX due_deliveries;
 DROP INDEX deliveries_of_event;
 CREATE INDEX due_deliveries ON deliveries (endpoint_id, is_behind, next_at) WHERE state = 'due';
@@ -94,12 +94,12 @@ export function deliveryQueues(connection: Connection) {
      ORDER BY next_at, rowid LIMIT @limit`,
   );
   const columns = `queued.rowid AS position, queued.next_at AS nextAt, queued.sequence, in_order AS inOrder,
-    ${hasOpenAttempt("queued")} AS isInFlight`;
+    ${openAttemptCondition("queued")} AS isInFlight`;
   const selectOfCheckout = connection.prepare<DeliveryQueue, QueuedDelivery>(
-    dueOfEvents(columns, { events: EVENTS_OF_CHECKOUT, replays: "first" }),
+    selectDueOfEvents(columns, { events: EVENTS_OF_CHECKOUT, replays: "first" }),
   );
   const selectOfEvent = connection.prepare<DeliveryQueue, QueuedDelivery>(
-    dueOfEvents(columns, { events: ONE_EVENT, replays: "first" }),
+    selectDueOfEvents(columns, { events: ONE_EVENT, replays: "first" }),
   );
   const headOf = (queue: DeliveryQueue): number | undefined => {
     const queuedRows = (queue.checkoutId === null ? selectOfEvent : selectOfCheckout).all(queue);
@@ -149,13 +149,13 @@ const EVENTS_OF_CHECKOUT: EventSelection = {
 };
 
 /** SQL for due deliveries to an endpoint, in order and out of order: the first replay or duplicate of each event, or all. */
-export function dueOfEvents(
+export function selectDueOfEvents(
   columns: string,
   {
     events: { tables, condition },
     replays,
-    matching = "TRUE",
-  }: { readonly events: EventSelection; readonly replays: "first" | "all"; readonly matching?: string },
+    extraCondition = "TRUE",
+  }: { readonly events: EventSelection; readonly replays: "first" | "all"; readonly extraCondition?: string },
 ): string {
   const parts = [
     "deliveries_of_event WHERE in_order = 1",
@@ -164,19 +164,19 @@ export function dueOfEvents(
   return parts
     .map(
       (part) => `SELECT ${columns} FROM ${tables} AS queued INDEXED BY ${part}
-        AND ${condition} AND endpoint_id = @endpointId AND state = 'due' AND ${matching}`,
+        AND ${condition} AND endpoint_id = @endpointId AND state = 'due' AND ${extraCondition}`,
     )
     .join(" UNION ALL ");
 }
 
 /** SQL for a checkout's due deliveries in order whose events come before (`<`) or after (`>`) a delivery's event. */
-export function deliveriesInOrder(columns: string, comparison: "<" | ">"): string {
+export function selectDueInOrder(columns: string, comparison: "<" | ">"): string {
   return `SELECT ${columns} FROM ${EVENTS_OF_CHECKOUT.tables} AS queued INDEXED BY deliveries_of_event
     WHERE ${EVENTS_OF_CHECKOUT.condition} AND events.sequence ${comparison} @sequence
       AND endpoint_id = @endpointId AND state = 'due' AND in_order = 1`;
 }
 
 /** SQL for the condition that a delivery, named by its alias, has an attempt without a result. */
-export function hasOpenAttempt(delivery: string): string {
+export function openAttemptCondition(delivery: string): string {
   return `EXISTS (SELECT 1 FROM delivery_attempts AS open WHERE open.delivery_id = ${delivery}.id AND open.finished_at IS NULL)`;
 }

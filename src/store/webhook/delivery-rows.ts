@@ -1,6 +1,6 @@
-import { attemptsTableOf, ATTEMPT_TRIGGERS, createAttempts } from "./delivery-attempts.ts";
+import { moveAttemptsSql, ATTEMPT_TRIGGERS, createAttemptsSql } from "./delivery-attempts.ts";
 
-const createDeliveries = (table: string): string => `
+const createDeliveriesSql = (table: string): string => `
 CREATE TABLE ${table} (
   id          TEXT PRIMARY KEY CHECK (length(id) = 36),
   store_id    TEXT NOT NULL,
@@ -34,19 +34,19 @@ CREATE TRIGGER deliveries_are_kept BEFORE DELETE ON deliveries
  * found by the checkout's events, and the deliveries of a store by its endpoints. A delivery's event refers to store
  * and checkout.
  */
-export const DELIVERY_ROWS_DDL = `${createDeliveries("deliveries_by_event")}
+export const DELIVERY_ROWS_DDL = `${createDeliveriesSql("deliveries_by_event")}
 INSERT INTO deliveries_by_event (rowid, id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order,
   state, tries, next_at, created_at, fault)
   SELECT rowid, id, store_id, endpoint_id, event_id, checkout_id, sequence, cause, in_order,
     state, tries, next_at, created_at, fault FROM deliveries;
-${attemptsTableOf("deliveries_by_event")}
+${moveAttemptsSql("deliveries_by_event")}
 DROP TABLE deliveries;
 ALTER TABLE deliveries_by_event RENAME TO deliveries;
 ${DELIVERY_RULES}${ATTEMPT_TRIGGERS}`;
 
 /** The tables of a new file, with the quotes that SQLite adds to the names of renamed tables. */
 export const NEW_DELIVERIES_DDL =
-  createDeliveries('"deliveries"') +
-  createAttempts('"delivery_attempts"', '"deliveries"') +
+  createDeliveriesSql('"deliveries"') +
+  createAttemptsSql('"delivery_attempts"', '"deliveries"') +
   DELIVERY_RULES +
   ATTEMPT_TRIGGERS;

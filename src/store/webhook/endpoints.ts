@@ -49,16 +49,16 @@ UPDATE endpoints SET reason = CASE reason
 WHERE reason IS NOT NULL;
 `;
 
-const ENDPOINT = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL + ENDPOINT_CA_DDL);
+const COLUMNS = columnsOf<Endpoint & Removal>("endpoints", ENDPOINTS_DDL + ENDPOINT_CA_DDL);
 
 /** The endpoints of stores. The row of a removed endpoint is kept for the audit, but is not found. */
 export function endpointsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<EndpointRow>(`INSERT INTO endpoints ${ENDPOINT.values}`);
+  const insert = connection.prepare<EndpointRow>(`INSERT INTO endpoints ${COLUMNS.values}`);
   const select = connection.prepare<[string], EndpointRow>(
-    `SELECT ${ENDPOINT.select} FROM endpoints WHERE id = ? AND removed_at IS NULL`,
+    `SELECT ${COLUMNS.select} FROM endpoints WHERE id = ? AND removed_at IS NULL`,
   );
   const selectOf = connection.prepare<[string], EndpointRow>(
-    `SELECT ${ENDPOINT.select} FROM endpoints WHERE store_id = ? AND removed_at IS NULL ORDER BY created_at, id`,
+    `SELECT ${COLUMNS.select} FROM endpoints WHERE store_id = ? AND removed_at IS NULL ORDER BY created_at, id`,
   );
   const updateState = connection.prepare<Pick<Endpoint, "id" | "state" | "reason">>(
     "UPDATE endpoints SET state = @state, reason = @reason, failing_since = NULL WHERE id = @id",
@@ -66,7 +66,7 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
   const updateFailingSince = connection.prepare<Pick<Endpoint, "id" | "failingSince">>(
     "UPDATE endpoints SET failing_since = @failingSince WHERE id = @id",
   );
-  const updateTarget = connection.prepare<Row<Pick<Endpoint, "id"> & EndpointSettings>>(
+  const updateSettings = connection.prepare<Row<Pick<Endpoint, "id"> & EndpointSettings>>(
     "UPDATE endpoints SET url = @url, event_types = @eventTypes, in_order = @inOrder, ca = @ca WHERE id = @id",
   );
   const updateRemovedAt = connection.prepare<Pick<Endpoint, "id"> & Removal>(
@@ -102,9 +102,9 @@ export function endpointsTable(connection: Connection, scheduler: Scheduler) {
     },
 
     /** Sets the endpoint's address, event types, order and CA certificates. */
-    setTarget: (id: string, { url, eventTypes, inOrder, ca }: EndpointSettings): void => {
+    setSettings: (id: string, { url, eventTypes, inOrder, ca }: EndpointSettings): void => {
       of.forget();
-      updateTarget.run(toRow({ id, url, eventTypes, inOrder, ca }));
+      updateSettings.run(toRow({ id, url, eventTypes, inOrder, ca }));
     },
 
     remove: (id: string, removedAt: number): void => {

@@ -4,8 +4,8 @@ import type { Connection } from "../connection/connection.ts";
 import type { Scheduler } from "../connection/group-commit.ts";
 import { cacheBriefly } from "../connection/remembered.ts";
 
-/** The owner of a secret, and its times in milliseconds by the store's clock. */
-type SecretOwner = {
+/** The endpoint of a secret, and the secret's times in milliseconds by the store's clock. */
+type SecretFacts = {
   readonly createdAt: number;
   /** Null for the secret of the store itself. */
   readonly endpointId: string | null;
@@ -13,7 +13,7 @@ type SecretOwner = {
   readonly retiredAt: number | null;
 };
 
-type OwnedSecret = SealedSecret & SecretOwner;
+type OwnedSecret = SealedSecret & SecretFacts;
 
 export const SIGNING_SECRETS_DDL = `
 CREATE TABLE signing_secrets (
@@ -30,20 +30,20 @@ CREATE INDEX signing_secrets_of_endpoint ON signing_secrets (endpoint_id) WHERE 
 CREATE INDEX signing_secrets_of_store ON signing_secrets (store_id);
 `;
 
-const SECRET = columnsOf<OwnedSecret>("signing_secrets", SIGNING_SECRETS_DDL);
+const COLUMNS = columnsOf<OwnedSecret>("signing_secrets", SIGNING_SECRETS_DDL);
 
 /** Signing secrets, encrypted with the master key (decision 16); cached briefly, because every delivery needs them. */
 export function signingSecretsTable(connection: Connection, scheduler: Scheduler) {
-  const insert = connection.prepare<OwnedSecret>(`INSERT INTO signing_secrets ${SECRET.values}`);
+  const insert = connection.prepare<OwnedSecret>(`INSERT INTO signing_secrets ${COLUMNS.values}`);
   const retire = connection.prepare<{ readonly endpointId: string; readonly at: number }>(
     `UPDATE signing_secrets SET retired_at = @at
      WHERE endpoint_id = @endpointId AND (retired_at IS NULL OR retired_at > @at)`,
   );
   const selectOfEndpoint = connection.prepare<[string], OwnedSecret>(
-    `SELECT ${SECRET.select} FROM signing_secrets WHERE endpoint_id = ? ORDER BY rowid DESC`,
+    `SELECT ${COLUMNS.select} FROM signing_secrets WHERE endpoint_id = ? ORDER BY rowid DESC`,
   );
   const selectCurrent = connection.prepare<[string], SealedSecret>(
-    `SELECT ${SECRET.pick("id", "storeId", "nonce", "sealed")} FROM signing_secrets
+    `SELECT ${COLUMNS.pick("id", "storeId", "nonce", "sealed")} FROM signing_secrets
      WHERE store_id = ? AND endpoint_id IS NULL AND retired_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1`,
   );
 
@@ -53,13 +53,13 @@ export function signingSecretsTable(connection: Connection, scheduler: Scheduler
 
   return {
     /** Adds a secret of a store, or of one endpoint, with an optional end. */
-    insert: (secret: SealedSecret, owner: SecretOwner): void => {
+    insert: (secret: SealedSecret, facts: SecretFacts): void => {
       forget();
-      insert.run({ ...secret, ...owner });
+      insert.run({ ...secret, ...facts });
     },
 
     /** The newest active secret of a store. */
-    current: currentSecret,
+    currentSecret,
 
     /** All secrets of an endpoint, newest first; none if it signs with its store's secret. */
     ofEndpoint,

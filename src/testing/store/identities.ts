@@ -19,9 +19,9 @@ export function createIdentities(sandbox: InProcessSandbox, calls: Calls): Ident
   const keyOf = async (storeId: string): Promise<string> => {
     const apiKey = identities.get(storeId)?.apiKey;
     refuseClosed(sandbox);
-    const { ownerOf } = sandbox.context.store.credentials;
+    const { findByHash } = sandbox.context.store.credentials;
     // A store keeps its key here even after the key is revoked.
-    if (apiKey !== undefined && ownerOf(hashKey(apiKey))?.storeId === storeId) return apiKey;
+    if (apiKey !== undefined && findByHash(hashKey(apiKey))?.storeId === storeId) return apiKey;
     return (await calls.control({ name: "createKey", storeId, body: {} })).apiKey;
   };
   return {

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { expect, test } from "vitest";
 import {
-  deniedBlocks,
+  deniedRanges,
   isForbiddenAddress,
   isPublicAddress,
   FORBIDDEN_RANGES,
@@ -14,7 +14,7 @@ const OWN_PORT = 4242;
 const bracketed = (address: string): string => (address.includes(":") ? `[${address}]` : address);
 const isLoopback = (address: string): boolean => ipaddr.parse(address).range() === "loopback";
 
-/** An address of every range that must be refused or must stay open. */
+/** Addresses of forbidden, private and public ranges, with their classes. */
 const ROWS: readonly (readonly [address: string, verdict: "never" | "private" | "public"])[] = [
   ["169.254.169.254", "never"],
   ["100.100.100.200", "never"],
@@ -90,6 +90,6 @@ test("an allowed name permits only addresses that a receiver can have", async ()
   expect(await resolveTargetHost("localhost", resolve, OWN_PORT)).toMatchObject({ ok: true });
 });
 
-test("the runtime's network rules get every range, also as IPv4-mapped IPv6", () => {
-  expect(deniedBlocks()).toEqual([...FORBIDDEN_RANGES, ...PRIVATE_RANGES, "::ffff:0:0/96"]);
+test("the runtime's network denies every forbidden and private range, and all IPv4-mapped addresses", () => {
+  expect(deniedRanges()).toEqual([...FORBIDDEN_RANGES, ...PRIVATE_RANGES, "::ffff:0:0/96"]);
 });

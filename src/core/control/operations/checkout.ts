@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { MAX_PRICE_ID } from "../../checkout/create-request.ts";
+import { MAX_PRICE_ID_LENGTH } from "../../checkout/create-request.ts";
 import { SIMULATED_OUTCOMES } from "../../checkout/reserved-order-id.ts";
 import { RETURN_ORIGIN_SCHEMA, RETURN_PATH_SCHEMA } from "../../checkout/return-origin.ts";
 import {
@@ -19,11 +19,11 @@ import { nameSchemas } from "../../shape/wire-names.ts";
 import { storeOperation } from "../operation.ts";
 
 const MAX_PAGE_LENGTH = 200;
-/** Maximum length of a search text, in code points. */
+/** Maximum length of a search text or an order_id in a query, in code points. */
 const MAX_TEXT_LENGTH = 512;
 
-const namedOrigin = z.string().check(z.meta(RETURN_ORIGIN_SCHEMA));
-const namedPath = z.string().check(z.meta(RETURN_PATH_SCHEMA));
+const originInput = z.string().check(z.meta(RETURN_ORIGIN_SCHEMA));
+const pathInput = z.string().check(z.meta(RETURN_PATH_SCHEMA));
 const returnOrigins = z.object({ storeId: z.uuid(), returnOrigins: z.array(returnOrigin) });
 nameSchemas({ ReturnOrigin: returnOrigin, ReturnOrigins: returnOrigins });
 
@@ -82,7 +82,7 @@ export const checkoutOperations = {
       z.strictObject({
         /** Default: an order. */
         object: z.optional(checkoutObject),
-        priceId: z.optional(nonEmptyText(MAX_PRICE_ID)),
+        priceId: z.optional(nonEmptyText(MAX_PRICE_ID_LENGTH)),
         amountMinor: z.optional(z.int().check(z.minimum(1))),
       }),
     answer: () => z.object({ id: z.uuid(), orderId: z.string(), status: checkoutStatus }),
@@ -143,8 +143,8 @@ export const checkoutOperations = {
     request: () =>
       z.discriminatedUnion("action", [
         /** Without a path, an origin keeps its current path, or gets `/`. */
-        z.strictObject({ action: z.literal("add"), origin: namedOrigin, path: z.optional(namedPath) }),
-        z.strictObject({ action: z.literal("remove"), origin: namedOrigin }),
+        z.strictObject({ action: z.literal("add"), origin: originInput, path: z.optional(pathInput) }),
+        z.strictObject({ action: z.literal("remove"), origin: originInput }),
       ]),
     answer: () => returnOrigins,
     refusals: ["state_conflict"],

@@ -25,7 +25,7 @@ const postedRequest = z.strictObject({
   headers: z.array(z.strictObject({ name: z.string(), value: z.string() })).check(z.maxLength(MAX_HEADERS)),
   /** In base64. */
   body: z.string().check(z.maxLength(MAX_POSTED_CHARACTERS)),
-  /** Sends the body in two parts, with a pause between them. */
+  /** Whether to send the body in two parts, with a pause between them. */
   inParts: z.optional(z.boolean()),
   /** Whether to use a kept connection, as deliveries do, or a new connection. */
   connection: z.enum(["kept", "fresh"]),
@@ -33,7 +33,7 @@ const postedRequest = z.strictObject({
 const postedAnswer = z.object({
   url: z.string(),
   milliseconds: wholeNumber(0),
-  /** The answer; null if there was none. */
+  /** The status of the answer; null if there was no answer. */
   status: z.nullable(z.int()),
   body: z.string(),
   retryAfter: z.nullable(z.string()),

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { dialectSchema } from "../../calibration/dialect-section.ts";
 import { requestedId as existingId, storeName } from "../../config/store-fields.ts";
 import { namedSnapshot, restoreSummary, takenSnapshot } from "../../snapshot/shapes.ts";
-import { SNAPSHOT_NAME } from "../../snapshot/snapshot.ts";
+import { SNAPSHOT_NAME_PATTERN } from "../../snapshot/snapshot.ts";
 import { erasedStore, storeEntry } from "../../store/shapes.ts";
 import { sandboxOperation, storeOperation } from "../operation.ts";
 
@@ -11,12 +11,14 @@ export const NEW_MERCHANT = "new";
 
 const snapshotName = z
   .string()
-  .check(z.regex(SNAPSHOT_NAME, "must have 1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit"));
+  .check(
+    z.regex(SNAPSHOT_NAME_PATTERN, "must have 1 to 64 of a-z, 0-9, . _ - and begin with a letter or a digit"),
+  );
 const snapshotRequest = z.strictObject({ name: snapshotName });
 const restoreRequest = z.extend(snapshotRequest, {
-  /** Restores a snapshot that another sandbox took, or that was changed (decision 95). Default: it is refused. */
+  /** Whether to restore a snapshot that another sandbox took, or that was changed (decision 95). Default: false. */
   trust: z.optional(z.boolean()),
-  /** Delivers due events from another sandbox's snapshot (decision 95). Default: they are held. */
+  /** Whether to deliver due events from another sandbox's snapshot (decision 95). Default: false, which holds them. */
   adopt: z.optional(z.boolean()),
 });
 const restoreCodes = ["missing_parameter", "invalid_parameter", "not_found", "state_conflict"] as const;

@@ -1,5 +1,5 @@
 import { MANUAL_REASONS, type Endpoint } from "../../../../core/webhook/endpoint.ts";
-import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
+import { POSITION_AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import { judgeStore } from "../../../readiness/facts.ts";
 import type { PortalContext } from "../view.ts";
 
@@ -17,7 +17,7 @@ const MAX_SHOWN_COUNT = 99;
 /** Reads the numbers of the menu by index, and counts no further than the menu shows. */
 export function menuCounts(context: PortalContext, storeId: string): MenuCounts {
   const { store } = context;
-  const range = { before: AFTER_ALL, limit: MAX_SHOWN_COUNT + 1 };
+  const range = { before: POSITION_AFTER_ALL, limit: MAX_SHOWN_COUNT + 1 };
   const noFilter = { storeId, object: null, paymentMethod: null, orderId: null };
   const [createdCount, pendingCount] = (["created", "pending"] as const).map(
     (status) => store.checkoutLists.newest({ ...noFilter, status }, range).length,

@@ -3,7 +3,7 @@ import { translatorFor } from "../../../../core/language.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import type { LoggedRequest } from "../../../../core/request/logged-request.ts";
 import type { Endpoint } from "../../../../core/webhook/endpoint.ts";
-import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
+import { POSITION_AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import { html, type Html, type Text } from "../../../../web/html.ts";
 import { merchantText } from "../../shared/merchant-text.ts";
 import { storeTime } from "../../../with-store.ts";
@@ -118,7 +118,7 @@ function refusedPart({ requests }: PortalContext, view: View, now: number): Html
 /** The newest refused requests among the newest requests. */
 function refusedRequests(log: PortalContext["requests"], storeId: string): readonly LoggedRequest[] {
   const isMatch = ({ status }: LoggedRequest): boolean => status >= 400;
-  return log.search(storeId, { limit: MAX_ROWS, maxRead: MAX_REQUESTS_READ, isMatch }).found;
+  return log.search(storeId, { limit: MAX_ROWS, maxRead: MAX_REQUESTS_READ, isMatch }).hits;
 }
 
 /** The next due items; all expiries share one row. */
@@ -156,7 +156,7 @@ function unpaidSection({ store }: PortalContext, view: View, now: number): Html 
   const lists = store.checkoutLists;
   const baseFilter = { storeId: view.storeId, object: null, paymentMethod: null, orderId: null };
   const positions = (["created", "pending"] as const).flatMap((status) =>
-    lists.newest({ ...baseFilter, status }, { before: AFTER_ALL, limit: MAX_COUNT + 1 }),
+    lists.newest({ ...baseFilter, status }, { before: POSITION_AFTER_ALL, limit: MAX_COUNT + 1 }),
   );
   const checkouts = lists.at(positions);
   if (checkouts.length === 0) return section(OVERVIEW_TEXTS.unpaid, hintPart(OVERVIEW_TEXTS.noneUnpaid));

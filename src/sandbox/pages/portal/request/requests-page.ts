@@ -47,12 +47,12 @@ export function requestsPage(context: PortalContext, view: View): Promise<Outcom
         return request.status >= low && request.status <= high && request.path.startsWith(path) && isFound;
       };
       const search = { before: cursor.value, limit: PAGE_SIZE, maxRead: MAX_READ_REQUESTS, isMatch };
-      const { found: items, read, next } = context.requests.search(view.storeId, search);
-      const nextSearch = { hint: REQUEST_TEXTS.searchedCount(read), label: REQUEST_TEXTS.searchOlder };
+      const { hits: items, readCount, nextBefore } = context.requests.search(view.storeId, search);
+      const nextSearch = { hint: REQUEST_TEXTS.searchedCount(readCount), label: REQUEST_TEXTS.searchOlder };
       return accept({
         items,
-        next,
-        nextSearch: next === null || items.length === PAGE_SIZE ? undefined : nextSearch,
+        next: nextBefore,
+        nextSearch: nextBefore === null || items.length === PAGE_SIZE ? undefined : nextSearch,
       });
     },
     noRows: noItems(REQUEST_TEXTS.noRequests, command, connectButton),

@@ -29,7 +29,7 @@ export function dueItemsUntil(
   { until }: { readonly until: number },
 ): PendingItems {
   const limit = MAX_PENDING_ITEMS;
-  const checkouts = store.settlements.until(storeId, until, limit);
+  const checkouts = store.settlements.dueBy(storeId, until, limit);
   const endpoints = store.endpoints.of(storeId).filter(({ state }) => state === "enabled");
   const deliveries = endpoints.slice(0, MAX_ENDPOINTS).flatMap(({ id, url, kind }) =>
     store.deliveries.dueUntil(id, until, limit).map((delivery): PendingItem => {

@@ -104,7 +104,7 @@ function formOf(context: PortalContext, view: View, action: FaultAction): Html {
 const RARE_FIELDS = ["nth", "probability", "seed"] as const;
 
 function parameterFields(action: FaultAction, typedForm: TypedForm): readonly Html[] {
-  const hasParameter = ({ of }: FaultParameter): boolean => of.includes(action);
+  const hasParameter = ({ actions }: FaultParameter): boolean => actions.includes(action);
   return [
     hasParameter(status) || isTyped(typedForm, status.name)
       ? inputField(TEXTS.status, status.name, {

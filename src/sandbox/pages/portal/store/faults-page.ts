@@ -4,7 +4,7 @@ import { FAULT_PROFILES } from "../../../../core/fault/actions.ts";
 import type { FaultEntry } from "../../../../core/fault/shapes.ts";
 import { PROFILE_FAULTS } from "../../../../core/fault/profiles.ts";
 import { FAULT_PARAMETERS } from "../../../../core/fault/rules.ts";
-import { matchText, parametersText, parseProbabilityText } from "../../../../core/fault/text.ts";
+import { matchText, parameterText, parseProbabilityText } from "../../../../core/fault/text.ts";
 import { accept, addField, type Outcome } from "../../../../core/outcome.ts";
 import { html, type Html } from "../../../../web/html.ts";
 import { storeTime } from "../../../with-store.ts";
@@ -92,7 +92,7 @@ function faultRow(view: View, fault: FaultEntry): TableRow {
   });
   return [
     [TEXTS.action, html`<code title="${id}">${action}</code>`, "head"],
-    [TEXTS.with, parametersText(fault) ?? ""],
+    [TEXTS.with, parameterText(fault) ?? ""],
     [TEXTS.only, matchText(fault) ?? TEXTS.any, "named"],
     [TEXTS.matched, String(matched), "named"],
     [TEXTS.applied, String(applied), "named"],

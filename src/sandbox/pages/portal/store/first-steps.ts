@@ -1,5 +1,5 @@
 import { DRILL_KINDS } from "../../../../core/readiness/names.ts";
-import { AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
+import { POSITION_AFTER_ALL } from "../../../../store/checkout/checkout-lists.ts";
 import type { DeliveryState } from "../../../../core/webhook/delivery.ts";
 import type { PortalContext } from "../view.ts";
 
@@ -17,7 +17,7 @@ export function finishedFirstSteps(
 ): Readonly<Record<FirstStep, boolean>> {
   const lists = store.checkoutLists;
   const anyCheckout = { storeId, status: null, object: null, paymentMethod: null, orderId: null };
-  const newestPage = { before: AFTER_ALL, limit: 1 };
+  const newestPage = { before: POSITION_AFTER_ALL, limit: 1 };
   const listDeliveries = (state: DeliveryState, limit: number) =>
     store.deliveries.list({ storeId, endpointId: null, eventId: null, checkoutId: null, state, limit });
   const hasAnswer = (state: DeliveryState): boolean =>
