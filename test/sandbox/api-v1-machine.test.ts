@@ -3,7 +3,7 @@ import { answerBreaches } from "../support/contract.ts";
 import { createHarness, EPHEMERAL, type Answered } from "../support/harness.ts";
 import { BODY, outcome, post, said } from "../support/v1-calls.ts";
 
-// Answers of v1 that depend on options, commands and clocks of `sandbox start`; these tests do not run in other
+// These tests of v1 need options of `sandbox start`, other commands or the harness's clock, so they do not run in other
 // runtimes.
 
 let sent = 0;
@@ -125,7 +125,7 @@ test("an order_id is free after its checkout has ended, and a reserved order_id 
   ]);
 });
 
-test("the refusal of a Host says whether its port belongs to the allowed name", async () => {
+test("the refusal of an allowed host with another port names --allow-host HOST:PORT", async () => {
   const sandbox = await createHarness().start(["--allow-host", "shop.example"]);
   const asked = async (host: string): Promise<string> =>
     String((await sandbox.request({ path: "/healthz", headers: { Host: host } })).body);

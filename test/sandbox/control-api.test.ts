@@ -109,7 +109,7 @@ test("a checkout is shown with its whole story, after its due work is done", asy
     expect(described("inspectCheckout", 200, answer.body)).toBe("");
     return answer;
   };
-  // The description states all fields.
+  // `inspect` compares the fields that are not listed here with the OpenAPI document.
   const fresh = (await inspect()).body.data;
   expect(fresh).toMatchObject({
     id,
@@ -255,7 +255,7 @@ function allRows(harness: Harness): unknown {
   return rows;
 }
 
-/** A sandbox with two stores; the first has one of every object that a path can name. */
+/** A sandbox with two stores; the first has a checkout, an endpoint, an event and a lease. */
 async function openTwoStores() {
   const harness = createHarness();
   const sandbox = await harness.start();

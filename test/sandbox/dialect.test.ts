@@ -177,7 +177,7 @@ test("listen verifies and prints the events of a dialect, and forwards them as t
     expect(forwarded[2]).toContain(part);
 });
 
-test("a start with another dialect than the dialect of the existing state is refused", async () => {
+test("a start with another dialect than the existing state's dialect is refused", async () => {
   const { harness } = await openDialect(OTHER);
   await harness.run(["sandbox", "stop"]);
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify({ times: "seconds" }));
@@ -188,7 +188,7 @@ test("a start with another dialect than the dialect of the existing state is ref
   ]);
 });
 
-test("webhooks verify takes an event as it was sent, in the dialect of its store or of a file", async () => {
+test("webhooks verify accepts an event as it was sent, in the dialect of its store or of a file", async () => {
   const { harness, sandbox, ready, received, ask } = await openDialect(OTHER);
   await ask("/orders", ORDER);
   await harness.clock.sleep(1000);
@@ -246,7 +246,7 @@ test("whoami, the assumptions and the Settings page show the dialect in effect",
   expect((await plain.harness.run(["whoami", "--json"])).stdout).not.toContain("dialect");
 });
 
-test("a restore reports the dialect of the snapshot's store, and config export writes the dialect", async () => {
+test("a restore reports the snapshot's dialect if the store had another, and config export writes the dialect", async () => {
   const { harness } = await openDialect(OTHER);
   const file = join(harness.cwd, "taken.snapshot");
   await harness.run(["snapshots", "create", "taken", "--all", "--file", file]);

@@ -115,7 +115,7 @@ const INVENTED: readonly (readonly [string | undefined, string])[] = [
   [undefined, "Network access is disabled in tests"],
 ];
 
-test("a system error is described by its code, and any other error keeps its text", () => {
+test("a TLS or system error gets the fault of its code, and an error of a mock keeps its message and is reported as intercepted", () => {
   const opened = { isTls: true, isOpen: true, isConnected: false, receivedBytes: 0 };
   const before = { ...opened, isTls: false, isOpen: false };
   const faultOf = (error: Error, progress = before) => describeFailure(error, progress).facts?.fault;
@@ -139,7 +139,7 @@ test("a system error is described by its code, and any other error keeps its tex
   }
 });
 
-test("every failure has a cause in both languages, and only one cause says that the receiver is not running", () => {
+test("every connection fault has a cause in both languages, and only a refused connection's cause says that the receiver is not running", () => {
   const chinese = translatorFor("zh");
   for (const code of CONNECTION_FAULTS) {
     const words = DELIVERY_CAUSES.get(code)?.text;

@@ -60,7 +60,7 @@ async function start({ press, follow }: Customer): Promise<void> {
   await follow("Open the sandbox wallet here");
 }
 
-/** The customer's action in the wallet, and the final page and order. */
+/** The customer's action in the wallet, and then the heading of the payment page and the status of the order. */
 const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, status: string])[] = [
   ["pays", ({ press }) => press("Pay €"), english(PAYMENT_TEXTS.result.succeeded), "succeeded"],
   [
@@ -128,7 +128,7 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
   ],
 ];
 
-test("the forms and links of the pages lead to every ending of a payment, with both payment methods", async () => {
+test("the forms and links of the payment pages lead to every ending of a payment, with both payment methods", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const customer = customerOf(sandbox);
@@ -158,7 +158,7 @@ test("the forms and links of the pages lead to every ending of a payment, with b
       await customer.open(sold.checkout_url);
       const told = [name, method, customer.text("h1"), await statusOf(sold)];
       expect(told).toEqual([name, method, heading, status]);
-      // A paid page has a date and a reference.
+      // Only the page of a paid order has a date and a reference.
       const isPaid = status === "succeeded";
       expect([name, /^\d{4}-\d\d-\d\dT/.test(customer.moment() ?? "")]).toEqual([name, isPaid]);
       expect([name, / 20\d\d, \d\d:\d\d UTC$/.test(customer.text("time"))]).toEqual([name, isPaid]);

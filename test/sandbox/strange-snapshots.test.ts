@@ -53,7 +53,7 @@ const NOT_RESTORED =
 
 const ABSENT = "00000000-0000-7000-8000-00000000dead";
 
-/** Columns whose values are ids, without which a snapshot is refused. */
+/** Columns of ids: a snapshot is refused if they have other values. */
 const REFERENCES = /^(?:id|(?:first_)?request_id|(?:store|merchant|checkout|endpoint|event|delivery)_id)$/;
 
 type Place = { readonly table: string; readonly column: string; readonly type: string };
@@ -112,7 +112,7 @@ function strangeSnapshot(bytes: Uint8Array, places: readonly Place[], seed: numb
   return { bytes: made, changes };
 }
 
-/** The ids of rows, by the folders of the portal's addresses. */
+/** The ids of rows, each by the path segment before it in the portal's URLs. */
 function idsIn(bytes: Uint8Array, nth: number): PortalIds {
   const copy = new Database(Buffer.from(bytes));
   const stores = copy.prepare<[], string>("SELECT id FROM stores ORDER BY rowid").pluck().all();
