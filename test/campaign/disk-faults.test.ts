@@ -9,7 +9,7 @@ import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
 import { openControl } from "../support/control.ts";
 import { faultsOf, HAS_STRACE, inject, noteCalls, runTraced, type Fault } from "../support/disk-faults.ts";
-import { NEXT_FORMATS } from "../support/migrate.ts";
+import { NEXT_VERSIONS } from "../support/migrate.ts";
 import { apiKeyOf, connect, openRows, sendCreate, type Answer } from "../support/load.ts";
 import { runHere, startSandboxHere, type Finished, type SandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -218,7 +218,7 @@ function migrationScenario(template: string, seen: AcknowledgedWork): Scenario {
         ...(SCHEMAS.includes(found) ? [] : [`half a migration: ${found}`]),
         ...(found === SCHEMAS[0] ? await reopen(cwd, (sandbox) => lostCreates(sandbox, seen)) : []),
         ...(found === SCHEMAS[0] ? [] : lostRows(join(cwd, copy), SANDBOX_FILE, seen)),
-        ...lostRows(path, NEXT_FORMATS, seen),
+        ...lostRows(path, NEXT_VERSIONS, seen),
         ...leftovers(join(cwd, "state")),
       ];
       const then = schemaIn(path);

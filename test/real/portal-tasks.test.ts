@@ -87,11 +87,11 @@ test(`every task in the portal can be done by clicks, and no page is a dead end 
   );
   process.stdout.write(`${rows.join("\n")}\n`);
   const wrong = results
-    .filter(({ task, clicks, deadEnds }) => deadEnds.length > 0 || clicks > task.mostClicks)
+    .filter(({ task, clicks, deadEnds }) => deadEnds.length > 0 || clicks > task.maxClicks)
     .map(({ task, clicks, deadEnds }) => ({
       name: task.name,
       clicks,
-      mostClicks: task.mostClicks,
+      maxClicks: task.maxClicks,
       deadEnds,
     }));
   expect(results.length).toBeGreaterThan(4);

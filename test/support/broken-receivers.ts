@@ -50,7 +50,7 @@ function only(applies: (incoming: Incoming) => boolean, believed: Answer = 200):
   return (incoming) => (applies(incoming) ? right(incoming) : believed);
 }
 
-/** Accepts each event once, identified by a field of the event. */
+/** Accepts each event once, identified by the text that `idOf` returns. */
 function once(idOf: (incoming: Incoming) => string, known: Answer, first: Answer = 200): Receiver {
   const seen = new Set<string>();
   return (incoming) => {

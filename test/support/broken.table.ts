@@ -7,7 +7,7 @@ import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.
 /** The invariant of each broken history of a client. */
 type ClientFaults = Readonly<Partial<Record<keyof typeof CLIENT_HISTORIES | "plain_purchase", string>>>;
 
-/** Histories that lose the answer to a create, histories that refuse a create for now, and all that fail a create. */
+/** Histories that lose the answer to a create, that refuse a create temporarily, and all that make a create fail. */
 const LOST = ["answer_lost", "answer_lost_twice", "answer_cut"] as const;
 const REFUSED = ["create_5xx", "create_429"] as const;
 const FAILED = [...LOST, "create_unsent", ...REFUSED] as const;
@@ -41,9 +41,8 @@ const HIDDEN_ANSWERS = ["lose_answer", "empty", "truncate"];
 const RETRIED = [...HIDDEN_ANSWERS, "status", "reset", "lose_request", "rate_limit", "storage_full"];
 
 /**
- * Every broken shop and client: what it does, and exactly what the drill must report about it. Their code is in
- * `broken-receivers.ts`, `order-shops.ts`, `shop-clients.ts`, `return-shops.ts` and `explore-shops.ts`, under the same
- * names.
+ * The exact findings that a run must report about each broken receiver, client and shop. Their code is in
+ * `broken-receivers.ts`, `shop-clients.ts`, `explore-shops.ts` and `killed-shops.ts`, under the same names.
  */
 export const BROKEN: {
   /** All causes that the drill reports. */
@@ -584,7 +583,7 @@ export const BROKEN: {
 export const UNSEEN = {
   webhooks: {
     "of orders alone: looks at no age":
-      "only an event of an order that was accepted before is rightly signed, and one that knows it before it looks at its age accepts it too",
+      "the only old signed event of an order is an event that the receiver accepted before, and a correct receiver may accept a known event at any age",
     "verifies all but one of a thousand": "a drill sends about 200 requests",
   },
   idempotency: {

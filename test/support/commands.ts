@@ -62,7 +62,7 @@ export const COMMANDS: readonly string[] = [
   "config export",
   "sandbox logs",
 ];
-/** Commands that send no request. */
+/** Other commands, most of which need no running service. */
 export const ALONE: readonly string[] = [
   "sandbox start",
   "hosted dev",

@@ -188,7 +188,7 @@ export function auditFaults(rows: Database.Database, endpoints: readonly Audited
   });
 }
 
-/** How a finished delivery contradicts its event, its attempts or its endpoint; undefined if it does not. */
+/** The contradiction between a finished delivery and its event, attempts or endpoint; undefined if there is none. */
 function faultOf(
   event: EventRow,
   {

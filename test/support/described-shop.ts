@@ -21,7 +21,7 @@ export type ShopKind = {
   readonly books?: number;
   /** The dialect that the shop reads; default: ours. */
   readonly dialect?: Dialect;
-  /** Whether the shop has no endpoint, and asks for the payment when its view is opened. */
+  /** Whether the shop has no endpoint, and asks the API about the payment when its view is opened. */
   readonly polls?: true;
 };
 

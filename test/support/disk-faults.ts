@@ -106,7 +106,7 @@ export function inject({ call, error, nth, lasting }: Fault): readonly string[] 
 }
 
 /**
- * The arguments with which strace makes a call fail with an error: every time, or as a `when` after the error states.
+ * The arguments with which strace makes a call fail with an error: every time, or as a `:when=` after the error states.
  */
 export function failingCall(call: string, error: string): readonly string[] {
   return ["-e", `trace=${call}`, "-e", `inject=${call}:error=${error}`];

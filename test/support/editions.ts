@@ -19,7 +19,7 @@ export type Edition = {
     args?: readonly string[],
     options?: Pick<RunOptions, "command">,
   ) => Running;
-  /** Disks on which the service cannot start: without room for its first files, and without room for its databases. */
+  /** Sizes of disks on which the service cannot start: too small for its first files, or for its databases. */
   readonly tooSmall: readonly string[];
   /** The path of the database with the rows of a store. */
   readonly databaseOf: (folder: string, storeId: string) => string;

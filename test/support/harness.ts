@@ -20,12 +20,12 @@ import type {
 import { seededRandom } from "./campaign.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** An argument for the harness only: later commands get the variables of the sandbox, as `checkout exec` gives them. */
+/** An argument for the harness only: later commands get the variables of the sandbox that `checkout exec` sets. */
 const WITH_ACCESS = "(with access)";
 
 /**
- * Starts a sandbox in memory that commands can find: most tests spend half their time on the disk, and few test the
- * disk. With `--ephemeral` alone, commands do not find it, as in the real program.
+ * The options of a sandbox in memory that commands can find: with a state on disk, most tests would take twice as long.
+ * With `--ephemeral` alone, commands do not find the sandbox, as in the real program.
  */
 export const EPHEMERAL: readonly string[] = ["--ephemeral", WITH_ACCESS];
 
@@ -100,8 +100,8 @@ const ADMIN_TOKEN = "administrator-of-the-harness";
 const START_OF_TIME = Date.UTC(2026, 0, 15, 12);
 
 /**
- * The whole program in one process: client, service, store, with a clock that only the test moves, seeded randomness
- * and a network without sockets. Files are real, in a temporary folder.
+ * The whole program in one process: client, service, store, with a clock that only the test and the program's sleeps
+ * move, seeded randomness and a network without sockets. Files are real, in a temporary folder.
  */
 export function createHarness(options: { readonly seed?: number; readonly now?: number } = {}) {
   const cwd = tempFolder();
@@ -321,7 +321,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
 
   return {
     cwd,
-    /** The folder of the person's settings. */
+    /** The folder of the user's settings. */
     settings,
     clock,
     run: runCommand,
@@ -361,7 +361,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
   };
 }
 
-/** The variables by which commands find a sandbox in memory, as `checkout exec` gives them. */
+/** The variables by which commands find a sandbox in memory, as `checkout exec` sets them. */
 function variablesOf(ready: ReadyMessage): Readonly<Record<string, string>> {
   return {
     CHECKOUT_BASE_URL: ready.base_url,
@@ -378,7 +378,7 @@ type Clock = Pick<World, "now" | "monotonic" | "sleep" | "after"> & {
   readonly pending: () => readonly number[];
 };
 
-/** Time that passes only when the test says so, or when the program sleeps. */
+/** A clock that only `advance` and the program's sleeps move. */
 function createClock(start: number): Clock {
   let now = start;
   let timers: { readonly at: number; readonly run: () => void }[] = [];

@@ -52,7 +52,7 @@ export function readyOf({ output }: Running): ReadyMessage | undefined {
   return output.stdout.includes("\n") ? (JSON.parse(output.stdout) as ReadyMessage) : undefined;
 }
 
-/** Replaces a folder by a copy of another folder. */
+/** Replaces a folder with a copy of another folder. */
 export function putFolder(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true });
   cpSync(from, to, { recursive: true });

@@ -170,7 +170,7 @@ export async function exploreShop(
   return [code, JSON.parse(stdout) as Explored];
 }
 
-/** Replaces the command `serve` by a shop, and all other commands by a client that repeats its create. */
+/** Replaces the command `serve` with a shop, and all other commands with a client that repeats its create. */
 export function installShop(harness: Harness, shop: KilledShop): void {
   const clients: World["run"][] = [];
   installClient({ ...harness, setShell: (run) => void clients.push(run) }, rightClient);
@@ -200,7 +200,7 @@ export function installShop(harness: Harness, shop: KilledShop): void {
   });
 }
 
-/** Serves a shop on port 3000 until the test ends, and replaces all commands by a client. */
+/** Serves a shop on port 3000 until the test ends, and replaces all commands with a client. */
 export function openRunningShop(harness: Harness, { onHook }: KilledShop, secret: string): void {
   installClient(harness, rightClient);
   const disks = new Map<string, Disk>();

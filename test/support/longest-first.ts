@@ -1,9 +1,9 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Slow test files, as paths in `test/`. A machine that has not measured them would start them last, and run them alone
- * at the end. Files that mostly wait (the shops, the drills) are not adjacent, so that other files use the processors
- * meanwhile.
+ * Slow test files, as paths in `test/`. Until vitest has measured them on a machine, it could start them last, and run
+ * them alone at the end. Files that mostly wait (the shops, the drills) are not adjacent, so that other files use the
+ * processors meanwhile.
  */
 export const LONG: readonly string[] = [
   "real/whole-shops",

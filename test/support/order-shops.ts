@@ -229,7 +229,7 @@ function keptInOneVariable(): ShopPlan["onEvent"] {
   };
 }
 
-/** Marks an order paid at once, and books each delivery of the payment later. */
+/** Marks an order paid immediately, and books each delivery of the payment later. */
 function booksLater(milliseconds: number): ShopPlan["onEvent"] {
   return ({ payment, order, later }) => {
     if (!payment) return;
@@ -399,7 +399,7 @@ const STATUS_NAMES: Readonly<Record<string, string>> = {
   pending: "open",
 };
 
-/** Shops that take a status of orders or of sessions for a payment, at once or 2 s later. */
+/** Shops that take a status of orders or of sessions for a payment, immediately or 2 s later. */
 function booksUnpaid(status: string): Readonly<Record<string, ShopPlan>> {
   const shops = ["order", "checkout_session"].flatMap((kind) =>
     [0, 2000].map((delay) => {
@@ -470,7 +470,7 @@ function headerOf(headers: readonly string[], name: string): string | undefined 
   return at < 0 ? undefined : headers[at + 1];
 }
 
-/** Shops that lose or double something; `broken.table.ts` has the expected report of each. */
+/** Shops that lose or double something: each must fail the duplicates drill. */
 export const BROKEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
   "books each delivery": { onEvent: ({ payment, book }) => void (payment && book()) },
   "books each delivery, 2 s later": {

@@ -18,13 +18,13 @@ export function portalPathOf({ ready }: Pick<RunningSandbox, "ready">): string {
   return new URL(ready.portal_url ?? "http://none/portal").pathname;
 }
 
-/** The address on the wire of a page, which tests name without the key of the portal, as the program does. */
+/** The path of a page as a browser requests it, with the secret part of the portal's path, which tests omit. */
 export function onWire(sandbox: Pick<RunningSandbox, "ready">, path: string): string {
   const own = portalPathOf(sandbox);
   return path.startsWith(own) ? path : path.replace(/^\/portal/, own);
 }
 
-/** Requests a page as a browser does, by an address without the key of the portal; the answer has no key either. */
+/** Requests a page by a path without the secret part of the portal's path, which is also removed from the answer. */
 export async function askPortal(
   sandbox: RunningSandbox,
   { path, ...call }: Parameters<RunningSandbox["request"]>[0],

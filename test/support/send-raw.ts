@@ -3,7 +3,7 @@ import type { Answered } from "./harness.ts";
 
 /**
  * Sends a request with these headers, and reads the answer. If the answer stays open, reads its first part, up to a
- * line break. The connection stays open until the service ends.
+ * line break, and leaves the connection open until the service ends.
  */
 export function sendRaw(options: RequestOptions, body: string | Uint8Array | undefined): Promise<Answered> {
   return new Promise((resolve, reject) => {

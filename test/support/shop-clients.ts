@@ -661,7 +661,7 @@ export const WRONG_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[
   // A client that sends once per run never retries too early.
   waits: [],
   afterwards: [["a second create", ({ post, random }) => post(random())]],
-  // A third attempt would get the answer.
+  // With a third attempt, a client would get the answer, and exit code 0 would be correct.
   ends: [["always 0", () => 0]],
 };
 

@@ -6,7 +6,7 @@ import { runHere, startSandbox, startSandboxHere, type Finished } from "./progra
 import { tempFolder } from "./temp-folder.ts";
 
 /** Timeout for an expected change of a page, for a busy machine. */
-const PATIENCE_MS = 60_000;
+const PAGE_TIMEOUT_MS = 60_000;
 
 /** A checkout in an answer of v1. */
 export type Sold = { readonly id: string; readonly status: string; readonly checkout_url: string };
@@ -85,7 +85,7 @@ export async function openShop(args: readonly string[] = [], by: "here" | "progr
   const visit: Shop["visit"] = async (url, customer = {}) => {
     const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce", ...customer });
     customers.push(context);
-    context.setDefaultTimeout(PATIENCE_MS);
+    context.setDefaultTimeout(PAGE_TIMEOUT_MS);
     // From all tabs of the profile.
     context.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());

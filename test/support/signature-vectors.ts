@@ -12,7 +12,7 @@ export type SignatureVector = {
   readonly expected: string;
 };
 
-/** The file that every verifier must pass. */
+/** The file of cases that every verifier must pass. */
 export const VECTORS_FILE = join(import.meta.dirname, "../../fixtures/signatures.json");
 
 /** All cases of the file. */

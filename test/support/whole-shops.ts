@@ -43,7 +43,7 @@ const PATH = `${join(process.execPath, "..")}:${process.env["PATH"] ?? ""}`;
 /** The cache folder of compiled code, so that each import is compiled once. */
 const COMPILED = process.env["NODE_COMPILE_CACHE"] ?? "";
 
-/** The commands at the head of a shop's file, which take it from nothing to ready: one in each line. */
+/** The commands at the head of a shop's file, which set the shop up and make it ready for launch: one in each line. */
 export function headOf(file: string): readonly string[] {
   const lines = readFileSync(file, "utf8").split("\n");
   const end = lines.findIndex((line) => /^(?:"""|\*\/)$/.test(line));

@@ -16,7 +16,7 @@ const LEADS_ON: Readonly<Record<string, number>> = {
   "/portal/{store_id}/start": 303,
 };
 
-/** The values that a person types into a form, by its address in the table. */
+/** The values that a person types into a form, by the form's path in the table. */
 const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "/portal/{store_id}/catalog": { price_id: "oolong", amount_minor: "750", currency: "EUR" },
   "/portal/{store_id}/settings/return-origins": { origin: "https://tea.example" },
