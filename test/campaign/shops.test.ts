@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { FULL, SEED, seededRandom } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
-import type { Finished } from "../support/program.ts";
+import type { Result } from "../support/program.ts";
 import { launchSteps } from "../support/launch-steps.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/shops.ts";
@@ -46,7 +46,7 @@ const PARTS: Partial<Record<ItemName, string>> = {
 /** Types the commands of docs/launch.md for a new shop; with `part`, runs only that part of the checklist. */
 async function launch(shop: ServedShop, part?: string): Promise<Launch> {
   const causes: string[] = [];
-  const type = async (step: readonly string[]): Promise<Finished> => {
+  const type = async (step: readonly string[]): Promise<Result> => {
     const run = part === undefined || step[1] !== "run" ? step : ["checklist", "run", part, ...step.slice(2)];
     const words = run.map((word) =>
       word.replaceAll("http://localhost:3000", shop.origin).replace("node create-order.js", shop.createOrder),

@@ -671,7 +671,7 @@ test("--print-secret prints the secret of the deliveries, before and after a fir
   expect(JSON.parse(endpoints.stdout)).toMatchObject({ endpoints: [] });
   expect(await site.deliveries()).toEqual([]);
   const listening = await site.listen();
-  site.learn(HOOKS, [before.stdout.trim()]);
+  site.setSecrets(HOOKS, [before.stdout.trim()]);
   await site.order();
   await listening.heard(1);
   await site.order();

@@ -5,7 +5,7 @@ import type { ReadyMessage } from "../../src/host/ready.ts";
 import { eventually } from "../support/eventually.ts";
 import { isTaken, leftIn, processesIn } from "../support/left-behind.ts";
 import { heldPort } from "../support/ports.ts";
-import { begin, run, runHere, startSandboxHere, type Finished } from "../support/program.ts";
+import { begin, run, runHere, startSandboxHere, type Result } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const START = ["sandbox", "start", "--detach", "--port", "0", "--json"];
@@ -19,7 +19,7 @@ function createFolder(): { readonly cwd: string; readonly state: string; readonl
   return { cwd, state, log: join(state, "sandbox.log") };
 }
 
-const readyIn = ({ stdout }: Finished): ReadyMessage => JSON.parse(stdout) as ReadyMessage;
+const readyIn = ({ stdout }: Result): ReadyMessage => JSON.parse(stdout) as ReadyMessage;
 
 test("a detached sandbox has its own session, holds no stream of its starter, and stops cleanly", async () => {
   const { cwd, state, log } = createFolder();

@@ -8,7 +8,7 @@ import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { part, SEED } from "../support/campaign.ts";
 import { administratorSignedIn } from "../support/portal-browser.ts";
-import { onWire } from "../support/portal-sign-in.ts";
+import { wirePath } from "../support/portal-sign-in.ts";
 import { runHere, startSandboxHere } from "../support/program.ts";
 import { OTHER_HOST, sharedBrowser } from "../support/shop.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -101,7 +101,7 @@ async function openSite() {
     names.flatMap((name) =>
       routes.map(({ methods, path }) => ({
         // The attacker knows even the path of the portal.
-        url: `http://${name}:${port}${onWire(sandbox, addressOf(path))}`,
+        url: `http://${name}:${port}${wirePath(sandbox, addressOf(path))}`,
         isForm: methods.includes("POST"),
         body,
       })),

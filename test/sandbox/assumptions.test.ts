@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { ASSUMPTIONS } from "../../src/core/calibration/assumptions.ts";
-import type { Answered } from "../support/harness.ts";
+import type { FullAnswer } from "../support/harness.ts";
 import { installClient, rightClient } from "../support/shop-clients.ts";
 import { createHarness, type ApiCall, type Harness } from "../support/harness.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
@@ -46,7 +46,7 @@ async function shop(args: readonly string[] = []) {
 
 type Shop = Awaited<ReturnType<typeof shop>>;
 
-function idOf({ body }: Pick<Answered, "body">): string {
+function idOf({ body }: Pick<FullAnswer, "body">): string {
   return (JSON.parse(String(body)) as { data: { id: string } }).data.id;
 }
 
@@ -158,7 +158,7 @@ test("a refusal records the assumptions that it relied on", async () => {
   const check = async (
     decisions: readonly number[],
     code: string,
-    act: (site: Shop) => Promise<Answered>,
+    act: (site: Shop) => Promise<FullAnswer>,
     args: readonly string[] = [],
   ): Promise<void> => {
     const site = await shop(args);

@@ -6,7 +6,7 @@ import { parseDialect, dialectText } from "../../src/core/calibration/dialect-se
 import type { Dialect } from "../../src/core/shape/dialect.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { OutboundRequest } from "../../src/world.ts";
-import { createHarness, type Answered } from "../support/harness.ts";
+import { createHarness, type FullAnswer } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 import { startListening } from "../support/listening.ts";
 
@@ -32,7 +32,7 @@ const OTHER: Dialect = {
 const ENDPOINT = "http://127.0.0.1:3000/hooks";
 const ORDER = { order_id: "order-1", amount_minor: 100, currency: "EUR", payment_method: "alipay_plus" };
 
-type Answer = Answered & { readonly json: Readonly<Record<string, unknown>> };
+type Answer = FullAnswer & { readonly json: Readonly<Record<string, unknown>> };
 
 /** A sandbox with a dialect, and the requests to its endpoint. */
 async function openDialect(dialect: Dialect | undefined, args: readonly string[] = []) {

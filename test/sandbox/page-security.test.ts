@@ -4,7 +4,7 @@ import type { Outcome } from "../../src/core/outcome.ts";
 import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
 import { guardRequest, refuseBrowsers, refuseForeignPages, requireOwnPage } from "../../src/web/guard.ts";
 import type { HttpRequest } from "../../src/world.ts";
-import type { Answered } from "../support/harness.ts";
+import type { FullAnswer } from "../support/harness.ts";
 import { createHarness, type RunningSandbox } from "../support/harness.ts";
 import { textOf } from "../support/portal.ts";
 
@@ -29,7 +29,7 @@ function addressOf(path: string, id: string): string {
   return path.replace("{checkout_id}", id).replace("{attempt}", "1");
 }
 
-function tokenOf(page: Answered): string {
+function tokenOf(page: FullAnswer): string {
   return /name="token" value="([^"]+)"/.exec(String(page.body))?.[1] ?? "";
 }
 
@@ -280,7 +280,7 @@ test("a payment page says that the shop was paid only if the payment succeeded",
   await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=succeeded`);
   const unpaid = await openPage();
   await unpaid.post(`/pay/${unpaid.id}/cancel`, `token=${unpaid.token}`);
-  const labels = ({ body }: Answered): string[] =>
+  const labels = ({ body }: FullAnswer): string[] =>
     [...String(body).matchAll(/<dt>([^<]*)<\/dt>/g)].map(([, label = ""]) => label);
   const facts = ["Paid to", "Order", "Description", "Payment method", "Paid on", "Reference", "Checkout ID"];
   expect(labels(await get(`/pay/${id}`)).slice(0, 7)).toEqual(facts);

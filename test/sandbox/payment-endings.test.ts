@@ -5,8 +5,7 @@ import { openTab, textIn } from "../support/tab.ts";
 import { english } from "../../src/core/language.ts";
 import { PAYMENT_TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 
-/** A checkout in an answer of v1. */
-type Sold = { readonly id: string; readonly status: string; readonly checkout_url: string };
+type SoldCheckout = { readonly id: string; readonly status: string; readonly checkout_url: string };
 
 /** A customer in a browser without JavaScript. */
 type Customer = {
@@ -52,7 +51,7 @@ function customerOf(sandbox: RunningSandbox): Customer {
   };
 }
 
-type Act = (customer: Customer, harness: Harness, sold: Sold) => Promise<unknown>;
+type Act = (customer: Customer, harness: Harness, sold: SoldCheckout) => Promise<unknown>;
 
 /** Starts an attempt, and opens its wallet. */
 async function start({ press, follow }: Customer): Promise<void> {
@@ -133,7 +132,7 @@ test("the forms and links of the payment pages lead to every ending of a payment
   const sandbox = await harness.start(EPHEMERAL);
   const customer = customerOf(sandbox);
   let orders = 0;
-  const sell = async (method: string): Promise<Sold> => {
+  const sell = async (method: string): Promise<SoldCheckout> => {
     orders += 1;
     const order = {
       order_id: `order-${orders}`,
@@ -143,11 +142,11 @@ test("the forms and links of the payment pages lead to every ending of a payment
     };
     const headers = { "Idempotency-Key": `sale-number-${orders}` };
     const { body } = await sandbox.request({ path: "/v1/orders", headers, body: JSON.stringify(order) });
-    return (JSON.parse(String(body)) as { readonly data: Sold }).data;
+    return (JSON.parse(String(body)) as { readonly data: SoldCheckout }).data;
   };
-  const statusOf = async ({ id }: Sold): Promise<string> => {
+  const statusOf = async ({ id }: SoldCheckout): Promise<string> => {
     const { body } = await sandbox.request({ path: `/v1/checkout-sessions/${id}` });
-    return (JSON.parse(String(body)) as { readonly data: Sold }).data.status;
+    return (JSON.parse(String(body)) as { readonly data: SoldCheckout }).data.status;
   };
   for (const [name, act, heading, status] of ENDINGS)
     for (const method of ["alipay_plus", "wechat_pay"]) {

@@ -5,7 +5,7 @@ import { AREAS, areaOf } from "../../src/sandbox/areas.ts";
 import type { Route } from "../../src/web/router.ts";
 import type { HttpBody } from "../../src/world.ts";
 import { createHarness } from "../support/harness.ts";
-import { onWire, portalHost, signIn } from "../support/portal-sign-in.ts";
+import { wirePath, portalHost, signIn } from "../support/portal-sign-in.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 const SCOPES = new Set(["orders:write", "checkout_sessions:write", "checkout_sessions:read"]);
@@ -67,7 +67,7 @@ async function openSite(args: readonly string[] = []) {
     const type = way.role === "payer" && method === "POST" ? { "Content-Type": FORM } : {};
     return service.answer({
       method,
-      target: onWire(sandbox, way.address),
+      target: wirePath(sandbox, way.address),
       rawHeaders: [
         ...hosts.flatMap((host) => ["Host", host]),
         ...Object.entries({ ...type, ...portals, ...headers }).flat(),

@@ -14,7 +14,7 @@ import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
 import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
 import { changedSnapshot } from "../support/changed-snapshot.ts";
-import { createHarness, type Answered, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { createHarness, type FullAnswer, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { portalPages, type PortalIds } from "../support/portal-addresses.ts";
 import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
 import { richSnapshot } from "../support/rich-snapshot.ts";
@@ -158,7 +158,7 @@ async function failuresOf(visitor: Visitor, ids: PortalIds, isActFirst: boolean)
   return failures;
 }
 
-type Note = (what: string, answer: Pick<Answered, "status" | "body">) => void;
+type Note = (what: string, answer: Pick<FullAnswer, "status" | "body">) => void;
 
 async function lookByControl({ sandbox, tokens }: Visitor, ids: PortalIds, note: Note): Promise<void> {
   const some = [ids["checkouts"], ids["events"], ids["endpoints"], ids["deliveries"]].map((id) => id ?? "");

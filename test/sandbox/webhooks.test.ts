@@ -444,13 +444,13 @@ test("after a rotation the old secret also signs during the overlap, and the sto
   expect([second === first, rest]).toEqual([false, [first]]);
   const both = await send();
   expect([both?.verdict, both && signatureHeader(both).split(",").length]).toEqual(["ok", 2]);
-  site.learn(shop.url, [second]);
+  site.setSecrets(shop.url, [second]);
   expect((await send())?.verdict).toBe("ok");
   await site.advance(HOUR);
   expect(await secrets()).toEqual([second]);
   const single = await send();
   expect([single?.verdict, single && signatureHeader(single).includes(",")]).toEqual(["ok", false]);
-  site.learn(shop.url, [first]);
+  site.setSecrets(shop.url, [first]);
   expect((await send())?.verdict).toBe("signature_mismatch");
   expect(other.got.every(({ verdict }) => verdict === "ok")).toBe(true);
   // Without an overlap all earlier secrets end at once.

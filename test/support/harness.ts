@@ -66,12 +66,12 @@ export type RunningCommand = {
 export type RunningSandbox = {
   readonly ready: ReadyMessage;
   /** Sends a request. If the answer stays open, returns its first part, and leaves it open. */
-  readonly request: (request: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<Answered>;
+  readonly request: (request: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<FullAnswer>;
   readonly stop: () => Promise<Result>;
 };
 
 /** An answer, read to its end. */
-export type Answered = HttpResponse & { readonly body: string | Uint8Array };
+export type FullAnswer = HttpResponse & { readonly body: string | Uint8Array };
 
 export type ApiCall = {
   readonly method: string;
@@ -596,7 +596,7 @@ async function request(
   ports: ReadonlyMap<number, Service>,
   ready: ReadyMessage,
   call: Partial<ApiCall> & Pick<ApiCall, "path">,
-): Promise<Answered> {
+): Promise<FullAnswer> {
   const { host, port } = new URL(ready.base_url);
   const service = ports.get(Number(port));
   if (service === undefined) throw new Error("the sandbox has stopped");

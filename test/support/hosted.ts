@@ -135,7 +135,6 @@ export function objectDatabases({ folder }: HostedService, kind: "stores" | "ind
     .map((name) => join(objects, name));
 }
 
-/** The database of a store's object. */
 export function databaseOf(service: HostedService, storeId: string): string {
   const found = objectDatabases(service, "stores").find((path) =>
     readDatabase(path, (rows) => {

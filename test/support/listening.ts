@@ -25,7 +25,6 @@ export type ListenLine = {
   readonly next_try_at: string | null;
 };
 
-/** A running `listen` with its output. */
 export type Listening = RunningCommand & {
   readonly ready: ListenLine;
   readonly lines: () => readonly ListenLine[];

@@ -4,7 +4,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { hasLanguage } from "./machine.ts";
-import { runHere, startSandboxHere, type Finished, type SandboxHere } from "./program.ts";
+import { runHere, startSandboxHere, type Result, type SandboxHere } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 export type Make = "express" | "python";
@@ -29,7 +29,7 @@ export type ServedShop = {
   /**
    * Runs a command line of `checkout` in the developer's folder, in this process, because another test runs the binary.
    */
-  readonly type: (args: readonly string[]) => Promise<Finished>;
+  readonly type: (args: readonly string[]) => Promise<Result>;
 };
 
 /** Starts a sandbox and a shop, with a mistake or without; both end with the test. */

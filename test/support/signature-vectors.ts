@@ -15,7 +15,6 @@ export type SignatureVector = {
 /** The file of cases that every verifier must pass. */
 export const VECTORS_FILE = join(import.meta.dirname, "../../fixtures/signatures.json");
 
-/** All cases of the file. */
 export const { vectors: VECTORS } = JSON.parse(readFileSync(VECTORS_FILE, "utf8")) as {
   readonly vectors: readonly SignatureVector[];
 };

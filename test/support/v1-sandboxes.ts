@@ -19,12 +19,12 @@ const FEWER = 4;
 const start = perFile(startCommand);
 
 /** Lets the v1 tests of the running file use the test kit's sandbox through its `fetch`. */
-export function askTheKit(): void {
+export function useTestKit(): void {
   start.replace(startKit);
 }
 
 /** Lets the v1 tests of the running file use another sandbox; `startOther` gets the time of the store's clock. */
-export function askAnother(startOther: (now: string) => Promise<V1Sandbox>): void {
+export function useSandbox(startOther: (now: string) => Promise<V1Sandbox>): void {
   start.replace(() => startOther(START_OF_TIME));
 }
 

@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { eventually } from "./eventually.ts";
 import { heldPort } from "./ports.ts";
-import { PROGRAM, run, runHere, startSandboxHere, type Finished } from "./program.ts";
+import { PROGRAM, run, runHere, startSandboxHere, type Result } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -80,7 +80,7 @@ export async function describedFolder(language: ShopLanguage) {
 export async function judgeDescribed(
   language: ShopLanguage,
   options: readonly string[] = [],
-): Promise<Finished> {
+): Promise<Result> {
   return run(["checklist", "run", "--trust-config", ...options], await describedFolder(language));
 }
 
@@ -101,7 +101,7 @@ function install(cwd: string): void {
  * Runs the commands at the head of a shop's file in its folder, with its ports, and returns the result; `npx checkout`
  * is this program, and the shop's packages are installed already.
  */
-export async function typeHead(file: string, program = BUILT): Promise<Finished> {
+export async function typeHead(file: string, program = BUILT): Promise<Result> {
   const cwd = folderWith(file);
   const port = await heldPort();
   const bin = join(cwd, "bin");
@@ -194,7 +194,7 @@ export async function serveWhole({
 }
 
 /** Serves a changed shop, and runs a drill. */
-export async function drillHurried(shop: HurriedShop): Promise<Finished> {
+export async function drillHurried(shop: HurriedShop): Promise<Result> {
   const { cwd, origin, client, buy } = await serveWhole(shop);
   await buy("order-1001");
   await eventually("the shop has heard of its order", async () => {
