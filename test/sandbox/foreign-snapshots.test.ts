@@ -77,7 +77,7 @@ async function waitingOf(
   return stdout.split("\n").filter((line) => line.includes("nothing is delivered"));
 }
 
-test("due deliveries of another sandbox's snapshot wait until the snapshot is adopted, and every command says so", async () => {
+test("due deliveries of another sandbox's snapshot wait until the snapshot is adopted, and the commands about deliveries say so", async () => {
   for (const adoption of ["by a restore", "by a start"]) {
     const { harness, ours: cwd, file, received, listens, run } = await twoFolders();
     const sandbox = await harness.start(["--port", "0"], { cwd });

@@ -137,7 +137,7 @@ function heldBy(folder: string, name: string, storeId: string): readonly unknown
   return [storeIds.includes(storeId), ...counts];
 }
 
-test("a snapshot during a reset or deletion has the complete store, an empty store or no store, or is refused for the moment", async () => {
+test("a snapshot during a reset or deletion has the complete store, an empty store or no store, or is temporarily refused", async () => {
   for (const kind of ["reset", "delete"] as const) {
     const { harness, sandbox, control, other, storeId: first, database, count } = await open();
     const storeId = kind === "reset" ? first : String(other["store_id"]);

@@ -19,7 +19,7 @@ function at(invariant: string, ...histories: readonly (keyof ClientFaults)[]): C
   return Object.fromEntries(histories.map((history) => [history, invariant]));
 }
 
-/** A client with the same key for different purchases. */
+/** The broken histories of a client that uses one key for different purchases. */
 const ONE_KEY: ClientFaults = {
   ...at("one_key", ...FAILED, "client_killed", ...ALIKE),
   bought_at_once: "client_ends",

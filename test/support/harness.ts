@@ -70,7 +70,7 @@ export type RunningSandbox = {
   readonly stop: () => Promise<Result>;
 };
 
-/** An answer, read to its end. */
+/** An answer with its complete body, or with the first part of the body if the answer stays open. */
 export type FullAnswer = HttpResponse & { readonly body: string | Uint8Array };
 
 export type ApiCall = {
@@ -333,9 +333,9 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     adminToken: (): string =>
       access["CHECKOUT_ADMIN_TOKEN"] ??
       (JSON.parse(readState("admin.json")) as { readonly admin_token: string }).admin_token,
-    /** Puts another program on a port. */
+    /** Serves another program on a port. */
     occupy: (port: number, program: Service = NOT_OURS) => void ports.set(port, program),
-    /** Ends a program on a port. */
+    /** Removes the program from a port. */
     vacate: (port: number) => void ports.delete(port),
     /** Sends a request to the server on a port. */
     send: (outbound: Pick<OutboundRequest, "method" | "url" | "headers">) =>
@@ -350,11 +350,11 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     opened: opened as readonly string[],
     /** The command lines that were run in a shell, in order. */
     commands: commands as readonly ShellCommand[],
-    /** Replaces the shell from now on. */
+    /** Sets how the shell runs command lines from now on. */
     setShell: (next: World["run"]) => void (shell = next),
     /** The programs that were run, in order. */
     programs: programs as readonly ProgramCall[],
-    /** Replaces the programs from now on. */
+    /** Sets how programs run from now on. */
     setProgram: (next: World["runProgram"]) => void (runProgram = next),
     /** Replaces the browser from now on. */
     setBrowser: (next: World["openBrowser"]) => void (browser = next),
@@ -405,7 +405,7 @@ function createClock(start: number): Clock {
     sleep: async (milliseconds, signal) => {
       const own = { until: now + milliseconds };
       if (signal !== undefined) sleepers.add(own);
-      // One timer at a time, because its work may end this sleep; and to the end of the shortest sleep, because
+      // Advances to one timer at a time, because its work may end this sleep, and not beyond the shortest sleep, because
       // concurrent sleeps share the same time.
       for (;;) {
         const ends = [...sleepers].map(({ until }) => until);

@@ -49,7 +49,7 @@ export async function startHosted({
   readonly allowTargets?: readonly string[];
   /** Maximum size of a file that the first process writes; the process after a restart has no limit. */
   readonly maxFileKiB?: number;
-  /** Another Worker, with the same objects. */
+  /** The path of another Worker, with the same classes of objects. */
   readonly worker?: string;
   /** The first store, if the operator already has it on disk. Default: the index draws it. */
   readonly firstStore?: FirstStore;

@@ -25,7 +25,7 @@ export type ShopEvent = {
   readonly payment: boolean;
   /** Whether the shop has marked the order paid. */
   readonly paid: boolean;
-  /** The time now, rounded to a second. */
+  /** The time now, without fractions of a second. */
   readonly paidAt: string;
   /** The number of the event among all events, from 1. */
   readonly count: number;
@@ -55,7 +55,7 @@ export type ShopPlan = {
   readonly readsId?: "body" | "header";
   /** The status for a wrong signature; default: 400. */
   readonly refusal?: number;
-  /** The number of requests that the shop answers in a second. */
+  /** Maximum number of requests in a second; all others get 429. */
   readonly perSecond?: number;
   /** Runs an action when the view is requested. */
   readonly onView?: (session: string, event: Pick<ShopEvent, "ask" | "order" | "book">) => Promise<void>;
@@ -248,7 +248,7 @@ function looksAndBooks(milliseconds: number): ShopPlan["onEvent"] {
   };
 }
 
-/** Shops that withstand everything, each in its own way. */
+/** Correct shops of different kinds: each must pass the duplicates drill. */
 export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
   "keeps the event ids": { onEvent: byEventId },
   "keeps the event ids of the body, whatever the header says": { onEvent: byEventId, readsId: "body" },

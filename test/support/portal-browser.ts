@@ -20,7 +20,7 @@ export async function signedInBrowser(
   return { page, home: `${sandbox.ready.portal_url ?? ""}/${sandbox.ready.store_id}` };
 }
 
-/** Signs a browser profile in to the portal, by the code of a link that signs one browser in. */
+/** Signs a browser profile in to the portal, with the code of a new sign-in link. */
 export async function merchantSignedIn(profile: BrowserContext, { ready }: Sandbox): Promise<void> {
   const { base_url, control_token: token } = ready;
   const answer = await fetch(`${new URL(base_url).origin}/__sandbox/portal/sign-ins`, {

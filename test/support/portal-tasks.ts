@@ -18,7 +18,7 @@ type Ask = (
   sent: { readonly token: string; readonly body: unknown; readonly key?: string },
 ) => Promise<unknown>;
 
-/** Creates a new store of a sandbox for a task; its receivers are at an origin. */
+/** Creates a new store of a sandbox for a task; `receivers` is the origin of its receivers. */
 export async function storeForTask(
   ask: Ask,
   {

@@ -71,12 +71,12 @@ type RunningHere = {
 export type SandboxHere = RunningHere & { readonly ready: ReadyMessage; readonly port: number };
 
 /** The standard input of a command line in this process (default: empty), and replaced parts of its world. */
-type Typed = { readonly stdin?: Readable; readonly world?: Partial<World> };
+type InputOptions = { readonly stdin?: Readable; readonly world?: Partial<World> };
 
 /** Starts a command line in this process, from the sources, without waiting. The command ends with the test. */
 export function beginHere(
   args: readonly string[],
-  { cwd, env, stdin, world: other }: Pick<RunOptions, "cwd" | "env"> & Typed,
+  { cwd, env, stdin, world: other }: Pick<RunOptions, "cwd" | "env"> & InputOptions,
 ): RunningHere {
   const stops = new Set<(signal: "SIGTERM") => void>();
   const onStop: World["onStop"] = (stop) => {

@@ -86,7 +86,7 @@ export async function openShop(args: readonly string[] = [], by: "here" | "progr
     const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce", ...customer });
     customers.push(context);
     context.setDefaultTimeout(PAGE_TIMEOUT_MS);
-    // From all tabs of the profile.
+    // These events come from all tabs of the profile.
     context.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
     });

@@ -19,7 +19,7 @@ const PROGRAMS: Readonly<Record<Make, readonly string[]>> = {
   python: ["python3", "-S", join(FOLDER, "python/shop.py")],
 };
 
-/** A served shop, its sandbox, and the folder in which its developer types. */
+/** A served shop, its sandbox, and the command lines of its developer. */
 export type ServedShop = {
   /** The ready line of the sandbox. */
   readonly ready: SandboxHere["ready"];

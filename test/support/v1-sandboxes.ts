@@ -65,7 +65,7 @@ async function startKit(): Promise<V1Sandbox> {
         },
         ...(body === undefined ? {} : { body: String(body) }),
       });
-      const named = [...answer.headers].map(([name, value]) => [inWords(name), value] as const);
+      const named = [...answer.headers].map(([name, value]) => [titleCase(name), value] as const);
       return { status: answer.status, headers: Object.fromEntries(named), body: await answer.text() };
     },
     storeId: store.id,
@@ -75,6 +75,6 @@ async function startKit(): Promise<V1Sandbox> {
 }
 
 /** The service's spelling of a header name, which Fetch's headers do not keep: `X-Request-Id`. */
-function inWords(name: string): string {
+function titleCase(name: string): string {
   return name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
 }

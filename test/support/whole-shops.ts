@@ -10,13 +10,13 @@ import { tempFolder } from "./temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const FOLDER = join(ROOT, "fixtures/shops");
-/** The whole shops whose file begins with a list of their commands for the launch, by language. */
+/** The complete shops whose file begins with a list of their commands for the launch, by language. */
 export const WHOLE_SHOPS = {
   node: join(FOLDER, "node/shop.js"),
   python: join(FOLDER, "python/shop.py"),
 } as const;
 
-/** All whole shops of fixtures/shops, by language, each with its section `shop`. */
+/** All complete shops of fixtures/shops, by language, each with its section `shop`. */
 export const DESCRIBED_SHOPS = {
   ...WHOLE_SHOPS,
   php: join(FOLDER, "php/shop.php"),
@@ -55,7 +55,7 @@ export function headOf(file: string): readonly string[] {
     .map((line) => line.trim());
 }
 
-/** A new folder with a whole shop and its installed packages. */
+/** A new folder with a complete shop and its installed packages. */
 export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
   return folderWith(WHOLE_SHOPS[language]);
 }
@@ -64,7 +64,7 @@ export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
 const SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 
 /**
- * Creates a folder with a whole shop, the section `shop` beside it and a new sandbox; returns the options for its
+ * Creates a folder with a complete shop, the section `shop` beside it and a new sandbox; returns the options for its
  * commands.
  */
 export async function describedFolder(language: ShopLanguage) {
@@ -76,7 +76,7 @@ export async function describedFolder(language: ShopLanguage) {
   return { cwd, env };
 }
 
-/** Judges a whole shop by the section `shop` beside it. */
+/** Judges a complete shop by the section `shop` beside it. */
 export async function judgeDescribed(
   language: ShopLanguage,
   options: readonly string[] = [],
@@ -98,8 +98,8 @@ function install(cwd: string): void {
 }
 
 /**
- * Runs the commands at the head of a shop's file in its folder, with its ports, and returns the result; `npx checkout`
- * is this program, and the shop's packages are installed already.
+ * Runs the commands at the head of a shop's file in a new folder, on a free port, and returns the result. `npx checkout`
+ * runs `program`, and the shop's packages are installed already.
  */
 export async function typeHead(file: string, program = BUILT): Promise<Result> {
   const cwd = folderWith(file);
@@ -133,7 +133,7 @@ export async function typeHead(file: string, program = BUILT): Promise<Result> {
   return { code, ...output };
 }
 
-/** A whole shop with a hurried developer's mistake, and the command line of its drill. */
+/** A complete shop with a hurried developer's mistake, and the command line of its drill. */
 export type HurriedShop = {
   readonly name: string;
   readonly language: keyof typeof WHOLE_SHOPS;
@@ -145,7 +145,7 @@ export type HurriedShop = {
   readonly client?: string;
 };
 
-/** A running whole shop with its new sandbox. */
+/** A running complete shop with its new sandbox. */
 type ServedShop = {
   /** The folder of the shop's developer. */
   readonly cwd: string;

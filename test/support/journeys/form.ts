@@ -28,7 +28,7 @@ export type Form = {
   readonly shell: string | null;
   /** The half of the command lines that the form runs in `npm test`; undefined: all of them. */
   readonly half?: 0 | 1 | undefined;
-  /** The exit code and the message of `hosted dev` if workerd cannot be fetched. */
+  /** The exit code and the message with which `hosted dev` is refused in this form. */
   readonly hosted: { readonly code: number; readonly says: RegExp };
 };
 
