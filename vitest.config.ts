@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { delimiter, join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { memoryFolder } from "./test/support/memory-folder.ts";
-import { pythonBehind } from "./test/support/machine.ts";
+import { pythonFolder } from "./test/support/machine.ts";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
 // Node processes that tests start inherit this cache, so shops, compilers and other test runners are compiled once.
@@ -13,7 +13,7 @@ const folder = process.env["TMPDIR"] ?? memoryFolder();
 if (folder !== undefined) process.env["TMPDIR"] = folder;
 
 // Tests start Python about a hundred times, so they start the interpreter itself, without a wrapper such as pyenv's.
-const python = pythonBehind();
+const python = pythonFolder();
 if (python !== undefined) process.env["PATH"] = `${python}${delimiter}${process.env["PATH"]}`;
 
 export default defineConfig({

@@ -8,7 +8,7 @@ import campaign from "../vitest.campaign.config.ts";
 import { TESTS as OF_THE_CORE } from "./mutate/vitest.config.ts";
 import { SERVICE_TESTS } from "./mutate/vitest.service.config.ts";
 import { GENERATED } from "./support/documents.ts";
-import { LONG } from "./support/longest-first.ts";
+import { SLOW_FILES } from "./support/longest-first.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SRC = join(ROOT, "src");
@@ -511,7 +511,7 @@ test("every test file that the lists of the campaign, the longest files and the 
     .map(({ name }) => `test/${name}`);
   expect(sized.length).toBeGreaterThan(30);
   expect([...(campaign.test?.include ?? [])].toSorted()).toEqual(sized.toSorted());
-  const listed = [...LONG, ...OF_THE_CORE, ...SERVICE_TESTS].map((name) =>
+  const listed = [...SLOW_FILES, ...OF_THE_CORE, ...SERVICE_TESTS].map((name) =>
     join(ROOT, "test", `${name}.test.ts`),
   );
   expect(listed.filter((path) => !existsSync(path))).toEqual([]);

@@ -6,7 +6,7 @@ import { REAL } from "../support/real.ts";
 import { currentSchemaVersion, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
-import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
+import { SEED, seededRandom, size, report } from "../support/campaign.ts";
 import { openControl } from "../support/control.ts";
 import { faultsOf, HAS_STRACE, injectArgs, noteArgs, runTraced, type Fault } from "../support/disk-faults.ts";
 import { NEXT_VERSIONS } from "../support/migrate.ts";
@@ -63,7 +63,7 @@ test("a state folder opens after the failure of any system call, and has lost no
     if (found.hasHitEventLoop) counts.hitEventLoop += 1;
     counts.acknowledged += found.acknowledged;
     wrong.push(...found.wrong);
-    tell(found.wrong);
+    report(found.wrong);
   }
   expect(wrong, `seed ${SEED}`).toEqual([]);
   expect(await shop.stop()).toBe(0);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { ReadyMessage } from "../../src/host/ready.ts";
-import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
+import { SEED, seededRandom, size, report } from "../support/campaign.ts";
 import { begin, runHere, startSandboxHere, type Process } from "../support/program.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -46,7 +46,7 @@ test("after a first start is killed at any time, the next start succeeds and kee
     ready[told === undefined ? "before" : "after"] += 1;
     if (found !== undefined) wrong.push(`start ${one.at}, ${JSON.stringify(one)}: ${found}`);
   });
-  tell([...wrong, `first starts killed before they were ready: ${ready.before}, after: ${ready.after}`]);
+  report([...wrong, `first starts killed before they were ready: ${ready.before}, after: ${ready.after}`]);
   expect(wrong).toEqual([]);
 });
 

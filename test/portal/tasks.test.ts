@@ -3,7 +3,7 @@ import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { untilDeadEnd, type HandCount } from "../support/portal-hand.ts";
 import { handHere } from "../support/portal-hand-here.ts";
 import { portalHost, signIn } from "../support/portal-sign-in.ts";
-import { PORTAL_TASKS, RECEIVERS, storeForTask } from "../support/portal-tasks.ts";
+import { PORTAL_TASKS, RECEIVERS, createTaskStore } from "../support/portal-tasks.ts";
 import type { Cookies } from "../support/tab.ts";
 
 test("every task in the portal can be done without JavaScript, within its number of clicks, and no page is a dead end", async () => {
@@ -29,7 +29,7 @@ test("every task in the portal can be done without JavaScript, within its number
     (one, other) => Number(one.changesBrowser ?? false) - Number(other.changesBrowser ?? false),
   );
   for (const { name, changesBrowser, prepare, act, ends, maxClicks } of tasks) {
-    const { storeId, store } = await storeForTask(
+    const { storeId, store } = await createTaskStore(
       async (path, { token, body, key }) => {
         const headers = {
           Authorization: `Bearer ${token}`,

@@ -5,7 +5,7 @@ import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { axeFaults } from "../support/axe.ts";
 import { FULL, part, SEED } from "../support/campaign.ts";
 import { portalPages, type PortalIds, type PortalPage } from "../support/portal-addresses.ts";
-import { administratorSignedIn, signedInBrowser } from "../support/portal-browser.ts";
+import { signInAdministrator, openSignedIn } from "../support/portal-browser.ts";
 import { lookSetter, type Look, type SetLook } from "../support/looks.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 import { sideBySide } from "../support/side-by-side.ts";
@@ -217,8 +217,8 @@ test(`every page of the portal is accessible, fits the window and is small, in b
   expect(pages.length).toBeGreaterThan(3);
   const seen = new Set<string>();
   const look = async ([locale, lang]: (typeof LANGUAGES)[number], place: number): Promise<string[]> => {
-    const { page } = await signedInBrowser(shop, { locale });
-    await administratorSignedIn(page.context(), shop.sandbox);
+    const { page } = await openSignedIn(shop, { locale });
+    await signInAdministrator(page.context(), shop.sandbox);
     const portal = shop.sandbox.ready.portal_url ?? "";
     const found: string[] = [];
     const pagesOfTabs = [page];

@@ -37,7 +37,7 @@ test("a delivery that came due while the database was locked is sent after the l
   shop.answers = (number) => (number === 1 ? 500 : 200);
   await site.addEndpoint(shop.url, ["order.created"]);
   await site.order();
-  await eventually("the first try is recorded", async () =>
+  await eventually("the first attempt is recorded", async () =>
     expect((await site.deliveries())[0]?.tries).toBe(1),
   );
   const unlock = lock(site);
@@ -399,7 +399,7 @@ test("a delivery is not retried while the store's clock is frozen, and is retrie
   await site.addEndpoint(shop.url, ["order.created"]);
   await site.control("/clock", { action: "freeze" });
   await site.order();
-  await eventually("the first try is recorded", async () =>
+  await eventually("the first attempt is recorded", async () =>
     expect((await site.deliveries())[0]?.tries).toBe(1),
   );
   await pass(site, HOUR);

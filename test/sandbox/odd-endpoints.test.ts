@@ -10,7 +10,7 @@ import { describeFailure } from "../../src/web/failure.ts";
 import type { TlsTrust } from "../../src/world.ts";
 import { CERTIFICATE } from "../support/certificate.ts";
 import { send } from "../../src/world/network.ts";
-import { ODD_ENDPOINTS, STILL, TRUSTED, UNNAMED } from "../support/odd-endpoints.ts";
+import { ODD_ENDPOINTS, SLOW, TRUSTED, VAGUE } from "../support/odd-endpoints.ts";
 import { createRelay } from "../../src/sandbox/webhook/relay.ts";
 
 const NO_RELAY = createRelay(
@@ -23,7 +23,7 @@ async function attempt(url: string, code: string | undefined, deliveryTls?: TlsT
     {
       world: { send, resolve: () => Promise.resolve([]), monotonic: () => performance.now() },
       targets: { allowedHosts: ["nowhere.example"], ownPort: 1 },
-      deliveryTimeoutMs: STILL.has(code ?? "") ? 500 : 20_000,
+      deliveryTimeoutMs: SLOW.has(code ?? "") ? 500 : 20_000,
       deliveryTls,
       holdOf: () => undefined,
       relay: NO_RELAY,
@@ -56,7 +56,7 @@ test(`each of ${ODD_ENDPOINTS.length} odd endpoints is reported with the right c
       expect([name, outcome.facts?.message ?? ""]).not.toEqual([name, ""]);
   }
   const due = ODD_ENDPOINTS.flatMap(([, , code]) => code ?? []);
-  const named = due.filter((code) => !UNNAMED.has(code));
+  const named = due.filter((code) => !VAGUE.has(code));
   expect(named.length / due.length).toBeGreaterThan(0.9);
 });
 

@@ -12,7 +12,7 @@ import {
 import { CONTROL_PREFIX } from "../../src/core/control/protocol.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
-import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
+import { SEED, seededRandom, size, report } from "../support/campaign.ts";
 import { changedSnapshot } from "../support/changed-snapshot.ts";
 import { createHarness, type FullAnswer, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { portalPages, type PortalIds } from "../support/portal-addresses.ts";
@@ -257,7 +257,7 @@ test(`no value that a table accepts breaks an answer, a page or a command (seed 
     const failures = await failuresOf({ sandbox, apiKey, tokens, cookies }, ids, nth % 4 < 2);
     const bugs = nth % size(4, 20) === 0 ? await bugsOf(harness, ids) : [];
     const wrong = [...failures, ...bugs].map((one) => `${nth}: ${strange.changes.join(", ")}: ${one}`);
-    tell(wrong);
+    report(wrong);
     found.push(...wrong);
   }
   expect(found).toEqual([]);

@@ -44,7 +44,7 @@ const RETRIED = [...HIDDEN_ANSWERS, "status", "reset", "lose_request", "rate_lim
  * The exact findings that a run must report about each broken receiver, client and shop. Their code is in
  * `broken-receivers.ts`, `shop-clients.ts`, `explore-shops.ts` and `killed-shops.ts`, under the same names.
  */
-export const BROKEN: {
+export const FINDINGS: {
   /** All causes that the drill reports. */
   readonly webhooks: Readonly<Record<string, readonly DrillCause[]>>;
   /** Each history that is broken, with its invariant. */
@@ -580,7 +580,7 @@ export const BROKEN: {
 /**
  * Broken receivers and clients that no drill can detect in its time, each with the reason. They are not in the table.
  */
-export const UNSEEN = {
+export const UNSEEN_REASONS = {
   webhooks: {
     "of orders alone: looks at no age":
       "the only old signed event of an order is an event that the receiver accepted before, and a correct receiver may accept a known event at any age",

@@ -10,7 +10,7 @@ export function size(small: number, full: number): number {
 export const SEED = Number(process.env["CAMPAIGN_SEED"] ?? 20_260_101);
 
 /** Prints each failure immediately: a run that is ended early would lose it. */
-export function tell(found: readonly string[]): void {
+export function report(found: readonly string[]): void {
   for (const one of found) process.stderr.write(`seed ${SEED}: ${one}\n`);
 }
 

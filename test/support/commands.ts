@@ -63,7 +63,7 @@ export const COMMANDS: readonly string[] = [
   "sandbox logs",
 ];
 /** Other commands, most of which need no running service. */
-export const ALONE: readonly string[] = [
+export const OTHER_COMMANDS: readonly string[] = [
   "sandbox start",
   "hosted dev",
   "sandbox wait",
@@ -88,6 +88,6 @@ export const ALONE: readonly string[] = [
 ];
 
 /** The arguments of a command line of the lists, with an id for `ID`. */
-export function words(line: string): string[] {
+export function argsOf(line: string): string[] {
   return line.replaceAll("ID", ID).split(" ");
 }

@@ -405,8 +405,8 @@ function createClock(start: number): Clock {
     sleep: async (milliseconds, signal) => {
       const own = { until: now + milliseconds };
       if (signal !== undefined) sleepers.add(own);
-      // Advances to one timer at a time, because its work may end this sleep, and not beyond the shortest sleep, because
-      // concurrent sleeps share the same time.
+      // Advances to one timer at a time, because its work may end this sleep, and not beyond the shortest sleep,
+      // because concurrent sleeps share the same time.
       for (;;) {
         const ends = [...sleepers].map(({ until }) => until);
         const next = Math.min(...ends, ...timers.map(({ at }) => at));

@@ -137,9 +137,8 @@ export const KILLED_SHOPS: Readonly<Record<string, KilledShop>> = {
 };
 
 /** The options and the command of `checkout explore` for an installed shop. */
-export const SERVED = "--serve serve --receiver-path /hooks --order-view /orders/{order_id} -- client".split(
-  " ",
-);
+export const SHOP_ARGS =
+  "--serve serve --receiver-path /hooks --order-view /orders/{order_id} -- client".split(" ");
 
 /** The result of `checkout explore --json`. */
 type Explored = Parameters<typeof differenceFrom>[1] & {
@@ -164,7 +163,7 @@ export async function exploreShop(
   if (shop === undefined) throw new Error(`no shop ${name}`);
   const harness = createHarness();
   installShop(harness, shop);
-  const line = ["explore", "--json", "--seed", "s", "--depth", String(depth), "--budget", "5m", ...SERVED];
+  const line = ["explore", "--json", "--seed", "s", "--depth", String(depth), "--budget", "5m", ...SHOP_ARGS];
   const { code, stdout, stderr } = await harness.run(line);
   if (stderr !== "") throw new Error(stderr);
   return [code, JSON.parse(stdout) as Explored];

@@ -19,7 +19,7 @@ type Ask = (
 ) => Promise<unknown>;
 
 /** Creates a new store of a sandbox for a task; `receivers` is the origin of its receivers. */
-export async function storeForTask(
+export async function createTaskStore(
   ask: Ask,
   {
     name,

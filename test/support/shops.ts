@@ -7,13 +7,13 @@ import { hasLanguage } from "./machine.ts";
 import { runHere, startSandboxHere, type Result, type SandboxHere } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-export type Make = "express" | "python";
+export type ShopStack = "express" | "python";
 
 /** Whether this machine can run the shop in Python. */
 export const HAS_PYTHON = hasLanguage("python");
 
 const FOLDER = join(import.meta.dirname, "../shops");
-const PROGRAMS: Readonly<Record<Make, readonly string[]>> = {
+const PROGRAMS: Readonly<Record<ShopStack, readonly string[]>> = {
   express: [process.execPath, join(FOLDER, "express/shop.js")],
   // Without the machine's packages, some of which run code at each start.
   python: ["python3", "-S", join(FOLDER, "python/shop.py")],
@@ -33,7 +33,7 @@ export type ServedShop = {
 };
 
 /** Starts a sandbox and a shop, with a mistake or without; both end with the test. */
-export async function serveShop(make: Make, breakage = ""): Promise<ServedShop> {
+export async function serveShop(make: ShopStack, breakage = ""): Promise<ServedShop> {
   const cwd = tempFolder();
   const folder = join(cwd, "shop");
   mkdirSync(folder);

@@ -56,7 +56,7 @@ export function headOf(file: string): readonly string[] {
 }
 
 /** A new folder with a complete shop and its installed packages. */
-export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
+export function newShopFolder(language: keyof typeof WHOLE_SHOPS): string {
   return folderWith(WHOLE_SHOPS[language]);
 }
 
@@ -77,7 +77,7 @@ export async function describedFolder(language: ShopLanguage) {
 }
 
 /** Judges a complete shop by the section `shop` beside it. */
-export async function judgeDescribed(
+export async function judgeDescribedShop(
   language: ShopLanguage,
   options: readonly string[] = [],
 ): Promise<Result> {
@@ -98,8 +98,8 @@ function install(cwd: string): void {
 }
 
 /**
- * Runs the commands at the head of a shop's file in a new folder, on a free port, and returns the result. `npx checkout`
- * runs `program`, and the shop's packages are installed already.
+ * Runs the commands at the head of a shop's file in a new folder, on a free port, and returns the result. In them,
+ * `npx checkout` runs `program`, and the shop's packages are installed already.
  */
 export async function typeHead(file: string, program = BUILT): Promise<Result> {
   const cwd = folderWith(file);
@@ -157,7 +157,7 @@ type ServedShop = {
 };
 
 /** Serves a changed shop as a process that ends with the test. */
-export async function serveWhole({
+export async function serveWholeShop({
   language,
   changes = [],
   client,
@@ -194,8 +194,8 @@ export async function serveWhole({
 }
 
 /** Serves a changed shop, and runs a drill. */
-export async function drillHurried(shop: HurriedShop): Promise<Result> {
-  const { cwd, origin, client, buy } = await serveWhole(shop);
+export async function drillHurriedShop(shop: HurriedShop): Promise<Result> {
+  const { cwd, origin, client, buy } = await serveWholeShop(shop);
   await buy("order-1001");
   await eventually("the shop has heard of its order", async () => {
     const { stdout } = await runHere(["deliveries", "list", "--json"], { cwd });

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import type { StoreRole } from "../../../src/core/store/shapes.ts";
-import { administratorSignedIn } from "../portal-browser.ts";
+import { signInAdministrator } from "../portal-browser.ts";
 import { sharedBrowser } from "../shop.ts";
 import { agree } from "./agree.ts";
 import type { Form } from "./form.ts";
@@ -27,7 +27,7 @@ export async function walkInBrowser(
   await page.goto((await site.type("open --print")).stdout.trim());
   await page.waitForURL(/\/connect$/);
   await pay(page, checkout ?? "");
-  await administratorSignedIn(page.context(), site);
+  await signInAdministrator(page.context(), site);
   const pages = await follow(page, `${site.ready.portal_url ?? ""}/${site.ready.store_id}/overview`, {
     links,
   });
