@@ -1,10 +1,10 @@
 import { globSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 
-/** How a test takes its size from `npm run campaign`. */
+/** The import of a test file that runs at full size in `npm run campaign`. */
 const TAKES_A_SIZE = /^import \{[^}]*\b(size|part|FULL)\b[^}]*\} from "(?:\.\.\/)+support\/campaign\.ts";$/m;
 
-/** Crash cycles, races and fuzzing at full size; `npm test` runs the same files small. */
+/** Crash cycles, races and fuzzing at full size; `npm test` runs the same files with fewer rounds. */
 export default defineConfig({
   test: {
     include: globSync("test/**/*.test.ts").filter((path) => TAKES_A_SIZE.test(readFileSync(path, "utf8"))),
@@ -13,7 +13,7 @@ export default defineConfig({
     testTimeout: 1_800_000,
     hookTimeout: 240_000,
     fileParallelism: false,
-    // Pages that are served from the test's own process have their styles.
+    // Keeps the style sheets of pages that a test serves from its own process.
     css: true,
   },
 });

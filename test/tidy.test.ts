@@ -8,7 +8,7 @@ import campaign from "../vitest.campaign.config.ts";
 import { TESTS as OF_THE_CORE } from "./mutate/vitest.config.ts";
 import { SERVICE_TESTS } from "./mutate/vitest.service.config.ts";
 import { GENERATED } from "./support/documents.ts";
-import { LONG } from "./support/longest-first.ts";
+import { SLOW_FILES } from "./support/longest-first.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const SRC = join(ROOT, "src");
@@ -116,7 +116,7 @@ const LAYERS: Readonly<
   },
 };
 
-/** Names that reach outside the program; only the files of the real world may use them. */
+/** Names that reach outside the program; only files of src/world and `EXEMPT` files may use them. */
 const AMBIENT = new Set([
   "process",
   "performance",
@@ -135,8 +135,8 @@ const AMBIENT_MEMBERS = new Set(["Date.now", "Math.random"]);
 /** A pattern of all these names, for files that may use them. */
 const OUTSIDE = new RegExp(`: (?:${[...AMBIENT, ...AMBIENT_MEMBERS].join("|")})$`);
 /**
- * A merchant's server has no World to pass in, so its default is the machine's clock. A test runner shows the output of
- * its console with the test.
+ * Files that may use some of these names. A merchant's server has no World to pass in, so its default is the machine's
+ * clock. A test runner shows the output of its console with the test.
  */
 const EXEMPT: Readonly<Record<string, RegExp>> = {
   "webhooks.ts": /: Date\.now$/,
@@ -148,7 +148,7 @@ const EXEMPT: Readonly<Record<string, RegExp>> = {
   "hosted/worker.ts": /: fetch$/,
 };
 
-/** Exports of the package: their users are elsewhere. */
+/** Files whose exports are used outside this repository, or by the build. */
 const PACKAGED: readonly string[] = [
   "webhooks.ts",
   "testing/testing.ts",
@@ -219,7 +219,7 @@ test("a folder imports only the folders and packages that its layer allows", () 
   expect(forbidden).toEqual([]);
 });
 
-test("only src/world reaches outside the program, and no file switches the type checker off", () => {
+test("only src/world and exempt files reach outside the program, and no file has an any type, an enum, a default export or an empty catch", () => {
   const found = sources.flatMap((file) => {
     const exempt = folderOf(file.name) === "world" ? OUTSIDE : EXEMPT[file.name];
     return offences(file)
@@ -253,7 +253,7 @@ test("code that a test suite loads does not recognise errors by class, which dif
   expect(found).toEqual([]);
 });
 
-test("code that a test suite loads does not recognise bytes by class, and takes timers and the clock when it is loaded", () => {
+test("code that a test suite loads does not recognise bytes by class, and takes timers and the time only from world/clock.ts", () => {
   const loaded = sources.filter(({ name }) => IN_TEST_SUITES.test(name));
   const byClass = loaded.filter(({ text }) => /instanceof (?:Uint8Array|ArrayBuffer|Buffer)\b/.test(text));
   expect(byClass.map(({ name }) => name)).toEqual([]);
@@ -276,7 +276,7 @@ test("a table that is looked up by any text is a Map, because an object has inhe
   expect(lookups).toEqual([]);
 });
 
-test("every setting is used in the file that the table names for its effect", () => {
+test("every setting is used in the file that ALL_SETTINGS names for its effect", () => {
   const unused = ALL_SETTINGS.flatMap(({ name, option, servedName, effect }) => {
     const { text } = source(effect);
     return [name, option, servedName].some((word) => text.includes(word)) ? [] : [`${effect}: ${name}`];
@@ -352,10 +352,10 @@ test("ARCHITECTURE.md shows the packages that LAYERS allows", () => {
 });
 
 test("every path that the documents name exists", () => {
-  const floors = [...Object.keys(LAYERS).filter((name) => !name.includes(".")), "src", "test", "bin"].join(
+  const layers = [...Object.keys(LAYERS).filter((name) => !name.includes(".")), "src", "test", "bin"].join(
     "|",
   );
-  const pattern = new RegExp(`\`((?:${floors})/[\\w./-]*)\``, "g");
+  const pattern = new RegExp(`\`((?:${layers})/[\\w./-]*)\``, "g");
   const paths = documents().flatMap((document) =>
     [...readFileSync(document, "utf8").matchAll(pattern)].map(([, path = ""]) => ({ document, path })),
   );
@@ -377,7 +377,7 @@ test("every path in the comment at the head of a file exists", () => {
   expect(heads.filter(({ head }) => head.split("\n").length - 1 > MAX_HEAD_LINES)).toEqual([]);
 });
 
-test("no folder has more than 15 files", () => {
+test("no folder of src has more than 15 files", () => {
   const counts = new Map<string, number>();
   for (const { name } of sources) counts.set(dirname(name), (counts.get(dirname(name)) ?? 0) + 1);
   expect(counts.size).toBeGreaterThan(20);
@@ -385,43 +385,46 @@ test("no folder has more than 15 files", () => {
 });
 
 test("no files import each other in a cycle, even by type imports or dynamic imports", () => {
-  expect(circles(sources)).toEqual([]);
+  expect(importCycles(sources)).toEqual([]);
   const three = [
     fake('import { two } from "./two.ts";', "one.ts"),
     fake('const three = () => import("./three.ts");', "two.ts"),
     fake('type One = typeof import("./one.ts");', "three.ts"),
   ];
-  expect(circles([...three, fake('import { one } from "./one.ts";')])).toEqual([
+  expect(importCycles([...three, fake('import { one } from "./one.ts";')])).toEqual([
     ["one.ts", "three.ts", "two.ts"],
   ]);
 });
 
-test("folders of the core do not import each other in a cycle, and no folder imports the control API", () => {
-  const rooms = sources
+test("folders of the core do not import each other in a cycle, and no other folder of the core imports core/control", () => {
+  const edges = sources
     .filter(({ name }) => name.startsWith("core/"))
     .flatMap(({ path, name }) => {
-      const room = roomOf(name);
+      const folder = subfolderOf(name);
       const others = imports(source(name)).map((specifier) =>
-        roomOf(relative(SRC, resolve(dirname(path), specifier))),
+        subfolderOf(relative(SRC, resolve(dirname(path), specifier))),
       );
       return others
-        .filter((other) => other.startsWith("core") && other !== room)
-        .map((other) => [room, other]);
+        .filter((other) => other.startsWith("core") && other !== folder)
+        .map((other) => [folder, other]);
     });
   const below = new Map(
-    rooms.map(([room = ""]) => [room, rooms.flatMap(([one, other = ""]) => (one === room ? [other] : []))]),
+    edges.map(([folder = ""]) => [
+      folder,
+      edges.flatMap(([one, other = ""]) => (one === folder ? [other] : [])),
+    ]),
   );
   expect(below.size).toBeGreaterThan(10);
-  expect([...below.keys()].filter((room) => reachedFrom(room, below).has(room))).toEqual([]);
-  expect(rooms.filter(([, other]) => other === "core/control")).toEqual([]);
+  expect([...below.keys()].filter((folder) => reachedFrom(folder, below).has(folder))).toEqual([]);
+  expect(edges.filter(([, other]) => other === "core/control")).toEqual([]);
 });
 
-test("no file is over 500 lines", () => {
+test("no file of src is over 500 lines", () => {
   const long = sources.filter(({ text }) => text.split("\n").length - 1 > MAX_FILE_LINES);
   expect(long.map(({ name }) => name)).toEqual([]);
 });
 
-test("no function is over 70 lines", () => {
+test("no function of src is over 70 lines", () => {
   expect(sources.flatMap(longFunctions)).toEqual([]);
 });
 
@@ -459,7 +462,7 @@ test("a command that opens no database loads no database module", () => {
   expect([...light, "host/serve.ts"].map(loads)).toEqual([...light.map(() => false), true]);
 });
 
-test("every file is imported by the program", () => {
+test("every file of src is imported by the program or by an export of the package", () => {
   const reached = new Set<string>();
   const visit = (path: string): void => {
     if (reached.has(path)) return;
@@ -476,8 +479,8 @@ test("every file is imported by the program", () => {
 });
 
 test("a test is in the folder of its layer, or in real/ or campaign/ if it starts processes", () => {
-  const floors = Object.keys(LAYERS).filter((name) => !name.includes("."));
-  const folders = new Set([...floors, "host", "portal", "kit", "docs", "release", "real", "campaign"]);
+  const layers = Object.keys(LAYERS).filter((name) => !name.includes("."));
+  const folders = new Set([...layers, "host", "portal", "kit", "docs", "release", "real", "campaign"]);
   const tests = testFiles.filter(({ name }) => name.endsWith(".test.ts"));
   expect(tests.length).toBeGreaterThan(100);
   const strays = tests.map(({ name }) => name).filter((name) => !folders.has(folderOf(name)));
@@ -508,7 +511,7 @@ test("every test file that the lists of the campaign, the longest files and the 
     .map(({ name }) => `test/${name}`);
   expect(sized.length).toBeGreaterThan(30);
   expect([...(campaign.test?.include ?? [])].toSorted()).toEqual(sized.toSorted());
-  const listed = [...LONG, ...OF_THE_CORE, ...SERVICE_TESTS].map((name) =>
+  const listed = [...SLOW_FILES, ...OF_THE_CORE, ...SERVICE_TESTS].map((name) =>
     join(ROOT, "test", `${name}.test.ts`),
   );
   expect(listed.filter((path) => !existsSync(path))).toEqual([]);
@@ -644,8 +647,8 @@ function isAllowed(
   return folder === layer || rule.folders.includes(folder);
 }
 
-/** The room of a file: the first folder in its floor, or the floor itself. */
-function roomOf(name: string): string {
+/** The folder of a file in its layer, such as `core/checkout`, or the layer itself. */
+function subfolderOf(name: string): string {
   return name.split("/").slice(0, -1).slice(0, 2).join("/");
 }
 
@@ -654,7 +657,7 @@ function folderOf(name: string): string {
 }
 
 /** The files of each import cycle: each file reaches all others. */
-function circles(all: readonly SourceFile[]): readonly (readonly string[])[] {
+function importCycles(all: readonly SourceFile[]): readonly (readonly string[])[] {
   const names = new Map(all.map(({ path, name }) => [path, name]));
   const imported = new Map(
     all.map((file) => {
@@ -666,13 +669,11 @@ function circles(all: readonly SourceFile[]): readonly (readonly string[])[] {
   const found = all.map(({ name }) =>
     [...(reached.get(name) ?? [])].filter((other) => reached.get(other)?.has(name) === true),
   );
-  const texts = new Set(
-    found.filter(({ length }) => length > 0).map((circle) => circle.toSorted().join(" ")),
-  );
+  const texts = new Set(found.filter(({ length }) => length > 0).map((cycle) => cycle.toSorted().join(" ")));
   return [...texts].map((text) => text.split(" "));
 }
 
-/** The files that are loaded at once with a file: without imports of types only, and without imports on demand. */
+/** The files that are loaded together with a file: without imports of types only, and without imports on demand. */
 function loadedBy({ path, text }: SourceFile): readonly string[] {
   const found = text.matchAll(/^import (?!type )(?:\{([^}]*)\}|[^;{]*) from "(\.[^"]+)"/gm);
   return Array.from(found, ([, names = "value", specifier = ""]) =>
@@ -729,7 +730,7 @@ function importedOnDemand(node: Node): string[] {
   return called?.type === "StringLiteral" ? [called.value] : [];
 }
 
-/** The names that a file imports, as `path name`. A file that is imported as a whole or on demand may use any name. */
+/** The names that a file imports, as `path name`: all words of the file for modules imported whole or on demand. */
 function namesImported(file: SourceFile): string[] {
   const words = (): readonly string[] => [...new Set(file.text.match(/\w+/g))];
   const found: string[] = [];

@@ -7,7 +7,7 @@ import { createHostedStore, startHosted, type HostedService } from "../support/h
 import type { Figure } from "./figures.ts";
 import type { Bench } from "./processes.ts";
 
-/** Rows and index entries of an order with one endpoint and three events: created, pending, succeeded. */
+/** Maximum rows and index entries of an order with one endpoint and three events: created, pending, succeeded. */
 const MAX_ROWS = 55;
 
 /** The number of rows that the runtime counts for a paid order, and that a platform would bill. */

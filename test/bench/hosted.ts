@@ -14,7 +14,7 @@ const ROUNDS = 5;
 const MEASURE_MS = 2000;
 const OBJECTS = 16;
 const COLD_STORES = 10;
-/** The largest bundle, compressed, in kilobytes. */
+/** Maximum size of the compressed bundle, in kilobytes. */
 const MAX_KB = 1000;
 const WORKER = join(import.meta.dirname, "../../dist/hosted-worker.mjs");
 

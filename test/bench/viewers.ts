@@ -12,7 +12,7 @@ const MAX_PAGE_MS = 20;
 /** Maximum size of a page as a proxy would compress it, without the files that all pages share. */
 const MAX_PAGE_KB = 30;
 const LOADS = 150;
-/** Pages that have the same shape are loaded once: one checkout, one request. */
+/** Maximum number of measured pages; of pages with the same shape, such as two checkouts, only one is measured. */
 const MAX_SHAPES = 60;
 
 /** The number of viewers of each page while the store is under load; some viewers share a browser profile. */

@@ -17,7 +17,7 @@ import {
   runHere,
   startSandbox,
   startSandboxHere,
-  type Finished,
+  type Result,
   type SandboxProcess,
 } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -130,7 +130,7 @@ function serviceEnv(sandbox: Pick<SandboxProcess, "ready">): Record<string, stri
 async function runAndKill(
   { args, cwd, env }: Command,
   delayMs: number,
-): Promise<Pick<Finished, "code" | "stdout">> {
+): Promise<Pick<Result, "code" | "stdout">> {
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd,
     env,

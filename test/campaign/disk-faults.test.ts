@@ -6,12 +6,12 @@ import { REAL } from "../support/real.ts";
 import { currentSchemaVersion, type FileKind } from "../../src/store/connection/database.ts";
 import { openDatabase } from "../../src/store/connection/open-database.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
-import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
+import { SEED, seededRandom, size, report } from "../support/campaign.ts";
 import { openControl } from "../support/control.ts";
-import { faultsOf, HAS_STRACE, inject, noteCalls, runTraced, type Fault } from "../support/disk-faults.ts";
-import { NEXT_FORMATS } from "../support/migrate.ts";
+import { faultsOf, HAS_STRACE, injectArgs, noteArgs, runTraced, type Fault } from "../support/disk-faults.ts";
+import { NEXT_VERSIONS } from "../support/migrate.ts";
 import { apiKeyOf, connect, openRows, sendCreate, type Answer } from "../support/load.ts";
-import { runHere, startSandboxHere, type Finished, type SandboxHere } from "../support/program.ts";
+import { runHere, startSandboxHere, type Result, type SandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 
@@ -24,14 +24,14 @@ const START = ["sandbox", "start", "--json", "--port", "0", ...PLAIN];
 type AcknowledgedWork = { readonly creates: ReadonlyMap<string, Answer>; readonly paid: readonly string[] };
 
 /** A run under strace; resolves with its exit code, its output and the work that it acknowledged. */
-type Trial = (cwd: string, strace: readonly string[]) => Promise<Finished & AcknowledgedWork>;
+type Trial = (cwd: string, strace: readonly string[]) => Promise<Result & AcknowledgedWork>;
 
 /** One kind of trial: the state before, the run, and the required state after. */
 type Scenario = {
   readonly name: string;
   readonly prepare: (cwd: string) => void;
   readonly trial: Trial;
-  readonly verify: (cwd: string, seen: Finished & AcknowledgedWork) => Promise<string[]>;
+  readonly verify: (cwd: string, seen: Result & AcknowledgedWork) => Promise<string[]>;
 };
 
 /** One fault in one kind of trial. */
@@ -63,7 +63,7 @@ test("a state folder opens after the failure of any system call, and has lost no
     if (found.hasHitEventLoop) counts.hitEventLoop += 1;
     counts.acknowledged += found.acknowledged;
     wrong.push(...found.wrong);
-    tell(found.wrong);
+    report(found.wrong);
   }
   expect(wrong, `seed ${SEED}`).toEqual([]);
   expect(await shop.stop()).toBe(0);
@@ -98,7 +98,7 @@ async function allFaults(scenarios: readonly Scenario[]): Promise<PlannedTrial[]
     scenarios.map(async (scenario) => {
       const [cwd, logs] = [tempFolder(), tempFolder()];
       scenario.prepare(cwd);
-      const { code, stderr } = await scenario.trial(cwd, noteCalls(join(logs, "calls")));
+      const { code, stderr } = await scenario.trial(cwd, noteArgs(join(logs, "calls")));
       expect([scenario.name, code, stderr]).toEqual([scenario.name, 0, expect.any(String)]);
       return faultsOf(join(logs, "calls"), join(cwd, "state")).map((fault) => ({ scenario, fault }));
     }),
@@ -111,7 +111,7 @@ async function tryFault({ scenario, fault }: PlannedTrial): Promise<TrialResult>
   const { call, error, nth, lasting } = fault;
   const where = `${scenario.name}, ${call} ${nth}${lasting ? "+" : ""} ${error}`;
   scenario.prepare(cwd);
-  const seen = await scenario.trial(cwd, inject(fault));
+  const seen = await scenario.trial(cwd, injectArgs(fault));
   const wrong = judgeOutput(seen);
   try {
     wrong.push(...(await scenario.verify(cwd, seen)));
@@ -138,7 +138,7 @@ type TrialResult = {
  * Whether a fault hit a write of Node's event loop to itself, which ends the program like a kill. Faults are placed by
  * counting calls, so this can happen on a busy machine. Acknowledged work must survive all the same.
  */
-function hasHitEventLoop({ stderr }: Finished): boolean {
+function hasHitEventLoop({ stderr }: Result): boolean {
   return /^node: .*deps\/uv\/src\/.* Assertion /m.test(stderr);
 }
 
@@ -153,7 +153,7 @@ async function reopen(
   return code === 0 ? wrong : [...wrong, `the plain start stopped with ${code}`];
 }
 
-function judgeOutput(finished: Finished): string[] {
+function judgeOutput(finished: Result): string[] {
   const { code, stdout, stderr } = finished;
   const output = stdout + stderr;
   return [
@@ -218,7 +218,7 @@ function migrationScenario(template: string, seen: AcknowledgedWork): Scenario {
         ...(SCHEMAS.includes(found) ? [] : [`half a migration: ${found}`]),
         ...(found === SCHEMAS[0] ? await reopen(cwd, (sandbox) => lostCreates(sandbox, seen)) : []),
         ...(found === SCHEMAS[0] ? [] : lostRows(join(cwd, copy), SANDBOX_FILE, seen)),
-        ...lostRows(path, NEXT_FORMATS, seen),
+        ...lostRows(path, NEXT_VERSIONS, seen),
         ...leftovers(join(cwd, "state")),
       ];
       const then = schemaIn(path);

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { explore } from "../../src/testing/testing.ts";
-import { BROKEN } from "../support/broken.table.ts";
-import { CAREFUL_LANGUAGES, exploreCareful } from "../support/careful-commands.ts";
+import { FINDINGS } from "../support/broken.table.ts";
+import { CAREFUL_LANGUAGES, exploreCarefulShop } from "../support/careful-commands.ts";
 import { FULL, part, SEED, size } from "../support/campaign.ts";
 import { differenceFrom } from "../support/explored.ts";
 import { hasLanguage } from "../support/machine.ts";
 import { run } from "../support/program.ts";
-import { folderOf } from "../support/whole-shops.ts";
+import { newShopFolder } from "../support/whole-shops.ts";
 import { BROKEN_SHOPS, CAREFUL_SHOPS, optionsFor } from "../support/explore-shops.ts";
 import { exploreShop, KILLED_SHOPS, STEADY_SHOPS } from "../support/killed-shops.ts";
 
@@ -23,7 +23,7 @@ type Result = { readonly schedules: number; readonly held: number; readonly brok
 const LIMITS = { budgetMs: 300_000, seed: String(SEED) };
 /** Shops that only a pair of faults breaks. */
 const PAIRS = new Set(
-  Object.entries(BROKEN.explore).flatMap(([name, { least }]) => (least.length === 2 ? [name] : [])),
+  Object.entries(FINDINGS.explore).flatMap(([name, { least }]) => (least.length === 2 ? [name] : [])),
 );
 
 /** test/kit/explore.test.ts also explores four of these shops. */
@@ -49,7 +49,7 @@ test.each(FULL ? WHOLE : [])(
   "explore finds no fault in the complete shop in %s, with fault pairs and kills",
   async (language) => {
     const { code, stdout } = await run([...EXPLORE_WHOLE, ...COMMANDS_OF[language]], {
-      cwd: folderOf(language),
+      cwd: newShopFolder(language),
     });
     const { schedules, held, broken } = JSON.parse(stdout) as Result;
     expect([code, broken, held]).toEqual([0, [], schedules]);
@@ -67,7 +67,7 @@ const THOUSANDS = LANGUAGES.flatMap((language) => [
 test.each(FULL ? THOUSANDS : [])(
   "explore finds no fault in a careful shop in $language in 1,000 schedules, with $cores",
   async ({ language, isBusy }) => {
-    const { ran, broken } = await exploreCareful(language, { schedules: 1000, seed: SEED, isBusy });
+    const { ran, broken } = await exploreCarefulShop(language, { schedules: 1000, seed: SEED, isBusy });
     expect(broken).toEqual([]);
     expect(ran).toBeGreaterThanOrEqual(1000);
   },
@@ -75,11 +75,12 @@ test.each(FULL ? THOUSANDS : [])(
 
 /** Outside a campaign only shops that a single fault breaks: finding a pair takes a minute. */
 const KILLED = Object.keys(KILLED_SHOPS).filter(
-  (name) => FULL || BROKEN.exploreKilled[name]?.least.length === 1,
+  (name) => FULL || FINDINGS.exploreKilled[name]?.least.length === 1,
 );
 
 test.each(part(KILLED, 9))("explore finds the shop that a kill breaks: %s", async (name) => {
-  const [code, found] = await exploreShop(KILLED_SHOPS, name, BROKEN.exploreKilled[name]?.least.length ?? 1);
+  const least = FINDINGS.exploreKilled[name]?.least;
+  const [code, found] = await exploreShop(KILLED_SHOPS, name, least?.length ?? 1);
   expect([code, differenceFrom(name, found, "exploreKilled")]).toEqual([1, null]);
 });
 

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { ReadyMessage } from "../../src/host/ready.ts";
-import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
-import { begin, runHere, startSandboxHere, type Running } from "../support/program.ts";
+import { SEED, seededRandom, size, report } from "../support/campaign.ts";
+import { begin, runHere, startSandboxHere, type Process } from "../support/program.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -46,7 +46,7 @@ test("after a first start is killed at any time, the next start succeeds and kee
     ready[told === undefined ? "before" : "after"] += 1;
     if (found !== undefined) wrong.push(`start ${one.at}, ${JSON.stringify(one)}: ${found}`);
   });
-  tell([...wrong, `first starts killed before they were ready: ${ready.before}, after: ${ready.after}`]);
+  report([...wrong, `first starts killed before they were ready: ${ready.before}, after: ${ready.after}`]);
   expect(wrong).toEqual([]);
 });
 
@@ -75,7 +75,7 @@ async function startAndKill({ moment, killAfterMs, loss }: Case) {
 }
 
 /** Waits until a start has created `file`; without a file, until it has printed its ready line. */
-async function untilReached({ process: child, output }: Running, file: string | undefined): Promise<void> {
+async function untilReached({ process: child, output }: Process, file: string | undefined): Promise<void> {
   const isReached = (): boolean => (file === undefined ? output.stdout !== "" : existsSync(file));
   for (let polls = 0; !isReached(); polls += 1) {
     if (child.exitCode !== null || polls === MAX_POLLS)
@@ -84,7 +84,7 @@ async function untilReached({ process: child, output }: Running, file: string | 
   }
 }
 
-function readyOf({ output }: Running): ReadyMessage | undefined {
+function readyOf({ output }: Process): ReadyMessage | undefined {
   return output.stdout.endsWith("\n") ? (JSON.parse(output.stdout) as ReadyMessage) : undefined;
 }
 

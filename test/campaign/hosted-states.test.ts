@@ -17,7 +17,7 @@ import { expect, test } from "vitest";
 import { parseCredentials } from "../../src/core/state-files.ts";
 import { indexPath } from "../../src/hosted/dev/state.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
-import { part, SEED, seededRandom, size, tell } from "../support/campaign.ts";
+import { part, SEED, seededRandom, size, report } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import {
   beginHostedFolder,
@@ -105,7 +105,7 @@ test("a start with a damaged state serves the same stores, or changes nothing an
       if (found !== undefined) wrong.push(`${JSON.stringify(damage)}: ${found}`);
     }
   }
-  tell([...wrong, `damaged starts: ${JSON.stringify(ends)}`]);
+  report([...wrong, `damaged starts: ${JSON.stringify(ends)}`]);
   expect(wrong).toEqual([]);
   expect(ends.refused).toBeGreaterThan(0);
 });
@@ -277,6 +277,6 @@ test("a first start that is killed at any time loses no key and makes no second 
         `start ${at}: ${JSON.stringify([...shown])}, ${stores.stores.length} stores, ${created.stderr}`,
       );
   }
-  tell(wrong);
+  report(wrong);
   expect(wrong).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { SEED, seededRandom, size } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
-import { leftIn, processesIn } from "../support/left-behind.ts";
+import { remainsIn, processesIn } from "../support/left-behind.ts";
 import { begin, runHere, startSandboxHere } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -30,7 +30,7 @@ test("concurrent starts, stops and kills leave no process behind, and every fold
   await Promise.all(sandboxes.map(startAndEnd));
   for (const { cwd, fate } of sandboxes) {
     await eventually("nothing runs", () => expect([fate, processesIn(cwd)]).toEqual([fate, []]));
-    if (fate === "stopped") expect(leftIn(join(cwd, ".checkout"))).toEqual([]);
+    if (fate === "stopped") expect(remainsIn(join(cwd, ".checkout"))).toEqual([]);
   }
   await Promise.all(sandboxes.map(startAgain));
 });
@@ -67,5 +67,5 @@ async function startAgain({ cwd }: { readonly cwd: string }): Promise<void> {
   expect(again.ready).toMatchObject({ already_running: false });
   expect(await again.stop()).toBe(0);
   expect(processesIn(cwd)).toEqual([]);
-  expect(existsSync(join(cwd, ".checkout")) ? leftIn(join(cwd, ".checkout")) : []).toEqual([]);
+  expect(existsSync(join(cwd, ".checkout")) ? remainsIn(join(cwd, ".checkout")) : []).toEqual([]);
 }

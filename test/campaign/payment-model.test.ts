@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { AttemptResult } from "../../src/core/checkout/payment.ts";
 import { PAY_OUTCOMES } from "../../src/core/checkout/reserved-order-id.ts";
-import type { Answered } from "../support/harness.ts";
+import type { FullAnswer } from "../support/harness.ts";
 import { seededRandom, SEED, size } from "../support/campaign.ts";
 import type { ApiCall } from "../support/harness.ts";
 import {
@@ -14,7 +14,7 @@ import {
 } from "../support/payment-invariants.ts";
 import { DAMAGE, openUnguarded } from "../support/payment-damage.ts";
 import {
-  agesOf,
+  timeEffects,
   endIn,
   endsOf,
   formOf,
@@ -56,7 +56,7 @@ type Step = { readonly did: string; readonly allows: (id: string, before: Paymen
 
 const PASSIVE = new Set(["look", "restart", "walk_away"]);
 const unchanged: Step["allows"] = (_id, before) => [before];
-const aged: Step["allows"] = (_id, before) => agesOf(before, before.settles);
+const aged: Step["allows"] = (_id, before) => timeEffects(before, before.settles);
 
 test("payments keep the promises of decision 10 under random commands and restarts", async ({ annotate }) => {
   const counts = new Map<string, { done: number; effective: number }>();
@@ -258,8 +258,8 @@ function nameOf(act: Act): string {
 async function actInOrder(
   site: Site,
   { id, acts, maxTurns }: { readonly id: string; readonly acts: readonly Act[]; readonly maxTurns: number },
-): Promise<Answered[]> {
-  const answers: Answered[] = [];
+): Promise<FullAnswer[]> {
+  const answers: FullAnswer[] = [];
   for (const act of acts) {
     const turns = Math.floor(site.random() * (maxTurns + 1));
     for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
@@ -269,7 +269,7 @@ async function actInOrder(
 }
 
 /** Takes an action of a payer: with a form of the page, or over the control API. */
-async function perform(site: Site, id: string, act: Act): Promise<Answered> {
+async function perform(site: Site, id: string, act: Act): Promise<FullAnswer> {
   if (act.kind === "pay") return control(site, `/checkouts/${id}/pay`, { outcome: act.outcome });
   if (act.kind === "walk_away") return visit(site, `/pay/${id}/wallet/${act.attempt}/closed`);
   const { path, outcome: said } = formOf(id, act);
@@ -334,27 +334,27 @@ async function retrieve(site: Site, id: string): Promise<string | undefined> {
   return statusIn(await send(site, { path: `/v1/checkout-sessions/${id}` }));
 }
 
-async function control({ service }: Site, path: string, body?: object): Promise<Answered> {
+async function control({ service }: Site, path: string, body?: object): Promise<FullAnswer> {
   return expectNoFailure(path, await service.control(path, body));
 }
 
 /** Requests a page as a browser does. */
-function visit(site: Site, path: string, call: Partial<ApiCall> = {}): Promise<Answered> {
+function visit(site: Site, path: string, call: Partial<ApiCall> = {}): Promise<FullAnswer> {
   const headers = { Host: site.service.checkoutHost, Authorization: "", ...call.headers };
   return send(site, { ...call, path, headers });
 }
 
-async function send({ service }: Site, call: Partial<ApiCall> & Pick<ApiCall, "path">): Promise<Answered> {
+async function send({ service }: Site, call: Partial<ApiCall> & Pick<ApiCall, "path">): Promise<FullAnswer> {
   return expectNoFailure(`${call.method ?? ""} ${call.path}`, await service.request(call));
 }
 
-function expectNoFailure(what: string, answer: Answered): Answered {
+function expectNoFailure(what: string, answer: FullAnswer): FullAnswer {
   expect(answer.status, `${what}: ${String(answer.body)}`).toBeLessThan(500);
   return answer;
 }
 
 /** The status in a JSON answer; undefined for refusals and pages. */
-function statusIn({ headers, body }: Answered): string | undefined {
+function statusIn({ headers, body }: FullAnswer): string | undefined {
   if (headers["Content-Type"]?.startsWith("application/json") !== true) return undefined;
   const { data } = JSON.parse(String(body)) as { readonly data?: { readonly status: string } };
   return data?.status;

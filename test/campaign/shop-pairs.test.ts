@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ItemName } from "../../src/core/readiness/names.ts";
 import { BROKEN_RECEIVERS } from "../support/broken-receivers.ts";
-import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
+import { SEED, seededRandom, size, report } from "../support/campaign.ts";
 import { openDrawnShop, type DrawnParts } from "../support/drawn-shop.ts";
 import { eventually } from "../support/eventually.ts";
 import { GOOD_RECEIVERS } from "../support/good-receivers.ts";
@@ -231,7 +231,7 @@ for (let number = 1; number <= TESTS; number += 1)
           ...(await judge(slot, { [slot]: WRONG[slot]() }, false)),
           ...(await judge(slot, { [slot]: RIGHT[slot]() }, true)),
         ];
-        tell(found);
+        report(found);
         wrong.push(...found);
         judged.wrong += 1;
         judged.right += 1;

@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { FULL, SEED, seededRandom } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
-import type { Finished } from "../support/program.ts";
+import type { Result } from "../support/program.ts";
 import { launchSteps } from "../support/launch-steps.ts";
 import { sideBySide } from "../support/side-by-side.ts";
-import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/shops.ts";
+import { HAS_PYTHON, serveShop, type ShopStack, type ServedShop } from "../support/shops.ts";
 import type { ItemName } from "../../src/core/readiness/names.ts";
 import { BREAKAGES, type Breakage } from "../shops/breakages.ts";
 
@@ -28,7 +28,7 @@ type Report = {
   readonly items: readonly { readonly name: string; readonly status: string; readonly reason: string }[];
 };
 
-const MAKES: readonly Make[] = HAS_PYTHON ? ["express", "python"] : ["express"];
+const MAKES: readonly ShopStack[] = HAS_PYTHON ? ["express", "python"] : ["express"];
 /** Four shops are launched in parallel, because each mostly waits. */
 const WORKERS = ["one", "two", "three", "four"];
 
@@ -46,7 +46,7 @@ const PARTS: Partial<Record<ItemName, string>> = {
 /** Types the commands of docs/launch.md for a new shop; with `part`, runs only that part of the checklist. */
 async function launch(shop: ServedShop, part?: string): Promise<Launch> {
   const causes: string[] = [];
-  const type = async (step: readonly string[]): Promise<Finished> => {
+  const type = async (step: readonly string[]): Promise<Result> => {
     const run = part === undefined || step[1] !== "run" ? step : ["checklist", "run", part, ...step.slice(2)];
     const words = run.map((word) =>
       word.replaceAll("http://localhost:3000", shop.origin).replace("node create-order.js", shop.createOrder),
@@ -92,7 +92,7 @@ function causesIn(stdout: string): string[] {
 }
 
 /** The error if a correct shop did not become ready or did not sell. */
-async function launchFaults(make: Make): Promise<string[]> {
+async function launchFaults(make: ShopStack): Promise<string[]> {
   const shop = await serveShop(make);
   const found = { launched: await launch(shop), sold: await buy(shop) };
   const expected = { launched: READY, sold: { order_id: "order-1", status: "paid", times: 1 } };

@@ -9,7 +9,7 @@ import { NETWORK } from "../support/control.ts";
 import {
   auditFaults,
   openWitness,
-  type Audited,
+  type AuditedEndpoint,
   type Reply,
   type Witness,
 } from "../support/delivery-audit.ts";
@@ -31,7 +31,7 @@ const HOUR_MS = 3_600_000;
 const MOMENTS = ["any", "request", "answer"] as const;
 
 /** An endpoint with its maximum number of deliveries in flight. */
-type Endpoint = Audited & { readonly atOnce: number };
+type Endpoint = AuditedEndpoint & { readonly atOnce: number };
 
 /** A running service, and the random numbers of its shoppers in a cycle. */
 type Shop = {
@@ -215,7 +215,7 @@ async function trade(
 }
 
 /** The number of attempts at each endpoint that were interrupted by the end of a process. */
-function countInterrupted({ openRows }: ServiceProcess, endpoints: readonly Audited[]): number[] {
+function countInterrupted({ openRows }: ServiceProcess, endpoints: readonly AuditedEndpoint[]): number[] {
   const rows = openRows();
   const select = rows.prepare<[string], number>(
     `SELECT count(*) FROM delivery_attempts JOIN deliveries ON deliveries.id = delivery_id

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commandPaths } from "../../src/cli/program.ts";
 import type { OutboundRequest, Service } from "../../src/world.ts";
-import { ALONE, COMMANDS, ORDER, words } from "../support/commands.ts";
+import { OTHER_COMMANDS, COMMANDS, ORDER, argsOf } from "../support/commands.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
 import { NO_SANDBOX } from "../../src/cli/problem.ts";
@@ -53,10 +53,10 @@ test("the test tables COMMANDS and ALONE have every command of the program", asy
   const paths = await commandPaths({ world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined });
   const lines = paths.map((path) => path.join(" "));
   const commands = lines.filter((line) => !lines.some((other) => other.startsWith(`${line} `)));
-  const known = [...COMMANDS, ...ALONE];
+  const known = [...COMMANDS, ...OTHER_COMMANDS];
   expect(commands.length).toBeGreaterThan(40);
   const isKnown = (command: string): boolean =>
-    known.some((line) => line.startsWith(command)) || ALONE.some((line) => command.startsWith(line));
+    known.some((line) => line.startsWith(command)) || OTHER_COMMANDS.some((line) => command.startsWith(line));
   expect(commands.filter((command) => !isKnown(command))).toEqual([]);
 });
 
@@ -66,7 +66,7 @@ test.for(["", "svc_test_0000000000000000000000000000000ab"])(
     const { harness, heard } = await abandonedFolder();
     const env: Record<string, string> = key === "" ? {} : { CHECKOUT_API_KEY: key };
     for (const line of COMMANDS) {
-      const result = await harness.run([...words(line), "--json"], { env });
+      const result = await harness.run([...argsOf(line), "--json"], { env });
       expect([line, result.code, result.stdout]).toEqual([line, 7, ""]);
       expect([line, json(result.stderr)]).toMatchObject([
         line,
@@ -79,7 +79,7 @@ test.for(["", "svc_test_0000000000000000000000000000000ab"])(
 
 test("the address of --base-url does not receive the folder's key while the folder's sandbox is stopped", async () => {
   const { harness, heard, ready } = await abandonedFolder();
-  const result = await harness.run(words(`orders create ${ORDER} --base-url ${ready.base_url}`));
+  const result = await harness.run(argsOf(`orders create ${ORDER} --base-url ${ready.base_url}`));
   expect([result.code, heard]).toEqual([7, []]);
   expect(result.stderr).toContain("there is no other API key for http://127.0.0.1:4242/v1");
   expect(result.stderr).toContain("→ checkout sandbox start");
@@ -90,7 +90,7 @@ test("a folder that never had a sandbox has no default address", async () => {
   const { heard, service } = eavesdropper();
   harness.occupy(4242, service);
   const env = { CHECKOUT_API_KEY: "svc_test_0000000000000000000000000000000ab" };
-  const result = await harness.run(words(`orders create ${ORDER}`), { env });
+  const result = await harness.run(argsOf(`orders create ${ORDER}`), { env });
   expect([result.code, heard]).toEqual([7, []]);
   expect(result.stderr).toContain(NO_SANDBOX);
   expect(result.stderr).toContain("→ checkout sandbox start");
@@ -121,7 +121,7 @@ test.for(["starting", "restarting"])(
       const asked = state === "starting" ? [] : ["--retries", "5"];
       const env = state === "starting" ? {} : { CHECKOUT_RETRIES: "5" };
       const takesRetries = line.startsWith("orders");
-      const typed = [...words(line), ...(takesRetries ? asked : [])];
+      const typed = [...argsOf(line), ...(takesRetries ? asked : [])];
       const result = await harness.run(typed, takesRetries ? {} : { env });
       expect([line, result.code, result.stdout]).toEqual([line, code, expect.stringMatching(/./)]);
       expect(result.stderr).toContain(NO_SANDBOX);
@@ -133,7 +133,7 @@ test("every command that needs a sandbox fails immediately if the folder's sandb
   const { harness } = await abandonedFolder();
   for (const line of COMMANDS) {
     const before = harness.clock.now();
-    const { code, stderr } = await harness.run(words(line));
+    const { code, stderr } = await harness.run(argsOf(line));
     expect([line, code, harness.clock.now() - before]).toEqual([line, 7, 0]);
     expect(stderr).not.toContain("trying again");
   }
@@ -142,13 +142,13 @@ test("every command that needs a sandbox fails immediately if the folder's sandb
 test("--retries 0 fails without waiting", async () => {
   const { harness } = await abandonedFolder();
   const before = harness.clock.now();
-  const result = await harness.run([...words(`orders create ${ORDER}`), "--retries", "0"]);
+  const result = await harness.run([...argsOf(`orders create ${ORDER}`), "--retries", "0"]);
   expect([result.code, harness.clock.now() - before]).toEqual([7, 0]);
 });
 
 test("CHECKOUT_RETRIES and CHECKOUT_TIMEOUT apply to every command that needs a service", async () => {
   const { harness } = await abandonedFolder();
-  const type = (line: string, env: Record<string, string>) => harness.run(words(line), { env });
+  const type = (line: string, env: Record<string, string>) => harness.run(argsOf(line), { env });
   for (const line of COMMANDS.filter((each) => each !== "env" && !each.startsWith("sandbox logs"))) {
     const before = harness.clock.now();
     const { code, stderr } = await type(line, { CHECKOUT_RETRIES: "0" });
@@ -191,7 +191,7 @@ test("the next attempt goes only to the new port of a sandbox that moved", async
     await harness.start(["--port", "0"]);
     return { ok: false, failure: "connection_lost", message: "socket hang up" };
   });
-  const created = await harness.run([...words(`orders create ${ORDER}`), "--json"]);
+  const created = await harness.run([...argsOf(`orders create ${ORDER}`), "--json"]);
   expect([created.code, heard, sent.length]).toEqual([0, [], 2]);
   expect(new Set(sent).size).toBe(2);
   expect((await harness.run(["idempotency", "list"])).stdout.match(/co-/g)).toHaveLength(1);
@@ -207,7 +207,7 @@ test("no attempt goes to the old port of a stopped sandbox, and the suggested co
     harness.occupy(4242, service);
     return { ok: false, failure: "connection_lost", message: "socket hang up" };
   });
-  const lost = await harness.run([...words(`orders create ${ORDER}`), "--json"]);
+  const lost = await harness.run([...argsOf(`orders create ${ORDER}`), "--json"]);
   expect([lost.code, heard]).toEqual([7, []]);
   const problem = json(lost.stderr);
   expect(problem).toMatchObject({ error: { code: "outcome_unknown" } });
@@ -223,7 +223,7 @@ test("the hint after a lost answer repeats the address of the service", async ()
   const { harness, ready } = await abandonedFolder();
   harness.setFault(() => Promise.resolve({ ok: false, failure: "timeout", message: "no answer" }));
   const env = { CHECKOUT_BASE_URL: "https://pay.example/v1", CHECKOUT_API_KEY: ready.api_key ?? "" };
-  const lost = await harness.run([...words(`orders create ${ORDER}`), "--json"], { env });
+  const lost = await harness.run([...argsOf(`orders create ${ORDER}`), "--json"], { env });
   expect([lost.code, json(lost.stderr)["next"]]).toEqual([
     7,
     expect.stringContaining("--base-url https://pay.example/v1 --idempotency-key co-"),
@@ -237,7 +237,7 @@ test("the folder's key goes only to the folder's running sandbox, in every spell
   for (const port of [80, 443, 4243]) harness.occupy(port, service);
   const sent = watchKeys(harness);
   const create = async (baseUrl: string): Promise<number> =>
-    (await harness.run([...words(`orders create ${ORDER}`), "--base-url", baseUrl])).code;
+    (await harness.run([...argsOf(`orders create ${ORDER}`), "--base-url", baseUrl])).code;
   for (const own of ["http://127.0.0.1:4242/v1", "http://localhost:4242/v1", "http://[::1]:4242/v1/"]) {
     expect([own, await create(own)]).toEqual([own, 0]);
   }
@@ -284,7 +284,7 @@ test("a shortened token is refused before it is sent", async () => {
     ["CHECKOUT_CONTROL_TOKEN", "endpoints list"],
     ["CHECKOUT_ADMIN_TOKEN", "admin log"],
   ] as const) {
-    const result = await harness.run(words(line), { env: { ...env, [variable]: "svc_…abcd" } });
+    const result = await harness.run(argsOf(line), { env: { ...env, [variable]: "svc_…abcd" } });
     expect([variable, result.code, result.stderr]).toEqual([
       variable,
       2,
@@ -303,7 +303,7 @@ test("commands that act on the folder's sandbox never send the key of another se
   const triggered = await harness.run(["trigger", "order.created"], { env });
   const note = `note: CHECKOUT_BASE_URL names https://pay.example/v1; this command is about the sandbox of .checkout (${ready.base_url})\n`;
   expect([triggered.code, triggered.stderr]).toEqual([0, note]);
-  await harness.run(words("checklist run idempotency --client-command true"), { env });
+  await harness.run(argsOf("checklist run idempotency --client-command true"), { env });
   const given = harness.commands.map(({ env: command }) => command["CHECKOUT_API_KEY"]);
   expect(new Set(given)).toEqual(new Set([ready.api_key]));
   expect(new Set(sent.map(({ key }) => key))).toEqual(new Set([ready.api_key, token]));
@@ -314,7 +314,7 @@ test("a managed key is the same for every port and spelling of the address, and 
   const sandbox = await harness.start();
   const { ready } = sandbox;
   const keyFor = async (env: Record<string, string> = {}): Promise<unknown> => {
-    const dry = await harness.run([...words(`orders create ${ORDER}`), "--dry-run", "--json"], { env });
+    const dry = await harness.run([...argsOf(`orders create ${ORDER}`), "--dry-run", "--json"], { env });
     return (json(dry.stdout)["headers"] as Record<string, string>)["Idempotency-Key"];
   };
   const named = { CHECKOUT_BASE_URL: ready.base_url, CHECKOUT_API_KEY: ready.api_key ?? "" };

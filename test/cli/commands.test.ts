@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { commandMap } from "../../src/cli/help/map.ts";
 import { commandPaths } from "../../src/cli/program.ts";
 import type { MappedCommand } from "../../src/core/help/map.ts";
-import { ALONE, COMMANDS, words } from "../support/commands.ts";
+import { OTHER_COMMANDS, COMMANDS, argsOf } from "../support/commands.ts";
 import { createHarness } from "../support/harness.ts";
 import { REAL } from "../support/real.ts";
 import { NO_SANDBOX } from "../../src/cli/problem.ts";
@@ -77,7 +77,7 @@ test("the help of every command has every entry of the command map, in at most 8
 });
 
 test("the refusals of every command match their golden file", async () => {
-  const rows = [...COMMANDS, ...ALONE];
+  const rows = [...COMMANDS, ...OTHER_COMMANDS];
   const shown: string[] = [];
   const all = await paths();
   for (const path of all) {
@@ -96,12 +96,12 @@ test("the refusals of every command match their golden file", async () => {
 /** Runs a command line in a new folder; returns its output and exit code, or undefined if it succeeds. */
 async function refusal(line: string): Promise<string | undefined> {
   const harness = createHarness();
-  const { code, stdout, stderr } = await harness.run(words(line));
+  const { code, stdout, stderr } = await harness.run(argsOf(line));
   if (code === 0) return undefined;
   // A group prints its help, which another test compares with the map.
   const talk = stderr
     .replace(/^Usage: [^]*?(?=^✗)/m, "its help\n")
     .replace(new RegExp(`^${NO_SANDBOX}; .*\\n`, "gm"), "");
   const said = `${stdout}${talk}exit ${code}\n`;
-  return `${words(line).join(" ")}\n${said}`.replaceAll(harness.cwd, "FOLDER");
+  return `${argsOf(line).join(" ")}\n${said}`.replaceAll(harness.cwd, "FOLDER");
 }

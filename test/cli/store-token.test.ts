@@ -145,7 +145,7 @@ test("checklist run judges a shop with only a store's token, and the shop's comm
   describedShop({
     harness,
     sandbox: () => sandbox,
-    told: () => Promise.reject(new Error("no page asks")),
+    retrieve: () => Promise.reject(new Error("no page asks")),
   }).open();
   owner.setFault((sent, pass) => (sent.url.startsWith(SHOP) ? colleague.send(sent) : pass()));
   await run(`endpoints add ${SHOP}/hooks --store ${store}`);

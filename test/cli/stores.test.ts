@@ -4,7 +4,7 @@ import Database from "better-sqlite3";
 import type { ProgramResult } from "../../src/world.ts";
 import { expect, test } from "vitest";
 import { hintAsTyped } from "../../src/cli/hints/again.ts";
-import { ALONE, COMMANDS, words } from "../support/commands.ts";
+import { OTHER_COMMANDS, COMMANDS, argsOf } from "../support/commands.ts";
 import { createHarness, type CommandOptions, type Harness } from "../support/harness.ts";
 
 type Made = {
@@ -121,10 +121,10 @@ test("an ambiguous or unknown store name exits with 2 and lists the stores", asy
     "sessions get ID --store Tea",
   ];
   for (const line of [...lines, "admin log --store Tea", "exec --store Tea -- true"]) {
-    const { code, stdout, stderr } = await harness.run([...words(line)]);
+    const { code, stdout, stderr } = await harness.run([...argsOf(line)]);
     expect([line, code, stdout]).toEqual([line, 2, ""]);
     for (const { store_id: id } of [one, two]) expect(stderr).toContain(id);
-    const none = await harness.run(words(line.replace("Tea", "Coffee")));
+    const none = await harness.run(argsOf(line.replace("Tea", "Coffee")));
     expect([line, none.code]).toEqual([line, 2]);
     expect(none.stderr).toContain('there is no store "Coffee"');
     expect(none.stderr).toContain("checkout stores list");
@@ -289,7 +289,7 @@ test("every command that acts in a store takes --store and acts only in that sto
   const tea = await make(harness, "--name Tea");
   const env = { CHECKOUT_API_KEY: "" };
   for (const line of COMMANDS) {
-    const help = await harness.run([...words(line).filter((word) => !word.startsWith("-")), "--help"]);
+    const help = await harness.run([...argsOf(line).filter((word) => !word.startsWith("-")), "--help"]);
     const takes = help.stdout.includes("--store <id|name>") || line === "sandbox reset";
     expect([line, takes]).toEqual([line, !OF_NO_STORE.test(line)]);
     const hint = hintAsTyped(`checkout ${line}`, { env: {}, argv: ["--store", "Tea"] });
@@ -305,7 +305,7 @@ test("every command that acts in a store takes --store and acts only in that sto
       if (store === undefined && !pathname.startsWith("/v1/")) return pass();
       return Promise.resolve({ ok: false, failure: "unreachable", message: "not in this test" });
     });
-    await harness.run([...words(line), "--store", "Tea", "--json"], { env });
+    await harness.run([...argsOf(line), "--store", "Tea", "--json"], { env });
     expect([line, new Set(asked)]).toEqual([line, new Set(asked.length === 0 ? [] : [tea.store_id])]);
     expect([line, new Set(sent)]).toEqual([
       line,
@@ -313,7 +313,7 @@ test("every command that acts in a store takes --store and acts only in that sto
     ]);
     expect([line, asked.length + sent.length > 0 || ASKS_NOTHING.test(line)]).toEqual([line, true]);
   }
-  for (const line of ALONE.filter(
+  for (const line of OTHER_COMMANDS.filter(
     (alone) =>
       !/^(calibrate|exec|explore|whoami|shop (init|check)|sandbox reset|snapshots (create|restore) one)$/.test(
         alone,

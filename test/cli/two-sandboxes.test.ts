@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ALONE, COMMANDS, ORDER, words } from "../support/commands.ts";
+import { OTHER_COMMANDS, COMMANDS, ORDER, argsOf } from "../support/commands.ts";
 import { createHarness } from "../support/harness.ts";
 
 /** Two projects with running sandboxes; `type` runs a command in the first with the environment of the second. */
@@ -21,7 +21,7 @@ async function openTwo() {
   });
   const type = async (line: string, more: Record<string, string> = {}) => {
     reached.length = 0;
-    const result = await harness.run(words(line), { cwd: a, env: { ...env, ...more } });
+    const result = await harness.run(argsOf(line), { cwd: a, env: { ...env, ...more } });
     return { ...result, reached: [...reached] };
   };
   return { harness, a, own, other, type };
@@ -49,7 +49,7 @@ test.each([
   ["only the address", ADDRESS_ALONE],
 ])("with %s of another project, every command names both sandboxes", async (_what, more) => {
   const { own, other, type } = await openTwo();
-  const lines = [...COMMANDS, ...ALONE].filter(
+  const lines = [...COMMANDS, ...OTHER_COMMANDS].filter(
     (line) => !NO_DOUBT.has(line) && !line.startsWith("completion "),
   );
   // `sandbox stop` comes last, because the other commands need the sandbox.
@@ -139,12 +139,12 @@ test("no note is printed if the environment names the folder's sandbox, or if no
     // A token of another sandbox does not prevent the use of the folder's token.
     const env = { CHECKOUT_BASE_URL: url, CHECKOUT_CONTROL_TOKEN: "a-token-of-yesterday" };
     for (const line of [`orders create ${ORDER}`, "endpoints list", "sandbox status", "doctor", "whoami"]) {
-      const { stderr } = await harness.run(words(line), { cwd: a, env });
+      const { stderr } = await harness.run(argsOf(line), { cwd: a, env });
       expect([line, stderr]).toEqual([line, ""]);
     }
   }
   const env = { CHECKOUT_BASE_URL: own.base_url, CHECKOUT_API_KEY: own.api_key ?? "" };
-  const { code, stderr } = await harness.run(words("orders create --order-id o-2 --price-id price_coffee"), {
+  const { code, stderr } = await harness.run(argsOf("orders create --order-id o-2 --price-id price_coffee"), {
     env,
   });
   expect([code, stderr]).toEqual([0, ""]);

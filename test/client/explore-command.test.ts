@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { BROKEN } from "../support/broken.table.ts";
+import { FINDINGS } from "../support/broken.table.ts";
 import { differenceFrom } from "../support/explored.ts";
 import { createHarness, type Harness } from "../support/harness.ts";
 import type { World } from "../../src/world.ts";
@@ -52,7 +52,7 @@ test("a client that repeats a create with its key passes, and rules about views 
 
 test("explore reports each broken client with the smallest schedule and the cause", async () => {
   const harness = createHarness();
-  const names = Object.keys(BROKEN.exploreClients);
+  const names = Object.keys(FINDINGS.exploreClients);
   const clients = BROKEN_CLIENTS.filter(({ name }) => names.includes(name));
   expect(clients).toHaveLength(names.length);
   for (const { name, client } of clients) {

@@ -10,10 +10,10 @@ import {
   installShop,
   openRunningShop,
   KILLED_SHOPS,
-  SERVED,
+  SHOP_ARGS,
   STEADY_SHOPS,
 } from "../support/killed-shops.ts";
-import { BROKEN } from "../support/broken.table.ts";
+import { FINDINGS } from "../support/broken.table.ts";
 
 test("a served shop that survives every kill passes", async () => {
   const [code, found] = await exploreShop(STEADY_SHOPS, "books slowly, in one transaction", 1);
@@ -37,7 +37,7 @@ test("a served shop that a kill breaks is reported, with the command that repeat
   if (shop === undefined) throw new Error("it is in the table");
   installShop(harness, shop);
   const only = '[{"action":"kill","match":{"event_type":"order.succeeded","nth":1}}]';
-  const line = ["explore", "--only", only, "--junit", "explore.xml", ...SERVED];
+  const line = ["explore", "--only", only, "--junit", "explore.xml", ...SHOP_ARGS];
   const { code, stdout, stderr } = await harness.run(line);
   expect([code, stderr]).toEqual([1, expect.stringContaining("1 broken so far")]);
   expect(stdout).toContain("The shop answered 2xx to the payment event, but did not book the payment.");
@@ -49,7 +49,7 @@ test("a served shop that a kill breaks is reported, with the command that repeat
   expect(xml).toContain('<testsuites name="checkout explore" tests="13" failures="1" errors="0">');
   expect(xml).toContain('<failure type="acknowledged_only"');
   expect(xml).toContain('<skipped message="no purchase failed, so no recovery was needed"/>');
-  const payer = await harness.run(["explore", "--json", "--only", "[]", "--payer", "failed", ...SERVED]);
+  const payer = await harness.run(["explore", "--json", "--only", "[]", "--payer", "failed", ...SHOP_ARGS]);
   expect([payer.code, payer.stdout]).toEqual([0, expect.stringContaining('"schedules":1,"held":1')]);
 });
 
@@ -58,7 +58,7 @@ test("a secret in the view of an order is a finding", async () => {
   const { "books and stores the event id in one transaction": onlyBooks } = STEADY_SHOPS;
   if (onlyBooks === undefined) throw new Error("it is in the table");
   installShop(harness, { ...onlyBooks, showsSecret: true });
-  const { code, stdout } = await harness.run(["explore", "--json", "--only", "[]", ...SERVED]);
+  const { code, stdout } = await harness.run(["explore", "--json", "--only", "[]", ...SHOP_ARGS]);
   expect([code, stdout]).toEqual([1, expect.stringContaining('"cause":"secret_in_view"')]);
 });
 
@@ -70,14 +70,14 @@ test("the advice for a view without bookings lists the missing JSON fields", asy
     },
     showsStatus: true,
   });
-  const { stdout } = await harness.run(["explore", "--json", "--only", "[]", ...SERVED]);
+  const { stdout } = await harness.run(["explore", "--json", "--only", "[]", ...SHOP_ARGS]);
   expect(stdout).toContain("it could also return times and amount_minor");
 });
 
 test("explore exits with 3 if the shop does not start, and refuses incomplete options", async () => {
   const harness = createHarness();
   installShop(harness, { onHook: () => undefined, onStart: () => false });
-  const idle = await harness.run(["explore", ...SERVED]);
+  const idle = await harness.run(["explore", ...SHOP_ARGS]);
   expect([idle.code, idle.stderr]).toEqual([3, expect.stringContaining("the shop did not start")]);
   for (const words of [
     ["--serve", "serve"],
@@ -92,7 +92,7 @@ test("explore exits with 3 if the shop does not start, and refuses incomplete op
 });
 
 test("the table of broken shops has a row for every shop that a kill breaks", () => {
-  expect(Object.keys(KILLED_SHOPS)).toEqual(Object.keys(BROKEN.exploreKilled));
+  expect(Object.keys(KILLED_SHOPS)).toEqual(Object.keys(FINDINGS.exploreKilled));
 });
 
 /** A running shop in the running sandbox's store; `left` reads the faults, and whether the clock is frozen or was moved. */

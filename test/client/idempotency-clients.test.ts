@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { orderIdLike } from "../../src/core/readiness/drilled-order-ids.ts";
-import { BROKEN, UNSEEN } from "../support/broken.table.ts";
+import { FINDINGS, UNSEEN_REASONS } from "../support/broken.table.ts";
 import { part, SEED, size } from "../support/campaign.ts";
 import { createHarness, EPHEMERAL, type Harness } from "../support/harness.ts";
 import {
@@ -47,14 +47,14 @@ async function drill(
 test("the drill finds the broken rules of every broken client, and every correct client passes", async () => {
   const harness = createHarness();
   await harness.start(EPHEMERAL);
-  expect(BROKEN_CLIENTS.map(({ name }) => name)).toEqual(Object.keys(BROKEN.idempotency));
+  expect(BROKEN_CLIENTS.map(({ name }) => name)).toEqual(Object.keys(FINDINGS.idempotency));
   const [good, broken] = [part(GOOD_CLIENTS, 8), part(BROKEN_CLIENTS, 8)];
   const found = [];
   for (const { name, client } of [...good, ...broken])
     found.push([name, ...(await drill(harness, client)).slice(0, 2)]);
   expect(found).toEqual([
     ...good.map(({ name }) => [name, 0, {}]),
-    ...broken.map(({ name }) => [name, 1, expect.objectContaining(BROKEN.idempotency[name] ?? {})]),
+    ...broken.map(({ name }) => [name, 1, expect.objectContaining(FINDINGS.idempotency[name] ?? {})]),
   ]);
 });
 
@@ -64,7 +64,7 @@ test("exactly the clients that are listed as undetectable pass although they are
   const found = [];
   for (const { name, client } of UNSEEN_CLIENTS)
     found.push([name, ...(await drill(harness, client)).slice(0, 2)]);
-  expect(found).toEqual(Object.keys(UNSEEN.idempotency).map((name) => [name, 0, {}]));
+  expect(found).toEqual(Object.keys(UNSEEN_REASONS.idempotency).map((name) => [name, 0, {}]));
 });
 
 test.each([

@@ -69,7 +69,7 @@ async function judge(dialect: Dialect | undefined, like = OTHER) {
   const harness = createHarness();
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify(like));
   const sandbox = await harness.start(["--like", "like.json"]);
-  const site = { harness, sandbox: () => sandbox, told: () => Promise.reject(new Error("no page asks")) };
+  const site = { harness, sandbox: () => sandbox, retrieve: () => Promise.reject(new Error("no page asks")) };
   describedShop(site, { ...(dialect && { dialect }) }).open();
   await harness.run(["endpoints", "add", `${SHOP}/hooks`]);
   const view = ["--order-view", `${SHOP}/orders/{order_id}`, "--paid-when", '"paid"'];

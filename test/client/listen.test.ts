@@ -13,7 +13,7 @@ import { eventually } from "../support/eventually.ts";
 import { createCauseSearch } from "../../src/client/listen/search.ts";
 import { createHarness, EPHEMERAL, type CommandOptions, type Harness } from "../support/harness.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
-import { startListening, type Listening, type ListenLine } from "../support/listening.ts";
+import { startListening, type ListenCommand, type ListenLine } from "../support/listening.ts";
 import { openWebhookSite, type Received } from "../support/webhook-site.ts";
 
 const SECOND = 1000;
@@ -55,7 +55,7 @@ function headersOf({ rawHeaders }: HttpRequest): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-function portOf({ ready }: Listening): number {
+function portOf({ ready }: ListenCommand): number {
   return Number(new URL(ready.url).port);
 }
 
@@ -671,7 +671,7 @@ test("--print-secret prints the secret of the deliveries, before and after a fir
   expect(JSON.parse(endpoints.stdout)).toMatchObject({ endpoints: [] });
   expect(await site.deliveries()).toEqual([]);
   const listening = await site.listen();
-  site.learn(HOOKS, [before.stdout.trim()]);
+  site.setSecrets(HOOKS, [before.stdout.trim()]);
   await site.order();
   await listening.heard(1);
   await site.order();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BROKEN, UNSEEN } from "../support/broken.table.ts";
+import { FINDINGS, UNSEEN_REASONS } from "../support/broken.table.ts";
 import { BROKEN_RECEIVERS, typeOf, UNSEEN_RECEIVERS } from "../support/broken-receivers.ts";
 import { part } from "../support/campaign.ts";
 import { causesOf, CONSENT, notesOf, openDrillSite } from "../support/drill-site.ts";
@@ -20,7 +20,7 @@ test("every broken or cheating receiver fails with exactly its causes", async ()
     found.push({ name, causes: sorted(Object.values(causesOf(report))), passed: report.passed });
   }
   expect(found).toEqual(
-    Object.entries(BROKEN.webhooks).map(([name, causes]) => ({
+    Object.entries(FINDINGS.webhooks).map(([name, causes]) => ({
       name,
       causes: sorted(causes),
       passed: false,
@@ -43,7 +43,7 @@ test("exactly the receivers that are listed as undetectable pass although they a
   const found = [];
   for (const { name, make } of UNSEEN_RECEIVERS)
     found.push([name, (await drillWebhooksInMemory(make(), { consent: true })).passed]);
-  expect(found).toEqual(Object.keys(UNSEEN.webhooks).map((name) => [name, true]));
+  expect(found).toEqual(Object.keys(UNSEEN_REASONS.webhooks).map((name) => [name, true]));
 });
 
 test("checklist run webhooks reports the same causes as the drill in memory, with the verdict's exit code", async () => {
@@ -55,7 +55,7 @@ test("checklist run webhooks reports the same causes as the drill in memory, wit
     return [sorted(Object.values(causesOf(report))), report.verdict, report.code];
   };
   for (const one of part(BROKEN_RECEIVERS, 24)) {
-    const causes = sorted(BROKEN.webhooks[one.name] ?? []);
+    const causes = sorted(FINDINGS.webhooks[one.name] ?? []);
     expect([one.name, ...(await told(one))]).toEqual([one.name, causes, "failed", 1]);
   }
   for (const one of part([...GOOD_RECEIVERS, ...UNSEEN_RECEIVERS], 12))

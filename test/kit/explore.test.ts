@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { API_ACTIONS, DELIVERY_ACTIONS, FAULT_ACTIONS } from "../../src/core/fault/actions.ts";
 import { explore, startSandbox, type BrokenInvariant } from "../../src/testing/testing.ts";
-import { BROKEN } from "../support/broken.table.ts";
+import { FINDINGS } from "../support/broken.table.ts";
 import { FULL, SEED, size } from "../support/campaign.ts";
 import { drawDialect } from "../support/drawn-dialect.ts";
 import { BROKEN_SHOPS, CAREFUL_SHOPS, optionsFor, type ExploreShop } from "../support/explore-shops.ts";
@@ -170,7 +170,7 @@ test("explore refuses an application that fails without faults, and an invalid o
 });
 
 test("broken.table.ts has a row for every broken shop of the kit", () => {
-  expect(Object.keys(BROKEN_SHOPS)).toEqual(Object.keys(BROKEN.explore));
+  expect(Object.keys(BROKEN_SHOPS)).toEqual(Object.keys(FINDINGS.explore));
 });
 
 const DIALECT = {

@@ -6,9 +6,9 @@ import { removeKey } from "../../src/core/portal/path.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { startSandbox, type SandboxOptions } from "../../src/testing/testing.ts";
 import { SEED, size } from "../support/campaign.ts";
-import { createHarness, type Answered, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { createHarness, type FullAnswer, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { portalPages } from "../support/portal-addresses.ts";
-import { cookieIn, newLink, onWire, portalHost, portalPathOf, signIn } from "../support/portal-sign-in.ts";
+import { cookieIn, newLink, wirePath, portalHost, portalPathOf, signIn } from "../support/portal-sign-in.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
@@ -19,7 +19,7 @@ function ask(
   path: string,
   headers: Readonly<Record<string, string>> = {},
   body?: string,
-): Promise<Answered> {
+): Promise<FullAnswer> {
   const own = {
     Authorization: "",
     Host: portalHost(sandbox),
@@ -86,7 +86,7 @@ test("every address on a page, form or redirect of the portal begins with the po
   for (const address of [...pages.map((page) => page.address), ...beside]) {
     const owner = address.startsWith("/portal/admin") ? administrator : merchant;
     for (const { cookie } of [owner, { cookie: "" }]) {
-      const { headers, body } = await ask(sandbox, onWire(sandbox, address), { Cookie: cookie });
+      const { headers, body } = await ask(sandbox, wirePath(sandbox, address), { Cookie: cookie });
       for (const found of addressesIn(String(body), path, address)) named.add(found);
       const { Location: location = path } = headers;
       expect([address, location.startsWith(path)]).toEqual([address, true]);

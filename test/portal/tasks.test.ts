@@ -3,7 +3,7 @@ import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { untilDeadEnd, type HandCount } from "../support/portal-hand.ts";
 import { handHere } from "../support/portal-hand-here.ts";
 import { portalHost, signIn } from "../support/portal-sign-in.ts";
-import { PORTAL_TASKS, RECEIVERS, storeForTask } from "../support/portal-tasks.ts";
+import { PORTAL_TASKS, RECEIVERS, createTaskStore } from "../support/portal-tasks.ts";
 import type { Cookies } from "../support/tab.ts";
 
 test("every task in the portal can be done without JavaScript, within its number of clicks, and no page is a dead end", async () => {
@@ -28,8 +28,8 @@ test("every task in the portal can be done without JavaScript, within its number
   const tasks = PORTAL_TASKS.toSorted(
     (one, other) => Number(one.changesBrowser ?? false) - Number(other.changesBrowser ?? false),
   );
-  for (const { name, changesBrowser, prepare, act, ends, mostClicks } of tasks) {
-    const { storeId, store } = await storeForTask(
+  for (const { name, changesBrowser, prepare, act, ends, maxClicks } of tasks) {
+    const { storeId, store } = await createTaskStore(
       async (path, { token, body, key }) => {
         const headers = {
           Authorization: `Bearer ${token}`,
@@ -49,7 +49,7 @@ test("every task in the portal can be done without JavaScript, within its number
       await act(hand, store);
       await hand.sees(ends);
     });
-    if (count.deadEnds.length > 0 || count.clicks > mostClicks) wrong.push({ name, mostClicks, ...count });
+    if (count.deadEnds.length > 0 || count.clicks > maxClicks) wrong.push({ name, maxClicks, ...count });
   }
   expect(wrong).toEqual([]);
 });

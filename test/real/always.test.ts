@@ -3,7 +3,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync } from "nod
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { EDITIONS, serve, type Edition, type Served } from "../support/editions.ts";
+import { EDITIONS, serve, type Edition, type RunningEdition } from "../support/editions.ts";
 import { eventually } from "../support/eventually.ts";
 import { codeOf } from "../support/portal-sign-in.ts";
 import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
@@ -19,7 +19,7 @@ type Rule = {
   readonly check: (edition: Edition, annotate: (text: string) => Promise<unknown>) => Promise<void>;
 };
 
-type RunningServiceRule = Pick<Rule, "rule"> & { readonly check: (served: Served) => Promise<void> };
+type RunningServiceRule = Pick<Rule, "rule"> & { readonly check: (served: RunningEdition) => Promise<void> };
 
 /** Options of `unshare` for a process with its own mounts and the rights of root. */
 const MOUNTS = ["--user", "--map-root-user", "--mount"];
@@ -27,7 +27,7 @@ const MOUNTS = ["--user", "--map-root-user", "--mount"];
 let orders = 0;
 
 /** Creates an order; returns its id. */
-async function createOrder({ request }: Served, description?: string): Promise<string> {
+async function createOrder({ request }: RunningEdition, description?: string): Promise<string> {
   orders += 1;
   const body = { order_id: `order-${orders}`, price_id: "price_coffee", ...(description && { description }) };
   const headers = { "Idempotency-Key": `always-key-${orders}` };
@@ -37,7 +37,7 @@ async function createOrder({ request }: Served, description?: string): Promise<s
 }
 
 /** Signs in by a link to the portal, as a browser does; returns the sign-in code, or {} without a portal (hosted). */
-async function signInByLink({ control, ready }: Served): Promise<{ readonly sign_in_code?: string }> {
+async function signInByLink({ control, ready }: RunningEdition): Promise<{ readonly sign_in_code?: string }> {
   const link = await control.attempt("createSignIn", { body: {} });
   expect([link.end, ready.portal_url === null]).toEqual([link.end, link.end !== "success"]);
   if (link.end !== "success") return {};

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { eventually } from "../support/eventually.ts";
-import { isTaken, leftIn, processesIn } from "../support/left-behind.ts";
+import { isTaken, remainsIn, processesIn } from "../support/left-behind.ts";
 import { heldPort } from "../support/ports.ts";
-import { begin, run, runHere, startSandboxHere, type Finished } from "../support/program.ts";
+import { begin, run, runHere, startSandboxHere, type Result } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const START = ["sandbox", "start", "--detach", "--port", "0", "--json"];
@@ -19,7 +19,7 @@ function createFolder(): { readonly cwd: string; readonly state: string; readonl
   return { cwd, state, log: join(state, "sandbox.log") };
 }
 
-const readyIn = ({ stdout }: Finished): ReadyMessage => JSON.parse(stdout) as ReadyMessage;
+const readyIn = ({ stdout }: Result): ReadyMessage => JSON.parse(stdout) as ReadyMessage;
 
 test("a detached sandbox has its own session, holds no stream of its starter, and stops cleanly", async () => {
   const { cwd, state, log } = createFolder();
@@ -37,7 +37,7 @@ test("a detached sandbox has its own session, holds no stream of its starter, an
   expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
   expect(statSync(log).mode & 0o777).toBe(0o600);
   expect((await runHere(["sandbox", "stop"], { cwd })).code).toBe(0);
-  expect([processesIn(cwd), await isTaken(port), leftIn(state)]).toEqual([[], false, []]);
+  expect([processesIn(cwd), await isTaken(port), remainsIn(state)]).toEqual([[], false, []]);
   const gone = await runHere(["sandbox", "wait", "--timeout", "1s", "--base-url", base_url], { cwd });
   expect([gone.code, gone.stderr]).toMatchObject([7, expect.stringContaining("ECONNREFUSED")]);
   const logs = await runHere(["sandbox", "logs"], { cwd });
@@ -54,7 +54,7 @@ test("a starter that is killed or interrupted before the ready line leaves no pr
     if (signal !== "SIGKILL" && starter.output.stdout === "") expect(code).toBe(130);
     if (starter.output.stdout !== "") continue;
     await eventually("nothing runs", () => expect([signal, processesIn(cwd)]).toEqual([signal, []]));
-    expect([signal, leftIn(state)]).toEqual([signal, []]);
+    expect([signal, remainsIn(state)]).toEqual([signal, []]);
     await startSandboxHere({ cwd });
   }
 });
@@ -90,7 +90,7 @@ test("a stop during a detached start leaves no process and no run.json behind", 
   await eventually("the folder is taken", () => expect(existsSync(join(state, "run.json"))).toBe(true));
   expect((await runHere(["sandbox", "stop"], { cwd })).code).toBe(0);
   await starter.ended;
-  expect([processesIn(cwd), leftIn(state)]).toEqual([[], []]);
+  expect([processesIn(cwd), remainsIn(state)]).toEqual([[], []]);
 });
 
 test("two concurrent starts start one sandbox, which rotates a full log; sandbox logs ends when its output is closed", async () => {
@@ -118,7 +118,7 @@ test("two concurrent starts start one sandbox, which rotates a full log; sandbox
       expect([moved.startsWith(before), moved.length <= MAX_LOG_BYTES]).toEqual([true, true]);
       expect(statSync(olderLog).mode & 0o777).toBe(0o600);
     }
-    expect(leftIn(state)).toEqual(["run.json"]);
+    expect(remainsIn(state)).toEqual(["run.json"]);
     process.kill(pid, 0);
   }
   rmSync(olderLog, { recursive: true });
@@ -129,5 +129,5 @@ test("two concurrent starts start one sandbox, which rotates a full log; sandbox
   writeFileSync(log, "line\n".repeat(200_100));
   await eventually("it has ended", () => expect(following.process.exitCode).toBe(0));
   process.kill(pid, "SIGTERM");
-  await eventually("the sandbox has ended", () => expect(leftIn(state)).toEqual([]));
+  await eventually("the sandbox has ended", () => expect(remainsIn(state)).toEqual([]));
 });

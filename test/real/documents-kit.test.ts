@@ -10,7 +10,7 @@ import type { Hono } from "hono";
 import { expect, onTestFinished, test } from "vitest";
 import type { Checkout, Sandbox } from "../../src/testing/testing.ts";
 import { blocksIn } from "../support/documents.ts";
-import { projectOf } from "../support/kit-projects.ts";
+import { writeProject } from "../support/kit-projects.ts";
 import { expectStories, suiteOf } from "../support/kit-suite.ts";
 import { heldPort } from "../support/ports.ts";
 import { sharedBrowser } from "../support/shop.ts";
@@ -104,7 +104,7 @@ export default express;
 
 function createProject(): string {
   const packages = ["@types", "vitest", "hono", "@hono/node-server", "express", "playwright-core"];
-  return projectOf(
+  return writeProject(
     { ...files, "shop.ts": SHOP, "shop-fixture.ts": FIXTURE, "package.json": `{ "type": "module" }` },
     packages,
   );

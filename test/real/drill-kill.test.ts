@@ -14,8 +14,8 @@ import {
   runHere,
   startSandbox,
   startSandboxHere,
-  type Finished,
-  type Running,
+  type Result,
+  type Process,
   type SandboxProcess,
 } from "../support/program.ts";
 import { readBody } from "../support/http-receiver.ts";
@@ -125,8 +125,8 @@ async function openLaboratory<Sandbox extends Pick<SandboxProcess, "ready" | "po
     cwd,
     current,
     restart: async () => void Object.assign(current, await started(startSandboxHere)),
-    drill: (kind: keyof typeof lines): Running => begin(lineOf(kind), { cwd }),
-    drillHere: (kind: keyof typeof lines): Promise<Finished> => runHere(lineOf(kind), { cwd }),
+    drill: (kind: keyof typeof lines): Process => begin(lineOf(kind), { cwd }),
+    drillHere: (kind: keyof typeof lines): Promise<Result> => runHere(lineOf(kind), { cwd }),
   };
 }
 

@@ -10,7 +10,7 @@ import { differenceFrom } from "../support/explored.ts";
 import { processesIn } from "../support/left-behind.ts";
 import { heldPort } from "../support/ports.ts";
 import { begin, PROGRAM as CHECKOUT, run, startSandboxHere } from "../support/program.ts";
-import { folderOf } from "../support/whole-shops.ts";
+import { newShopFolder } from "../support/whole-shops.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A program that makes one purchase; `BEFORE` becomes `true` if it stores its key before it sends. */
@@ -80,7 +80,7 @@ test("explore serves, kills and restarts the shop as documented", async () => {
     "npx checkout explore",
     `"${process.execPath}" "${CHECKOUT}" explore --json --only '${only}'`,
   );
-  const { stdout } = await execFile("/bin/sh", ["-c", line], { cwd: folderOf("node"), env: { PATH } });
+  const { stdout } = await execFile("/bin/sh", ["-c", line], { cwd: newShopFolder("node"), env: { PATH } });
   expect(JSON.parse(stdout)).toMatchObject({ schedules: 1, held: 1, broken: [] });
   const open = (JSON.parse(stdout) as { not_judged: readonly { invariant: string }[] }).not_judged;
   expect(open.map(({ invariant }) => invariant)).toEqual(["recovery", "refuses_forged"]);

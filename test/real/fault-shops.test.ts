@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { API_ACTIONS, DELIVERY_ACTIONS } from "../../src/core/fault/actions.ts";
 import { eventually } from "../support/eventually.ts";
-import { HAS_PYTHON, serveShop, type Make, type ServedShop } from "../support/shops.ts";
+import { HAS_PYTHON, serveShop, type ShopStack, type ServedShop } from "../support/shops.ts";
 
 type ShownOrder = { readonly status: string; readonly times: number };
 type CheckoutList = { readonly checkouts: readonly { readonly order_id: string; readonly id: string }[] };
@@ -12,10 +12,10 @@ type DeliveryList = {
   }[];
 };
 
-const MAKES: readonly Make[] = HAS_PYTHON ? ["express", "python"] : ["express"];
+const MAKES: readonly ShopStack[] = HAS_PYTHON ? ["express", "python"] : ["express"];
 
 /** A shop with its endpoint, and the control API of its sandbox. */
-async function open(make: Make) {
+async function open(make: ShopStack) {
   const shop = await serveShop(make);
   const { origin } = new URL(shop.ready.base_url);
   const headers = {

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { failingCall, HAS_STRACE } from "../support/disk-faults.ts";
+import { failArgs, HAS_STRACE } from "../support/disk-faults.ts";
 import { PROGRAM, run } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -34,7 +34,7 @@ test("a folder that cannot be created is reported with the system's cause", asyn
 test("a read-only disk is reported, even if parents of the folder are missing", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const dir = join(tempFolder(), "a/b/c");
-  const strace = ["-f", "-o", "/dev/null", ...failingCall("mkdir,mkdirat", "EROFS")];
+  const strace = ["-f", "-o", "/dev/null", ...failArgs("mkdir,mkdirat", "EROFS")];
   const line = [process.execPath, PROGRAM, "sandbox", "start", "--port", "0", "--dir", dir];
   const { status, stderr } = spawnSync("strace", [...strace, ...line], {
     encoding: "utf8",

@@ -24,10 +24,10 @@ import { hostedRuntime, openHostedProcess } from "../support/hosted-runtime.ts";
 import { openHttpReceiver, readBody } from "../support/http-receiver.ts";
 import { connect, loadUntilGone, sendCreate, type Answer, type Create } from "../support/load.ts";
 import { judge, readAnswers, render, rowCounts, send } from "../support/raw-requests.ts";
-import { runIn } from "../support/runtimes.ts";
+import { replaceRuntime } from "../support/runtimes.ts";
 import { runScenarios, WORKFLOWS } from "../support/scenarios.ts";
-import { startAnother } from "../support/service-process.ts";
-import { askAnother } from "../support/v1-sandboxes.ts";
+import { replaceService } from "../support/service-process.ts";
+import { useSandbox } from "../support/v1-sandboxes.ts";
 
 import { BAD_REQUESTS, WRONG_IN_SEVERAL_WAYS } from "./bad-requests.table.ts";
 
@@ -45,11 +45,11 @@ afterAll(service.end);
 await createHostedStore(service);
 
 // Loading a file of tests registers its tests again, for the hosted service: here the tests of v1.
-askAnother((now) => hostedV1(service, now));
+useSandbox((now) => hostedV1(service, now));
 await import("../sandbox/api-v1.test.ts?hosted");
 // The tests of the control API and of the stores' isolation, and the campaigns about payments, creates and deliveries.
-runIn(hostedRuntime(service));
-startAnother(() => openHostedProcess(service));
+replaceRuntime(hostedRuntime(service));
+replaceService(() => openHostedProcess(service));
 await import("../sandbox/control-answers.test.ts?hosted");
 await import("../sandbox/isolation.test.ts?hosted");
 await import("../sandbox/store-rights.test.ts?hosted");

@@ -22,7 +22,7 @@ import { walkAsRole, walkInBrowser } from "../support/journeys/browser.ts";
 import { programForm, SOURCE, WITHOUT_NPX, WITHOUT_WORKER, type Form } from "../support/journeys/form.ts";
 import { walk } from "../support/journeys/journeys.ts";
 import { fetchParts } from "../support/journeys/parts.ts";
-import { untaken } from "../support/journeys/ways.ts";
+import { unusedRoutes } from "../support/journeys/routes.ts";
 import { PROGRAM, run } from "../support/program.ts";
 import { runScenariosByDocument, SCENARIOS, WORKFLOWS } from "../support/scenarios.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -92,7 +92,9 @@ for (const [name, make] of Object.entries(FORMS))
 
 test("the walk reports routes without a journey, and pages without their style sheet", async () => {
   const taken = new Set(["GET /portal/{store_id}/keys"]);
-  expect(untaken([...taken, "POST /portal/{store_id}/new"], taken)).toEqual(["POST /portal/{store_id}/new"]);
+  expect(unusedRoutes([...taken, "POST /portal/{store_id}/new"], taken)).toEqual([
+    "POST /portal/{store_id}/new",
+  ]);
   const at = new URL("http://localhost/portal");
   const get = () => Promise.resolve({ status: 200, headers: { "Content-Type": "text/css" }, body: "" });
   const [bare, styled] = ["<p>", '<link rel="stylesheet" href="/a.css">'].map((markup) => parse(markup));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import vm from "node:vm";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Sandbox, Store } from "../../src/testing/testing.ts";
-import { projectOf } from "../support/kit-projects.ts";
+import { writeProject } from "../support/kit-projects.ts";
 import { expectStories, suiteOf } from "../support/kit-suite.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -34,7 +34,7 @@ test("is to do", { todo: "later" }, async ({ store }) => {
     (create) => `{${suiteOf(`const test = ${create}();`, timeout)}${todo}}`,
   );
   const imports = `import { createRequire } from "node:module";\nimport { createStoreTest } from ${name};`;
-  const cwd = projectOf({ "both.mjs": [imports, ...suites].join("\n") });
+  const cwd = writeProject({ "both.mjs": [imports, ...suites].join("\n") });
   const output = await runScript(cwd, ["--test", "--test-reporter=spec", "both.mjs"]);
   for (const count of ["pass 8", "fail 2", "cancelled 2", "todo 2"]) expect(output).toContain(count);
   expectStories(output, 2);
@@ -42,7 +42,7 @@ test("is to do", { todo: "later" }, async ({ store }) => {
 
 test("the kit works in jest's realm without dynamic import, or in a stand-in for jest", async () => {
   const start = `const test = require("hosted-checkout/testing/jest").createStoreTest();`;
-  const cwd = projectOf({
+  const cwd = writeProject({
     "shop.test.js": suiteOf(start, { after: ", 500" }),
     "jest.config.json": JSON.stringify({ transform: {}, verbose: true, rootDir: "." }),
   });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { startSandbox } from "../../src/testing/testing.ts";
 import { part } from "../support/campaign.ts";
-import { projectOf } from "../support/kit-projects.ts";
+import { writeProject } from "../support/kit-projects.ts";
 
 /** The output of `test/support/kit-surroundings.mjs` for a row in which the kit works. */
 const WORKS = "true,201,WaitError,true";
@@ -32,7 +32,7 @@ const FAKED = ["setTimeout", "clearTimeout", "setImmediate", "setInterval", "Dat
 const SCRIPT = "kit-surroundings.mjs";
 
 function createProject(files: Readonly<Record<string, string>> = {}): string {
-  return projectOf({
+  return writeProject({
     [SCRIPT]: readFileSync(join(import.meta.dirname, "../support", SCRIPT), "utf8"),
     ...files,
   });

@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
-import { projectOf } from "../support/kit-projects.ts";
+import { writeProject } from "../support/kit-projects.ts";
 
 const WARNING =
   /^\(node:\d+\) Warning: a sandbox of hosted-checkout\/testing is still open at the end of this program; to close it: await sandbox\.close\(\), or declare it with await using\n/;
 
 function runScript(script: string) {
-  const cwd = projectOf({
+  const cwd = writeProject({
     "script.mjs": `import { startSandbox } from "hosted-checkout/testing";\n${script}`,
   });
   const child = spawn(process.execPath, ["script.mjs"], { cwd, stdio: ["ignore", "pipe", "pipe"] });

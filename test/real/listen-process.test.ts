@@ -15,7 +15,7 @@ import {
   launchHere,
   startSandbox,
   startSandboxHere,
-  type Running,
+  type Process,
   type SandboxHere,
 } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -48,14 +48,14 @@ async function startApplication(host = "127.0.0.1") {
   return { got, port: await serve(createServer(answer), host) };
 }
 
-function lines({ output }: Pick<Running, "output">): ListenLine[] {
+function lines({ output }: Pick<Process, "output">): ListenLine[] {
   return output.stdout
     .split("\n")
     .filter((line) => line.endsWith("}"))
     .map((line) => JSON.parse(line) as ListenLine);
 }
 
-function deliveries(running: Pick<Running, "output">): ListenLine[] {
+function deliveries(running: Pick<Process, "output">): ListenLine[] {
   return lines(running).filter(({ event }) => event === "delivery");
 }
 
@@ -93,7 +93,7 @@ test("a listen that is killed and started again misses no event, and keeps the o
   const cwd = tempFolder();
   const sandbox = await startSandboxHere({ cwd });
   const application = await startApplication();
-  const listen = (): Promise<Running> =>
+  const listen = (): Promise<Process> =>
     launch(["listen", "--json", "--forward", `http://localhost:${application.port}/hooks`], { cwd });
   const rounds = 3;
   const perRound = 5;

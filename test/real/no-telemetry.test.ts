@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { part } from "../support/campaign.ts";
-import { ALONE, COMMANDS, ORDER, words } from "../support/commands.ts";
+import { OTHER_COMMANDS, COMMANDS, ORDER, argsOf } from "../support/commands.ts";
 import { begin, run, runHere, startSandbox } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { sideBySide } from "../support/side-by-side.ts";
@@ -55,7 +55,7 @@ test("no command connects to, binds or resolves any host except this machine and
   const sandbox = await startSandbox({ cwd, env: watched("sandbox.log") });
   const all = [
     ...COMMANDS,
-    ...ALONE.flatMap((line) => ALONE_AS_TYPED[line] ?? [line]),
+    ...OTHER_COMMANDS.flatMap((line) => ALONE_AS_TYPED[line] ?? [line]),
     "--version",
     "--help",
   ];
@@ -73,8 +73,8 @@ test("no command connects to, binds or resolves any host except this machine and
   onTestFinished(watchNetwork((note) => here.push(note)));
   await sideBySide(lines, WORKERS, async (line) => {
     if (GOES_ON.test(line)) await runUntilOutput(line, { cwd, env });
-    else if (isProcess(line)) await run(words(line), { cwd, env });
-    else await runHere(words(line), { cwd, env });
+    else if (isProcess(line)) await run(argsOf(line), { cwd, env });
+    else await runHere(argsOf(line), { cwd, env });
   });
   await sandbox.stop("SIGTERM");
 
@@ -82,7 +82,7 @@ test("no command connects to, binds or resolves any host except this machine and
   const started = new Set(
     logged.filter(({ what }) => what === "watched").map(({ argv = [] }) => argv.join(" ")),
   );
-  expect(processes.filter((line) => !started.has(words(line).join(" ")))).toEqual([]);
+  expect(processes.filter((line) => !started.has(argsOf(line).join(" ")))).toEqual([]);
   const notes = [...logged, ...here];
   const isNamed = ({ what, detail: [host, port] }: Note): boolean => {
     if (what === "watched") return true;
@@ -100,7 +100,7 @@ async function runUntilOutput(
   line: string,
   options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<void> {
-  const running = begin(words(line), options);
+  const running = begin(argsOf(line), options);
   const { stdout } = running.process;
   if (stdout === null) throw new Error("its output is a pipe");
   await Promise.race([once(stdout, "data"), once(running.process, "close")]);

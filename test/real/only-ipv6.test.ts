@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { PROGRAM } from "../support/program.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { projectOf } from "../support/kit-projects.ts";
+import { writeProject } from "../support/kit-projects.ts";
 
 /** The commands that leave only ::1 on the loopback of a new network. */
 const ONLY_IPV6 = "ip link set lo up && ip addr del 127.0.0.1/8 dev lo";
@@ -66,7 +66,7 @@ test("the sandbox, its commands, a shop and the kit work on a loopback with only
   annotate,
 }) => {
   if (!HAS_NETWORKS) return void (await annotate("not tried: unshare makes no networks here"));
-  const cwd = projectOf({ "shop.mjs": SHOP, "kit.mjs": KIT });
+  const cwd = writeProject({ "shop.mjs": SHOP, "kit.mjs": KIT });
   writeFileSync(join(cwd, "script.sh"), SCRIPT);
   const env = { ...process.env, NODE: process.execPath, PROGRAM };
   const ran = spawnSync("unshare", ["--net", "sh", "script.sh"], { cwd, env, encoding: "utf8" });

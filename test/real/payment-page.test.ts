@@ -8,15 +8,15 @@ import { part } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
 import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
 import { HOSTILE_TEXTS } from "../support/hostile-texts.ts";
-import { looksOf, type Look } from "../support/looks.ts";
-import { openShop, OTHER_HOST, type Customer, type Shop, type Sold } from "../support/shop.ts";
+import { lookSetter, type Look } from "../support/looks.ts";
+import { openShop, OTHER_HOST, type Customer, type Shop, type SoldCheckout } from "../support/shop.ts";
 import { english } from "../../src/core/language.ts";
 import { PAYMENT_TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 
 /** A payment: the customer's action in the wallet, and the final status of the order and its page. */
 type Ending = {
   readonly name: string;
-  readonly act: (page: Page, shop: Shop, sold: Sold) => Promise<unknown>;
+  readonly act: (page: Page, shop: Shop, sold: SoldCheckout) => Promise<unknown>;
   readonly status: string;
   readonly heading: string;
 };
@@ -270,9 +270,9 @@ test("double clicks, reloads, the back button and a second tab repeat no action"
 
 test("the return link has both ids and no status, and is followed automatically only right after a payment", async () => {
   const shop = await openShop();
-  const thanks = (orderId: string, { id }: Sold): string =>
+  const thanks = (orderId: string, { id }: SoldCheckout): string =>
     `http://localhost:3000/thanks?order_id=${orderId}&session_id=${id}`;
-  const pay = ({ id }: Sold): Promise<unknown> =>
+  const pay = ({ id }: SoldCheckout): Promise<unknown> =>
     shop.command("sandbox", "pay", id, "--outcome", "succeeded");
   const unpaid = await shop.sell({ order_id: "order ä&status=paid" });
   const page = await shop.visit(unpaid.checkout_url);
@@ -353,7 +353,7 @@ test("axe accepts the payment pages in every state, language and theme, and they
   const look = async ({ locale, lang, from }: Language): Promise<string[]> => {
     const found: string[] = [];
     const page = await shop.visit("about:blank", { locale });
-    const showAs = looksOf(page, HEIGHT);
+    const showAs = lookSetter(page, HEIGHT);
     for (const [at, [name, open]] of part(Object.entries(pages), 4 * LANGUAGES.length, from).entries()) {
       const looks = at % 2 === 0 ? LOOKS : LOOKS.toReversed();
       for (const first of looks.slice(0, 1)) await showAs(first);
@@ -396,7 +396,7 @@ test("hostile texts of a merchant are escaped on the payment page", async () => 
   expect(HOSTILE_TEXTS.length).toBeGreaterThanOrEqual(60);
   // A page without a checkout does not update itself.
   const page = await shop.visit(`${shop.sandbox.ready.checkout_origin}/`);
-  const look = ({ checkout_url }: Sold): Promise<RenderedPage> =>
+  const look = ({ checkout_url }: SoldCheckout): Promise<RenderedPage> =>
     page.evaluate<RenderedPage>(`(${SHOWN_IN_PLACE})(${JSON.stringify(checkout_url)})`);
   const plain = await look(await shop.sell());
   expect([plain.skeleton.length > 500, plain.excess]).toEqual([true, 0]);
@@ -442,7 +442,7 @@ const WIDEST_ORDER = "W".repeat(20);
 type Form = readonly [path: string, fields?: Readonly<Record<string, string>>];
 
 /** Sends forms of a checkout's page, one after the other, without a browser. */
-async function sendForms(checkout: Sold, forms: readonly Form[]): Promise<void> {
+async function sendForms(checkout: SoldCheckout, forms: readonly Form[]): Promise<void> {
   const { checkout_url: address } = checkout;
   const { origin } = new URL(address);
   const [, token = ""] = /name="token" value="([^"]+)"/.exec(await (await fetch(address)).text()) ?? [];

@@ -5,8 +5,8 @@ import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { axeFaults } from "../support/axe.ts";
 import { FULL, part, SEED } from "../support/campaign.ts";
 import { portalPages, type PortalIds, type PortalPage } from "../support/portal-addresses.ts";
-import { administratorSignedIn, signedInBrowser } from "../support/portal-browser.ts";
-import { looksOf, type Look, type ShowAs } from "../support/looks.ts";
+import { signInAdministrator, openSignedIn } from "../support/portal-browser.ts";
+import { lookSetter, type Look, type SetLook } from "../support/looks.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 
@@ -148,7 +148,7 @@ async function openFilledShop(): Promise<{
 /** A browser tab that examines pages, the number of its pages, and the addresses that are not examined again. */
 type Tab = {
   readonly page: Page;
-  readonly showAs: ShowAs;
+  readonly showAs: SetLook;
   pages: number;
   readonly seen: Set<string>;
 };
@@ -217,15 +217,15 @@ test(`every page of the portal is accessible, fits the window and is small, in b
   expect(pages.length).toBeGreaterThan(3);
   const seen = new Set<string>();
   const look = async ([locale, lang]: (typeof LANGUAGES)[number], place: number): Promise<string[]> => {
-    const { page } = await signedInBrowser(shop, { locale });
-    await administratorSignedIn(page.context(), shop.sandbox);
+    const { page } = await openSignedIn(shop, { locale });
+    await signInAdministrator(page.context(), shop.sandbox);
     const portal = shop.sandbox.ready.portal_url ?? "";
     const found: string[] = [];
     const pagesOfTabs = [page];
     while (pagesOfTabs.length < TABS) pagesOfTabs.push(await page.context().newPage());
     const tabs = pagesOfTabs.map((one): Tab => ({
       page: one,
-      showAs: looksOf(one, HEIGHT),
+      showAs: lookSetter(one, HEIGHT),
       pages: 0,
       seen,
     }));

@@ -7,8 +7,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { part, SEED } from "../support/campaign.ts";
-import { administratorSignedIn } from "../support/portal-browser.ts";
-import { onWire } from "../support/portal-sign-in.ts";
+import { signInAdministrator } from "../support/portal-browser.ts";
+import { wirePath } from "../support/portal-sign-in.ts";
 import { runHere, startSandboxHere } from "../support/program.ts";
 import { OTHER_HOST, sharedBrowser } from "../support/shop.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -76,7 +76,7 @@ async function openSite() {
   await page.waitForURL(/\/(connect|overview)$/);
   const home = `${ready.portal_url ?? ""}/${ready.store_id}`;
   const formToken = await page.getAttribute("[name=token]", "value");
-  await administratorSignedIn(context, sandbox);
+  await signInAdministrator(context, sandbox);
 
   const values: Readonly<Record<string, string>> = {
     store_id: ready.store_id,
@@ -101,7 +101,7 @@ async function openSite() {
     names.flatMap((name) =>
       routes.map(({ methods, path }) => ({
         // The attacker knows even the path of the portal.
-        url: `http://${name}:${port}${onWire(sandbox, addressOf(path))}`,
+        url: `http://${name}:${port}${wirePath(sandbox, addressOf(path))}`,
         isForm: methods.includes("POST"),
         body,
       })),

@@ -7,7 +7,7 @@ import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, onTestFinished, test } from "vitest";
 import { axeFaults } from "../support/axe.ts";
 import { part } from "../support/campaign.ts";
-import { administratorSignedIn, merchantSignedIn } from "../support/portal-browser.ts";
+import { signInAdministrator, signInMerchant } from "../support/portal-browser.ts";
 import { runHere, startSandboxHere } from "../support/program.ts";
 import { sharedBrowser } from "../support/shop.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -32,7 +32,7 @@ async function openSite() {
   const link = async (): Promise<string> => (await runHere(["open", "--print"], { cwd })).stdout.trim();
   const visitSignedIn = async (options: BrowserContextOptions = {}): Promise<Page> => {
     const page = await visit(options);
-    await merchantSignedIn(page.context(), sandbox);
+    await signInMerchant(page.context(), sandbox);
     return page;
   };
   const home = `${sandbox.ready.portal_url ?? ""}/${sandbox.ready.store_id}`;
@@ -82,7 +82,7 @@ test("a signed-in browser sends no cookie or address of the portal to another po
   const { cwd, sandbox, visitSignedIn, home } = await openSite();
   const { got, origin } = await listenBeside();
   const page = await visitSignedIn();
-  await administratorSignedIn(page.context(), sandbox);
+  await signInAdministrator(page.context(), sandbox);
   const { pathname } = new URL(sandbox.ready.portal_url ?? "");
   const other = pathname.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
   const guesses = [other, pathname.slice(0, -1), `${pathname}x`, pathname.toUpperCase(), "/portal/k-"];
@@ -323,7 +323,7 @@ test("sign-in and error pages are accessible from 320 px, and the bar and the me
     await check("a wrong token");
     await page.fill("[name=admin_token]", adminTokenIn(cwd));
     await signIn();
-    await merchantSignedIn(page.context(), sandbox);
+    await signInMerchant(page.context(), sandbox);
     // The menu is wider than a phone, but the entry of the current page is in sight.
     await page.goto(`${home}/launch`);
     const here = await page.locator(".menu [aria-current]").boundingBox();

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
 import { openHttpReceiver } from "../support/http-receiver.ts";
 import { openShop, type Shop } from "../support/shop.ts";
-import { signedInBrowser } from "../support/portal-browser.ts";
+import { openSignedIn } from "../support/portal-browser.ts";
 
 /** Pages whose forms are updated in place, as many as a browser can follow at once. */
 const PAGES = ["/launch", "/webhooks", "/catalog", "/stores"] as const;
@@ -81,7 +81,7 @@ const COUNT_FORMS_AND_ROWS = `(async () => {
 
 test("a live page shows changes without losing the focus, typed text or an open confirmation", async () => {
   const shop = await openShop();
-  const { page, home } = await signedInBrowser(shop);
+  const { page, home } = await openSignedIn(shop);
   await page.goto(`${home}/connect`);
   await page.waitForSelector("#live[data-state=live]");
   await page.focus("#menu a[href$='/checkouts']");

@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { axeFaults } from "../support/axe.ts";
 import { eventually } from "../support/eventually.ts";
 import { openShop, type Shop } from "../support/shop.ts";
-import { signedInBrowser } from "../support/portal-browser.ts";
+import { openSignedIn } from "../support/portal-browser.ts";
 
 async function openPortal(by: "here" | "program" = "here") {
   const shop = await openShop([], by);
-  const { page, home } = await signedInBrowser(shop);
+  const { page, home } = await openSignedIn(shop);
   return { shop, page, home };
 }
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { axeFaults } from "../support/axe.ts";
 import { part } from "../support/campaign.ts";
 import { eventually } from "../support/eventually.ts";
-import { signedInBrowser } from "../support/portal-browser.ts";
+import { openSignedIn } from "../support/portal-browser.ts";
 import { openShop } from "../support/shop.ts";
 
 type WrongForm = {
@@ -63,7 +63,7 @@ async function faultsOf(page: Page): Promise<readonly string[]> {
 
 test("a refused form puts the focus on the wrong field, also on a phone and without JavaScript", async () => {
   const shop = await openShop();
-  const { page, home } = await signedInBrowser(shop, { viewport: { width: 390, height: 800 } });
+  const { page, home } = await openSignedIn(shop, { viewport: { width: 390, height: 800 } });
   for (const one of part(FORMS, 2)) {
     const { path, field } = one;
     await page.goto(`${home}${path}`);

@@ -8,7 +8,7 @@ import { SNIPPETS, type Snippets } from "../../src/sandbox/pages/portal/store/sn
 import { eventually } from "../support/eventually.ts";
 import { pageText } from "../support/documents.ts";
 import { createHarness } from "../support/harness.ts";
-import { projectOf } from "../support/kit-projects.ts";
+import { writeProject } from "../support/kit-projects.ts";
 import { hasLanguage, type TestedLanguage } from "../support/machine.ts";
 import { signedIn } from "../support/portal.ts";
 import { heldPort } from "../support/ports.ts";
@@ -89,7 +89,7 @@ print(json.dumps([is_genuine([one["secret"]], headers(one), base64.b64decode(one
 };
 
 test("every snippet of the Connect page creates an order, accepts a genuine webhook and refuses a changed webhook", async () => {
-  const folder = projectOf({});
+  const folder = writeProject({});
   const { ready } = await startSandboxHere({ cwd: folder });
   const arrived = await firstWebhook(folder, ready.signing_secret);
   const env = {

@@ -3,10 +3,10 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { part, SEED } from "../support/campaign.ts";
 import { listenUntilEnd, readBody } from "../support/http-receiver.ts";
-import { signedInBrowser } from "../support/portal-browser.ts";
+import { openSignedIn } from "../support/portal-browser.ts";
 import { untilDeadEnd, type HandCount } from "../support/portal-hand.ts";
 import { handOn } from "../support/portal-hand-in-browser.ts";
-import { PORTAL_TASKS, RECEIVERS, storeForTask, type PortalTask } from "../support/portal-tasks.ts";
+import { PORTAL_TASKS, RECEIVERS, createTaskStore, type PortalTask } from "../support/portal-tasks.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 
 /** A browser's message about a form that was refused with 400; it is not an error of the page. */
@@ -26,7 +26,7 @@ async function doTask(
   { page, receivers }: { readonly page: Page; readonly receivers: string },
 ): Promise<TaskResult> {
   const { base_url, control_token: controlToken } = shop.sandbox.ready;
-  const { storeId, store } = await storeForTask(
+  const { storeId, store } = await createTaskStore(
     async (path, { token, body, key }) => {
       const headers = {
         authorization: `Bearer ${token}`,
@@ -68,7 +68,7 @@ test(`every task in the portal can be done by clicks, and no page is a dead end 
   );
   const results: TaskResult[] = [];
   const signIn = async (): Promise<Page> =>
-    (await signedInBrowser(shop, { viewport: { width: 1440, height: 900 } })).page;
+    (await openSignedIn(shop, { viewport: { width: 1440, height: 900 } })).page;
   const shared = await signIn();
   // Tasks that would sign the shared browser out come last. All tasks without a browser: test/portal/tasks.test.ts.
   const tasks = part(PORTAL_TASKS, 4).toSorted(
@@ -87,11 +87,11 @@ test(`every task in the portal can be done by clicks, and no page is a dead end 
   );
   process.stdout.write(`${rows.join("\n")}\n`);
   const wrong = results
-    .filter(({ task, clicks, deadEnds }) => deadEnds.length > 0 || clicks > task.mostClicks)
+    .filter(({ task, clicks, deadEnds }) => deadEnds.length > 0 || clicks > task.maxClicks)
     .map(({ task, clicks, deadEnds }) => ({
       name: task.name,
       clicks,
-      mostClicks: task.mostClicks,
+      maxClicks: task.maxClicks,
       deadEnds,
     }));
   expect(results.length).toBeGreaterThan(4);

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, expect, test } from "vitest";
 import { part } from "../support/campaign.ts";
 import { launchBrowser } from "../support/browser.ts";
-import { signedInBrowser } from "../support/portal-browser.ts";
+import { openSignedIn } from "../support/portal-browser.ts";
 import { openShop, type Shop } from "../support/shop.ts";
 
 /** Glyphs with exact widths, and glyphs with widths rounded to whole pixels, as on many Linux desktops. */
@@ -44,7 +44,7 @@ const WRAPPED = `(() => {
 })()`;
 
 async function signedInWith(shop: Shop, args: readonly string[]): Promise<{ page: Page; home: string }> {
-  if (args.length === 0) return signedInBrowser(shop);
+  if (args.length === 0) return openSignedIn(shop);
   const browser = await launchBrowser(args);
   closing.push(() => browser.close());
   const visit: Shop["visit"] = async (url) => {
@@ -52,7 +52,7 @@ async function signedInWith(shop: Shop, args: readonly string[]): Promise<{ page
     await page.goto(url);
     return page;
   };
-  return signedInBrowser({ ...shop, visit });
+  return openSignedIn({ ...shop, visit });
 }
 
 test("a time stays on one line in three fonts, at every width and size", async () => {

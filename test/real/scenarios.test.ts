@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { FULL } from "../support/campaign.ts";
-import { groupedDrifts, openDrifting } from "../support/drifting-service.ts";
+import { groupedDrifts, openDriftingService } from "../support/drifting-service.ts";
 import { RUNNER, runScenarios, SCENARIOS, WORKFLOWS } from "../support/scenarios.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -42,7 +42,7 @@ test("on a changed service, a scenario fails only at the steps that test the cha
   const { origin, access } = await openKit();
   const groups = groupedDrifts().toSorted((one, other) => other.names.length - one.names.length);
   const work = (FULL ? [NO_DRIFT, ...groups] : groups.slice(0, 1)).map(async ({ names, drifts, fails }) => {
-    const drifting = await openDrifting(origin, drifts);
+    const drifting = await openDriftingService(origin, drifts);
     const service = { baseUrl: `${drifting}/v1`, controlOrigin: drifting, access };
     const { ran, failed } = await runScenarios(service);
     expect([names, failed.toSorted()]).toEqual([names, fails.toSorted()]);

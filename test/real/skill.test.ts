@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { FULL } from "../support/campaign.ts";
-import { projectOf } from "../support/kit-projects.ts";
+import { writeProject } from "../support/kit-projects.ts";
 import { hasLanguage } from "../support/machine.ts";
 import { heldPort } from "../support/ports.ts";
 import { PROGRAM, run } from "../support/program.ts";
@@ -65,7 +65,7 @@ test.for(SHOPS)(
 
 /** Types all blocks into one shell; returns the output of each block. */
 async function typeBlocks(language: "node" | "python") {
-  const cwd = projectOf({}, ["express"]);
+  const cwd = writeProject({}, ["express"]);
   const port = await heldPort();
   const bin = join(cwd, "bin");
   mkdirSync(bin);

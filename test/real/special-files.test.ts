@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openStore } from "../../src/store/store.ts";
 import { part } from "../support/campaign.ts";
-import { run, type Finished } from "../support/program.ts";
+import { run, type Result } from "../support/program.ts";
 import { REAL } from "../support/real.ts";
 import { sideBySide } from "../support/side-by-side.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -80,7 +80,7 @@ test("every command refuses an input or state file that is not an ordinary file 
   expect(wrong).toEqual([]);
 });
 
-async function runReader({ kind, at }: Case): Promise<Finished> {
+async function runReader({ kind, at }: Case): Promise<Result> {
   const [file, args, env = {}] = READERS[at] ?? ["", []];
   const cwd = tempFolder();
   if (file.startsWith(".checkout/")) mkdirSync(join(cwd, ".checkout"), { mode: 0o700 });

@@ -14,7 +14,7 @@ import { openWatchedDatabase } from "../../src/store/connection/watched-database
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import type { World } from "../../src/world.ts";
 import { FULL, part } from "../support/campaign.ts";
-import { failingCall, HAS_STRACE, runTraced } from "../support/disk-faults.ts";
+import { failArgs, HAS_STRACE, runTraced } from "../support/disk-faults.ts";
 import { createHarness } from "../support/harness.ts";
 import { connect, sendCreate, type Answer } from "../support/load.ts";
 import {
@@ -154,12 +154,12 @@ test("a database file that cannot be opened or extended is reported with its cau
     const opened = endings.map((ending) => ({ ending, path: copyOf(killed) }));
     const failing = opened.flatMap(({ ending, path }) => ["-P", path + ending]);
     const paths = opened.map(({ path }) => path);
-    const said = await openTraced(paths, [...failing, ...failingCall(call, error)]);
+    const said = await openTraced(paths, [...failing, ...failArgs(call, error)]);
     const reasons = said.map((line) => line.split(" ")[0]);
     expect([call, error, endings, reasons]).toEqual([call, error, endings, endings.map(() => reason)]);
   }
   // A disk without room for the index is reported as full, even if SQLite names another error.
-  expect(await openTraced([killed], failingCall("pwrite64,ftruncate", "ENOSPC"))).toEqual([
+  expect(await openTraced([killed], failArgs("pwrite64,ftruncate", "ENOSPC"))).toEqual([
     expect.stringMatching(/^disk_full /),
   ]);
 });
@@ -185,7 +185,7 @@ test("a read that fails once or permanently is never reported as damage", async 
   const trials = Array.from({ length: reads }, (_, nth) => [`${nth + 1}`, `${nth + 1}+`]).flat();
   const found = new Map<string, string>();
   for (const when of part(trials, 60))
-    found.set(when, await tried(["-o", "/dev/null", ...failingCall("pread64", `EIO:when=${when}`)]));
+    found.set(when, await tried(["-o", "/dev/null", ...failArgs("pread64", `EIO:when=${when}`)]));
   // Some failures have no effect, because SQLite reads some pages again.
   const others = [...found].filter(([, said]) => said !== "opened\n" && !said.startsWith("disk_io_error "));
   expect(others).toEqual([]);
@@ -200,7 +200,7 @@ test("a schema page that cannot be read is reported as a read error, although SQ
   const log = join(tempFolder(), "calls");
   /** The positions of the reads of 1 MiB if the nth read fails; only a read after a report of damage is so long. */
   const readingAgain = async (nth: number): Promise<number[]> => {
-    const said = await tried(["-o", log, ...failingCall("pread64", `EIO:when=${nth}`)]);
+    const said = await tried(["-o", log, ...failArgs("pread64", `EIO:when=${nth}`)]);
     const calls = readFileSync(log, "utf8").match(/pread64\(.*/g) ?? [];
     expect([nth, said]).toEqual([nth, expect.stringMatching(/^(opened|disk_io_error .*)\n$/)]);
     return calls.flatMap((call, index) => (call.includes(", 1048576, ") ? [index + 1] : []));
@@ -209,7 +209,7 @@ test("a schema page that cannot be read is reported as a read error, although SQ
   while (again === undefined && nth < 20) [again] = await readingAgain((nth += 1));
   const step = (again ?? 0) - nth;
   expect([nth, step]).toEqual([expect.any(Number), expect.toSatisfy((reads: number) => reads > 0)]);
-  const said = await tried(["-o", "/dev/null", ...failingCall("pread64", `EIO:when=${nth}+${step}`)]);
+  const said = await tried(["-o", "/dev/null", ...failArgs("pread64", `EIO:when=${nth}+${step}`)]);
   expect(said).toMatch(/^disk_io_error .*EIO/);
 });
 
@@ -293,7 +293,7 @@ test("too many open files are reported as such, at any limit", () => {
 test("a program that cannot load files because too many are open reports the cause", async ({ annotate }) => {
   if (!HAS_STRACE) return void (await annotate("strace is not installed: no call could be made to fail"));
   const program = join(dirname(PROGRAM), "../dist/checkout.js");
-  const strace = ["-o", "/dev/null", "-P", program, ...failingCall("openat", "EMFILE")];
+  const strace = ["-o", "/dev/null", "-P", program, ...failArgs("openat", "EMFILE")];
   const { code, stderr } = await runTraced(["--version"], { cwd: tempFolder(), strace }).ended;
   expect([code, stderr]).toEqual([1, expect.stringContaining("raise the limit of open files (ulimit -n)")]);
   expect(stderr).not.toMatch(/\n\s+at /);

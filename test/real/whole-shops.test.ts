@@ -9,10 +9,10 @@ import { begin, runHere } from "../support/program.ts";
 import {
   DESCRIBED_SHOPS,
   describedFolder,
-  drillHurried,
+  drillHurriedShop,
   headOf,
-  judgeDescribed,
-  serveWhole,
+  judgeDescribedShop,
+  serveWholeShop,
   SHOP_LANGUAGES,
   typeHead,
   WHOLE_SHOPS,
@@ -58,7 +58,7 @@ test("the complete shops of the installed languages pass checklist run with thei
     `complete shops in ${languages.join(", ")}; missing: ${missing.join(", ") || "none"}\n`,
   );
   const check = async (language: ShopLanguage): Promise<void> => {
-    const { code, stdout, stderr } = await judgeDescribed(language, ["--json", ...options]);
+    const { code, stdout, stderr } = await judgeDescribedShop(language, ["--json", ...options]);
     const report = JSON.parse(stdout === "" ? "{}" : stdout) as Partial<RunReport>;
     expect([language, code, report.broken, report.not_judged]).toEqual([language, 0, [], []]);
     expect([language, (report.held ?? 0) >= (FULL ? 50 : 3), stderr]).toEqual([language, true, stderr]);
@@ -106,7 +106,7 @@ type RunReport = {
 
 /** Drills a shop; returns the exit code, and the expected cause if the drill finds it, otherwise the first cause. */
 async function judgeHurried(shop: (typeof HURRIED_SHOPS)[number]) {
-  const { code, stdout, stderr } = await drillHurried(shop);
+  const { code, stdout, stderr } = await drillHurriedShop(shop);
   const report = JSON.parse(stdout === "" ? "{}" : stdout) as Report;
   const steps = report.steps ?? report.drills?.[0]?.steps ?? [];
   const { name, cause: expected = "" } = shop;
@@ -135,7 +135,7 @@ test("the commands in the top comment of a complete shop make the shop ready, an
 
 test("a second attempt can be paid at a complete shop, and a late event of the first attempt changes nothing", async () => {
   for (const language of SHOPS) {
-    const { cwd, origin, buy } = await serveWhole({ language });
+    const { cwd, origin, buy } = await serveWholeShop({ language });
     const type = async (...args: readonly string[]): Promise<string> => {
       const { code, stdout, stderr } = await runHere(args, { cwd });
       expect([args, code, stderr]).toEqual([args, 0, stderr]);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createAlarm } from "../../src/sandbox/runtime/alarm.ts";
 import { createHarness } from "../support/harness.ts";
 
-test("an alarm runs only the work of the keys that are due", async () => {
+test("an alarm rings only for the keys that are due, and rings again for a key whose work failed", async () => {
   const { clock } = createHarness();
   const start = clock.now();
   const rung: (readonly string[])[] = [];

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { answerBreaches } from "../support/contract.ts";
-import { createHarness, EPHEMERAL, type Answered } from "../support/harness.ts";
-import { BODY, outcome, post, said } from "../support/v1-calls.ts";
+import { createHarness, EPHEMERAL, type FullAnswer } from "../support/harness.ts";
+import { BODY, outcome, post, bodyOf } from "../support/v1-calls.ts";
 
-// Answers of v1 that depend on options, commands and clocks of `sandbox start`; these tests do not run in other
+// These tests of v1 need options of `sandbox start`, other commands or the harness's clock, so they do not run in other
 // runtimes.
 
 let sent = 0;
@@ -13,7 +13,7 @@ test("replays and conflicts are evidence for the checklist if the merchant's cli
   const sandbox = await harness.start(EPHEMERAL);
   const evidence = async () => {
     const headers = { Authorization: `Bearer ${sandbox.ready.control_token}` };
-    const told = said(await sandbox.request({ path: "/__sandbox/stores/default/checklist", headers }));
+    const told = bodyOf(await sandbox.request({ path: "/__sandbox/stores/default/checklist", headers }));
     const items = told.data?.["items"] as readonly { readonly name: string; readonly evidence: unknown }[];
     return items.find(({ name }) => name === "idempotency_replay")?.evidence;
   };
@@ -58,7 +58,7 @@ test("every API key has its own rate limit, and requests without a valid key use
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   const made = await harness.run(["keys", "create", "--scopes", "orders:write", "--json"]);
   const { api_key: second = "" } = JSON.parse(made.stdout) as { readonly api_key?: string };
-  const send = (key: string): Promise<Answered> =>
+  const send = (key: string): Promise<FullAnswer> =>
     post(sandbox, { ...BODY, order_id: `o-${(sent += 1)}` }, { headers: { Authorization: `Bearer ${key}` } });
   const outcomes = async (key: string, times: number): Promise<ReadonlySet<string>> => {
     const answers: string[] = [];
@@ -73,7 +73,7 @@ test("every API key has its own rate limit, and requests without a valid key use
   expect(await outcomes(first, 10)).toEqual(new Set(["201 created"]));
   const limited = await send(first);
   expect(outcome(limited)).toBe("429 rate_limited");
-  expect(said(limited).error?.message).toBe(
+  expect(bodyOf(limited).error?.message).toBe(
     "more than 5 requests a second with this API key; try again in 1 s",
   );
   expect(await outcomes(second, 10)).toEqual(new Set(["201 created"]));
@@ -99,7 +99,7 @@ test("a checkout does not expire while the store's clock is frozen", async () =>
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   expect((await harness.run(["sandbox", "clock", "freeze"])).code).toBe(0);
-  const id = String(said(await post(sandbox, BODY)).data?.["id"]);
+  const id = String(bodyOf(await post(sandbox, BODY)).data?.["id"]);
   harness.clock.advance(48 * 3_600_000);
   expect(outcome(await sandbox.request({ path: `/v1/checkout-sessions/${id}` }))).toBe("200 created");
 });
@@ -110,7 +110,7 @@ test("an order_id is free after its checkout has ended, and a reserved order_id 
   // The machine slept: its clock went on, and its timers did not.
   const world = { now: () => harness.clock.now() + sleptMs };
   const sandbox = await harness.start(EPHEMERAL, { world });
-  const first = said(await post(sandbox, BODY)).data;
+  const first = bodyOf(await post(sandbox, BODY)).data;
   const reserved = { ...BODY, order_id: "order-1~succeeded" };
   expect(outcome(await post(sandbox, reserved))).toBe("201 created");
   sleptMs = 48 * 3_600_000;
@@ -119,13 +119,13 @@ test("an order_id is free after its checkout has ended, and a reserved order_id 
     "200 expired",
   );
   const again = await post(sandbox, reserved);
-  expect([outcome(again), said(again).error?.message]).toEqual([
+  expect([outcome(again), bodyOf(again).error?.message]).toEqual([
     "409 order_conflict",
     expect.stringContaining("with status succeeded"),
   ]);
 });
 
-test("the refusal of a Host says whether its port belongs to the allowed name", async () => {
+test("the refusal of an allowed host with another port names --allow-host HOST:PORT", async () => {
   const sandbox = await createHarness().start(["--allow-host", "shop.example"]);
   const asked = async (host: string): Promise<string> =>
     String((await sandbox.request({ path: "/healthz", headers: { Host: host } })).body);

@@ -3,8 +3,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { SEED, size } from "../support/campaign.ts";
 import { answerBreaches, breaches, listsStatus } from "../support/contract.ts";
-import type { Answered } from "../support/harness.ts";
-import { BODY, outcome, post, said, type Body } from "../support/v1-calls.ts";
+import type { FullAnswer } from "../support/harness.ts";
+import { BODY, outcome, post, bodyOf, type Body } from "../support/v1-calls.ts";
 import { shareOfV1, startV1 } from "../support/v1-sandboxes.ts";
 
 test("both endpoints answer both body forms as the OpenAPI contract says", async () => {
@@ -32,11 +32,11 @@ test("both endpoints answer both body forms as the OpenAPI contract says", async
   for (const [path, body, expected] of rows) {
     const created = await post(sandbox, body, { path });
     expect([answerBreaches(created), outcome(created)]).toEqual(["", "201 created"]);
-    expect(said(created).data).toMatchObject({ ...expected, livemode: false });
+    expect(bodyOf(created).data).toMatchObject({ ...expected, livemode: false });
     expect(listsStatus(path.replace("/v1", ""), "post", 201)).toBe(true);
-    const id = String(said(created).data?.["id"]);
+    const id = String(bodyOf(created).data?.["id"]);
     const got = await sandbox.request({ path: `/v1/checkout-sessions/${id.toUpperCase()}` });
-    expect([answerBreaches(got), got.status, said(got).data]).toEqual(["", 200, said(created).data]);
+    expect([answerBreaches(got), got.status, bodyOf(got).data]).toEqual(["", 200, bodyOf(created).data]);
   }
 });
 
@@ -44,7 +44,7 @@ test("refusals come in the order of decision 3, each in the error envelope", asy
   const sandbox = await startV1();
   await post(sandbox, BODY, { key: "first-key-1" });
   const bad = "{";
-  const rows: readonly (readonly [string, Promise<Answered>])[] = [
+  const rows: readonly (readonly [string, Promise<FullAnswer>])[] = [
     [
       "403 host_not_allowed",
       post(sandbox, bad, {
@@ -90,7 +90,7 @@ test("refusals come in the order of decision 3, each in the error envelope", asy
     const answer = await sent;
     expect([outcome(answer), answerBreaches(answer)]).toEqual([expected, ""]);
     if (expected === "404 session_not_found")
-      expect(said(answer).error?.message).toBe(
+      expect(bodyOf(answer).error?.message).toBe(
         "this store has no checkout session or order with the id 0199a3c4-5d00-7000-8000-000000000001",
       );
   }
@@ -119,7 +119,7 @@ test("every field of a create request is checked, and the refusal names the fiel
     ["invalid_parameter", "object", "[]"],
   ];
   for (const [code, field, body] of rows) {
-    const { error } = said(await post(sandbox, body));
+    const { error } = bodyOf(await post(sandbox, body));
     expect([error?.code, error?.message]).toEqual([code, expect.stringContaining(field)]);
     if (typeof body !== "string" && !("price_id" in body))
       expect(breaches("CreateCheckout", body)).not.toBe("");
@@ -195,7 +195,7 @@ test("an idempotency key is kept for 30 days, and a refusal is never stored", as
 
 test("a create request stores one checkout, one key and one event, and a refused request stores nothing", async () => {
   const sandbox = await startV1();
-  const created = said(await post(sandbox, BODY, { key: "counted-key" })).data;
+  const created = bodyOf(await post(sandbox, BODY, { key: "counted-key" })).data;
   await post(sandbox, BODY, { key: "counted-key" });
   await post(sandbox, BODY);
   await post(sandbox, { ...BODY, amount_minor: -1 });

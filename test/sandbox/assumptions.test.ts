@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { ASSUMPTIONS } from "../../src/core/calibration/assumptions.ts";
-import type { Answered } from "../support/harness.ts";
+import type { FullAnswer } from "../support/harness.ts";
 import { installClient, rightClient } from "../support/shop-clients.ts";
 import { createHarness, type ApiCall, type Harness } from "../support/harness.ts";
 import type { WireAnswerOf } from "../support/wire.ts";
@@ -26,7 +26,7 @@ async function used(harness: Harness): Promise<Record<number, Reliance>> {
   );
 }
 
-/** A store, and a function that creates orders with new keys. */
+/** A sandbox, and functions that send a request and create an order with a new idempotency key. */
 async function shop(args: readonly string[] = []) {
   const harness = createHarness();
   const sandbox = await harness.start(args);
@@ -46,7 +46,7 @@ async function shop(args: readonly string[] = []) {
 
 type Shop = Awaited<ReturnType<typeof shop>>;
 
-function idOf({ body }: Pick<Answered, "body">): string {
+function idOf({ body }: Pick<FullAnswer, "body">): string {
   return (JSON.parse(String(body)) as { data: { id: string } }).data.id;
 }
 
@@ -63,7 +63,7 @@ test("the assumptions are the decisions of docs/decisions.md about gaps of the i
   expect(ASSUMPTIONS).toHaveLength(23);
 });
 
-test("every setting in an assumption exists", async () => {
+test("every command and option that an assumption names as its setting exists", async () => {
   const harness = createHarness();
   const typed = ASSUMPTIONS.flatMap(({ setting }) => setting ?? []).flatMap((setting) => {
     const [, words = "", flags = ""] = /^([a-z -]+?)((?: <| --).*|)$/.exec(setting) ?? [];
@@ -140,7 +140,7 @@ test("an assumption is recorded once, with the first request that relied on it",
     400,
   );
 
-  // A replay has the first request's id, so the log has an id that no answer had.
+  // The answer to a replay has the first request's id; the record has the replay's own id, which no answer had.
   const replay = await create(order, { "Idempotency-Key": "the-first-key" });
   const now = await used(harness);
   expect([replay.status, now[5]?.since]).toEqual([201, new Date(harness.clock.now()).toISOString()]);
@@ -158,7 +158,7 @@ test("a refusal records the assumptions that it relied on", async () => {
   const check = async (
     decisions: readonly number[],
     code: string,
-    act: (site: Shop) => Promise<Answered>,
+    act: (site: Shop) => Promise<FullAnswer>,
     args: readonly string[] = [],
   ): Promise<void> => {
     const site = await shop(args);
@@ -202,7 +202,7 @@ test("a refusal records the assumptions that it relied on", async () => {
   });
 });
 
-test("assumptions about payments, expiries, deliveries and returns are recorded with the checkout or event", async () => {
+test("assumptions about payments, clocks, deliveries and returns are recorded with the id of a checkout, event or request", async () => {
   const { harness, sandbox, send, create } = await shop();
   const check = async (expected: readonly number[]): Promise<Record<number, Reliance>> => {
     const now = await used(harness);
@@ -298,7 +298,7 @@ test("a record of an assumption that could not be written is written at the next
   expect((await used(harness))[9]).toMatchObject({ request_id: got.requestId });
 });
 
-test("checkout assumptions shows the choice, its setting and the requests that relied on it", async () => {
+test("checkout assumptions shows each choice, its setting and the first request that relied on it", async () => {
   const { harness, sandbox, create } = await shop();
   const { requestId } = await create({ order_id: "order-1", price_id: "price_coffee" });
   const { stdout } = await harness.run(["assumptions"]);

@@ -66,11 +66,11 @@ const FLAGS = {
   description: "--description",
 };
 
-test("a secret in a key, an id or a description is refused, and is not repeated, stored or logged", async () => {
+test("a secret in the Idempotency-Key, order_id or description of a create is refused, and is not repeated, stored or logged", async () => {
   const { harness, sandbox, canaries, kept } = await openCanaries();
   let checked = 0;
   for (const [what, secret] of Object.entries(canaries)) {
-    // An order_id has at most 32 characters, so a pasted secret is cut, or refused as a secret.
+    // An order_id has at most 32 characters, so the first 32 characters of a secret must be refused too.
     for (const text of [secret, `note: ${secret} (mine)`, secret.slice(0, 32)]) {
       for (const place of PLACES) {
         const { status, body } = await sandbox.request(createWith(place, text));

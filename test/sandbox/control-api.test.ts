@@ -83,7 +83,7 @@ test("the operation checklist returns the items that the command checklist print
   expect(JSON.parse(stdout)).toMatchObject(judged);
 });
 
-test("a duplicates drill is recorded only if an endpoint is enabled, and other drills are recorded without endpoints", async () => {
+test("a duplicates drill is recorded only if an endpoint is enabled, and a webhook drill even without an endpoint", async () => {
   const harness = createHarness();
   const call = caller(harness, await harness.start());
   const step = { name: "one", passed: true, expected: "2xx", got: "204", cause: null, reference: null };
@@ -109,7 +109,7 @@ test("a checkout is shown with its whole story, after its due work is done", asy
     expect(described("inspectCheckout", 200, answer.body)).toBe("");
     return answer;
   };
-  // The description states all fields.
+  // `inspect` compares the fields that are not listed here with the OpenAPI document.
   const fresh = (await inspect()).body.data;
   expect(fresh).toMatchObject({
     id,
@@ -255,7 +255,7 @@ function allRows(harness: Harness): unknown {
   return rows;
 }
 
-/** A sandbox with two stores; the first has one of every object that a path can name. */
+/** A sandbox with two stores; the first has a checkout, an endpoint, an event and a lease. */
 async function openTwoStores() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -331,7 +331,7 @@ test("an id in a body or query must belong to the store in the path", async () =
   }
 });
 
-test("a path accepts a store's id or the word default, and any other store is not found", async () => {
+test("a path accepts a store's id or the word default, and an unknown store is not found", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const call = caller(harness, sandbox);

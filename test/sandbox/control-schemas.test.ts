@@ -43,7 +43,7 @@ const STORE = "default";
 const UNKNOWN_ID = "00000000-0000-7000-8000-00000000ffff";
 const OTHER_HOST = /^(?!https?:\/\/(localhost|127\.0\.0\.1|\[::1\])([:/?]|$))/;
 
-/** Refusals with 400 because of the sandbox, its clock or other fields, not because of the form of a value. */
+/** Messages of 400 refusals that depend on the sandbox, its clock or other fields, so that no schema states them. */
 const NOT_FOR_ITS_FORM: Partial<Record<OperationName, RegExp>> = {
   addFault: /^until: expected a time after/,
   moveClock: /^a clock can show only/,
@@ -78,7 +78,7 @@ function schemaOf(name: OperationName): Schema {
   return { type: "object", properties, required, additionalProperties: false } as Schema;
 }
 
-/** A request, as on the wire. */
+/** A request on the wire; `read` is the value that the API reads from the query or body. */
 type Sent = { readonly read: unknown; readonly query: string; readonly body: string | undefined };
 
 function sentAs(name: OperationName, value: unknown): Sent {
@@ -253,7 +253,7 @@ const SEGMENTS = [
   "\ud800".toWellFormed(),
 ];
 
-test("a path that the schema forbids gets 404, and a path that the schema allows is not refused as invalid", async () => {
+test("an operation answers exactly the paths whose ids match the schema, and any other path gets 404", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const { control_token: token } = sandbox.ready;
@@ -270,7 +270,6 @@ test("a path that the schema forbids gets 404, and a path that the schema allows
       segment === "default" || isId(segment),
       segment === "default" ? 200 : 404,
     ]);
-    // An operation answers exactly the paths that its description allows.
     const answered = [store, event].map(
       (answer) => answer.headers["Checkout-Sandbox-Operation"] !== undefined,
     );

@@ -9,7 +9,7 @@ const types = (got: readonly Received[]): string[] => got.map(({ event }) => eve
 
 type Site = Awaited<ReturnType<typeof openWebhookSite>>;
 
-/** Lets all begun work end, before and after this much real time. */
+/** Advances real time, and lets begun work end before and after. */
 async function pass({ harness }: Site, milliseconds: number): Promise<void> {
   await runOn();
   harness.clock.advance(milliseconds);
@@ -31,17 +31,17 @@ function lock(site: Site): () => void {
   return () => void other.exec("ROLLBACK");
 }
 
-test("a delivery that came due while the database was locked is sent after the lock, without another event", async () => {
+test("a delivery that came due while the database was locked is sent after the lock, even if no other event happens", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   shop.answers = (number) => (number === 1 ? 500 : 200);
   await site.addEndpoint(shop.url, ["order.created"]);
   await site.order();
-  await eventually("the first try is recorded", async () =>
+  await eventually("the first attempt is recorded", async () =>
     expect((await site.deliveries())[0]?.tries).toBe(1),
   );
   const unlock = lock(site);
-  // Until the delivery is due, and then longer than any write waits for the lock.
+  // The first pass ends after the delivery is due, and the second is longer than any write waits for the lock.
   await pass(site, 10 * SECOND);
   await pass(site, 10 * SECOND);
   expect(shop.got).toHaveLength(1);
@@ -50,7 +50,7 @@ test("a delivery that came due while the database was locked is sent after the l
   expect(types(shop.got)).toEqual(["order.created", "order.created"]);
 });
 
-test("an answer that could not be recorded because of a lock is recorded later, and nothing is sent twice", async () => {
+test("an answer that could not be recorded while the database was locked is recorded later, and nothing is sent twice", async () => {
   const site = await openWebhookSite();
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -67,7 +67,7 @@ test("an answer that could not be recorded because of a lock is recorded later, 
   expect([shop.got.length, delivery?.state, delivery?.tries]).toEqual([1, "succeeded", 1]);
 });
 
-test("a delivery that was given up during its attempt stays given up, whatever the answer", async () => {
+test("a delivery whose endpoint is removed during an attempt stays dropped, whatever the receiver answers", async () => {
   for (const status of [200, 500, 410]) {
     const site = await openWebhookSite(EPHEMERAL);
     const shop = site.receiver(3000);
@@ -89,7 +89,7 @@ test("a delivery that was given up during its attempt stays given up, whatever t
   }
 });
 
-test("a failing endpoint delays no other endpoint, and only the failing endpoint is disabled", async () => {
+test("a failing endpoint delays no other endpoint, and its 410 disables no other endpoint", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const [broken, swift] = [site.receiver(3000), site.receiver(3001)];
   broken.answers = () => 500;
@@ -160,7 +160,7 @@ test("a stopping sandbox sends nothing more and records the last answers, and th
   expect(tries).toEqual([[200], [200]]);
 });
 
-test("the attempt after a failed connection uses a new connection, and any other attempt reuses a connection", async () => {
+test("an attempt after a lost connection or a bad answer uses a fresh connection, and one after a timeout or an answer may reuse one", async () => {
   const failure = (
     kind: "connection_lost" | "bad_answer" | "timeout",
     wasReused: boolean,
@@ -196,7 +196,7 @@ test("the attempt after a failed connection uses a new connection, and any other
   }
 });
 
-test("a 410 to an attempt from before a pause does not disable the endpoint", async () => {
+test("a 410 to an attempt that began before a pause does not disable the endpoint", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -236,7 +236,7 @@ test("a failed attempt at a listener's old address does not pause its new regist
   expect((await site.endpoint(id)).state).toBe("enabled");
 });
 
-test("a delivery behind more dropped deliveries than one search reads is sent without another event", async () => {
+test("a delivery behind more dropped deliveries than one search reads is sent, even if no other event happens", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url, ["order.created"]);
@@ -270,7 +270,7 @@ test("the in-flight slot of a dropped delivery is taken by exactly one other del
   expect(shop.got).toHaveLength(2);
 });
 
-test("only an unreachable listener is paused; any other endpoint fails and is retried on schedule", async () => {
+test("neither an unreachable endpoint nor a listener that closes the connection is paused, and both are retried on schedule", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const nobody = await site.addEndpoint("http://localhost:3999/hooks", ["order.created"]);
   const { url } = site.receiver(5000);
@@ -289,7 +289,7 @@ test("only an unreachable listener is paused; any other endpoint fails and is re
   }
 });
 
-test("an attempt is recorded with its address, and a forbidden attempt without an address", async () => {
+test("an attempt is recorded with the receiver's IP address, and a forbidden attempt without an address", async () => {
   const site = await openWebhookSite([...EPHEMERAL, "--allow-target", "shop.example"]);
   const address = "10.1.2.3";
   site.harness.name("shop.example", [address]);
@@ -312,7 +312,7 @@ test("an attempt is recorded with its address, and a forbidden attempt without a
   expect([asked.length, forbidden]).toMatchObject([1, { state: "due", tries: 1, attempts: [attempt] }]);
 });
 
-test("a dead kept-alive connection is not a failure of its endpoint", async () => {
+test("a dead kept-alive connection does not count as a failure of the endpoint", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const answer = holdAnswer(shop);
@@ -354,7 +354,7 @@ test("a failed or delayed replay postpones no waiting event", async () => {
   }
 });
 
-test("events behind a delayed event have that event's time as their next attempt, even if they are older", async () => {
+test("the next attempt of events behind a delayed event is at the end of the delay", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   const { id } = await site.addEndpoint(shop.url);
@@ -377,7 +377,7 @@ test("after the clock went back, events behind a sent or dropped event do not wa
   await site.order("dropped");
   let isMoved = false;
   void site.advance(HOUR).then(() => (isMoved = true));
-  // A move waits a while for receivers.
+  // A clock move waits up to 20 s for receivers.
   await eventually("the clock was moved", async () => {
     await pass(site, SECOND);
     expect(isMoved).toBe(true);
@@ -399,7 +399,7 @@ test("a delivery is not retried while the store's clock is frozen, and is retrie
   await site.addEndpoint(shop.url, ["order.created"]);
   await site.control("/clock", { action: "freeze" });
   await site.order();
-  await eventually("the first try is recorded", async () =>
+  await eventually("the first attempt is recorded", async () =>
     expect((await site.deliveries())[0]?.tries).toBe(1),
   );
   await pass(site, HOUR);

@@ -6,7 +6,7 @@ import { parseDialect, dialectText } from "../../src/core/calibration/dialect-se
 import type { Dialect } from "../../src/core/shape/dialect.ts";
 import { verifyWebhook } from "../../src/webhooks.ts";
 import type { OutboundRequest } from "../../src/world.ts";
-import { createHarness, type Answered } from "../support/harness.ts";
+import { createHarness, type FullAnswer } from "../support/harness.ts";
 import { signedIn } from "../support/portal.ts";
 import { startListening } from "../support/listening.ts";
 
@@ -32,7 +32,7 @@ const OTHER: Dialect = {
 const ENDPOINT = "http://127.0.0.1:3000/hooks";
 const ORDER = { order_id: "order-1", amount_minor: 100, currency: "EUR", payment_method: "alipay_plus" };
 
-type Answer = Answered & { readonly json: Readonly<Record<string, unknown>> };
+type Answer = FullAnswer & { readonly json: Readonly<Record<string, unknown>> };
 
 /** A sandbox with a dialect, and the requests to its endpoint. */
 async function openDialect(dialect: Dialect | undefined, args: readonly string[] = []) {
@@ -177,7 +177,7 @@ test("listen verifies and prints the events of a dialect, and forwards them as t
     expect(forwarded[2]).toContain(part);
 });
 
-test("a start with another dialect than the dialect of the existing state is refused", async () => {
+test("a start with another dialect than the existing state's dialect is refused", async () => {
   const { harness } = await openDialect(OTHER);
   await harness.run(["sandbox", "stop"]);
   writeFileSync(join(harness.cwd, "like.json"), JSON.stringify({ times: "seconds" }));
@@ -188,7 +188,7 @@ test("a start with another dialect than the dialect of the existing state is ref
   ]);
 });
 
-test("webhooks verify takes an event as it was sent, in the dialect of its store or of a file", async () => {
+test("webhooks verify accepts an event as it was sent, in the dialect of its store or of a file", async () => {
   const { harness, sandbox, ready, received, ask } = await openDialect(OTHER);
   await ask("/orders", ORDER);
   await harness.clock.sleep(1000);
@@ -246,7 +246,7 @@ test("whoami, the assumptions and the Settings page show the dialect in effect",
   expect((await plain.harness.run(["whoami", "--json"])).stdout).not.toContain("dialect");
 });
 
-test("a restore reports the dialect of the snapshot's store, and config export writes the dialect", async () => {
+test("a restore reports the snapshot's dialect if the store had another, and config export writes the dialect", async () => {
   const { harness } = await openDialect(OTHER);
   const file = join(harness.cwd, "taken.snapshot");
   await harness.run(["snapshots", "create", "taken", "--all", "--file", file]);

@@ -23,7 +23,7 @@ const POST = {
   connection: "kept",
 };
 
-test("postToEndpoint sends a request unchanged, and only under a lease", async () => {
+test("postToEndpoint sends requests with the given method, suffix and headers, and only under a lease", async () => {
   const site = await openSite();
   const lease = await site.openLease("duplicates");
   const receiver = site.receiver(3000);

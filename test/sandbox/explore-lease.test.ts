@@ -23,7 +23,7 @@ function withRows<Value>({ cwd }: Harness, use: (database: Database.Database) =>
 const heldStores = (harness: Harness): unknown[] =>
   withRows(harness, (database) => database.prepare("SELECT store_id FROM lease_effects").pluck().all());
 
-/** The number of faults of the first store, and the time by which its clock was advanced. */
+/** The number of faults of the selected store, and the time by which its clock was advanced. */
 async function effects(harness: Harness) {
   const { faults } = JSON.parse(await ask(harness, "faults list --json")) as { faults: unknown[] };
   const { now } = JSON.parse(await ask(harness, "sandbox clock show --json")) as { now: string };

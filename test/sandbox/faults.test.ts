@@ -17,7 +17,7 @@ type FaultLine = {
 };
 type RequestLine = { readonly request_id: string; readonly status: number; readonly fault: FaultLine | null };
 
-/** A sandbox in this process, and its command lines. */
+/** A sandbox in this process, and functions that run commands against it. */
 async function open(args = EPHEMERAL) {
   const harness = createHarness();
   const sandbox = await harness.start(args);
@@ -134,7 +134,7 @@ test("a request that a fault withheld is logged without the sandbox's tokens", a
   expect(logged).not.toContain(token);
 });
 
-test("an answer made by a fault has the service's codes and Retry-After, and comes after the credential check", async () => {
+test("an answer made by a fault has the service's codes and Retry-After, and a 502 has a gateway's plain text", async () => {
   const site = await open();
   const rows = [
     ["storage_full", 503, "storage_unavailable", "the disk is full"],
@@ -202,7 +202,7 @@ test("nth, times, probability and until select the requests that a fault hits, t
   expect(await site.faults()).toEqual([]);
 });
 
-test("a fault hits exactly its number of concurrent requests, and counts each request", async () => {
+test("a fault with --times 7 hits exactly 7 concurrent requests, and a fault counts every concurrent request", async () => {
   const site = await open();
   await site.type("faults add status --times 7 --nth 5");
   await site.type("faults add status --nth 1000");
@@ -275,7 +275,7 @@ test("the counts of faults survive a restart, and sandbox start and sandbox stat
   await again.stop();
 });
 
-test("every fault profile hits, and the command line still creates one order", async () => {
+test("every fault profile for API requests hits requests, and each create command still creates one order", async () => {
   for (const profile of FAULT_PROFILES.filter((name) => name !== "webhook-storm")) {
     const site = await open();
     await site.type(`faults add --profile ${profile} --seed a-seed`);

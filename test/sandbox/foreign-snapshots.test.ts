@@ -24,7 +24,7 @@ function create(orderId: string): readonly string[] {
   return ["orders", "create", "--order-id", orderId, "--price-id", "price_coffee"];
 }
 
-/** Two folders on one machine, with a sandbox in the first folder, whose store has an order and two due events. */
+/** Two folders on one machine, and two snapshots from the first folder, whose store has an order with a due event. */
 async function twoFolders() {
   const harness = createHarness();
   const received: string[] = [];
@@ -77,7 +77,7 @@ async function waitingOf(
   return stdout.split("\n").filter((line) => line.includes("nothing is delivered"));
 }
 
-test("due deliveries of another sandbox's snapshot wait until the snapshot is adopted, and every command says so", async () => {
+test("due deliveries of another sandbox's snapshot wait until the snapshot is adopted, and the commands about deliveries say so", async () => {
   for (const adoption of ["by a restore", "by a start"]) {
     const { harness, ours: cwd, file, received, listens, run } = await twoFolders();
     const sandbox = await harness.start(["--port", "0"], { cwd });
@@ -283,7 +283,7 @@ test("a restore by the test kit adopts the snapshot", async () => {
   expect(receiver.received.length).toBeGreaterThan(before);
 });
 
-test("a snapshot of another sandbox restores no approval of production", async () => {
+test("a restore of another sandbox's snapshot that contains a production approval is refused", async () => {
   const { harness, theirs, ours: cwd, run } = await twoFolders();
   const source = await harness.start(["--port", "0"], { cwd: theirs });
   await run("admin approve-credential");

@@ -23,7 +23,7 @@ const V1_REQUESTS = Math.max(20, RUNTIME.share(size(60, 1000)));
 const UNKNOWN = "00000000-0000-7000-8000-00000000ffff";
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
-/** A store with one of every object that has an id. */
+/** A store, its API key, and the ids of its objects. */
 type Site = { readonly id: string; readonly apiKey: string; readonly ids: readonly string[] };
 type Answer = { readonly status: number; readonly text: string };
 type Sent = { readonly path: string; readonly method?: string; readonly body?: string };
@@ -77,7 +77,7 @@ function rowsOf(pair: StorePair, { id, ids }: Site): string[] {
     .map(({ table, text }) => `${table} ${text}`);
 }
 
-/** Two stores with frozen clocks, each with a checkout, an endpoint, an event, its delivery, a lease and a drill. */
+/** Two stores with frozen clocks, each with a checkout, an endpoint, an event, its delivery, a fault and a lease. */
 async function openTwoStores() {
   const pair = await RUNTIME.openStores();
   const { tokens } = pair;
@@ -234,7 +234,7 @@ function requestOf(
   return { path: fields.length === 0 ? at : `${at}?${new URLSearchParams(fields).toString()}`, method };
 }
 
-/** Operations on one store, from the table. */
+/** Operations whose path names a store. */
 const IN_STORE = OPERATION_NAMES.filter((name) => CONTROL_OPERATIONS[name].path.includes("{store_id}"));
 
 /**
@@ -337,7 +337,7 @@ test("evidence of one store does not count for another store", async () => {
   expect(after[0]).not.toBe(before[0]);
 });
 
-test("another store's rows are unknown in v1, and its keys and order_ids are free", async () => {
+test("v1 finds no row of another store, and two stores may use the same idempotency key and order_id", async () => {
   const { pair, sites, send, settle } = await openTwoStores();
   const routes = await v1Routes();
   const theirs = fc.constantFrom(0, 1).chain((from) =>
@@ -375,7 +375,7 @@ async function v1Routes() {
   return routes.flatMap(({ methods, path, role }) => methods.map((method) => ({ method, path, role })));
 }
 
-/** Gives a store a key with some scopes, in each runtime. */
+/** Adds an API key with these scopes to a store's database, in each runtime. */
 function addKey(pair: StorePair, storeId: string, scopes: readonly Scope[], number: number): string {
   const apiKey = formatTestKey(markedKeyBytes(markOfId(storeId) ?? 0, new Uint8Array(20).fill(number + 1)));
   const database = pair.openDatabase(storeId);
@@ -418,7 +418,7 @@ test("a checkout's form token is refused at a checkout of another store, whateve
   expect(await post("start", other?.token, "")).toBe(303);
 });
 
-/** The checkouts of the events of a store. */
+/** The ids of the checkouts in a list of events. */
 function checkoutsIn(events: string): readonly string[] {
   const { data } = JSON.parse(events) as { readonly data: { events: readonly { checkout_id: string }[] } };
   return data.events.map(({ checkout_id: id }) => id);
@@ -486,9 +486,9 @@ test("a key with any set of scopes reaches exactly the v1 routes of these scopes
   }
 });
 
-test("every token gives access to exactly the control operations of its role, at each store", async () => {
+test("every token gives access to exactly the control operations of its role, only at its own stores", async () => {
   const { pair, sites, tokens, send, settle } = await openTwoStores();
-  // Only this operation needs neither a body nor an id. It is called first, because it must remove nothing later.
+  // Only this operation changes a store without a body or an id. It is called first, so that it later changes nothing.
   for (const { id } of sites)
     await send(tokens.control, { path: `/__sandbox/stores/${id}/faults`, method: "DELETE" });
   const tokenOf = async (site: Site, role: string): Promise<string> => {

@@ -194,7 +194,7 @@ test("a header with a secret name is stored without its value", () => {
     expect([name, isSecretHeader(name)]).toEqual([name, false]);
 });
 
-/** Answers each webhook with a text. */
+/** A receiver that answers each webhook with 500 and a text. */
 function talkative(text: string): Service {
   const answer = () => Promise.resolve({ status: 500, headers: {}, body: text });
   return { answer, refuse: () => ({ status: 400, headers: {}, body: "" }) };

@@ -11,7 +11,7 @@ import type { WireAnswerOf } from "../support/wire.ts";
 
 const SHOP = "http://localhost:3000";
 /**
- * The options of a start with a state on disk, for tests that read the state, restart the sandbox or refuse its lookup.
+ * The options of a start with a state on disk, for tests that read the state, restart the sandbox or refuse a call.
  */
 const ON_DISK: readonly string[] = [];
 const OK: HttpResponse = { status: 200, headers: {}, body: "" };
@@ -97,7 +97,7 @@ async function openSite(start = EPHEMERAL) {
     ...site,
     asked,
     create,
-    /** Sets the promise for which the shop waits before each of its answers. */
+    /** Sets the function that the shop awaits before each of its answers. */
     waitFor: (next: typeof before) => void (before = next),
     checklist: async () => (await site.control<WireAnswerOf<"checklist">>("/checklist")).data,
     endpoints: async () => (await site.control<WireAnswerOf<"listEndpoints">>("/endpoints")).data.endpoints,
@@ -107,7 +107,7 @@ async function openSite(start = EPHEMERAL) {
   };
 }
 
-/** Expects that nothing is armed, paused or left behind, and that the records are complete. */
+/** Expects that no drill, fault, pause or due delivery is left, and that every recorded drill is complete. */
 async function expectNothingLeft(site: Site, label: string): Promise<void> {
   await eventually(`${label}: no drill runs`, async () =>
     expect((await site.checklist()).underway).toEqual([]),
@@ -139,7 +139,7 @@ const STEPS: Readonly<Record<DrillKind, number>> = {
 type Point = { readonly request: string; readonly nth: number };
 
 /**
- * The kind of a request: its method, its path without ids, and its subject. A drill sends many requests of one kind.
+ * The kind of a request: its method, its path without ids, and its outcome or forgery. A drill sends many of one kind.
  */
 function kindOf({ method, url, body = "" }: OutboundRequest): string {
   const path = url
@@ -220,8 +220,8 @@ function momentsOf(points: readonly Sent[]): readonly (Point & { readonly sent: 
 }
 
 /**
- * The kinds of requests at which drills of earlier parts were killed: the parts of a run send webhooks with the same
- * requests.
+ * The kinds of requests at which earlier drills were killed. Drills share requests, so `npm test` kills no later drill
+ * at these requests.
  */
 const killedAt = new Set<string>();
 
@@ -302,7 +302,7 @@ async function expectIdle(site: Site): Promise<void> {
   await site.advance(1);
 }
 
-/** Runs a browser-return drill until the customer returns with the webhooks held; `end` continues it. */
+/** Runs a browser-return drill until it holds webhooks and its customer has returned; `end` continues the drill. */
 async function holdWebhooks(site: Site) {
   let end = (): void => undefined;
   const gate = new Promise<void>((resolve) => (end = resolve));

@@ -12,8 +12,8 @@ import { createHarness, type Harness, type RunningSandbox } from "../support/har
 import { aCheckoutEntry } from "../support/rows.ts";
 
 const OBJECTS = ["order", "checkout_session"] as const;
-/** The maximum number of rows that a search reads, and of known checkouts among which it picks the newest. */
-const [LOOK, PICKED] = [20_000, 500];
+/** The maximum number of checkouts that a search reads, and of checkouts that a list sorts to find the newest. */
+const [MAX_SEARCHED, MAX_SORTED] = [20_000, 500];
 
 /** A checkout, as in its row. */
 type Row = {
@@ -39,7 +39,7 @@ const id = (number: number): string =>
   `0199a3c4-5d00-7000-8000-${(number * 7919).toString(16).padStart(12, "0")}`;
 const OTHER_STORE = "0199a3c4-5d00-7000-8000-00000000feed";
 
-/** A sandbox of two stores whose checkouts are written by the test, in the order in which they were created. */
+/** A sandbox with two stores; `add` writes checkouts to the database, oldest first. */
 async function openLists() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -183,17 +183,19 @@ test("a search says how far it searched, and can be continued from there", async
   const { storeId, add, ask } = await openLists();
   add([row(0, storeId, { description: "the needle" })]);
   add(
-    Array.from({ length: LOOK + 5 }, (_, number) => row(1 + number, storeId, { order_id: `many-${number}` })),
+    Array.from({ length: MAX_SEARCHED + 5 }, (_, number) =>
+      row(1 + number, storeId, { order_id: `many-${number}` }),
+    ),
   );
   const first = (await ask(storeId, { q: "needle" })).page;
-  expect(first).toMatchObject({ checkouts: [], searched: LOOK, next_before: id(6) });
+  expect(first).toMatchObject({ checkouts: [], searched: MAX_SEARCHED, next_before: id(6) });
   expect(first.searched_back_to).toBe(new Date(1_700_000_000_006).toISOString());
   const second = (await ask(storeId, { q: "needle", before: first.next_before ?? "" })).page;
   expect(second).toMatchObject({ checkouts: [{ id: id(0) }], searched: 6, next_before: null });
   // Many order_ids begin alike: only the newest are searched, until the page is full.
   const many = (await ask(storeId, { q: "many-", limit: "3" })).page;
   expect(many).toMatchObject({ searched: 3, next_before: many.checkouts.at(-1)?.id });
-  expect(many.checkouts.map(({ id: found }) => found)).toEqual([id(LOOK + 5), id(LOOK + 4), id(LOOK + 3)]);
+  expect(many.checkouts.map(({ id: found }) => found)).toEqual([5, 4, 3].map((at) => id(MAX_SEARCHED + at)));
   // A complete order_id is found, however many begin alike and however old it is.
   const named = (await ask(storeId, { q: "many-1", limit: "3" })).page;
   expect(named.checkouts.map(({ id: found }) => found)).toEqual([id(20_000), id(19_999), id(2)]);
@@ -204,7 +206,7 @@ test("a search finds the same rows, however many checkouts of another store lie 
   const { storeId, add, ask } = await openLists();
   for (const [from, between] of [
     [0, 1],
-    [100_000, LOOK * 3 + 10],
+    [100_000, MAX_SEARCHED * 3 + 10],
   ] as const) {
     add([row(from, storeId, { description: "a needle" })]);
     add(
@@ -230,7 +232,7 @@ test("a search finds the same rows, however many checkouts of another store lie 
 
 test("an order_id with very many checkouts is listed completely, page by page", async () => {
   const { storeId, add, ask } = await openLists();
-  const rows = Array.from({ length: PICKED + 100 }, (_, number) =>
+  const rows = Array.from({ length: MAX_SORTED + 100 }, (_, number) =>
     row(number, storeId, { order_id: "again", status: number % 50 === 0 ? "expired" : "failed" }),
   );
   add(rows);
@@ -392,7 +394,7 @@ test("deliveries are listed page by page, also deliveries to removed endpoints",
   await sandbox.stop();
 });
 
-test("an order_id lists the events and deliveries of all its checkouts in the store", async () => {
+test("--order-id lists the events and deliveries of all checkouts with that order_id in the store", async () => {
   const harness = createHarness();
   await harness.start();
   type Entry = Readonly<Record<string, string>>;
@@ -574,7 +576,7 @@ test("an ambiguous short id is refused with both ids, an unknown short id is not
   }
 });
 
-test("a table drops columns to fit, then cuts the widest column, and shows short ids", async () => {
+test("a table drops columns to fit, then truncates the widest column, and shows short ids", async () => {
   const entry = aCheckoutEntry({
     id: id(1),
     orderId: "order-1001",

@@ -10,7 +10,7 @@ import { describeFailure } from "../../src/web/failure.ts";
 import type { TlsTrust } from "../../src/world.ts";
 import { CERTIFICATE } from "../support/certificate.ts";
 import { send } from "../../src/world/network.ts";
-import { ODD_ENDPOINTS, STILL, TRUSTED, UNNAMED } from "../support/odd-endpoints.ts";
+import { ODD_ENDPOINTS, SLOW, TRUSTED, VAGUE } from "../support/odd-endpoints.ts";
 import { createRelay } from "../../src/sandbox/webhook/relay.ts";
 
 const NO_RELAY = createRelay(
@@ -23,7 +23,7 @@ async function attempt(url: string, code: string | undefined, deliveryTls?: TlsT
     {
       world: { send, resolve: () => Promise.resolve([]), monotonic: () => performance.now() },
       targets: { allowedHosts: ["nowhere.example"], ownPort: 1 },
-      deliveryTimeoutMs: STILL.has(code ?? "") ? 500 : 20_000,
+      deliveryTimeoutMs: SLOW.has(code ?? "") ? 500 : 20_000,
       deliveryTls,
       holdOf: () => undefined,
       relay: NO_RELAY,
@@ -56,7 +56,7 @@ test(`each of ${ODD_ENDPOINTS.length} odd endpoints is reported with the right c
       expect([name, outcome.facts?.message ?? ""]).not.toEqual([name, ""]);
   }
   const due = ODD_ENDPOINTS.flatMap(([, , code]) => code ?? []);
-  const named = due.filter((code) => !UNNAMED.has(code));
+  const named = due.filter((code) => !VAGUE.has(code));
   expect(named.length / due.length).toBeGreaterThan(0.9);
 });
 
@@ -115,7 +115,7 @@ const INVENTED: readonly (readonly [string | undefined, string])[] = [
   [undefined, "Network access is disabled in tests"],
 ];
 
-test("a system error is described by its code, and any other error keeps its text", () => {
+test("a TLS or system error gets the fault of its code, and an error of a mock keeps its message and is reported as intercepted", () => {
   const opened = { isTls: true, isOpen: true, isConnected: false, receivedBytes: 0 };
   const before = { ...opened, isTls: false, isOpen: false };
   const faultOf = (error: Error, progress = before) => describeFailure(error, progress).facts?.fault;
@@ -139,7 +139,7 @@ test("a system error is described by its code, and any other error keeps its tex
   }
 });
 
-test("every failure has a cause in both languages, and only one cause says that the receiver is not running", () => {
+test("every connection fault has a cause in both languages, and only a refused connection's cause says that the receiver is not running", () => {
   const chinese = translatorFor("zh");
   for (const code of CONNECTION_FAULTS) {
     const words = DELIVERY_CAUSES.get(code)?.text;

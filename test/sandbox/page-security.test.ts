@@ -4,13 +4,13 @@ import type { Outcome } from "../../src/core/outcome.ts";
 import { PAGES_AREA } from "../../src/sandbox/pages/pages.ts";
 import { guardRequest, refuseBrowsers, refuseForeignPages, requireOwnPage } from "../../src/web/guard.ts";
 import type { HttpRequest } from "../../src/world.ts";
-import type { Answered } from "../support/harness.ts";
+import type { FullAnswer } from "../support/harness.ts";
 import { createHarness, type RunningSandbox } from "../support/harness.ts";
 import { textOf } from "../support/portal.ts";
 
 const FORM = { "Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin" };
 
-/** A sandbox with one order, and its page as a browser would use it. */
+/** A sandbox with one order, and functions that request its payment page as a browser does. */
 async function openPage() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -24,12 +24,12 @@ async function openPage() {
   return { harness, sandbox, id, host, token, get, post, status: () => statusOf(sandbox, id) };
 }
 
-/** The address of a route for the first attempt of a checkout. */
+/** The path of a route for the first attempt of a checkout. */
 function addressOf(path: string, id: string): string {
   return path.replace("{checkout_id}", id).replace("{attempt}", "1");
 }
 
-function tokenOf(page: Answered): string {
+function tokenOf(page: FullAnswer): string {
   return /name="token" value="([^"]+)"/.exec(String(page.body))?.[1] ?? "";
 }
 
@@ -89,7 +89,7 @@ test("the form token of one checkout is refused for another checkout", async () 
   expect(tokenOf(await get(`/pay/${id}`))).not.toBe(token);
 });
 
-test("a form token is valid after a restart", async () => {
+test("a form token stays valid after a restart", async () => {
   const { harness, sandbox, id, token, host } = await openPage();
   await sandbox.stop();
   const again = await harness.start();
@@ -103,7 +103,7 @@ test("a form token is valid after a restart", async () => {
   expect([answer.status, answer.headers["Location"]]).toEqual([303, `/pay/${id}`]);
 });
 
-test("every page forbids frames, inline scripts, foreign addresses, referrers and caching", async () => {
+test("every payment page forbids frames, inline scripts, foreign resources, referrers to other origins and caching", async () => {
   const { id, token, get, post } = await openPage();
   const started = await post(`/pay/${id}/start`, `token=${token}`);
   const answers = [
@@ -280,14 +280,14 @@ test("a payment page says that the shop was paid only if the payment succeeded",
   await post(`/pay/${id}/wallet/1`, `token=${token}&outcome=succeeded`);
   const unpaid = await openPage();
   await unpaid.post(`/pay/${unpaid.id}/cancel`, `token=${unpaid.token}`);
-  const labels = ({ body }: Answered): string[] =>
+  const labels = ({ body }: FullAnswer): string[] =>
     [...String(body).matchAll(/<dt>([^<]*)<\/dt>/g)].map(([, label = ""]) => label);
   const facts = ["Paid to", "Order", "Description", "Payment method", "Paid on", "Reference", "Checkout ID"];
   expect(labels(await get(`/pay/${id}`)).slice(0, 7)).toEqual(facts);
   expect(labels(await unpaid.get(`/pay/${unpaid.id}`))[0]).toBe("Shop");
 });
 
-test("pages of checkouts and the portal never share an origin", async () => {
+test("payment pages and the portal never share an origin", async () => {
   const { id, host, get, post, token, status } = await openPage();
   const port = host.split(":")[1] ?? "";
   for (const other of [`localhost:${port}`, `[::1]:${port}`]) {
@@ -331,7 +331,7 @@ function verdictOf(outcome: Outcome<void>): string {
   return outcome.ok ? "" : `${outcome.refusal.code}: ${outcome.refusal.message}`;
 }
 
-test("a request needs the server's Host and a path; CONNECT and Expect are refused", () => {
+test("a request needs the server's Host and a path; CONNECT and any Expect but 100-continue are refused", () => {
   const local = allowedHosts(4242, { flag: "--allow-host", hosts: [] });
   const remote = allowedHosts(4242, { flag: "--public", hosts: [], ownNames: ["shop.test"] });
   const rows: readonly (readonly [HttpRequest, RegExp])[] = [

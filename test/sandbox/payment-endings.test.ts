@@ -5,8 +5,7 @@ import { openTab, textIn } from "../support/tab.ts";
 import { english } from "../../src/core/language.ts";
 import { PAYMENT_TEXTS } from "../../src/sandbox/pages/payment/texts.ts";
 
-/** A checkout in an answer of v1. */
-type Sold = { readonly id: string; readonly status: string; readonly checkout_url: string };
+type SoldCheckout = { readonly id: string; readonly status: string; readonly checkout_url: string };
 
 /** A customer in a browser without JavaScript. */
 type Customer = {
@@ -52,7 +51,7 @@ function customerOf(sandbox: RunningSandbox): Customer {
   };
 }
 
-type Act = (customer: Customer, harness: Harness, sold: Sold) => Promise<unknown>;
+type Act = (customer: Customer, harness: Harness, sold: SoldCheckout) => Promise<unknown>;
 
 /** Starts an attempt, and opens its wallet. */
 async function start({ press, follow }: Customer): Promise<void> {
@@ -60,7 +59,7 @@ async function start({ press, follow }: Customer): Promise<void> {
   await follow("Open the sandbox wallet here");
 }
 
-/** The customer's action in the wallet, and the final page and order. */
+/** The customer's action in the wallet, and then the heading of the payment page and the status of the order. */
 const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, status: string])[] = [
   ["pays", ({ press }) => press("Pay €"), english(PAYMENT_TEXTS.result.succeeded), "succeeded"],
   [
@@ -128,12 +127,12 @@ const ENDINGS: readonly (readonly [name: string, act: Act, heading: string, stat
   ],
 ];
 
-test("the forms and links of the pages lead to every ending of a payment, with both payment methods", async () => {
+test("the forms and links of the payment pages lead to every ending of a payment, with both payment methods", async () => {
   const harness = createHarness();
   const sandbox = await harness.start(EPHEMERAL);
   const customer = customerOf(sandbox);
   let orders = 0;
-  const sell = async (method: string): Promise<Sold> => {
+  const sell = async (method: string): Promise<SoldCheckout> => {
     orders += 1;
     const order = {
       order_id: `order-${orders}`,
@@ -143,11 +142,11 @@ test("the forms and links of the pages lead to every ending of a payment, with b
     };
     const headers = { "Idempotency-Key": `sale-number-${orders}` };
     const { body } = await sandbox.request({ path: "/v1/orders", headers, body: JSON.stringify(order) });
-    return (JSON.parse(String(body)) as { readonly data: Sold }).data;
+    return (JSON.parse(String(body)) as { readonly data: SoldCheckout }).data;
   };
-  const statusOf = async ({ id }: Sold): Promise<string> => {
+  const statusOf = async ({ id }: SoldCheckout): Promise<string> => {
     const { body } = await sandbox.request({ path: `/v1/checkout-sessions/${id}` });
-    return (JSON.parse(String(body)) as { readonly data: Sold }).data.status;
+    return (JSON.parse(String(body)) as { readonly data: SoldCheckout }).data.status;
   };
   for (const [name, act, heading, status] of ENDINGS)
     for (const method of ["alipay_plus", "wechat_pay"]) {
@@ -158,7 +157,7 @@ test("the forms and links of the pages lead to every ending of a payment, with b
       await customer.open(sold.checkout_url);
       const told = [name, method, customer.text("h1"), await statusOf(sold)];
       expect(told).toEqual([name, method, heading, status]);
-      // A paid page has a date and a reference.
+      // Only the page of a paid order has a date and a reference.
       const isPaid = status === "succeeded";
       expect([name, /^\d{4}-\d\d-\d\dT/.test(customer.moment() ?? "")]).toEqual([name, isPaid]);
       expect([name, / 20\d\d, \d\d:\d\d UTC$/.test(customer.text("time"))]).toEqual([name, isPaid]);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createHarness, EPHEMERAL } from "../support/harness.ts";
 import { textOf } from "../support/portal.ts";
 
-test("if checkout_url is a loopback address, the page says that a phone cannot open the QR code", async () => {
+test("if checkout_url is a loopback address, the payment page says that a phone cannot open it", async () => {
   for (const [args, says] of [
     [[], "so a phone cannot open it. Pay here with the button below."],
     [["--public-url", "https://pay.example"], "Scan the code with your phone"],

@@ -7,7 +7,7 @@ const TEA = "--amount-minor 700 --currency EUR --payment-method alipay_plus";
 type Said = Readonly<Record<string, unknown>>;
 type Refused = { readonly code: string; readonly message: string };
 
-/** A sandbox whose commands are typed as one line, with `--json`. */
+/** A sandbox, and functions that run a command line with `--json` (`type`) and without it (`text`). */
 async function openCatalog() {
   const harness = createHarness();
   const sandbox = await harness.start();
@@ -94,7 +94,7 @@ test("another price with the same id is a conflict that lists the differences", 
   expect(after).toContainEqual({ ...ADDED, retired: true });
 });
 
-test("the refusal of an unusable price says why and what to do, and a replay needs no price", async () => {
+test("the refusal of an unusable price says why and what to do, and a create is replayed even if its price was retired", async () => {
   const { sandbox, type } = await openCatalog();
   expect((await type(`prices add unseen ${TEA} --unapproved`)).code).toBe(0);
   const create = async (priceId: string, key: string) => {

@@ -56,7 +56,7 @@ function rubbish(path: string): void {
   writeFileSync(path, bytes);
 }
 
-/** Replaces the log by another file. */
+/** Replaces the log with another file. */
 function replaced(path: string, make: (other: string) => void): void {
   const other = join(tempFolder(), "other.db");
   make(other);
@@ -64,9 +64,9 @@ function replaced(path: string, make: (other: string) => void): void {
 }
 
 const SPOILINGS: readonly Spoiling[] = [
-  // The file has two pages, and the second page ends where the first line ends.
+  // The file has two pages, and the first row is at the end of the second page.
   ...[0, 1, 50, 99, 100, 1000, 4096, 8191].map((bytes) => ({
-    what: `its file cut to ${bytes} bytes`,
+    what: `its file truncated to ${bytes} bytes`,
     aside: bytes <= 4096,
     spoil: (path: string): void => truncateSync(path, bytes),
   })),
@@ -132,7 +132,7 @@ const SPOILINGS: readonly Spoiling[] = [
       ),
   })),
   ...[0, 20, 32, 60, 4200].map((bytes) => ({
-    what: `its -wal cut to ${bytes} bytes`,
+    what: `its -wal truncated to ${bytes} bytes`,
     aside: false,
     spoil: (path: string): void => {
       if (existsSync(`${path}-wal`)) truncateSync(`${path}-wal`, bytes);

@@ -29,7 +29,7 @@ async function repairedSite(orders = 1, args: readonly string[] = EPHEMERAL) {
   return { ...site, shop, endpointId, orders: ids, retry };
 }
 
-test("a retry sends waiting deliveries now, in the order of each checkout, and every event once", async () => {
+test("a retry immediately sends waiting deliveries, those of each checkout in order, and every event once", async () => {
   const site = await repairedSite(4);
   expect(await site.retry()).toEqual({ retried: 12, more: false });
   await site.advance(1);
@@ -78,7 +78,7 @@ test("a retry says why an endpoint gets nothing, and skips endpoints that are no
   expect(unknown.error?.code).toBe("not_found");
 });
 
-test("deliveries beyond the limit of one retry are sent by the next request", async () => {
+test("deliveries beyond the limit of one retry are sent by the next retry", async () => {
   const site = await openWebhookSite(EPHEMERAL);
   const shop = site.receiver(3000);
   shop.answers = () => 500;

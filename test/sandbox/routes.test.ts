@@ -5,7 +5,7 @@ import { AREAS, areaOf } from "../../src/sandbox/areas.ts";
 import type { Route } from "../../src/web/router.ts";
 import type { HttpBody } from "../../src/world.ts";
 import { createHarness } from "../support/harness.ts";
-import { onWire, portalHost, signIn } from "../support/portal-sign-in.ts";
+import { wirePath, portalHost, signIn } from "../support/portal-sign-in.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
 const SCOPES = new Set(["orders:write", "checkout_sessions:write", "checkout_sessions:read"]);
@@ -67,7 +67,7 @@ async function openSite(args: readonly string[] = []) {
     const type = way.role === "payer" && method === "POST" ? { "Content-Type": FORM } : {};
     return service.answer({
       method,
-      target: onWire(sandbox, way.address),
+      target: wirePath(sandbox, way.address),
       rawHeaders: [
         ...hosts.flatMap((host) => ["Host", host]),
         ...Object.entries({ ...type, ...portals, ...headers }).flat(),
@@ -133,7 +133,7 @@ test("every route is in one area, under its prefix, with a known role", async ()
   const strays = ways.filter(
     ({ prefix, address, role }) => areaOf({ target: address }).prefix !== prefix || !roles.has(role),
   );
-  // Both prefixes of the pages lead to one table.
+  // Both prefixes of the payment pages lead to one table of routes.
   const isPage = ({ address }: Way): boolean => /^\/(pay|assets)\//.test(address);
   expect(strays.filter((way) => !isPage(way))).toEqual([]);
   const names = ways.filter((way) => !isPage(way)).map(({ methods, path }) => `${methods.join()} ${path}`);
@@ -157,7 +157,7 @@ test("every path refuses other methods, and lists the methods that it accepts", 
   }
 });
 
-test("a credential opens exactly its own routes", async () => {
+test("a credential is refused at every route of another role, and nothing is written", async () => {
   const { ways, tokens, ask, rows } = await openSite();
   const before = rows();
   const closed = ways.filter((way) => !isPortals(way) && way.role !== "payer" && way.role !== "anyone");

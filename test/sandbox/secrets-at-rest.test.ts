@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createHarness } from "../support/harness.ts";
 
-test("a key, secret or token in an endpoint's address or a fault's path is refused, and stored nowhere", async () => {
+test("a key, secret or token in an endpoint's URL, or a fault's path or order_id, is refused, and stored nowhere", async () => {
   const harness = createHarness();
   const sandbox = await harness.start();
   const canaries = [

@@ -85,7 +85,7 @@ test("a snapshot has the state at the time of its request, and other requests ar
   if (!image.ok) throw new Error(image.refusal.message);
   const held = image.value.connection.prepare("SELECT count(*) FROM checkouts").pluck().get();
   image.value.connection.close();
-  // Of orders that were created at the same moment, any may come first.
+  // The first order is created at the moment of the snapshot, which may contain it.
   expect([before, before + 1]).toContain(held);
 });
 
@@ -113,7 +113,7 @@ test("a clock moves in steps, other requests are answered in between, and each s
   expect(fired.map(({ at }) => at)).toEqual(fired.map(({ at }) => at).toSorted());
 });
 
-test("a reset runs in steps, and other stores are answered in between", async () => {
+test("a reset runs in steps, and requests to other stores are answered in between", async () => {
   const { control, other, storeId, create, count } = await open();
   const left = new Set<number>();
   const answered = await during(control("reset", { store: storeId }), async (round) => {
@@ -123,7 +123,7 @@ test("a reset runs in steps, and other stores are answered in between", async ()
   expect([answered > 2, left.size > 1, count("checkouts")]).toEqual([true, true, 0]);
 });
 
-/** The number of a store's rows in a snapshot of a folder, and whether the snapshot has the store. */
+/** Whether a snapshot of a folder has a store, and the number of the store's rows in each of three tables. */
 function heldBy(folder: string, name: string, storeId: string): readonly unknown[] {
   const bytes = readFileSync(join(folder, `.checkout/snapshots/${name}.snapshot`));
   const image = openImage(bytes, { kind: SNAPSHOT_FILE, nativeBinding: undefined });
@@ -137,7 +137,7 @@ function heldBy(folder: string, name: string, storeId: string): readonly unknown
   return [storeIds.includes(storeId), ...counts];
 }
 
-test("a snapshot during a reset or deletion has the complete store, an empty store or no store, or is refused for the moment", async () => {
+test("a snapshot during a reset or deletion has the complete store, an empty store or no store, or is temporarily refused", async () => {
   for (const kind of ["reset", "delete"] as const) {
     const { harness, sandbox, control, other, storeId: first, database, count } = await open();
     const storeId = kind === "reset" ? first : String(other["store_id"]);
@@ -189,7 +189,7 @@ test("a concurrent restore and reset end with the complete result of the restore
   }
 });
 
-test("closing the state during a snapshot abandons the snapshot, and the state's file is complete without its log", async () => {
+test("closing the state during a snapshot abandons the snapshot, and leaves no write-ahead log", async () => {
   const path = join(tempFolder(), "sandbox.db");
   const opened = openStore(path, { scheduler: REAL });
   if (!opened.ok) throw new Error(opened.refusal.message);
@@ -205,7 +205,7 @@ test("closing the state during a snapshot abandons the snapshot, and the state's
   const written = store.snapshots.write(plan, `${path}.snapshot`);
   store.close();
   await expect(written).rejects.toThrow(/closed/);
-  // The connection of the snapshot was the last one, and has written the log into the file.
+  // The connection of the snapshot was closed last, and has written the log into the file.
   expect(existsSync(`${path}-wal`)).toBe(false);
 });
 

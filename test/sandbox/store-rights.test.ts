@@ -25,7 +25,7 @@ type Site = {
   readonly ids: readonly string[];
   readonly bearers: Readonly<Record<"key" | "store" | "viewer" | "secret", string>>;
 };
-/** One request of one store's caller against another store, and the statuses with which it may be answered. */
+/** A request that must not reach another store or act above a role, and the allowed statuses of its answer. */
 type Try = {
   readonly name: string;
   readonly call: Call;
@@ -56,7 +56,7 @@ async function openPair() {
   return { pair, send, sites: [await fill(pair, send, first), await fill(pair, send, second)] as const };
 }
 
-/** A store with one of every object that has an id, and a caller of each kind. */
+/** Fills a store with objects; returns their ids, and a bearer credential of each kind. */
 async function fill(
   { tokens, receiver }: StorePair,
   send: (bearer: string, call: Call) => Promise<{ readonly status: number; readonly text: string }>,
@@ -96,7 +96,7 @@ function callOf(name: OperationName, place: { readonly store: string; readonly i
 }
 
 const IN_STORE = OPERATION_NAMES.filter((name) => CONTROL_OPERATIONS[name].path.includes("{store_id}"));
-/** Names of query fields: an id may be tried as any of them, whether an operation has the field or not. */
+/** Query fields in which each id is tried, even if an operation has no such field. */
 const FIELDS = ["q", "id", "before", "checkout_id", "order_id", "endpoint_id", "event_id", "key"];
 
 /** Every credential of one store at every operation of another, and at each of its v1 routes. */
@@ -122,7 +122,7 @@ async function credentialTries(own: Site, other: Site): Promise<readonly Try[]> 
   return tries;
 }
 
-/** Every id of one store in the paths and queries of another: as an object, a cursor, a mark and a search term. */
+/** Every id of one store in the paths and queries of another: as an object, a cursor, a filter and a search term. */
 function idTries(own: Site, other: Site): readonly Try[] {
   const { store: bearer } = own.bearers;
   const polled = `/__sandbox/stores/default/listener/requests?url=${encodeURIComponent(POLLED)}`;
@@ -162,7 +162,7 @@ function roleTries({ id, bearers }: Site): readonly Try[] {
   }));
 }
 
-test("no credential, id, cursor, mark or search term of one store reaches another, and no caller acts above its role", async () => {
+test("no credential, id, cursor, filter or search term of one store reaches another, and no caller acts above its role", async () => {
   const { pair, send, sites } = await openPair();
   const [one, two] = sites;
   const tries: (readonly [other: Site, made: Try])[] = [];

@@ -12,9 +12,9 @@ import {
 import { CONTROL_PREFIX } from "../../src/core/control/protocol.ts";
 import { PORTAL_AREA } from "../../src/sandbox/pages/portal/portal.ts";
 import { ANY_CHARACTER } from "../support/any-character.ts";
-import { SEED, seededRandom, size, tell } from "../support/campaign.ts";
+import { SEED, seededRandom, size, report } from "../support/campaign.ts";
 import { changedSnapshot } from "../support/changed-snapshot.ts";
-import { createHarness, type Answered, type Harness, type RunningSandbox } from "../support/harness.ts";
+import { createHarness, type FullAnswer, type Harness, type RunningSandbox } from "../support/harness.ts";
 import { portalPages, type PortalIds } from "../support/portal-addresses.ts";
 import { askPortal, portalHost, signIn } from "../support/portal-sign-in.ts";
 import { richSnapshot } from "../support/rich-snapshot.ts";
@@ -53,7 +53,7 @@ const NOT_RESTORED =
 
 const ABSENT = "00000000-0000-7000-8000-00000000dead";
 
-/** Columns whose values are ids, without which a snapshot is refused. */
+/** Columns of ids: a snapshot is refused if they have other values. */
 const REFERENCES = /^(?:id|(?:first_)?request_id|(?:store|merchant|checkout|endpoint|event|delivery)_id)$/;
 
 type Place = { readonly table: string; readonly column: string; readonly type: string };
@@ -112,7 +112,7 @@ function strangeSnapshot(bytes: Uint8Array, places: readonly Place[], seed: numb
   return { bytes: made, changes };
 }
 
-/** The ids of rows, by the folders of the portal's addresses. */
+/** The ids of rows, each by the path segment before it in the portal's URLs. */
 function idsIn(bytes: Uint8Array, nth: number): PortalIds {
   const copy = new Database(Buffer.from(bytes));
   const stores = copy.prepare<[], string>("SELECT id FROM stores ORDER BY rowid").pluck().all();
@@ -158,7 +158,7 @@ async function failuresOf(visitor: Visitor, ids: PortalIds, isActFirst: boolean)
   return failures;
 }
 
-type Note = (what: string, answer: Pick<Answered, "status" | "body">) => void;
+type Note = (what: string, answer: Pick<FullAnswer, "status" | "body">) => void;
 
 async function lookByControl({ sandbox, tokens }: Visitor, ids: PortalIds, note: Note): Promise<void> {
   const some = [ids["checkouts"], ids["events"], ids["endpoints"], ids["deliveries"]].map((id) => id ?? "");
@@ -257,7 +257,7 @@ test(`no value that a table accepts breaks an answer, a page or a command (seed 
     const failures = await failuresOf({ sandbox, apiKey, tokens, cookies }, ids, nth % 4 < 2);
     const bugs = nth % size(4, 20) === 0 ? await bugsOf(harness, ids) : [];
     const wrong = [...failures, ...bugs].map((one) => `${nth}: ${strange.changes.join(", ")}: ${one}`);
-    tell(wrong);
+    report(wrong);
     found.push(...wrong);
   }
   expect(found).toEqual([]);

@@ -1,9 +1,9 @@
 import type { ItemName } from "../../src/core/readiness/names.ts";
-import type { Make } from "../support/shops.ts";
+import type { ShopStack } from "../support/shops.ts";
 
 /** A mistake of a shop, the item that it keeps open, and the parts of the causes that the run reports. */
 export type Breakage = {
-  readonly make: Make;
+  readonly make: ShopStack;
   readonly name: string;
   readonly item: ItemName;
   readonly causes: readonly string[];

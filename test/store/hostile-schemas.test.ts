@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import type { FileKind } from "../../src/store/connection/database.ts";
 import { createImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
 import { changedSnapshot } from "../support/changed-snapshot.ts";
-import { NEXT_FORMATS } from "../support/migrate.ts";
+import { NEXT_VERSIONS } from "../support/migrate.ts";
 import { insertion } from "../support/rows.ts";
 
 const STORE = "00000000-0000-4000-8000-00000000000a";
 const checkout = (last: number): string => `00000000-0000-4000-8000-00000000001${last}`;
 /** The file kind of a later version, which migrates the files of this version. */
-const LATER: FileKind = { ...SNAPSHOT_FILE, migrations: NEXT_FORMATS.migrations };
+const LATER: FileKind = { ...SNAPSHOT_FILE, migrations: NEXT_VERSIONS.migrations };
 
 /** A snapshot of a store with two orders. */
 function snapshotOf(): Buffer {

@@ -10,7 +10,7 @@ import { REQUESTS_FILE } from "../../src/store/request/request-file.ts";
 import { SANDBOX_FILE } from "../../src/store/schema.ts";
 import { createImage, openImage, SNAPSHOT_FILE, writeChecksum } from "../../src/store/snapshot/image.ts";
 import { openStore } from "../../src/store/store.ts";
-import { NEXT_FORMATS } from "../support/migrate.ts";
+import { NEXT_VERSIONS } from "../support/migrate.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { insertion } from "../support/rows.ts";
 
@@ -60,7 +60,7 @@ test("new migrations are applied once, after a backup of the earlier version, al
   for (const killed of [false, true]) {
     const path = sandboxFile({ killed });
     for (let times = 0; times < 2; times += 1) {
-      const migrated = open(path, NEXT_FORMATS);
+      const migrated = open(path, NEXT_VERSIONS);
       expect(schemaVersion(migrated)).toBe(PRESENT + 2);
       expect(migrated.prepare("SELECT label FROM labels").pluck().all()).toEqual(["label of o-1"]);
       expect(migrated.prepare("SELECT order_id, label FROM checkouts").raw().all()).toEqual([["o-1", null]]);
@@ -200,7 +200,7 @@ test("a snapshot is migrated in memory and its bytes stay unchanged, and a snaps
   image.exec(ROWS + insertion("snapshot", { store_id: STORE }));
   const bytes = writeChecksum(image.serialize());
   image.close();
-  const next = { ...SNAPSHOT_FILE, migrations: NEXT_FORMATS.migrations };
+  const next = { ...SNAPSHOT_FILE, migrations: NEXT_VERSIONS.migrations };
   const before = Buffer.from(bytes);
   const migrated = openImage(bytes, { kind: next, nativeBinding: undefined });
   if (!migrated.ok) throw new Error(migrated.refusal.message);

@@ -270,7 +270,7 @@ export const SPELLED_HOST: fc.Arbitrary<string> = fc.oneof(
   fc.tuple(fc.constantFrom(...NAMES), fc.constantFrom(...NAME_SPELLINGS)).map(([name, spell]) => spell(name)),
 );
 
-/** The address as a resolver might return it: without brackets, with its zone. */
+/** An IP address as a resolver might return it: without brackets, with its zone. */
 export const SPELLED_ADDRESS: fc.Arbitrary<string> = fc
   .tuple(octets, fc.constantFrom(...ADDRESS_SPELLINGS), fc.constantFrom("", "", "%lo", "%1"))
   .map(([given, spell, zone]) =>

@@ -19,7 +19,7 @@ export async function axeFaults(
   // Evaluated outside the page's content security policy, once for each document.
   if (await page.evaluate<boolean>("window.axe === undefined")) await page.evaluate(AXE);
   const only = rules === undefined ? {} : { runOnly: rules };
-  // axe preloads style sheets and media only for a rule about sound and film, and the pages have neither.
+  // axe preloads style sheets and media only for a rule about audio and video, and the pages have neither.
   const options = JSON.stringify({ resultTypes: ["violations"], preload: false, ...only });
   return page.evaluate(`axe.run(${JSON.stringify(within)}, ${options}).then(({ violations, passes }) => {
     if (document.querySelector("audio, video") !== null) throw new Error("axe has to load its media");

@@ -12,7 +12,7 @@ import {
   type Receiver,
 } from "./merchant-receivers.ts";
 
-/** A wrong or cheating receiver, created for each shop; the expected verdict is in `broken.table.ts`. */
+/** A wrong or cheating receiver; `make` creates a new one. The expected causes are in `broken.table.ts`. */
 type BrokenReceiver = {
   readonly name: string;
   readonly make: () => Receiver;
@@ -50,7 +50,7 @@ function only(applies: (incoming: Incoming) => boolean, believed: Answer = 200):
   return (incoming) => (applies(incoming) ? right(incoming) : believed);
 }
 
-/** Accepts each event once, identified by a field of the event. */
+/** Accepts each event once, identified by the text that `idOf` returns. */
 function once(idOf: (incoming: Incoming) => string, known: Answer, first: Answer = 200): Receiver {
   const seen = new Set<string>();
   return (incoming) => {
@@ -111,7 +111,7 @@ function signing(by: (known: { readonly secret: string; readonly text: string })
   });
 }
 
-/** Whether an event is at most this many seconds old. */
+/** Whether an event's `created_at` differs from the time now by at most this many seconds. */
 function madeWithin(incoming: Incoming, seconds: number): boolean {
   const { created_at: at } = readOrNone(incoming);
   return Math.abs(incoming.now - Date.parse(String(at))) <= seconds * 1000;
@@ -881,7 +881,7 @@ const FORMS: readonly BrokenReceiver[] = [
   },
 ];
 
-/** The status before each status in the course of an order. */
+/** The usual previous status of each status of an order. */
 const BEFORE_IN_COURSE: Readonly<Record<string, string>> = {
   pending: "created",
   succeeded: "pending",

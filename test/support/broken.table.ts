@@ -7,7 +7,7 @@ import type { DrillCause } from "../../src/core/readiness/drills/webhook-advice.
 /** The invariant of each broken history of a client. */
 type ClientFaults = Readonly<Partial<Record<keyof typeof CLIENT_HISTORIES | "plain_purchase", string>>>;
 
-/** Histories that lose the answer to a create, histories that refuse a create for now, and all that fail a create. */
+/** Histories that lose the answer to a create, that refuse a create temporarily, and all that make a create fail. */
 const LOST = ["answer_lost", "answer_lost_twice", "answer_cut"] as const;
 const REFUSED = ["create_5xx", "create_429"] as const;
 const FAILED = [...LOST, "create_unsent", ...REFUSED] as const;
@@ -19,7 +19,7 @@ function at(invariant: string, ...histories: readonly (keyof ClientFaults)[]): C
   return Object.fromEntries(histories.map((history) => [history, invariant]));
 }
 
-/** A client with the same key for different purchases. */
+/** The broken histories of a client that uses one key for different purchases. */
 const ONE_KEY: ClientFaults = {
   ...at("one_key", ...FAILED, "client_killed", ...ALIKE),
   bought_at_once: "client_ends",
@@ -41,11 +41,10 @@ const HIDDEN_ANSWERS = ["lose_answer", "empty", "truncate"];
 const RETRIED = [...HIDDEN_ANSWERS, "status", "reset", "lose_request", "rate_limit", "storage_full"];
 
 /**
- * Every broken shop and client: what it does, and exactly what the drill must report about it. Their code is in
- * `broken-receivers.ts`, `order-shops.ts`, `shop-clients.ts`, `return-shops.ts` and `explore-shops.ts`, under the same
- * names.
+ * The exact findings that a run must report about each broken receiver, client and shop. Their code is in
+ * `broken-receivers.ts`, `shop-clients.ts`, `explore-shops.ts` and `killed-shops.ts`, under the same names.
  */
-export const BROKEN: {
+export const FINDINGS: {
   /** All causes that the drill reports. */
   readonly webhooks: Readonly<Record<string, readonly DrillCause[]>>;
   /** Each history that is broken, with its invariant. */
@@ -581,10 +580,10 @@ export const BROKEN: {
 /**
  * Broken receivers and clients that no drill can detect in its time, each with the reason. They are not in the table.
  */
-export const UNSEEN = {
+export const UNSEEN_REASONS = {
   webhooks: {
     "of orders alone: looks at no age":
-      "only an event of an order that was accepted before is rightly signed, and one that knows it before it looks at its age accepts it too",
+      "the only old signed event of an order is an event that the receiver accepted before, and a correct receiver may accept a known event at any age",
     "verifies all but one of a thousand": "a drill sends about 200 requests",
   },
   idempotency: {

@@ -9,8 +9,8 @@ export function size(small: number, full: number): number {
 /** The seed of this run, printed so that a failure can be run again: CAMPAIGN_SEED=… npm run campaign. */
 export const SEED = Number(process.env["CAMPAIGN_SEED"] ?? 20_260_101);
 
-/** Prints each failure at once: a run that is ended early would lose it. */
-export function tell(found: readonly string[]): void {
+/** Prints each failure immediately: a run that is ended early would lose it. */
+export function report(found: readonly string[]): void {
   for (const one of found) process.stderr.write(`seed ${SEED}: ${one}\n`);
 }
 

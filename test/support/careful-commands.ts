@@ -30,7 +30,7 @@ type Result = { readonly schedules: number; readonly broken: readonly { readonly
  * Returns their number and the invariants that were found broken and confirmed. `isBusy`: another process keeps a core
  * busy.
  */
-export async function exploreCareful(
+export async function exploreCarefulShop(
   language: CarefulLanguage,
   {
     schedules,

@@ -62,8 +62,8 @@ export const COMMANDS: readonly string[] = [
   "config export",
   "sandbox logs",
 ];
-/** Commands that send no request. */
-export const ALONE: readonly string[] = [
+/** Other commands, most of which need no running service. */
+export const OTHER_COMMANDS: readonly string[] = [
   "sandbox start",
   "hosted dev",
   "sandbox wait",
@@ -88,6 +88,6 @@ export const ALONE: readonly string[] = [
 ];
 
 /** The arguments of a command line of the lists, with an id for `ID`. */
-export function words(line: string): string[] {
+export function argsOf(line: string): string[] {
   return line.replaceAll("ID", ID).split(" ");
 }

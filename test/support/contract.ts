@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formatsPlugin from "ajv-formats";
 import { parse } from "yaml";
-import type { Answered } from "./harness.ts";
+import type { FullAnswer } from "./harness.ts";
 
 const DOCUMENT = parse(readFileSync(join(import.meta.dirname, "../../fixtures/openapi-v1.yaml"), "utf8")) as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -30,7 +30,7 @@ export function listsStatus(path: string, method: "get" | "post", status: number
 }
 
 /** The part of the contract that a v1 answer breaks: its envelope, its types, its headers. */
-export function answerBreaches(answer: Answered): string {
+export function answerBreaches(answer: FullAnswer): string {
   const body = JSON.parse(String(answer.body)) as { readonly request_id?: string };
   const envelope = breaches(answer.status < 300 ? "CheckoutResponse" : "ErrorResponse", body);
   if (envelope !== "") return envelope;

@@ -7,7 +7,7 @@ import {
 import { duplicatesSubject } from "../../src/core/readiness/drills/drill.ts";
 import { polledAddress } from "../../src/core/webhook/endpoint.ts";
 import { describedBy, type ControlDocument } from "./described.ts";
-import type { Answered } from "./harness.ts";
+import type { FullAnswer } from "./harness.ts";
 
 const STEP = { name: "a", passed: true, expected: "b", got: "c", cause: null, reference: null };
 
@@ -32,7 +32,7 @@ type ControlledService = {
     readonly method: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
-  }) => Promise<Answered>;
+  }) => Promise<FullAnswer>;
   /** The operations that a hosted service refuses. */
   readonly lacks: ReadonlySet<OperationName>;
 };
@@ -243,7 +243,6 @@ function callsOf({ send: sendTo, tokens }: ControlledService) {
   return { send, call };
 }
 
-/** The id of the first request in a list of requests. */
 function firstIdIn({ body: { data = {} } }: Answer): string {
   const [first] = data["requests"] as readonly { readonly request_id: string }[];
   return first?.request_id ?? "";

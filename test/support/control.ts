@@ -5,7 +5,7 @@ import type { AnswerOf, OperationName, RequestOf } from "../../src/core/control/
 import { sendHttp } from "../../src/web/send.ts";
 import type { World } from "../../src/world.ts";
 
-/** The network of this process; the real world would also change the umask and the exit code. */
+/** The network of this process; a real `World` would also change the umask and the exit code. */
 export const NETWORK: Pick<World, "send"> = {
   send: (request) => sendHttp(request, AbortSignal.timeout(request.timeoutMs)),
 };
@@ -19,7 +19,7 @@ type Call<Name extends OperationName> = {
 
 /** The control API of a running sandbox, as its operator calls it. */
 export type Control = {
-  /** An answer, or the reason for its absence: the sandbox may be gone. */
+  /** An answer, or the reason why there is none: the sandbox may be gone. */
   readonly attempt: <Name extends OperationName>(
     name: Name,
     call: Call<Name>,

@@ -11,7 +11,7 @@ import { openHttpReceiver, readBody } from "./http-receiver.ts";
 export type Reply = { readonly status: number; readonly afterMs: number };
 
 /** A witness's record of one event. */
-type Seen = {
+type EventRecord = {
   /** The number of complete requests. */
   requests: number;
   readonly body: string;
@@ -22,7 +22,7 @@ type Seen = {
 /** A merchant's receiver that verifies each request, and records violations by the sandbox. */
 export type Witness = {
   readonly url: string;
-  readonly seen: ReadonlyMap<string, Seen>;
+  readonly seen: ReadonlyMap<string, EventRecord>;
   readonly faults: string[];
   /** The maximum number of concurrent requests so far. */
   readonly mostAtOnce: () => number;
@@ -33,7 +33,7 @@ export type Witness = {
 };
 
 /** A request without an answer yet; its event is known once its body was read. */
-type UnderWay = { readonly run: number; event?: WebhookEvent };
+type OpenRequest = { readonly run: number; event?: WebhookEvent };
 
 /** Opens a witness. `reply` gets the number of earlier refusals of the event. */
 export async function openWitness(options: {
@@ -43,17 +43,17 @@ export async function openWitness(options: {
   readonly atOnce: number;
   readonly reply: (refusals: number) => Reply;
 }): Promise<Witness> {
-  const seen = new Map<string, Seen>();
+  const seen = new Map<string, EventRecord>();
   const faults: string[] = [];
   /** For each checkout the sequences that were answered with 2xx. */
   const taken = new Map<string, Set<number>>();
   /** For each checkout the last sequence that was received. */
   const last = new Map<string, number>();
-  const underWay = new Set<UnderWay>();
+  const underWay = new Set<OpenRequest>();
   let run = 0;
   let most = 0;
 
-  const notice = (event: WebhookEvent, body: string): Seen => {
+  const notice = (event: WebhookEvent, body: string): EventRecord => {
     const known = seen.get(event.event_id) ?? { requests: 0, body, answered: [] };
     const [id, sequence] = [checkoutOf(event), sequenceOf(event)];
     if (!isInOrder(event, taken))
@@ -68,7 +68,7 @@ export async function openWitness(options: {
   };
 
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const own: UnderWay = { run };
+    const own: OpenRequest = { run };
     underWay.add(own);
     const now = [...underWay].filter((other) => other.run === run);
     most = Math.max(most, now.length);
@@ -142,8 +142,7 @@ function describe(event: WebhookEvent): string {
   return `${event.type} ${sequenceOf(event)} (${event.event_id})`;
 }
 
-/** An endpoint of the audit, and its receiver. */
-export type Audited = {
+export type AuditedEndpoint = {
   readonly name: string;
   readonly id: string;
   readonly eventTypes: readonly string[];
@@ -166,7 +165,7 @@ type AttemptRow = Record<"deliveryId" | "url" | "headers" | "bodyHash", string> 
  * Finds faults after everything was delivered: compares every event of the tables with its deliveries, their attempts,
  * and the requests that each endpoint received. All endpoints existed before the first event.
  */
-export function auditFaults(rows: Database.Database, endpoints: readonly Audited[]): string[] {
+export function auditFaults(rows: Database.Database, endpoints: readonly AuditedEndpoint[]): string[] {
   const events = rows
     .prepare<[], EventRow>("SELECT id, type, checkout_id AS checkoutId, sequence, body FROM events")
     .all();
@@ -188,7 +187,7 @@ export function auditFaults(rows: Database.Database, endpoints: readonly Audited
   });
 }
 
-/** How a finished delivery contradicts its event, its attempts or its endpoint; undefined if it does not. */
+/** The contradiction between a finished delivery and its event, attempts or endpoint; undefined if there is none. */
 function faultOf(
   event: EventRow,
   {
@@ -198,7 +197,7 @@ function faultOf(
   }: {
     readonly delivery: DeliveryRow;
     readonly attempts: readonly AttemptRow[];
-    readonly endpoint: Audited;
+    readonly endpoint: AuditedEndpoint;
   },
 ): string | undefined {
   const { checkoutId, sequence } = event;

@@ -21,7 +21,7 @@ export type ShopKind = {
   readonly books?: number;
   /** The dialect that the shop reads; default: ours. */
   readonly dialect?: Dialect;
-  /** Whether the shop has no endpoint, and asks for the payment when its view is opened. */
+  /** Whether the shop has no endpoint, and asks the API about the payment when its view is opened. */
   readonly polls?: true;
 };
 
@@ -34,7 +34,7 @@ const NOT_FOUND: HttpResponse = { status: 404, headers: {}, body: "" };
  * The command `serve` opens the shop on the port in PORT until it is ended; `open` opens the shop on port 3000.
  */
 export function describedShop(
-  { harness, sandbox, told }: Pick<Site, "harness" | "sandbox" | "told">,
+  { harness, sandbox, retrieve }: Pick<Site, "harness" | "sandbox" | "retrieve">,
   { cookie, orderIdOf = (cartId) => cartId, late = 0, jobMs = 0, books = 1, dialect, polls }: ShopKind = {},
 ) {
   const orders = new Map<string, { id: string; status: string; times: number; amount: number }>();
@@ -97,11 +97,11 @@ export function describedShop(
     }
     if (pathname === "/thanks") {
       const order = orders.get(searchParams.get("order_id") ?? "");
-      return { ...OK, body: order === undefined ? "unknown" : (await told(order.id)).status };
+      return { ...OK, body: order === undefined ? "unknown" : (await retrieve(order.id)).status };
     }
     const order = orders.get(pathname.replace(/^\/(orders|pages)\//, ""));
     if (order === undefined) return NOT_FOUND;
-    if (polls === true && order.status === "open" && (await told(order.id)).status === "succeeded")
+    if (polls === true && order.status === "open" && (await retrieve(order.id)).status === "succeeded")
       Object.assign(order, { status: "paid", times: order.times + books });
     const { status, times, amount } = order;
     if (pathname.startsWith("/pages/"))

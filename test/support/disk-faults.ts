@@ -2,7 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { onTestFinished } from "vitest";
-import { PROGRAM, type Finished, type RunOptions } from "./program.ts";
+import { PROGRAM, type Result, type RunOptions } from "./program.ts";
 
 /** Whether this machine has strace, which can make the system calls of a program fail. */
 export const HAS_STRACE = spawnSync("strace", ["-V"]).status === 0;
@@ -52,7 +52,7 @@ type Traced = {
   readonly output: { readonly stdout: string; readonly stderr: string };
   /** Settles when the program has printed its first line, or has ended. */
   readonly firstLine: Promise<void>;
-  readonly ended: Promise<Finished>;
+  readonly ended: Promise<Result>;
   readonly kill: (signal: "SIGTERM") => void;
 };
 
@@ -95,24 +95,24 @@ export function runTraced(
 }
 
 /** The arguments with which strace writes the calls of a run into a file. */
-export function noteCalls(log: string): readonly string[] {
+export function noteArgs(log: string): readonly string[] {
   return ["-y", "-s", "300", "-o", log, "-e", `trace=${CALLS.join(",")}`, "-e", "signal=none"];
 }
 
 /** The arguments with which strace makes one call fail, and later calls too if the fault lasts. */
-export function inject({ call, error, nth, lasting }: Fault): readonly string[] {
+export function injectArgs({ call, error, nth, lasting }: Fault): readonly string[] {
   const when = `${nth}${lasting ? "+" : ""}`;
-  return ["-o", "/dev/null", ...failingCall(call, `${error}:when=${when}`)];
+  return ["-o", "/dev/null", ...failArgs(call, `${error}:when=${when}`)];
 }
 
 /**
- * The arguments with which strace makes a call fail with an error: every time, or as a `when` after the error states.
+ * The arguments with which strace makes a call fail with an error: every time, or as a `:when=` after the error states.
  */
-export function failingCall(call: string, error: string): readonly string[] {
+export function failArgs(call: string, error: string): readonly string[] {
   return ["-e", `trace=${call}`, "-e", `inject=${call}:error=${error}`];
 }
 
-/** Every fault of the calls that a logged run made on files of a folder. */
+/** Every possible fault of the calls that a logged run made on files of a folder. */
 export function faultsOf(log: string, folder: string): readonly Fault[] {
   const counts = new Map<string, number>();
   return readFileSync(log, "utf8")

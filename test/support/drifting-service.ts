@@ -179,7 +179,7 @@ export function groupedDrifts(): readonly Drifts[] {
 }
 
 /** Serves a service with these drifts until the test ends; returns its origin. */
-export async function openDrifting(origin: string, drifts: readonly Drift[]): Promise<string> {
+export async function openDriftingService(origin: string, drifts: readonly Drift[]): Promise<string> {
   const server = createServer((incoming, response) => {
     void (async () => {
       const { method = "GET", url: path = "/", headers } = incoming;

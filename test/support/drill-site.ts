@@ -27,7 +27,7 @@ type DrillReport = {
   })[];
 };
 
-/** The failed steps of drills with their causes. */
+/** The steps of a report's drills, with their causes and notes. */
 export type ShownDrills = {
   readonly drills: readonly Pick<DrillReport["drills"][number], "steps" | "endpoint_id">[];
 };

@@ -6,7 +6,7 @@ import { stateFile } from "../../src/host/folder/files.ts";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import { controlOf, type Control } from "./control.ts";
 import { beginHostedFolder, untilReady } from "./hosted-folder.ts";
-import { begin, type RunOptions, type Running } from "./program.ts";
+import { begin, type RunOptions, type Process } from "./program.ts";
 import { sendRaw } from "./send-raw.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -18,8 +18,8 @@ export type Edition = {
     folder: string,
     args?: readonly string[],
     options?: Pick<RunOptions, "command">,
-  ) => Running;
-  /** Disks on which the service cannot start: without room for its first files, and without room for its databases. */
+  ) => Process;
+  /** Sizes of disks on which the service cannot start: too small for its first files, or for its databases. */
   readonly tooSmall: readonly string[];
   /** The path of the database with the rows of a store. */
   readonly databaseOf: (folder: string, storeId: string) => string;
@@ -50,7 +50,7 @@ export const EDITIONS: readonly Edition[] = [
 ];
 
 /** A running service of an edition, and the calls that test it. */
-export type Served = Running & {
+export type RunningEdition = Process & {
   readonly folder: string;
   readonly ready: ReadyMessage;
   readonly control: Control;
@@ -72,11 +72,11 @@ export async function serve(
   edition: Edition,
   folder = join(tempFolder(), ".checkout"),
   options: Pick<RunOptions, "command"> = {},
-): Promise<Served> {
+): Promise<RunningEdition> {
   const running = edition.begin(folder, [], options);
   const ready = await untilReady(running);
   const { origin, port } = new URL(ready.base_url);
-  const rows: Served["rows"] = (sql) => {
+  const rows: RunningEdition["rows"] = (sql) => {
     const path = edition.databaseOf(folder, ready.store_id);
     const database = new Database(path, { readonly: true, fileMustExist: true });
     try {

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
  * Timeout for an event that only needs time, even on a busy machine. `npm run mutate` has a shorter timeout, because
  * its waits often fail.
  */
-const WITHIN_MS = Number(process.env["EVENTUALLY_MS"] ?? 60_000);
+const TIMEOUT_MS = Number(process.env["EVENTUALLY_MS"] ?? 60_000);
 /** The longest pause between two checks; until then, each pause is a tenth of the time that has passed. */
 const MAX_PAUSE_MS = 100;
 /** More turns of the loop than a write or a delivery in this process takes. */
@@ -21,7 +21,7 @@ export async function eventually<Seen>(what: string, look: () => Seen | Promise<
       return await look();
     } catch (error) {
       const waitedMs = performance.now() - since;
-      if (waitedMs > WITHIN_MS) {
+      if (waitedMs > TIMEOUT_MS) {
         const seen = error instanceof Error ? error.message : String(error);
         throw new Error(`waited ${Math.round(waitedMs / 1000)} s until ${what}; last seen: ${seen}`, {
           cause: error,
@@ -32,7 +32,7 @@ export async function eventually<Seen>(what: string, look: () => Seen | Promise<
   }
 }
 
-/** Lets all work of this process run to its end, however long that takes: for events that must not happen. */
+/** Runs more turns of the loop than the pending work of this process needs: for events that must not happen. */
 export async function runOn(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) await nextTurn();
 }

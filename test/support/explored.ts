@@ -1,4 +1,4 @@
-import { BROKEN } from "./broken.table.ts";
+import { FINDINGS } from "./broken.table.ts";
 
 /** A finding of an exploration, of the kit or of the command. */
 type Finding = {
@@ -17,7 +17,7 @@ export function differenceFrom(
   { broken }: { readonly broken: readonly Finding[] },
   table: "explore" | "exploreClients" | "exploreKilled" = "explore",
 ): string | null {
-  const wanted = new Map(Object.entries(BROKEN[table])).get(name);
+  const wanted = new Map(Object.entries(FINDINGS[table])).get(name);
   const [found] = broken;
   if (wanted === undefined || found === undefined) return `${name}: nothing was found`;
   const steps = found.faults.map(({ action }) => action);

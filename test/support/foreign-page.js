@@ -2,7 +2,7 @@
 
 const FORM = "application/x-www-form-urlencoded";
 /** Timeout for the end of an attempt: long, because the machine may be busy. */
-const PATIENCE_MS = 30_000;
+const ATTEMPT_TIMEOUT_MS = 30_000;
 
 /**
  * Tries every way to send a request to each address. Returns the answers that the page could read or run, and attempts
@@ -14,7 +14,7 @@ async function attack(attempts) {
   const left = [...attempts];
   let isGivenUp = false;
   const giveUp = (how, url) => {
-    note(how, url, `came to no end in ${PATIENCE_MS} ms`);
+    note(how, url, `came to no end in ${ATTEMPT_TIMEOUT_MS} ms`);
     isGivenUp = true;
   };
   // If the page's own host name is refused, the page can read that refusal.
@@ -23,7 +23,7 @@ async function attack(attempts) {
   const fetched = async ({ url, body }, method, mode) => {
     const sent = method === "GET" ? {} : { body, headers: { "Content-Type": FORM } };
     try {
-      const signal = AbortSignal.timeout(PATIENCE_MS);
+      const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS);
       const answer = await fetch(url, { method, mode, credentials: "include", signal, ...sent });
       const text = await answer.text();
       if (isTold(text)) note(`${mode} ${method}`, url, text);
@@ -39,7 +39,7 @@ async function attack(attempts) {
       const timer = setTimeout(() => {
         giveUp(how, url);
         resolve();
-      }, PATIENCE_MS);
+      }, ATTEMPT_TIMEOUT_MS);
       begin(() => {
         clearTimeout(timer);
         resolve();

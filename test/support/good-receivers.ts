@@ -12,7 +12,7 @@ import {
   type Receiver,
 } from "./merchant-receivers.ts";
 
-/** A correct receiver, created for each shop: some receivers keep state. */
+/** A correct receiver; `make` creates a new one, because some receivers keep state. */
 type GoodReceiver = {
   readonly name: string;
   readonly make: () => Receiver;

@@ -20,12 +20,12 @@ import type {
 import { seededRandom } from "./campaign.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** An argument for the harness only: later commands get the variables of the sandbox, as `checkout exec` gives them. */
+/** An argument for the harness only: later commands get the variables of the sandbox that `checkout exec` sets. */
 const WITH_ACCESS = "(with access)";
 
 /**
- * Starts a sandbox in memory that commands can find: most tests spend half their time on the disk, and few test the
- * disk. With `--ephemeral` alone, commands do not find it, as in the real program.
+ * The options of a sandbox in memory that commands can find: with a state on disk, most tests would take twice as long.
+ * With `--ephemeral` alone, commands do not find the sandbox, as in the real program.
  */
 export const EPHEMERAL: readonly string[] = ["--ephemeral", WITH_ACCESS];
 
@@ -66,12 +66,12 @@ export type RunningCommand = {
 export type RunningSandbox = {
   readonly ready: ReadyMessage;
   /** Sends a request. If the answer stays open, returns its first part, and leaves it open. */
-  readonly request: (request: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<Answered>;
+  readonly request: (request: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<FullAnswer>;
   readonly stop: () => Promise<Result>;
 };
 
-/** An answer, read to its end. */
-export type Answered = HttpResponse & { readonly body: string | Uint8Array };
+/** An answer with its complete body, or with the first part of the body if the answer stays open. */
+export type FullAnswer = HttpResponse & { readonly body: string | Uint8Array };
 
 export type ApiCall = {
   readonly method: string;
@@ -100,8 +100,8 @@ const ADMIN_TOKEN = "administrator-of-the-harness";
 const START_OF_TIME = Date.UTC(2026, 0, 15, 12);
 
 /**
- * The whole program in one process: client, service, store, with a clock that only the test moves, seeded randomness
- * and a network without sockets. Files are real, in a temporary folder.
+ * The whole program in one process: client, service, store, with a clock that only the test and the program's sleeps
+ * move, seeded randomness and a network without sockets. Files are real, in a temporary folder.
  */
 export function createHarness(options: { readonly seed?: number; readonly now?: number } = {}) {
   const cwd = tempFolder();
@@ -321,7 +321,7 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
 
   return {
     cwd,
-    /** The folder of the person's settings. */
+    /** The folder of the user's settings. */
     settings,
     clock,
     run: runCommand,
@@ -333,9 +333,9 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     adminToken: (): string =>
       access["CHECKOUT_ADMIN_TOKEN"] ??
       (JSON.parse(readState("admin.json")) as { readonly admin_token: string }).admin_token,
-    /** Puts another program on a port. */
+    /** Serves another program on a port. */
     occupy: (port: number, program: Service = NOT_OURS) => void ports.set(port, program),
-    /** Ends a program on a port. */
+    /** Removes the program from a port. */
     vacate: (port: number) => void ports.delete(port),
     /** Sends a request to the server on a port. */
     send: (outbound: Pick<OutboundRequest, "method" | "url" | "headers">) =>
@@ -350,18 +350,18 @@ export function createHarness(options: { readonly seed?: number; readonly now?: 
     opened: opened as readonly string[],
     /** The command lines that were run in a shell, in order. */
     commands: commands as readonly ShellCommand[],
-    /** Replaces the shell from now on. */
+    /** Sets how the shell runs command lines from now on. */
     setShell: (next: World["run"]) => void (shell = next),
     /** The programs that were run, in order. */
     programs: programs as readonly ProgramCall[],
-    /** Replaces the programs from now on. */
+    /** Sets how programs run from now on. */
     setProgram: (next: World["runProgram"]) => void (runProgram = next),
     /** Replaces the browser from now on. */
     setBrowser: (next: World["openBrowser"]) => void (browser = next),
   };
 }
 
-/** The variables by which commands find a sandbox in memory, as `checkout exec` gives them. */
+/** The variables by which commands find a sandbox in memory, as `checkout exec` sets them. */
 function variablesOf(ready: ReadyMessage): Readonly<Record<string, string>> {
   return {
     CHECKOUT_BASE_URL: ready.base_url,
@@ -378,7 +378,7 @@ type Clock = Pick<World, "now" | "monotonic" | "sleep" | "after"> & {
   readonly pending: () => readonly number[];
 };
 
-/** Time that passes only when the test says so, or when the program sleeps. */
+/** A clock that only `advance` and the program's sleeps move. */
 function createClock(start: number): Clock {
   let now = start;
   let timers: { readonly at: number; readonly run: () => void }[] = [];
@@ -405,8 +405,8 @@ function createClock(start: number): Clock {
     sleep: async (milliseconds, signal) => {
       const own = { until: now + milliseconds };
       if (signal !== undefined) sleepers.add(own);
-      // One timer at a time, because its work may end this sleep; and to the end of the shortest sleep, because
-      // concurrent sleeps share the same time.
+      // Advances to one timer at a time, because its work may end this sleep, and not beyond the shortest sleep,
+      // because concurrent sleeps share the same time.
       for (;;) {
         const ends = [...sleepers].map(({ until }) => until);
         const next = Math.min(...ends, ...timers.map(({ at }) => at));
@@ -596,7 +596,7 @@ async function request(
   ports: ReadonlyMap<number, Service>,
   ready: ReadyMessage,
   call: Partial<ApiCall> & Pick<ApiCall, "path">,
-): Promise<Answered> {
+): Promise<FullAnswer> {
   const { host, port } = new URL(ready.base_url);
   const service = ports.get(Number(port));
   if (service === undefined) throw new Error("the sandbox has stopped");

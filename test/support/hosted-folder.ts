@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ReadyMessage } from "../../src/host/ready.ts";
-import { begin, type RunOptions, type Running } from "./program.ts";
+import { begin, type RunOptions, type Process } from "./program.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
 /** A start of `hosted dev`, with its ready line unless it was refused. */
-type HostedStart = Running & {
+type HostedStart = Process & {
   readonly ready: ReadyMessage | undefined;
 };
 
@@ -16,7 +16,7 @@ export function beginHostedFolder(
   folder: string,
   args: readonly string[] = [],
   options: Pick<RunOptions, "command"> = {},
-): Running {
+): Process {
   return begin(["hosted", "dev", "--port", "0", "--dir", folder, "--json", ...args], {
     cwd: ROOT,
     ...options,
@@ -31,14 +31,14 @@ export async function startHostedFolder(folder: string, args: readonly string[] 
 }
 
 /** Waits for the ready line of a start; fails with its stderr if the start ends before. */
-export async function untilReady(running: Running): Promise<ReadyMessage> {
+export async function untilReady(running: Process): Promise<ReadyMessage> {
   await untilFirstLine(running);
   const ready = readyOf(running);
   if (ready === undefined) throw new Error(`the service ended: ${running.output.stderr}`);
   return ready;
 }
 
-async function untilFirstLine({ process: child, output, ended }: Running): Promise<void> {
+async function untilFirstLine({ process: child, output, ended }: Process): Promise<void> {
   const firstLine = new Promise<void>((resolve) => {
     child.stdout?.on("data", () => {
       if (output.stdout.includes("\n")) resolve();
@@ -48,11 +48,11 @@ async function untilFirstLine({ process: child, output, ended }: Running): Promi
 }
 
 /** The ready line of a start; undefined if it has not been printed. */
-export function readyOf({ output }: Running): ReadyMessage | undefined {
+export function readyOf({ output }: Process): ReadyMessage | undefined {
   return output.stdout.includes("\n") ? (JSON.parse(output.stdout) as ReadyMessage) : undefined;
 }
 
-/** Replaces a folder by a copy of another folder. */
+/** Replaces a folder with a copy of another folder. */
 export function putFolder(from: string, to: string): void {
   rmSync(to, { recursive: true, force: true });
   cpSync(from, to, { recursive: true });

@@ -4,7 +4,7 @@ import { CONTROL_OPERATIONS, OPERATION_NAMES } from "../../src/core/control/oper
 import { part } from "./campaign.ts";
 import { controlOf } from "./control.ts";
 import { createHostedStore, databaseOf, type HostedService, type HostedStore } from "./hosted.ts";
-import type { Answered } from "./harness.ts";
+import type { FullAnswer } from "./harness.ts";
 import { openHttpReceiver, readBody } from "./http-receiver.ts";
 import type { PaymentService, Runtime, StorePair } from "./runtimes.ts";
 import { sendRaw } from "./send-raw.ts";
@@ -72,14 +72,14 @@ async function openPayments(service: HostedService): Promise<PaymentService> {
     const isGet = method === undefined && body === undefined;
     return sendRaw({ port, method: method ?? (isGet ? "GET" : "POST"), path, headers: sent }, body);
   };
-  const ask = (path: string, body?: object): Promise<Answered> =>
+  const ask = (path: string, body?: object): Promise<FullAnswer> =>
     request({
       path: `/__sandbox/stores/${storeId}${path}`,
       headers: { Authorization: `Bearer ${controlToken}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   /** Freezes the clock after each move, because real time passes between the moves. */
-  const moveClock = async (body: object): Promise<Answered> => {
+  const moveClock = async (body: object): Promise<FullAnswer> => {
     const answer = await ask("/clock", body);
     await ask("/clock", { action: "freeze" });
     return answer;

@@ -16,7 +16,7 @@ import { stateFile } from "../../src/host/folder/files.ts";
 import { SECRET_BINDINGS, workerdConfig } from "../../src/hosted/dev/workerd-config.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const MAX_START_MS = 20_000;
+const START_TIMEOUT_MS = 20_000;
 
 /** A hosted service in workerd, and the secrets of its operator. */
 export type HostedService = {
@@ -47,9 +47,9 @@ export async function startHosted({
   firstStore,
 }: {
   readonly allowTargets?: readonly string[];
-  /** The largest file that the first process can write; the process after a restart has no limit. */
+  /** Maximum size of a file that the first process writes; the process after a restart has no limit. */
   readonly maxFileKiB?: number;
-  /** Another Worker, with the same objects. */
+  /** The path of another Worker, with the same classes of objects. */
   readonly worker?: string;
   /** The first store, if the operator already has it on disk. Default: the index draws it. */
   readonly firstStore?: FirstStore;
@@ -84,7 +84,7 @@ export async function startHosted({
   };
   let printed = "";
   const start = async (limit?: number): Promise<ChildProcess> => {
-    // A signal that the shell ignores is ignored by the program too: a write beyond the limit fails.
+    // The program inherits the ignored signal, so a write beyond the limit fails and does not end the program.
     const limited = `trap "" XFSZ; ulimit -f ${(limit ?? 0) * 2}; exec "$@"`;
     const args = ["serve", stateFile(folder, "workerdConfig")];
     const isLimited = limit !== undefined;
@@ -135,7 +135,6 @@ export function objectDatabases({ folder }: HostedService, kind: "stores" | "ind
     .map((name) => join(objects, name));
 }
 
-/** The database of a store's object. */
 export function databaseOf(service: HostedService, storeId: string): string {
   const found = objectDatabases(service, "stores").find((path) =>
     readDatabase(path, (rows) => {
@@ -194,8 +193,8 @@ export async function hostedV1(service: HostedService, now: string): Promise<V1S
 }
 
 /**
- * A store with the words of the bad requests: it has an open order, and so has a second, inactive store. Rows that no
- * operation creates are written into the database while the service runs.
+ * A store for the bad requests: it has an open order, and so has a second, inactive store. Rows that no operation
+ * creates are written into the database while the service runs.
  */
 export async function openHostedSite(service: HostedService): Promise<Site> {
   const [{ storeId, apiKey }, inactive] = [
@@ -222,7 +221,7 @@ export async function openHostedSite(service: HostedService): Promise<Site> {
     words,
     requestIds: [],
   };
-  // The rows need only the port of a sandbox.
+  // The requests need only the port of a sandbox.
   const site = served as unknown as Site;
   await createSeeded(site, apiKey);
   words["foreignSession"] = await createSeeded(site, inactive.apiKey);
@@ -271,7 +270,7 @@ function workerd(): string {
 }
 
 async function untilReady(origin: string, child: ChildProcess, printed: () => string): Promise<void> {
-  for (const until = performance.now() + MAX_START_MS; performance.now() < until;) {
+  for (const until = performance.now() + START_TIMEOUT_MS; performance.now() < until;) {
     if (child.exitCode !== null) throw new Error(`workerd ended: ${printed()}`);
     const answer = await fetch(`${origin}/healthz`).catch(() => undefined);
     if (answer?.ok === true) return;

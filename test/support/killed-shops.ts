@@ -137,9 +137,8 @@ export const KILLED_SHOPS: Readonly<Record<string, KilledShop>> = {
 };
 
 /** The options and the command of `checkout explore` for an installed shop. */
-export const SERVED = "--serve serve --receiver-path /hooks --order-view /orders/{order_id} -- client".split(
-  " ",
-);
+export const SHOP_ARGS =
+  "--serve serve --receiver-path /hooks --order-view /orders/{order_id} -- client".split(" ");
 
 /** The result of `checkout explore --json`. */
 type Explored = Parameters<typeof differenceFrom>[1] & {
@@ -164,13 +163,13 @@ export async function exploreShop(
   if (shop === undefined) throw new Error(`no shop ${name}`);
   const harness = createHarness();
   installShop(harness, shop);
-  const line = ["explore", "--json", "--seed", "s", "--depth", String(depth), "--budget", "5m", ...SERVED];
+  const line = ["explore", "--json", "--seed", "s", "--depth", String(depth), "--budget", "5m", ...SHOP_ARGS];
   const { code, stdout, stderr } = await harness.run(line);
   if (stderr !== "") throw new Error(stderr);
   return [code, JSON.parse(stdout) as Explored];
 }
 
-/** Replaces the command `serve` by a shop, and all other commands by a client that repeats its create. */
+/** Replaces the command `serve` with a shop, and all other commands with a client that repeats its create. */
 export function installShop(harness: Harness, shop: KilledShop): void {
   const clients: World["run"][] = [];
   installClient({ ...harness, setShell: (run) => void clients.push(run) }, rightClient);
@@ -200,7 +199,7 @@ export function installShop(harness: Harness, shop: KilledShop): void {
   });
 }
 
-/** Serves a shop on port 3000 until the test ends, and replaces all commands by a client. */
+/** Serves a shop on port 3000 until the test ends, and replaces all commands with a client. */
 export function openRunningShop(harness: Harness, { onHook }: KilledShop, secret: string): void {
   installClient(harness, rightClient);
   const disks = new Map<string, Disk>();

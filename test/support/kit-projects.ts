@@ -5,7 +5,10 @@ import { tempFolder } from "./temp-folder.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 /** Creates a project with this built package, further installed packages, and these files. */
-export function projectOf(files: Readonly<Record<string, string>>, packages: readonly string[] = []): string {
+export function writeProject(
+  files: Readonly<Record<string, string>>,
+  packages: readonly string[] = [],
+): string {
   const folder = tempFolder();
   const modules = join(folder, "node_modules");
   mkdirSync(modules);

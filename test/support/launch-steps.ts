@@ -1,6 +1,6 @@
 import { blocksIn } from "./documents.ts";
 
-/** The commands of a page that take a shop from nothing to ready, each as arguments of `npx checkout`. */
+/** The commands of a page that set a shop up and make it ready for launch, each as arguments of `npx checkout`. */
 export function launchSteps(name = "docs/launch.md"): string[][] {
   const steps =
     blocksIn("sh").find(({ page, code }) => page === name && code.includes("checkout production request"))

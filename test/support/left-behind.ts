@@ -34,6 +34,6 @@ export async function isTaken(port: number): Promise<boolean> {
 }
 
 /** Remains of a stopped sandbox in its state folder: its lock, and unfinished work. */
-export function leftIn(folder: string): readonly string[] {
+export function remainsIn(folder: string): readonly string[] {
   return readdirSync(folder).filter((name) => /^run\.json|\.new-\w+$/.test(name));
 }

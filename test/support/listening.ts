@@ -25,8 +25,7 @@ export type ListenLine = {
   readonly next_try_at: string | null;
 };
 
-/** A running `listen` with its output. */
-export type Listening = RunningCommand & {
+export type ListenCommand = RunningCommand & {
   readonly ready: ListenLine;
   readonly lines: () => readonly ListenLine[];
   readonly deliveries: () => readonly ListenLine[];
@@ -41,7 +40,7 @@ export async function startListening(
   harness: Harness,
   args: readonly string[],
   command: CommandOptions = {},
-): Promise<Listening> {
+): Promise<ListenCommand> {
   const running = await harness.launch(["listen", "--json", ...args], command);
   const lines = (): readonly ListenLine[] =>
     running

@@ -1,11 +1,11 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Slow test files, as paths in `test/`. A machine that has not measured them would start them last, and run them alone
- * at the end. Files that mostly wait (the shops, the drills) are not adjacent, so that other files use the processors
- * meanwhile.
+ * Slow test files, as paths in `test/`. Until vitest has measured them on a machine, it could start them last, and run
+ * them alone at the end. Files that mostly wait (the shops, the drills) are not adjacent, so that other files use the
+ * processors meanwhile.
  */
-export const LONG: readonly string[] = [
+export const SLOW_FILES: readonly string[] = [
   "real/whole-shops",
   "campaign/shops",
   "real/idempotency-drill",
@@ -66,8 +66,8 @@ export const LONG: readonly string[] = [
 export class LongestFirst extends BaseSequencer {
   override sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
-      const at = LONG.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
-      return at < 0 ? LONG.length : at;
+      const at = SLOW_FILES.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
+      return at < 0 ? SLOW_FILES.length : at;
     };
     return Promise.resolve(files.toSorted((left, right) => rank(left) - rank(right)));
   }

@@ -8,13 +8,13 @@ export type Look = {
 };
 
 /** Sets the look of a page, and of each page that its tab loads later. */
-export type ShowAs = (look: Look) => Promise<void>;
+export type SetLook = (look: Look) => Promise<void>;
 
 /**
- * The looks of a tab. Settings that the tab already has are not set again: a new theme or width takes as long as the
- * examination. So one page is shown in some looks, and the next page in the same looks from the last to the first.
+ * Returns a function that sets the look of a tab, except settings that the tab already has: a new theme or width takes
+ * as long as the examination. So callers show every second page in the same looks from the last to the first.
  */
-export function looksOf(page: Page, height: number): ShowAs {
+export function lookSetter(page: Page, height: number): SetLook {
   let now: Partial<Look> = {};
   return async (look) => {
     const { colorScheme, width, text } = look;

@@ -44,7 +44,7 @@ export function machineLine(): string {
  * The folder of the interpreter that `python3` runs, if `python3` is a wrapper (pyenv's starts thirty processes each
  * time); undefined if `python3` is the interpreter itself, or missing.
  */
-export function pythonBehind(): string | undefined {
+export function pythonFolder(): string | undefined {
   const found = folders().find((folder) => isProgram(join(folder, "python3")));
   if (found === undefined) return undefined;
   const script = "import os, sys; print(os.path.dirname(sys.executable))";

@@ -1,9 +1,9 @@
 import { accessSync, constants, readFileSync, statfsSync } from "node:fs";
 
-/** The folder of Linux whose files are in memory. */
+/** The folder on Linux whose files are in memory. */
 const FOLDER = "/dev/shm";
-/** Maximum size of the files of all concurrent tests, with a margin. */
-const ROOM_BYTES = 2 * 1024 ** 3;
+/** Minimum free memory: the maximum size of the files of all concurrent tests, with a margin. */
+const MIN_FREE_BYTES = 2 * 1024 ** 3;
 
 /** A folder in memory for the temporary files of tests, so that they never wait for a disk; undefined if none. */
 export function memoryFolder(): string | undefined {
@@ -14,7 +14,7 @@ export function memoryFolder(): string | undefined {
     const options = mounts.map((line) => line.split(" ")).findLast(([, folder]) => folder === FOLDER)?.[3];
     // Tests run programs from their folders.
     const runsPrograms = options !== undefined && !options.split(",").includes("noexec");
-    return runsPrograms && bavail * bsize >= ROOM_BYTES ? FOLDER : undefined;
+    return runsPrograms && bavail * bsize >= MIN_FREE_BYTES ? FOLDER : undefined;
   } catch {
     return undefined;
   }

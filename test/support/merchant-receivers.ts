@@ -92,7 +92,7 @@ function responseOf(answer: Answer): HttpResponse {
   return { status, headers, body: text };
 }
 
-/** The README's receiver. */
+/** A correct receiver, with the exported verifier. */
 export function right({ rawBody, rawHeaders, secret, now }: Incoming): number {
   return verifyWebhook({ rawBody, headers: rawHeaders, secrets: secret, now }).ok ? 204 : 400;
 }

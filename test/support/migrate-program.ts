@@ -4,4 +4,4 @@ const loaded = await import("./migrate.ts").catch((error: unknown) => {
   console.error(`the program cannot be read: ${String(error)}`);
   process.exitCode = 1;
 });
-loaded?.bringToLastFormat(process.argv[2] ?? "");
+loaded?.migrateToLastVersion(process.argv[2] ?? "");

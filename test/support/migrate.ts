@@ -5,7 +5,7 @@ import { SANDBOX_FILE } from "../../src/store/schema.ts";
 /**
  * The next schema versions of `sandbox.db`, as a release might have them: each migration makes a table and fills it.
  */
-export const NEXT_FORMATS: FileKind = {
+export const NEXT_VERSIONS: FileKind = {
   ...SANDBOX_FILE,
   migrations: [
     ...SANDBOX_FILE.migrations,
@@ -18,8 +18,8 @@ export const NEXT_FORMATS: FileKind = {
 };
 
 /** Opens a file, which migrates it to the last of these schema versions. */
-export function bringToLastFormat(path: string): void {
-  const opened = openDatabase(path, { kind: NEXT_FORMATS, pid: process.pid });
+export function migrateToLastVersion(path: string): void {
+  const opened = openDatabase(path, { kind: NEXT_VERSIONS, pid: process.pid });
   if (opened.ok) opened.value.close();
   else {
     console.error(`${opened.refusal.reason}: ${opened.refusal.message}`);

@@ -43,9 +43,9 @@ export class CarefulShop {
   readonly seen = new Set<string>();
   private endServing: (() => void) | undefined;
 
-  readonly site: Pick<Site, "harness" | "sandbox" | "told">;
+  readonly site: Pick<Site, "harness" | "sandbox" | "retrieve">;
 
-  constructor(site: Pick<Site, "harness" | "sandbox" | "told">) {
+  constructor(site: Pick<Site, "harness" | "sandbox" | "retrieve">) {
     this.site = site;
   }
 
@@ -299,7 +299,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       override async buy(orderId: string): Promise<string | undefined> {
         const order = this.orders.get(orderId);
         const last = [...(order?.checkouts.keys() ?? [])].at(-1);
-        const status = last === undefined ? "" : (await this.site.told(last)).status;
+        const status = last === undefined ? "" : (await this.site.retrieve(last)).status;
         if (last !== undefined && this.hasEnded(status)) order?.checkouts.set(last, { status, sequence: 99 });
         this.closed.delete(orderId);
         return super.buy(orderId);
@@ -353,7 +353,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       // Abandons a checkout about which the API does not answer.
       override async buy(orderId: string): Promise<string | undefined> {
         for (const id of this.orders.get(orderId)?.checkouts.keys() ?? [])
-          if ((await this.site.told(id)).status === "") this.closed.add(id);
+          if ((await this.site.retrieve(id)).status === "") this.closed.add(id);
         return super.buy(orderId);
       }
       override take(event: ShopEvent): Promise<number> {
@@ -400,7 +400,8 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       override async welcome(query: URLSearchParams): Promise<void> {
         const id = query.get("session_id") ?? "";
         const order = this.orders.get(query.get("order_id") ?? "");
-        if (order !== undefined && (await this.site.told(id)).status === "succeeded") order.bookings = [id];
+        if (order !== undefined && (await this.site.retrieve(id)).status === "succeeded")
+          order.bookings = [id];
       }
     },
   ],
@@ -533,7 +534,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     class extends CarefulShop {
       override async take(event: ShopEvent): Promise<number> {
         // Answers 200, and gives up if the API does not answer.
-        const { status } = await this.site.told(event.data.id);
+        const { status } = await this.site.retrieve(event.data.id);
         return status === "" ? 200 : super.take(event);
       }
     },
@@ -544,7 +545,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       private readonly closed = new Set<string>();
       override async take(event: ShopEvent): Promise<number> {
         const { id, status } = event.data;
-        if (status === "created" && (await this.site.told(id)).status === "") this.closed.add(id);
+        if (status === "created" && (await this.site.retrieve(id)).status === "") this.closed.add(id);
         return this.closed.has(id) ? 200 : super.take(event);
       }
     },
@@ -567,7 +568,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     "booked_when_paid",
     class extends CarefulShop {
       override async take(event: ShopEvent): Promise<number> {
-        const { status } = await this.site.told(event.data.id);
+        const { status } = await this.site.retrieve(event.data.id);
         return status === "" && event.data.status === "succeeded" ? 200 : super.take(event);
       }
     },
@@ -583,7 +584,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
         for (const order of this.orders.values())
           for (const [id, state] of order.checkouts) {
             if (ENDED.has(state.status) || order.bookings.includes(id)) continue;
-            if ((await this.site.told(id)).status !== "succeeded") continue;
+            if ((await this.site.retrieve(id)).status !== "succeeded") continue;
             clock.after(400, () => {
               order.bookings.push(id);
               state.status = "succeeded";
@@ -640,7 +641,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       }
       override async welcome(query: URLSearchParams): Promise<void> {
         const id = query.get("session_id") ?? "";
-        if ((await this.site.told(id)).status === "succeeded") this.book(query.get("order_id"), id);
+        if ((await this.site.retrieve(id)).status === "succeeded") this.book(query.get("order_id"), id);
       }
       override async take({ event_id: eventId, data }: ShopEvent): Promise<number> {
         if (data.status === "succeeded" && !this.seen.has(eventId)) this.book(data.order_id, data.id);
@@ -695,11 +696,11 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
     class extends CarefulShop {
       override async take(event: ShopEvent): Promise<number> {
         // Answers 202, and asks the API for eight seconds before it gives up.
-        const { status } = await this.site.told(event.data.id);
+        const { status } = await this.site.retrieve(event.data.id);
         if (status !== "") return super.take(event);
         let tries = 0;
         const ask = async (): Promise<void> => {
-          const isTold = (await this.site.told(event.data.id)).status !== "";
+          const isTold = (await this.site.retrieve(event.data.id)).status !== "";
           tries += 1;
           if (isTold) await super.take(event);
           else if (tries < 8) this.site.harness.clock.after(1000, () => void ask());
@@ -730,7 +731,7 @@ export const MISTAKES: Readonly<Record<string, readonly [invariant: string, shop
       override async take(event: ShopEvent): Promise<number> {
         const now = this.site.harness.clock.now();
         if (now < this.closedUntil) return 200;
-        const { status } = await this.site.told(event.data.id);
+        const { status } = await this.site.retrieve(event.data.id);
         this.misses = status === "" ? this.misses + 1 : 0;
         if (this.misses >= 3) this.closedUntil = now + 30_000;
         return status === "" ? 503 : super.take(event);

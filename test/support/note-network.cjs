@@ -10,7 +10,7 @@ const { syncBuiltinESMExports } = require("node:module");
 /** Calls `note` with the kind and the arguments of each call from now on; returns a function that stops this. */
 function watchNetwork(note) {
   const undo = [];
-  // Replaces a method by a wrapper that first notes its arguments, without the request objects of the bindings.
+  // Replaces a method with a wrapper that first notes its arguments, without the request objects of the bindings.
   const watch = (object, name, what) => {
     const original = object?.[name];
     if (typeof original !== "function") return;

@@ -256,6 +256,6 @@ export const ODD_ENDPOINTS = [
   ...STATUSES,
 ];
 /** Causes that are known only after the timeout. */
-export const STILL = new Set(["silent", "slow_body", "tls_silent", "unfinished_head"]);
+export const SLOW = new Set(["silent", "slow_body", "tls_silent", "unfinished_head"]);
 /** Causes that only repeat the kind of status, or say that the cause is unknown. */
-export const UNNAMED = new Set(["4xx", "5xx", "other"]);
+export const VAGUE = new Set(["4xx", "5xx", "other"]);

@@ -5,7 +5,7 @@ import { openWatchedDatabase, type WatchedDatabase } from "../../src/store/conne
 
 /**
  * Opens and reads the named databases one after the other; prints "opened" or the error for each. A path may end with
- * "=" and the number of descriptors that are left during its opening; default: all.
+ * "=" and the number of file descriptors that are free while it is opened; default: all.
  */
 for (const argument of process.argv.slice(2)) {
   const [path = "", left] = argument.split("=");

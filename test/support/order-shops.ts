@@ -25,7 +25,7 @@ export type ShopEvent = {
   readonly payment: boolean;
   /** Whether the shop has marked the order paid. */
   readonly paid: boolean;
-  /** The time now, rounded to a second. */
+  /** The time now, without fractions of a second. */
   readonly paidAt: string;
   /** The number of the event among all events, from 1. */
   readonly count: number;
@@ -55,7 +55,7 @@ export type ShopPlan = {
   readonly readsId?: "body" | "header";
   /** The status for a wrong signature; default: 400. */
   readonly refusal?: number;
-  /** The number of requests that the shop answers in a second. */
+  /** Maximum number of requests in a second; all others get 429. */
   readonly perSecond?: number;
   /** Runs an action when the view is requested. */
   readonly onView?: (session: string, event: Pick<ShopEvent, "ask" | "order" | "book">) => Promise<void>;
@@ -229,7 +229,7 @@ function keptInOneVariable(): ShopPlan["onEvent"] {
   };
 }
 
-/** Marks an order paid at once, and books each delivery of the payment later. */
+/** Marks an order paid immediately, and books each delivery of the payment later. */
 function booksLater(milliseconds: number): ShopPlan["onEvent"] {
   return ({ payment, order, later }) => {
     if (!payment) return;
@@ -248,7 +248,7 @@ function looksAndBooks(milliseconds: number): ShopPlan["onEvent"] {
   };
 }
 
-/** Shops that withstand everything, each in its own way. */
+/** Correct shops of different kinds: each must pass the duplicates drill. */
 export const GOOD_SHOPS: Readonly<Record<string, ShopPlan>> = {
   "keeps the event ids": { onEvent: byEventId },
   "keeps the event ids of the body, whatever the header says": { onEvent: byEventId, readsId: "body" },
@@ -399,7 +399,7 @@ const STATUS_NAMES: Readonly<Record<string, string>> = {
   pending: "open",
 };
 
-/** Shops that take a status of orders or of sessions for a payment, at once or 2 s later. */
+/** Shops that take a status of orders or of sessions for a payment, immediately or 2 s later. */
 function booksUnpaid(status: string): Readonly<Record<string, ShopPlan>> {
   const shops = ["order", "checkout_session"].flatMap((kind) =>
     [0, 2000].map((delay) => {
@@ -470,7 +470,7 @@ function headerOf(headers: readonly string[], name: string): string | undefined 
   return at < 0 ? undefined : headers[at + 1];
 }
 
-/** Shops that lose or double something; `broken.table.ts` has the expected report of each. */
+/** Shops that lose or double something: each must fail the duplicates drill. */
 export const BROKEN_SHOPS: Readonly<Record<string, ShopPlan>> = {
   "books each delivery": { onEvent: ({ payment, book }) => void (payment && book()) },
   "books each delivery, 2 s later": {

@@ -3,19 +3,19 @@ import type { PROMISES } from "./payment-invariants.ts";
 import { insertion, expression } from "./rows.ts";
 
 /**
- * Changes to the database that break a promise about its only checkout: an order that was declined, then paid, then
- * paid late.
+ * Changes to the database, each with the promise that it breaks. Its only checkout is an order that was declined, then
+ * paid, then paid late.
  */
 export const DAMAGE: readonly (readonly [promise: keyof typeof PROMISES, sql: string])[] = [
   ["sequence counts from 1 without a gap", "UPDATE events SET sequence = 4 WHERE sequence = 3"],
   ["sequence counts from 1 without a gap", inBody(3, "$.sequence", "4")],
   ["the first event is created", inBody(1, "$.data.status", "pending")],
-  ["an event comes from where the one before led", inBody(3, "$.previous_status", "created")],
-  ["an event comes from where the one before led", inBody(1, "$.previous_status", "created")],
+  ["previous_status is the status of the event before", inBody(3, "$.previous_status", "created")],
+  ["previous_status is the status of the event before", inBody(1, "$.previous_status", "created")],
   ["an event is named after its status", "UPDATE events SET type = 'order.failed' WHERE sequence = 3"],
   ["an event is named after its status", inBody(3, "$.type", "checkout_session.succeeded")],
-  ["nothing follows an end", inBody(2, "$.data.status", "failed")],
-  ["a status changes only as decision 10 lets it", inBody(2, "$.data.status", "created")],
+  ["no event follows a final status", inBody(2, "$.data.status", "failed")],
+  ["a status changes only as decision 10 allows", inBody(2, "$.data.status", "created")],
   ["the events replay the status", "UPDATE checkouts SET status = 'failed'"],
   ["the events replay the status", "DELETE FROM events"],
   [
@@ -46,18 +46,18 @@ export const DAMAGE: readonly (readonly [promise: keyof typeof PROMISES, sql: st
     ),
   ],
   ["a next attempt follows only a decline", "UPDATE attempts SET outcome = 'failed' WHERE number = 1"],
-  ["who succeeded did so in one attempt, others in none", "UPDATE attempts SET outcome = 'succeeded'"],
-  ["who succeeded did so in one attempt, others in none", "UPDATE attempts SET outcome = 'declined'"],
-  ["who succeeded did so in one attempt, others in none", "UPDATE checkouts SET status = 'expired'"],
-  ["who failed did so in an attempt, or with the fifth decline", "UPDATE checkouts SET status = 'failed'"],
-  ["who failed did so in an attempt, or with the fifth decline", "UPDATE attempts SET outcome = 'failed'"],
-  ["only who is created has no attempt, or ended at once", "DELETE FROM attempts"],
-  ["only who is created has no attempt, or ended at once", "UPDATE checkouts SET status = 'created'"],
+  ["only a succeeded checkout has one succeeded attempt", "UPDATE attempts SET outcome = 'succeeded'"],
+  ["only a succeeded checkout has one succeeded attempt", "UPDATE attempts SET outcome = 'declined'"],
+  ["only a succeeded checkout has one succeeded attempt", "UPDATE checkouts SET status = 'expired'"],
+  ["only a failed checkout has a failed attempt or 5 declines", "UPDATE checkouts SET status = 'failed'"],
+  ["only a failed checkout has a failed attempt or 5 declines", "UPDATE attempts SET outcome = 'failed'"],
+  ["a created checkout has no attempt, a paid or failed one has", "DELETE FROM attempts"],
+  ["a created checkout has no attempt, a paid or failed one has", "UPDATE checkouts SET status = 'created'"],
   ["an attempt is open only while its checkout is", "UPDATE attempts SET outcome = NULL WHERE number = 2"],
   ["an attempt is abandoned only by a cancel or an expiry", "UPDATE attempts SET outcome = 'abandoned'"],
   ["a late result belongs to an ended checkout", "UPDATE checkouts SET status = 'pending'"],
-  ["a late result says what its attempt did not", "UPDATE late_results SET result = 'declined'"],
-  ["a late result says what its attempt did not", "UPDATE late_results SET attempt = 3"],
+  ["a late result differs from its attempt's outcome", "UPDATE late_results SET result = 'declined'"],
+  ["a late result differs from its attempt's outcome", "UPDATE late_results SET attempt = 3"],
 ];
 
 /** Opens a database without its triggers, unique indexes and checks, so that any row can be written. */

@@ -31,10 +31,10 @@ const STEPS = `
 export const PROMISES = {
   "sequence counts from 1 without a gap": `${STEPS} sequence <> place OR told IS NOT sequence`,
   "the first event is created": `${STEPS} place = 1 AND status <> 'created'`,
-  "an event comes from where the one before led": `${STEPS} previous IS NOT before`,
+  "previous_status is the status of the event before": `${STEPS} previous IS NOT before`,
   "an event is named after its status": `${STEPS} type IS NOT object || '.' || status OR type IS NOT told_type`,
-  "nothing follows an end": `${STEPS} before IN ${ENDS}`,
-  "a status changes only as decision 10 lets it": `${STEPS} before IS NOT NULL AND NOT (
+  "no event follows a final status": `${STEPS} before IN ${ENDS}`,
+  "a status changes only as decision 10 allows": `${STEPS} before IS NOT NULL AND NOT (
     before = 'created' AND status IN ('pending', 'cancelled', 'expired') OR before = 'pending' AND status IN ${ENDS})`,
   "the events replay the status": `SELECT id FROM checkouts WHERE status IS NOT (
     SELECT body ->> '$.data.status' FROM events WHERE checkout_id = checkouts.id ORDER BY sequence DESC LIMIT 1)`,
@@ -45,11 +45,11 @@ export const PROMISES = {
   "a next attempt follows only a decline": `SELECT earlier.checkout_id AS id FROM attempts AS earlier
     JOIN attempts AS later ON later.checkout_id = earlier.checkout_id AND later.number > earlier.number
     WHERE earlier.outcome IS NOT 'declined'`,
-  "who succeeded did so in one attempt, others in none": `SELECT id FROM checkouts WHERE (status = 'succeeded') <> (
+  "only a succeeded checkout has one succeeded attempt": `SELECT id FROM checkouts WHERE (status = 'succeeded') <> (
     SELECT count(*) FROM attempts WHERE checkout_id = id AND outcome = 'succeeded')`,
-  "who failed did so in an attempt, or with the fifth decline": `SELECT id FROM checkouts WHERE (status = 'failed') <> (
+  "only a failed checkout has a failed attempt or 5 declines": `SELECT id FROM checkouts WHERE (status = 'failed') <> (
     SELECT count(*) FROM attempts WHERE checkout_id = id AND (outcome = 'failed' OR number = 5 AND outcome = 'declined'))`,
-  "only who is created has no attempt, or ended at once": `SELECT id FROM checkouts
+  "a created checkout has no attempt, a paid or failed one has": `SELECT id FROM checkouts
     WHERE (status = 'created') = (id IN (SELECT checkout_id FROM attempts)) AND status NOT IN ('cancelled', 'expired')`,
   "an attempt is open only while its checkout is": `SELECT id FROM attempts JOIN checkouts ON id = checkout_id
     WHERE outcome IS NULL AND status <> 'pending'`,
@@ -57,7 +57,7 @@ export const PROMISES = {
     WHERE outcome = 'abandoned' AND status NOT IN ('cancelled', 'expired')`,
   "a late result belongs to an ended checkout": `SELECT checkout_id AS id FROM late_results
     LEFT JOIN checkouts ON id = checkout_id WHERE status IS NULL OR status IN ${OPEN}`,
-  "a late result says what its attempt did not": `SELECT late_results.checkout_id AS id FROM late_results
+  "a late result differs from its attempt's outcome": `SELECT late_results.checkout_id AS id FROM late_results
     LEFT JOIN attempts ON attempts.checkout_id = late_results.checkout_id AND number = attempt
     WHERE outcome IS NULL OR outcome = result`,
 } as const satisfies Readonly<Record<string, string>>;

@@ -60,7 +60,7 @@ export function endsOf(payment: Payment, payers: readonly (readonly Act[])[]): P
 }
 
 /** The possible effects of time: the payment settles automatically, it expires, or nothing changes. */
-export function agesOf(payment: Payment, settles: PayOutcome | null): Payment[] {
+export function timeEffects(payment: Payment, settles: PayOutcome | null): Payment[] {
   const settled = settles === null || isEnd(payment.status) ? payment : pay(payment, settles);
   return [payment, settled, end(settled, "expired")];
 }

@@ -1,6 +1,6 @@
 import type { Route } from "../../src/web/router.ts";
 
-/** The objects of the store whose pages are requested: an id for each folder of the portal's addresses. */
+/** The ids with which the portal's pages are requested, each by the path segment before it or by its parameter. */
 export type PortalIds = Readonly<Record<string, string>> & { readonly store_id: string };
 
 /** A page of the portal, and its address in a store. */

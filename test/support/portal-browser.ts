@@ -11,17 +11,17 @@ type Sandbox = { readonly ready: ReadyMessage };
  * Signs a new browser profile in to the portal of a shop's sandbox; its page is empty. test/real/portal-frame.test.ts
  * tests that the link itself signs a browser in.
  */
-export async function signedInBrowser(
+export async function openSignedIn(
   { sandbox, visit }: Pick<Shop, "sandbox" | "visit">,
   customer?: Customer,
 ): Promise<{ readonly page: Page; readonly home: string }> {
   const page = await visit("about:blank", customer);
-  await merchantSignedIn(page.context(), sandbox);
+  await signInMerchant(page.context(), sandbox);
   return { page, home: `${sandbox.ready.portal_url ?? ""}/${sandbox.ready.store_id}` };
 }
 
-/** Signs a browser profile in to the portal, by the code of a link that signs one browser in. */
-export async function merchantSignedIn(profile: BrowserContext, { ready }: Sandbox): Promise<void> {
+/** Signs a browser profile in to the portal, with the code of a new sign-in link. */
+export async function signInMerchant(profile: BrowserContext, { ready }: Sandbox): Promise<void> {
   const { base_url, control_token: token } = ready;
   const answer = await fetch(`${new URL(base_url).origin}/__sandbox/portal/sign-ins`, {
     method: "POST",
@@ -33,7 +33,7 @@ export async function merchantSignedIn(profile: BrowserContext, { ready }: Sandb
 }
 
 /** Signs a browser profile in to the portal as the administrator too. */
-export async function administratorSignedIn(profile: BrowserContext, { ready }: Sandbox): Promise<void> {
+export async function signInAdministrator(profile: BrowserContext, { ready }: Sandbox): Promise<void> {
   const admin = JSON.parse(readFileSync(join(ready.data_dir ?? "", "admin.json"), "utf8")) as {
     readonly admin_token: string;
   };

@@ -1,15 +1,15 @@
 import type { Locator, Page, Response } from "playwright-core";
 import { CLICKABLE, DeadEnd, LEADS_ON, type Hand, type HandCount } from "./portal-hand.ts";
 
-/** The wait for a page after which a person would give up, on a busy machine. */
-const PATIENCE_MS = 15_000;
+/** Timeout of a page, long enough for a busy machine. */
+const PAGE_TIMEOUT_MS = 15_000;
 
 /** A hand on a page, which counts its actions. */
 export function handOn(page: Page, count: HandCount): Hand {
   watch(page, count);
   const wait = async (target: Locator, wanted: string): Promise<Locator> => {
     try {
-      await target.waitFor({ state: "visible", timeout: PATIENCE_MS });
+      await target.waitFor({ state: "visible", timeout: PAGE_TIMEOUT_MS });
     } catch {
       throw new DeadEnd(`no ${wanted} on ${placeOf(page.url())}`);
     }
@@ -24,7 +24,7 @@ export function handOn(page: Page, count: HandCount): Hand {
     count.clicks += 1;
     if ((await target.and(page.locator(LEADS_ON)).count()) === 0) return target.click();
     try {
-      await Promise.all([page.waitForEvent("load", { timeout: PATIENCE_MS }), target.click()]);
+      await Promise.all([page.waitForEvent("load", { timeout: PAGE_TIMEOUT_MS }), target.click()]);
     } catch {
       throw new DeadEnd(`a click led nowhere on ${placeOf(page.url())}`);
     }

@@ -1,4 +1,4 @@
-import type { Answered, Harness, RunningSandbox } from "./harness.ts";
+import type { FullAnswer, Harness, RunningSandbox } from "./harness.ts";
 
 /** The role of a browser: the merchant signs in with a code, the administrator with a token. */
 type PortalRole = "merchant" | "administrator";
@@ -18,23 +18,23 @@ export function portalPathOf({ ready }: Pick<RunningSandbox, "ready">): string {
   return new URL(ready.portal_url ?? "http://none/portal").pathname;
 }
 
-/** The address on the wire of a page, which tests name without the key of the portal, as the program does. */
-export function onWire(sandbox: Pick<RunningSandbox, "ready">, path: string): string {
+/** The path of a page as a browser requests it, with the secret part of the portal's path, which tests omit. */
+export function wirePath(sandbox: Pick<RunningSandbox, "ready">, path: string): string {
   const own = portalPathOf(sandbox);
   return path.startsWith(own) ? path : path.replace(/^\/portal/, own);
 }
 
-/** Requests a page as a browser does, by an address without the key of the portal; the answer has no key either. */
+/** Requests a page by a path without the secret part of the portal's path, which is also removed from the answer. */
 export async function askPortal(
   sandbox: RunningSandbox,
   { path, ...call }: Parameters<RunningSandbox["request"]>[0],
-): Promise<Answered> {
-  const { headers, body, ...answer } = await sandbox.request({ ...call, path: onWire(sandbox, path) });
+): Promise<FullAnswer> {
+  const { headers, body, ...answer } = await sandbox.request({ ...call, path: wirePath(sandbox, path) });
   const named = (text: string): string => text.replaceAll(portalPathOf(sandbox), "/portal");
   const told = Object.entries(headers).map(([name, value]) => [name, named(value)]);
   return {
     ...answer,
-    headers: Object.fromEntries(told) as Answered["headers"],
+    headers: Object.fromEntries(told) as FullAnswer["headers"],
     body: typeof body === "string" ? named(body) : body,
   };
 }
@@ -54,7 +54,7 @@ export function postForm(
   path: string,
   fields: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answered> {
+): Promise<FullAnswer> {
   return askPortal(sandbox, {
     path,
     headers: {
@@ -73,14 +73,14 @@ export function load(
   sandbox: RunningSandbox,
   path: string,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answered> {
+): Promise<FullAnswer> {
   const typed = { "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document" };
   const all = { Authorization: "", Host: portalHost(sandbox), ...typed, ...headers };
   return askPortal(sandbox, { path, headers: all });
 }
 
 /** The name and value of the cookie that an answer sets. */
-export function cookieIn({ headers }: Answered): string {
+export function cookieIn({ headers }: FullAnswer): string {
   return (headers["Set-Cookie"] ?? "").split(";")[0] ?? "";
 }
 

@@ -18,8 +18,8 @@ type Ask = (
   sent: { readonly token: string; readonly body: unknown; readonly key?: string },
 ) => Promise<unknown>;
 
-/** Creates a new store of a sandbox for a task; its receivers are at an origin. */
-export async function storeForTask(
+/** Creates a new store of a sandbox for a task; `receivers` is the origin of its receivers. */
+export async function createTaskStore(
   ask: Ask,
   {
     name,
@@ -75,8 +75,8 @@ export const RECEIVERS = { "/takes": 204, "/fails": 500 } as const;
 /** A task in the portal: it begins on the first page of a store, and ends when a text is visible. */
 export type PortalTask = {
   readonly name: string;
-  /** Upper bound of clicks. */
-  readonly mostClicks: number;
+  /** Maximum number of clicks. */
+  readonly maxClicks: number;
   readonly prepare?: (store: TaskStore) => Promise<void>;
   readonly act: (hand: Hand, store: TaskStore) => Promise<void>;
   readonly ends: string | RegExp;
@@ -112,7 +112,7 @@ const openOrder = ({ order }: TaskStore): Promise<void> => order({ order_id: "or
 export const PORTAL_TASKS: readonly PortalTask[] = [
   {
     name: "find why an order was refused, by the list",
-    mostClicks: 2,
+    maxClicks: 2,
     prepare: refusedOrder,
     act: async (hand) => {
       await hand.menu("Requests");
@@ -122,14 +122,14 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "find why an order was refused, by search",
-    mostClicks: 2,
+    maxClicks: 2,
     prepare: refusedOrder,
     act: (hand) => hand.search("order-1002"),
     ends: /: amount_minor must be an integer from 1 .*; got 0$/,
   },
   {
     name: "find why a delivery fails",
-    mostClicks: 2,
+    maxClicks: 2,
     prepare: failingDelivery,
     act: async (hand) => {
       await hand.menu("Webhooks");
@@ -139,7 +139,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "replay an event",
-    mostClicks: 3,
+    maxClicks: 3,
     prepare: failingDelivery,
     act: async (hand) => {
       await hand.menu("Webhooks");
@@ -150,7 +150,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "decline a payment",
-    mostClicks: 3,
+    maxClicks: 3,
     prepare: openOrder,
     act: async (hand) => {
       await hand.menu("Checkouts");
@@ -161,7 +161,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "let an order expire by the clock",
-    mostClicks: 3,
+    maxClicks: 3,
     prepare: openOrder,
     act: async (hand) => {
       await hand.menu("Clock");
@@ -172,7 +172,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "compare the two requests of a 409",
-    mostClicks: 2,
+    maxClicks: 2,
     prepare: async ({ order }) => {
       await order({ order_id: "order-1001" }, "the-same-key");
       await order({ order_id: "order-1001", amount_minor: 2999 }, "the-same-key");
@@ -186,7 +186,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "add an endpoint after eight wrong addresses",
-    mostClicks: 11,
+    maxClicks: 11,
     act: async (hand, { receiver }) => {
       await hand.menu("Webhooks");
       for (const url of WRONG_URLS) {
@@ -200,7 +200,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "read the cause that the webhook drill has shown",
-    mostClicks: 2,
+    maxClicks: 2,
     prepare: ({ drilled }) => drilled(),
     act: async (hand) => {
       await hand.menu("Launch");
@@ -210,7 +210,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "pause an endpoint and enable it",
-    mostClicks: 4,
+    maxClicks: 4,
     prepare: ({ endpoint }) => endpoint("/takes"),
     act: async (hand) => {
       await hand.menu("Webhooks");
@@ -223,7 +223,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "rotate the secret of an endpoint",
-    mostClicks: 4,
+    maxClicks: 4,
     prepare: ({ endpoint }) => endpoint("/takes"),
     act: async (hand) => {
       await hand.menu("Webhooks");
@@ -235,7 +235,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "add a price that is refused first",
-    mostClicks: 6,
+    maxClicks: 6,
     act: async (hand) => {
       await hand.menu("Catalog");
       await hand.type("price_id", "oolong");
@@ -249,7 +249,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "add a fault by its action and see it hit",
-    mostClicks: 5,
+    maxClicks: 5,
     act: async (hand, { order }) => {
       await hand.menu("Faults");
       await hand.click("status", "#add");
@@ -262,7 +262,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "make a key and revoke it",
-    mostClicks: 4,
+    maxClicks: 4,
     act: async (hand) => {
       await hand.menu("Keys");
       await hand.click("Create the key");
@@ -274,14 +274,14 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "switch the language",
-    mostClicks: 1,
+    maxClicks: 1,
     changesBrowser: true,
     act: (hand) => hand.click("中文"),
     ends: "首次接入",
   },
   {
     name: "find an order by a part of its description",
-    mostClicks: 2,
+    maxClicks: 2,
     prepare: async ({ order }) => {
       await order({ order_id: "order-1001", description: "Two concert tickets" });
       await order({ order_id: "order-1002", description: "Oolong from the high mountain" });
@@ -291,7 +291,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "pay on the payment page and return",
-    mostClicks: 6,
+    maxClicks: 6,
     prepare: openOrder,
     act: async (hand) => {
       await hand.menu("Checkouts");
@@ -307,7 +307,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "create a test order from the empty list",
-    mostClicks: 2,
+    maxClicks: 2,
     act: async (hand) => {
       await hand.menu("Checkouts");
       await hand.click("Create", "details.test-order");
@@ -316,7 +316,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "take a snapshot and restore it",
-    mostClicks: 6,
+    maxClicks: 6,
     prepare: openOrder,
     act: async (hand, { order }) => {
       await hand.menu("Stores");
@@ -334,7 +334,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "skip a drill for a week",
-    mostClicks: 4,
+    maxClicks: 4,
     act: async (hand) => {
       await hand.menu("Launch");
       await hand.click("Skip for 7 days", "#drill-duplicates");
@@ -345,7 +345,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
   },
   {
     name: "sign out everywhere",
-    mostClicks: 3,
+    maxClicks: 3,
     changesBrowser: true,
     act: async (hand) => {
       await hand.click("This browser");

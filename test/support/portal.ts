@@ -1,4 +1,4 @@
-import type { Answered, Harness, RunningSandbox } from "./harness.ts";
+import type { FullAnswer, Harness, RunningSandbox } from "./harness.ts";
 import { askPortal, portalHost, postForm, signIn } from "./portal-sign-in.ts";
 
 /** An answer of the portal, as a browser without JavaScript sees it. */
@@ -9,7 +9,7 @@ export type Page = {
   readonly text: string;
   /** The address of the redirect; undefined if there is none. */
   readonly location: string | undefined;
-  readonly headers: Answered["headers"];
+  readonly headers: FullAnswer["headers"];
 };
 
 /** A browser that is signed in to the portal, and runs no script. */
@@ -49,7 +49,7 @@ export async function signedIn(harness: Harness, sandbox: RunningSandbox): Promi
   return { get, post, act, formToken, cookie, host, home };
 }
 
-function pageOf({ status, headers, body }: Answered): Page {
+function pageOf({ status, headers, body }: FullAnswer): Page {
   const html = String(body);
   return {
     status,

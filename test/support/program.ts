@@ -11,7 +11,7 @@ import { REAL } from "./real.ts";
 /** The real binary, as npx runs it; `npm test` builds it first. */
 export const PROGRAM = join(import.meta.dirname, "../../bin/checkout.cjs");
 
-export type Finished = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+export type Result = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
 export type RunOptions = {
   readonly cwd: string;
@@ -24,7 +24,7 @@ export type RunOptions = {
 };
 
 /** Runs one command line of the real binary to its end. */
-export async function run(args: readonly string[], options: RunOptions): Promise<Finished> {
+export async function run(args: readonly string[], options: RunOptions): Promise<Result> {
   const child = spawnProgram(args, options);
   const output = collect(child);
   // The program may end, or be killed, before it has read its input.
@@ -43,7 +43,7 @@ export async function run(args: readonly string[], options: RunOptions): Promise
 export async function runHere(
   args: readonly string[],
   { cwd, env }: Pick<RunOptions, "cwd" | "env">,
-): Promise<Finished> {
+): Promise<Result> {
   const output = { stdout: "", stderr: "" };
   const collector = (name: keyof typeof output): Writable =>
     new Writable({
@@ -71,12 +71,12 @@ type RunningHere = {
 export type SandboxHere = RunningHere & { readonly ready: ReadyMessage; readonly port: number };
 
 /** The standard input of a command line in this process (default: empty), and replaced parts of its world. */
-type Typed = { readonly stdin?: Readable; readonly world?: Partial<World> };
+type InputOptions = { readonly stdin?: Readable; readonly world?: Partial<World> };
 
 /** Starts a command line in this process, from the sources, without waiting. The command ends with the test. */
 export function beginHere(
   args: readonly string[],
-  { cwd, env, stdin, world: other }: Pick<RunOptions, "cwd" | "env"> & Typed,
+  { cwd, env, stdin, world: other }: Pick<RunOptions, "cwd" | "env"> & InputOptions,
 ): RunningHere {
   const stops = new Set<(signal: "SIGTERM") => void>();
   const onStop: World["onStop"] = (stop) => {
@@ -149,7 +149,7 @@ function worldHere({ cwd, env }: { cwd: string; env: RunOptions["env"] | undefin
 }
 
 /** A program that keeps running. */
-export type Running = {
+export type Process = {
   readonly process: ChildProcess;
   readonly output: { readonly stdout: string; readonly stderr: string };
   /**
@@ -161,10 +161,10 @@ export type Running = {
   readonly stop: (signal: "SIGTERM" | "SIGINT" | "SIGKILL") => Promise<number | null>;
 };
 
-export type SandboxProcess = Running & { readonly ready: ReadyMessage; readonly port: number };
+export type SandboxProcess = Process & { readonly ready: ReadyMessage; readonly port: number };
 
 /** Starts the real binary, and waits for its first line. The process ends with the test. */
-export async function launch(args: readonly string[], options: RunOptions): Promise<Running> {
+export async function launch(args: readonly string[], options: RunOptions): Promise<Process> {
   const running = begin(args, options);
   const { process: child, output } = running;
   const firstLine = async (): Promise<void> => {
@@ -176,11 +176,11 @@ export async function launch(args: readonly string[], options: RunOptions): Prom
 }
 
 /** Starts the real binary without waiting. The process ends with the test. */
-export function begin(args: readonly string[], options: RunOptions): Running {
+export function begin(args: readonly string[], options: RunOptions): Process {
   const child = spawnProgram(args, options);
   const output = collect(child);
   const ended = once(child, "close").then(([code]) => code as number | null);
-  const stop: Running["stop"] = (signal) => {
+  const stop: Process["stop"] = (signal) => {
     child.kill(signal);
     return ended;
   };

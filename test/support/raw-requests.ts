@@ -17,7 +17,7 @@ import { SEED as RANDOM_SEED, seededRandom } from "./campaign.ts";
 import type { SandboxHere, SandboxProcess } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** A running sandbox, the values that rows refer to, and the answers so far. */
+/** A running sandbox, the values that rows refer to, and the request ids of the answers so far. */
 export type Site<Served = Pick<SandboxHere, "ready" | "port">> = {
   readonly sandbox: Served;
   readonly database: string;

@@ -154,7 +154,7 @@ export const GOOD_PAGES: Readonly<Record<string, ReturnPage>> = {
 const FINAL: ReadonlySet<string> = new Set(["succeeded", "failed", "cancelled", "expired"]);
 const FAILED: ReadonlySet<string> = new Set(["failed", "cancelled", "expired"]);
 
-/** Pages that take a return for a payment; `broken.table.ts` has the expected first report of each. */
+/** Pages that take a return for a payment: each must fail the browser-return drill. */
 export const BROKEN_PAGES: Readonly<Record<string, ReturnPage>> = {
   "believes a visit": believesIf(() => true),
   "believes a visit 4 s later": ({ later, book }) => later(4000, book),

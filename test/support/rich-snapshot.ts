@@ -30,7 +30,7 @@ export function controlOf(sandbox: Sandbox): ControlCall {
   };
 }
 
-/** A snapshot of two stores with at least one row in each table, in every form that the rows can have. */
+/** A snapshot of two stores with at least one row in each restored table, and rows of many forms. */
 export async function richSnapshot(): Promise<{
   readonly bytes: Uint8Array;
   readonly storeId: string;

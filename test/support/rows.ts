@@ -1,5 +1,5 @@
 // Rows of the tables and values of the domain, by the names of their fields: a test names the fields that matter to it,
-// and every other field has its value here.
+// and every other field has its default here.
 import type { Checkout, PurchaseTerms } from "../../src/core/checkout/checkout.ts";
 import type { CheckoutEntry } from "../../src/core/checkout/shapes.ts";
 import type { LoggedRequest } from "../../src/core/request/logged-request.ts";
@@ -15,7 +15,7 @@ export function expression(text: string): Expression {
   return { sql: text };
 }
 
-/** Values of the columns that a row must have; the stores are `s` of the merchant `m`. */
+/** Default values of the columns that a row must have, for the store `s` of the merchant `m`. */
 const ROWS = {
   merchants: { id: "m", name: "m", created_at: 1 },
   stores: { id: "s", merchant_id: "m", name: "s", active: 1, created_at: 1 },

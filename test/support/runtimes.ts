@@ -2,15 +2,15 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import type { OperationName } from "../../src/core/control/operations.ts";
 import type { Service } from "../../src/world.ts";
-import { createHarness, type ApiCall, type Answered } from "./harness.ts";
+import { createHarness, type ApiCall, type FullAnswer } from "./harness.ts";
 import { perFile } from "./per-file.ts";
 
 /** A new store for payments, with a clock that only the test moves. */
 export type PaymentService = {
   /** Sends a request to v1, with the API key of the store, or to a page. */
-  readonly request: (call: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<Answered>;
+  readonly request: (call: Partial<ApiCall> & Pick<ApiCall, "path">) => Promise<FullAnswer>;
   /** Sends a request to the control API at a path of the store. */
-  readonly control: (path: string, body?: object) => Promise<Answered>;
+  readonly control: (path: string, body?: object) => Promise<FullAnswer>;
   readonly checkoutHost: string;
   readonly rows: Database.Database;
   readonly passTime: (milliseconds: number) => Promise<void>;
@@ -23,7 +23,7 @@ export type StorePair = {
   readonly stores: readonly [OwnedStore, OwnedStore];
   readonly tokens: Readonly<Record<"control" | "administrator", string>>;
   /** Sends a request with these headers. If the answer stays open, returns its first part. */
-  readonly send: (call: Omit<ApiCall, "fromOutside">) => Promise<Answered>;
+  readonly send: (call: Omit<ApiCall, "fromOutside">) => Promise<FullAnswer>;
   readonly host: string;
   /** The origin of a receiver that accepts everything. */
   readonly receiver: string;
@@ -57,7 +57,7 @@ const runtime = perFile<Runtime>({
 });
 
 /** Replaces the runtime for the campaigns that the running file loads from now on. */
-export function runIn(other: Runtime): void {
+export function replaceRuntime(other: Runtime): void {
   runtime.replace(other);
 }
 

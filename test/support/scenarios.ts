@@ -32,10 +32,10 @@ type Service = {
 };
 
 /** The workflows that were run, and the first failed step of each failed workflow. */
-type Ran = { readonly ran: readonly string[]; readonly failed: readonly string[] };
+type ScenarioRun = { readonly ran: readonly string[]; readonly failed: readonly string[] };
 
 /** Runs all scenarios against a service, in one process of the runner. */
-export async function runScenarios({ baseUrl, controlOrigin, access }: Service): Promise<Ran> {
+export async function runScenarios({ baseUrl, controlOrigin, access }: Service): Promise<ScenarioRun> {
   const output = join(tempFolder(), "output.json");
   const servers = ["-S", `v1=${baseUrl}`, "-S", `control=${controlOrigin}`];
   const args = ["respect", ...SCENARIOS, ...servers, "--json-output", output];
@@ -54,7 +54,7 @@ export async function runScenarios({ baseUrl, controlOrigin, access }: Service):
       resolve(stdout + stderr),
     );
   });
-  return readRan(output, printed);
+  return readRun(output, printed);
 }
 
 /**
@@ -95,7 +95,7 @@ type Output = {
   readonly files: Readonly<Record<string, { readonly executedWorkflows: readonly Step[] }>>;
 };
 
-function readRan(output: string, printed: string): Ran {
+function readRun(output: string, printed: string): ScenarioRun {
   const [ran, failed]: [string[], string[]] = [[], []];
   for (const [file, { executedWorkflows }] of Object.entries(outputOf(output, printed).files))
     for (const workflow of executedWorkflows) {

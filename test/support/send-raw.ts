@@ -1,11 +1,11 @@
 import { request, type RequestOptions } from "node:http";
-import type { Answered } from "./harness.ts";
+import type { FullAnswer } from "./harness.ts";
 
 /**
  * Sends a request with these headers, and reads the answer. If the answer stays open, reads its first part, up to a
- * line break. The connection stays open until the service ends.
+ * line break, and leaves the connection open until the service ends.
  */
-export function sendRaw(options: RequestOptions, body: string | Uint8Array | undefined): Promise<Answered> {
+export function sendRaw(options: RequestOptions, body: string | Uint8Array | undefined): Promise<FullAnswer> {
   return new Promise((resolve, reject) => {
     const sent = request({ host: "127.0.0.1", ...options }, (answer) => {
       const lines = answer.rawHeaders;

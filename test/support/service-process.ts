@@ -28,7 +28,7 @@ export type ServiceProcess = {
 const start = perFile(() => startCommand(tempFolder()));
 
 /** Replaces the service for the campaigns that the running file loads. */
-export function startAnother(startOther: () => Promise<ServiceProcess>): void {
+export function replaceService(startOther: () => Promise<ServiceProcess>): void {
   start.replace(startOther);
 }
 

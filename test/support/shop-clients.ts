@@ -9,7 +9,7 @@ import type { Harness } from "./harness.ts";
 /** The data and functions with which a merchant's program buys one order. */
 type Purchase = {
   readonly orderId: string;
-  /** An attempt of a create; returns the status, or undefined if there was no answer. */
+  /** Sends a create once; returns the status, or undefined if there was no answer. */
   readonly post: (key: string | readonly string[] | null, change?: Change) => Promise<number | undefined>;
   /** Like `post`, but with the store's own API key, as if the program reads it from a file. */
   readonly postAsStore: (key: string, change?: Change) => Promise<number | undefined>;
@@ -661,7 +661,7 @@ export const WRONG_PARTS: { readonly [Name in keyof Parts]: readonly Part<Parts[
   // A client that sends once per run never retries too early.
   waits: [],
   afterwards: [["a second create", ({ post, random }) => post(random())]],
-  // A third attempt would get the answer.
+  // With a third attempt, a client would get the answer, and exit code 0 would be correct.
   ends: [["always 0", () => 0]],
 };
 

@@ -2,14 +2,14 @@ import { onTestFinished } from "vitest";
 import type { ReadyMessage } from "../../src/host/ready.ts";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { launchBrowser } from "./browser.ts";
-import { runHere, startSandbox, startSandboxHere, type Finished } from "./program.ts";
+import { runHere, startSandbox, startSandboxHere, type Result } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** Timeout for an expected change of a page, for a busy machine. */
-const PATIENCE_MS = 60_000;
+const PAGE_TIMEOUT_MS = 60_000;
 
 /** A checkout in an answer of v1. */
-export type Sold = { readonly id: string; readonly status: string; readonly checkout_url: string };
+export type SoldCheckout = { readonly id: string; readonly status: string; readonly checkout_url: string };
 
 /** The settings of a customer's browser. */
 export type Customer = Pick<
@@ -26,10 +26,10 @@ export type Shop = {
     readonly stop: (signal: "SIGTERM") => Promise<unknown>;
   };
   /** Creates an order from these fields and defaults. */
-  readonly sell: (body?: Readonly<Record<string, unknown>>) => Promise<Sold>;
-  readonly statusOf: (sold: Sold) => Promise<string>;
+  readonly sell: (body?: Readonly<Record<string, unknown>>) => Promise<SoldCheckout>;
+  readonly statusOf: (sold: SoldCheckout) => Promise<string>;
   /** Runs a command line in the merchant's folder. */
-  readonly command: (...args: readonly string[]) => Promise<Finished>;
+  readonly command: (...args: readonly string[]) => Promise<Result>;
   /** Opens a new browser profile; `complaints` collects the errors of its pages. */
   readonly visit: (url: string, customer?: Customer) => Promise<Page>;
   readonly complaints: string[];
@@ -59,9 +59,9 @@ export async function openShop(args: readonly string[] = [], by: "here" | "progr
   const complaints: string[] = [];
   let sales = 0;
 
-  const call = async (path: string, init: RequestInit): Promise<Sold> => {
+  const call = async (path: string, init: RequestInit): Promise<SoldCheckout> => {
     const response = await fetch(`${base_url}${path}`, init);
-    const answer = (await response.json()) as { readonly data?: Sold };
+    const answer = (await response.json()) as { readonly data?: SoldCheckout };
     if (answer.data === undefined) throw new Error(JSON.stringify(answer));
     return answer.data;
   };
@@ -85,8 +85,8 @@ export async function openShop(args: readonly string[] = [], by: "here" | "progr
   const visit: Shop["visit"] = async (url, customer = {}) => {
     const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce", ...customer });
     customers.push(context);
-    context.setDefaultTimeout(PATIENCE_MS);
-    // From all tabs of the profile.
+    context.setDefaultTimeout(PAGE_TIMEOUT_MS);
+    // These events come from all tabs of the profile.
     context.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
     });

@@ -4,22 +4,22 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { hasLanguage } from "./machine.ts";
-import { runHere, startSandboxHere, type Finished, type SandboxHere } from "./program.ts";
+import { runHere, startSandboxHere, type Result, type SandboxHere } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-export type Make = "express" | "python";
+export type ShopStack = "express" | "python";
 
 /** Whether this machine can run the shop in Python. */
 export const HAS_PYTHON = hasLanguage("python");
 
 const FOLDER = join(import.meta.dirname, "../shops");
-const PROGRAMS: Readonly<Record<Make, readonly string[]>> = {
+const PROGRAMS: Readonly<Record<ShopStack, readonly string[]>> = {
   express: [process.execPath, join(FOLDER, "express/shop.js")],
   // Without the machine's packages, some of which run code at each start.
   python: ["python3", "-S", join(FOLDER, "python/shop.py")],
 };
 
-/** A served shop, its sandbox, and the folder in which its developer types. */
+/** A served shop, its sandbox, and the command lines of its developer. */
 export type ServedShop = {
   /** The ready line of the sandbox. */
   readonly ready: SandboxHere["ready"];
@@ -29,11 +29,11 @@ export type ServedShop = {
   /**
    * Runs a command line of `checkout` in the developer's folder, in this process, because another test runs the binary.
    */
-  readonly type: (args: readonly string[]) => Promise<Finished>;
+  readonly type: (args: readonly string[]) => Promise<Result>;
 };
 
 /** Starts a sandbox and a shop, with a mistake or without; both end with the test. */
-export async function serveShop(make: Make, breakage = ""): Promise<ServedShop> {
+export async function serveShop(make: ShopStack, breakage = ""): Promise<ServedShop> {
   const cwd = tempFolder();
   const folder = join(cwd, "shop");
   mkdirSync(folder);

@@ -12,10 +12,9 @@ export type SignatureVector = {
   readonly expected: string;
 };
 
-/** The file that every verifier must pass. */
+/** The file of cases that every verifier must pass. */
 export const VECTORS_FILE = join(import.meta.dirname, "../../fixtures/signatures.json");
 
-/** All cases of the file. */
 export const { vectors: VECTORS } = JSON.parse(readFileSync(VECTORS_FILE, "utf8")) as {
   readonly vectors: readonly SignatureVector[];
 };

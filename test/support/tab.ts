@@ -79,7 +79,7 @@ export function openTab(
     page: () => page,
     find: (selector, isIt = () => true) =>
       page
-        // The tests in a browser share the selectors, where Playwright's name for this is `:has-text`.
+        // Tests in a browser share these selectors, in which Playwright's `:has-text` stands for `:contains`.
         .querySelectorAll(selector.replaceAll(":has-text(", ":contains("))
         .find((element) => isIt(element) && element.closest(OUT_OF_SIGHT) === null),
     load: (to) => {

@@ -1,4 +1,4 @@
-import type { Answered } from "./harness.ts";
+import type { FullAnswer } from "./harness.ts";
 import type { V1Sandbox } from "./v1-sandboxes.ts";
 
 export type Body = Readonly<Record<string, unknown>>;
@@ -21,7 +21,7 @@ export function post(
     readonly path?: string;
     readonly headers?: Readonly<Record<string, string>>;
   } = {},
-): Promise<Answered> {
+): Promise<FullAnswer> {
   return sandbox.request({
     path: options.path ?? "/v1/orders",
     body: typeof body === "string" ? body : JSON.stringify(body),
@@ -29,18 +29,18 @@ export function post(
   });
 }
 
-type Said = {
+type Envelope = {
   readonly data?: Readonly<Record<string, unknown>>;
   readonly error?: { readonly code: string; readonly message: string };
 };
 
 /** The envelope of an answer. */
-export function said(answer: Answered): Said {
-  return JSON.parse(String(answer.body)) as Said;
+export function bodyOf(answer: FullAnswer): Envelope {
+  return JSON.parse(String(answer.body)) as Envelope;
 }
 
 /** The status of an answer with its code, or with the status of the checkout. */
-export function outcome(answer: Answered): string {
-  const { error, data } = said(answer);
+export function outcome(answer: FullAnswer): string {
+  const { error, data } = bodyOf(answer);
   return `${answer.status} ${error?.code ?? String(data?.["status"])}`;
 }

@@ -19,12 +19,12 @@ const FEWER = 4;
 const start = perFile(startCommand);
 
 /** Lets the v1 tests of the running file use the test kit's sandbox through its `fetch`. */
-export function askTheKit(): void {
+export function useTestKit(): void {
   start.replace(startKit);
 }
 
 /** Lets the v1 tests of the running file use another sandbox; `startOther` gets the time of the store's clock. */
-export function askAnother(startOther: (now: string) => Promise<V1Sandbox>): void {
+export function useSandbox(startOther: (now: string) => Promise<V1Sandbox>): void {
   start.replace(() => startOther(START_OF_TIME));
 }
 
@@ -65,7 +65,7 @@ async function startKit(): Promise<V1Sandbox> {
         },
         ...(body === undefined ? {} : { body: String(body) }),
       });
-      const named = [...answer.headers].map(([name, value]) => [inWords(name), value] as const);
+      const named = [...answer.headers].map(([name, value]) => [titleCase(name), value] as const);
       return { status: answer.status, headers: Object.fromEntries(named), body: await answer.text() };
     },
     storeId: store.id,
@@ -75,6 +75,6 @@ async function startKit(): Promise<V1Sandbox> {
 }
 
 /** The service's spelling of a header name, which Fetch's headers do not keep: `X-Request-Id`. */
-function inWords(name: string): string {
+function titleCase(name: string): string {
   return name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
 }

@@ -27,18 +27,17 @@ export type Received = {
 };
 
 /** A receiver's answer: a status, or a complete response. */
-type Say = number | Partial<HttpResponse> | Promise<HttpResponse>;
+type ReceiverAnswer = number | Partial<HttpResponse> | Promise<HttpResponse>;
 
 /** A merchant's receiver on a port of the fake network. */
 export type Receiver = {
   readonly url: string;
   readonly got: Received[];
   /** Sets the receiver's answer from now on, by the number of the delivery, from 1. */
-  answers: (number: number, received: Received) => Say;
+  answers: (number: number, received: Received) => ReceiverAnswer;
 };
 
-/** An answer of the control API. */
-type Told<Data> = {
+type Answer<Data> = {
   readonly ok: boolean;
   readonly data: Data;
   readonly error?: { readonly code: string; readonly message: string; readonly next?: string };
@@ -56,12 +55,12 @@ export async function openWebhookSite(args: readonly string[] = []) {
   const secretOf = new Map<string, readonly string[]>();
   let orders = 0;
 
-  const control = async <Data>(path: string, body?: object, method?: string): Promise<Told<Data>> => {
+  const control = async <Data>(path: string, body?: object, method?: string): Promise<Answer<Data>> => {
     const headers = { Authorization: `Bearer ${site.sandbox.ready.control_token}` };
     const how = method === undefined ? {} : { method };
     const sent = body === undefined ? how : { body: JSON.stringify(body) };
     const answer = await site.sandbox.request({ path: `/__sandbox/stores/default${path}`, headers, ...sent });
-    return JSON.parse(String(answer.body)) as Told<Data>;
+    return JSON.parse(String(answer.body)) as Answer<Data>;
   };
 
   /** A receiver that verifies with the current secrets, and accepts everything until the test sets another answer. */
@@ -96,11 +95,11 @@ export async function openWebhookSite(args: readonly string[] = []) {
     return added.data;
   };
 
-  const told = async (id: string): Promise<{ readonly status: string; readonly order_id: string }> => {
+  const retrieve = async (id: string): Promise<{ readonly status: string; readonly order_id: string }> => {
     const answer = await site.sandbox.request({ path: `/v1/checkout-sessions/${id}` });
     // A fault may have lost or cut the answer.
     const { data } = (parseJson(String(answer.body)) ?? {}) as {
-      readonly data?: Awaited<ReturnType<typeof told>>;
+      readonly data?: Awaited<ReturnType<typeof retrieve>>;
     };
     return data ?? { status: "", order_id: "" };
   };
@@ -113,7 +112,7 @@ export async function openWebhookSite(args: readonly string[] = []) {
     receiver,
     addEndpoint,
     /** Sets the secrets of the receiver at a URL. */
-    learn: (url: string, secrets: readonly string[]) => void secretOf.set(url, secrets),
+    setSecrets: (url: string, secrets: readonly string[]) => void secretOf.set(url, secrets),
     restart: async () => {
       await site.sandbox.stop();
       site.sandbox = await harness.start(args);
@@ -140,9 +139,9 @@ export async function openWebhookSite(args: readonly string[] = []) {
       (await control<WireAnswerOf<"listEvents">>(`/events${query}`)).data.events,
     endpoint: async (id: string): Promise<WireAnswerOf<"showEndpoint">> =>
       (await control<WireAnswerOf<"showEndpoint">>(`/endpoints/${id}`)).data,
-    statusOf: async (id: string): Promise<string> => (await told(id)).status,
+    statusOf: async (id: string): Promise<string> => (await retrieve(id)).status,
     /** The v1 answer about a checkout; empty texts if there is none. */
-    told,
+    retrieve,
     /** Opens the database, for changes that no program makes. */
     database: () => {
       const database = new Database(join(harness.cwd, ".checkout/sandbox.db"));
@@ -170,7 +169,6 @@ function readDelivery(
   };
 }
 
-/** The signature header of a delivery. */
 export function signatureHeader({ headers }: Received): string {
   return headers[DEFAULT_HEADER_NAMES.signature] ?? "";
 }

@@ -5,18 +5,18 @@ import { basename, dirname, join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { eventually } from "./eventually.ts";
 import { heldPort } from "./ports.ts";
-import { PROGRAM, run, runHere, startSandboxHere, type Finished } from "./program.ts";
+import { PROGRAM, run, runHere, startSandboxHere, type Result } from "./program.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const FOLDER = join(ROOT, "fixtures/shops");
-/** The whole shops whose file begins with a list of their commands for the launch, by language. */
+/** The complete shops whose file begins with a list of their commands for the launch, by language. */
 export const WHOLE_SHOPS = {
   node: join(FOLDER, "node/shop.js"),
   python: join(FOLDER, "python/shop.py"),
 } as const;
 
-/** All whole shops of fixtures/shops, by language, each with its section `shop`. */
+/** All complete shops of fixtures/shops, by language, each with its section `shop`. */
 export const DESCRIBED_SHOPS = {
   ...WHOLE_SHOPS,
   php: join(FOLDER, "php/shop.php"),
@@ -43,7 +43,7 @@ const PATH = `${join(process.execPath, "..")}:${process.env["PATH"] ?? ""}`;
 /** The cache folder of compiled code, so that each import is compiled once. */
 const COMPILED = process.env["NODE_COMPILE_CACHE"] ?? "";
 
-/** The commands at the head of a shop's file, which take it from nothing to ready: one in each line. */
+/** The commands at the head of a shop's file, which set the shop up and make it ready for launch: one in each line. */
 export function headOf(file: string): readonly string[] {
   const lines = readFileSync(file, "utf8").split("\n");
   const end = lines.findIndex((line) => /^(?:"""|\*\/)$/.test(line));
@@ -55,8 +55,8 @@ export function headOf(file: string): readonly string[] {
     .map((line) => line.trim());
 }
 
-/** A new folder with a whole shop and its installed packages. */
-export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
+/** A new folder with a complete shop and its installed packages. */
+export function newShopFolder(language: keyof typeof WHOLE_SHOPS): string {
   return folderWith(WHOLE_SHOPS[language]);
 }
 
@@ -64,7 +64,7 @@ export function folderOf(language: keyof typeof WHOLE_SHOPS): string {
 const SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 
 /**
- * Creates a folder with a whole shop, the section `shop` beside it and a new sandbox; returns the options for its
+ * Creates a folder with a complete shop, the section `shop` beside it and a new sandbox; returns the options for its
  * commands.
  */
 export async function describedFolder(language: ShopLanguage) {
@@ -76,11 +76,11 @@ export async function describedFolder(language: ShopLanguage) {
   return { cwd, env };
 }
 
-/** Judges a whole shop by the section `shop` beside it. */
-export async function judgeDescribed(
+/** Judges a complete shop by the section `shop` beside it. */
+export async function judgeDescribedShop(
   language: ShopLanguage,
   options: readonly string[] = [],
-): Promise<Finished> {
+): Promise<Result> {
   return run(["checklist", "run", "--trust-config", ...options], await describedFolder(language));
 }
 
@@ -98,10 +98,10 @@ function install(cwd: string): void {
 }
 
 /**
- * Runs the commands at the head of a shop's file in its folder, with its ports, and returns the result; `npx checkout`
- * is this program, and the shop's packages are installed already.
+ * Runs the commands at the head of a shop's file in a new folder, on a free port, and returns the result. In them,
+ * `npx checkout` runs `program`, and the shop's packages are installed already.
  */
-export async function typeHead(file: string, program = BUILT): Promise<Finished> {
+export async function typeHead(file: string, program = BUILT): Promise<Result> {
   const cwd = folderWith(file);
   const port = await heldPort();
   const bin = join(cwd, "bin");
@@ -133,7 +133,7 @@ export async function typeHead(file: string, program = BUILT): Promise<Finished>
   return { code, ...output };
 }
 
-/** A whole shop with a hurried developer's mistake, and the command line of its drill. */
+/** A complete shop with a hurried developer's mistake, and the command line of its drill. */
 export type HurriedShop = {
   readonly name: string;
   readonly language: keyof typeof WHOLE_SHOPS;
@@ -145,7 +145,7 @@ export type HurriedShop = {
   readonly client?: string;
 };
 
-/** A running whole shop with its new sandbox. */
+/** A running complete shop with its new sandbox. */
 type ServedShop = {
   /** The folder of the shop's developer. */
   readonly cwd: string;
@@ -157,7 +157,7 @@ type ServedShop = {
 };
 
 /** Serves a changed shop as a process that ends with the test. */
-export async function serveWhole({
+export async function serveWholeShop({
   language,
   changes = [],
   client,
@@ -194,8 +194,8 @@ export async function serveWhole({
 }
 
 /** Serves a changed shop, and runs a drill. */
-export async function drillHurried(shop: HurriedShop): Promise<Finished> {
-  const { cwd, origin, client, buy } = await serveWhole(shop);
+export async function drillHurriedShop(shop: HurriedShop): Promise<Result> {
+  const { cwd, origin, client, buy } = await serveWholeShop(shop);
   await buy("order-1001");
   await eventually("the shop has heard of its order", async () => {
     const { stdout } = await runHere(["deliveries", "list", "--json"], { cwd });

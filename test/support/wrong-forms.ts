@@ -4,7 +4,7 @@ export type Fields = Readonly<Record<string, string>>;
 /** A form with a mistake, the wrong field (empty: the refusal is about the whole form), and the refusal. */
 type WrongForm = readonly [path: string, fields: Fields, field: string, said: RegExp];
 
-/** A valid price, except for its method. */
+/** The fields of a valid price. */
 export const PRICE = {
   price_id: "oolong",
   amount_minor: "700",

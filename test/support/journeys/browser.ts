@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 import type { StoreRole } from "../../../src/core/store/shapes.ts";
-import { administratorSignedIn } from "../portal-browser.ts";
+import { signInAdministrator } from "../portal-browser.ts";
 import { sharedBrowser } from "../shop.ts";
 import { agree } from "./agree.ts";
 import type { Form } from "./form.ts";
@@ -11,7 +11,7 @@ import { openSite, type Site } from "./site.ts";
 type Links = "every" | "menu";
 
 /** Timeout of a page on a busy machine. */
-const PATIENCE_MS = 60_000;
+const PAGE_TIMEOUT_MS = 60_000;
 
 /**
  * Signs a Chromium in to the portal of a new sandbox, pays an order as its customer, and follows links of the portal,
@@ -27,7 +27,7 @@ export async function walkInBrowser(
   await page.goto((await site.type("open --print")).stdout.trim());
   await page.waitForURL(/\/connect$/);
   await pay(page, checkout ?? "");
-  await administratorSignedIn(page.context(), site);
+  await signInAdministrator(page.context(), site);
   const pages = await follow(page, `${site.ready.portal_url ?? ""}/${site.ready.store_id}/overview`, {
     links,
   });
@@ -36,9 +36,8 @@ export async function walkInBrowser(
 }
 
 /**
- * Follows every link of the portal in a Chromium that the link of a store and role has signed in. Returns what is
- * wrong: answers that a page did not expect, errors of scripts, secrets that are shown, and the addresses of forms that
- * would be refused.
+ * Follows every link of the portal in a Chromium that a sign-in link for a store and role has signed in. Returns the
+ * answers that a page did not expect, errors of scripts, shown secrets, and the paths of forms that would be refused.
  */
 export async function walkAsRole(
   form: Form,
@@ -74,8 +73,8 @@ export async function walkAsRole(
       for (const action of actions) forms.add(new URL(action, page.url()).pathname);
     },
   });
-  // An empty form may be refused for its fields, but not for the role. Within a page of the portal, it is sent in the
-  // session.
+  // An empty form may be refused for its fields, but not for the role. A page of the portal sends it with the session's
+  // cookie.
   for (const path of forms) {
     const refused = await page.evaluate(async (to) => {
       const answer = await fetch(to, { method: "POST", body: new URLSearchParams() });
@@ -111,7 +110,7 @@ async function pay(page: Page, checkout: string): Promise<void> {
 async function openBrowser(): Promise<{ readonly page: Page; readonly wrong: string[] }> {
   const context = await (await sharedBrowser()).newContext({ locale: "en-US", reducedMotion: "reduce" });
   onTestFinished(() => context.close());
-  context.setDefaultTimeout(PATIENCE_MS);
+  context.setDefaultTimeout(PAGE_TIMEOUT_MS);
   const wrong: string[] = [];
   context.on("response", (answer) => {
     if (answer.status() >= 400) wrong.push(`${answer.status()} at ${new URL(answer.url()).pathname}`);

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { begin, beginHere, PROGRAM, type Finished } from "../program.ts";
+import { begin, beginHere, PROGRAM, type Result } from "../program.ts";
 import { tempFolder } from "../temp-folder.ts";
 
 /** The folder, the variables and the standard input of a command line. */
@@ -10,7 +10,7 @@ export type FormOptions = {
 };
 
 /** A started command line. */
-export type Begun = {
+export type Command = {
   readonly output: { readonly stdout: string; readonly stderr: string };
   /** The exit code, null after a signal. */
   readonly ended: Promise<number | null>;
@@ -23,12 +23,12 @@ export type Form = {
   readonly name: string;
   /** Creates the empty folder of a new user. */
   readonly folder: () => string;
-  readonly begin: (words: readonly string[], options: FormOptions) => Begun;
+  readonly begin: (words: readonly string[], options: FormOptions) => Command;
   /** The program as a shop's command line starts it; null if the form has no shell. */
   readonly shell: string | null;
   /** The half of the command lines that the form runs in `npm test`; undefined: all of them. */
   readonly half?: 0 | 1 | undefined;
-  /** The exit code and the message of `hosted dev` if workerd cannot be fetched. */
+  /** The exit code and the message with which `hosted dev` is refused in this form. */
   readonly hosted: { readonly code: number; readonly says: RegExp };
 };
 
@@ -78,7 +78,7 @@ export function programForm({
 }
 
 /** Runs a command line of a form to its end. */
-export async function runIn(form: Form, words: readonly string[], options: FormOptions): Promise<Finished> {
+export async function runIn(form: Form, words: readonly string[], options: FormOptions): Promise<Result> {
   const begun = form.begin(words, options);
   const code = await begun.ended;
   return { code, ...begun.output };

@@ -7,7 +7,7 @@ import { walkPayments } from "./payment.ts";
 import { walkPortal } from "./portal.ts";
 import { openSite, type Site } from "./site.ts";
 import { walkV1 } from "./v1.ts";
-import { untaken } from "./ways.ts";
+import { unusedRoutes } from "./routes.ts";
 
 /** The journeys of every form, in order: the last journey stops the sandbox. */
 const JOURNEYS: Readonly<Record<string, (site: Site) => Promise<void>>> = {
@@ -37,5 +37,5 @@ export async function walk(form: Form): Promise<readonly string[]> {
       failed.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   if (failed.length > 0) return failed;
-  return untaken(site.ways.all, site.taken).map((way) => `no journey takes ${way}`);
+  return unusedRoutes(site.routes.all, site.usedRoutes).map((route) => `no journey uses ${route}`);
 }

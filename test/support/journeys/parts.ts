@@ -1,6 +1,6 @@
 import type { HTMLElement } from "node-html-parser";
 import { agree } from "./agree.ts";
-import type { Answered } from "../harness.ts";
+import type { FullAnswer } from "../harness.ts";
 
 /** The content types of the files that a page loads, by the element and the attribute with their address. */
 const PARTS = [
@@ -13,7 +13,7 @@ const PARTS = [
 type GetPart = (call: {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-}) => Promise<Answered>;
+}) => Promise<FullAnswer>;
 
 /** Fetches the styles, scripts and pictures of a page; fails if one is missing, empty or of another type. */
 export async function fetchParts(page: HTMLElement, at: URL, get: GetPart): Promise<void> {

@@ -1,5 +1,5 @@
 import { openTab, textIn, type Tab } from "../tab.ts";
-import { said } from "../v1-calls.ts";
+import { bodyOf } from "../v1-calls.ts";
 import { agree } from "./agree.ts";
 import { fetchParts } from "./parts.ts";
 import type { Site } from "./site.ts";
@@ -48,7 +48,7 @@ export async function walkPayments(site: Site): Promise<void> {
       headers: { "Idempotency-Key": `payment-${index}` },
       body: JSON.stringify(order),
     });
-    const { id, checkout_url: page } = said(made).data ?? {};
+    const { id, checkout_url: page } = bodyOf(made).data ?? {};
     const tab = openTab(sandbox, { address: String(page), cookies: new Map() });
     agree(
       "the payment page",
@@ -61,7 +61,7 @@ export async function walkPayments(site: Site): Promise<void> {
     const shown = tab.find("h1, h2", (element) => textIn(element) === heading);
     agree(heading, shown === undefined ? textIn(tab.page()) : heading, heading);
     const session = await site.request({ path: `/v1/checkout-sessions/${String(id)}` });
-    agree(presses.join(", "), said(session).data?.["status"], status);
+    agree(presses.join(", "), bodyOf(session).data?.["status"], status);
   }
 }
 

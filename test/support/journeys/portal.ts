@@ -1,5 +1,5 @@
 import { parse, type HTMLElement } from "node-html-parser";
-import type { Answered } from "../harness.ts";
+import type { FullAnswer } from "../harness.ts";
 import { portalPages, type PortalIds } from "../portal-addresses.ts";
 import { askPortal, codeOf, cookieIn, postForm } from "../portal-sign-in.ts";
 import { PORTAL_AREA } from "../../../src/sandbox/pages/portal/portal.ts";
@@ -16,7 +16,7 @@ const LEADS_ON: Readonly<Record<string, number>> = {
   "/portal/{store_id}/start": 303,
 };
 
-/** The values that a person types into a form, by its address in the table. */
+/** The values that a person types into a form, by the form's path in the table. */
 const TYPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "/portal/{store_id}/catalog": { price_id: "oolong", amount_minor: "750", currency: "EUR" },
   "/portal/{store_id}/settings/return-origins": { origin: "https://tea.example" },
@@ -64,8 +64,8 @@ export async function walkPortal(site: Site): Promise<void> {
     await fetchParts(markup, at, (part) => askPortal(asSandbox(site), part));
     for (const form of markup.querySelectorAll("form[method=post]")) {
       const action = form.getAttribute("action") ?? "";
-      const way = site.ways.of("POST", action)?.replace("POST ", "") ?? action;
-      if (!forms.has(way)) forms.set(way, { action, page: address, path: way });
+      const route = site.routes.of("POST", action)?.replace("POST ", "") ?? action;
+      if (!forms.has(route)) forms.set(route, { action, page: address, path: route });
     }
   }
   await follow(site, visitorOf(visitors, "/portal"));
@@ -121,7 +121,7 @@ function show(
   { cookie }: Visitor,
   path: string,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answered> {
+): Promise<FullAnswer> {
   const host = new URL(site.ready.portal_url ?? "").host;
   const own = { Authorization: "", Host: host, Cookie: cookie };
   return askPortal(asSandbox(site), { path, headers: { ...own, ...headers } });

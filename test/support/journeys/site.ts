@@ -5,13 +5,13 @@ import { expect } from "vitest";
 import type { ReadyMessage } from "../../../src/host/ready.ts";
 import { verifyWebhook } from "../../../src/webhooks.ts";
 import { eventually } from "../eventually.ts";
-import type { Answered, ApiCall } from "../harness.ts";
+import type { FullAnswer, ApiCall } from "../harness.ts";
 import { listenUntilEnd, readBody } from "../http-receiver.ts";
 import { FULL } from "../campaign.ts";
-import { runHere, type Finished } from "../program.ts";
+import { runHere, type Result } from "../program.ts";
 import { sendRaw } from "../send-raw.ts";
-import { runIn, type Begun, type Form, type FormOptions } from "./form.ts";
-import { waysOfAllAreas, type Way, type Ways } from "./ways.ts";
+import { runIn, type Command, type Form, type FormOptions } from "./form.ts";
+import { readRouteTable, type RouteName, type RouteTable } from "./routes.ts";
 
 /**
  * A request to the sandbox of a site; default: GET, or POST with a body, with the API key. Empty headers are not sent.
@@ -23,19 +23,19 @@ export type Site = {
   readonly form: Form;
   readonly cwd: string;
   readonly ready: ReadyMessage;
-  readonly request: (call: SiteCall) => Promise<Answered>;
+  readonly request: (call: SiteCall) => Promise<FullAnswer>;
   /**
    * Runs a command line in the folder of the merchant; fails unless it ends with `code` (default: 0). In `npm test`
    * forms take turns: a line that depends on no variable is run with the form, or with the sources.
    */
-  readonly type: (line: string | readonly string[], options?: TypeOptions) => Promise<Finished>;
+  readonly type: (line: string | readonly string[], options?: TypeOptions) => Promise<Result>;
   /**
    * Runs a command line with `--json` that is not itself tested, and returns its output: with the tested form in a
    * release, otherwise with the sources in this process, which takes a tenth of the time.
    */
   readonly ask: <Said = Readonly<Record<string, string>>>(line: string) => Promise<Said>;
   /** Starts a command line that keeps running, and waits for its first line. */
-  readonly launch: (line: string, options?: Omit<FormOptions, "cwd">) => Promise<Begun>;
+  readonly launch: (line: string, options?: Omit<FormOptions, "cwd">) => Promise<Command>;
   /** Writes a file of the merchant into the folder. */
   readonly write: (name: string, content: string | Uint8Array) => void;
   readonly adminToken: () => string;
@@ -43,8 +43,8 @@ export type Site = {
   readonly receiver: string;
   /** The genuine webhooks that the receiver has accepted. */
   readonly heard: readonly Heard[];
-  readonly ways: Ways;
-  readonly taken: ReadonlySet<Way>;
+  readonly routes: RouteTable;
+  readonly usedRoutes: ReadonlySet<RouteName>;
   readonly stop: () => Promise<number | null>;
 };
 
@@ -64,8 +64,8 @@ export async function openSite(form: Form): Promise<Site> {
   const served = await firstLine(form.begin(["sandbox", "start", "--json", "--port", "0"], { cwd }));
   const ready = JSON.parse(served.output.stdout) as ReadyMessage;
   const { host, port } = new URL(ready.base_url);
-  const ways = await waysOfAllAreas();
-  const [taken, heard]: [Set<Way>, Heard[]] = [new Set(), []];
+  const routes = await readRouteTable();
+  const [usedRoutes, heard]: [Set<RouteName>, Heard[]] = [new Set(), []];
   let typed = 0;
   const type: Site["type"] = async (line, { code = 0, env } = {}) => {
     const words = typeof line === "string" ? line.split(" ") : line;
@@ -74,7 +74,7 @@ export async function openSite(form: Form): Promise<Site> {
     const options = { cwd, ...(env === undefined ? {} : { env }) };
     return expectCode(words, await (isOwn ? runIn(form, words, options) : runHere(words, options)), code);
   };
-  const ask = async (line: string): Promise<Finished> => {
+  const ask = async (line: string): Promise<Result> => {
     const words = [...line.split(" "), "--json"];
     return FULL ? type(words) : expectCode(words, await runHere(words, { cwd }), 0);
   };
@@ -84,8 +84,8 @@ export async function openSite(form: Form): Promise<Site> {
     ready,
     request: async ({ path, method, headers, body }) => {
       const sent = method ?? (body === undefined ? "GET" : "POST");
-      const way = ways.of(sent, path);
-      if (way !== undefined) taken.add(way);
+      const route = routes.of(sent, path);
+      if (route !== undefined) usedRoutes.add(route);
       const usual = {
         Host: host,
         Authorization: `Bearer ${ready.api_key ?? ""}`,
@@ -107,21 +107,21 @@ export async function openSite(form: Form): Promise<Site> {
         .admin_token,
     receiver: await openReceiver(ready.signing_secret, heard),
     heard,
-    ways,
-    taken,
+    routes,
+    usedRoutes,
     stop: served.stop,
   };
 }
 
 /** Returns the result of a command line; fails if it has another exit code. */
-function expectCode(words: readonly string[], done: Finished, code: number): Finished {
+function expectCode(words: readonly string[], done: Result, code: number): Result {
   if (done.code === code) return done;
   const said = `${done.stdout}${done.stderr}`.slice(-600);
   throw new Error(`checkout ${words.join(" ")} ended with ${done.code}, not ${code}: ${said}`);
 }
 
 /** Waits for the first line of a command line; fails with its output if it ends before. */
-async function firstLine(begun: Begun): Promise<Begun> {
+async function firstLine(begun: Command): Promise<Command> {
   let code: number | null | undefined;
   void begun.ended.then((ended) => (code = ended));
   await eventually("the program has printed a line", () => {

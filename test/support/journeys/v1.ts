@@ -1,6 +1,6 @@
 import { ERROR_CODES, ERRORS, type ErrorCode } from "../../../src/core/errors.ts";
-import { said } from "../v1-calls.ts";
-import type { Answered } from "../harness.ts";
+import { bodyOf } from "../v1-calls.ts";
+import type { FullAnswer } from "../harness.ts";
 import { agree } from "./agree.ts";
 import type { Site, SiteCall } from "./site.ts";
 
@@ -56,7 +56,7 @@ const REFUSALS: Readonly<Record<ErrorCode, Refused | string>> = {
 
 /** Uses v1 in both forms, with a replay and each refusal. */
 export async function walkV1(site: Site): Promise<void> {
-  const create = (path: string, order: Readonly<Record<string, unknown>>): Promise<Answered> =>
+  const create = (path: string, order: Readonly<Record<string, unknown>>): Promise<FullAnswer> =>
     site.request({
       path,
       headers: { "Idempotency-Key": String(order["order_id"]) },
@@ -69,11 +69,13 @@ export async function walkV1(site: Site): Promise<void> {
     ["/v1/checkout-sessions", { order_id: "v1-session-by-amount", ...AMOUNT }],
   ] as const) {
     const made = await create(path, order);
-    agree(path, [made.status, said(made).data?.["order_id"]], [201, order.order_id]);
+    agree(path, [made.status, bodyOf(made).data?.["order_id"]], [201, order.order_id]);
     const replayed = await create(path, order);
     agree(`the replay of ${path}`, [replayed.status, replayed.body], [201, made.body]);
-    const session = await site.request({ path: `/v1/checkout-sessions/${String(said(made).data?.["id"])}` });
-    agree(`what ${path} created`, [session.status, said(session).data], [200, said(made).data]);
+    const session = await site.request({
+      path: `/v1/checkout-sessions/${String(bodyOf(made).data?.["id"])}`,
+    });
+    agree(`what ${path} created`, [session.status, bodyOf(session).data], [200, bodyOf(made).data]);
   }
   const { api_key: ordersKey } = await site.ask("keys create --scopes orders:write");
   for (const [index, code] of ERROR_CODES.entries()) {
@@ -81,7 +83,7 @@ export async function walkV1(site: Site): Promise<void> {
     if (typeof refused === "string") continue;
     for (const line of refused.before ?? []) await site.ask(line);
     const answer = await site.request(callOf(refused, { index, ordersKey: ordersKey ?? "" }));
-    agree("a refusal", [answer.status, said(answer).error?.code], [ERRORS[code].status, code]);
+    agree("a refusal", [answer.status, bodyOf(answer).error?.code], [ERRORS[code].status, code]);
     for (const line of refused.after ?? []) await site.ask(line);
   }
 }
