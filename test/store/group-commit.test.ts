@@ -236,3 +236,38 @@ test("a disk error while checking the files fails the current write, and no late
   await turn();
   expect([settled, rows()]).toEqual([["Error: i/o error", "done 2"], [2]]);
 });
+
+test("work that runs again reads no row from a cache that the undone run has filled", async () => {
+  let cachedRows: readonly number[] | undefined;
+  let isBound = false;
+  const { connection, note, settled, turn } = openCommits({
+    binding: { canWait: () => !isBound, bind: () => (isBound = true), seal: () => undefined },
+    onUndone: () => (cachedRows = undefined),
+  });
+  connection.exec("INSERT INTO a VALUES (1)");
+  const read = connection.prepare<[], number>("SELECT x FROM a").pluck();
+  const remove = connection.prepare("DELETE FROM a");
+  const lengths: number[] = [];
+  const takeRow = (): void => {
+    cachedRows ??= read.all();
+    lengths.push(cachedRows.length);
+    cachedRows = undefined;
+    remove.run();
+    cachedRows = read.all();
+  };
+  // The first run is undone because the log is not bound, and a batch because one of its jobs throws.
+  note(takeRow, { isOftenIdle: true });
+  await turn();
+  connection.exec("INSERT INTO a VALUES (1)");
+  cachedRows = undefined;
+  note(takeRow);
+  note(() => {
+    throw new Error("a mistake");
+  });
+  note(() => lengths.push((cachedRows ?? read.all()).length));
+  await turn();
+  expect([lengths, settled.slice(0, 2)]).toEqual([
+    [1, 1, 1, 1, 0],
+    ["done undefined", "done undefined"],
+  ]);
+});
