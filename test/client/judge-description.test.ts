@@ -3,8 +3,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createCookieJar } from "../../src/client/judge/cookies.ts";
 import { shopOf } from "../../src/client/judge/description.ts";
+import { mergeRuns, withReplays, type JudgedHistory } from "../../src/client/judge/run.ts";
 import { openReturnPage } from "../../src/client/judge/returns.ts";
+import type { HistoryVerdict } from "../../src/core/judge/judge.ts";
 import type { OutboundResult } from "../../src/world.ts";
+import { factOf } from "../../src/core/readiness/drills/said.ts";
 import { describedShop, type ShopKind } from "../support/described-shop.ts";
 import { EPHEMERAL } from "../support/harness.ts";
 import { openWebhookSite } from "../support/webhook-site.ts";
@@ -111,7 +114,44 @@ test("a shop whose only worker falls behind is judged again with fewer events at
   const options = ["--create", "create-order", ...VIEW, "--budget", "1h"];
   const { code, stdout, stderr } = await site.harness.run(["checklist", "run", "duplicates", ...options]);
   expect([code, stdout]).toEqual([0, expect.stringContaining("0 broken, 0 not judged")]);
-  expect(stderr).toMatch(/\d+ histories were late and run again, two at a time/);
+  expect(stderr).toMatch(/\d+ histories that were late or left out run again, two at a time/);
+});
+
+test("a replay disproves late verdicts of its history, but no broken one, and none if a kind of checkout was not judged again", () => {
+  const verdicts = {
+    held: { state: "held", note: null, got: "" },
+    late: { state: "not_judged", reason: "late", field: "settle", got: "" },
+    leftOut: { state: "not_judged", reason: factOf("budget"), field: null, got: "" },
+    noOrder: { state: "not_judged", reason: "no order", field: "create", got: "" },
+    broken: {
+      state: "broken",
+      invariant: "booked_once",
+      cause: null,
+      expected: "once",
+      got: "twice",
+    },
+  } as const satisfies Record<string, HistoryVerdict>;
+  type Name = keyof typeof verdicts;
+  const historiesOf = (names: readonly Name[]): JudgedHistory[] =>
+    names.map((name) => ({ name: "events_late", verdict: verdicts[name], reference: null, story: [] }));
+  for (const [first, again, merged] of [
+    [["late", "held"], ["held", "held"], "held"],
+    [["broken", "late"], ["held", "held"], "broken"],
+    [["late", "late"], ["leftOut", "held"], "late"],
+    [["late", "late"], ["held", "leftOut"], "late"],
+    [["late"], ["noOrder"], "late"],
+    [["late"], ["late"], "late"],
+    [["late"], ["broken"], "broken"],
+    [["leftOut", "held"], ["held", "held"], "held"],
+    [["leftOut", "held"], ["noOrder", "held"], "leftOut"],
+  ] as const) {
+    const histories = mergeRuns(withReplays(historiesOf(first), historiesOf(again)));
+    expect([first, again, histories.map(({ verdict }) => verdict)]).toEqual([
+      first,
+      again,
+      [verdicts[merged]],
+    ]);
+  }
 });
 
 test("a run that used up its budget reports how many histories it left out, and the budget that runs all of them", async () => {

@@ -5,7 +5,8 @@ import {
   leftShopStuck,
   judgeAgain,
   mergeRuns,
-  replayLate,
+  namesToReplay,
+  replay,
   runHistories,
   plainHistory,
   raceWithAbort,
@@ -17,7 +18,7 @@ import { createBench, type Bench } from "../../client/judge/bench.ts";
 import { runPlainPurchase, type PlainPurchase } from "../../client/judge/plain.ts";
 import { refusesAgain } from "../../client/judge/tell.ts";
 import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
-import { isLate, mayBeLate } from "../../core/judge/judge.ts";
+import { mayBeLate } from "../../core/judge/judge.ts";
 import type { MissingField } from "../../core/readiness/drills/judge-sentences.ts";
 import type { History } from "../../core/judge/step.ts";
 import { durationText } from "../../core/duration.ts";
@@ -362,10 +363,12 @@ async function judgeUnderLease(context: Context, options: RunOptions, run: Lease
   );
   for (const [index, entry] of finalHistories.entries())
     if (entry.verdict !== playedHistories[index]?.verdict) onJudged(entry);
-  const lateCount = finalHistories.filter(({ verdict }) => isLate(verdict)).length;
-  if (lateCount > 0) printer.info(`${lateCount} histories were late and run again, two at a time`);
   const replayDeadline = deadline + (options.budget === undefined ? BUDGET_MS.most - baseReport.budgetMs : 0);
-  const histories = mergeRuns(await replayLate(bench, finalHistories, { ...plan, deadline: replayDeadline }));
+  const replayNames = namesToReplay(bench, finalHistories, { deadline: replayDeadline });
+  if (replayNames.size > 0)
+    printer.info(`${replayNames.size} histories that were late or left out run again, two at a time`);
+  const replayPlan = { ...plan, deadline: replayDeadline, names: replayNames };
+  const histories = mergeRuns(await replay(bench, finalHistories, replayPlan));
   const isInterrupted = signal.aborted;
   const records =
     names === undefined

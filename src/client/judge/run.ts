@@ -276,23 +276,50 @@ export async function judgeAgain(
 }
 
 /**
- * Plays late histories again, fewer at a time: their payments may have been late only because the shop had many events to
- * process. Such a shop then also gets time for the histories that were left out. A history that does not start keeps its
- * verdict.
+ * The names of the histories to play again: the late ones, whose payments may have been late only because the shop had
+ * many events to process, and then also those that were left out. Empty if none is late or no history may start.
  */
-export async function replayLate(
+export function namesToReplay(
   bench: Bench,
   histories: readonly JudgedHistory[],
-  plan: RunPlan,
-): Promise<readonly JudgedHistory[]> {
+  plan: Pick<RunPlan, "deadline">,
+): ReadonlySet<string> {
   // A shop that takes no more events can show nothing.
-  if (histories.some(leftShopStuck) || !histories.some(({ verdict }) => isLate(verdict))) return histories;
-  const openHistories = histories.filter((item) => isLate(item.verdict) || isLeftOut(item));
-  const names = new Set<string>(openHistories.map(({ name }) => name));
-  const playedHistories = await runHistories(bench, { ...plan, names, maxHistories: MAX_PARALLEL_REPLAYS });
-  const replays = (await judgeAgain(bench, playedHistories, 0)).filter((item) => !isLeftOut(item));
+  const mayReplay = !histories.some(leftShopStuck) && findEndReason(bench, plan) === undefined;
+  const isOpen = (item: JudgedHistory): boolean => isLate(item.verdict) || isLeftOut(item);
+  if (!mayReplay || !histories.some(({ verdict }) => isLate(verdict))) return new Set();
+  return new Set(histories.filter(isOpen).map(({ name }) => name));
+}
+
+/** Plays histories again, fewer at a time, and returns all histories with the new verdicts. */
+export async function replay(
+  bench: Bench,
+  histories: readonly JudgedHistory[],
+  plan: RunPlan & { readonly names: ReadonlySet<string> },
+): Promise<readonly JudgedHistory[]> {
+  if (plan.names.size === 0) return histories;
+  const playedHistories = await runHistories(bench, { ...plan, maxHistories: MAX_PARALLEL_REPLAYS });
+  return withReplays(histories, await judgeAgain(bench, playedHistories, 0));
+}
+
+/**
+ * Histories with their replays in place of the verdicts that these disprove. A history has an entry for each kind of
+ * checkout: what one kind broke stays broken, and all entries stay if the replay of one kind shows nothing.
+ */
+export function withReplays(
+  histories: readonly JudgedHistory[],
+  replays: readonly JudgedHistory[],
+): readonly JudgedHistory[] {
+  const showsNothing = ({ verdict }: JudgedHistory): boolean =>
+    verdict.state === "not_judged" && !isLate(verdict);
+  const unshownNames = new Set(replays.filter(showsNothing).map(({ name }) => name));
   const replayedNames = new Set(replays.map(({ name }) => name));
-  return [...histories.filter(({ name }) => !replayedNames.has(name)), ...replays];
+  const isDisproved = ({ name, verdict }: JudgedHistory): boolean =>
+    replayedNames.has(name) && !unshownNames.has(name) && verdict.state !== "broken";
+  return [
+    ...histories.filter((item) => !isDisproved(item)),
+    ...replays.filter((item) => !showsNothing(item)),
+  ];
 }
 
 function isHistory(name: string): name is HistoryName {
