@@ -10,7 +10,7 @@ import {
   type Scheduler,
 } from "./connection/group-commit.ts";
 import { copyLog } from "./connection/opening.ts";
-import type { StorageUnavailable } from "./connection/storage-failure.ts";
+import { StorageUnavailable } from "./connection/storage-failure.ts";
 import { SANDBOX_FILE } from "./schema.ts";
 import { snapshotsTable } from "./snapshot/snapshots.ts";
 import { createTables } from "./tables.ts";
@@ -73,10 +73,12 @@ export function openStore(
     close: () => {
       try {
         if (watch.isIntact()) binding.seal();
-      } catch {
-        // The next opening then binds its log at once, as after a kill.
+      } catch (error) {
+        // If the disk fails, the next opening binds its log at once, as after a kill.
+        if (!(toStorageError(error) instanceof StorageUnavailable)) throw error;
+      } finally {
+        close();
       }
-      close();
     },
     leave,
   });

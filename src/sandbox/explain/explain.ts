@@ -94,7 +94,7 @@ export async function explain(
 }
 
 /** For each kind of object, finds the id of the checkout whose story contains it; undefined if there is none. */
-const CHECKOUT_ID_FINDERS: Readonly<Record<ExplainableKind, (query: ExplainQuery) => string | undefined>> = {
+const FINDERS_OF_CHECKOUT: Readonly<Record<ExplainableKind, (query: ExplainQuery) => string | undefined>> = {
   request: checkoutIdOfRequest,
   checkout: ({ context, storeId, id }) => context.store.checkouts.find(storeId, id)?.id,
   event: ({ context, storeId, id }) => checkoutIdOfEvent(context, storeId, id),
@@ -110,7 +110,7 @@ const CHECKOUT_ID_FINDERS: Readonly<Record<ExplainableKind, (query: ExplainQuery
  */
 export function storyCheckoutId(context: ExplainContext, storeId: string, subject: Subject): Outcome<string> {
   for (const [kind, query] of lookupsFor(subject, { context, storeId })) {
-    const checkoutId = CHECKOUT_ID_FINDERS[kind](query);
+    const checkoutId = FINDERS_OF_CHECKOUT[kind](query);
     if (checkoutId !== undefined) return accept(checkoutId);
   }
   const receivedText = printableLiteral(subject.id);
