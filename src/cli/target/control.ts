@@ -102,11 +102,9 @@ function storeFor(context: Context, { origin, send }: ControlTarget): string | u
   const surroundings = surroundingsAt(context.around, origin);
   // In-process calls are to the folder's sandbox, which is not running.
   const isOwn = send !== undefined || isOwnSandbox(surroundings, origin);
-  const usableSurroundings = catchRefusal(surroundings.folder).ok
-    ? surroundings
-    : withoutFolder(surroundings);
-  const { value, source } = findNamedStore(usableSurroundings, isOwn) ?? {};
-  if (value === undefined || usableSurroundings.storeFlag !== undefined || isUuid(value)) return value;
+  const usable = catchRefusal(surroundings.folder).ok ? surroundings : withoutFolder(surroundings);
+  const { value, source } = findNamedStore(usable, isOwn) ?? {};
+  if (value === undefined || usable.storeFlag !== undefined || isUuid(value)) return value;
   throw refuseUsage(`${source} must be the id of a store; got ${printableLiteral(value)}`, STORES_HINT);
 }
 

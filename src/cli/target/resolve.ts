@@ -1,5 +1,4 @@
-// Resolves the target of a v1 command, from the facts that cli/target/surroundings.ts reads. The sandbox of a control
-// command, and its token: cli/target/control.ts.
+// Resolves the target of a v1 command, from the facts of surroundings.ts. The sandbox of a control command: control.ts.
 import { LOCAL_SANDBOX } from "../../core/checkout/idempotency-key.ts";
 import { redactKey } from "../../core/credential.ts";
 import { isLoopback } from "../../core/loopback.ts";
@@ -72,9 +71,8 @@ export function resolveTarget(context: Pick<Context, "world" | "around">) {
   const isOnlyForFolder = namedAddress === undefined || apiKey.source === stateFile(folder, "credentials");
   const hintOf = (variable: string): string => `(${variable}${misspellingHint(world, variable)})`;
   /** The stores whose keys the folder has; the keys are not for this service. */
-  const unusableIds = runningUrl === undefined && isLocal && apiKey.value === null ? Object.keys(stores) : [];
-  const missingKeyText =
-    unusableIds[0] && `there is no other API key for ${address} ${hintOf("CHECKOUT_API_KEY")}`;
+  const ids = runningUrl === undefined && isLocal && apiKey.value === null ? Object.keys(stores) : [];
+  const missingKeyText = ids[0] && `there is no other API key for ${address} ${hintOf("CHECKOUT_API_KEY")}`;
   /** The current base URL, for a key that only the folder's running sandbox may get; undefined while it is stopped. */
   const locate = (): string | undefined => {
     around.reload();
@@ -123,21 +121,21 @@ function identityOf(around: Surroundings, { isOwn, isLocal }: Record<"isOwn" | "
   const { stores } = usableSurroundings.credentials();
   const namedStore = findNamedStore(usableSurroundings, isOwn);
   const path = stateFile(around.location(), "credentials");
-  const hasStoreFlag = around.storeFlag !== undefined;
+  const hasFlag = around.storeFlag !== undefined;
   const knownStores = Object.entries(stores).map(([id, { name }]) => ({ storeId: id, name }));
   // Another service's ids can have any form, and the names of its stores are not known.
   const idOutcome = catchRefusal(() =>
-    namedStore && hasStoreFlag && isLocal
+    namedStore && hasFlag && isLocal
       ? (parseUuid(namedStore.value) ?? requireOneStore(knownStores, namedStore.value).storeId)
       : namedStore?.value,
   );
   const firstStore = (around.ownUrl() && around.run()?.store_id) ?? knownStores[0]?.storeId;
   const ownKey = around.apiKey?.value;
   // The store in the environment is the store of the key in the environment.
-  const owner = storeIdOfKey({ stores }, ownKey ?? "") ?? (hasStoreFlag ? around.storeId?.value : undefined);
+  const owner = storeIdOfKey({ stores }, ownKey ?? "") ?? (hasFlag ? around.storeId?.value : undefined);
   // The chosen store of the folder does not apply to a key that the folder does not know.
   const isForeignKey =
-    ownKey !== undefined && owner === undefined && !hasStoreFlag && around.storeId === undefined;
+    ownKey !== undefined && owner === undefined && !hasFlag && around.storeId === undefined;
   const fallbackStoreId = ownKey === undefined && idOutcome.ok && isOwn ? firstStore : undefined;
   const id = isForeignKey ? undefined : (idOutcome.value ?? fallbackStoreId);
   const store = id === undefined ? undefined : stores[id];
