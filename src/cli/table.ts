@@ -54,7 +54,7 @@ export async function tableRows(
   const widths = widthsOf(fittingCells.flat(), widthOf);
   const names = fittingCells[0]?.[0] ?? [];
   const painterOf = (row: number, column: number): ((cell: string) => string) =>
-    row > 0 && fitOptions.style !== undefined && STATE_COLUMNS.test(names[column] ?? "")
+    row > 0 && fitOptions.style !== undefined && STATE_COLUMN_PATTERN.test(names[column] ?? "")
       ? createPainter(fitOptions.style)
       : (cell) => cell;
   const isLast = (column: number): boolean => column === names.length - 1;
@@ -74,7 +74,7 @@ export async function tableRows(
   );
 }
 
-const STATE_COLUMNS = /^(STATE|STATUS|RESULT|ACTIVE|APPROVED)$/;
+const STATE_COLUMN_PATTERN = /^(STATE|STATUS|RESULT|ACTIVE|APPROVED)$/;
 
 /** The colours of states, by the beginning of the state: good, failing, waiting or refused, ended. */
 const COLOURS: readonly (readonly [colour: keyof Style, pattern: RegExp])[] = [

@@ -63,11 +63,11 @@ function removeStackFrames(output: string): string {
 }
 
 /** Placeholders are replaced in addresses, but never in commands. */
-const PLACEHOLDER = /\{(order_id|session_id)\}/;
+const PLACEHOLDER_PATTERN = /\{(order_id|session_id)\}/;
 
 /** Parses the merchant's command line. Refuses `{order_id}`: a shell would execute the text of an id. */
 export function parseCommandLine(text: string): Outcome<string> {
-  const [placeholder, name] = PLACEHOLDER.exec(text) ?? [];
+  const [placeholder, name] = PLACEHOLDER_PATTERN.exec(text) ?? [];
   if (placeholder === undefined) return accept(text);
   const variable = name === "order_id" ? "CHECKOUT_ORDER_ID" : "CHECKOUT_SESSION_ID";
   return refuseFact("command_with_id", { received: printableLiteral(text), variable, placeholder });

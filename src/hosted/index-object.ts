@@ -96,7 +96,7 @@ async function openIndex({ storage }: ObjectState, env: HostedEnv): Promise<Open
   const operations = { ...REFUSED_OPERATIONS, ...operationsOn(store, env) };
   // Only a deletion is forwarded from here: the operation `reset` resets the objects itself.
   const forgetStore = async ({ storeId, kind }: Erasure): Promise<void> =>
-    kind === "delete" ? objectOf(env, storeId).erase().catch(throwObjectFailure) : undefined;
+    kind === "delete" ? storeObject(env, storeId).erase().catch(throwObjectFailure) : undefined;
   const sandbox = createHostedSandbox(world, env, { connection, store, operations, forgetStore });
   const { report } = createFailureLog(world, { format: "text", stream: consoleStream });
   const index = { store, sandbox, alarm, report };
@@ -139,16 +139,16 @@ function operationsOn(store: Store, env: HostedEnv): OperationOverrides {
       const stores = chooseStores(context, body.store);
       if (!stores.ok) return stores;
       const resets = await Promise.all(
-        stores.value.map(({ storeId }) => objectOf(env, storeId).reset().catch(throwObjectFailure)),
+        stores.value.map(({ storeId }) => storeObject(env, storeId).reset().catch(throwObjectFailure)),
       );
       await store.write(() => store.instance.renew(context.world.freshId()));
       const refusedReset = resets.find(({ ok }) => !ok);
       return refusedReset === undefined || refusedReset.ok ? accept({ stores: stores.value }) : refusedReset;
     },
-    describeSandbox: (): Promise<Outcome<never>> | ReturnType<ReturnType<typeof objectOf>["describe"]> => {
+    describeSandbox: (): Promise<Outcome<never>> | ReturnType<ReturnType<typeof storeObject>["describe"]> => {
       const firstStore = store.stores.first();
       if (firstStore === undefined) return Promise.resolve(refuseNoStore());
-      return objectOf(env, firstStore.id).describe().catch(throwObjectFailure);
+      return storeObject(env, firstStore.id).describe().catch(throwObjectFailure);
     },
   };
 }
@@ -157,7 +157,7 @@ function throwObjectFailure(error: unknown): never {
   throw toObjectFailure(error);
 }
 
-function objectOf({ STORES }: HostedEnv, storeId: string) {
+function storeObject({ STORES }: HostedEnv, storeId: string) {
   return STORES.getByName(objectName(markOfStore(storeId)));
 }
 

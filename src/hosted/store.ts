@@ -71,7 +71,7 @@ export function openObjectStore(
         hasWritten ||= hasChanged;
         return value;
       } catch (error) {
-        tables.forgetCaches();
+        tables.emptyCaches();
         const failure = toStorageFailure(error);
         lastFailure = failure instanceof StorageUnavailable ? failure : undefined;
         if (lastFailure !== undefined) hasWritten = false;

@@ -64,7 +64,7 @@ export function openStore(
         pause: () => new Promise((resolve) => scheduler.soon(resolve)),
       }),
   });
-  const { forgetCaches: onUndone } = tables;
+  const { emptyCaches: onUndone } = tables;
   return accept({
     ...tables,
     write: createGroupCommit(connection, { ...scheduler, watch, onEnd: noteEnd, onUndone, binding }),

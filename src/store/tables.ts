@@ -42,7 +42,7 @@ export function createTables(
 ) {
   const stores = storesTable(connection, scheduler);
   const credentials = credentialsTable(connection, scheduler);
-  const forgetClocks = (): void => {
+  const emptyClockCaches = (): void => {
     stores.facts.forget();
     credentials.byApiKey.forget();
   };
@@ -50,7 +50,7 @@ export function createTables(
   const faults = faultsTable(connection, scheduler);
   const signingSecrets = signingSecretsTable(connection, scheduler);
   const heldStores = heldStoresTable(connection, scheduler);
-  const forgetCaches = (): void => {
+  const emptyCaches = (): void => {
     stores.forget();
     credentials.byApiKey.forget();
     heldStores.isHeld.forget();
@@ -58,16 +58,16 @@ export function createTables(
     faults.of.forget();
     signingSecrets.forget();
   };
-  const erasures = erasuresTable(connection, forgetCaches);
+  const erasures = erasuresTable(connection, emptyCaches);
   return {
     /** Empties all caches; called after a rollback, because a read of the undone work may have filled them. */
-    forgetCaches,
+    emptyCaches,
     stores,
     credentials,
     tokens: tokensTable(connection),
     erasures,
     capabilities: capabilitiesTable(connection, stores.facts.forget),
-    clocks: clocksTable(connection, forgetClocks),
+    clocks: clocksTable(connection, emptyClockCaches),
     signingSecrets,
     prices: pricesTable(connection),
     checkouts: checkoutsTable(connection),
@@ -93,6 +93,6 @@ export function createTables(
     home: homeTable(connection),
     heldStores,
     instance: instanceTable(connection),
-    snapshots: createSnapshots({ eraseAll: erasures.eraseAll, notifyChange: forgetCaches }),
+    snapshots: createSnapshots({ eraseAll: erasures.eraseAll, notifyChange: emptyCaches }),
   };
 }

@@ -43,8 +43,8 @@ function isBusy(error: unknown): boolean {
 }
 
 /** SQLite's codes for a file that belongs to another user or has other content; file systems without locks have other codes. */
-const REFUSALS = /^SQLITE_(?:CANTOPEN|NOTADB|CORRUPT|READONLY|AUTH)/;
+const REFUSAL_CODE_PATTERN = /^SQLITE_(?:CANTOPEN|NOTADB|CORRUPT|READONLY|AUTH)/;
 
 function isRefusal(error: unknown): error is Error {
-  return isError(error) && REFUSALS.test(codeOf(error) ?? "");
+  return isError(error) && REFUSAL_CODE_PATTERN.test(codeOf(error) ?? "");
 }

@@ -27,17 +27,20 @@ const PAIRS = new Set(
 );
 
 /** test/kit/explore.test.ts also explores four of these shops. */
-test.each(part(Object.entries(BROKEN_SHOPS), 24))("explore finds the broken shop: %s", async (name, shop) => {
-  const isPair = PAIRS.has(name);
-  // An endpoint for successful payments alone leaves fewer places for faults.
-  const events = isPair && !FULL ? { events: ["order.succeeded"] } : {};
-  const options = optionsFor({ ...shop, ...events });
-  const limits = { ...LIMITS, depth: isPair ? 2 : 1, maxSchedules: size(130, 600) };
-  expect(differenceFrom(name, await explore({ ...options, ...limits }))).toBeNull();
-});
+test.each(part(Object.entries(BROKEN_SHOPS), 24))(
+  "explore finds how faults break the shop: %s",
+  async (name, shop) => {
+    const isPair = PAIRS.has(name);
+    // An endpoint for successful payments alone leaves fewer places for faults.
+    const events = isPair && !FULL ? { events: ["order.succeeded"] } : {};
+    const options = optionsFor({ ...shop, ...events });
+    const limits = { ...LIMITS, depth: isPair ? 2 : 1, maxSchedules: size(130, 600) };
+    expect(differenceFrom(name, await explore({ ...options, ...limits }))).toBeNull();
+  },
+);
 
 test.each(FULL ? Object.entries(CAREFUL_SHOPS) : [])(
-  "explore finds no fault in a careful shop: %s",
+  "explore finds no broken rule in a careful shop: %s",
   async (_name, shop) => {
     const result = await explore({ ...optionsFor(shop), ...LIMITS, maxSchedules: 1000 });
     expect([result.broken, result.held]).toEqual([[], result.schedules]);
@@ -46,7 +49,7 @@ test.each(FULL ? Object.entries(CAREFUL_SHOPS) : [])(
 
 /** Shops in separate processes are slow, so they run only in the campaign. */
 test.each(FULL ? WHOLE : [])(
-  "explore finds no fault in the complete shop in %s, with fault pairs and kills",
+  "explore finds no broken rule in the complete shop in %s, with fault pairs and kills",
   async (language) => {
     const { code, stdout } = await run([...EXPLORE_WHOLE, ...COMMANDS_OF[language]], {
       cwd: newShopFolder(language),
@@ -65,7 +68,7 @@ const THOUSANDS = LANGUAGES.flatMap((language) => [
 ]);
 
 test.each(FULL ? THOUSANDS : [])(
-  "explore finds no fault in a careful shop in $language in 1,000 schedules, with $cores",
+  "explore finds no broken rule in a careful shop in $language in 1,000 schedules, with $cores",
   async ({ language, isBusy }) => {
     const { ran, broken } = await exploreCarefulShop(language, { schedules: 1000, seed: SEED, isBusy });
     expect(broken).toEqual([]);
@@ -78,14 +81,14 @@ const KILLED = Object.keys(KILLED_SHOPS).filter(
   (name) => FULL || FINDINGS.exploreKilled[name]?.least.length === 1,
 );
 
-test.each(part(KILLED, 9))("explore finds the shop that a kill breaks: %s", async (name) => {
+test.each(part(KILLED, 9))("explore finds how a kill breaks the shop: %s", async (name) => {
   const least = FINDINGS.exploreKilled[name]?.least;
   const [code, found] = await exploreShop(KILLED_SHOPS, name, least?.length ?? 1);
   expect([code, differenceFrom(name, found, "exploreKilled")]).toEqual([1, null]);
 });
 
 test.each(FULL ? Object.keys(STEADY_SHOPS) : [])(
-  "explore finds no fault in a shop that survives kills: %s",
+  "explore finds no broken rule in a shop that survives kills: %s",
   async (name) => {
     const [code, { broken, held, schedules }] = await exploreShop(STEADY_SHOPS, name, 2);
     expect([code, broken, held]).toEqual([0, [], schedules]);

@@ -66,7 +66,7 @@ const SERVICES: Readonly<Record<string, Parameters<typeof openRefusing>[0]>> = {
 };
 
 test.each(Object.entries(SERVICES))(
-  "repeated checks find no difference and observe everything: %s",
+  "calibrate --check finds no difference and can compare every observation, with %s",
   async (_name, service) => {
     const harness = await openRefusing(service);
     expect((await harness.run(CALIBRATE)).code).toBe(0);

@@ -174,7 +174,7 @@ test.each(Object.entries(DRIFTING))(
   },
 );
 
-test("calibrations find ten of twelve drifts, one of them only by a payment", () => {
+test("the table of drifts has nine that answers show, one that only a payment shows, and two that only workflows show", () => {
   const found = Object.values(DRIFTING).map(({ found: { by } }) => by);
   const count = (way: (typeof found)[number]): number => found.filter((by) => by === way).length;
   expect([count("answers"), count("payment"), count("workflows alone")]).toEqual([9, 1, 2]);

@@ -418,7 +418,7 @@ test("the story of an order has its requests, events and payments, and the answe
   }
 });
 
-test("a story has few lines for five endpoints that fail for 80 minutes, and one line for an event that all accept", async () => {
+test("a story has at most 12 entries for five endpoints that fail for 80 minutes, and one entry for the deliveries of an event that all endpoints accept", async () => {
   const { harness, post, explain } = await open();
   let status = 204;
   for (let port = 3000; port < 3005; port += 1) {

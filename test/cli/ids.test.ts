@@ -169,7 +169,7 @@ test("a command with an ambiguous order_id does nothing and lists the candidates
   expect((await run("orders get NAME", second)).stdout).toContain("succeeded");
 });
 
-test("the newest 10 of more than 10 candidates are listed", async () => {
+test("of more than 10 orders with one order_id, the newest 10 are listed as candidates", async () => {
   const { create, run } = await open();
   const ids: string[] = [];
   for (let number = 0; number < 12; number += 1) {

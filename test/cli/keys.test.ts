@@ -78,7 +78,7 @@ test("each secret can come from a file, whose final line break is ignored", asyn
   expect(harness.readState("admin.json")).toContain(env[ADMIN]);
 });
 
-test("the refusal of a malformed secret names its variable, not the secret, and creates nothing", async () => {
+test("a start with a malformed secret names the secret's variable, not the secret, and creates no state folder", async () => {
   const harness = createHarness();
   const good = await generated(harness);
   const folder = mkdirSync(join(harness.cwd, "a-folder"), { recursive: true }) ?? "";
@@ -108,10 +108,10 @@ test("the refusal of a malformed secret names its variable, not the secret, and 
       expect(stderr).not.toContain(secret);
     }
   }
-  expect(readdirSync(harness.cwd)).not.toContain("sandbox.db");
+  expect(readdirSync(harness.cwd).toSorted()).toEqual(["a-folder", "closed", "empty"]);
 });
 
-test("the refusal of a secret that differs from the store's names its variable and changes nothing", async () => {
+test("a start with a secret that differs from the store's secret names the variable, not the secret, and changes no secret", async () => {
   const harness = createHarness();
   const before = await generated(harness);
   await (await harness.start([], { env: before })).stop();

@@ -28,7 +28,7 @@ async function openTwo() {
 }
 
 /** Commands without a sandbox to name: they start one, read only files or arguments, or print a new environment. */
-const NO_DOUBT = new Set([
+const EXEMPT_COMMANDS = new Set([
   "hosted dev",
   "sandbox start",
   "exec",
@@ -47,10 +47,10 @@ const ADDRESS_ALONE = { CHECKOUT_API_KEY: "", CHECKOUT_STORE_ID: "", CHECKOUT_SI
 test.each([
   ["the environment", {}],
   ["only the address", ADDRESS_ALONE],
-])("with %s of another project, every command names both sandboxes", async (_what, more) => {
+])("with %s of another project, every command that uses a sandbox names both sandboxes", async (_, more) => {
   const { own, other, type } = await openTwo();
   const lines = [...COMMANDS, ...OTHER_COMMANDS].filter(
-    (line) => !NO_DOUBT.has(line) && !line.startsWith("completion "),
+    (line) => !EXEMPT_COMMANDS.has(line) && !line.startsWith("completion "),
   );
   // `sandbox stop` comes last, because the other commands need the sandbox.
   const ordered = [...lines.filter((line) => line !== "sandbox stop"), "sandbox stop"];

@@ -129,7 +129,7 @@ test("a listener on another machine connects again after an outage and after a r
   await listening.stop();
 });
 
-test("a listener ends within 2 seconds after its token was revoked or has expired", async () => {
+test("a listener ends within 2 seconds after its token is revoked or expires", async () => {
   for (const end of ["revoked", "expired"]) {
     const { owner, colleague, listen, revoke } = await openListening();
     const listening = await listen();

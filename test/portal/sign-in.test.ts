@@ -227,7 +227,7 @@ test("only the admin token signs the administrator in, and an error page of the 
   expect(String(merchants.body)).toContain("This is not the admin token of this sandbox");
 });
 
-test("no cookie opens v1 or the control API", async () => {
+test("a portal cookie gives no access to v1 or the control API", async () => {
   const { harness, sandbox } = await openPortal();
   for (const role of ["merchant", "administrator"] as const) {
     const { cookie } = await signIn(harness, sandbox, role);
@@ -315,7 +315,7 @@ test("checkout open uses a temporary folder if only the environment names a sand
   expect([shown.code, told.opened, codeOf(told.sign_in_url).length]).toEqual([0, false, 22]);
 });
 
-test("checkout open prints the link, with the reason, if its file cannot be written", async () => {
+test("checkout open prints the link and the reason if the sign-in file cannot be written", async () => {
   const { harness, sandbox, enter } = await openPortal();
   const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
   const fails = (): never => {

@@ -777,7 +777,7 @@ test("every setting, as an option or in the file, is compared with the running s
   }
 });
 
-test("a start reports every refused delay of a schedule, and creates nothing", async () => {
+test("a start reports every refused delay of a schedule, and creates no state folder", async () => {
   const harness = createHarness();
   const rows = [
     ["5s,10s", /"5s" must be 0s: the first attempt is immediate/],
@@ -1007,7 +1007,7 @@ test("a target's missing fields have defaults, a flag wins over the target's fie
   expect([proxied.code, proxied.stderr]).toEqual([2, expect.stringContaining("HTTPS_PROXY must be")]);
 });
 
-test("a managed idempotency key depends on the target's service; on this machine it depends on the store, not on the port", async () => {
+test("a managed idempotency key depends on the store and the service's address; for a named store on this machine, the address does not matter", async () => {
   const harness = createHarness();
   const keys: (string | undefined)[] = [];
   harness.setFault((request) => {

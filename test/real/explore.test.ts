@@ -50,7 +50,7 @@ const COMMAND = ["--", "node", "create-order.js"];
 
 const KILL = '[{"action":"kill","match":{"method":"POST","path":"/v1/orders","nth":1}}]';
 
-test("the documented explore command finds no fault in a program that stores its key before sending and is killed", async () => {
+test("the documented explore command finds no broken rule in a program that stores its key before sending and is killed", async () => {
   const block = blocksIn("sh").find(({ code }) => code.startsWith("npx checkout explore"));
   expect(block?.code).toBe(`npx checkout explore ${COMMAND.join(" ")}\n`);
   const line = ["explore", "--json", "--only", KILL, ...COMMAND];
@@ -59,7 +59,7 @@ test("the documented explore command finds no fault in a program that stores its
   expect(JSON.parse(stdout)).toMatchObject({ schedules: 1, held: 1, broken: [] });
 });
 
-test("explore finds the fault of a program that stores its key only after the answer, and prints the command line that repeats it", async () => {
+test("explore finds the mistake of a program that stores its key only after the answer, and prints the command line that repeats it", async () => {
   const found = await run(["explore", "--json", "--only", KILL, ...COMMAND], { cwd: folderWith(false) });
   expect([found.code, found.stderr]).toEqual([1, ""]);
   const told = JSON.parse(found.stdout) as Parameters<typeof differenceFrom>[1] & {

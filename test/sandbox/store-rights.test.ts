@@ -8,7 +8,7 @@ import {
   type OperationName,
 } from "../../src/core/control/operations.ts";
 import { isPermitted } from "../../src/core/control/rights.ts";
-import { polledAddress } from "../../src/core/webhook/endpoint.ts";
+import { fetchingListenerAddress } from "../../src/core/webhook/endpoint.ts";
 import { AREAS } from "../../src/sandbox/areas.ts";
 import { part } from "../support/campaign.ts";
 import { runtimeHere, type StorePair } from "../support/runtimes.ts";
@@ -16,7 +16,7 @@ import { runtimeHere, type StorePair } from "../support/runtimes.ts";
 const RUNTIME = runtimeHere();
 const HAS_SNAPSHOTS = !RUNTIME.lacks.has("createStoreSnapshot");
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
-const POLLED = polledAddress("0123abcd");
+const LISTENER_URL = fetchingListenerAddress("0123abcd");
 
 type Call = { readonly path: string; readonly method: string; readonly body: string };
 type Site = {
@@ -79,7 +79,7 @@ async function fill(
   await call(`/endpoints/${endpoint["id"] ?? ""}/test`, {});
   await call("/faults", { action: "drop", match: { nth: 1000 } });
   await call("/leases", { drill: "duplicates", timeout_ms: 86_400_000 });
-  await call("/listener", { url: POLLED });
+  await call("/listener", { url: LISTENER_URL });
   if (HAS_SNAPSHOTS) await call("/snapshots", { name: `of-${id}` });
   for (const path of ["/events", "/deliveries", "/keys", "/checkouts"]) await call(path);
   const { signing_secret: secret = "" } = await call("/access");
@@ -125,8 +125,8 @@ async function credentialTries(own: Site, other: Site): Promise<readonly Try[]> 
 /** Every id of one store in the paths and queries of another: as an object, a cursor, a filter and a search term. */
 function idTries(own: Site, other: Site): readonly Try[] {
   const { store: bearer } = own.bearers;
-  const polled = `/__sandbox/stores/default/listener/requests?url=${encodeURIComponent(POLLED)}`;
-  const fetch = { path: polled, method: "GET", body: "" };
+  const fetchPath = `/__sandbox/stores/default/listener/requests?url=${encodeURIComponent(LISTENER_URL)}`;
+  const fetch = { path: fetchPath, method: "GET", body: "" };
   const tries: Try[] = [{ name: "fetchDeliveries", call: fetch, bearer, allowed: [200] }];
   for (const name of IN_STORE.filter((one) => !RUNTIME.lacks.has(one)))
     for (const id of other.ids) {

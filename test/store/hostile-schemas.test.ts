@@ -50,7 +50,7 @@ function sqlOf(copy: Database.Database, name: string): string {
   return String(copy.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").pluck().get(name));
 }
 
-test("a snapshot with a foreign schema is refused before any of its expressions runs, even by a version that would migrate it", () => {
+test("a snapshot whose schema differs is refused because of its schema, also by a later version", () => {
   const hostile: Readonly<Record<string, (copy: Database.Database) => void>> = {
     "a table with a check that fails": (copy) =>
       copy.exec(

@@ -5,7 +5,7 @@ import {
   type OperationName,
 } from "../../src/core/control/operations.ts";
 import { duplicatesSubject } from "../../src/core/readiness/drills/drill.ts";
-import { polledAddress } from "../../src/core/webhook/endpoint.ts";
+import { fetchingListenerAddress } from "../../src/core/webhook/endpoint.ts";
 import { describedBy, type ControlDocument } from "./described.ts";
 import type { FullAnswer } from "./harness.ts";
 
@@ -63,10 +63,10 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     readonly events: { event_id: string }[];
   };
   const eventId = listed.events[0]?.event_id ?? "";
-  const polled = { url: polledAddress("0123abcd") };
-  const listener = await call(`${STORE}/listener`, { body: JSON.stringify(polled) });
+  const address = { url: fetchingListenerAddress("0123abcd") };
+  const listener = await call(`${STORE}/listener`, { body: JSON.stringify(address) });
   await call(`${STORE}/endpoints/${String(listener.body.data?.["id"])}/test`, { body: "{}" });
-  const fetching = `${STORE}/listener/requests?${new URLSearchParams(polled).toString()}`;
+  const fetching = `${STORE}/listener/requests?${new URLSearchParams(address).toString()}`;
   const fetched = (await call(`${fetching}&wait_ms=20000`)).body.data as {
     readonly requests: { id: string }[];
   };
@@ -95,7 +95,7 @@ export async function callEveryOperation(service: ControlledService): Promise<re
     listFaults: [`${STORE}/faults`],
     removeFault: [`${STORE}/faults/<fault>`],
     clearFaults: [`${STORE}/faults`],
-    registerListener: [`${STORE}/listener`, { ...polled, since: { event_id: eventId } }],
+    registerListener: [`${STORE}/listener`, { ...address, since: { event_id: eventId } }],
     fetchDeliveries: [`${fetching}&known=${held}&wait_ms=10`],
     answerDelivery: [`${STORE}/listener/requests/${held}`, { status: 204, body: "", retry_after: "1" }],
     listEvents: [`${STORE}/events?since=0&limit=5&wait_ms=10`],

@@ -127,7 +127,7 @@ function post(url: string, connection: Row["connection"] = "kept"): Promise<Outb
 const shown = (result: OutboundResult) =>
   result.ok ? [result.status, result.body] : [result.failure, result.message];
 
-test(`a complete answer counts whatever comes after it, and its connection is not used again: ${TAILED.length + ENDED.length} kinds`, async () => {
+test(`a complete answer is accepted regardless of what follows it, and its connection is not reused (${TAILED.length + ENDED.length} cases)`, async () => {
   expect(TAILED.length).toBeGreaterThan(40);
   for (const { name, answer, wanted, connection } of [...TAILED, ...ENDED]) {
     const { url, sockets } = await open(answer);
@@ -151,7 +151,7 @@ test("an answer that is incomplete when its connection ends is a failure", async
     }
 });
 
-test("a body without a length does not count if its connection is still open at the timeout", async () => {
+test("an answer with a body without a length is a failure if its connection is still open at the timeout", async () => {
   const { url } = await open((socket) => void socket.write("HTTP/1.1 200 OK\r\n\r\nok"));
   const result = await NETWORK.send({
     method: "POST",

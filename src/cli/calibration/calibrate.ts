@@ -105,25 +105,25 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
   await confirmSending(context, target, { isConfirmed: options.yes === true, payer });
   const { timeoutMs } = retryPolicyOf(settings);
   const limits = { timeoutMs, signal: stop.signal };
-  const results = await calibrate(world, target, { runId: runId, ...limits });
-  const payment = results.end === "done" ? await payer?.observe(target, results.answers, limits) : undefined;
-  const finalResults = isLiveAnswer(payment?.retrieval) ? LIVE_RESULT : results;
+  const result = await calibrate(world, target, { runId, ...limits });
+  const payment = result.end === "done" ? await payer?.observe(target, result.answers, limits) : undefined;
+  const finalResult = isLiveAnswer(payment?.retrieval) ? LIVE_RESULT : result;
   if (stop.signal.aborted) throw new Refused(interruptedProblem("; nothing was recorded"));
-  if (finalResults.end !== "done")
+  if (finalResult.end !== "done")
     throw new Refused({
-      ...PROBLEM_OF_END[finalResults.end],
-      message: `${target.baseUrl}: ${finalResults.message}`,
+      ...PROBLEM_OF_END[finalResult.end],
+      message: `${target.baseUrl}: ${finalResult.message}`,
       next:
-        finalResults.end === "unavailable"
+        finalResult.end === "unavailable"
           ? "repeat the command later"
           : "check --base-url and the API key with checkout whoami",
     });
   const secrets = [target.apiKey, ...(payment?.secrets ?? [])];
-  const assumptions = [...judgeCalibration({ name: runId, secrets }, finalResults, payment)];
+  const assumptions = [...judgeCalibration({ name: runId, secrets }, finalResult, payment)];
   const calibration = { service: target.baseUrl, at: toIso(world.now()), assumptions };
   if (options.writeDialect !== undefined) {
     const dialectPath = resolvePath(world, options.writeDialect);
-    world.files.write(dialectPath, dialectText(observedDialect(finalResults.answers, payment)));
+    world.files.write(dialectPath, dialectText(observedDialect(finalResult.answers, payment)));
     context.printer.info(`${printable(dialectPath)}: ${unobservedNamesText(payment !== undefined)}`);
   }
   if (record !== undefined)
@@ -133,7 +133,7 @@ async function runCalibrate(context: Context, options: CalibrateOptions): Promis
     output("calibration", calibration),
     () => `${reportText(calibration.assumptions)}\n\nrecorded in ${printable(path)}`,
   );
-  return finalResults.missReasons.size > 0 ? EXIT.unreachable : EXIT.done;
+  return finalResult.missReasons.size > 0 ? EXIT.unreachable : EXIT.done;
 }
 
 /** Lists the parts of the dialect that no answer of the run showed; they keep our names. */

@@ -15,7 +15,7 @@ import type { CheckSubjects, Finding } from "./subjects.ts";
 const MAX_DISTANCE = 4;
 /** Values that are printed: numbers, durations, switches, hosts, ids. Paths and headers are not printed. */
 const PLAIN_VALUE = /^[a-z0-9][a-z0-9.:,-]{0,40}$/i;
-const HIDDEN_VARIABLES = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
+const HIDDEN_VARIABLE_PATTERN = /_(HEADER|FORWARD|ROUTE|CA|DIR|URL)$/;
 
 export function checkNode({ context: { world } }: CheckSubjects): Finding {
   const { nodeVersion, node } = world.machine();
@@ -90,6 +90,6 @@ function judgeVariable(name: string, knownVariables: KnownVariables, env: World[
     return ["warning", `${name} (unknown)`, `unset ${name}: ${hint}`];
   }
   if (isSecretVariable(name)) return ["ok", `${name} (secret)`];
-  const isPlain = PLAIN_VALUE.test(value) && !HIDDEN_VARIABLES.test(name);
+  const isPlain = PLAIN_VALUE.test(value) && !HIDDEN_VARIABLE_PATTERN.test(name);
   return ["ok", isPlain ? `${name}=${value}` : `${name} (set)`];
 }

@@ -17,19 +17,19 @@ function programName({ env }: Pick<World, "env">): string {
   return env["npm_command"] === "exec" ? "npx checkout" : "checkout";
 }
 
-/** Matches a command of this program at the beginning of a hint, or after a word that introduces a command. */
-const COMMAND = /(?<=^|[:;(] ?|\b(?:run|and|or|see|from) )checkout (?=[a-z-])(?!session\b)/g;
-/** Commands without `--dir`, and commands without `--store`. */
-const FOLDERLESS_COMMAND = /^(-|help\b)/;
-const STORELESS_COMMAND =
+/** Matches the name of this program before a command, at the beginning of a hint or after a word that introduces it. */
+const PROGRAM_PATTERN = /(?<=^|[:;(] ?|\b(?:run|and|or|see|from) )checkout (?=[a-z-])(?!session\b)/g;
+/** Match commands without `--dir`, and commands without `--store`, after the name of the program. */
+const FOLDERLESS_PATTERN = /^(-|help\b)/;
+const STORELESS_PATTERN =
   /^(completion|config|doctor|hosted|idempotency|mcp config|portal|keys generate|sandbox (logs|start|status|stop|wait)|snapshots (list|remove)|stores (create|delete|list|use)|webhooks sign)\b/;
 
 /** Texts in quotation marks, which may come from a user or another program. */
-const QUOTED_TEXT = /"(?:\\.|[^"\\])*"|(?<=^|[\s=(])'[^']*'/g;
+const QUOTED_TEXT_PATTERN = /"(?:\\.|[^"\\])*"|(?<=^|[\s=(])'[^']*'/g;
 
 /** Replaces each quoted part with underscores of the same length, and cuts the text at an unclosed quotation mark. */
 export function maskQuoted(text: string): string {
-  const maskedText = text.replace(QUOTED_TEXT, (quotedText) => "_".repeat(quotedText.length));
+  const maskedText = text.replace(QUOTED_TEXT_PATTERN, (quotedText) => "_".repeat(quotedText.length));
   return maskedText.split('"', 1)[0] ?? "";
 }
 
@@ -41,12 +41,12 @@ export function hintAsTyped(hint: string, world: CommandWorld): string {
   const locationOptions = typedLocationOptions(world);
   const maskedHint = maskQuoted(hint);
   let [typedText, start] = ["", 0];
-  for (const { 0: commandText, index } of maskedHint.matchAll(COMMAND)) {
-    const end = index + commandText.length;
+  for (const { 0: programText, index } of maskedHint.matchAll(PROGRAM_PATTERN)) {
+    const end = index + programText.length;
     const [words = ""] = maskedHint.slice(end).split("; ", 1);
     const keptOptions = locationOptions.filter(([name]) => {
       const isExcluded =
-        FOLDERLESS_COMMAND.test(words) || (name === "--store" && STORELESS_COMMAND.test(words));
+        FOLDERLESS_PATTERN.test(words) || (name === "--store" && STORELESS_PATTERN.test(words));
       return !isExcluded && !` ${words}`.includes(` ${name}`);
     });
     typedText += `${hint.slice(start, index)}${[programName(world), ...keptOptions.map(([, text]) => text)].join(" ")} `;

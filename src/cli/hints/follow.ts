@@ -4,13 +4,13 @@ import type { World } from "../../world.ts";
 import type { TypedLine } from "../program.ts";
 
 /** Matches a suggested command line without placeholders, quotes or help. */
-const COMPLETE_COMMAND = /^(?:npx )?checkout ((?!(?:.* )?--(?:help)?(?: |$))[^<>"'$;|&]+)$/;
+const COMPLETE_COMMAND_PATTERN = /^(?:npx )?checkout ((?!(?:.* )?--(?:help)?(?: |$))[^<>"'$;|&]+)$/;
 
 type RefusedLine = { readonly error: CommanderError; readonly line: TypedLine };
 
 /** The refusal of a suggested line (not run); undefined if the line parses, or is not complete. */
 export async function refusalOf(suggestedLine: string, world: World): Promise<RefusedLine | undefined> {
-  const [, commandText] = COMPLETE_COMMAND.exec(suggestedLine) ?? [];
+  const [, commandText] = COMPLETE_COMMAND_PATTERN.exec(suggestedLine) ?? [];
   if (commandText === undefined) return undefined;
   const { CommanderError } = await import("commander");
   const line = await lineOfWords(commandText.trim().split(/ +/), world);

@@ -25,12 +25,12 @@ type CommanderError = { readonly code: string; readonly message: string };
 const UNKNOWN_COMMAND = "commander.unknownCommand";
 const UNKNOWN_OPTION = "commander.unknownOption";
 const EXCESS_ARGUMENTS = "commander.excessArguments";
-const DURATION = /^\+?(?:\d+(?:ms|s|m|h|d))+$/;
+const DURATION_PATTERN = /^\+?(?:\d+(?:ms|s|m|h|d))+$/;
 const NUMBER_OPTIONS: ReadonlySet<string> = new Set(["--amount-minor", "--limit", "--port"]);
 const GO_BACK_HINT =
   "checkout sandbox clock set <time> goes back, and checkout sandbox clock real to the real time";
-const PORT = /^\d{2,5}$/;
-const ADDRESS = /^https?:|^localhost:/;
+const PORT_PATTERN = /^\d{2,5}$/;
+const ADDRESS_PATTERN = /^https?:|^localhost:/;
 /** Maximum number of times that a refused suggestion is replaced by the suggestion of its own refusal. */
 const MAX_REPLACEMENTS = 3;
 
@@ -221,10 +221,10 @@ function correctedLineFor(
     return correctedLine([...knownWords, name], optionValue) ?? argumentLine;
   }
   // `sandbox clock +2h`.
-  if (words.at(-1) === "clock" && DURATION.test(nextWord))
+  if (words.at(-1) === "clock" && DURATION_PATTERN.test(nextWord))
     return `checkout sandbox clock advance ${nextWord.replace("+", "")}`;
-  if (isExcess && PORT.test(nextWord)) return correctedLine(words, nextWord);
-  if (isExcess && ADDRESS.test(nextWord)) return correctedLine([...words, "<url>"], nextWord);
+  if (isExcess && PORT_PATTERN.test(nextWord)) return correctedLine(words, nextWord);
+  if (isExcess && ADDRESS_PATTERN.test(nextWord)) return correctedLine([...words, "<url>"], nextWord);
   if (isExcess && restWords.length === 1) {
     const idLine = isAnyId(nextWord) ? correctedLine([...words, "<id>"], nextWord) : undefined;
     const wordLine = idLine ?? correctedLine([...words, "<word>"], nextWord);
@@ -234,7 +234,8 @@ function correctedLineFor(
   if (restWords.length > 3) return undefined;
   const pairLine = value === undefined ? undefined : correctedLine([...words, nextWord, value], restWords[2]);
   if (pairLine !== undefined || restWords.length > 2) return pairLine;
-  const placeholder = ADDRESS.test(value ?? "") && normalizeWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
+  const placeholder =
+    ADDRESS_PATTERN.test(value ?? "") && normalizeWord(value ?? "") !== "<path>" ? "<url>" : "<id>";
   const isWord = value !== undefined && !isAnyId(value) && /[a-z]/i.test(value);
   const wordLine = isWord ? correctedLine([...words, nextWord, "<word>"], value) : undefined;
   const idLine = value === undefined ? undefined : correctedLine([...words, nextWord, placeholder], value);
@@ -343,7 +344,7 @@ function suggestForArgument({ options, registeredArguments }: Command, argv: rea
   if (unit !== undefined) return [`${number}${unit}`];
   const [, port] = / (\d{2,5})$/.exec(typedText) ?? [];
   if (port !== undefined && longFlags.includes("--port")) return [`--port ${port}`];
-  const duration = argv.find((word) => DURATION.test(word));
+  const duration = argv.find((word) => DURATION_PATTERN.test(word));
   if (duration !== undefined && longFlags.includes("--latency")) return [`--latency ${duration}`];
   const takesValue = (word = ""): boolean => options.some(({ long, required }) => long === word && required);
   const hasSplitValue = argv.some(

@@ -68,8 +68,8 @@ async function resolveSender(context: Context, options: ListenCommandOptions): P
   // With a secret in the environment, the user may mean a service, so the command does not wait for a sandbox.
   const target = isSecretSet ? await findTarget(context) : await controlTarget(context);
   if (target === undefined) return resolveService(context, options);
-  const isPolling = isStoreToken(target.token);
-  if (isPolling && options.port !== undefined) throw new Refused(OWN_PORT_PROBLEM);
+  const fetchesDeliveries = isStoreToken(target.token);
+  if (fetchesDeliveries && options.port !== undefined) throw new Refused(OWN_PORT_PROBLEM);
   noteTarget(context, target.origin);
   if (options.headerNames !== undefined) throw new Refused(HEADER_NAMES_PROBLEM);
   // The store stays the same while the command listens, even if the sandbox gets another address.
@@ -81,7 +81,7 @@ async function resolveSender(context: Context, options: ListenCommandOptions): P
     return sandbox && { ...sandbox, ...store };
   };
   const since = await resolveSince(context, options, target);
-  return { kind: "sandbox", locate, since, isPolling };
+  return { kind: "sandbox", locate, since, fetchesDeliveries };
 }
 
 /** A service that does not offer registration: only its secrets are known. */

@@ -14,7 +14,7 @@ import {
 import { pollDeliveries } from "../../client/listen/polling.ts";
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { RequestOf } from "../../core/control/operations.ts";
-import { isPolledAddress, polledAddress } from "../../core/webhook/endpoint.ts";
+import { fetchingListenerAddress, isFetchingListenerAddress } from "../../core/webhook/endpoint.ts";
 import type { SeenEvents } from "../../core/webhook/seen-events.ts";
 import { cutText, printable } from "../../core/text.ts";
 import type { Listener, World } from "../../world.ts";
@@ -43,7 +43,7 @@ export type Sender =
       readonly locate: () => ControlTarget | undefined;
       readonly since: RequestOf<"registerListener">["since"];
       /** Whether the listener fetches its deliveries, because the sandbox may not be able to connect to it. */
-      readonly isPolling: boolean;
+      readonly fetchesDeliveries: boolean;
     }
   | { readonly kind: "service"; readonly secrets: readonly string[] };
 
@@ -77,8 +77,8 @@ const MAX_BODY_BYTES = 1024 * 1024;
 const MAX_CONNECTIONS = 64;
 /** Maximum length of the shown reason why a request is not a delivery, in characters. */
 const MAX_REASON_LENGTH = 200;
-/** Length of the id in a polled address, in characters: enough to tell a store's listeners apart. */
-const POLLED_NAME_LENGTH = 8;
+/** Length of the name in a fetching listener's address, in characters: enough to tell a store's listeners apart. */
+const LISTENER_NAME_LENGTH = 8;
 /** Additional idle time of a connection beyond the target's timeout, in milliseconds. */
 const EXTRA_IDLE_MS = 30_000;
 
@@ -115,8 +115,8 @@ async function openSession(context: Context, options: SessionOptions): Promise<S
     ...session,
     [Symbol.asyncDispose]: () => waitAtMost(world, STOP_TIMEOUT_MS, closeSession(session)),
   });
-  if (sender.kind === "sandbox" && sender.isPolling) {
-    const url = polledAddress(world.freshId().slice(0, POLLED_NAME_LENGTH));
+  if (sender.kind === "sandbox" && sender.fetchesDeliveries) {
+    const url = fetchingListenerAddress(world.freshId().slice(0, LISTENER_NAME_LENGTH));
     const openedSession = createSession(context, options, { url, port: 0 });
     const { registration, webhooks } = openedSession;
     if (registration === undefined) throw new Error("a listener of a sandbox is registered there");
@@ -350,8 +350,8 @@ function createKeyHandler(
 
 /** Leaves deliveries to the next listener, unless it has registered already. Events in progress are still forwarded. */
 async function closeSession({ listener, webhooks, registration, url }: Session): Promise<void> {
-  // A polling listener answers its deliveries before it leaves, because it cannot answer any afterwards.
-  if (isPolledAddress(url)) await listener.close(DRAIN_TIMEOUT_MS);
+  // A listener that fetches its deliveries answers them before it leaves, because it cannot answer afterwards.
+  if (isFetchingListenerAddress(url)) await listener.close(DRAIN_TIMEOUT_MS);
   await registration?.leave();
   await listener.close(DRAIN_TIMEOUT_MS);
   await webhooks.idle();

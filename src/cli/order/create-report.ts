@@ -193,7 +193,7 @@ function unsentProblem({ reason, entry }: KeyRefusal): Problem {
     };
   }
   const sentDay = toIso(entry.firstSentAt).slice(0, 10);
-  const checkHint =
+  const lookupHint =
     entry.checkoutId === null
       ? "look in the merchant portal"
       : `type: checkout sessions get ${entry.checkoutId}`;
@@ -201,7 +201,7 @@ function unsentProblem({ reason, entry }: KeyRefusal): Problem {
     exitCode: EXIT.conflict,
     code: "idempotency_key_too_old",
     message: `${entry.key} was first sent on ${sentDay}: the service may have forgotten it, and sending it again could create a second order`,
-    next: `${checkHint}; to create another, add --new-attempt`,
+    next: `${lookupHint}; to create another, add --new-attempt`,
     details,
   };
 }

@@ -93,8 +93,8 @@ function addResultText(origins: readonly ReturnOrigin[], text: string): string {
   const [linkedOrigin, newOrigin] = [origins[0], origins.find((entry) => entry.origin === origin)];
   if (linkedOrigin === undefined || newOrigin === undefined)
     throw new Error("the added origin is not listed");
-  const allowedText = `customers may be sent back to ${formatReturnOrigin(newOrigin)}`;
+  const permissionText = `customers may be sent back to ${formatReturnOrigin(newOrigin)}`;
   return linkedOrigin === newOrigin
-    ? allowedText
-    : `${allowedText}; payment pages link to the first one, ${formatReturnOrigin(linkedOrigin)}`;
+    ? permissionText
+    : `${permissionText}; payment pages link to the first one, ${formatReturnOrigin(linkedOrigin)}`;
 }

@@ -167,10 +167,10 @@ async function runTest(context: Context, options: WebhookWaitOptions, text = "")
 
 /** Waits only for the end of the first attempt; later attempts can take a day. */
 async function awaitTest(context: Context, options: WebhookWaitOptions, eventId: string): Promise<number> {
-  const event = await waitForDelivery(context, options, { eventId, until: isAnswered });
+  const event = await waitForDelivery(context, options, { eventId, until: haveFirstAttemptsEnded });
   // A fault may have added a second delivery.
   const delivery = event.deliveries.find(({ cause }) => cause === "event");
-  if (delivery === undefined || !isAnswered(event.deliveries)) {
+  if (delivery === undefined || !haveFirstAttemptsEnded(event.deliveries)) {
     const next = "checkout endpoints list shows whether the endpoint is enabled";
     throw new Refused(
       waitTimeoutProblem(`webhook.test ${eventId} was not sent`, next, { event_id: eventId }),
@@ -189,7 +189,7 @@ async function awaitTest(context: Context, options: WebhookWaitOptions, eventId:
   });
 }
 
-function isAnswered(deliveries: readonly DeliveryEntry[]): boolean {
+function haveFirstAttemptsEnded(deliveries: readonly DeliveryEntry[]): boolean {
   return deliveries.every(
     ({ state, attempts }) => state !== "due" || attempts.some((attempt) => attempt.finishedAt !== null),
   );

@@ -43,13 +43,13 @@ const MAX_TYPING_ERRORS = 3;
 export function parseConfig(text: string): Outcome<ParsedConfig, readonly ConfigFault[]> {
   const source = text.startsWith("\ufeff") ? ` ${text.slice(1)}` : text;
   const sizeFault = limitFault(source);
-  if (sizeFault !== undefined) return failWith([sizeFault]);
+  if (sizeFault !== undefined) return refuseWith([sizeFault]);
   const errors: ParseError[] = [];
   const tree = parseTree(source, errors, { allowTrailingComma: false });
   const [error] = errors;
   if (tree === undefined || error !== undefined) {
     const { error: code, offset } = error ?? { error: 4, offset: 0 };
-    return failWith([
+    return refuseWith([
       { field: "", message: SYNTAX_TEXTS[code] ?? "this is not JSON", ...positionAt(source, offset) },
     ]);
   }
@@ -57,18 +57,18 @@ export function parseConfig(text: string): Outcome<ParsedConfig, readonly Config
   const secretFaults = nodesOf(tree)
     .filter(({ type, value }) => type === "string" && containsSecret(String(value)))
     .map((node) => faultOf(source, node, redactedPath(node), SECRET_IN_FILE));
-  if (secretFaults.length > 0) return failWith(secretFaults);
+  if (secretFaults.length > 0) return refuseWith(secretFaults);
   const duplicateFaults = findDuplicateKeys(tree).map((node) =>
     faultOf(source, node, getNodePath(node), `${printableLiteral(node.value)} appears twice in this object`),
   );
-  if (duplicateFaults.length > 0) return failWith(duplicateFaults);
+  if (duplicateFaults.length > 0) return refuseWith(duplicateFaults);
   const result = wireSchema(configFile).safeParse(getNodeValue(tree));
   if (!result.success)
-    return failWith(result.error.issues.flatMap((issue) => faultsOf(issue, tree)).map(locate));
+    return refuseWith(result.error.issues.flatMap((issue) => faultsOf(issue, tree)).map(locate));
   const config = result.data as ConfigFile;
   const conflicts = [...conflictsIn(config.stores ?? []), ...targetFaultsIn(config.targets ?? {})];
   return conflicts.length > 0
-    ? failWith(conflicts.map(({ refusal }) => locate(refusal)))
+    ? refuseWith(conflicts.map(({ refusal }) => locate(refusal)))
     : accept({ config, locate });
 }
 
@@ -89,7 +89,7 @@ const SYNTAX_TEXTS: Readonly<Partial<Record<ParseErrorCode, string>>> = {
   13: "the number is not complete",
 };
 
-function failWith(faults: readonly ConfigFault[]): Outcome<never, readonly ConfigFault[]> {
+function refuseWith(faults: readonly ConfigFault[]): Outcome<never, readonly ConfigFault[]> {
   return { ok: false, refusal: faults };
 }
 

@@ -11,7 +11,7 @@ import { rateLimitText, type RateLimit } from "../request/rate-limit.ts";
 import { isHost, parseBaseUrl, parseSchedule, parseRateLimitText } from "./setting-text.ts";
 import { MAX_DELIVERY_ATTEMPTS, type DeliverySchedule } from "../webhook/delivery.ts";
 import { checkedText, requestedId, requestedPrice, storeShapes } from "./store-fields.ts";
-import { ALL_SETTINGS, type SettingInFile, type SettingName, type SettingValue } from "./settings.ts";
+import { ALL_SETTINGS, type FileValue, type SettingName, type SettingValue } from "./settings.ts";
 import type { Kind } from "./setting-kinds.ts";
 import { recordOf, wholeNumber, type DomainOf } from "../shape/fields.ts";
 import { parseDurationText, durationText } from "../duration.ts";
@@ -97,7 +97,7 @@ function settingSchema(kind: Kind): SettingSchemas[SettingName] {
 }
 
 type SettingSchemas = {
-  readonly [Name in SettingName]: z.ZodMiniType<SettingValue<Name>, SettingInFile<Name>>;
+  readonly [Name in SettingName]: z.ZodMiniType<SettingValue<Name>, FileValue<Name>>;
 };
 
 /** The settings of a sandbox; missing fields have defaults. */

@@ -30,17 +30,17 @@ type KindValues = {
   readonly texts: readonly [value: readonly string[], served: readonly string[], inFile: string[]];
 };
 export type ValueOf<Name extends KindName> = KindValues[Name][0];
-export type ServedOf<Name extends KindName> = KindValues[Name][1];
-export type InFileOf<Name extends KindName> = KindValues[Name][2];
+export type ServedValueOf<Name extends KindName> = KindValues[Name][1];
+export type FileValueOf<Name extends KindName> = KindValues[Name][2];
 /** The unit at the end of the name under which a running sandbox reports a setting. */
 export type UnitOf<Name extends KindName> = Name extends "duration" | "timeout" | "schedule" ? "Ms" : "";
 
 type KindCodec<Name extends KindName> = {
   readonly unit: UnitOf<Name>;
   /** The value as a running sandbox reports it: a missing list as empty, a missing text as null. */
-  readonly serve: (value: ValueOf<Name> | undefined) => ServedOf<Name> | undefined;
-  readonly read: (served: ServedOf<Name>) => ValueOf<Name> | undefined;
-  readonly format: (served: ServedOf<Name>) => string;
+  readonly serve: (value: ValueOf<Name> | undefined) => ServedValueOf<Name> | undefined;
+  readonly read: (served: ServedValueOf<Name>) => ValueOf<Name> | undefined;
+  readonly format: (served: ServedValueOf<Name>) => string;
 };
 
 export const NO_VALUE_TEXT = "none";

@@ -23,8 +23,8 @@ import {
   KIND_CODECS,
   type Kind,
   type KindName,
-  type ServedOf,
-  type InFileOf,
+  type ServedValueOf,
+  type FileValueOf,
   type UnitOf,
   type ValueOf,
 } from "./setting-kinds.ts";
@@ -183,8 +183,8 @@ type KitSettingName = {
 /** The name under which a running sandbox reports a setting, with the unit of its value. */
 export type ServedName<Name extends SettingName> = `${Name}${UnitOf<KindOf<Name>>}`;
 export type SettingValue<Name extends SettingName> = ValueOf<KindOf<Name>>;
-export type SettingInFile<Name extends SettingName> = InFileOf<KindOf<Name>>;
-export type ServedValue<Name extends SettingName> = ServedOf<KindOf<Name>>;
+export type FileValue<Name extends SettingName> = FileValueOf<KindOf<Name>>;
+export type ServedValue<Name extends SettingName> = ServedValueOf<KindOf<Name>>;
 
 export type SandboxSettings = { readonly [Name in SettingName]?: SettingValue<Name> | undefined };
 export type SettingOptions = { readonly [Name in SettingName as OptionName<Name>]?: SettingValue<Name> };

@@ -190,7 +190,7 @@ const FIRST_CHECKS = ["transport", "host", "route", "credential", "rate", "scope
 const CREATE_CHECKS = ["content", "key", "store", "order"] as const;
 
 /** The checks of a request in order (decision 3); `check` is added if it is not among them. */
-export function checksInOrder(method: string, check: CheckName | null): readonly CheckName[] {
+export function orderedChecks(method: string, check: CheckName | null): readonly CheckName[] {
   const checkNames: readonly CheckName[] = [
     ...FIRST_CHECKS,
     ...(method === "POST" ? CREATE_CHECKS : ["session" as const]),

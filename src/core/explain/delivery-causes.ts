@@ -53,8 +53,8 @@ function errorCause(error: DeliveryError, facts: AttemptFacts): LikelyCause {
 function answerCause(status: number, attempt: AttemptOutcome): LikelyCause {
   const { facts } = attempt;
   const body = bodyOf(attempt);
-  if (status === 400 && HTTP_REFUSAL.test(body)) return causeWithCode("plain_http");
-  if ((status === 400 || status === 403) && HOST_REFUSAL.test(body)) return causeWithCode("host_refused");
+  if (status === 400 && HTTP_REFUSAL_PATTERN.test(body)) return causeWithCode("plain_http");
+  if ([400, 403].includes(status) && HOST_REFUSAL_PATTERN.test(body)) return causeWithCode("host_refused");
   if (status === 401 && facts?.authenticate !== undefined)
     return causeWithCode("login", excerpt(facts.authenticate));
   const code = String(status);
@@ -69,9 +69,9 @@ function isCause(code: string): code is CauseCode {
 }
 
 /** The answers of nginx, Apache, Go and HAProxy to a plain http request on an https port. */
-const HTTP_REFUSAL = /http request (?:was sent )?to (?:an? )?https (?:port|server)|plain http to an ssl/i;
+const HTTP_REFUSAL_PATTERN = /http request (was sent )?to (an? )?https (port|server)|plain http to an ssl/i;
 /** The answers of Django, Rails, Vite, webpack and Angular to a Host that is not configured. */
-const HOST_REFUSAL =
+const HOST_REFUSAL_PATTERN =
   /invalid http_host header|disallowedhost|blocked hosts?\b|invalid host header|host (?:\("[^"]*"\) )?is not allowed/i;
 
 function redirectCause(status: number, { url, facts }: AttemptOutcome): LikelyCause {

@@ -21,11 +21,11 @@ export type EffectiveEndpoint = EndpointEntry & Pick<Endpoint, "storeId">;
 export const LISTENER_DISCONNECTED = "listener_disconnected" satisfies PartName;
 
 /** The address of a listener that fetches its deliveries: a name that no network resolves (RFC 2606). */
-export function polledAddress(name: string): string {
+export function fetchingListenerAddress(name: string): string {
   return `http://${name}.listener.invalid/`;
 }
 
-export function isPolledAddress(url: string): boolean {
+export function isFetchingListenerAddress(url: string): boolean {
   return /^http:\/\/[0-9a-f]+\.listener\.invalid\/$/.test(url);
 }
 

@@ -41,8 +41,8 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
   if (!result.ok) return result;
   const { dialect } = config;
   const settings = { ...optionsOf(config.sandbox ?? {}), ...(dialect && { dialect }), ...options };
-  const target = checkTargets(loadedConfig, settings);
-  if (!target.ok) return target;
+  const targetsCheck = checkEndpointTargets(loadedConfig, settings);
+  if (!targetsCheck.ok) return targetsCheck;
   const noteChanges = (changes: readonly PlannedChange[]): void => {
     const text = summarizeChanges(changes);
     const lines = exposureLines(config.sandbox ?? {}, options, changes);
@@ -54,7 +54,7 @@ export async function settingsWithLoadedConfig<Options extends ServeOptions>(
 }
 
 /** Refuses endpoints that this sandbox would never send to. */
-function checkTargets(
+function checkEndpointTargets(
   { config, failureOfField }: LoadedConfig,
   { allowTarget: allowedHosts = [], port: ownPort = DEFAULT_PORT }: ServeOptions,
 ): Outcome<void, HostFailure> {

@@ -106,17 +106,17 @@ function workerdIn(files: World["files"], modulesFolder: string): string | undef
   if (!isRecord(packageJson) || packageJson["version"] !== WORKERD_VERSION) return undefined;
   const platformsFolder = join(modulesFolder, "@cloudflare");
   const names = files.exists(platformsFolder) ? files.list(platformsFolder) : [];
-  const platformName = names.find((name) => name.startsWith("workerd-"));
-  return platformName && quote(join(platformsFolder, platformName, "bin/workerd"));
+  const packageName = names.find((name) => name.startsWith("workerd-"));
+  return packageName && quote(join(platformsFolder, packageName, "bin/workerd"));
 }
 
 /** The reason why another user could change workerd in a project's packages; undefined if none could. */
 function untrustedReason(files: World["files"], projectFolder: string): string | undefined {
   const modulesFolder = join(projectFolder, "node_modules");
   const platformsFolder = join(modulesFolder, "@cloudflare");
-  const platformNames = files.exists(platformsFolder) ? files.list(platformsFolder) : [];
+  const packageNames = files.exists(platformsFolder) ? files.list(platformsFolder) : [];
   const paths = [projectFolder, modulesFolder, join(modulesFolder, "workerd"), platformsFolder];
-  const programs = platformNames.flatMap((name) =>
+  const programs = packageNames.flatMap((name) =>
     ["", "bin", "bin/workerd"].map((path) => join(platformsFolder, name, path)),
   );
   for (const path of [...paths, ...programs]) {

@@ -51,12 +51,12 @@ export function createCheckout(
 
     const terms = resolveTerms(store, storeId, request);
     if (!terms.ok) return terms;
-    const liveCheckout = store.checkouts.findBlocker(storeId, terms.value.orderId);
-    const checkoutNow =
-      liveCheckout && hasDueChange(context, liveCheckout, now)
-        ? applyDueChanges(context, liveCheckout, now)
-        : liveCheckout;
-    const blocker = checkoutNow && blocksOrderId(checkoutNow.status) ? checkoutNow : undefined;
+    const storedCheckout = store.checkouts.findBlocker(storeId, terms.value.orderId);
+    const updatedCheckout =
+      storedCheckout && hasDueChange(context, storedCheckout, now)
+        ? applyDueChanges(context, storedCheckout, now)
+        : storedCheckout;
+    const blocker = updatedCheckout && blocksOrderId(updatedCheckout.status) ? updatedCheckout : undefined;
     const outcome = openCheckout(
       { id: world.uuid(storeId), object, terms: terms.value, store: facts, blocker, lifetimeMs },
       now,

@@ -3,7 +3,7 @@ import type { AnswerOf, RequestOf } from "../../core/control/operations.ts";
 import { accept, type Outcome } from "../../core/outcome.ts";
 import { refuseFact } from "../../core/refusals.ts";
 import { duplicatesSubject, type RecordedDrill } from "../../core/readiness/drills/drill.ts";
-import { isPolledAddress, type Endpoint } from "../../core/webhook/endpoint.ts";
+import { isFetchingListenerAddress, type Endpoint } from "../../core/webhook/endpoint.ts";
 import type { World } from "../../world.ts";
 import { withStore } from "../with-store.ts";
 import type { ServiceContext } from "../context.ts";
@@ -67,8 +67,8 @@ function endpointToDrill(
     return refuseFact("endpoint_not_enabled", { endpoint: endpointId, state: endpoint.state });
   if (endpoint.kind === "url") return accept(endpoint);
   const url = context.listenerTargets.get(storeId);
-  // A polled listener's forwarding address is valid only on the listener's machine.
-  if (url !== undefined && !isPolledAddress(endpoint.url)) return accept({ ...endpoint, url });
+  // A listener that fetches its deliveries forwards them to an address that is valid only on its own machine.
+  if (url !== undefined && !isFetchingListenerAddress(endpoint.url)) return accept({ ...endpoint, url });
   return refuseFact("endpoint_of_listener", { endpoint: endpointId });
 }
 

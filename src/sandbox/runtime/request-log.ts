@@ -104,16 +104,16 @@ export function createRequestLog(world: Pick<World, "after" | "sleep">, options:
     },
     /** The newest matching requests or, with the filter's `after`, the first requests after that position. Newest first. */
     list: (storeId: string, filter: RequestFilter): readonly LoggedRequest[] =>
-      readLog((log) => log.list(storeId, filter, hiddenPosition(log, storeId, options))) ?? [],
+      readLog((log) => log.list(storeId, filter, maxHiddenPosition(log, storeId, options))) ?? [],
     /** Searches the log backwards; finds nothing if the log cannot be read. */
     search: (storeId: string, search: RequestSearch): RequestSearchResult =>
-      readLog((log) => log.search(storeId, hiddenPosition(log, storeId, options), search)) ?? EMPTY_RESULT,
+      readLog((log) => log.search(storeId, maxHiddenPosition(log, storeId, options), search)) ?? EMPTY_RESULT,
     find: (storeId: string, requestId: string) => readLog((log) => log.find(storeId, requestId)),
     /** The newest refused requests whose order_id contains a text, newest first, within the limits of a search. */
     refusedOf: (storeId: string, text: string): ReturnType<RequestFile["findRefused"]> =>
       readLog((log) =>
         log.findRefused(storeId, text, {
-          after: Math.max(hiddenPosition(log, storeId, options), log.lastPosition(storeId) - MAX_SEARCHED),
+          after: Math.max(maxHiddenPosition(log, storeId, options), log.lastPosition(storeId) - MAX_SEARCHED),
           limit: MAX_RESULTS,
         }),
       ) ?? { requests: [], isWhole: true },
@@ -200,7 +200,7 @@ function createLogFile(options: Pick<RequestLogOptions, "open" | "maxRequests" |
 }
 
 /** The newest position that is no longer shown. If new requests are not logged, all logged requests are still shown. */
-function hiddenPosition(
+function maxHiddenPosition(
   requests: RequestFile,
   storeId: string,
   { maxRequests }: Pick<RequestLogOptions, "maxRequests">,

@@ -1,7 +1,7 @@
 import { ALL_EVENTS, parseEventTypes, matchesPatterns } from "../../core/checkout/event-types.ts";
 import {
   effectiveEndpoint,
-  isPolledAddress,
+  isFetchingListenerAddress,
   LISTENER_DISCONNECTED,
   reasonOf,
   type Endpoint,
@@ -89,9 +89,9 @@ export function registerListener(
 ): Promise<Outcome<EndpointWithSecrets & { readonly replayed: number }>> {
   // The sandbox never connects to a listener that fetches its deliveries.
   const { targets } = context;
-  const isPolled = isPolledAddress(listenerForm.url);
-  const hosts = isPolled ? [...targets.allowedHosts, new URL(listenerForm.url).host] : targets.allowedHosts;
-  const form = checkForm({ targets: { ...targets, allowedHosts: hosts } }, listenerForm);
+  const ownHosts = isFetchingListenerAddress(listenerForm.url) ? [new URL(listenerForm.url).host] : [];
+  const allowedHosts = [...targets.allowedHosts, ...ownHosts];
+  const form = checkForm({ targets: { ...targets, allowedHosts } }, listenerForm);
   return withStore(context, storeId, (store, now) => {
     if (!form.ok) return form;
     const events = eventsSince(context, storeId, listenerForm.since);

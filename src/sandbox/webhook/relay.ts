@@ -3,7 +3,7 @@ import type { OutboundResult, World } from "../../world.ts";
 
 type RelayedRequest = {
   readonly storeId: string;
-  /** The address of the listener, from `polledAddress`. */
+  /** The address of the listener, from `fetchingListenerAddress`. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;

@@ -43,7 +43,7 @@ function explainError(
 ): Cause | undefined {
   const { code } = namedCause.failure;
   if (code === "database_damaged") return causeOfRawRead(path, { isOpen }) ?? findDiskCause(namedCause);
-  if (!REPEATED_CODES.has(code) || READ_ERRORS.test(error.code)) return undefined;
+  if (!REPEATED_CODES.has(code) || READ_ERROR_PATTERN.test(error.code)) return undefined;
   try {
     openDatabaseFiles(path, { isOpen });
     checkFreeSpace(path);
@@ -85,7 +85,7 @@ export function causeOfRawRead(path: string, { isOpen }: { readonly isOpen: bool
 
 const REPEATED_CODES: ReadonlySet<string> = new Set(["file_not_opened", "file_read_only", "disk_io_error"]);
 /** SQLite's errors of reads; all other I/O errors are about space or writes. */
-const READ_ERRORS = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
+const READ_ERROR_PATTERN = /^SQLITE_IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT)$/;
 
 const SUFFIXES = ["", "-wal", "-shm"] as const;
 

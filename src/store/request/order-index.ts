@@ -12,7 +12,7 @@ export function createOrderIndex(
   connection: Connection,
   parse: (batch: string, text?: string) => readonly LoggedRequest[],
 ) {
-  const knownStores = new Map<string, StoreIndex>();
+  const cachedIndexes = new Map<string, StoreIndex>();
   const selectRange = connection.prepare<
     [string],
     { readonly oldest: number | null; readonly newest: number | null }
@@ -29,13 +29,13 @@ export function createOrderIndex(
   const updateIndex = (storeId: string): StoreIndex | undefined => {
     const { oldest, newest } = selectRange.get(storeId) ?? {};
     if ((newest ?? 0) - (oldest ?? 0) > MAX_INDEXED_REQUESTS) return undefined;
-    const knownIndex = knownStores.get(storeId);
+    const cachedIndex = cachedIndexes.get(storeId);
     // The index is built anew if it keeps too many deleted batches, or if another process has started a new log.
     const isUsable =
-      knownIndex !== undefined &&
-      knownIndex.entryCount <= 2 * MAX_INDEXED_REQUESTS &&
-      knownIndex.newestBatch <= (newest ?? 0);
-    const index: StoreIndex = isUsable ? knownIndex : { newestBatch: 0, entryCount: 0, batches: new Map() };
+      cachedIndex !== undefined &&
+      cachedIndex.entryCount <= 2 * MAX_INDEXED_REQUESTS &&
+      cachedIndex.newestBatch <= (newest ?? 0);
+    const index: StoreIndex = isUsable ? cachedIndex : { newestBatch: 0, entryCount: 0, batches: new Map() };
     for (const { last, requests } of selectLaterBatches.iterate(storeId, index.newestBatch)) {
       for (const orderId of new Set(parse(requests).map((request) => request.orderId))) {
         if (orderId === null) continue;
@@ -46,7 +46,7 @@ export function createOrderIndex(
       }
       index.newestBatch = last;
     }
-    knownStores.set(storeId, index);
+    cachedIndexes.set(storeId, index);
     return index;
   };
 
@@ -69,6 +69,6 @@ export function createOrderIndex(
       return index && requestsIn(storeId, orderId, index.batches.get(orderId) ?? []);
     },
 
-    forget: (storeId: string): void => void knownStores.delete(storeId),
+    forget: (storeId: string): void => void cachedIndexes.delete(storeId),
   };
 }

@@ -7,8 +7,8 @@ const REFUSED_TEXT = '"code":"';
 /** A refused request in the result of a search. */
 type RefusedLine = Pick<LoggedRequest, "position" | "requestId" | "orderId" | "status" | "code" | "storeAt">;
 
-/** The number of the newest batch that was read, and the newest refused requests of a store, newest first. */
-type RefusedLines = { readonly newestBatch: number; readonly lines: readonly RefusedLine[] };
+/** The index of a store: the newest batch that was read, and the newest refused requests, newest first. */
+type StoreIndex = { readonly newestBatch: number; readonly lines: readonly RefusedLine[] };
 
 /** Maximum number of refused requests of a store that are kept and searched. */
 const MAX_SEARCHED_LINES = 1000;
@@ -21,7 +21,7 @@ export function createRefusedIndex(
   connection: Connection,
   parse: (line: string) => readonly LoggedRequest[],
 ) {
-  const knownStores = new Map<string, RefusedLines>();
+  const cachedIndexes = new Map<string, StoreIndex>();
   const selectNewestBatch = connection
     .prepare<[string], number | null>("SELECT max(last) FROM request_batches WHERE store_id = ?")
     .pluck();
@@ -47,19 +47,19 @@ export function createRefusedIndex(
 
   /** The newest refused requests of a store after a position, one more than `MAX_SEARCHED_LINES` if there are more. */
   const updateLines = (storeId: string, start: number): readonly RefusedLine[] => {
-    const knownLines = knownStores.get(storeId);
+    const cachedIndex = cachedIndexes.get(storeId);
     const newestBatch = selectNewestBatch.get(storeId) ?? 0;
     // Another process may have started a new log.
-    const keptLines =
-      knownLines !== undefined && knownLines.newestBatch <= newestBatch
-        ? knownLines
+    const index =
+      cachedIndex !== undefined && cachedIndex.newestBatch <= newestBatch
+        ? cachedIndex
         : { newestBatch: start, lines: [] };
-    const addedLines = keptLines.newestBatch === newestBatch ? [] : readLater(storeId, keptLines.newestBatch);
+    const addedLines = index.newestBatch === newestBatch ? [] : readLater(storeId, index.newestBatch);
     const lines = addedLines
-      .concat(keptLines.lines)
+      .concat(index.lines)
       .filter(({ position }) => position > start)
       .slice(0, MAX_SEARCHED_LINES + 1);
-    knownStores.set(storeId, { newestBatch, lines });
+    cachedIndexes.set(storeId, { newestBatch, lines });
     return lines;
   };
 
@@ -79,7 +79,7 @@ export function createRefusedIndex(
       return { requests, isWhole: true };
     },
 
-    forget: (storeId: string): void => void knownStores.delete(storeId),
+    forget: (storeId: string): void => void cachedIndexes.delete(storeId),
   };
 }
 

@@ -31,7 +31,7 @@ export async function answerRequest(
   if (body === undefined) return;
   if (ArrayBuffer.isView(body)) {
     entry.isServed = true;
-    idleConnections.serve(incoming.socket);
+    idleConnections.markBusy(incoming.socket);
     const serviceAnswer = await service.answer(requestOf(incoming, body));
     entry.isServed = false;
     await send(entry, serviceAnswer, limits);

@@ -21,14 +21,13 @@ export type RequestQueue = {
 
 /** Tracks the idle connections, of which some can be closed to make room for a new one. */
 export type IdleConnections = {
-  /** Adds a new connection, which may close another connection. */
   readonly add: (socket: Socket) => void;
   /** Called when a request's headers are complete, while no other request of the connection is in progress. */
-  readonly wake: (socket: Socket) => void;
+  readonly markReading: (socket: Socket) => void;
   /** Called when work on a complete request begins. */
-  readonly serve: (socket: Socket) => void;
+  readonly markBusy: (socket: Socket) => void;
   /** Called when all requests of the connection are answered. */
-  readonly rest: (socket: Socket) => void;
+  readonly markIdle: (socket: Socket) => void;
   readonly remove: (socket: Socket) => void;
 };
 
@@ -54,13 +53,13 @@ export function createIdleConnections(sockets: Set<Socket>, { connections }: Ser
       remove(oldest);
       oldest.destroy();
     },
-    wake: (socket) => {
+    markReading: (socket) => {
       newSockets.delete(socket);
       idleSockets.delete(socket);
       if (sockets.has(socket)) readingSockets.add(socket);
     },
-    serve: (socket) => void readingSockets.delete(socket),
-    rest: (socket) => {
+    markBusy: (socket) => void readingSockets.delete(socket),
+    markIdle: (socket) => {
       readingSockets.delete(socket);
       if (sockets.has(socket)) idleSockets.add(socket);
     },

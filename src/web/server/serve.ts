@@ -144,15 +144,15 @@ function attach(server: Server, { service, idleConnections, after, limits, isExp
     );
   const take = (incoming: IncomingMessage, response: ServerResponse): void => {
     const queue = queues.get(incoming.socket) ?? { pendingRequests: new Set(), waitingRequests: [] };
-    if (!isBusy(queue)) idleConnections.wake(incoming.socket);
+    if (!isBusy(queue)) idleConnections.markReading(incoming.socket);
     queues.set(incoming.socket, queue);
     const entry = { incoming, response, isServed: false, isLast: false };
     queue.pendingRequests.add(entry);
     queue.waitingRequests.push(entry);
     response.on("close", () => {
       queue.pendingRequests.delete(entry);
-      if (queue.pendingRequests.size === 0) idleConnections.rest(incoming.socket);
-      else if (!isBusy(queue)) idleConnections.wake(incoming.socket);
+      if (queue.pendingRequests.size === 0) idleConnections.markIdle(incoming.socket);
+      else if (!isBusy(queue)) idleConnections.markReading(incoming.socket);
       processInOrder(queue, work);
       // This connection was busy when the server was told to stop.
       if (!server.listening) server.closeIdleConnections();
@@ -169,14 +169,14 @@ function attach(server: Server, { service, idleConnections, after, limits, isExp
   });
   // The guard also sees Expect and CONNECT, so that a client who is refused learns nothing from them.
   server.on("checkExpectation", (incoming: IncomingMessage) => {
-    idleConnections.wake(incoming.socket);
+    idleConnections.markReading(incoming.socket);
     void service
       .answer(requestOf(incoming, NO_BODY))
       .then((answer) => refuseUnread(incoming, answer))
       .catch(() => incoming.socket.destroy());
   });
   server.on("connect", (incoming: IncomingMessage, socket: Socket) => {
-    idleConnections.wake(socket);
+    idleConnections.markReading(socket);
     void awaitPending(socket)
       .then(() => service.answer(requestOf(incoming, NO_BODY)))
       .then((answer) => writeToSocket(socket, answer, { after }))

@@ -3,7 +3,7 @@ import type { Words } from "../../language.ts";
 import type { NeighbourKind } from "../neighbours.ts";
 import { ORDER_NAMES, type History, type OrderName, type OtherTerms, type Step } from "../step.ts";
 import {
-  TRY_CREATE,
+  BUY_AGAIN,
   API_UP,
   API_BUSY,
   API_FAILURES,
@@ -59,7 +59,7 @@ function endedAttempt(outcome: UnpaidEnd): readonly OrderStep[] {
 
 /** Events of the first checkout arrive again while the third checkout is open, and after its payment. */
 function thirdAttempt(order: OrderName, ...outcomes: readonly UnpaidEnd[]): readonly Step[] {
-  const lastSteps = [CREATE, TELL_FIRST, TRY_CREATE, PAY, TELL, LOOK, TELL_FIRST, LOOK];
+  const lastSteps = [CREATE, TELL_FIRST, BUY_AGAIN, PAY, TELL, LOOK, TELL_FIRST, LOOK];
   return on(order, ...outcomes.flatMap(endedAttempt), ...lastSteps);
 }
 
@@ -403,7 +403,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
         TELL_FIRST,
         LOOK,
       ),
-      ...on("b", CREATE, TELL_CREATED, end("failed"), CREATE_EARLY, TELL_FIRST, TRY_CREATE, PAY, TELL, LOOK),
+      ...on("b", CREATE, TELL_CREATED, end("failed"), CREATE_EARLY, TELL_FIRST, BUY_AGAIN, PAY, TELL, LOOK),
     ],
     causes: SECOND_ATTEMPT_CAUSES,
   },

@@ -10,7 +10,7 @@ export const CREATE: OrderStep = { act: "create", of: "a" };
 /** The customer buys again before the shop has learned of the end by an event. */
 export const CREATE_EARLY: OrderStep = { act: "create", of: "a", isEarly: true };
 /** The customer buys once more, which may fail. */
-export const TRY_CREATE: OrderStep = { act: "create", of: "a", expects: "nothing" };
+export const BUY_AGAIN: OrderStep = { act: "create", of: "a", expects: "nothing" };
 /** The event of the creation, which a service delivers long before a payment. */
 export const TELL_CREATED = tellOnly("created");
 export const PAY = end("succeeded");

@@ -2,7 +2,7 @@
 import type { Words } from "../../language.ts";
 import type { History, Step } from "../step.ts";
 import {
-  TRY_CREATE,
+  BUY_AGAIN,
   API_UP,
   API_DOWN,
   API_BUSY,
@@ -113,7 +113,7 @@ export const TIME_HISTORIES = {
   ...historiesWith(LONG_FIELDS, {
     paid_late: {
       title: ["an order that is paid long after it was created", "下单很久之后才支付"],
-      steps: [CREATE, TELL_CREATED, waitForOthers(15_000), TRY_CREATE, PAY, TELL, LOOK],
+      steps: [CREATE, TELL_CREATED, waitForOthers(15_000), BUY_AGAIN, PAY, TELL, LOOK],
       causes: { booked_when_paid: "gives_up_late" },
     },
     api_away: {

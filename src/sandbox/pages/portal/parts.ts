@@ -22,12 +22,12 @@ export function momentWithDate(time: number): Html {
 
 /** A text in which times have the format of all other times on the page. */
 export function textWithMoments(text: string, showMoment: (at: number) => Html = momentWithDate): Html {
-  const parts = text.split(MOMENT);
+  const parts = text.split(MOMENT_PATTERN);
   return html`${parts.map((part, index) => (index % 2 === 1 ? showMoment(Date.parse(part)) : html`${part}`))}`;
 }
 
 /** Matches a time in a text, in the format of `toIso`; the group keeps the time when the text is split. */
-const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
+const MOMENT_PATTERN = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/;
 
 function timeIn(isoText: string): string {
   return isoText.slice(11, 23);

@@ -127,16 +127,16 @@ function storyLine(
       : event !== undefined
         ? eventLineDetails(context, view, { event, checkout })
         : undefined;
-  const deliveryRows =
+  const deliveryList =
     deliveryLines.length === 0
       ? ""
       : html`<ol class="under">
-          ${deliveryLines.map((row) => deliveryLine(context, view, { line: row, storyIndex }))}
+          ${deliveryLines.map((item) => deliveryLine(context, view, { line: item, storyIndex }))}
         </ol>`;
   const anchor = anchorOf(entry, storyIndex, request?.position);
   return html`${day}
     <li class="${entry.what} ${event?.type.split(".")[1] ?? toneOf(entry)}" id="${anchor}">
-      ${expandableLine({ entry, anchor }, details)} ${deliveryRows}
+      ${expandableLine({ entry, anchor }, details)} ${deliveryList}
     </li>`;
 }
 
@@ -156,10 +156,10 @@ function deliveryLine(
   const attempts = html`<ol class="attempts">
     ${(entry.attempts ?? []).map((attemptEntry, index) => {
       const deliveryAttempt = deliveryAttempts[index];
-      const rowAnchor = `${anchor}-${index + 1}`;
-      return html`<li class="delivery ${toneOf(attemptEntry)}" id="${rowAnchor}">
+      const lineAnchor = `${anchor}-${index + 1}`;
+      return html`<li class="delivery ${toneOf(attemptEntry)}" id="${lineAnchor}">
         ${expandableLine(
-          { entry: { ...entry, ...attemptEntry }, anchor: rowAnchor, at: momentWithDate(attemptEntry.at) },
+          { entry: { ...entry, ...attemptEntry }, anchor: lineAnchor, at: momentWithDate(attemptEntry.at) },
           deliveryAttempt && attemptLineDetails(context, view, deliveryAttempt),
         )}
       </li>`;

@@ -1,6 +1,6 @@
 import { merchantText } from "../../shared/merchant-text.ts";
 import interfaceText from "../../../../../INTERFACE.md?raw";
-import { CHECKS, checkOfCode, checksInOrder } from "../../../../core/explain/checks.ts";
+import { CHECKS, checkOfCode, orderedChecks } from "../../../../core/explain/checks.ts";
 import type { Explanation } from "../../../../core/explain/explanation.ts";
 import { accept, type Outcome } from "../../../../core/outcome.ts";
 import { ASSUMPTIONS } from "../../../../core/calibration/assumptions.ts";
@@ -109,7 +109,7 @@ function ruleReference(number: Words, rule: RuleText | undefined): Html {
 /** The checks in order: passed, failed and not reached. */
 function checksFigure(method: string, code: ErrorCode | null): Html {
   const check = code === null ? null : checkOfCode(code).name;
-  const checks = checksInOrder(method, check);
+  const checks = orderedChecks(method, check);
   const refusedIndex = check === null ? checks.length : checks.indexOf(check);
   return html`<figure class="ladder">
     <figcaption>${REQUEST_TEXTS.checks}</figcaption>
