@@ -15,7 +15,7 @@ const HEALTH = {
 /** Records the steps of a start in `seen`; the health is checked as soon as the sandbox listens. */
 function watched(): { readonly seen: unknown[]; readonly world: Partial<World> } {
   const seen: unknown[] = [];
-  const { promise: isAnswered, resolve } = Promise.withResolvers<void>();
+  const { promise: healthCheck, resolve } = Promise.withResolvers<void>();
   const ask = async ({ answer }: Service): Promise<void> => {
     seen.push((await answer(HEALTH)).status);
     resolve();
@@ -31,7 +31,7 @@ function watched(): { readonly seen: unknown[]; readonly world: Partial<World> }
     },
   });
   const onStop: World["onStop"] = (stop) => {
-    void isAnswered.then(() => stop("SIGTERM"));
+    void healthCheck.then(() => stop("SIGTERM"));
     return () => undefined;
   };
   return { seen, world: { listen, stdout, onStop } };
