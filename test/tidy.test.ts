@@ -174,7 +174,7 @@ const READS_SENTENCES: ReadonlySet<string> = new Set([
 /** Files that compare texts from outside: lines that people type, and errors of libraries. */
 const COMPARES_SENTENCES: ReadonlySet<string> = new Set([
   "cli/hints/equivalents.ts",
-  // OpenSSL.
+  // Reads the error texts of OpenSSL.
   "web/failure.ts",
 ]);
 

@@ -21,8 +21,8 @@ export function jsonPage(): string {
     wrap(
       "A `run` always has `ok`, `items` and `broken`; it has `verdict`, `drill_id` and `steps` at the top only if it " +
         "recorded a single part. The `state` of a delivery is one of " +
-        `${DELIVERY_STATES.map((state) => `${code(state)} (${DELIVERY_STATE_TEXTS[state]})`).join(", ")}; ` +
-        "so find a delivery that failed at least once by its attempts. A list has at most `--limit` items; `next_before` is for " +
+        `${DELIVERY_STATES.map((state) => `${code(state)} (${DELIVERY_STATE_TEXTS[state]})`).join(", ")}. ` +
+        "To find deliveries with a failed attempt, look at `attempts`, not at `state`. A list has at most `--limit` items; `next_before` is for " +
         "`--before`, and null at the end:",
     ),
     table(

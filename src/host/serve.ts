@@ -76,7 +76,6 @@ export async function serveSandbox<Value>(
 
 const START_COMMAND = "checkout sandbox start";
 
-/** The source of a sandbox, and the functions that run while it is served. */
 type ServeRun<Value> = SandboxSource & ServeCallbacks<Value>;
 
 function serveFolder<Value>(

@@ -157,7 +157,7 @@ function withMask<Value>(usersMask: number, spawn: () => Value): Value {
   }
 }
 
-/** Removes the tokens, and the names of files with tokens, which a user's program must not receive. */
+/** Removes the variables with control and admin tokens or their files: a user's program must not receive them. */
 function removeTokens(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isToken = /^CHECKOUT_(SANDBOX_)?(CONTROL|ADMIN)_TOKEN(_FILE)?$/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !isToken.test(name)));

@@ -55,7 +55,7 @@ test.each([OTHER, FIELDS_ALONE])(
     );
     expect([others, cause]).toEqual([
       [],
-      expect.stringContaining("It reads the names that the sandbox uses by default"),
+      expect.stringContaining("The receiver reads the names that the sandbox uses by default"),
     ]);
     expect(cause).toContain("data → object");
     expect(cause).toContain(file === OTHER ? "Checkout-Signature → X-Svc-Signature" : "event_id → –");

@@ -1029,7 +1029,7 @@ test("every sent case is a step with its answer, and all unsent cases together a
 test("an unexplained result is reported with the two answers that differ", () => {
   const [good] = drillSteps(drilled({ ...each(400, ...GOOD, ...OPEN), hour_old: 500 }), ENDPOINT);
   expect(englishOf(good?.cause ?? "")).toBe(
-    "The answers do not show why. Two answers that differ: 400 after 7 ms to “a valid event”, 500 after 7 ms to “signed an hour ago”. Check its log for these two requests.",
+    "The answers do not show the cause. Two answers that differ: 400 after 7 ms to “a valid event”, 500 after 7 ms to “signed an hour ago”. Check the receiver's log for these two requests.",
   );
 });
 

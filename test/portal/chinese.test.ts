@@ -38,7 +38,7 @@ function failedSteps(kind: DrillKind): readonly DrillStep[] {
   }));
 }
 
-/** Writes a failed drill of each kind, as a drill of this version would. */
+/** Inserts a failed drill of each kind, whose steps together contain every fact of this version. */
 function writeDrills({ cwd }: Harness, { storeId, endpoint }: { storeId: string; endpoint: string }): void {
   const database = new Database(join(cwd, ".checkout/sandbox.db"));
   const insert = database.prepare(

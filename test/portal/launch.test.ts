@@ -134,7 +134,7 @@ test("the Launch page shows the webhook drill's steps, verdict and command", asy
   await site.drill();
   const failed = await get();
   expect(itemOf(failed, "webhook_verification")).toContain("fail");
-  expect(failed.text).toContain("It answers 2xx to everything");
+  expect(failed.text).toContain("The receiver answers 2xx to everything");
   // Each endpoint has one folded line, with the failed steps first; ids are only in titles and links.
   expect(itemOf(failed, "webhook_verification")).toMatch(/failed localhost:3000\/hooks ?: \d+ of \d+ steps/);
   const [, steps = ""] = /<details class="result">([^]*?)<\/details>\s*<\/details>/.exec(failed.html) ?? [];
@@ -162,7 +162,7 @@ test("the Launch page shows a webhook drill while it runs", async () => {
     refuse: () => ({ status: 400, headers: {}, body: "" }),
   });
   await site.drill();
-  expect(pages[0]).toContain("Checklist running since");
+  expect(pages[0]).toContain("Checklist running started");
   expect((await get()).text).not.toContain("Checklist running");
 });
 

@@ -52,7 +52,7 @@ test("the overview shows failures with causes, refusals, due work and unpaid ord
   expect(text).toMatch(/Recently refused .* POST \/v1\/orders 403 capability_missing order-2 /);
   expect(text).toMatch(/Due next .* next attempt order\.created → http:\/\/localhost:3001\/hooks/);
   expect(text).toMatch(/\S+ expires order-1 Open the clock/);
-  expect(text).toMatch(/1 checkout is waiting for a payment , the oldest was created 1 min ago/);
+  expect(text).toMatch(/1 checkout is waiting for a payment ; oldest created 1 min ago/);
   for (const path of ["/webhooks/endpoints/", "/requests/", "/checkouts/"])
     expect(html).toMatch(new RegExp(`href="${home}${path}[0-9a-f-]{36}"`));
   expect(html).toContain(`href="${home}/requests?status=4xx"`);

@@ -360,7 +360,7 @@ function transcript(markdown: string): Step[] {
     });
 }
 
-/** Types a command into a shell, running the built program instead of the installed one. */
+/** Runs a command of a document in `sh`, with the built program instead of the installed program. */
 async function execute(command: string, { ready }: Pick<SandboxHere, "ready">, cwd: string): Promise<string> {
   const script = command.replace("npx checkout", `"${process.execPath}" "${PROGRAM}"`);
   const env = {

@@ -207,7 +207,7 @@ test("a test run prints the shells and languages of the machine", () => {
   expect(machineLine()).toMatch(/^shells: sh\b.*; languages: [^\n]*$/);
 });
 
-/** The expected words of an option with this value. */
+/** The expected words of `--order-id` with this value. */
 function optionWords(value: string): readonly string[] {
   return value.startsWith("-") ? [`--order-id=${value}`] : ["--order-id", value];
 }

@@ -151,7 +151,7 @@ test("a drill of an unreachable receiver records nothing, and the earlier result
   expect((await site.harness.run(["checklist", "run", "webhooks"])).stdout).toMatchInlineSnapshot(`
     "? http://localhost:3000/hooks could not be reached, so the drill has no result
         STEP           EXPECTED  GOT
-      → Nothing listens at its address. Is the receiver running, and on that port?
+      → Nothing listens at the endpoint's address. Is the receiver running, and on that port?
       ✗ a valid event  2xx       unreachable after 0 ms: connect ECONNREFUSED
                                  localhost:3000
     "
@@ -512,7 +512,7 @@ test("without --all, the drill shows each cause once, with at most three of its 
   expect(stdout).toMatchInlineSnapshot(`
     "✗ http://localhost:3000/hooks failed 6 of 115 steps
         STEP                   EXPECTED  GOT
-      → It does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of its clock.
+      → The receiver does not check the age of the timestamp, so a recorded request can be sent again for ever. After the signature, check that the timestamp is within 5 minutes of the receiver's clock.
       ✗ signed an hour ago     4xx       200 after 0 ms
       ✗ signed an hour ahead   4xx       200 after 0 ms
       ✗ signed 10 minutes ago  4xx       200 after 0 ms

@@ -12,7 +12,7 @@ const AMOUNT = { amount_minor: 1999, currency: "EUR", payment_method: "alipay_pl
 
 type Reliance = { readonly since: string; readonly request_id: string };
 
-/** The used assumptions, by the numbers of their decisions. */
+/** The used assumptions, by decision number. */
 async function used(harness: Harness): Promise<Record<number, Reliance>> {
   const { stdout } = await harness.run(["assumptions", "--used", "--json"]);
   const { assumptions } = JSON.parse(stdout) as {

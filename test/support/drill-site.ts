@@ -115,7 +115,7 @@ function adviceOf({ drills }: ShownDrills, ofPassed: boolean): Partial<Record<Ca
     steps.map(({ name, cause }) => [
       name,
       codes.get(cause ?? "") ??
-        (cause?.startsWith("The answers do not show why.") === true ? "not_explained" : cause),
+        (cause?.startsWith("The answers do not show the cause.") === true ? "not_explained" : cause),
     ]),
   );
 }

@@ -29,7 +29,7 @@ const MAX_ITEMS = 4;
 const MAX_TOGETHER = 3;
 const LONG = 40;
 
-/** Texts that two readers of a schema may interpret differently. */
+/** Texts that two validators of one schema may treat differently. */
 const EDGE_TEXTS: readonly string[] = [
   "",
   " ",

@@ -398,7 +398,7 @@ function createClock(start: number): Clock {
     now: () => Math.floor(now),
     monotonic: () => now - start,
     after: (milliseconds, run) => {
-      // A real timer treats such a delay as 0, and a timer that sets itself again would never end.
+      // A real timer would run such a delay at once, so a repeating timer would never stop.
       if (!Number.isFinite(milliseconds)) throw new Error(`a timer of ${milliseconds} ms`);
       timers.push({ at: now + milliseconds, run });
     },

@@ -48,7 +48,7 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
     language: "python",
     changes: [[HEADER_AGE, `${HEADER_AGE} and ${BODY_AGE}`]],
     drill: WEBHOOKS,
-    cause: "It refuses an event that was created an hour ago",
+    cause: "The receiver refuses an event that was created an hour ago",
   },
   {
     name: "a receiver in Node whose secret for livemode is not set",
@@ -60,14 +60,14 @@ export const HURRIED_SHOPS: readonly (HurriedShop & { readonly cause?: string })
       ],
     ],
     drill: WEBHOOKS,
-    cause: "It chooses its secret by the livemode or the store in the body",
+    cause: "The receiver chooses its secret by the livemode or the store in the body",
   },
   {
     name: "a receiver in Node that compares base64",
     language: "node",
     changes: [['.digest("hex");\n  // While', '.digest("base64");\n  // While']],
     drill: WEBHOOKS,
-    cause: "It has the right secret, but its signature is not",
+    cause: "The receiver has the right secret, but its signature is not",
   },
   {
     name: "a shop in Node that drops what comes while it is busy",

@@ -206,7 +206,7 @@ export const PORTAL_TASKS: readonly PortalTask[] = [
       await hand.menu("Launch");
       await hand.click(/\d+ of \d+ steps/, "details.result");
     },
-    ends: /^\d+ steps failed: It answers 2xx to everything/,
+    ends: /^\d+ steps failed: The receiver answers 2xx to everything/,
   },
   {
     name: "pause an endpoint and enable it",

@@ -64,7 +64,7 @@ export function registerCompletion(group: Group): void {
     register(group, {
       name: shell,
       usesStore: false,
-      summary: `print the completion script for ${shell}`,
+      summary: `print the completion script for ${shell === "powershell" ? "PowerShell" : shell}`,
       examples: [`checkout completion ${shell}`],
       run: ({ printer }, { json }) =>
         json === true

@@ -9,7 +9,7 @@ export const SYSTEM_VARIABLES = {
   OS: "if it is Windows_NT and SHELL is not set, hints are for PowerShell",
   TERM: "if it is dumb, print no escape codes",
   XDG_CACHE_HOME:
-    "folder for the parts that the executable unpacks once (default: .cache in the home folder)",
+    "cache folder, for files that the standalone executable unpacks on its first run (default: .cache in the home folder)",
   USERPROFILE: "home folder if HOME is not set",
   XDG_DATA_HOME:
     "folder for the completion scripts of bash and zsh (default: .local/share in the home folder)",

@@ -46,7 +46,7 @@ export function shopOptions(): readonly Option[] {
     ),
     commandOption(
       "--create <command>",
-      "command of your shop that creates a checkout for CHECKOUT_ORDER_ID, with CHECKOUT_BASE_URL and CHECKOUT_API_KEY",
+      "command of your shop that creates a checkout, with the environment variables CHECKOUT_ORDER_ID, CHECKOUT_BASE_URL and CHECKOUT_API_KEY",
     ),
     valueOption(
       "--order-view <url>",
@@ -55,7 +55,7 @@ export function shopOptions(): readonly Option[] {
     ),
     commandOption(
       "--order-view-command <command>",
-      "command that prints the status of order CHECKOUT_ORDER_ID or session CHECKOUT_SESSION_ID, instead of --order-view",
+      "command that prints the status of order $CHECKOUT_ORDER_ID or session $CHECKOUT_SESSION_ID, instead of --order-view",
     ),
     valueOption(
       "--paid-when <regex>",
@@ -101,7 +101,7 @@ export function shopOptions(): readonly Option[] {
 function trustOption(): Option {
   return switchOption(
     "--trust-config",
-    "run the commands in the shop section of checkout.config.json without confirmation, as in CI",
+    "run the commands in the shop section of checkout.config.json without confirmation, for use in CI",
   );
 }
 
@@ -120,16 +120,16 @@ export function runOptions(budget: string): readonly Option[] {
     ),
     valueOption(
       "--seed <text>",
-      "random seed; the same seed repeats the histories and, in a new store, also the order_ids (default: random)",
+      "random seed; the same seed repeats the histories, and in a new store also the order_ids (default: random)",
     ),
     repeatedOption(
       "--only <history>",
-      "run only this history, after the purchase without faults (repeatable)",
+      "run only this history and the purchase without faults before it (repeatable)",
       accept<string>,
     ),
     switchOption(
       "--quick",
-      "skip the payment event that is sent again after more than 30 s; the checklist then shows a risk",
+      "skip the history that repeats a payment event after more than 30 s; the checklist then shows a risk",
     ),
     switchOption("--all", "also show the steps that passed"),
   ];

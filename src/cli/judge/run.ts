@@ -326,7 +326,7 @@ type LeasedRun = Run & {
   readonly firstHistory: JudgedHistory;
   readonly baseReport: Omit<RunReport, "histories" | "records">;
   readonly onJudged: (history: JudgedHistory) => void;
-  /** The time after which nothing new starts, by the monotonic clock. */
+  /** The time after which no history starts, by the monotonic clock; a replay of late histories may have a later one. */
   readonly deadline: number;
 };
 

@@ -51,8 +51,8 @@ export const logLine = z.object({ line: text });
 export const variables = z.record(text, text);
 
 /**
- * An order or a session: the fields of the interface. The service's envelope is added, whose `data` repeats the fields
- * as in earlier versions; after a create also its key, whether the service knew the key, and the number of requests.
+ * An order or a session: the fields of the interface, and the service's envelope, whose `data` repeats them for older
+ * clients. A create adds the idempotency key, whether the answer was replayed, and the number of requests.
  */
 export const checkout = z.extend(checkoutWire, {
   ...checkoutResponse.shape,
@@ -238,7 +238,7 @@ export const webhookDrill = z.object({
   ),
 });
 
-/** A fault of a search; a kill has an action that `faults add` does not have. */
+/** A fault that a search scheduled. The second form is a kill: `faults add` has no such action. */
 const scheduledFault = z.union([faultRequest, z.object({ action: text, match: z.unknown() })]);
 export const exploration = z.extend(searchResult, {
   notRun: z.int(),

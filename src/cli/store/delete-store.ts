@@ -31,7 +31,7 @@ export function registerStoresDelete(group: Group): void {
       body: () => ({}),
       remedies: {
         not_found: "checkout stores list shows the stores",
-        state_conflict: "to delete only its history: checkout sandbox reset --store <id>",
+        state_conflict: "to delete only the history of a store: checkout sandbox reset --store <id>",
       },
       text: ({ name, storeId }) => `✓ ${printable(name)} (${storeId}) was deleted`,
     }),

@@ -64,8 +64,8 @@ export function registerWebhooks(group: Group): void {
     ],
     options: [
       payloadOption(),
-      valueOption("--timestamp <value>", `header ${DEFAULT_HEADER_NAMES.timestamp}, as received`),
-      valueOption("--signature <value>", `header ${DEFAULT_HEADER_NAMES.signature}, as received`),
+      valueOption("--timestamp <value>", `${DEFAULT_HEADER_NAMES.timestamp} header, as received`),
+      valueOption("--signature <value>", `${DEFAULT_HEADER_NAMES.signature} header, as received`),
       secretOption(),
       headerNamesOption(),
       dialectOption(),

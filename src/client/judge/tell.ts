@@ -125,7 +125,7 @@ export async function deliver(
       post: postOf(id, request, connection),
     })),
   );
-  // One request at a time, so that a run has few in flight; requests that belong to one moment are sent together.
+  // One request at a time, to keep few in flight; events with `concurrentIds` are sent together.
   const rounds = concurrentIds === undefined ? requests.map((request) => [request]) : [requests];
   const answers: Answers[number][] = [];
   for (const round of rounds.filter(({ length }) => length > 0)) {

@@ -32,7 +32,7 @@ export type ListenerRegistration = DeliverySource & {
 const TIMEOUT_MS = 5000;
 /** How long the sandbox holds a check or a fetch while there is nothing to report, in milliseconds. */
 const POLL_MS = 10_000;
-/** Maximum number of reads of an attempt's result, which is on disk shortly after the answer. The pause doubles each time. */
+/** Maximum number of reads of an attempt's result, which is recorded shortly after the answer. The pause doubles each time. */
 const MAX_READS = 8;
 const FIRST_PAUSE_MS = 10;
 

@@ -217,7 +217,7 @@ const CHOICES: readonly Choice[] = [
       "checkout sandbox pay and the control API act in the payer's place.",
       "checkout sandbox pay 和控制 API 可以代替付款人操作。",
     ],
-    shownBy: ["the control API paid, declined or ended a checkout", "控制 API 支付、拒绝或结束了收款单"],
+    shownBy: ["the control API acted in the payer's place", "曾通过控制 API 代付款人操作"],
   },
   {
     decision: 88,

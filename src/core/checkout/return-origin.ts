@@ -11,7 +11,6 @@ export type ReturnOrigin = { readonly origin: string; readonly path: string };
 
 export const ROOT_PATH = "/";
 
-/** Maximum length of a path, in characters. */
 const MAX_PATH_CHARACTERS = 256;
 /** Length of `https://` and the longest possible DNS name. */
 const MAX_ORIGIN_CHARACTERS = 261;

@@ -25,7 +25,7 @@ const RESEMBLING_SCRIPTS =
 /** Cyrillic, Greek and Armenian letters that look exactly like Latin letters. */
 const LOOKALIKE_LETTERS =
   "\\u0405\\u0406\\u0408\\u0410\\u0412\\u0415\\u041a\\u041c-\\u041e\\u0420-\\u0422\\u0425\\u0430\\u0435\\u043e\\u0440\\u0441\\u0443\\u0445\\u0455\\u0456\\u0458\\u0474\\u0475\\u04ae\\u04af\\u04ba\\u04bb\\u04c0\\u04cf\\u0500\\u0501\\u050c\\u051a-\\u051d\\u0391\\u0392\\u0395-\\u0397\\u0399\\u039a\\u039c\\u039d\\u039f\\u03a1\\u03a4\\u03a5\\u03a7\\u03b1\\u03b3\\u03b9\\u03bd\\u03bf\\u03c1\\u03c3\\u03c5\\u054d\\u054f\\u0555\\u0566\\u0570\\u0578\\u057d\\u0581\\u0585";
-/** Variants of ASCII blanks, digits and letters: full-width, mathematical, letters as symbols. */
+/** Variants of ASCII spaces, digits and letters: full-width, mathematical, letterlike symbols, Roman numerals. */
 const STYLED_CHARACTERS =
   "\\u00a0\\u017f\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2102\\u210a-\\u2113\\u2115\\u2119-\\u211d\\u2124\\u2128\\u212a\\u212c-\\u2131\\u2133\\u2134\\u2139\\u2145-\\u2149\\u2160\\u2164\\u2169\\u216c-\\u2170\\u2174\\u2179\\u217c-\\u217f\\u3000\\uff10-\\uff19\\uff21-\\uff3a\\uff41-\\uff5a\u{1ccd6}-\u{1ccf9}\u{1d400}-\u{1d6a3}\u{1d7ce}-\u{1d7ff}\u{1fbf0}-\u{1fbf9}";
 

@@ -89,8 +89,8 @@ const CAUSES = {
       "接收端要求登录（WWW-Authenticate: {0}），而 Webhook 不会登录：请让该路由免登录",
     ],
     "419": [
-      "the receiver's protection against forged forms (CSRF) refused the request, as Laravel's does: exempt this route",
-      "接收端的防跨站表单伪造（CSRF）保护拒绝了请求（例如 Laravel）：请将该路由排除",
+      "the receiver's CSRF protection refused the request (Laravel answers 419): exempt this route from it",
+      "接收端的 CSRF 防护拒绝了请求（Laravel 会返回 419）：请将该路由排除在 CSRF 校验之外",
     ],
     "404": ["the receiver has no such path", "接收端没有这个路径"],
     "405": ["the path exists, but does not accept POST", "路径存在，但不接受 POST"],
@@ -160,12 +160,12 @@ const CAUSES = {
       "接收端要求登录，而 Webhook 不会登录：请让该路由免登录；或其处理程序拒绝了签名",
     ],
     "403": [
-      "the receiver's protection against forged forms (CSRF), a login or a firewall is on for this route: exempt it; or its handler refused the signature",
-      "该路由启用了防跨站表单伪造（CSRF）保护、登录检查或防火墙：请将其排除；或其处理程序拒绝了签名",
+      "the receiver's CSRF protection, a login or a firewall is on for this route: exempt the route from it; or its handler refused the signature",
+      "该路由启用了 CSRF 防护、登录检查或防火墙：请将该路由排除在外；或其处理程序拒绝了签名",
     ],
     "422": [
-      "the receiver's framework refused the request: its protection against forged forms (CSRF), as in Rails, or its check of fields; exempt this route; or its handler refused the signature",
-      "接收端的框架拒绝了请求：防跨站表单伪造（CSRF）保护（例如 Rails）或字段校验；请将该路由排除；或其处理程序拒绝了签名",
+      "the receiver's framework refused the request: its CSRF protection (Rails answers 422), or its validation of fields; exempt this route; or its handler refused the signature",
+      "接收端的框架拒绝了请求：CSRF 防护（Rails 会返回 422）或字段校验；请将该路由排除在外；或其处理程序拒绝了签名",
     ],
   },
   enable: {

@@ -46,7 +46,7 @@ export const READINESS_SENTENCES = {
     "no administrator has opened the production gate of this store",
     "管理员从未开放过本商店的生产环境",
   ],
-  gateClosed: ["an administrator has closed the production gate", "管理员已关闭生产环境"],
+  gateClosed: ["an administrator has closed this store's production gate", "管理员已关闭本商店生产环境开关"],
   gateClosedByRevocation: [
     "the production gate closed when the approval of the credential was revoked",
     "撤销凭证批准时，生产环境随之关闭",

@@ -144,8 +144,8 @@ export const SANDBOX_REFUSALS = {
       "该商店正在进行演练或另一次故障探测",
     ],
     first_store: [
-      "the first store of a sandbox cannot be deleted; to delete its history: checkout sandbox reset",
-      "沙箱的第一个商店不能删除；要清空其记录：checkout sandbox reset",
+      "the first store of a sandbox cannot be deleted; to delete only this store's history: checkout sandbox reset --store {store}",
+      "沙箱的第一个商店不能删除；如只需清空该商店的记录：checkout sandbox reset --store {store}",
     ],
     several_stores: ["several stores have the name {name}: {stores}", "有多个商店名为 {name}：{stores}"],
     not_in_snapshot: [
@@ -231,7 +231,7 @@ export const SANDBOX_REFUSALS = {
     token_ended: "the token was revoked or has expired while the request waited",
     sign_in_code: [
       "this code was already used, has expired, or was never issued",
-      "该代码已使用、已过期或从未发出",
+      "该登录码已使用、已过期或从未签发",
     ],
     not_admin_token: [
       "this is not the admin token; the admin token is in .checkout/admin.json",

@@ -86,7 +86,7 @@ function isVisible(text: string): boolean {
   return printable(text) === text && !PRIVATE_CODE_POINT.test(text);
 }
 
-/** A printf format in single quotes: characters that `keptPattern` does not match become octal bytes. */
+/** Escapes a text for a printf format in single quotes: characters that are invisible, special, or do not match keptPattern become octal bytes. */
 function escapeOctal(text: string, keptPattern: RegExp): string {
   // A format that begins with `-` would be an option.
   const isPlain = (character: string, index: number): boolean =>

@@ -64,7 +64,7 @@ export function deleteStore(context: ErasureContext, storeId: string): Promise<O
     const erasure = await store.write((): Outcome<ErasedStore> => {
       const details = store.stores.details(storeId);
       if (details === undefined) return refuseUnknownStore(storeId);
-      if (store.stores.first()?.id === storeId) return refuseFact("first_store", {});
+      if (store.stores.first()?.id === storeId) return refuseFact("first_store", { store: storeId });
       store.erasures.begin({ storeId, kind: "delete" });
       return accept({ storeId, name: details.store });
     });

@@ -28,7 +28,7 @@ export function openStoredSecret(sealedSecret: SealedSecret, masterKey: Uint8Arr
 
 function unreadableWords({ id, storeId }: Pick<SealedSecret, "id" | "storeId">): Words {
   return [
-    `the master key cannot decrypt signing secret ${id} of store ${storeId}: one of them was changed by another program; restore master.key and sandbox.db from the same backup, or delete the store and create it again`,
-    `主密钥无法解密商店 ${storeId} 的签名密钥 ${id}：其中之一已被其他程序更改；请从同一备份恢复 master.key 和 sandbox.db，或删除该商店后重新创建`,
+    `the master key cannot decrypt signing secret ${id} of store ${storeId}: the master key or the secret was changed by another program; restore master.key and sandbox.db from the same backup, or delete the store and create it again`,
+    `主密钥无法解密商店 ${storeId} 的签名密钥 ${id}：主密钥或该签名密钥已被其他程序更改；请从同一备份恢复 master.key 和 sandbox.db，或删除该商店后重新创建`,
   ];
 }

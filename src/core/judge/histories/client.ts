@@ -96,7 +96,7 @@ export const CLIENT_HISTORIES = {
       steps: underFaults(ANSWER_LOST, atCreate(2, "rate_limit")),
     },
     keys_case: {
-      title: ["creates for order_ids that differ in case or a zero", "创建请求的订单号仅差大小写或一个零"],
+      title: ["creates whose order_ids differ by case or a zero", "创建请求的订单号仅大小写不同或差一个零"],
       neighbourKind: "other_case",
       steps: SIMILAR_CREATES,
     },

@@ -425,7 +425,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
     causes: SECOND_ATTEMPT_CAUSES,
   },
   second_then_events: {
-    title: ["a paid second attempt, then events without effect", "再次下单并支付，之后收到不应生效的事件"],
+    title: ["a paid second attempt, then events to be ignored", "再次下单并支付，之后收到不应生效的事件"],
     needs: ["create", "setsIds"],
     steps: [CREATE, CANCEL, TELL, CREATE, PAY, TELL, LOOK, ...Object.values(HARMLESS_EVENTS).flat(), LOOK],
   },

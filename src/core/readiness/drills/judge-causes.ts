@@ -55,7 +55,7 @@ const JUDGE_CAUSES = {
     ],
   }),
   ...withRemedy("client_ends", {
-    never_ends: ["The purchase does not end.", "购买没有结束。"],
+    never_ends: ["The purchase does not end.", "购买过程一直没有结束。"],
     claims_success: [
       "The shop reports success without having received the order and its payment page: it does not check that the answer is a complete 201.",
       "商店提示下单成功，却没有得到订单及其支付页面：没有检查响应是否为完整的 201。",

@@ -58,32 +58,32 @@ export const MISSING_FIELDS = {
     isRisk: true,
     title: ["orders that your shop creates", "由您的商店创建的订单"],
     note: [
-      "the shop created no orders for this run, so repeated purchases, neighbour orders and simultaneous payments were not tried: set create",
-      "本次运行中商店没有创建订单，因此没有检查再次下单、相邻订单和同时到达的支付：请设置 create",
+      "the shop created no orders for this run, so repeated purchases, neighbour orders and simultaneous payments were not tested: set the field create",
+      "本次运行中商店没有创建订单，因此没有检查再次下单、相邻订单和同时到达的支付：请设置 create 字段",
     ],
   },
   endpoint: {
     isRisk: true,
     title: ["webhooks", "Webhook"],
     note: [
-      "the store has no endpoint, so no webhook was sent, and your shop could learn of payments only from the API: set endpoint",
-      "沙箱中的商店没有接收端，因此没有发送 Webhook，您的商店只能通过查询 API 得知支付结果：请设置 endpoint",
+      "the store has no endpoint, so no webhook was sent, and your shop could learn of payments only from the API: set the field endpoint",
+      "沙箱中的商店没有接收端，因此没有发送 Webhook，您的商店只能通过查询 API 得知支付结果：请设置 endpoint 字段",
     ],
   },
   amount: {
     isRisk: false,
     title: ["the booked amount", "入账金额"],
     note: [
-      "the view shows no amount, so the booked amount was not compared: set amount",
-      "视图不显示金额，因此没有比较入账金额：请设置 amount",
+      "the view shows no amount, so the booked amount was not compared: set the field amount",
+      "视图不显示金额，因此没有比较入账金额：请设置 amount 字段",
     ],
   },
   restart: {
     isRisk: false,
     title: ["a restart of the shop", "商店重启"],
     note: [
-      "the shop was not restarted, so this run cannot show whether the shop keeps events only in memory: set restart or serve",
-      "没有重启商店，因此无法得知商店是否只把事件保存在内存中：请设置 restart 或 serve",
+      "the shop was not restarted, so this run cannot show whether the shop keeps events only in memory: set the field restart or serve",
+      "没有重启商店，因此无法得知商店是否只把事件保存在内存中：请设置 restart 或 serve 字段",
     ],
   },
   quick: {
@@ -125,8 +125,8 @@ export const NOT_JUDGED_REASONS = {
   no_view: ["only the orders were checked, not the shop's bookings", "只查看了订单，没有查看商店的入账"],
   not_shown: ["no run tested this rule", "各次运行均未检查此规则"],
   not_again: [
-    "this rule was broken once, but not in each of the three runs after that",
-    "此规则曾被违反一次，但之后的三次运行没有全部重现",
+    "this rule was broken once, but repeating the run did not confirm it",
+    "此规则曾被违反一次，但重复运行未能确认",
   ],
 } as const satisfies Readonly<Record<string, Words | ((amountField: string) => Words)>>;
 

@@ -65,8 +65,8 @@ const TITLES: Readonly<Record<UntitledFormName | "order_event" | "unknown_order"
   no_timestamp: ["no timestamp", "没有时间戳"],
   empty_signature: ["an empty signature", "空签名"],
   empty_secret: ["signed with an empty secret", "用空密钥签名"],
-  first_digit: ["a signature whose first digit is wrong", "首位错误的签名"],
-  last_digit: ["a signature whose last digit is wrong", "末位错误的签名"],
+  first_digit: ["a signature whose first digit is wrong", "首位字符有误的签名"],
+  last_digit: ["a signature whose last digit is wrong", "末位字符有误的签名"],
   right_ends: [
     `a signature whose first ${CORRECT_DIGIT_COUNTS.first} and last ${CORRECT_DIGIT_COUNTS.last} digits are right`,
     `前 ${CORRECT_DIGIT_COUNTS.first} 位和后 ${CORRECT_DIGIT_COUNTS.last} 位正确的签名`,

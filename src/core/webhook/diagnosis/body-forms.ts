@@ -34,7 +34,7 @@ export function bodyForms(rawBody: Uint8Array): readonly BodyForm[] {
 /** The code and detail of a body's form, and the body that it contains. */
 type InnerBody = readonly [code: CauseFinding["code"], detail: DetailFact, inner: Uint8Array];
 
-/** The bodies inside the forms of a body, as variants of that body. */
+/** The body inside an encoded or wrapped body, also without its final line break; empty if none can be restored. */
 export function innerBodies(rawBody: Uint8Array): readonly InnerBody[] {
   const foundBodies: InnerBody[] = [];
   for (const { code, detail, innerBody } of bodyForms(rawBody)) {
@@ -274,7 +274,7 @@ function recogniseWrapped(_bytes: Buffer, text: string): BodyForm | undefined {
   return { code: "body_wrapped", detail, innerBody: recordBody };
 }
 
-/** JSON inside a text of JSON or of a shell. */
+/** JSON with escaped quotes, in single quotes or backquotes, or as a CSV field. */
 function recogniseQuotedJson(_bytes: Buffer, bodyText: string): BodyForm | undefined {
   const text = bodyText.trim();
   const createForm = (detail: DetailFact, innerText: string): BodyForm => ({

@@ -152,7 +152,7 @@ export const PAYMENT_TEXTS = {
   walletDeclined: ["Payment declined", "支付被拒"],
   tryAgain: tryAgainText,
   newAttempt: ["A new attempt has started.", "已重新发起支付。"],
-  payAnyway: ["Pay anyway, too late", "仍要支付（收款单已结束）"],
+  payAnyway: ["Pay anyway (the checkout has ended)", "仍要支付（收款单已结束）"],
 } satisfies Texts;
 
 function tryAgainText(triesLeft: number): Words {

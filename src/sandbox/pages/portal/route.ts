@@ -136,7 +136,7 @@ export function publicPageRoute(path: string, show: (view: View) => PageContent)
 }
 
 type Action<Name extends OperationName> = {
-  /** The operation of the control API that the action runs, with the operation's role and refusals. */
+  /** The name of the control API's operation that the action runs; its role and refusals also apply to the action. */
   readonly operation: Name;
   /** Converts the form's fields to the operation's fields, with their wire names. Default: no fields. */
   readonly read?: (fields: Fields) => unknown;

@@ -65,7 +65,7 @@ export const FRAME_TEXTS = {
   signIn: ["Sign in", "登录"],
   signInHint: [
     "To sign in, run this command in a terminal, in the folder of the sandbox. Or run checkout open --print, and paste the link or the code at its end.",
-    "在沙箱所在文件夹的终端中输入以下命令，即可在此浏览器登录。也可以粘贴 checkout open --print 显示的链接或其末尾的代码。",
+    "在沙箱所在文件夹的终端中输入以下命令，即可在此浏览器登录。也可以粘贴 checkout open --print 显示的链接或其末尾的登录码。",
   ],
   signInAdmin: ["Sign in as the administrator", "管理员登录"],
   signInAdminHint: [
@@ -73,14 +73,14 @@ export const FRAME_TEXTS = {
     "管理员负责批准生产环境和商品价格。管理员令牌位于 .checkout/admin.json，或在管理员的环境变量中。",
   ],
   adminToken: ["Admin token", "管理员令牌"],
-  code: ["Code or link", "代码或链接"],
+  code: ["Code or link", "登录码或链接"],
   notSignedIn: [
     "This browser is not signed in. Sign in to see the page.",
     "此浏览器尚未登录。请登录后查看该页面。",
   ],
   codeRefused: [
     "This code was already used, has expired, or was never issued. Get a new code with checkout open.",
-    "该代码已使用、已过期或从未发出。运行 checkout open 可获取新的代码。",
+    "该登录码已使用、已过期或从未签发。运行 checkout open 可获取新的登录码。",
   ],
   tokenRefused: ["This is not the admin token of this sandbox.", "这不是此沙箱的管理员令牌。"],
   tooManyTries: (seconds: number) => [

@@ -89,7 +89,7 @@ export const CHECKOUTS_TEXTS = {
     `Saved at ${at} by the store’s clock. All times are in UTC.`,
     `保存于 ${at}（商店时钟）。所有时间均为 UTC。`,
   ],
-  next: ["Next commands", "接下来可以输入"],
+  next: ["Next commands", "后续命令"],
   refusal: ["Reason for the refusal", "拒绝原因"],
   eventBody: ["Body of every delivery", "每次推送的请求体"],
   replay: ["Deliver again", "重新推送"],

@@ -27,5 +27,5 @@ export const OVERVIEW_TEXTS = {
     count === "1" ? "1 checkout is waiting for a payment" : `${count} checkouts are waiting for a payment`,
     `${count} 个收款单等待支付`,
   ],
-  oldest: [", the oldest was created", "，最早的创建于"],
+  oldest: ["; oldest created", "，最早创建于"],
 } satisfies Texts;

@@ -42,7 +42,7 @@ export function runningDrills(
       html`<section class="panel running">
         <h2>
           ${LAUNCH_TEXTS.checklist} <span class="badge warn">${LAUNCH_TEXTS.running}</span>
-          <span class="hint">${COMMON_TEXTS.since} ${ageOf(since, now)}</span>
+          <span class="hint">${LAUNCH_TEXTS.started} ${ageOf(since, now)}</span>
         </h2>
         <p>${LAUNCH_TEXTS.heldBack}</p>
         <p>${LAUNCH_TEXTS.retrieved(leases.retrievesOf({ storeId, id }).length)}</p>

@@ -41,6 +41,7 @@ export const LAUNCH_TEXTS = {
     ],
   },
   running: ["running", "进行中"],
+  started: ["started", "开始于"],
   heldBack: [
     "The webhooks of this store are held until the drill ends.",
     "在演练结束前，此商店的 Webhook 会暂停发送。",
@@ -119,7 +120,7 @@ export const LAUNCH_TEXTS = {
     "接口未规定、您的程序却依赖的行为将显示在此处。",
   ],
   chosen: ["Behaviour here", "本沙箱的行为"],
-  inEffect: ["Names used in this store", "本商店使用的名称"],
+  inEffect: ["Differences in this store", "本商店的不同之处"],
   asChosen: ["as decided", "与约定一致"],
   first: ["First use", "首次使用"],
   shownBy: ["Evidence", "证据"],

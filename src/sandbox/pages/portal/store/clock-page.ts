@@ -149,7 +149,7 @@ function dueRow(view: View, { at, kind, subject, outcome, path }: PendingItem, n
   ];
 }
 
-/** A span in its two largest units, such as `1h 5m`, with a minus if it is negative. */
+/** Formats a duration with its sign, in its two largest units, such as `+1h 5m`. */
 function spanText(milliseconds: number): string {
   const seconds = Math.round(Math.abs(milliseconds) / 1000);
   const parts = [

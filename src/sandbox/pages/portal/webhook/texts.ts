@@ -201,7 +201,7 @@ export const WEBHOOK_TEXTS = {
     },
     waits: {
       replayed: (at: string) => [
-        `Replay requested at ${at}; it waits, because nothing is delivered to the endpoint now.`,
+        `The replay has been waiting since ${at}, because nothing is delivered to the endpoint now.`,
         `自 ${at} 起等待重新推送，因为目前不向接收端推送。`,
       ],
       tested: (at: string) => [
