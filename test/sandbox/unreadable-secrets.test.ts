@@ -37,7 +37,7 @@ async function withUnreadableSecrets() {
 }
 
 const SENTENCE =
-  /the master key cannot decrypt signing secret \S+ of store \S+: one of them was changed by another program; restore master\.key and sandbox\.db from the same backup, or delete the store and create it again/;
+  /the master key cannot decrypt signing secret \S+ of store \S+: the master key or the secret was changed by another program; restore master\.key and sandbox\.db from the same backup, or delete the store and create it again/;
 
 test("every command that needs an undecryptable secret says which secret, with cause and remedy", async () => {
   const { harness, endpoint, store } = await withUnreadableSecrets();
