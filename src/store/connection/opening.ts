@@ -166,7 +166,7 @@ export function createLogBinding(
 }
 
 /** Copies the log into the database; false if another process's lock prevented a complete copy. */
-export function copyLog(connection: Database.Database, mode = "FULL"): boolean {
+export function copyLog(connection: Database.Database, mode: "FULL" | "TRUNCATE" = "FULL"): boolean {
   return connection.prepare<[], number>(`PRAGMA wal_checkpoint(${mode})`).pluck().get() === 0;
 }
 
