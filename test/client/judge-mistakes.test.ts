@@ -17,9 +17,16 @@ const SECTION = {
 };
 
 type Report = {
+  readonly items: readonly {
+    readonly part: string;
+    readonly verdict: string;
+    readonly drill_id: string | null;
+  }[];
   readonly broken: readonly { readonly history: string; readonly invariant: string }[];
   readonly not_judged: readonly { readonly history: string | null; readonly reason: string }[];
 };
+
+const REFUSED = { status: 400, headers: {}, body: "" };
 
 /** Judges a served shop by some histories; returns the broken and the unjudged histories. */
 async function judge(Shop: typeof CarefulShop, histories: readonly string[]) {
@@ -42,6 +49,31 @@ async function judge(Shop: typeof CarefulShop, histories: readonly string[]) {
     unclear,
   };
 }
+
+test("a run that delivered no event, because each create reused a key, reports and records what broke", async () => {
+  class ConstantKey extends CarefulShop {
+    override create(orderId: string): ReturnType<CarefulShop["create"]> {
+      return super.create(orderId, "constant-key");
+    }
+  }
+  const site = await openWebhookSite(EPHEMERAL);
+  const shop = new ConstantKey(site);
+  shop.open();
+  site.harness.occupy(3000, { answer: (request) => shop.answer(request), refuse: () => REFUSED });
+  await site.addEndpoint("http://localhost:3000/hooks");
+  const options = ["--create", "create-order", "--order-view", "http://localhost:3000/orders/{order_id}"];
+  const line = ["checklist", "run", ...options, "--paid-when", SECTION.paid_when, "--quick", "--json"];
+  const { code, stdout, stderr } = await site.harness.run(line);
+  await site.stop();
+  expect([code, stderr]).toEqual([1, expect.not.stringContaining("endpoints changed")]);
+  const { items } = JSON.parse(stdout) as Pick<Report, "items">;
+  expect(items.map(({ part: name, verdict, drill_id: id }) => [name, verdict, id !== null])).toEqual([
+    ["duplicates", "failed", true],
+    ["browser-return", "unknown", false],
+    ["idempotency", "failed", true],
+    ["webhooks", "passed", true],
+  ]);
+});
 
 const HELD = { code: 0, left: 0, findings: [], unclear: [] };
 

@@ -2,6 +2,7 @@
 import type { ControlTarget } from "../../client/control/control.ts";
 import type { Bench } from "../../client/judge/bench.ts";
 import { isLeftOut, type JudgedHistory } from "../../client/judge/run.ts";
+import { endpointsOf } from "../../client/judge/tell.ts";
 import { HISTORY_TITLES } from "../../core/judge/histories/histories.ts";
 import { stepOf } from "../../core/judge/judge.ts";
 import type { History } from "../../core/judge/step.ts";
@@ -20,12 +21,13 @@ type RecordInput = {
   readonly parts: ReadonlySet<DrillKind>;
   /** The fields that the description of the shop leaves out. */
   readonly missingFields: readonly MissingField[];
+  readonly bench: Pick<Bench, "call" | "leaseId" | "notes" | "shop">;
 };
 
 /** Records a broken plain purchase, so that no earlier pass stays valid. A broken create fails the part on creates. */
 export async function recordPlainPurchase(
   context: Context,
-  { control, parts, missingFields }: RecordInput,
+  { control, parts, missingFields, bench }: RecordInput,
   history: JudgedHistory,
 ): Promise<readonly PartRecord[]> {
   const { verdict } = history;
@@ -37,10 +39,7 @@ export async function recordPlainPurchase(
     return [{ part: "idempotency", verdict: "failed", drillId: id, steps }];
   }
   if (!parts.has("duplicates")) return [];
-  const { endpoints } = await callAt(context, control, { name: "listEndpoints", body: undefined });
-  const subject = duplicatesSubject(
-    endpoints.filter(({ kind, state }) => kind === "url" && state === "enabled"),
-  );
+  const subject = duplicatesSubject(await endpointsOf(bench));
   if (subject === "") return [];
   const steps = stepsOf([history], "duplicates", missingFields);
   const body = { kind: "duplicates", subject, steps } as const;
@@ -83,13 +82,7 @@ function missingStep(field: MissingField): DrillStep {
  */
 export async function recordParts(
   context: Context,
-  {
-    control,
-    parts,
-    missingFields,
-    isDone,
-    bench: { leaseId, notes, shop },
-  }: RecordInput & { readonly isDone: boolean; readonly bench: Pick<Bench, "leaseId" | "notes" | "shop"> },
+  { control, parts, missingFields, isDone, bench }: RecordInput & { readonly isDone: boolean },
   histories: readonly JudgedHistory[],
 ): Promise<readonly PartRecord[]> {
   const records: PartRecord[] = [];
@@ -103,14 +96,17 @@ export async function recordParts(
       records.push({ part, verdict: "unknown", drillId: null, steps });
       continue;
     }
-    const { endpoints = [] } = notes;
     const subject = {
-      duplicates: duplicatesSubject(endpoints),
-      browser_return: shop.returnUrl,
+      duplicates: duplicatesSubject(await endpointsOf(bench)),
+      browser_return: bench.shop.returnUrl,
       idempotency: "",
     }[part];
     const body = { kind: part, subject: subject ?? "", steps };
-    const outcome = await callAt(context, { ...control, leaseId }, { name: "recordDrill", body });
+    const outcome = await callAt(
+      context,
+      { ...control, leaseId: bench.leaseId },
+      { name: "recordDrill", body },
+    );
     records.push({ part, verdict, drillId: outcome.id, steps });
   }
   return records;

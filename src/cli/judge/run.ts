@@ -274,7 +274,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   if (plainPurchase?.verdict.state !== "held") {
     const isFullRun = options.only === undefined;
     const records = isFullRun
-      ? await recordPlainPurchase(context, { ...run, ...baseReport }, firstHistory)
+      ? await recordPlainPurchase(context, { ...run, ...baseReport, bench: plainBench }, firstHistory)
       : [];
     return { ...baseReport, isInterrupted: plainPurchase === undefined, histories: [firstHistory], records };
   }

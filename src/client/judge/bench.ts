@@ -78,7 +78,7 @@ export type Bench = {
   /** Runs work after all earlier work: creates whose checkouts are found by comparing lists must not overlap. */
   readonly runExclusive: <Value>(work: () => Promise<Value>) => Promise<Value>;
   readonly notes: {
-    /** The endpoints to which the run delivers, read at its first delivery. */
+    /** The endpoints to which the run delivers; undefined until they are first needed. */
     endpoints?: readonly JudgedEndpoint[];
     /** The events that the run has delivered, kept because a stored event never changes. */
     readonly events: Map<string, Promise<EventEntry>>;

@@ -14,6 +14,7 @@ import {
   eventVariant,
   similarVariant,
   type EventVariant,
+  type JudgedEndpoint,
 } from "./events.ts";
 import { purchaseOf, type Play } from "./faults.ts";
 
@@ -101,6 +102,14 @@ function eventOf(
   return event;
 }
 
+/** The endpoints to which a run delivers, read once. */
+export async function endpointsOf({
+  call,
+  notes,
+}: Pick<Bench, "call" | "notes">): Promise<readonly JudgedEndpoint[]> {
+  return (notes.endpoints ??= await findEndpoints(call));
+}
+
 /** Delivers an event of a purchase together with the events `concurrentIds`, and notes the delivery for the story. */
 export async function deliver(
   bench: Bench,
@@ -112,10 +121,10 @@ export async function deliver(
     readonly concurrentIds?: readonly string[];
   },
 ): Promise<Answers> {
-  const { call, leaseId, notes, signal, world, dialect } = bench;
+  const { call, leaseId, signal, world, dialect } = bench;
   const { eventId, type, variant = UNCHANGED_EVENT, concurrentIds } = delivery;
   const at = world.monotonic();
-  const endpoints = (notes.endpoints ??= await findEndpoints(call));
+  const endpoints = await endpointsOf(bench);
   const connection = concurrentIds === undefined ? "kept" : "fresh";
   const ids = [eventId, ...(concurrentIds ?? [])];
   const events = await Promise.all(ids.map((id) => eventOf(bench, id)));
