@@ -169,7 +169,8 @@ test("neighbour order_ids are distinct and valid", () => {
       "other_case",
       "longer",
       "shorter",
-      "last_digit",
+      "last_character",
+      "digits",
       "same_end",
       "same_head",
       "pattern",
@@ -177,6 +178,18 @@ test("neighbour order_ids are distinct and valid", () => {
       const ids = neighbourIds(id, how);
       expect([id, how, new Set(ids).size, ids.every((one) => one.length <= 32)]).toEqual([id, how, 3, true]);
     }
+});
+
+test("neighbour order_ids differ only in the last character of their number, a digit or a letter", () => {
+  const numbered = ["order-1009", "order-5e3f", "A-10Z", "INV-17-EUR"].map((id) =>
+    neighbourIds(id, "last_character"),
+  );
+  expect(numbered).toEqual([
+    ["order-1009", "order-1001", "order-1002"],
+    ["order-5e3f", "order-5e3a", "order-5e3b"],
+    ["A-10Z", "A-10G", "A-10H"],
+    ["INV-17-EUR", "INV-18-EUR", "INV-19-EUR"],
+  ]);
 });
 
 test("bookings and amount of a view are read from fields or by patterns", () => {

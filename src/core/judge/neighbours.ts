@@ -6,7 +6,7 @@ export type NeighbourKind =
   | "other_case"
   | "longer"
   | "shorter"
-  | "last_digit"
+  | "last_character"
   | "same_end"
   | "same_head"
   | "digits"
@@ -25,12 +25,12 @@ export function neighbourIds(id: string, kind: NeighbourKind): readonly [a: stri
       return [shortenId(id, 2), `${shortenId(id, 2)}0`, `${shortenId(id, 2)}00`];
     case "shorter":
       return [`${shortenId(id, 2)}0`, shortenId(id, 2), `${shortenId(id, 2)}1`];
-    case "last_digit":
-      return [id, changeDigit(id, /\d(?=\D*$)/, 1), changeDigit(id, /\d(?=\D*$)/, 2)];
+    case "last_character":
+      return [id, changeCharacter(id, LAST_OF_NUMBER, 1), changeCharacter(id, LAST_OF_NUMBER, 2)];
     case "same_end":
-      return [id, changeDigit(id, /[1-9](?=.{4})/, 1), changeDigit(id, /[1-9](?=.{4})/, 2)];
+      return [id, changeCharacter(id, /[1-9](?=.{4})/, 1), changeCharacter(id, /[1-9](?=.{4})/, 2)];
     case "digits":
-      return [id, swapDigits(id), changeDigit(id, /\d(?=\D*$)/, 1)];
+      return [id, swapDigits(id), changeCharacter(id, LAST_OF_NUMBER, 1)];
     case "look_alike":
       return [shortenId(id), addAccent(shortenId(id)), shortenId(id).replace(/(?=\d)|$/, "0")];
     case "same_number": {
@@ -78,15 +78,24 @@ function switchCase(id: string): string {
 /** Swaps two adjacent digits before the last four characters of an id, or changes one if no two can be swapped. */
 function swapDigits(id: string): string {
   const swappedId = id.replace(/([1-9])(?!\1)([1-9])(?=.{4})/, "$2$1");
-  return swappedId === id ? changeDigit(id, /[1-9](?=.{4})/, 2) : swappedId;
+  return swappedId === id ? changeCharacter(id, /[1-9](?=.{4})/, 2) : swappedId;
 }
 
-/** The id with one digit changed to another of 1 to 9; an id without a matching digit gets a digit at its end. */
-function changeDigit(id: string, pattern: RegExp, increment: number): string {
+/** The last character of the last part with a digit: `7` of INV-17-EUR, `f` of 1002f. */
+const LAST_OF_NUMBER = /(?:\d|(?<=\d[A-Za-z\d]*)[A-Za-z])(?=(?:[^A-Za-z\d]\D*)?$)/;
+
+/** The id with the matching character changed; an id without one gets a digit at its end. */
+function changeCharacter(id: string, pattern: RegExp, increment: number): string {
   return pattern.test(id)
-    ? id.replace(pattern, (digit) => String(((Number(digit) + increment) % 9) + 1))
+    ? id.replace(pattern, (character) => {
+        const row = CHARACTER_ROWS.find((characters) => characters.includes(character)) ?? "123456789";
+        return row[(row.indexOf(character) + increment) % row.length] ?? character;
+      })
     : `${shortenId(id)}${increment}`;
 }
+
+/** A changed character stays in its row, so that a hexadecimal number stays one. */
+const CHARACTER_ROWS = ["123456789", "abcdef", "ABCDEF", "ghijklmnopqrstuvwxyz", "GHIJKLMNOPQRSTUVWXYZ"];
 
 /** Whether the amount of another checkout is lower or higher than the order's amount. */
 export type AmountDirection = "less" | "more";

@@ -240,7 +240,7 @@ export const EVENT_HISTORIES = historiesWith(COMMON_FIELDS, {
   orders_at_once: {
     title: ["payments of three orders at the same moment", "三个订单的支付同时到达"],
     needs: ["setsIds"],
-    neighbourKind: "last_digit",
+    neighbourKind: "last_character",
     steps: THREE_ORDERS_AT_ONCE,
     causes: { booked_once: "lost_at_once", booked_when_paid: "lost_at_once", never_unpaid: "mixes_up" },
   },
