@@ -87,6 +87,26 @@ test("every rule is broken only by its own violation", () => {
     expect([expected, verdict(...facts)]).toEqual([expected, expected]);
 });
 
+test("a booking without a payment has the cause that the status shows, or the return if the customer has returned", () => {
+  const cause = (...facts: Parameters<typeof judgeHistory>[1]): unknown => {
+    const judged = judgeHistory({}, facts, undefined);
+    return judged.state === "broken" ? judged.cause : judged.state;
+  };
+  const booked = (status: Truth["status"]): LookFact => look(true, { ...UNPAID, status });
+  const visit = { kind: "visit", hasArrived: true, got: "200" } as const;
+  const statuses = ["created", "pending", "failed", "cancelled", "expired"] as const;
+  expect(statuses.map((status) => cause(booked(status), visit))).toEqual([
+    "books_unpaid",
+    "books_pending",
+    "books_failed",
+    "books_cancelled",
+    "books_expired",
+  ]);
+  expect(new Set(statuses.map((status) => cause(visit, booked(status))))).toEqual(
+    new Set(["believes_return"]),
+  );
+});
+
 test("a late or unreadable view and an unreached return page are not judged, and the verdict names the field to set", () => {
   expect(verdict(look(true, TOLD, { waitedMs: 30_000 }))).toBe("not judged: settle");
   expect(judgeHistory({}, [look(true, TOLD, { waitedMs: 30_000 })], 60_000).state).toBe("held");

@@ -40,7 +40,7 @@ export const BREAKAGES: readonly Breakage[] = [
     make: "express",
     name: "books_each_delivery",
     item: "webhook_verification",
-    causes: ["booked again when its payment is delivered again"],
+    causes: ["a payment is booked at most once"],
   },
   {
     make: "python",

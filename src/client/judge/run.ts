@@ -269,6 +269,7 @@ export async function judgeAgain(
       const laterLooks = { looks, settleMs: shop.settleMs, elapsedMs };
       return {
         ...item,
+        evidence: { ...evidence, facts: [...evidence.facts, ...looks] },
         verdict: judgeLaterLooks(HISTORIES[name], { verdict, ...evidence }, laterLooks),
       };
     }),

@@ -48,6 +48,7 @@ export function verdictsOn(facts: readonly Observation[]): {
   const brokenRules: BrokenRule[] = [];
   const dialect = facts.find((fact) => fact.kind === "dialect");
   const renewsOrders = facts.some((fact) => fact.kind === "create" && fact.isRenewed === true);
+  let hasReturned = false;
   // A booked forged event proves more than its answer.
   const isForgedFact = ({ kind }: Observation): boolean => kind === "forged";
   for (const fact of [
@@ -55,10 +56,11 @@ export function verdictsOn(facts: readonly Observation[]): {
     ...facts.filter(isForgedFact),
   ]) {
     const wasPaid = fact.kind === "look" && paidOrders.has(fact.of);
-    const { rules, finding } = judgeFact(fact, { wasPaid, renewsOrders });
+    const { rules, finding } = judgeFact(fact, { wasPaid, renewsOrders, hasReturned });
     for (const invariant of rules) judgedRules.add(invariant);
     if (finding !== undefined) brokenRules.push({ ...finding, ...causeIn(dialect, finding) });
     if (fact.kind === "look" && fact.view?.paid === true) paidOrders.add(fact.of);
+    hasReturned ||= fact.kind === "visit";
   }
   return { judgedRules, brokenRules };
 }
@@ -110,15 +112,21 @@ type ObservationOf<Kind extends Observation["kind"]> = Extract<Observation, { ki
 /** The rules on which a fact decides, and the rule that it breaks. */
 type Judgement = { readonly rules: readonly JudgedInvariant[]; readonly finding?: BrokenFinding | undefined };
 
-/** Whether an earlier look showed the order as paid, and whether the shop creates a new checkout after an end. */
-type FactContext = { readonly wasPaid: boolean; readonly renewsOrders: boolean };
+type FactContext = {
+  /** Whether an earlier look showed the order as paid. */
+  readonly wasPaid: boolean;
+  /** Whether the shop creates a new checkout after an end. */
+  readonly renewsOrders: boolean;
+  /** Whether a customer returned before. */
+  readonly hasReturned: boolean;
+};
 
-function judgeFact(fact: Observation, { wasPaid, renewsOrders }: FactContext): Judgement {
+function judgeFact(fact: Observation, context: FactContext): Judgement {
   switch (fact.kind) {
     case "look":
-      return { rules: rulesOfLook(fact, wasPaid), finding: judgeLook(fact, wasPaid) };
+      return { rules: rulesOfLook(fact, context.wasPaid), finding: judgeLook(fact, context) };
     case "create":
-      return { rules: ["client_ends", "one_order"], finding: judgeCreate(fact, renewsOrders) };
+      return { rules: ["client_ends", "one_order"], finding: judgeCreate(fact, context.renewsOrders) };
     case "client":
       return { rules: rulesOfClient(fact.purchase), finding: brokenRuleOf(fact.purchase) };
     case "refused":
@@ -179,14 +187,17 @@ function judgeSecrets({ places }: ObservationOf<"secrets">): BrokenFinding | und
   return { invariant: "secrets_kept", expected: factOf("held"), got: place, cause };
 }
 
-function judgeLook({ view, got, truth, log }: LookFact, wasPaid: boolean): BrokenFinding | undefined {
+function judgeLook(
+  { view, got, truth, log }: LookFact,
+  { wasPaid, hasReturned }: FactContext,
+): BrokenFinding | undefined {
   if (view === null) return undefined;
   const { paid, times, amountMinor } = view;
   const isBooked = paid || (times ?? 0) > 0;
   const shownFact = factOf(paid ? "shows_paid" : "shows_unpaid", got);
   const results = { expected: factOf("paid_once"), got: shownFact };
   if (isBooked && !truth.isPaid) {
-    const cause = UNPAID_CAUSES[truth.status ?? "succeeded"];
+    const cause = hasReturned ? "believes_return" : UNPAID_CAUSES[truth.status ?? "succeeded"];
     return { invariant: "never_unpaid", expected: factOf("unpaid"), got: shownFact, cause };
   }
   if (isBooked && !truth.isNotified && !truth.hasRetrieved)
@@ -210,7 +221,7 @@ function judgeLook({ view, got, truth, log }: LookFact, wasPaid: boolean): Broke
   return undefined;
 }
 
-/** The cause of a booking without a payment, by the status of its checkout. */
+/** The cause of a booking without a payment or a return, by the status of its checkout. */
 const UNPAID_CAUSES = {
   created: "books_unpaid",
   pending: "books_pending",

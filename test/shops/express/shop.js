@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { openBooks } from "./books.js";
 import { has } from "./breakage.js";
-import { askStatus, createOrder } from "./service.js";
+import { AMOUNT_MINOR, CURRENCY, askStatus, createOrder } from "./service.js";
 import { isGenuine } from "./webhook.js";
 
 const { CHECKOUT_ORDER_ID, CHECKOUT_SIGNING_SECRET, PORT = "3000", SHOP_FOLDER = "." } = process.env;
@@ -35,7 +35,8 @@ async function serve() {
     const { order_id: orderId = "", session_id: sessionId = "" } = request.query;
     if (has("believes_the_return")) books.setStatus(orderId, "succeeded");
     const told = await askStatus(sessionId);
-    if (told?.order_id === orderId) books.setStatus(orderId, told.status);
+    const isOurPrice = told?.amount_minor === AMOUNT_MINOR && told.currency === CURRENCY;
+    if (told?.order_id === orderId && isOurPrice) books.setStatus(orderId, told.status);
     const isPaid = books.order(orderId)?.status === "paid";
     response.send(isPaid ? "Thank you for your order." : "We wait for your payment.");
   });
