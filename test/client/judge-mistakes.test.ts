@@ -138,6 +138,18 @@ test("a shop whose second attempt uses a new order_id passes", async () => {
   expect(await judge(NumberedAttempts, Object.keys(MISTAKES))).toEqual(HELD);
 });
 
+test("a shop that appends a suffix to the order_id passes, although its newest order_id leaves no room for it", async () => {
+  class Suffixed extends CarefulShop {
+    override buy(cart: string): Promise<string | undefined> {
+      return super.buy(`${cart}-attempt-1`);
+    }
+    override started(): void {
+      void super.create("order-10012002-attempt-1", "key-of-an-earlier-run");
+    }
+  }
+  expect(await judge(Suffixed, ["payment_again", "second_failed"])).toEqual(HELD);
+});
+
 for (const [history, [invariant, Shop]] of Object.entries(MISTAKES))
   test(`a shop with a mistake in the history ${history} breaks only ${invariant}`, async () => {
     const { code, findings } = await judge(Shop, [history]);

@@ -1,4 +1,5 @@
 import type { ControlTarget } from "../../client/control/control.ts";
+import type { Bench } from "../../client/judge/bench.ts";
 import type { ViewedCheckout } from "../../client/judge/view.ts";
 import type { CheckoutObject } from "../../core/checkout/checkout.ts";
 import { parseCreateRequest, type CreateRequest } from "../../core/checkout/create-request.ts";
@@ -99,17 +100,25 @@ export async function createOrderIdGenerator(
   context: Context,
   control: ControlTarget,
   seed: string,
-): Promise<() => string> {
-  const sampleId = (await findMerchantOrderId(context, control)) ?? "order-10000001";
+): Promise<Required<Pick<Bench, "newId" | "useCommonIds">>> {
+  let sampleId = (await findMerchantOrderId(context, control)) ?? COMMON_ORDER_ID;
   const { checkouts } = await callAt(context, control, { name: "listCheckouts", body: { limit: 1 } });
   const newestId = checkouts[0]?.id ?? "";
   let drawCount = 0;
-  return () => {
+  const newId = (): string => {
     drawCount += 1;
     const bytes = bytesOf(`${seed}\n${newestId}\n${drawCount}`);
     return orderIdLike(sampleId, bytes) ?? `order-${Buffer.from(bytes.subarray(0, 6)).toString("hex")}`;
   };
+  return {
+    newId,
+    useCommonIds: () => {
+      sampleId = COMMON_ORDER_ID;
+    },
+  };
 }
+
+const COMMON_ORDER_ID = "order-10000001";
 
 /** The newest order_id in the request log, otherwise in the store; undefined if there is none. */
 async function findMerchantOrderId(context: Context, control: ControlTarget): Promise<string | undefined> {

@@ -238,7 +238,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
   const source = shop.create === undefined ? await createOrderSource(context, options, control) : undefined;
   await refuseHeldEndpoint(context, control);
   const { dialect } = await callAt(context, control, { name: "storeSummary", body: undefined });
-  const newId = await createOrderIdGenerator(context, control, seed);
+  const orderIds = await createOrderIdGenerator(context, control, seed);
   const plainBench = createBench({
     world,
     target: control,
@@ -250,7 +250,7 @@ async function runAll(context: Context, options: RunOptions, run: Run): Promise<
       setsIds: (source === undefined ? usesId(shop.create) : source.kinds !== undefined) ? true : undefined,
       commandTimeoutMs: options.commandTimeout,
     },
-    newId,
+    ...orderIds,
     signal,
     dialect,
   });

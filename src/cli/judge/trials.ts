@@ -50,7 +50,7 @@ export function tryShop(
   const { world } = context;
   return runWithSpinner(context, async ({ signal }) => {
     await using shop = await bindShop(context, { control, description, readsOrders, isTrial: true, signal });
-    const newId = await createOrderIdGenerator(context, control, world.freshId());
+    const { newId } = await createOrderIdGenerator(context, control, world.freshId());
     const call = operationsAt(context, control);
     const bench = createBench({ world, target: control, call, shop, newId, signal });
     const purchase = createPurchase(bench.newId());

@@ -72,6 +72,8 @@ export type Bench = {
   readonly shop: JudgedShop;
   /** Draws an order_id in the form of the merchant's order_ids. */
   readonly newId: () => string;
+  /** Draws later order_ids in a common form, because the service refused one in the merchant's form. */
+  readonly useCommonIds?: () => void;
   readonly signal: AbortSignal;
   /** The measurements of the plain purchase. */
   readonly recording: Recording;
