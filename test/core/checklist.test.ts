@@ -100,7 +100,7 @@ const READY: ReadinessFacts = {
   storeId: STORE,
   now: NOW,
   isActive: true,
-  activeSince: NOW - 5000,
+  stateSince: NOW - 5000,
   capabilities: [
     { kind: "payment_method", name: "wechat_pay", active: true },
     { kind: "currency", name: "EUR", active: true },

@@ -58,7 +58,7 @@ test("explore finds no broken rule in a careful shop, and reports broken shops w
   ]);
 });
 
-test("the option returns finds a page that trusts a customer's return, and the option bookings finds a second booking", async () => {
+test("`returns` detects a page that trusts a customer's return, and `bookings` detects a second booking", async () => {
   const shop = optionsFor(shopOf(CAREFUL_SHOPS, "remembers the id of each event"));
   const visited = new Set<string>();
   const view = async (orderId: string, store: Parameters<typeof shop.view>[1]) =>

@@ -99,7 +99,9 @@ test("production access can be requested once, secrets in the note are hidden, a
   expect((await post("/production")).status).toBe(409);
   await harness.run(["admin", "approve-credential"]);
   await harness.run(["admin", "open-gate"]);
-  expect((await get()).text).toContain("The gate is open, so there is nothing to request");
+  expect((await get()).text).toContain(
+    "The production gate of this sandbox is open, so there is nothing to request",
+  );
   expect((await get()).html).not.toContain("/launch/production");
 });
 

@@ -791,7 +791,7 @@ test("another spelling of the sandbox's address still selects this folder's sand
   expect(other.report.source).toBe("service");
 });
 
-test("a wrong command line of the checklist, the administrator or the store fails with its cause, and changes nothing", async () => {
+test("an invalid checklist, admin, production or stores command fails with its cause, and changes nothing", async () => {
   const { harness, done, type } = await openShop();
   const rows: readonly (readonly [line: string, code: number, said: string, env?: Record<string, string>])[] =
     [

@@ -518,7 +518,7 @@ test("without --all, the drill shows each cause once, with at most three of its 
       ✗ signed 10 minutes ago  4xx       200 after 0 ms
         3 more failed for this reason; --all shows them
       109 of 115 steps passed; --all shows them
-      → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of your newest order too.
+      → Only webhook.test was sent: --order-view VIEW is your consent to send forged events of the newest accepted order too.
     "
   `);
 });

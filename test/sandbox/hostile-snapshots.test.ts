@@ -116,7 +116,7 @@ test("a store name that an older version accepted is restored unchanged, but not
 
 type Reference = Column & { readonly parent: string };
 
-/** All references from restored rows to other rows. */
+/** The foreign keys of restored tables that have at least one value. */
 function referencesOf(bytes: Uint8Array): readonly Reference[] {
   const copy = new Database(Buffer.from(bytes));
   const found = copy
