@@ -49,7 +49,7 @@ function keyOf({ headers }: OutboundRequest): string {
   return (headers["Authorization"] ?? "").replace(/^Bearer /, "");
 }
 
-test("the test tables COMMANDS and ALONE have every command of the program", async () => {
+test("the test tables COMMANDS and OTHER_COMMANDS have every command of the program", async () => {
   const paths = await commandPaths({ world: { ...REAL, argv: [] }, version: "0.0.0", exit: () => undefined });
   const lines = paths.map((path) => path.join(" "));
   const commands = lines.filter((line) => !lines.some((other) => other.startsWith(`${line} `)));

@@ -414,7 +414,7 @@ test("settings come from flag, environment, state folder and default, in this or
   expect(foreign.stderr).toContain("CHECKOUT_API_KEY");
 });
 
-test("whoami reports a malformed key, and shows the project's state folder", async () => {
+test("whoami reports a malformed key, and names the state folder if --dir names its parent", async () => {
   const harness = createHarness();
   const { ready } = await harness.start();
   const warned = async (argv: readonly string[], apiKey: string): Promise<string> =>

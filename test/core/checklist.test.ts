@@ -744,7 +744,7 @@ test("a report lists the items by title, in order", () => {
   expect(["five", "six", "seven", "eight"].indexOf(ITEM_COUNT_WORD) + 5).toBe(CHECKLIST_ITEMS.length);
 });
 
-test("the JUnit file has a failure or error exactly if the checklist is not ready", () => {
+test("the JUnit file has a failure or error exactly if the checklist is not ready, or has risks that are not allowed", () => {
   const rows: readonly (readonly [Partial<ReadinessFacts>, boolean, boolean])[] = [
     [{}, false, true],
     [{}, true, true],
@@ -771,7 +771,7 @@ test("the JUnit file has a failure or error exactly if the checklist is not read
   }
 });
 
-test("an action is refused if it changes nothing, its subject is unknown, or it opens the gate without request and approval", () => {
+test("an action is refused if it changes nothing, its subject is unknown, or it opens the gate without a request or without an approval", () => {
   const request = act(1, "request_production");
   const rows: readonly (readonly [RecordedAction[], AdminAction["action"], string, string?])[] = [
     [[], "request_production", ""],

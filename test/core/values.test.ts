@@ -147,7 +147,7 @@ test("a request's fingerprint is the same in every version, so that replays surv
   );
 });
 
-test("a create's fingerprint covers its path and its fields in any order, and one key has one fingerprint", () => {
+test("a create's fingerprint depends on its path and the values of its fields, not on their order, and a key is refused with another fingerprint", () => {
   const request = { order_id: "o", amount_minor: 1, currency: "EUR", payment_method: "alipay_plus" } as const;
   const fields = Object.entries(request);
   const means = fingerprint("/v1/orders", request);

@@ -73,7 +73,7 @@ test("the Launch page shows the last exploration with its counts, its age and a 
   const { text } = await get();
   expect([status, text]).toEqual([
     200,
-    expect.stringContaining("Explored: 212 schedules, 1 broken, 1 fault not judged"),
+    expect.stringContaining("Explored: 212 schedules, 1 broken, 1 fault not judged just now"),
   ]);
   expect(text).toMatch(
     /Place Held Broken Not judged POST \/v1\/orders 1 .*2 .*kill .*order\.succeeded 1 .*0 .*drop/,

@@ -44,7 +44,7 @@ async function openPortal() {
 
 const PAGES = ["/connect", "/catalog", "/keys", "/settings", "/clock", "/faults", "/stores"] as const;
 
-test("every page of a store exists in both languages, and an empty page shows a command", async () => {
+test("the pages Connect, Catalog, Keys, Settings, Clock, Faults and Stores exist in both languages, and empty pages show a command", async () => {
   const { sandbox, portal, home, get } = await openPortal();
   const titles: string[] = [];
   for (const path of PAGES) {
@@ -69,7 +69,7 @@ test("every page of a store exists in both languages, and an empty page shows a 
   expect((await get("/stores")).text).toContain("checkout snapshots create");
 });
 
-test("the Connect page shows the settings that an application needs, and no page of the store shows a secret", async () => {
+test("the Connect page shows the settings that an application needs, and neither it nor the pages of keys, settings, faults, clock, catalog and stores show a secret", async () => {
   const { sandbox, get } = await openPortal();
   const { base_url: baseUrl, store_id: storeId, api_key: apiKey, signing_secret: secret } = sandbox.ready;
   const { text, html } = await get("/connect");

@@ -158,7 +158,7 @@ test("a snapshot with a dangling reference is refused as damaged, and other writ
   }
 });
 
-test("an endpoint with a forbidden or invalid URL is restored, and no attempt is sent to it", async () => {
+test("an endpoint with a forbidden or invalid URL or an invalid certificate is restored, and no attempt is sent to it", async () => {
   const bytes = await richBytes();
   const strange: readonly (readonly [url: string, ca: string | null])[] = [
     ["https://evil.example/hooks", null],
