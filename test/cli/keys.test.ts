@@ -50,7 +50,7 @@ test("sandbox start takes the secrets of keys generate, and commands and later s
   }
 });
 
-test("given secrets are in no output, and in no file except credentials.json and admin.json", async () => {
+test("given secrets are in no output, and after a stop in no file except credentials.json and admin.json", async () => {
   const harness = createHarness();
   const env = await generated(harness);
   const sandbox = await harness.launch(["sandbox", "start"], { env });

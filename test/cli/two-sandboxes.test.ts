@@ -100,7 +100,7 @@ test("start --reuse acts on the folder's sandbox and says so", async () => {
   }
 });
 
-test("every command refuses a malformed address in the same words", async () => {
+test("commands of all kinds refuse a malformed address in the same words", async () => {
   const { type } = await openTwo();
   for (const line of [
     "endpoints list",

@@ -55,7 +55,7 @@ function changedBy(name: CaseName): Json {
   return Object.fromEntries(changed);
 }
 
-test("a forged event differs from the genuine event only in the part that its case names", () => {
+test("a changed event of the drill differs from the genuine event only in the part that its case names", () => {
   const otherStore = STORE.replace("000000000009", "999999999990");
   const rows: Partial<Record<CaseName, Json>> = {
     unknown_type: { type: "webhook.refunded" },

@@ -40,7 +40,7 @@ test("replays and conflicts are evidence for the checklist if the merchant's cli
   expect(await evidence()).toEqual([replayed, refused]);
 });
 
-test("requests beyond --rate-limit get 429 with Retry-After", async () => {
+test("requests beyond a burst of twice the --rate-limit get 429 with Retry-After", async () => {
   const harness = createHarness();
   const sandbox = await harness.start([...EPHEMERAL, "--rate-limit", "5/s"]);
   const answers: string[] = [];
