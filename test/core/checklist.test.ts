@@ -722,7 +722,7 @@ test("a waiver replaces a drill for 7 days, as a risk, unless the drill fails af
   expect(risk).toBe("the browser-return drill is skipped until 2026-01-22T11:59:59.000Z: no return page");
 });
 
-test("a report lists the items by title, in order", () => {
+test("a report lists the titles of the items, in the order of the checklist", () => {
   const titles = [
     "Production credential",
     "Store and capabilities",

@@ -27,7 +27,7 @@ test("fixtures/openapi-control.json equals the served description of the control
   await expect(text).toMatchFileSnapshot("../../fixtures/openapi-control.json");
 });
 
-test("the description of the control API names the address of the sandbox as its server", () => {
+test("the description of the control API names the address of the sandbox as its first server", () => {
   expect(document["servers"]).toEqual([
     { url: ORIGIN, description: expect.any(String) as string },
     { url: "/", description: expect.any(String) as string },
