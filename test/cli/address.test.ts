@@ -280,6 +280,11 @@ test("a shortened token is refused before it is sent", async () => {
   const harness = createHarness();
   const { ready } = await harness.start(["--port", "4242"]);
   const env = { CHECKOUT_BASE_URL: ready.base_url.replace("127.0.0.1", "127.0.0.2") };
+  const sent: string[] = [];
+  harness.setFault((request, pass) => {
+    sent.push(JSON.stringify(request.headers));
+    return pass();
+  });
   for (const [variable, line] of [
     ["CHECKOUT_CONTROL_TOKEN", "endpoints list"],
     ["CHECKOUT_ADMIN_TOKEN", "admin log"],
@@ -291,6 +296,7 @@ test("a shortened token is refused before it is sent", async () => {
       expect.stringContaining(`${variable} must be a token of printable ASCII characters`),
     ]);
   }
+  expect(sent.filter((headers) => headers.includes("abcd"))).toEqual([]);
 });
 
 test("commands that act on the folder's sandbox never send the key of another service", async () => {

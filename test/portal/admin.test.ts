@@ -34,7 +34,7 @@ async function openAdmin() {
   return { harness, sandbox, merchant, admin };
 }
 
-test("the administrator's page begins with the waiting requests, and the administrator answers them there", async () => {
+test("the administrator's page shows which store's request is waiting, and the administrator answers it on the store's page", async () => {
   const { harness, merchant, admin } = await openAdmin();
   await harness.run(["stores", "create", "--name", "Tea Shop"]);
   expect((await admin.post(`${admin.home}/acts`, { action: "open_gate" })).status).toBe(409);

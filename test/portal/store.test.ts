@@ -150,7 +150,7 @@ test("each of the first steps is ticked when it is done", async () => {
   expect(all.text).not.toContain("checkout trigger order.succeeded");
 });
 
-test("a price is added in minor units and retired after one confirmation, and its row lists missing capabilities", async () => {
+test("a price is added in minor units and retired, and its row lists missing capabilities", async () => {
   const { act, get, read, refused } = await openPortal();
   const price = { price_id: "oolong", amount_minor: "700", currency: "gbp", payment_method: "alipay_plus" };
   const added = await act("/catalog", { ...price, description: "First flush", approved: "yes" });
@@ -171,7 +171,7 @@ test("a price is added in minor units and retired after one confirmation, and it
   expect(prices.some(({ id }) => id === "sencha")).toBe(false);
 });
 
-test("a key is created with its scopes, and revoked after one confirmation", async () => {
+test("a key is created with its scopes and revoked, and the page warns before the last active key is revoked", async () => {
   const { portal, home, act, get, read } = await openPortal();
   const { location = "" } = await portal.post(`${home}/keys`, { "checkout_sessions:read": "yes" });
   expect((await portal.get(location)).html).toMatch(/svc_test_\w{33}/);
@@ -191,7 +191,7 @@ test("a key is created with its scopes, and revoked after one confirmation", asy
   expect((await portal.post(`${home}/keys/${first?.key_id.replace(/^./, "f")}/revoke`)).status).toBe(404);
 });
 
-test("return origins are added with a path and removed, and an invalid origin is refused with the expected form", async () => {
+test("return origins are added with a path and removed, and the refusal of an invalid origin says what an origin must be", async () => {
   const { act, read, refused } = await openPortal();
   const added = await act("/settings/return-origins", { origin: "https://shop.example", path: "/thanks" });
   expect(added.text).toContain("https://shop.example /thanks");
